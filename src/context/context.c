@@ -12,6 +12,7 @@
 #include "base/structs.h"
 #include "checker/check.h"
 #include "context/machine.h"
+#include "gemm/plans.h"
 #include "gemm/run.h"
 #include "model/model.h"
 #include "runtime/module.h"
@@ -289,6 +290,7 @@ void hr_context_destroy(hr_context *context)
         context->checker->close(context);
     }
     hri_predictions_keep(context);
+    hri_plans_destroy(context->plans);
     hri_accelerators_close(context);
     hri_model_destroy(context);
     hri_kernels_forget(context);

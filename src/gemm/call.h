@@ -17,6 +17,7 @@ typedef struct hri_gemm_call {
     hri_accelerator **accelerators; /* [count] */
     hri_plan_accelerator *inputs;   /* [count] for the planner */
     hri_flow *flows;                /* [count] */
+    hri_staged *staged;             /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
     hri_run_share *done; /* [accelerators of the context] what they did; NULL
                             before the first run */

@@ -48,6 +48,7 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
         x.one_device = x.one_device && a->device == accelerators[0].device;
         x.task = fmax(x.task, a->task);
         x.start = fmax(x.start, a->start);
+        x.brief = fmax(x.brief, a->brief);
     }
     set_efficiency(&x, accelerators);
     return x;
@@ -141,13 +142,24 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
     return seconds;
 }
 
+double hri_row_bytes(const hri_plan_shape *s, int side, double height,
+                     double width)
+{
+    const double extent = (double)(side == HRI_A ? s->k : s->n);
+    const double bytes = width * (side == HRI_C ? s->c_size : s->size);
+    return s->dense[side] && width == extent ? height * bytes : bytes;
+}
+
 /* Seconds to copy panels of A and B, as many bytes of each. Rows of A are as
  * long as a piece of k, rows of B and C as long as a tile is wide. */
 static double carry_panels(const hri_totals *x, const hri_way *w,
                            const tiling *t, double bytes)
 {
-    return hri_cost_carry(w, 0.5 * bytes, t->depth * x->shape->size) +
-           hri_cost_carry(w, 0.5 * bytes, t->width * x->shape->size);
+    const hri_plan_shape *s = x->shape;
+    return hri_cost_carry(w, 0.5 * bytes,
+                          hri_row_bytes(s, HRI_A, t->height, t->depth)) +
+           hri_cost_carry(w, 0.5 * bytes,
+                          hri_row_bytes(s, HRI_B, t->depth, t->width));
 }
 
 /* Seconds of copies to the accelerators: panels, again for each block when k is
@@ -167,7 +179,8 @@ static double link_seconds(const hri_totals *x, const hri_blocking *b,
 {
     const hri_plan_shape *s = x->shape;
     double c = (double)s->m * (double)s->n * s->c_size;
-    double old_c = s->read_c ? c : 0.0, row = t->width * s->c_size;
+    double old_c = s->read_c ? c : 0.0;
+    double row = hri_row_bytes(s, HRI_C, t->height, t->width);
     double up = carry_panels(x, &x->up, t, b->bytes) +
                 hri_cost_carry(&x->up, old_c, row) +
                 copies_up(x, b, t) / x->count * x->up.start;
@@ -189,8 +202,9 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
             hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
         tasks / x->count * x->task;
     double link = link_seconds(x, b, &t);
-    double start =
-        x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
+    double start = tasks == 1.0              ? x->brief
+                   : x->efficiency[0] == 0.0 ? x->start
+                                             : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || hri_is_single(b);
     return tasks * hri_cost_plan + start + ends(x, b, &t, compute) +

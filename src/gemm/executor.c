@@ -121,15 +121,6 @@ double hri_executor_silence(const hri_executor *executor, uint64_t now_ns)
                : 0.0;
 }
 
-bool hri_is_staged(hri_device *device, const hr_matrix *m)
-{
-    int64_t last =
-        (m->rows - 1) * m->row_stride + (m->cols - 1) * m->col_stride;
-    size_t bytes = (size_t)(last + 1) * hr_type_size(m->type);
-    return device->info.staged &&
-           (m->data == NULL || !device->ops->is_pinned(device, m->data, bytes));
-}
-
 /* ---- slots */
 
 /* Allocate `count` slots of `bytes` bytes, in as few buffers as the device
@@ -252,10 +243,11 @@ static void fail(void *executor, hr_status status)
 static hr_status gather_copy_pools(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
-    bool up = executor->staged[HRI_A] || executor->staged[HRI_B] ||
-              (executor->staged[HRI_C] && run->plan->shape.read_c);
+    bool up = executor->staged.of[HRI_A] || executor->staged.of[HRI_B] ||
+              (executor->staged.of[HRI_C] && run->plan->shape.read_c);
     hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
                                .queues = &executor->queues,
+                               .helped = executor->brief,
                                .fail = fail,
                                .fail_data = executor};
     hr_status status = HR_OK;
@@ -269,7 +261,7 @@ static hr_status gather_copy_pools(hri_executor *executor)
         executor->down_pool = copy_pool;
         executor->down_pool.queues = &executor->down_queue;
         executor->down_pool.bytes = executor->part->down;
-        executor->down_pool.direct = !executor->staged[HRI_C];
+        executor->down_pool.direct = !executor->staged.of[HRI_C];
         status = hri_copy_pool_init(&executor->down_pool);
     }
     return status == HR_OK
@@ -282,10 +274,15 @@ static hr_status take_queues(hri_executor *executor)
     hri_accelerator *a = executor->accelerator;
     hri_queue **all[] = {&executor->compute, &executor->up, &executor->peer,
                          &executor->fetch, &executor->down};
-    size_t count = executor->part->in_place ? 1 : sizeof all / sizeof all[0];
+    size_t count = executor->part->in_place || executor->brief
+                       ? 1
+                       : sizeof all / sizeof all[0];
     hr_status status = HR_OK;
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         status = hri_accelerator_take_queue(a, all[i]);
+    }
+    if (executor->brief) {
+        executor->up = executor->fetch = executor->down = executor->compute;
     }
     if (status == HR_OK) {
         status = take_events(executor, executor->begun, HRI_WINDOW);
@@ -295,8 +292,10 @@ static hr_status take_queues(hri_executor *executor)
 }
 
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
-                       uint32_t part, hri_accelerator *accelerator)
+                       uint32_t part, hri_accelerator *const *accelerators,
+                       const hri_run_call *call)
 {
+    const uint32_t index = run->plan->parts[part].accelerator;
     pthread_mutex_init(&executor->queues, NULL);
     pthread_mutex_init(&executor->down_queue, NULL);
     for (int c = 0; c < HRI_CHANGES; c++) {
@@ -304,10 +303,13 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     }
     executor->run = run;
     executor->part = &run->plan->parts[part];
-    executor->accelerator = accelerator;
+    executor->staged = call->staged[index];
+    executor->accelerator = accelerators[index];
     executor->end = executor->part->task_count;
     executor->wanted = INT64_MAX;
     executor->forwarded = executor->sent = run->plan->part_count == 1;
+    executor->brief = hri_plan_is_brief(run->plan);
+    executor->timed = call->timed || !executor->brief;
 }
 
 static hr_status set_up(hri_executor *executor)
@@ -318,10 +320,6 @@ static hr_status set_up(hri_executor *executor)
     }
     hr_status status = take_queues(executor);
     if (status == HR_OK && !executor->part->in_place) {
-        const hri_product *p = &executor->run->product;
-        executor->staged[HRI_A] = hri_is_staged(accelerator->device, &p->a);
-        executor->staged[HRI_B] = hri_is_staged(accelerator->device, &p->b);
-        executor->staged[HRI_C] = hri_is_staged(accelerator->device, &p->c);
         status = allocate_memory(executor);
         if (status == HR_OK) {
             status = gather_copy_pools(executor);
@@ -349,7 +347,9 @@ static hr_status start_threads(hri_executor *executor)
         return HR_OK;
     }
     hr_status status =
-        hri_executor_start(executor, &executor->feeder, hri_feeder_main);
+        executor->brief
+            ? HR_OK
+            : hri_executor_start(executor, &executor->feeder, hri_feeder_main);
     if (status == HR_OK && !executor->forwarded) {
         status = hri_executor_start(executor, &executor->forwarder,
                                     hri_forwarder_main);
@@ -384,6 +384,7 @@ static void reach(hri_executor *executor, hri_executor_state state)
         give_back_copy_pools(executor);
     }
     if (run->settled == run->plan->part_count) {
+        run->over = true;
         pthread_cond_broadcast(&run->ended);
     }
     pthread_mutex_unlock(&run->lock);
@@ -420,10 +421,11 @@ static void for_queues(hri_executor *executor,
                        void (*function)(hri_executor *executor,
                                         hri_queue *queue))
 {
+    enum { COMPUTE = 3 };
     hri_queue *all[] = {executor->up, executor->peer, executor->fetch,
                         executor->compute, executor->down};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (all[i] != NULL) {
+        if (all[i] != NULL && (!executor->brief || i == COMPUTE)) {
             function(executor, all[i]);
         }
     }
@@ -457,6 +459,9 @@ static void settle(hri_executor *executor)
 void *hri_executor_main(void *argument)
 {
     hri_executor *executor = argument;
+    if (executor->brief) {
+        hri_thread_stay_awake();
+    }
     hr_status status = set_up(executor);
     reach(executor, HRI_WORKING);
     if (status == HR_OK && !hri_executor_stopped(executor)) {

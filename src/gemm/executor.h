@@ -27,7 +27,8 @@ typedef struct hri_executor hri_executor;
 typedef struct hri_arrival {
     hri_event *ready; /* the panel is in its slot */
     hri_event *sent;  /* it has been forwarded to all parts that need it */
-    bool issued, forwarded;
+    atomic_bool issued;
+    bool forwarded;
 } hri_arrival;
 
 /* A slot for a tile of C. */
@@ -70,6 +71,7 @@ struct hri_run_state {
                     settled */
     bool go;     /* all executors are set up; C is not written before */
     uint32_t set_up, settled; /* executors */
+    atomic_bool over;         /* all have settled */
     double flops_done;
     uint8_t *home; /* [tile_rows * tile_cols] 1: the tile is complete in C */
     hri_executor *executors;
@@ -100,6 +102,10 @@ struct hri_executor {
     hri_thread *compute_thread, *feeder, *forwarder; /* NULL: not started */
     hri_executor_state state;
     hri_executor_state left_at; /* its state when hr_gemm returned */
+    bool brief;       /* it has one task and no peers: its compute thread does
+                         all by itself, with one queue */
+    bool timed;       /* its tasks have events; false: it is brief, and nobody
+                         wants its time */
     bool tied;        /* run_destroy gives back what it holds, not the call */
     hr_status failed; /* HR_OK, or how its queues ended */
     bool lost;        /* it failed or is late: others do its tiles */
@@ -115,7 +121,7 @@ struct hri_executor {
     pthread_mutex_t queues; /* held around calls on up and fetch; locked before
                                run->lock where both are held */
     pthread_mutex_t down_queue; /* the same for down */
-    bool staged[3]; /* whether HRI_A, HRI_B, HRI_C go through the copy pools */
+    hri_staged staged;          /* what goes through the copy pools */
     hri_copy_pool up_pool, down_pool;
     hri_load *loads[2];               /* for up_pool: [slot] of A and B */
     hri_event *under_way[HRI_COPIES]; /* the last copies from pinned memory */
@@ -155,7 +161,8 @@ struct hri_executor {
 
 /* An executor before its thread starts. */
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
-                       uint32_t part, hri_accelerator *accelerator);
+                       uint32_t part, hri_accelerator *const *accelerators,
+                       const hri_run_call *call);
 /* Start one of its threads. HR_ERROR_OUT_OF_MEMORY when the system refuses. */
 hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
                              void *(*function)(void *));
@@ -233,6 +240,9 @@ hri_operand hri_operand_of(const hri_run_state *run, int side,
 /* The packing of a panel of A from the slot where it arrived. */
 hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
                         hri_place from, hri_place to);
+
+/* Bring the panels that come from the host, or put them to the up copy pool. */
+hr_status hri_executor_feed(hri_executor *executor);
 
 /* ---- the threads. Each takes a hri_executor * and returns NULL */
 void *hri_feeder_main(void *executor);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the plan of a product is made from: the accelerators that take part, and
  * what the model knows of them. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/size.h"
 #include "gemm/call.h"
+#include "gemm/plans.h"
 
 /* ---- accelerators */
 
@@ -44,7 +46,9 @@ static hr_status choose_accelerators(hri_gemm_call *c)
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
     c->inputs = calloc(wanted.count, sizeof *c->inputs);
     c->flows = calloc(wanted.count, sizeof *c->flows);
-    if (c->accelerators == NULL || c->inputs == NULL || c->flows == NULL) {
+    c->staged = calloc(wanted.count, sizeof *c->staged);
+    if (c->accelerators == NULL || c->inputs == NULL || c->flows == NULL ||
+        c->staged == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     hri_error unusable = {0};
@@ -150,6 +154,7 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     }
     f->task = overheads.task;
     f->start = hri_model_executor(f->tile_rates[0] == 0.0);
+    f->brief = fmin(f->start, hri_model_brief);
     f->up.start = f->down.start = overheads.carried;
     if (hri_in_host_memory(a)) { /* they share the CPUs that start their work */
         f->task += overheads.busy * (sharing - 1.0);
@@ -162,16 +167,31 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     return status;
 }
 
+/* Whether copies between a matrix of the caller and the device are staged. */
+static bool is_staged(hri_device *device, const hr_matrix *m)
+{
+    int64_t last =
+        (m->rows - 1) * m->row_stride + (m->cols - 1) * m->col_stride;
+    size_t bytes = (size_t)(last + 1) * hr_type_size(m->type);
+    /* asking takes longer than few bytes */
+    return device->info.staged &&
+           (bytes <= HRI_TINY_BYTES || m->data == NULL ||
+            !device->ops->is_pinned(device, m->data, bytes));
+}
+
 /* Set the links to their rates beside each other. */
 static void gather_links(hri_gemm_call *c)
 {
     const hri_product *p = &c->product;
     for (uint32_t i = 0; i < c->count; i++) {
         hri_device *device = c->accelerators[i]->device;
+        const hri_staged staged = {{is_staged(device, &p->a),
+                                    is_staged(device, &p->b),
+                                    is_staged(device, &p->c)}};
+        c->staged[i] = staged;
         c->flows[i] = hri_model_flow(c->accelerators[i],
-                                     hri_is_staged(device, &p->a) ||
-                                         hri_is_staged(device, &p->b),
-                                     hri_is_staged(device, &p->c));
+                                     staged.of[HRI_A] || staged.of[HRI_B],
+                                     staged.of[HRI_C]);
     }
     hri_model_flows(c->context, c->flows, c->count);
     for (uint32_t i = 0; i < c->count; i++) {
@@ -212,6 +232,13 @@ static void gather_groups(hri_gemm_call *c)
     }
 }
 
+/* Whether the rows of a matrix lie without gaps, here and in slots. */
+static bool is_dense(const hr_matrix *m)
+{
+    return m->col_stride == 1 && m->row_stride == m->cols &&
+           hri_slot_pitch(m->cols) == m->cols;
+}
+
 static hr_status make_plan(hri_gemm_call *c)
 {
     const hri_product *p = &c->product;
@@ -226,6 +253,7 @@ static hr_status make_plan(hri_gemm_call *c)
         .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
         .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
+        .dense = {is_dense(&p->a), is_dense(&p->b), is_dense(&p->c)},
     };
     uint64_t least = hri_plan_min_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {
@@ -236,7 +264,8 @@ static hr_status make_plan(hri_gemm_call *c)
     }
     gather_links(c);
     gather_groups(c);
-    return hri_plan_create(&shape, c->inputs, c->count, &c->plan);
+    return hri_plans_get(&c->context->plans, &shape, c->inputs, c->count,
+                         &c->plan);
 }
 
 hr_status hri_call_plan(hri_gemm_call *c)
@@ -256,4 +285,5 @@ void hri_call_close(hri_gemm_call *c)
     free(c->accelerators);
     free(c->inputs);
     free(c->flows);
+    free(c->staged);
 }

@@ -113,14 +113,18 @@ static hr_status arrive(hri_executor *executor, int64_t number,
     hri_run_state *run = executor->run;
     hri_arrival *a = &executor->arrivals[number];
     hri_event *ready = NULL;
-    hr_status status = hri_accelerator_take_event(from->accelerator, &ready);
+    hr_status status =
+        executor->brief ? HR_OK /* its products follow in the same queue */
+                        : hri_accelerator_take_event(from->accelerator, &ready);
     pthread_mutex_lock(&run->lock);
     const bool left = run->left; /* then the event is not ours */
     pthread_mutex_unlock(&run->lock);
     if (status != HR_OK || left) {
         return status;
     }
-    status = queue->ops->record(queue, ready);
+    if (ready != NULL) {
+        status = queue->ops->record(queue, ready);
+    }
     pthread_mutex_lock(&run->lock);
     a->ready = ready;
     a->issued = status == HR_OK;
@@ -241,8 +245,8 @@ static hr_status load(hri_executor *executor, int64_t number)
         return HR_OK;
     }
     hri_copy copy = panel_copy(run, d, executor->places[d->side][d->slot]);
-    return executor->staged[d->side] ? load_staged(executor, number, &copy)
-                                     : load_pinned(executor, number, &copy);
+    return executor->staged.of[d->side] ? load_staged(executor, number, &copy)
+                                        : load_pinned(executor, number, &copy);
 }
 
 /* Carry out one forward of delivery d of executor. */
@@ -336,11 +340,16 @@ static hr_status for_own(hri_executor *executor,
     return status;
 }
 
+hr_status hri_executor_feed(hri_executor *executor)
+{
+    return for_own(executor, load);
+}
+
 void *hri_feeder_main(void *argument)
 {
     hri_executor *executor = argument;
     if (hri_executor_goes(executor)) {
-        hri_executor_fail(executor, for_own(executor, load));
+        hri_executor_fail(executor, hri_executor_feed(executor));
     }
     return NULL;
 }

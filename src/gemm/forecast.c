@@ -118,18 +118,20 @@ static bool is_host(const executor *e)
     return e->accelerator->tile_rates[0] == 0.0;
 }
 
-/* Carry rows of `bytes` bytes from `start` on, or when the link is free in this
- * direction. While both directions are busy, each is slower. Returns when the
- * rows have arrived. */
-static double carry(executor *e, way *w, double start, double rows,
-                    double width)
+/* Carry height x width elements of an operand from `start` on, or when the link
+ * is free in this direction. While both directions are busy, each is slower.
+ * Returns when they have arrived. */
+static double carry(const forecast *f, executor *e, way *w, double start,
+                    int side, double height, double width)
 {
+    const hri_plan_shape *s = &f->plan->shape;
+    const double row = hri_row_bytes(s, side, height, width);
+    const double bytes = height * width * (side == HRI_C ? s->c_size : s->size);
     start = fmax(start, w->free);
-    double there =
-        start + w->of.start + hri_cost_carry(&w->of, rows * width, width);
+    double there = start + w->of.start + hri_cost_carry(&w->of, bytes, row);
     if (e->both.of.rate > 0.0) {
-        e->both.free = fmax(e->both.free, start) +
-                       hri_cost_carry(&e->both.of, rows * width, width);
+        e->both.free =
+            fmax(e->both.free, start) + hri_cost_carry(&e->both.of, bytes, row);
         there = fmax(there, e->both.free);
     }
     return w->free = there;
@@ -161,11 +163,11 @@ static double start_of_load(executor *e)
 static void load(forecast *f, executor *e)
 {
     const hri_delivery *d = &e->part->deliveries[e->next[LOAD]];
-    double depth = f->depths[d->chunk], size = f->plan->shape.size;
-    double there = d->side == HRI_A ? carry(e, &e->up, e->starts[LOAD],
-                                            f->heights[d->index], depth * size)
-                                    : carry(e, &e->up, e->starts[LOAD], depth,
-                                            f->widths[d->index] * size);
+    const double depth = f->depths[d->chunk];
+    double there = d->side == HRI_A ? carry(f, e, &e->up, e->starts[LOAD],
+                                            HRI_A, f->heights[d->index], depth)
+                                    : carry(f, e, &e->up, e->starts[LOAD],
+                                            HRI_B, depth, f->widths[d->index]);
     e->arrivals[e->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->forward_count; i++) {
         const hri_forward *to = &f->plan->forwards[d->forwards + i];
@@ -221,8 +223,8 @@ static void fetch(forecast *f, executor *e)
 {
     int64_t number = e->next[FETCH]++;
     const hri_task *task = &e->part->tasks[number];
-    e->ends[number] = carry(e, &e->up, e->starts[FETCH], f->heights[task->row],
-                            f->widths[task->col] * f->plan->shape.c_size);
+    e->ends[number] = carry(f, e, &e->up, e->starts[FETCH], HRI_C,
+                            f->heights[task->row], f->widths[task->col]);
     *tile_of(e, number) = INFINITY; /* until the tile is home */
 }
 
@@ -240,9 +242,8 @@ static void send_home(forecast *f, executor *e)
 {
     int64_t number = e->next[HOME]++;
     const hri_task *task = &e->part->tasks[number];
-    *tile_of(e, number) =
-        carry(e, &e->down, e->starts[HOME], f->heights[task->row],
-              f->widths[task->col] * f->plan->shape.c_size);
+    *tile_of(e, number) = carry(f, e, &e->down, e->starts[HOME], HRI_C,
+                                f->heights[task->row], f->widths[task->col]);
 }
 
 /* ---- products */
@@ -329,7 +330,9 @@ static double walk(forecast *f)
         bool over = e->next[PRODUCT] == e->part->task_count;
         seconds =
             fmax(seconds, over ? fmax(e->compute, e->down.free) : INFINITY);
-        start += is_host(e) ? 0.0 : e->accelerator->start;
+        start += is_host(e)                   ? 0.0
+                 : hri_plan_is_brief(f->plan) ? e->accelerator->brief
+                                              : e->accelerator->start;
         hosts = is_host(e) ? fmax(hosts, e->accelerator->start) : hosts;
     }
     return seconds + start + hosts;

@@ -112,6 +112,7 @@ static hr_status multiply_region(hri_gemm_call *c, const region *r)
     part.accelerators = NULL;
     part.inputs = NULL;
     part.flows = NULL;
+    part.staged = NULL;
     part.plan = NULL;
     part.count = 0;
     hri_product *p = &part.product;
@@ -201,6 +202,8 @@ static hr_status multiply(hri_gemm_call *c)
     } else if (status == HR_OK) {
         const hri_run_call wanted = {.progress = c->options.progress,
                                      .progress_data = c->options.progress_data,
+                                     .staged = c->staged,
+                                     .timed = c->options.report != NULL,
                                      .flops_before = c->flops_done,
                                      .flops = c->flops,
                                      .patience = c->context->patience};

@@ -44,12 +44,15 @@ typedef struct hri_plan_accelerator {
     double task;                       /* seconds that issuing a task adds */
     double start; /* seconds that its threads add to a run; for hosts that work
                      alone these are the calling thread's and count once */
+    double brief; /* the same for a plan of one task, which needs one thread */
     uint32_t peers;  /* the same for accelerators that copy from each other */
     uint32_t device; /* the same for virtual accelerators of one device */
     bool in_place;   /* works on host memory and needs no panels */
     bool packed;     /* faster on panels of A by columns, for which it needs a
                         second set of slots */
 } hri_plan_accelerator;
+
+enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
 typedef struct hri_plan_shape {
     int64_t m, n, k;       /* all at least 1 */
@@ -58,6 +61,8 @@ typedef struct hri_plan_shape {
     bool read_c;           /* beta is not 0 */
     bool whole_k;          /* C's type cannot hold partial sums */
     int64_t grain;         /* k is cut at multiples of it alone; 0: anywhere */
+    bool dense[3]; /* HRI_A, HRI_B, HRI_C: its rows lie without gaps, here and
+                      in slots, so whole rows travel as one */
 } hri_plan_shape;
 
 /* How C and k are cut. */
@@ -84,8 +89,6 @@ typedef struct hri_blockings {
     uint32_t count; /* at least 1 */
     hri_blocking of[HRI_BLOCKINGS];
 } hri_blockings;
-
-enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
 /* The least edge of tiles that is tried. */
 enum { HRI_MIN_EDGE = 64 };
@@ -161,6 +164,13 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
 hri_plan *hri_plan_hold(hri_plan *plan);
 void hri_plan_destroy(hri_plan *plan); /* one holder's; accepts NULL */
 
+/* Whether one thread carries the plan out: it has one task, not in place. */
+static inline bool hri_plan_is_brief(const hri_plan *plan)
+{
+    return plan->part_count == 1 && plan->parts[0].task_count == 1 &&
+           !plan->parts[0].in_place;
+}
+
 /* Where tile row i of C starts, 0 <= i <= tile_rows. The same for tile columns
  * and pieces of k. */
 int64_t hri_plan_row(const hri_plan *plan, int64_t i);
@@ -220,7 +230,7 @@ typedef struct hri_totals {
     uint32_t count;
     double rate;                       /* flop/s */
     hri_way up, down, both;            /* all links added; start: the longest */
-    double task, start;                /* the largest of all */
+    double task, start, brief;         /* the largest of all */
     double efficiency[HRI_TILE_RATES]; /* by tile edge; 0: all work is on the
                                           host */
     bool one_device; /* all share one device: none idles while others work */
@@ -234,6 +244,11 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
  * unless it is still there from the block before. */
 double hri_estimate_panels(const hri_plan_shape *shape,
                            const hri_blocking *blocking);
+
+/* Bytes that lie in a row of a copy: of a panel or tile of height x width
+ * elements of an operand. */
+double hri_row_bytes(const hri_plan_shape *shape, int side, double height,
+                     double width);
 
 /* Seconds of a blocking with known bytes and balance. */
 double hri_estimate_seconds(const hri_totals *totals,

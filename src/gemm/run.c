@@ -10,7 +10,8 @@
 /* ---- a run, which may outlive the call */
 
 static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
-                                 hri_accelerator *const *accelerators)
+                                 hri_accelerator *const *accelerators,
+                                 const hri_run_call *call)
 {
     hri_run_state *run = calloc(1, sizeof *run);
     if (run == NULL) {
@@ -29,8 +30,7 @@ static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->ended, NULL);
     for (uint32_t i = 0; i < plan->part_count; i++) {
-        hri_executor_init(&run->executors[i], run, i,
-                          accelerators[plan->parts[i].accelerator]);
+        hri_executor_init(&run->executors[i], run, i, accelerators, call);
     }
     return run;
 }
@@ -193,7 +193,7 @@ hr_status hri_run(hr_context *context, const hri_product *product,
                   hri_plan *plan, hri_accelerator *const *accelerators,
                   const hri_run_call *call, hri_run_outcome *outcome)
 {
-    hri_run_state *run = run_create(product, plan, accelerators);
+    hri_run_state *run = run_create(product, plan, accelerators, call);
     if (run == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }

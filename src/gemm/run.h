@@ -9,6 +9,14 @@
 
 typedef struct hri_run_state hri_run_state;
 
+/* Whether copies of A, B and C, in the caller's memory, are staged for an
+ * accelerator. Those of at most so many bytes always are where any may be: they
+ * arrive as soon, and nothing need wait before they go home. */
+enum { HRI_TINY_BYTES = 64 << 10 };
+typedef struct hri_staged {
+    bool of[3]; /* HRI_A, HRI_B, HRI_C */
+} hri_staged;
+
 /* What one part of the plan did. */
 typedef struct hri_run_share {
     double seconds_busy, flops;
@@ -22,6 +30,8 @@ typedef struct hri_run_share {
 typedef struct hri_run_call {
     hr_progress_function progress; /* NULL: none */
     void *progress_data;
+    const hri_staged *staged;   /* for each accelerator */
+    bool timed;                 /* seconds_busy is wanted */
     double flops_before, flops; /* of the whole product: done before, and all */
     double patience; /* seconds for which others are idle before they do the
                         tiles of a late accelerator; hr_context has it */
@@ -35,9 +45,6 @@ typedef struct hri_run_outcome {
     bool unfinished; /* tiles are missing since an accelerator was lost; */
     hri_error lost;  /* why */
 } hri_run_outcome;
-
-/* Whether copies between a matrix of the caller and the device are staged. */
-bool hri_is_staged(hri_device *device, const hr_matrix *matrix);
 
 /* Run the plan of a product on accelerators[part->accelerator]. Returns when C
  * is complete, or when nothing is under way any more after an error or on

@@ -25,8 +25,8 @@ static hr_status collect(hri_executor *executor)
     int at = (int)(executor->collected % HRI_WINDOW);
     hri_event *begun = executor->begun[at], *done = executor->done[at];
     uint64_t ns = 0;
-    hr_status status = done->ops->wait(done);
-    if (status == HR_OK) {
+    hr_status status = executor->timed ? done->ops->wait(done) : HR_OK;
+    if (status == HR_OK && executor->timed) {
         status = begun->ops->elapsed(begun, done, &ns);
     }
     if (status != HR_OK) {
@@ -91,6 +91,9 @@ static hr_status fetch_copy(hri_executor *executor, const hri_copy *copy,
     if (staged) {
         hri_job job = {.copy = *copy, .queue = q};
         hri_copy_pool_put(&executor->up_pool, &job, true);
+        if (executor->brief) {
+            hri_copy_pool_help(&executor->up_pool);
+        }
         if (!hri_copy_pool_wait(&executor->up_pool, &job)) {
             return stopped(executor->run);
         }
@@ -131,7 +134,7 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
     hri_copy copy =
         hri_copy_of(run, HRI_C, task, executor->places[HRI_C][slot], false);
     status =
-        fetch_copy(executor, &copy, executor->staged[HRI_C], tile->fetched);
+        fetch_copy(executor, &copy, executor->staged.of[HRI_C], tile->fetched);
     return status == HR_OK
                ? executor->compute->ops->wait(executor->compute, tile->fetched)
                : status;
@@ -158,8 +161,12 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
     hri_tile_slot *tile = &executor->tiles[slot];
     hri_copy copy = hri_copy_of(executor->run, HRI_C, task,
                                 executor->places[HRI_C][slot], true);
+    /* the tile follows in the same queue, unless it must not wait there */
+    const bool follows = executor->brief && !executor->down_pool.direct;
     hr_status status =
-        executor->compute->ops->record(executor->compute, tile->ready);
+        follows
+            ? HR_OK
+            : executor->compute->ops->record(executor->compute, tile->ready);
     if (status == HR_OK) {
         count(executor, &executor->share.down, &copy);
         tile->draining = true;
@@ -167,10 +174,13 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
         tile->col = task->col;
         tile->home = (hri_job){.copy = copy,
                                .queue = executor->down,
-                               .after = tile->ready,
+                               .after = follows ? NULL : tile->ready,
                                .done = tile_is_home,
                                .data = tile};
         hri_copy_pool_put(&executor->down_pool, &tile->home, false);
+        if (executor->brief) {
+            hri_copy_pool_help(&executor->down_pool);
+        }
     }
     return status;
 }
@@ -213,7 +223,7 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
             status = q->ops->wait(q, from->ready[side]);
         }
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && executor->timed) {
         status = q->ops->record(q, executor->begun[at]);
     }
     if (status == HR_OK) {
@@ -222,7 +232,9 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
     if (status != HR_OK) {
         return status;
     }
-    status = q->ops->record(q, executor->done[at]);
+    if (executor->timed) {
+        status = q->ops->record(q, executor->done[at]);
+    }
     pthread_mutex_lock(&run->lock);
     executor->window[at] = (hri_issued){
         .flops = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k),
@@ -285,6 +297,7 @@ static void await(hri_executor *who, hri_executor *executor, int side,
         return; /* in place, or there is no such delivery */
     }
     const hri_arrival *a = &executor->arrivals[number];
+    hri_wait_awake(&a->issued, who->brief ? hri_moment : 0.0);
     pthread_mutex_lock(&run->lock);
     /* its own panels are its own work */
     const bool others =
@@ -320,7 +333,9 @@ static hr_status pack_panel(hri_executor *executor, const hri_task *task,
     if (executor->packed_of[slot] != task->a) {
         hri_pack pack = hri_panel_pack(executor->run, task, *from->place[HRI_A],
                                        executor->packed[slot]);
-        status = q->ops->wait(q, from->ready[HRI_A]);
+        if (from->ready[HRI_A] != NULL) {
+            status = q->ops->wait(q, from->ready[HRI_A]);
+        }
         if (status == HR_OK) {
             status = q->ops->pack(q, &pack);
         }
@@ -507,7 +522,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
         }
         count(executor, &executor->share.peer, &copy);
     } else if (status == HR_OK) {
-        status = fetch_copy(executor, &copy, executor->staged[side],
+        status = fetch_copy(executor, &copy, executor->staged.of[side],
                             executor->spare_ready[side]);
     }
     count(executor, &executor->share.stolen, &copy);
@@ -543,7 +558,14 @@ static hr_status run_stolen(hri_executor *executor)
 
 hr_status hri_compute(hri_executor *executor)
 {
-    hr_status status = run_own(executor);
+    hr_status status = HR_OK;
+    if (executor->brief) {
+        status = hri_executor_feed(executor);
+        hri_copy_pool_help(&executor->up_pool);
+    }
+    if (status == HR_OK) {
+        status = run_own(executor);
+    }
     if (status == HR_OK) {
         status = run_stolen(executor);
     }

@@ -156,6 +156,7 @@ struct hr_context {
                                           found */
     struct hri_guard *guards;          /* of hr_map */
     hri_direct direct[HRI_DIRECT_KINDS];
+    struct hri_plans *plans;         /* of the last products (gemm/plans.h) */
     struct hri_run_state *abandoned; /* products that an accelerator has not
                                         let go of (gemm/run.h) */
     struct hr_context *next;         /* of those that an accelerator keeps */

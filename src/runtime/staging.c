@@ -162,37 +162,36 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
     if (status == HR_OK) {
         status = queue->ops->copy(queue, &copy);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && !(pool->once && pool->up)) {
         status = queue->ops->record(queue, event);
     }
     pthread_mutex_unlock(pool->queues);
     return status;
 }
 
-static hr_status carry_up(hri_copy_thread *copy_thread)
+static hr_status carry_up(hri_copy_thread *copy_thread, bool patient)
 {
+    hri_copy_pool *pool = copy_thread->pool;
     hr_status status = HR_OK;
     work w;
-    for (uint32_t round = 0;
-         status == HR_OK && (w = take(copy_thread->pool, true)).job != NULL;
-         round++) {
-        uint32_t at = round % copy_thread->pool->depth;
+    while (status == HR_OK && (w = take(pool, patient)).job != NULL) {
+        const uint32_t at = copy_thread->sent % pool->depth;
         hri_event *event = copy_thread->events[at];
-        if (round >=
-            copy_thread->pool->depth) { /* its earlier copy may go on */
+        if (copy_thread->sent++ >= pool->depth) { /* its earlier copy may go
+                                                     on */
             status = event->ops->wait(event);
         }
-        if (status == HR_OK && !touch(copy_thread->pool, w.job)) {
-            finish(copy_thread->pool, w.job, false);
+        if (status == HR_OK && !touch(pool, w.job)) {
+            finish(pool, w.job, false);
             break;
         }
         if (status == HR_OK) {
             hri_piece_up(&w.job->copy, &w.piece, copy_thread->pinned[at]);
-            touch_ends(copy_thread->pool);
-            status = enqueue_piece(copy_thread->pool, w.job, &w.piece,
+            touch_ends(pool);
+            status = enqueue_piece(pool, w.job, &w.piece,
                                    copy_thread->pinned[at], event);
         }
-        finish(copy_thread->pool, w.job, status == HR_OK);
+        finish(pool, w.job, status == HR_OK);
     }
     return status;
 }
@@ -261,7 +260,7 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     return status;
 }
 
-static hr_status carry_down(hri_copy_thread *copy_thread)
+static hr_status carry_down(hri_copy_thread *copy_thread, bool patient)
 {
     hri_copy_pool *pool = copy_thread->pool;
     hr_status status = HR_OK;
@@ -269,7 +268,7 @@ static hr_status carry_down(hri_copy_thread *copy_thread)
     while (status == HR_OK) {
         work w = {0};
         if (way.sent - way.arrived < pool->depth) {
-            w = take(pool, way.sent == way.arrived);
+            w = take(pool, patient && way.sent == way.arrived);
         }
         if (w.job != NULL) {
             status = send_home(copy_thread, &w, &way);
@@ -285,34 +284,61 @@ static hr_status carry_down(hri_copy_thread *copy_thread)
     return status;
 }
 
-static void *copy_thread_main(void *argument)
+static void carry(hri_copy_thread *copy_thread, bool patient)
 {
-    hri_copy_thread *copy_thread = argument;
     hri_copy_pool *pool = copy_thread->pool;
-    hr_status status =
-        pool->up ? carry_up(copy_thread) : carry_down(copy_thread);
+    hr_status status = pool->up ? carry_up(copy_thread, patient)
+                                : carry_down(copy_thread, patient);
     if (status != HR_OK) {
         pool->fail(pool->fail_data, status);
     }
+}
+
+static void *copy_thread_main(void *argument)
+{
+    carry(argument, true);
     return NULL;
+}
+
+void hri_copy_pool_help(hri_copy_pool *pool)
+{
+    if (pool->accelerator != NULL) {
+        carry(&pool->threads[0], false);
+    }
 }
 
 /* ---- the copy pool */
 
-/* No more threads than pieces: waking one takes as long as copying some. */
+/* No more threads than pieces: waking one takes as long as copying some. A
+ * thread that is awake has copied a few before another one is. */
 static uint32_t useful_threads(const hri_copy_pool *pool)
 {
+    enum { ALONE = 3 };
     const uint32_t all = pool->accelerator->copy_threads;
     const uint64_t pieces = pool->bytes / HRI_MIN_PIECE_BYTES + 1;
+    if (pool->helped && pieces <= ALONE) {
+        return 1;
+    }
     return pool->bytes == 0 || pieces > all ? all : (uint32_t)pieces;
+}
+
+/* Whether the only thread can have the pinned memory of two. */
+static bool has_room(const hri_copy_pool *pool)
+{
+    return pool->thread_count == 1 &&
+           pool->accelerator->copy_threads * HRI_THREAD_PIECES >= HRI_COPIES;
 }
 
 hr_status hri_copy_pool_init(hri_copy_pool *pool)
 {
+    enum { JOBS = 3 }; /* of a brief run: each may end in a smaller piece */
     hri_accelerator *a = pool->accelerator;
     hr_status status = HR_OK;
     pool->thread_count = pool->direct ? 1 : useful_threads(pool);
-    pool->depth = pool->direct ? HRI_COPIES : HRI_THREAD_PIECES;
+    pool->depth =
+        pool->direct || has_room(pool) ? HRI_COPIES : HRI_THREAD_PIECES;
+    pool->once = pool->helped && pool->thread_count == 1 && pool->bytes > 0 &&
+                 pool->bytes / HRI_MIN_PIECE_BYTES + JOBS <= pool->depth;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->changed, NULL);
     for (uint32_t i = 0; i < pool->thread_count; i++) {
@@ -342,8 +368,10 @@ void hri_copy_pool_finish(hri_copy_pool *pool)
 
 hr_status hri_copy_pool_start(hri_copy_pool *pool)
 {
-    for (; pool->started < pool->thread_count; pool->started++) {
-        hri_copy_thread *copy_thread = &pool->threads[pool->started];
+    const uint32_t threads = pool->thread_count - pool->helped;
+    for (; pool->started < threads; pool->started++) {
+        hri_copy_thread *copy_thread =
+            &pool->threads[pool->started + pool->helped];
         copy_thread->thread = hri_threads_start(&pool->accelerator->threads,
                                                 copy_thread_main, copy_thread);
         if (copy_thread->thread == NULL) {
@@ -351,7 +379,7 @@ hr_status hri_copy_pool_start(hri_copy_pool *pool)
                 HR_ERROR_OUT_OF_MEMORY,
                 "copy pool: the system refused thread %u of %u that "
                 "copy for %s",
-                pool->started + 1, pool->thread_count, pool->accelerator->path);
+                pool->started + 1, threads, pool->accelerator->path);
         }
     }
     return HR_OK;
@@ -407,7 +435,7 @@ void hri_copy_pool_join(hri_copy_pool *pool)
     }
     tell(pool, &pool->closed);
     for (uint32_t i = 0; i < pool->started; i++) {
-        hri_thread_join(pool->threads[i].thread);
+        hri_thread_join(pool->threads[i + pool->helped].thread);
     }
     pool->started = 0;
 }

@@ -48,6 +48,7 @@ typedef struct hri_copy_thread {
     void *pinned[HRI_COPIES];      /* HRI_THREAD_PIECES of them, or none */
     hri_event *events[HRI_COPIES]; /* as many as the copies that it may have
                                       under way */
+    uint32_t sent;                 /* pieces to the accelerator so far */
 } hri_copy_thread;
 
 /* A copy pool serves one direction of one accelerator. Jobs to the accelerator
@@ -60,6 +61,8 @@ struct hri_copy_pool {
     bool direct;                  /* jobs from the accelerator go into memory
                                      that needs no pieces; jobs to it from such
                                      memory need no copy pool */
+    bool helped;                  /* its first thread is the one that calls
+                                     hri_copy_pool_help */
     uint64_t bytes; /* of all jobs: so few need few threads; 0: not known */
     pthread_mutex_t *queues; /* held around calls on the queues of jobs */
     void (*fail)(void *data, hr_status status); /* is told the first error, on a
@@ -68,6 +71,8 @@ struct hri_copy_pool {
     /* the copy pool's own fields */
     uint32_t thread_count; /* threads */
     uint32_t depth;        /* copies that each thread may have under way */
+    bool once; /* the only thread needs no piece of its pinned memory
+                  twice */
     hri_copy_thread threads[HRI_MAX_COPY_THREADS];
     uint32_t started;
     pthread_mutex_t
@@ -102,6 +107,12 @@ bool hri_copy_pool_wait(hri_copy_pool *pool, hri_job *job);
  * the context's lock. */
 hr_status hri_staging_copy(hri_accelerator *accelerator, hri_queue *queue,
                            const hri_copy *copy);
+
+/* Work on the jobs that were put so far, as the first thread of a pool that is
+ * helped. Returns when no piece is left to begin, and pieces that this thread
+ * has begun are done as far as jobs are. Accepts a copy pool that is all
+ * zero. */
+void hri_copy_pool_help(hri_copy_pool *pool);
 
 /* Stop: do no more work. Any thread. Both functions accept a copy pool that is
  * all zero. */

@@ -91,11 +91,11 @@ void hri_staging_take(hri_copy_pool *pool)
     }
     staging->taken = true;
     pthread_mutex_unlock(&staging->lock);
-    for (uint32_t i = 0; i < pool->thread_count * HRI_THREAD_PIECES; i++) {
-        hri_copy_thread *copy_thread = &pool->threads[i / HRI_THREAD_PIECES];
-        copy_thread->pinned[i % HRI_THREAD_PIECES] =
+    for (uint32_t i = 0; i < pool->thread_count * pool->depth; i++) {
+        hri_copy_thread *copy_thread = &pool->threads[i / pool->depth];
+        copy_thread->pinned[i % pool->depth] =
             (char *)staging->pinned + (size_t)i * HRI_PIECE_BYTES;
-        copy_thread->events[i % HRI_THREAD_PIECES] = staging->events[i];
+        copy_thread->events[i % pool->depth] = staging->events[i];
     }
 }
 

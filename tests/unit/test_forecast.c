@@ -297,9 +297,16 @@ static void choices(void)
             gpus[j].up.alone = gpus[j].down.alone = gpus[j].both.alone = 0;
             gpus[j].up.start = gpus[j].down.start = 1e-4;
         }
-        hri_plan_shape shape = {
-            n,     n,     n, machines[i].type_size, machines[i].type_size, 2.0,
-            false, false, 0};
+        hri_plan_shape shape = {n,
+                                n,
+                                n,
+                                machines[i].type_size,
+                                machines[i].type_size,
+                                2.0,
+                                false,
+                                false,
+                                0,
+                                {false}};
         hri_plan *plan = plan_of(&shape, gpus, count);
         double flops = 2.0 * (double)n * (double)n * (double)n;
         printf("%s: %.1f ms, %.0f TFLOP/s, tiles of %lld x %lld, k in %lld%s\n",

@@ -2,6 +2,7 @@
 #include "base/threads.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -293,46 +294,19 @@ static void relax(void)
 #endif
 }
 
-/* How many threads may wait awake. Others have the rest of the CPUs. */
-static uint32_t most_awake(void)
+bool hri_linger(uint64_t *since_ns, double seconds)
 {
-    enum { CPUS_FOR_ONE = 4 };
-    static atomic_uint most; /* and 1; 0: not known yet */
-    if (most == 0) {
-        most = 1 + hri_cpu_count() / CPUS_FOR_ONE;
-    }
-    return most - 1;
-}
-
-static atomic_uint awake;
-
-bool hri_awake_begin(void)
-{
-    const bool may = atomic_fetch_add(&awake, 1) < most_awake();
-    if (!may) {
-        atomic_fetch_sub(&awake, 1);
-    }
-    return may;
-}
-
-void hri_awake_end(void)
-{
-    atomic_fetch_sub(&awake, 1);
+    const uint64_t now_ns = hri_clock_ns();
+    *since_ns = *since_ns == 0 ? now_ns : *since_ns;
+    (void)sched_yield();
+    return (double)(now_ns - *since_ns) * 1e-9 < seconds;
 }
 
 void hri_wait_awake(const atomic_bool *done, double seconds)
 {
-    enum { QUESTIONS = 100 };
-    if (*done || seconds <= 0.0 || !hri_awake_begin()) {
-        return;
+    uint64_t since_ns = 0;
+    while (!*done && seconds > 0.0 && hri_linger(&since_ns, seconds)) {
     }
-    const uint64_t start_ns = hri_clock_ns();
-    do {
-        for (int i = 0; i < QUESTIONS && !*done; i++) {
-            relax();
-        }
-    } while (!*done && hri_seconds_since(start_ns) < seconds);
-    hri_awake_end();
 }
 
 void hri_lock_soon(pthread_mutex_t *lock)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/cpus.h"
@@ -79,14 +80,13 @@ struct timespec hri_in_ms(uint32_t milliseconds);
 bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
                     const struct timespec *time);
 
-/* Being woken takes longer than many a product. So a thread may wait awake for
- * a moment: as long as this says, from when it began (hri_clock_ns). Few
- * threads of a process do so at a time, by the number of CPUs, and none where
- * there are few. Then the first function gives false, and the thread should
- * sleep. Call the last one when it gave true. */
+/* Being woken takes longer than many a product. So a thread may wait awake, for
+ * so many seconds at most: while this is true it asks again, and lets others
+ * have the CPU in between. Then it should sleep. *since_ns is 0 at first. */
+bool hri_linger(uint64_t *since_ns, double seconds);
+
+/* For so long threads wait awake for what may come soon. */
 static const double hri_moment = 2e-4;
-bool hri_awake_begin(void);
-void hri_awake_end(void);
 
 /* After its function has returned, the calling thread of hri_threads waits
  * awake for the next one. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "runtime/runtime.h"
 
 /* ---- queues */
@@ -130,6 +131,17 @@ hr_status hri_accelerator_take_event(hri_accelerator *a, hri_event **event)
 void hri_accelerator_recycle_event(hri_accelerator *a, hri_event *event)
 {
     give(a, HRI_EVENTS_RETURNED, event);
+}
+
+hr_status hri_event_wait_awake(hri_event *event)
+{
+    uint64_t since_ns = 0;
+    bool done = false;
+    hr_status status = event->ops->query(event, &done);
+    while (status == HR_OK && !done && hri_linger(&since_ns, hri_moment)) {
+        status = event->ops->query(event, &done);
+    }
+    return status == HR_OK && !done ? event->ops->wait(event) : status;
 }
 
 static void destroy_all(hri_event_pool *pool, hri_event_list list)

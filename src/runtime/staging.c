@@ -210,7 +210,8 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     const uint32_t at = way->arrived++ % pool->depth;
     hri_event *event = copy_thread->events[at];
     hri_job *job = way->of[at].job;
-    hr_status status = event->ops->wait(event);
+    hr_status status =
+        pool->helped ? hri_event_wait_awake(event) : event->ops->wait(event);
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
         hri_piece_down(&job->copy, &way->of[at].piece, copy_thread->pinned[at]);
         finish(pool, job, true);
@@ -235,8 +236,11 @@ static hr_status wait_to_send(hri_copy_thread *copy_thread, const hri_job *job,
             status = receive(copy_thread, way);
         }
     }
-    return status == HR_OK && !done ? job->after->ops->wait(job->after)
-                                    : status;
+    if (status != HR_OK || done) {
+        return status;
+    }
+    return copy_thread->pool->helped ? hri_event_wait_awake(job->after)
+                                     : job->after->ops->wait(job->after);
 }
 
 static hr_status send_home(hri_copy_thread *copy_thread, const work *w,

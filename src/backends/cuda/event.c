@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "base/clock.h"
-#include "base/threads.h"
 
 /* How often to ask an event before its thread goes to sleep. Waiting threads
  * often find their event nearly done, and waking up takes longer than
@@ -37,24 +35,6 @@ static snapshot take(hri_cuda_event *event)
     return s;
 }
 
-/* Ask again for a while. */
-static cu_result keep_asking(const hri_cuda_event *event)
-{
-    cu_result error = CU_NOT_READY;
-    for (int i = 0; i < QUESTIONS && error == CU_NOT_READY; i++) {
-        error = hri_cuda.cuEventQuery(event->event);
-    }
-    if (error == CU_NOT_READY && hri_awake_begin()) {
-        const uint64_t start_ns = hri_clock_ns();
-        while (error == CU_NOT_READY &&
-               hri_seconds_since(start_ns) < hri_moment) {
-            error = hri_cuda.cuEventQuery(event->event);
-        }
-        hri_awake_end();
-    }
-    return error;
-}
-
 /* Ask the driver whether a recorded event is done, or wait for it. */
 static cu_result ask(const hri_cuda_event *event, bool wait)
 {
@@ -63,8 +43,8 @@ static cu_result ask(const hri_cuda_event *event, bool wait)
         return error;
     }
     error = hri_cuda.cuEventQuery(event->event);
-    if (wait && error == CU_NOT_READY) {
-        error = keep_asking(event);
+    for (int i = 1; wait && i < QUESTIONS && error == CU_NOT_READY; i++) {
+        error = hri_cuda.cuEventQuery(event->event);
     }
     if (wait && error == CU_NOT_READY) {
         error = hri_cuda.cuEventSynchronize(event->event);

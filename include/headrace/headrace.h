@@ -8,6 +8,7 @@
 #define HEADRACE_H
 
 #include <headrace/array.h>
+#include <headrace/batch.h>
 #include <headrace/check.h>
 #include <headrace/context.h>
 #include <headrace/filter.h>

@@ -79,6 +79,13 @@ bool hri_cblas_is_personal(const hri_cblas *cblas);
 bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
                     const hri_gemm *gemm);
 
+/* From `share` to `unshare` threads may call hri_cblas_gemm at the same time,
+ * with threads = 1. Each calls `enter` before. The program's own number of
+ * threads, which `share` returns, is the same afterwards. */
+int hri_cblas_share(const hri_cblas *cblas);
+void hri_cblas_enter(const hri_cblas *cblas);
+void hri_cblas_unshare(const hri_cblas *cblas, int before);
+
 /* Open a library. OpenBLAS gets the core type that suits this CPU, unless it
  * was loaded before. NULL when it cannot be opened: dlerror says why. */
 void *hri_openblas_open(const char *name);
@@ -95,6 +102,8 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
 /* Let at most `threads` threads of the library and of its copies work. Returns
  * how many the library had. The second function gives it that number back. */
 int hri_openblas_limit(const hri_cblas *cblas, int threads);
+/* Set the number for the calling thread, where it has one of its own. */
+void hri_openblas_set(const hri_cblas *cblas, int threads);
 void hri_openblas_restore(const hri_cblas *cblas, int limit, int before);
 
 /* core.c: OpenBLAS's core types, and which of them suits a CPU. */

@@ -69,7 +69,8 @@ typedef struct planning {
     hri_candidate *candidates;
     hri_flow *flows;        /* of a set */
     hri_portion *portions;  /* of a set */
-    double *seconds;        /* [candidates of a set] for a product */
+    double *seconds;        /* of a set: for a product, */
+    double *fill;           /* and to bring it there and home */
     hri_accelerator **list; /* of a set */
 } planning;
 
@@ -133,6 +134,20 @@ static double sharing(hri_accelerator *const *list, uint32_t count,
     return fmax(hri_accelerators_sharing(list, count, a), 1.0);
 }
 
+/* How many work on the accelerator's device beside each other, itself counted.
+ * Virtual accelerators are there to be tried: as in hr_gemm, each has its part
+ * of the device, whether the others work or not. */
+static double crowd(const planning *p, uint32_t count, const hri_accelerator *a)
+{
+    uint32_t siblings = 0;
+    for (uint32_t i = 0; i < p->planned->count; i++) {
+        const hri_accelerator *other = accelerator_of(p, i);
+        siblings += !other->in_place && hri_accelerators_same_kind(a, other);
+    }
+    const double of_set = sharing(p->list, count, a);
+    return a->in_place ? of_set : fmax(of_set, siblings);
+}
+
 /* flop/s of the accelerator's device when one works on it. */
 static double rate_of(const planning *p, uint32_t index)
 {
@@ -147,12 +162,21 @@ static uint32_t threads_of(const hri_accelerator *a)
                                              : 1;
 }
 
-/* Seconds for a product where the bytes of others travel, too. */
-static double on_device(const planning *p, uint32_t index, double beside,
-                        const hri_flow *flow)
+/* Seconds of arithmetic for a product, when so many share the device. */
+static double arithmetic(const planning *p, uint32_t index, double beside)
 {
     const hri_product *one = &p->call->one.product;
-    static const double parts[HRI_TILE_RATES] = {0};
+    const double part =
+        hri_cost_batch((double)one->m, (double)one->n, (double)one->k);
+    return hri_flops_of(one) * beside / (rate_of(p, index) * part);
+}
+
+/* Seconds for a product where the bytes of others travel, too. *fill: those of
+ * them that nothing hides at the start and the end. */
+static double on_device(const planning *p, uint32_t index, double beside,
+                        const hri_flow *flow, double *fill)
+{
+    const hri_product *one = &p->call->one.product;
     const bool reads = one->beta.re != 0.0 || one->beta.im != 0.0;
     hri_batch_side s[3];
     hri_batch_sides(p->call, accelerator_of(p, index)->device, p->first,
@@ -161,12 +185,11 @@ static double on_device(const planning *p, uint32_t index, double beside,
     const double up = (s[0].shared ? 0.0 : (double)s[0].bytes) +
                       (s[1].shared ? 0.0 : (double)s[1].bytes) +
                       (reads ? down : 0.0);
-    const double rate = rate_of(p, index) / beside *
-                        hri_cost_efficiency(parts, (double)one->m,
-                                            (double)one->n, (double)one->k);
-    double seconds = hri_flops_of(one) / rate;
-    seconds = fmax(seconds, hri_cost_bytes(up, flow->beside.up));
-    seconds = fmax(seconds, hri_cost_bytes(down, flow->beside.down));
+    const double carry_up = hri_cost_bytes(up, flow->beside.up);
+    const double carry_down = hri_cost_bytes(down, flow->beside.down);
+    double seconds = arithmetic(p, index, beside);
+    seconds = fmax(seconds, fmax(carry_up, carry_down));
+    *fill = carry_up + carry_down;
     return fmax(seconds, hri_cost_bytes(up + down, flow->beside.both));
 }
 
@@ -174,7 +197,6 @@ static double on_device(const planning *p, uint32_t index, double beside,
 static void predict_products(planning *p, const hri_candidate *set,
                              uint32_t count)
 {
-    const hri_product *one = &p->call->one.product;
     for (uint32_t i = 0; i < count; i++) {
         hri_accelerator *a = p->list[i] = accelerator_of(p, set[i].index);
         hri_batch_side s[3];
@@ -187,12 +209,12 @@ static void predict_products(planning *p, const hri_candidate *set,
     hri_model_flows(p->planned->context, p->flows, count);
     for (uint32_t i = 0; i < count; i++) {
         hri_accelerator *a = p->list[i];
-        const double beside = sharing(p->list, count, a);
-        p->seconds[i] =
-            a->in_place
-                ? hri_flops_of(one) * beside / rate_of(p, set[i].index) +
-                      per_product / threads_of(a)
-                : on_device(p, set[i].index, beside, &p->flows[i]);
+        const double beside = crowd(p, count, a);
+        p->fill[i] = 0.0;
+        p->seconds[i] = a->in_place ? arithmetic(p, set[i].index, beside) +
+                                          per_product / threads_of(a)
+                                    : on_device(p, set[i].index, beside,
+                                                &p->flows[i], &p->fill[i]);
     }
 }
 
@@ -214,13 +236,13 @@ static hr_status distribute(planning *p, const hri_candidate *set,
     return hri_distribute(&d, &held);
 }
 
-/* What starting adds: threads, and the first group, which travels alone. */
+/* What starting adds: threads, and the groups that travel alone. */
 static double start_of(const planning *p, uint32_t index, int64_t count,
-                       double seconds)
+                       double fill)
 {
     const bool in_place = accelerator_of(p, index)->in_place;
     return hri_model_executor(in_place) +
-           (in_place ? 0.0 : 2.0 * seconds * (double)group_of(p, index, count));
+           (in_place ? 0.0 : fill * (double)group_of(p, index, count));
 }
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -237,7 +259,7 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
             *seconds =
                 fmax(*seconds,
                      p->seconds[i] * (double)hri_round_up(products, threads) +
-                         start_of(p, set[i].index, products, p->seconds[i]));
+                         start_of(p, set[i].index, products, p->fill[i]));
         }
     }
     return status;
@@ -347,17 +369,19 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
                   .flows = calloc(most, sizeof *p.flows),
                   .portions = calloc(most, sizeof *p.portions),
                   .seconds = calloc(most, sizeof *p.seconds),
+                  .fill = calloc(most, sizeof *p.fill),
                   .list = calloc(most, sizeof *p.list)};
     *plan = (hri_batch_plan){.seconds = planned->plan->seconds * (double)count};
     hr_status status =
         p.candidates != NULL && p.flows != NULL && p.portions != NULL &&
-                p.seconds != NULL && p.list != NULL
+                p.seconds != NULL && p.fill != NULL && p.list != NULL
             ? choose(&p, plan)
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
     free(p.candidates);
     free(p.flows);
     free(p.portions);
     free(p.seconds);
+    free(p.fill);
     free(p.list);
     if (status != HR_OK) {
         free(plan->parts);

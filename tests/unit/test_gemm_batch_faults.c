@@ -32,7 +32,7 @@ static const setup setups[] = {
     {"direct", "1xhost", 30000, false, true, false, false, 1, false},
     {"two, staged", "2xhost", 30000, true, true, true, true, 2, true},
     {"two, direct", "2xhost", 30000, false, false, false, false, 2, true},
-    {"with the host", "host,1xhost", 30000, true, false, true, false, 2, true},
+    {"beside", "host,1xhost", 30000, true, false, true, false, 1, true},
     {"one by one", "1xhost", 14 << 10, false, false, false, true, 1, false},
 };
 

@@ -70,6 +70,13 @@ static hr_type type_of(int data)
     return types[data];
 }
 
+static long long size_of(int data)
+{
+    static const long long sizes[16] = {[0] = 4, [1] = 8,  [2] = 2,  [3] = 1,
+                                        [4] = 8, [5] = 16, [10] = 4, [14] = 2};
+    return sizes[data];
+}
+
 /* A column-major operand under an operation. */
 static fake_operand operand(const void *start, int operation, int64_t ld)
 {
@@ -138,8 +145,8 @@ int cublasGemmStridedBatchedEx_64(hri_cublas_handle handle, int op_a, int op_b,
                                   int64_t ldc, long long step_c, int64_t count,
                                   int compute, int algorithm)
 {
-    const long long size = (long long)hr_type_size(type_of(a_type));
-    const long long c_size = (long long)hr_type_size(type_of(c_type));
+    const long long size = size_of(a_type);
+    const long long c_size = size_of(c_type);
     int error = count < 1 || step_c < ldc * (n - 1) + m ? INVALID : OK;
     for (int64_t i = 0; i < count && error == OK; i++) {
         error = cublasGemmEx_64(

@@ -61,6 +61,19 @@ HR_API HR_NODISCARD hr_status hr_gemm_batch(hr_context *context, int64_t count,
                                             hr_matrices c,
                                             const hr_gemm_options *options);
 
+/** What hr_gemm_batch would do with the same arguments, without doing it.
+ *
+ * @owner   As hr_gemm_plan. Lists are not read either, except for their first
+ *          entries.
+ * @errors  As hr_gemm_batch, as far as they do not need the elements.
+ * @threads As hr_gemm. */
+HR_API HR_NODISCARD hr_status hr_gemm_batch_plan(hr_context *context,
+                                                 int64_t count, hr_scalar alpha,
+                                                 hr_matrices a, hr_matrices b,
+                                                 hr_scalar beta, hr_matrices c,
+                                                 const hr_gemm_options *options,
+                                                 hr_gemm_report *report);
+
 #ifdef __cplusplus
 }
 #endif

@@ -43,7 +43,7 @@ static void set_operands(hri_batch_call *b, const hr_matrices operands[3])
 
 static hr_status open_call(hri_batch_call *b, hr_context *context,
                            hr_scalar alpha, hr_scalar beta,
-                           hr_matrices operands[3])
+                           hr_matrices operands[3], bool data)
 {
     for (int i = 0; i < 3; i++) {
         operands[i].matrix = hri_matrix_tidy(operands[i].matrix);
@@ -57,7 +57,7 @@ static hr_status open_call(hri_batch_call *b, hr_context *context,
     if (status == HR_OK) {
         status = hri_batch_check(b->count, operands);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && data) {
         status = hri_batch_check_data(b->count, alpha, operands);
     }
     if (status == HR_OK) {
@@ -215,6 +215,54 @@ static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count)
     return status;
 }
 
+/* ---- what would be done */
+
+/* Note a plan as if it had been carried out. */
+static void note_plan(hri_batch_call *b, const hri_gemm_call *planned,
+                      const hri_batch_plan *plan)
+{
+    const double flops = hri_flops_of(&b->one.product);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        hri_batch_part *part = &plan->parts[i];
+        const hri_accelerator *a = planned->accelerators[part->accelerator];
+        part->share.tiles = (uint64_t)part->count;
+        part->share.flops = flops * (double)part->count;
+        hri_batch_traffic(b, part, a, &part->share.up, &part->share.down);
+        add(b, planned, part);
+    }
+    const uint64_t count = (uint64_t)b->count;
+    for (uint32_t i = 0; plan->count == 0 && i < planned->plan->part_count;
+         i++) {
+        const hri_plan_part *part = &planned->plan->parts[i];
+        const int64_t chunks = planned->plan->blocking.chunks;
+        hri_run_share *s = &b->done[planned->accelerators[part->accelerator] -
+                                    b->one.context->accelerators];
+        s->tiles = (uint64_t)(part->task_count / chunks) * count;
+        s->flops = part->flops * (double)b->count;
+        s->up = part->up * count;
+        s->down = part->down * count;
+        s->peer = part->peer * count;
+        b->compulsory = planned->plan->compulsory * count;
+    }
+}
+
+static hr_status make_plan(hri_batch_call *b)
+{
+    hri_gemm_call planned = b->one;
+    hri_batch_plan plan = {0};
+    hr_status status = hri_call_plan(&planned);
+    if (status == HR_OK) {
+        status = hri_batch_plan_make(b, &planned, 0, b->count, &plan);
+    }
+    if (status == HR_OK) {
+        b->seconds = plan.seconds;
+        note_plan(b, &planned, &plan);
+    }
+    free(plan.parts);
+    hri_call_close(&planned);
+    return status;
+}
+
 /* ---- the report */
 
 static void report_share(const hri_batch_call *b, uint32_t index,
@@ -284,9 +332,24 @@ static void fill_report(const hri_batch_call *b, hr_gemm_report *report)
 
 /* ---- the call */
 
-static hr_status run(hri_batch_call *b)
+static hr_status allocate(hri_batch_call *b)
 {
     const uint32_t accelerators = b->one.context->accelerator_count;
+    b->done = calloc(accelerators, sizeof *b->done);
+    b->memory = calloc(accelerators, sizeof *b->memory);
+    return b->done != NULL && b->memory != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
+}
+
+static void release(const hri_batch_call *b)
+{
+    free(b->done);
+    free(b->memory);
+}
+
+static hr_status run(hri_batch_call *b)
+{
     hri_device *device = hri_direct_device(&b->one);
     if (b->count == 0 || !hri_has_product(&b->one.product)) {
         scale(b);
@@ -296,11 +359,8 @@ static hr_status run(hri_batch_call *b)
         const hri_gemm gemm = hri_batch_in_place(b, 0, b->count);
         return device->ops->gemm_now(device, &gemm);
     }
-    b->done = calloc(accelerators, sizeof *b->done);
-    b->memory = calloc(accelerators, sizeof *b->memory);
-    return b->done != NULL && b->memory != NULL
-               ? do_range(b, 0, b->count)
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
+    hr_status status = allocate(b);
+    return status == HR_OK ? do_range(b, 0, b->count) : status;
 }
 
 hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
@@ -318,7 +378,7 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
         status = hri_call_read_report(&call.one, &filled);
     }
     if (status == HR_OK) {
-        status = open_call(&call, context, alpha, beta, operands);
+        status = open_call(&call, context, alpha, beta, operands, true);
     }
     if (status != HR_OK) {
         return status;
@@ -331,7 +391,45 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
         fill_report(&call, &filled);
         hri_call_write_report(&call.one, &filled);
     }
-    free(call.done);
-    free(call.memory);
+    release(&call);
+    return status;
+}
+
+hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
+                             hr_scalar alpha, hr_matrices a, hr_matrices b,
+                             hr_scalar beta, hr_matrices c,
+                             const hr_gemm_options *options,
+                             hr_gemm_report *report)
+{
+    hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
+    hr_matrices operands[3] = {a, b, c};
+    hr_gemm_report filled = HR_GEMM_REPORT_INIT;
+    if (context == NULL || report == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm batch: the %s is NULL",
+                        context == NULL ? "context" : "report");
+    }
+    hr_status status = hri_call_options(&call.one, options);
+    call.one.options.report = report;
+    if (status == HR_OK) {
+        status = hri_call_read_report(&call.one, &filled);
+    }
+    if (status == HR_OK) {
+        status = open_call(&call, context, alpha, beta, operands, false);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    if (count > 0 && hri_has_product(&call.one.product)) {
+        pthread_mutex_lock(&context->lock);
+        status = allocate(&call);
+        status = status == HR_OK ? make_plan(&call) : status;
+        pthread_mutex_unlock(&context->lock);
+    }
+    if (status == HR_OK) {
+        fill_report(&call, &filled);
+        filled.seconds = call.seconds;
+        hri_call_write_report(&call.one, &filled);
+    }
+    release(&call);
     return status;
 }

@@ -100,6 +100,11 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
                               const hri_gemm_call *planned, int64_t first,
                               int64_t count, hri_batch_plan *plan);
 
+/* The bytes that a part brings to its accelerator and home. */
+void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
+                       const hri_accelerator *accelerator, uint64_t *up,
+                       uint64_t *down);
+
 /* ---- batch_run.c */
 
 /* Run all parts. Returns when nothing is under way any more. A part of a lost

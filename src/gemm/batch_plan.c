@@ -31,7 +31,7 @@ static bool is_direct(const hri_matrices *m, hri_device *device,
                         : m->step == (int64_t)side->bytes ? SIZE_MAX
                                                           : side->bytes;
     const hr_matrix at = hri_matrices_at(m, first);
-    return line >= LINE_BYTES &&
+    return line >= LINE_BYTES && at.data != NULL &&
            device->ops->is_pinned(device, at.data,
                                   (size_t)((count - 1) * m->step) + extent);
 }
@@ -354,6 +354,25 @@ static hr_status choose(planning *p, hri_batch_plan *plan)
     }
     plan->seconds = set.seconds;
     return fill(p, set.count, plan);
+}
+
+void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
+                       const hri_accelerator *accelerator, uint64_t *up,
+                       uint64_t *down)
+{
+    const hr_scalar beta = call->one.product.beta;
+    const bool reads = beta.re != 0.0 || beta.im != 0.0;
+    hri_batch_side sides[3];
+    *up = *down = 0;
+    if (accelerator->in_place) {
+        return;
+    }
+    hri_batch_sides(call, accelerator->device, part->first, part->count, sides);
+    for (int i = 0; i < 3; i++) {
+        const uint64_t count = sides[i].shared ? 1 : (uint64_t)part->count;
+        *up += i < 2 || reads ? count * sides[i].bytes : 0;
+    }
+    *down = (uint64_t)part->count * sides[2].bytes;
 }
 
 hr_status hri_batch_plan_make(const hri_batch_call *call,

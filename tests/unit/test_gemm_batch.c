@@ -346,6 +346,18 @@ static void invent_rates(hr_context *context, random_source *source)
     }
 }
 
+/* From little on, beside what multiplying needs for itself. */
+static uint64_t random_cap(const hr_context *context, random_source *source)
+{
+    const int64_t bits = random_between(source, 8, 22);
+    uint64_t own = 0;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        const uint64_t its = context->accelerators[i].device->info.gemm_bytes;
+        own = its > own ? its : own;
+    }
+    return bits < 12 ? 0 : own + ((uint64_t)1 << bits);
+}
+
 static void run_case(hr_context *context, const char *set, int number)
 {
     random_source source = {(uint64_t)number * 1000003 + 29};
@@ -360,8 +372,7 @@ static void run_case(hr_context *context, const char *set, int number)
         return;
     }
     invent_rates(context, &source);
-    const int64_t bits = random_between(&source, 8, 22);
-    b.cap = bits < 12 ? 0 : (uint64_t)1 << bits;
+    b.cap = random_cap(context, &source);
     const hr_status status = multiply(context, &b, &done);
     if (status == HR_ERROR_UNSUPPORTED) {
         seen.unsupported++;
@@ -444,6 +455,8 @@ int main(int count, char **arguments)
     if (!CHECK(status == HR_OK)) {
         return test_end();
     }
+    told_links(context, &(hri_link){.up = 1e10, .down = 1e10, .both = 2e10});
+    told_overheads(context);
     if (hr_accelerator_count(context) > 1) {
         told_apart(context);
     }

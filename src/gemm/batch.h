@@ -105,6 +105,28 @@ void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
                        const hri_accelerator *accelerator, uint64_t *up,
                        uint64_t *down);
 
+/* ---- batch_pack.c */
+
+/* Products `first` to before first + count, between the caller's memory and
+ * pinned memory. */
+typedef struct hri_batch_packing {
+    const hri_batch_call *call;
+    hri_accelerator *accelerator; /* its threads do it */
+    const hri_batch_side *sides;  /* [3] */
+    const size_t *offsets;        /* [3] of the operands in pinned memory */
+    void *pinned;
+    int64_t first, count;
+    bool home; /* from pinned memory */
+} hri_batch_packing;
+
+hr_status hri_batch_pack(const hri_batch_packing *packing);
+/* Bytes of a product that are packed on the way up, or home. */
+size_t hri_batch_packed_bytes(const hri_batch_call *call,
+                              const hri_batch_side *sides, bool home);
+/* Pack one matrix on this thread. */
+void hri_batch_pack_one(const hri_batch_side *side, const hr_matrix *matrix,
+                        void *packed);
+
 /* ---- batch_run.c */
 
 /* Run all parts. Returns when nothing is under way any more. A part of a lost

@@ -5,7 +5,6 @@
  * one before on its way home. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/size.h"
@@ -171,91 +170,21 @@ static void run_in_place(executor *e)
     }
 }
 
-/* ---- packing: between the caller's memory and a slot's pinned memory */
+/* ---- a group on its way */
 
-typedef struct packing {
-    hri_call call; /* first: see hri_threads_call */
-    const executor *executor;
-    const slot *slot;
-    int64_t first, count; /* products of the group */
-    bool home;
-} packing;
-
-/* The copy of one matrix in host memory. */
-static void copy_matrix(const executor *e, int side, int64_t product,
-                        char *packed, bool home)
-{
-    const hri_batch_side *s = &e->sides[side];
-    const hr_matrix m = hri_matrices_at(&e->run->call->operands[side], product);
-    char *line = m.data;
-    for (size_t i = 0; i < s->lines; i++) {
-        memcpy(home ? line : packed, home ? packed : line, s->width);
-        line += s->pitch;
-        packed += s->width;
-    }
-}
-
-/* Whether threads pack this operand on its way up, or on its way home. */
-static bool is_packed(const executor *e, int side, bool home)
-{
-    const hri_batch_side *s = &e->sides[side];
-    return !s->shared && !s->direct &&
-           (home ? side == C : side != C || e->reads);
-}
-
-static hr_status pack_some(void *argument)
-{
-    const packing *p = argument;
-    const executor *e = p->executor;
-    for (int side = A; side < SIDES; side++) {
-        for (int64_t i = p->first;
-             is_packed(e, side, p->home) && i < p->first + p->count; i++) {
-            copy_matrix(e, side, p->slot->first + i,
-                        (char *)p->slot->pinned + e->offsets[side] +
-                            (size_t)i * e->sides[side].bytes,
-                        p->home);
-        }
-    }
-    return HR_OK;
-}
-
-static size_t packed_bytes(const executor *e, bool home)
-{
-    size_t bytes = 0;
-    for (int side = A; side < SIDES; side++) {
-        bytes += is_packed(e, side, home) ? e->sides[side].bytes : 0;
-    }
-    return bytes;
-}
-
-/* Share a group's matrices out to threads near the accelerator. Waking one
- * takes as long as copying some. */
+/* Let threads pack a group, or unpack it where it is home. */
 static hr_status pack(executor *e, const slot *s, bool home)
 {
-    enum { BYTES = 512 << 10 };
-    packing all[HRI_MAX_COPY_THREADS];
-    const size_t bytes = packed_bytes(e, home) * (size_t)s->count;
-    int64_t threads = hri_min((int64_t)(bytes / BYTES) + 1,
-                              hri_max(e->accelerator->copy_threads, 1));
-    threads = hri_min(threads, s->count);
-    const int64_t share = hri_ceil_div(s->count, threads);
-    if (bytes == 0) {
-        return HR_OK;
-    }
-    for (int64_t i = 0; i < threads; i++) {
-        const int64_t first = hri_min(i * share, s->count);
-        all[i] = (packing){
-            .call = {.threads = i > 0 ? &e->accelerator->threads : NULL},
-            .executor = e,
-            .slot = s,
-            .first = first,
-            .count = hri_min(share, s->count - first),
-            .home = home};
-    }
-    return hri_threads_call(pack_some, all, (size_t)threads, sizeof all[0]);
+    const hri_batch_packing packing = {.call = e->run->call,
+                                       .accelerator = e->accelerator,
+                                       .sides = e->sides,
+                                       .offsets = e->offsets,
+                                       .pinned = s->pinned,
+                                       .first = s->first,
+                                       .count = s->count,
+                                       .home = home};
+    return hri_batch_pack(&packing);
 }
-
-/* ---- a group on its way */
 
 /* The box of an operand of a group, between slot and host memory. */
 static hri_copy box_of(const executor *e, int side, const slot *s)
@@ -427,7 +356,8 @@ static hr_status load_shared(executor *e, int side)
     if (status != HR_OK) {
         return status;
     }
-    copy_matrix(e, side, 0, e->shared_pinned[side], false);
+    hri_batch_pack_one(&e->sides[side], &e->run->call->operands[side].first,
+                       e->shared_pinned[side]);
     e->part->memory += bytes;
     e->part->share.up += bytes;
     const hri_copy box = {.to = hri_at(e->shared[side], 0),
@@ -450,7 +380,9 @@ static hr_status set_up(executor *e)
                      ? 0
                      : aligned(e->sides[side].bytes * (size_t)e->part->group);
     }
-    const bool pinned = packed_bytes(e, false) > 0 || packed_bytes(e, true) > 0;
+    const hri_batch_call *call = e->run->call;
+    const bool pinned = hri_batch_packed_bytes(call, e->sides, false) > 0 ||
+                        hri_batch_packed_bytes(call, e->sides, true) > 0;
     for (int i = 0; i < QUEUES && status == HR_OK; i++) {
         status = hri_accelerator_take_queue(e->accelerator, &e->queues[i]);
     }

@@ -89,11 +89,11 @@ static bool asks_cblas(const hri_gemm *gemm)
            gemm->compute != HR_COMPUTE_REPRODUCIBLE;
 }
 
-/* Without a pool it runs on this thread alone. */
-static hr_status multiply(hri_pool *pool, const hri_gemm *gemm)
+/* By so many threads of a CBLAS, else by the pool. */
+static hr_status multiply(hri_pool *pool, uint32_t threads,
+                          const hri_gemm *gemm)
 {
-    return asks_cblas(gemm) &&
-                   hri_cblas_gemm(&chosen.cblas, hri_pool_threads(pool), gemm)
+    return asks_cblas(gemm) && hri_cblas_gemm(&chosen.cblas, threads, gemm)
                ? HR_OK
                : hri_host_gemm_builtin(pool, gemm);
 }
@@ -112,12 +112,14 @@ static void multiply_piece(void *data, int64_t index)
     batch *b = data;
     const int64_t end = hri_min((index + 1) * b->piece, b->gemm->batch.count);
     hr_status status = HR_OK;
-    if (asks_cblas(b->gemm)) {
-        hri_cblas_enter(&chosen.cblas);
-    }
+    const bool asks = asks_cblas(b->gemm);
+    const int before = asks ? hri_cblas_enter(&chosen.cblas, b->gemm) : 0;
     for (int64_t i = index * b->piece; i < end && status == HR_OK; i++) {
         const hri_gemm one = hri_gemm_at(b->gemm, i);
-        status = multiply(NULL, &one);
+        status = multiply(NULL, 0, &one);
+    }
+    if (asks) {
+        hri_cblas_leave(&chosen.cblas, before);
     }
     if (status != HR_OK) {
         pthread_mutex_lock(&b->lock);
@@ -162,5 +164,5 @@ hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
         return status;
     }
     return gemm->batch.count > 1 ? multiply_batch(pool, gemm)
-                                 : multiply(pool, gemm);
+                                 : multiply(pool, hri_pool_threads(pool), gemm);
 }

@@ -365,13 +365,22 @@ int hri_cblas_share(const hri_cblas *cblas)
                                                : 0;
 }
 
-void hri_cblas_enter(const hri_cblas *cblas)
+int hri_cblas_enter(const hri_cblas *cblas, const hri_gemm *gemm)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (is_openmp(cblas)) {
         pthread_mutex_lock(&lock);
         hri_openblas_set(cblas, 1);
         pthread_mutex_unlock(&lock);
+    }
+    return cblas->openblas.set_threads == NULL ? limit_threads(cblas, 1, gemm)
+                                               : -1;
+}
+
+void hri_cblas_leave(const hri_cblas *cblas, int before)
+{
+    if (cblas->openblas.set_threads == NULL) {
+        restore_threads(cblas, 1, before);
     }
 }
 
@@ -397,6 +406,10 @@ bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
         return false;
     }
     c.ld = (int)ldc;
+    if (threads == 0) {
+        call(cblas, gemm, &a, &b, &c);
+        return true;
+    }
     const int before = limit_threads(cblas, (int)threads, gemm);
     call(cblas, gemm, &a, &b, &c);
     restore_threads(cblas, (int)threads, before);

@@ -99,9 +99,11 @@ static int by_start(const void *x, const void *y)
     return (a->product > b->product) - (a->product < b->product);
 }
 
-static hr_status spots_make(int64_t count, const hr_matrices *m, spots *s)
+static hr_status spots_make(int64_t count, const hr_matrices *m, bool result,
+                            spots *s)
 {
-    const int64_t distinct = m->list == NULL && m->stride == 0 ? 1 : count;
+    const bool shared = m->list == NULL && m->stride == 0 && !result;
+    const int64_t distinct = shared ? 1 : count;
     bool sorted = true;
     *s = (spots){.matrix = m->matrix,
                  .bytes = (uintptr_t)hri_matrix_bytes(&m->matrix),
@@ -217,7 +219,7 @@ static hr_status check_overlaps(int64_t count, const hr_matrices operands[3],
     }
     for (int i = 0; i < 3 && status == HR_OK; i++) {
         if (wanted[i] || (i == 2 && (wanted[0] || wanted[1]))) {
-            status = spots_make(count, &operands[i], &all[i]);
+            status = spots_make(count, &operands[i], i == 2, &all[i]);
         }
     }
     if (status == HR_OK && wanted[2]) {

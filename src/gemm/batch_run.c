@@ -502,7 +502,6 @@ static void watch(run *r)
 {
     enum { PROGRESS_MS = 100 };
     pthread_mutex_lock(&r->lock);
-    tell(r);
     while (r->working > 0) {
         const struct timespec next = hri_in_ms(PROGRESS_MS);
         while (r->working > 0 && hri_wait_until(&r->changed, &r->lock, &next)) {
@@ -516,7 +515,14 @@ static void watch(run *r)
 static void start(run *r, executor *executors, uint32_t count)
 {
     const bool here = count == 1 && r->call->one.options.progress == NULL;
-    r->working = count;
+    pthread_mutex_lock(&r->lock);
+    tell(r);
+    r->working = r->stopped ? 0 : count;
+    const bool stopped = r->stopped;
+    pthread_mutex_unlock(&r->lock);
+    if (stopped) {
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         executor *e = &executors[i];
         if (!here) {

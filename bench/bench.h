@@ -226,6 +226,10 @@ void bench_cpu_name(char *name, size_t size);
 /* The best and the median of one or more times. It sorts them. */
 void bench_sum_up(double *seconds, int64_t count, double *best, double *median);
 
+/* Wait until the threads of the contestant before, in this process or another,
+ * stop spinning: OpenBLAS's threads do so for about 0.1 s. */
+void bench_rest(void);
+
 /* Note a time: of the first run (0), or the best of later ones. */
 void bench_note(int64_t run, double seconds, double *first, double *best);
 

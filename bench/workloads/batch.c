@@ -149,6 +149,7 @@ static int contend(batch *b, const char *name)
 {
     double first = 0.0, best = 0.0;
     for (int64_t i = 0; i <= b->bench->o.repeat; i++) {
+        bench_rest();
         const double start = cli_clock();
         if (b->context == NULL) {
             run_loop(b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many small products in one call: 1000 groups of 8 points, each group turned
+/* Many small products in one call: 1000 groups of 8 points, each group rotated
  * by an angle of its own. */
 #include <headrace/headrace.h>
 #include <math.h>
@@ -7,16 +7,16 @@
 
 enum { GROUPS = 1000, POINTS = 8, AXES = 2 };
 
-static float turns[GROUPS][AXES][AXES], points[GROUPS][AXES][POINTS],
-    turned[GROUPS][AXES][POINTS];
+static float rotations[GROUPS][AXES][AXES], points[GROUPS][AXES][POINTS],
+    rotated[GROUPS][AXES][POINTS];
 
 static void make(void)
 {
     for (int g = 0; g < GROUPS; g++) {
         const float angle = 0.001f * (float)g;
-        turns[g][0][0] = turns[g][1][1] = cosf(angle);
-        turns[g][0][1] = -sinf(angle);
-        turns[g][1][0] = sinf(angle);
+        rotations[g][0][0] = rotations[g][1][1] = cosf(angle);
+        rotations[g][0][1] = -sinf(angle);
+        rotations[g][1][0] = sinf(angle);
         for (int p = 0; p < POINTS; p++) {
             points[g][0][p] = (float)p;
             points[g][1][p] = 1.0f;
@@ -33,13 +33,14 @@ int main(void)
         status = hr_gemm_batch(
             context, GROUPS, hr_real(1),
             hr_matrices_strided(
-                hr_matrix_row_major(turns, HR_F32, AXES, AXES, 0), AXES * AXES),
+                hr_matrix_row_major(rotations, HR_F32, AXES, AXES, 0),
+                AXES * AXES),
             hr_matrices_strided(
                 hr_matrix_row_major(points, HR_F32, AXES, POINTS, 0),
                 AXES * POINTS),
             hr_real(0),
             hr_matrices_strided(
-                hr_matrix_row_major(turned, HR_F32, AXES, POINTS, 0),
+                hr_matrix_row_major(rotated, HR_F32, AXES, POINTS, 0),
                 AXES * POINTS),
             NULL);
     }
@@ -47,8 +48,8 @@ int main(void)
         fprintf(stderr, "%s\n", hr_last_error());
     }
     for (int g = 0; g < GROUPS && status == HR_OK; g += 250) {
-        printf("group %3d: (%.3f, %.3f)\n", g, (double)turned[g][0][7],
-               (double)turned[g][1][7]);
+        printf("group %3d: (%.3f, %.3f)\n", g, (double)rotated[g][0][7],
+               (double)rotated[g][1][7]);
     }
     hr_context_destroy(context);
     return status != HR_OK;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/host/cblas.h"
 #include "base/cpus.h"
 #include "base/matrix.h"
 #include "base/pool.h"
@@ -59,39 +58,20 @@ static hr_matrix matrix_at(const stack *s, int64_t index)
 
 /* ---- the contestants */
 
-static hri_operand operand_at(const stack *s, int64_t index)
-{
-    return (hri_operand){.place.host = matrix_at(s, index).data,
-                         .row_stride = s->first.cols,
-                         .col_stride = 1};
-}
-
 static void call_cblas(void *data, int64_t index)
 {
     const batch *b = data;
-    const hri_gemm gemm = {.type = b->number.type,
-                           .c_type = b->number.c_type,
-                           .m = b->m,
-                           .n = b->n,
-                           .k = b->k,
-                           .alpha = hr_real(1.0),
-                           .beta = hr_real(0.0),
-                           .a = operand_at(&b->operands[0], index),
-                           .b = operand_at(&b->operands[1], index),
-                           .c = operand_at(&b->operands[2], index)};
-    (void)hri_cblas_gemm(&b->cblas.products, 0, &gemm);
+    (void)bench_cblas_product(&b->cblas, matrix_at(&b->operands[0], index),
+                              matrix_at(&b->operands[1], index),
+                              matrix_at(&b->operands[2], index));
 }
 
 static void run_loop(batch *b)
 {
     const int threads = (int)hri_thread_count();
-    if (b->cblas.set_threads != NULL) {
-        b->cblas.set_threads(b->pool != NULL ? 1 : threads);
-    }
+    bench_cblas_use(&b->cblas, b->pool != NULL ? 1 : threads);
     hri_pool_run(b->pool, b->count, call_cblas, b);
-    if (b->cblas.set_threads != NULL) {
-        b->cblas.set_threads(threads);
-    }
+    bench_cblas_use(&b->cblas, threads);
 }
 
 static bool run_headrace(const batch *b)

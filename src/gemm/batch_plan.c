@@ -7,9 +7,6 @@
 #include "distribute/distribute.h"
 #include "gemm/batch.h"
 
-/* The caller's side of starting a product in place. */
-static const double per_product = 3e-7;
-
 /* One thread shall not work longer on a product: progress and cancelling would
  * wait for it. Such products run one after the other, on all threads. */
 static const double long_product = 0.25;
@@ -202,7 +199,8 @@ static double in_place(const planning *p, uint32_t index, double beside,
 {
     return packing ? INFINITY
                    : arithmetic(p, index, beside) +
-                         per_product / threads_of(accelerator_of(p, index));
+                         hri_model_small_product /
+                             threads_of(accelerator_of(p, index));
 }
 
 /* Seconds for a product on each of a set. */

@@ -13,13 +13,13 @@
 enum { A, B, C, SIDES };
 enum { UP, COMPUTE, DOWN, QUEUES };
 
-/* What marks the end of a step of a group. */
-enum { LOADED, STARTED, MULTIPLIED, HOME, MARKS };
+/* Events at the end of the steps of a group. */
+enum { LOADED, STARTED, MULTIPLIED, HOME, EVENTS };
 
 typedef struct slot {
     hri_buffer *buffer;
     void *pinned; /* what threads pack and unpack; NULL: all is direct */
-    hri_event *marks[MARKS];
+    hri_event *events[EVENTS];
     int64_t first, count; /* the group that is in it; 0 products: none */
 } slot;
 
@@ -212,7 +212,7 @@ static hri_copy box_of(const executor *e, int side, const slot *s)
     return box;
 }
 
-static hri_copy turned(const hri_copy *box)
+static hri_copy reversed(const hri_copy *box)
 {
     hri_copy home = *box;
     home.to = box->from;
@@ -229,7 +229,7 @@ static hr_status copy(const executor *e, int queue, const hri_copy *box)
     return e->queues[queue]->ops->copy(e->queues[queue], box);
 }
 
-static hr_status mark(const executor *e, int queue, hri_event *event)
+static hr_status record(const executor *e, int queue, hri_event *event)
 {
     return e->queues[queue]->ops->record(e->queues[queue], event);
 }
@@ -249,7 +249,7 @@ static hr_status load(executor *e, slot *s)
             e->part->share.up += e->sides[side].bytes * (uint64_t)s->count;
         }
     }
-    return status == HR_OK ? mark(e, UP, s->marks[LOADED]) : status;
+    return status == HR_OK ? record(e, UP, s->events[LOADED]) : status;
 }
 
 /* The operand of a matrix that lies without gaps. */
@@ -276,26 +276,26 @@ static hr_status multiply(const executor *e, const slot *s)
         g.batch.steps[side] = shared ? 0 : (int64_t)e->sides[side].bytes;
     }
     hri_queue *queue = e->queues[COMPUTE];
-    hr_status status = await(e, COMPUTE, s->marks[LOADED]);
+    hr_status status = await(e, COMPUTE, s->events[LOADED]);
     if (status == HR_OK) {
-        status = mark(e, COMPUTE, s->marks[STARTED]);
+        status = record(e, COMPUTE, s->events[STARTED]);
     }
     if (status == HR_OK) {
         status = queue->ops->gemm(queue, &g);
     }
-    return status == HR_OK ? mark(e, COMPUTE, s->marks[MULTIPLIED]) : status;
+    return status == HR_OK ? record(e, COMPUTE, s->events[MULTIPLIED]) : status;
 }
 
 static hr_status send_home(executor *e, const slot *s)
 {
     const hri_copy box = box_of(e, C, s);
-    const hri_copy home = turned(&box);
-    hr_status status = await(e, DOWN, s->marks[MULTIPLIED]);
+    const hri_copy home = reversed(&box);
+    hr_status status = await(e, DOWN, s->events[MULTIPLIED]);
     if (status == HR_OK) {
         status = copy(e, DOWN, &home);
     }
     e->part->share.down += e->sides[C].bytes * (uint64_t)s->count;
-    return status == HR_OK ? mark(e, DOWN, s->marks[HOME]) : status;
+    return status == HR_OK ? record(e, DOWN, s->events[HOME]) : status;
 }
 
 /* Wait until the group in the slot is home, and unpack it. */
@@ -305,10 +305,10 @@ static hr_status receive(executor *e, slot *s)
     if (s->count == 0) {
         return HR_OK;
     }
-    hr_status status = s->marks[HOME]->ops->wait(s->marks[HOME]);
+    hr_status status = s->events[HOME]->ops->wait(s->events[HOME]);
     if (status == HR_OK) {
-        status = s->marks[STARTED]->ops->elapsed(s->marks[STARTED],
-                                                 s->marks[MULTIPLIED], &ns);
+        status = s->events[STARTED]->ops->elapsed(s->events[STARTED],
+                                                  s->events[MULTIPLIED], &ns);
     }
     if (status == HR_OK) {
         status = pack(e, s, true);
@@ -336,8 +336,8 @@ static hr_status open_slot(executor *e, slot *s, size_t bytes, bool pinned)
     if (status == HR_OK && pinned) {
         status = hri_accelerator_allocate_pinned(a, bytes, &s->pinned);
     }
-    for (int i = 0; i < MARKS && status == HR_OK; i++) {
-        status = hri_accelerator_take_event(a, &s->marks[i]);
+    for (int i = 0; i < EVENTS && status == HR_OK; i++) {
+        status = hri_accelerator_take_event(a, &s->events[i]);
     }
     return status;
 }

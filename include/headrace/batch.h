@@ -61,18 +61,18 @@ HR_API HR_NODISCARD hr_status hr_gemm_batch(hr_context *context, int64_t count,
                                             hr_matrices c,
                                             const hr_gemm_options *options);
 
-/** What hr_gemm_batch would do with the same arguments, without doing it.
+/** What hr_gemm_batch would do with the same arguments, without doing it. It is
+ *  written into the report of the options, which must be there.
  *
- * @owner   As hr_gemm_plan. Lists are not read either, except for their first
- *          entries.
+ * @owner   As hr_gemm_plan: data pointers may be NULL. Of lists the first entry
+ *          is read.
  * @errors  As hr_gemm_batch, as far as they do not need the elements.
+ *          HR_ERROR_INVALID without a report.
  * @threads As hr_gemm. */
-HR_API HR_NODISCARD hr_status hr_gemm_batch_plan(hr_context *context,
-                                                 int64_t count, hr_scalar alpha,
-                                                 hr_matrices a, hr_matrices b,
-                                                 hr_scalar beta, hr_matrices c,
-                                                 const hr_gemm_options *options,
-                                                 hr_gemm_report *report);
+HR_API HR_NODISCARD hr_status
+hr_gemm_batch_plan(hr_context *context, int64_t count, hr_scalar alpha,
+                   hr_matrices a, hr_matrices b, hr_scalar beta, hr_matrices c,
+                   const hr_gemm_options *options);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@ blas_call blas_product_at(const blas_call *call, int64_t index)
     const blas_batch *batch = &call->batch;
     const int64_t size = (int64_t)hr_type_size(call->symbol->type) * index;
     blas_call one = *call;
-    one.batch = (blas_batch){BLAS_SINGLE};
+    one.batch = (blas_batch){.kind = BLAS_SINGLE};
     if (batch->kind == BLAS_GROUPED) {
         one.a = batch->lists[0][index];
         one.b = batch->lists[1][index];

@@ -143,10 +143,12 @@ static void learn(const blas_call *call, double seconds)
 static double batch_seconds(hr_context *context, const blas_call *call)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     const blas_matrices m = blas_matrices_of(call);
+    options.report = &report;
     hr_status status =
         hr_gemm_batch_plan(context, call->batch.count, call->alpha, m.a, m.b,
-                           call->beta, m.c, NULL, &report);
+                           call->beta, m.c, &options);
     return status == HR_OK ? report.seconds : -1.0;
 }
 

@@ -363,6 +363,24 @@ static hr_status run(hri_batch_call *b)
     return status == HR_OK ? do_range(b, 0, b->count) : status;
 }
 
+/* Read and check all arguments; the data, too, unless only a plan is wanted. */
+static hr_status begin(hri_batch_call *call, hr_context *context,
+                       hr_scalar alpha, hr_scalar beta, hr_matrices operands[3],
+                       bool data, const hr_gemm_options *options,
+                       hr_gemm_report *report)
+{
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm batch: the context is NULL");
+    }
+    hr_status status = hri_call_options(&call->one, options);
+    if (status == HR_OK) {
+        status = hri_call_read_report(&call->one, report);
+    }
+    return status == HR_OK
+               ? open_call(call, context, alpha, beta, operands, data)
+               : status;
+}
+
 hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
                         hr_matrices a, hr_matrices b, hr_scalar beta,
                         hr_matrices c, const hr_gemm_options *options)
@@ -370,16 +388,8 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
     hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
     hr_matrices operands[3] = {a, b, c};
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "gemm batch: the context is NULL");
-    }
-    hr_status status = hri_call_options(&call.one, options);
-    if (status == HR_OK) {
-        status = hri_call_read_report(&call.one, &filled);
-    }
-    if (status == HR_OK) {
-        status = open_call(&call, context, alpha, beta, operands, true);
-    }
+    hr_status status =
+        begin(&call, context, alpha, beta, operands, true, options, &filled);
     if (status != HR_OK) {
         return status;
     }
@@ -398,23 +408,15 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
 hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
                              hr_scalar alpha, hr_matrices a, hr_matrices b,
                              hr_scalar beta, hr_matrices c,
-                             const hr_gemm_options *options,
-                             hr_gemm_report *report)
+                             const hr_gemm_options *options)
 {
     hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
     hr_matrices operands[3] = {a, b, c};
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
-    if (context == NULL || report == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "gemm batch: the %s is NULL",
-                        context == NULL ? "context" : "report");
-    }
-    hr_status status = hri_call_options(&call.one, options);
-    call.one.options.report = report;
-    if (status == HR_OK) {
-        status = hri_call_read_report(&call.one, &filled);
-    }
-    if (status == HR_OK) {
-        status = open_call(&call, context, alpha, beta, operands, false);
+    hr_status status =
+        begin(&call, context, alpha, beta, operands, false, options, &filled);
+    if (status == HR_OK && call.one.options.report == NULL) {
+        status = hri_fail(HR_ERROR_INVALID, "gemm batch: the report is NULL");
     }
     if (status != HR_OK) {
         return status;

@@ -163,9 +163,11 @@ static void options(void)
     CHECK(hr_gemm_batch(NULL, x.count, hr_real(1), x.a, x.b, hr_real(0), x.c,
                         NULL) == HR_ERROR_INVALID);
     CHECK(hr_gemm_batch_plan(context, x.count, hr_real(1), x.a, x.b, hr_real(0),
-                             x.c, NULL, NULL) == HR_ERROR_INVALID);
+                             x.c, NULL) == HR_ERROR_INVALID);
+    o = (hr_gemm_options)HR_GEMM_OPTIONS_INIT;
+    o.report = &report;
     CHECK(hr_gemm_batch_plan(context, x.count, hr_real(1), x.a, x.b, hr_real(0),
-                             x.c, NULL, &report) == HR_OK);
+                             x.c, &o) == HR_OK);
     CHECK(report.seconds > 0 && report.share_count == 1 &&
           report.flops == 2.0 * COUNT * EDGE * EDGE * EDGE);
 }

@@ -61,7 +61,7 @@ void hri_call_write_report(const hri_gemm_call *call,
 /* Check the arguments, but no data pointers, and set the product. */
 hr_status hri_call_open(hri_gemm_call *call, hr_context *context,
                         hr_scalar alpha, hr_matrix a, hr_matrix b,
-                        hr_scalar beta, hr_matrix c);
+                        hr_scalar beta, hr_matrix result);
 /* Use this call's limits for what accelerators hold. The cache of earlier calls
  * counts. Afterwards the context's limits apply again. */
 void hri_call_limit(const hri_gemm_call *call);

@@ -92,6 +92,7 @@ typedef struct bench_options {
     const char *accelerators;
     uint64_t memory_limit;
     int64_t threads; /* 0: not given */
+    int64_t batch;   /* products of a batch; 0: not given */
     int64_t reach;   /* reach of windows; negative: not given */
     bench_grid_wish grid;
     int64_t repeat;
@@ -164,6 +165,7 @@ extern const cli_command bench_command, bench_dialect, bench_copies;
 /* Each function measures all problems on all settings, and returns an exit
  * status. */
 int bench_matmul(benchmark *bench);  /* workloads/matmul.c */
+int bench_batch(benchmark *bench);   /* workloads/batch.c */
 int bench_kernels(benchmark *bench); /* workloads/kernels.c */
 int bench_filter(benchmark *bench);  /* workloads/filter.c */
 int bench_grid(benchmark *bench);    /* workloads/grid.c */
@@ -223,6 +225,10 @@ void bench_cpu_name(char *name, size_t size);
 
 /* The best and the median of one or more times. It sorts them. */
 void bench_sum_up(double *seconds, int64_t count, double *best, double *median);
+
+/* Wait until the threads of the contestant before, in this process or another,
+ * stop spinning: OpenBLAS's threads do so for about 0.1 s. */
+void bench_rest(void);
 
 /* Note a time: of the first run (0), or the best of later ones. */
 void bench_note(int64_t run, double seconds, double *first, double *best);

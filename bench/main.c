@@ -12,8 +12,8 @@
 
 static const cli_option table[] = {
     {"--size", "LIST", &bench_sizes, offsetof(bench_options, sizes),
-     "square matrices of these sizes (6144; kernels: 1024;\n"
-     "filter: 2000); grid: of each dimension (2048, heat\n"
+     "square matrices of these sizes (6144; batch: 64;\n"
+     "kernels: 1024; filter: 2000); grid: of each dimension (2048, heat\n"
      "256; where all accelerators are GPUs 16384, heat\n"
      "1024)"},
     {"--shape", "LIST", &bench_shapes, offsetof(bench_options, shapes),
@@ -38,6 +38,8 @@ static const cli_option table[] = {
      "of cblas, openblas and cublasxt, or none (the first\n"
      "two for lists of the host alone, cublasxt for lists\n"
      "of CUDA GPUs)"},
+    {"--batch", "N", &bench_steps, offsetof(bench_options, batch),
+     "batch: the number of products (as many as take 96 MiB)"},
     {"--window", "S", &cli_window, offsetof(bench_options, reach),
      "filter: how far windows reach (60)"},
     {"--workload", "LIST", &bench_workload_list,
@@ -74,6 +76,7 @@ typedef struct subject {
 
 static const subject subjects[] = {
     {"matmul", bench_matmul, 6144, "host;4xhost@128MiB", NULL, NULL, NULL},
+    {"batch", bench_batch, 64, "host", NULL, NULL, NULL},
     {"kernels", bench_kernels, 1024, "host", "f32",
      "--types: kernels are measured in f32",
      "--memory, --from-files and --peers are not for kernels"},
@@ -110,6 +113,9 @@ static int check(const bench_options *o, const subject *s)
          "--workload, --steps, --residual and --weak are for grid"},
         {s->options_wrong != NULL && (!plain || (grid && !flat)),
          s->options_wrong},
+        {o->batch > 0 && s->run != bench_batch, "--batch is for batch"},
+        {s->run == bench_batch && (o->from_files || o->peers.given),
+         "--from-files and --peers are not for batch"},
         {!has_types(o, s), s->types_wrong},
         {o->reach >= 0 && s->run != bench_filter, "--window is for filter"},
         {o->sizes.count > 0 && o->shapes.count > 0,
@@ -197,6 +203,9 @@ static const char details[] =
     "also prints the bytes moved over the fewest possible, the time that the\n"
     "plan predicted, and the speed relative to the machine's limits, measured\n"
     "in the same run, and relative to the other libraries.\n\n"
+    "batch: multiplies many small matrices in one call on each list (host;\n"
+    "--size 64), beside two loops over the CBLAS: one product after the\n"
+    "other, and one on each thread.\n\n"
     "kernels: writes a product as a kernel in six ways, in float, and runs\n"
     "each on each accelerator (host; --size 1024), beside the library's rate.\n"
     "\n"
@@ -215,7 +224,7 @@ static const char details[] =
 
 const cli_command bench_command = {
     .name = "bench",
-    .usage = "matmul|kernels|filter|grid [options]\n"
+    .usage = "matmul|batch|kernels|filter|grid [options]\n"
              "       headrace bench dialect [options]\n"
              "       headrace bench copies [LIST [MIB]]",
     .details = details,
@@ -224,6 +233,7 @@ const cli_command bench_command = {
         "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"
         "  headrace bench matmul --size 16384,32768 --types f32,tf32 \\\n"
         "      --memory pinned --accelerators 'cuda:0;cuda'\n"
+        "  headrace bench batch --size 16,64,256 --accelerators 'host;cuda'\n"
         "  headrace bench filter --size 2000,16384 --accelerators "
         "'cuda:0;cuda'\n"
         "  headrace bench grid --workload jacobi,heat --size 512\n"
@@ -231,8 +241,8 @@ const cli_command bench_command = {
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
-    .operand_names = "1 word, what to measure (matmul, kernels, filter, grid, "
-                     "dialect or copies)",
+    .operand_names = "1 word, what to measure (matmul, batch, kernels, "
+                     "filter, grid, dialect or copies)",
     .run = run,
 };
 

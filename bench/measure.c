@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/machine.h"
@@ -29,6 +30,12 @@ void bench_sum_up(double *seconds, int64_t count, double *best, double *median)
     *best = seconds[0];
     *median = count % 2 == 1 ? seconds[half]
                              : 0.5 * (seconds[half - 1] + seconds[half]);
+}
+
+void bench_rest(void)
+{
+    struct timespec pause = {0, 200000000L};
+    nanosleep(&pause, NULL);
 }
 
 void bench_note(int64_t run, double seconds, double *first, double *best)

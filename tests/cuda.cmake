@@ -34,6 +34,9 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set})
   test_again(conformance/test_gemm_random:fake_${set} conformance "${faked}"
     test_gemm_random ${set})
+  test_again(gpu/test_gemm_batch:${set} gpu "" test_gemm_batch ${set})
+  test_again(conformance/test_gemm_batch:fake_${set} conformance "${faked}"
+    test_gemm_batch ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
   foreach(name test_launch test_launch_refused test_launch_split

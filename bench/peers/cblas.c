@@ -74,30 +74,37 @@ static hri_operand operand_of(hr_matrix m)
         .place.host = m.data, .row_stride = m.cols, .col_stride = 1};
 }
 
-bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o)
+bool bench_cblas_product(const bench_cblas *cblas, hr_matrix a, hr_matrix b,
+                         hr_matrix c)
 {
-    const hri_gemm gemm = {.type = o->a.type,
-                           .c_type = o->c.type,
-                           .m = o->c.rows,
-                           .n = o->c.cols,
-                           .k = o->a.cols,
+    const hri_gemm gemm = {.type = a.type,
+                           .c_type = c.type,
+                           .m = c.rows,
+                           .n = c.cols,
+                           .k = a.cols,
                            .alpha = hr_real(1.0),
                            .beta = hr_real(0.0),
-                           .a = operand_of(o->a),
-                           .b = operand_of(o->b),
-                           .c = operand_of(o->c)};
-    bool threads = cblas->set_threads != NULL && cblas->get_threads != NULL &&
-                   cblas->get_processors != NULL;
-    int before = threads ? cblas->get_threads() : 0;
-    if (threads) { /* as many as Headrace uses */
+                           .a = operand_of(a),
+                           .b = operand_of(b),
+                           .c = operand_of(c)};
+    return hri_cblas_gemm(&cblas->products, 0, &gemm);
+}
+
+void bench_cblas_use(const bench_cblas *cblas, int threads)
+{
+    if (cblas->set_threads != NULL && cblas->get_processors != NULL) {
         const int all = cblas->get_processors();
-        const int most = (int)hri_thread_count();
-        cblas->set_threads(all < most ? all : most);
+        cblas->set_threads(all < threads ? all : threads);
     }
-    const bool done =
-        hri_cblas_gemm(&cblas->products, hri_thread_count(), &gemm);
-    if (threads) {
-        cblas->set_threads(before);
+}
+
+bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o)
+{
+    const int before = cblas->get_threads != NULL ? cblas->get_threads() : 0;
+    bench_cblas_use(cblas, (int)hri_thread_count()); /* as Headrace */
+    const bool done = bench_cblas_product(cblas, o->a, o->b, o->c);
+    if (before > 0) {
+        bench_cblas_use(cblas, before);
     }
     return done;
 }

@@ -94,6 +94,12 @@ bool bench_cblas_find(bench_cblas *cblas);
  * type or the size. */
 bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o);
 
+/* The same with as many threads as the CBLAS has now, and how many these are.
+ */
+bool bench_cblas_product(const bench_cblas *cblas, hr_matrix a, hr_matrix b,
+                         hr_matrix c);
+void bench_cblas_use(const bench_cblas *cblas, int threads);
+
 /* Start one process for each core type that OpenBLAS accepts on this CPU, its
  * own choice first. Returns how many: 0 when there is no OpenBLAS. */
 int bench_openblas_start(bench_peer peers[BENCH_PEERS_MAX]);

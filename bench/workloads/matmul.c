@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/size.h"
 #include "console/context.h"
@@ -60,14 +59,6 @@ static int open_pinned_context(matmul *x)
     return wanted ? bench_context(from, &x->pinned_context) : CLI_OK;
 }
 
-/* Wait until the threads of the contestant before, in this process or another,
- * stop spinning: OpenBLAS's threads do so for about 0.1 s. */
-static void rest(void)
-{
-    struct timespec pause = {0, 200000000L};
-    nanosleep(&pause, NULL);
-}
-
 /* Whether CBLAS and the other peers offer the case. */
 static bool is_plain(const matmul *x)
 {
@@ -108,7 +99,7 @@ static bench_peer *find_best(matmul *x)
                 best = &x->peers[i];
             }
         }
-        rest();
+        bench_rest();
     }
     return best;
 }
@@ -309,7 +300,7 @@ static int run_once(matmul *x, matmul_entry *entry, int64_t round)
         !bench_operands_spoil(&x->operands)) {
         return cli_failed_call();
     }
-    rest();
+    bench_rest();
     int status = run_entry(x, entry, &seconds);
     if (status != CLI_OK || entry->note[0] != '\0') {
         return status;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** @file headrace.h
  *  All of Headrace. Read the headers in this order, as its manual: status.h,
- *  matrix.h, context.h, gemm.h, filter.h and npy.h. For kernels of your own, go
- *  on with queue.h, array.h, view.h, kernel.h, split.h, grid.h, half.h and
- *  check.h. dialect.h is the language of kernels. */
+ *  matrix.h, context.h, gemm.h, batch.h, filter.h and npy.h. For kernels of
+ *  your own, go on with queue.h, array.h, view.h, kernel.h, split.h, grid.h,
+ *  half.h and check.h. dialect.h is the language of kernels. */
 #ifndef HEADRACE_H
 #define HEADRACE_H
 
 #include <headrace/array.h>
+#include <headrace/batch.h>
 #include <headrace/check.h>
 #include <headrace/context.h>
 #include <headrace/filter.h>

@@ -213,6 +213,12 @@ static uintptr_t end_of(const lines *l)
     return l->start + (uintptr_t)((l->count - 1) * l->pitch + l->width);
 }
 
+int64_t hri_matrix_bytes(const hr_matrix *m)
+{
+    const lines l = lines_of(m);
+    return l.count > 0 && l.width > 0 ? (l.count - 1) * l.pitch + l.width : 0;
+}
+
 static bool share_a_byte(const lines *x, const lines *y)
 {
     if (x->count == 0 || x->width == 0 || y->count == 0 || y->width == 0 ||

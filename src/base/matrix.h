@@ -24,6 +24,10 @@ hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
 hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m);
 
+/* The bytes from a matrix's first element to behind its last one; 0 when it is
+ * empty. It has passed hri_matrix_check. */
+int64_t hri_matrix_bytes(const hr_matrix *m);
+
 /* Whether any line of x shares a byte with any line of y. Each matrix by itself
  * must have passed hri_matrix_check. */
 bool hri_matrix_overlap(const hr_matrix *x, const hr_matrix *y);

@@ -41,6 +41,19 @@ typedef enum blas_part {
     BLAS_NO_PART
 } blas_part;
 
+/* How several products come in one call. */
+typedef enum blas_kind { BLAS_SINGLE, BLAS_STRIDED, BLAS_GROUPED } blas_kind;
+
+/* The products of such a call, or of one of its groups. */
+typedef struct blas_batch {
+    blas_kind kind; /* BLAS_SINGLE: there is one product, and nothing else here
+                       counts */
+    int64_t count;
+    int64_t strides[3];    /* elements from a matrix to the next one */
+    void *const *lists[3]; /* of groups: where each matrix is */
+    bool no_groups;        /* the number of groups is negative */
+} blas_batch;
+
 /* A call that may go to accelerators: C := alpha A B + beta C with everything
  * by columns. A call by rows becomes one of the transposes: A and B change
  * places. */
@@ -52,6 +65,7 @@ typedef struct blas_call {
     hr_scalar alpha, beta;
     const void *a, *b;
     void *c;
+    blas_batch batch;
     bool no_order; /* a CBLAS call whose order is neither rows nor columns */
 } blas_call;
 
@@ -77,7 +91,17 @@ static inline int64_t blas_end_row(const blas_call *call, int64_t col)
     return call->part == BLAS_UPPER ? col + 1 : call->m;
 }
 
-/* 2 m n k, 8 m n k for complex types, half of it for a triangle. */
+/* How many products it has. */
+static inline int64_t blas_count(const blas_call *call)
+{
+    return call->batch.kind == BLAS_SINGLE ? 1 : call->batch.count;
+}
+
+/* Product `index` of a call, as a call of its own. */
+blas_call blas_product_at(const blas_call *call, int64_t index);
+
+/* 2 m n k, 8 m n k for complex types, half of it for a triangle, times the
+ * number of products. */
 double blas_flops(const blas_call *call);
 
 /* Whether the arguments keep the rules of the BLAS. The fallback BLAS reports
@@ -183,6 +207,13 @@ typedef struct blas_operands {
 } blas_operands;
 
 blas_operands blas_operands_of(const blas_call *call);
+
+/* The same for all products of a batch. */
+typedef struct blas_matrices {
+    hr_matrices a, b, c;
+} blas_matrices;
+
+blas_matrices blas_matrices_of(const blas_call *call);
 
 /* ---- triangle.c */
 

@@ -17,22 +17,23 @@
  * some milliseconds. */
 static const double usual_least = 512.0 * 512.0 * 512.0;
 
-enum { TYPES = HR_C64 + 1 };
+enum { TYPES = HR_C64 + 1, KINDS = 2 }; /* products alone, and batches */
 
 static struct {
     bool forced;
     double least;
     pthread_mutex_t lock; /* guards what follows */
-    blas_rates rates[TYPES];
+    blas_rates rates[KINDS][TYPES];
     double passed; /* seconds that the fallback BLAS took for calls that were
                       looked at */
     blas_plans plans;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Calls that wait for accelerators or work there; and, by type, the number of
- * calls for which a target was chosen while there were no such calls. */
+/* Calls that wait for accelerators or work there; and, by kind and type, the
+ * number of calls for which a target was chosen while there were no such calls.
+ */
 static atomic_int waiting;
-static atomic_uint chosen[TYPES];
+static atomic_uint chosen[KINDS][TYPES];
 static atomic_int last = BLAS_LAST_NONE; /* target */
 
 static atomic_bool ending;
@@ -104,12 +105,23 @@ static double guess(hr_type type)
            (double)count;
 }
 
+static int kind_of(const blas_call *call)
+{
+    return call->batch.kind != BLAS_SINGLE;
+}
+
+/* What was learned from such calls. */
+static blas_rates *rates_of(const blas_call *call)
+{
+    return &state.rates[kind_of(call)][call->symbol->type];
+}
+
 static double own_seconds(const blas_call *call)
 {
     const hr_type type = call->symbol->type;
     pthread_mutex_lock(&state.lock);
     const double seconds =
-        blas_own_seconds(&state.rates[type], blas_flops(call), guess(type));
+        blas_own_seconds(rates_of(call), blas_flops(call), guess(type));
     pthread_mutex_unlock(&state.lock);
     return seconds;
 }
@@ -123,9 +135,21 @@ static void learn(const blas_call *call, double seconds)
     const bool settled =
         blas_is_settled(&last, false) && !blas_engine_is_opening();
     pthread_mutex_lock(&state.lock);
-    blas_learn_own(&state.rates[call->symbol->type], flops, seconds, settled);
+    blas_learn_own(rates_of(call), flops, seconds, settled);
     state.passed += seconds;
     pthread_mutex_unlock(&state.lock);
+}
+
+static double batch_seconds(hr_context *context, const blas_call *call)
+{
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    const blas_matrices m = blas_matrices_of(call);
+    options.report = &report;
+    hr_status status =
+        hr_gemm_batch_plan(context, call->batch.count, call->alpha, m.a, m.b,
+                           call->beta, m.c, &options);
+    return status == HR_OK ? report.seconds : -1.0;
 }
 
 static double plan(hr_context *context, const blas_call *call)
@@ -134,6 +158,9 @@ static double plan(hr_context *context, const blas_call *call)
     const blas_operands o = blas_operands_of(call);
     if (call->part != BLAS_ALL) {
         return blas_triangle_seconds(context, call, &o);
+    }
+    if (call->batch.kind != BLAS_SINGLE) {
+        return batch_seconds(context, call);
     }
     hr_status status = hr_gemm_plan(context, call->alpha, o.a, o.b, call->beta,
                                     o.c, NULL, &report);
@@ -144,10 +171,16 @@ static double plan(hr_context *context, const blas_call *call)
 static double planned_seconds(hr_context *context, const blas_call *call)
 {
     const hr_type type = call->symbol->type;
-    blas_planned p = {
-        type,    call->op_a, call->op_b, call->part,
-        call->m, call->n,    call->k,    !blas_is_zero(call->beta),
-        0.0};
+    blas_planned p = {type,
+                      call->op_a,
+                      call->op_b,
+                      call->part,
+                      call->m,
+                      call->n,
+                      call->k,
+                      kind_of(call) * blas_count(call),
+                      !blas_is_zero(call->beta),
+                      0.0};
     pthread_mutex_lock(&state.lock);
     const bool known = blas_plans_find(&state.plans, &p);
     pthread_mutex_unlock(&state.lock);
@@ -158,7 +191,7 @@ static double planned_seconds(hr_context *context, const blas_call *call)
     if (!known && p.seconds >= 0.0) {
         blas_plans_keep(&state.plans, &p);
     }
-    const double seconds = blas_planned_seconds(&state.rates[type], p.seconds);
+    const double seconds = blas_planned_seconds(rates_of(call), p.seconds);
     pthread_mutex_unlock(&state.lock);
     return seconds;
 }
@@ -215,7 +248,7 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     const int ahead = atomic_load(&waiting);
     const double ratio = blas_ratio(v->planned, v->own, ahead);
     const unsigned number =
-        blas_next_number(&chosen[call->symbol->type], ahead);
+        blas_next_number(&chosen[kind_of(call)][call->symbol->type], ahead);
     const blas_target target = blas_target_of(ratio, number);
     if (!target.accelerators) {
         v->why = target.retry ? "to measure the fallback BLAS again"
@@ -226,11 +259,11 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     return context;
 }
 
-static void learn_factor(hr_type type, double seconds, double planned)
+static void learn_factor(const blas_call *call, double seconds, double planned)
 {
     const bool settled = blas_is_settled(&last, true);
     pthread_mutex_lock(&state.lock);
-    blas_learn_factor(&state.rates[type], seconds, planned, settled);
+    blas_learn_factor(rates_of(call), seconds, planned, settled);
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -247,7 +280,7 @@ static bool run(hr_context *context, const blas_call *call, blas_verdict *v)
     blas_log_call(call, v->failed ? BLAS_FELL_BACK : BLAS_ACCELERATED, seconds,
                   v);
     if (!v->failed && alone && v->planned > 0.0) {
-        learn_factor(call->symbol->type, seconds, v->planned);
+        learn_factor(call, seconds, v->planned);
     }
     return !v->failed;
 }

@@ -195,7 +195,22 @@ static bool may_fail(const hr_context *context)
     return false;
 }
 
-/* Copy the elements of C that the call computes, to or from `copy`. */
+static hr_matrices matrices_of(const blas_call *call, int which,
+                               hr_matrix first)
+{
+    return (hr_matrices){.matrix = first,
+                         .stride = call->batch.strides[which],
+                         .list = call->batch.lists[which]};
+}
+
+blas_matrices blas_matrices_of(const blas_call *call)
+{
+    const blas_operands o = blas_operands_of(call);
+    return (blas_matrices){matrices_of(call, 0, o.a), matrices_of(call, 1, o.b),
+                           matrices_of(call, 2, o.c)};
+}
+
+/* Copy the elements of C that one product computes, to or from `copy`. */
 static void copy_columns(const blas_call *call, char *copy, bool back)
 {
     const size_t element = hr_type_size(call->symbol->type);
@@ -209,9 +224,31 @@ static void copy_columns(const blas_call *call, char *copy, bool back)
     }
 }
 
+/* The same for all products of a call. */
+static void copy_results(const blas_call *call, char *copy, bool back)
+{
+    const size_t bytes =
+        (size_t)call->m * (size_t)call->n * hr_type_size(call->symbol->type);
+    for (int64_t i = 0; i < blas_count(call); i++) {
+        const blas_call one = blas_product_at(call, i);
+        copy_columns(&one, copy + (size_t)i * bytes, back);
+    }
+}
+
+static const char *multiply_batch(hr_context *context, const blas_call *call)
+{
+    const blas_matrices m = blas_matrices_of(call);
+    hr_status status = hr_gemm_batch(context, call->batch.count, call->alpha,
+                                     m.a, m.b, call->beta, m.c, NULL);
+    return status == HR_OK ? NULL : hr_last_error();
+}
+
 static const char *multiply(hr_context *context, const blas_call *call)
 {
     const blas_operands o = blas_operands_of(call);
+    if (call->batch.kind != BLAS_SINGLE) {
+        return multiply_batch(context, call);
+    }
     if (call->part != BLAS_ALL) {
         return blas_triangle(context, call, &o);
     }
@@ -225,16 +262,17 @@ const char *blas_engine_run(hr_context *context, const blas_call *call)
     char *old = NULL;
     if ((!blas_is_zero(call->beta) || call->part != BLAS_ALL) &&
         may_fail(context)) {
-        old = malloc((size_t)call->m * (size_t)call->n *
-                     hr_type_size(call->symbol->type));
+        old =
+            malloc((size_t)call->m * (size_t)call->n *
+                   (size_t)blas_count(call) * hr_type_size(call->symbol->type));
         if (old == NULL) {
             return "no memory for a copy of C";
         }
-        copy_columns(call, old, false);
+        copy_results(call, old, false);
     }
     const char *why = multiply(context, call);
     if (why != NULL && old != NULL) {
-        copy_columns(call, old, true);
+        copy_results(call, old, true);
     }
     free(old);
     return why;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of the BLAS that this library has: gemm, gemm3m and gemmt of four
- * types, in Fortran and C, with integers of 32 and 64 bits. Names with 64 at
- * the end are those of OpenBLAS ("dgemm_64_", "cblas_dgemm64_") and of the
- * reference and MKL ("dgemm_64", "cblas_dgemm_64"). Names that begin with
- * scipy_ are in the OpenBLAS that comes with NumPy and SciPy from PyPI. Other
- * names have integers of type blas_int. */
+/* The names of the BLAS that this library has: gemm, gemm3m, gemmt, gemm_batch
+ * and gemm_batch_strided of four types, in Fortran and C, with integers of 32
+ * and 64 bits. Names with 64 at the end are those of OpenBLAS ("dgemm_64_",
+ * "cblas_dgemm64_") and of the reference and MKL ("dgemm_64",
+ * "cblas_dgemm_64"). Names that begin with scipy_ are in the OpenBLAS that
+ * comes with NumPy and SciPy from PyPI. Other names have integers of type
+ * blas_int. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -53,6 +54,10 @@ static void transpose_result(blas_call *call)
     call->b = old.a;
     call->lda = old.ldb;
     call->ldb = old.lda;
+    call->batch.strides[0] = old.batch.strides[1];
+    call->batch.strides[1] = old.batch.strides[0];
+    call->batch.lists[0] = old.batch.lists[1];
+    call->batch.lists[1] = old.batch.lists[0];
     if (old.part == BLAS_UPPER || old.part == BLAS_LOWER) {
         call->part = old.part == BLAS_UPPER ? BLAS_LOWER : BLAS_UPPER;
     }
@@ -81,21 +86,27 @@ typedef struct attempt {
     uint64_t start; /* of the fallback BLAS */
 } attempt;
 
+/* Turn a call into the form by columns. Returns whether it keeps the rules. */
+static bool make_normal(blas_call *call, int order)
+{
+    call->no_order = order != ROW_MAJOR && order != COLUMN_MAJOR;
+    if (order == ROW_MAJOR) {
+        transpose_result(call);
+    }
+    return blas_is_valid(call);
+}
+
 /* Begin a call. Returns whether it is done: C has no elements, accelerators did
  * it, or there is no fallback BLAS (alone). */
 static bool begin(attempt *t, bool alone, bool cblas, int order)
 {
     blas_call *call = &t->call;
-    call->no_order = order != ROW_MAJOR && order != COLUMN_MAJOR;
-    if (order == ROW_MAJOR) {
-        transpose_result(call);
-    }
     bool done = alone;
-    if (!blas_is_valid(call)) {
+    if (!make_normal(call, order)) {
         if (alone) {
             blas_complain(call, cblas, order == ROW_MAJOR);
         }
-    } else if (call->m == 0 || call->n == 0 ||
+    } else if (call->m == 0 || call->n == 0 || blas_count(call) == 0 ||
                blas_take(call, alone, &t->verdict)) {
         done = true;
     } else if (alone) {
@@ -131,6 +142,38 @@ static void end(const attempt *t)
     int order, int op_a, int op_b, INT m, CBLAS_REST(INT, SCALAR)
 #define CBLAS_GEMMT_PARAMETERS(INT, SCALAR)                                    \
     int order, int part, int op_a, int op_b, CBLAS_REST(INT, SCALAR)
+
+/* Of groups every argument but the order and their number is an array. */
+#define BATCH_REST(INT)                                                        \
+    const INT *m, const INT *n, const INT *k, const void *alpha,               \
+        const void *const *a, const INT *lda, const void *const *b,            \
+        const INT *ldb, const void *beta, void *const *c, const INT *ldc
+#define FORTRAN_BATCH_PARAMETERS(INT)                                          \
+    const char *op_a, const char *op_b, BATCH_REST(INT), const INT *groups,    \
+        const INT *counts
+#define CBLAS_BATCH_PARAMETERS(INT, SCALAR)                                    \
+    int order, const int *op_a, const int *op_b, BATCH_REST(INT), INT groups,  \
+        const INT *counts
+
+#define FORTRAN_STRIDED_PARAMETERS(INT)                                        \
+    const char *op_a, const char *op_b, const INT *m, const INT *n,            \
+        const INT *k, const void *alpha, const void *a, const INT *lda,        \
+        const INT *step_a, const void *b, const INT *ldb, const INT *step_b,   \
+        const void *beta, void *c, const INT *ldc, const INT *step_c,          \
+        const INT *count
+#define CBLAS_STRIDED_PARAMETERS(INT, SCALAR)                                  \
+    int order, int op_a, int op_b, INT m, INT n, INT k, SCALAR alpha,          \
+        const void *a, INT lda, INT step_a, const void *b, INT ldb,            \
+        INT step_b, SCALAR beta, void *c, INT ldc, INT step_c, INT count
+
+#define BATCH_ARGUMENTS                                                        \
+    op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, groups, counts
+#define FORTRAN_BATCH_ARGUMENTS BATCH_ARGUMENTS
+#define CBLAS_BATCH_ARGUMENTS   order, BATCH_ARGUMENTS
+#define FORTRAN_STRIDED_ARGUMENTS                                              \
+    op_a, op_b, m, n, k, alpha, a, lda, step_a, b, ldb, step_b, beta, c, ldc,  \
+        step_c, count
+#define CBLAS_STRIDED_ARGUMENTS order, FORTRAN_STRIDED_ARGUMENTS
 
 #define REST                    n, k, alpha, a, lda, b, ldb, beta, c, ldc
 #define FORTRAN_GEMM_ARGUMENTS  op_a, op_b, m, REST
@@ -196,6 +239,14 @@ NAMES(GEMM, cgemm, HR_C32, const void *, complex)
 NAMES(GEMM, zgemm, HR_C64, const void *, complex)
 NAMES(GEMM, cgemm3m, HR_C32, const void *, complex)
 NAMES(GEMM, zgemm3m, HR_C64, const void *, complex)
+NAMES(BATCH, sgemm_batch, HR_F32, float, f32)
+NAMES(BATCH, dgemm_batch, HR_F64, double, f64)
+NAMES(BATCH, cgemm_batch, HR_C32, const void *, complex)
+NAMES(BATCH, zgemm_batch, HR_C64, const void *, complex)
+NAMES(STRIDED, sgemm_batch_strided, HR_F32, float, f32)
+NAMES(STRIDED, dgemm_batch_strided, HR_F64, double, f64)
+NAMES(STRIDED, cgemm_batch_strided, HR_C32, const void *, complex)
+NAMES(STRIDED, zgemm_batch_strided, HR_C64, const void *, complex)
 NAMES(GEMMT, sgemmt, HR_F32, float, f32)
 NAMES(GEMMT, dgemmt, HR_F64, double, f64)
 NAMES(GEMMT, cgemmt, HR_C32, const void *, complex)

@@ -141,9 +141,12 @@ void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
                    const blas_verdict *verdict)
 {
     static const char letters[] = "NTRC"; /* of operations */
-    char planned[32], own[32];
+    char planned[32], own[32], times[32] = "";
     if (!is_wanted()) {
         return;
+    }
+    if (call->batch.kind != BLAS_SINGLE) {
+        snprintf(times, sizeof times, " %lld of", (long long)call->batch.count);
     }
     pthread_mutex_lock(&state.lock);
     state.of[outcome].count++;
@@ -152,11 +155,11 @@ void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
     pthread_mutex_unlock(&state.lock);
     write_time(verdict->planned, planned, sizeof planned);
     write_time(verdict->own, own, sizeof own);
-    blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %s, the "
+    blas_log("%s%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %s, the "
              "fallback BLAS %s)%s%s",
-             call->symbol->name, letters[call->op_a], letters[call->op_b],
-             (long long)call->m, (long long)call->n, (long long)call->k,
-             outcomes[outcome], seconds, planned, own,
+             call->symbol->name, times, letters[call->op_a],
+             letters[call->op_b], (long long)call->m, (long long)call->n,
+             (long long)call->k, outcomes[outcome], seconds, planned, own,
              verdict->why != NULL ? ": " : "",
              verdict->why != NULL ? verdict->why : "");
 }

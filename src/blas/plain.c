@@ -30,12 +30,20 @@ static void do_element(const blas_call *c, int64_t row, int64_t col)
                 c->beta);
 }
 
-void blas_plain(const blas_call *call)
+static void do_product(const blas_call *call)
 {
     for (int64_t col = 0; col < call->n; col++) {
         const int64_t end = blas_end_row(call, col);
         for (int64_t row = blas_first_row(call, col); row < end; row++) {
             do_element(call, row, col);
         }
+    }
+}
+
+void blas_plain(const blas_call *call)
+{
+    for (int64_t i = 0; i < blas_count(call); i++) {
+        const blas_call one = blas_product_at(call, i);
+        do_product(&one);
     }
 }

@@ -74,7 +74,7 @@ static bool is_same(const blas_planned *p, const blas_planned *other)
     return p->type == other->type && p->op_a == other->op_a &&
            p->op_b == other->op_b && p->part == other->part &&
            p->m == other->m && p->n == other->n && p->k == other->k &&
-           p->reads == other->reads;
+           p->count == other->count && p->reads == other->reads;
 }
 
 bool blas_plans_find(const blas_plans *plans, blas_planned *planned)

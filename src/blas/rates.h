@@ -73,7 +73,8 @@ typedef struct blas_planned {
     blas_op op_a, op_b;
     blas_part part;
     int64_t m, n, k;
-    bool reads; /* the old C */
+    int64_t count; /* of a batch; 0: a product alone */
+    bool reads;    /* the old C */
     double seconds;
 } blas_planned;
 

@@ -22,7 +22,8 @@ typedef struct hri_gemm_call {
     hri_run_share *done; /* [accelerators of the context] what they did; NULL
                             before the first run */
     hri_error lost;      /* why the first accelerator was lost */
-    double flops, flops_done; /* of the whole product, and of what is home */
+    double flops, flops_done; /* of the whole product, or batch of products, and
+                                 of what is home */
     uint64_t recomputed;      /* tiles that were computed by others */
 } hri_gemm_call;
 
@@ -49,6 +50,27 @@ static inline hri_run_share *hri_done_by(const hri_gemm_call *c, uint32_t index)
     return &c->done[c->accelerators[index] - c->context->accelerators];
 }
 
+/* ---- gemm.c */
+
+/* Read the caller's options, which may be NULL. */
+hr_status hri_call_options(hri_gemm_call *call, const hr_gemm_options *options);
+/* The report that they ask for, if any: read its capacity, write it. */
+hr_status hri_call_read_report(const hri_gemm_call *call,
+                               hr_gemm_report *report);
+void hri_call_write_report(const hri_gemm_call *call,
+                           const hr_gemm_report *report);
+/* Check the arguments, but no data pointers, and set the product. */
+hr_status hri_call_open(hri_gemm_call *call, hr_context *context,
+                        hr_scalar alpha, hr_matrix a, hr_matrix b,
+                        hr_scalar beta, hr_matrix result);
+/* Use this call's limits for what accelerators hold. The cache of earlier calls
+ * counts. Afterwards the context's limits apply again. */
+void hri_call_limit(const hri_gemm_call *call);
+void hri_call_unlimit(const hri_gemm_call *call);
+/* Carry out the call's plan, and add to `done`. When an accelerator is lost,
+ * others complete C. The caller holds the context's lock. */
+hr_status hri_call_multiply(hri_gemm_call *call);
+
 /* ---- facts.c */
 
 /* Choose the accelerators, gather what is known of them, and plan. Afterwards
@@ -64,6 +86,10 @@ void hri_call_close(hri_gemm_call *call);
  * of it, and no other accelerator could end sooner. False: it needs a plan. The
  * caller holds the context's lock. */
 bool hri_gemm_directly(const hri_gemm_call *call, hr_status *status);
+/* The device that does so. NULL: it needs a plan. */
+hri_device *hri_direct_device(const hri_gemm_call *call);
+/* An operand in the caller's memory. */
+hri_operand hri_operand_in_place(const hr_matrix *m);
 
 /* Whether the plan is one product in place, of which the caller wants no
  * progress; and carry such a plan out. */

@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "gemm/call.h"
 
-static hri_operand operand_of(const hr_matrix *m)
+hri_operand hri_operand_in_place(const hr_matrix *m)
 {
     return (hri_operand){.place = hri_at_host(m->data, 0),
                          .row_stride = m->row_stride,
@@ -25,9 +25,9 @@ static hr_status multiply(hri_device *device, const hri_product *p)
                            .k = p->k,
                            .alpha = p->alpha,
                            .beta = p->beta,
-                           .a = operand_of(&p->a),
-                           .b = operand_of(&p->b),
-                           .c = operand_of(&p->c)};
+                           .a = hri_operand_in_place(&p->a),
+                           .b = hri_operand_in_place(&p->b),
+                           .c = hri_operand_in_place(&p->c)};
     return device->ops->gemm_now(device, &gemm);
 }
 
@@ -89,18 +89,24 @@ static bool is_wanted(const hri_gemm_call *c, const hri_accelerator *a)
                      c->options.accelerators[0] == index;
 }
 
-bool hri_gemm_directly(const hri_gemm_call *c, hr_status *status)
+hri_device *hri_direct_device(const hri_gemm_call *c)
 {
     if (c->options.report != NULL || c->options.progress != NULL ||
         !hri_has_product(&c->product)) {
-        return false;
+        return NULL;
     }
-    const double flops = hri_flops_of(&c->product);
     const hri_direct *d = look_up(c->context, hri_kind_of(&c->product));
-    const bool direct = d->accelerator != NULL && hri_model_is_small(flops) &&
-                        flops < d->most_flops && is_wanted(c, d->accelerator);
-    *status = direct ? multiply(d->accelerator->device, &c->product) : HR_OK;
-    return direct;
+    const bool direct =
+        d->accelerator != NULL && hri_model_is_small(c->flops) &&
+        c->flops < d->most_flops && is_wanted(c, d->accelerator);
+    return direct ? d->accelerator->device : NULL;
+}
+
+bool hri_gemm_directly(const hri_gemm_call *c, hr_status *status)
+{
+    hri_device *device = hri_direct_device(c);
+    *status = device != NULL ? multiply(device, &c->product) : HR_OK;
+    return device != NULL;
 }
 
 /* ---- with a plan */

@@ -105,7 +105,7 @@ static hr_status measure_one(hri_gemm_call *c, uint32_t i,
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->inputs[i];
     const hri_product_kind kind = hri_kind_of(&c->product);
-    const bool small = hri_model_is_small(hri_flops_of(&c->product));
+    const bool small = hri_model_is_small(c->flops);
     hr_status status = hri_accelerator_rate(a, kind, &f->rate);
     if (status == HR_OK && !small) {
         status = hri_accelerator_tile_rates(a, kind, f->tile_rates);
@@ -148,7 +148,7 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     /* speeds matter when they differ, or when the work takes long; and an
      * accelerator that cannot take part may have no memory to measure in */
     if (status == HR_OK &&
-        (!hri_model_is_small(hri_flops_of(p)) || sharing < c->count) &&
+        (!hri_model_is_small(c->flops) || sharing < c->count) &&
         hri_plan_fits(f, least)) {
         status = measure_one(c, i, &overheads);
     }

@@ -19,7 +19,7 @@ static const hri_struct options_struct = HRI_STRUCT(
 static const hri_struct report_struct =
     HRI_STRUCT(hr_gemm_report, "gemm report", "HR_GEMM_REPORT_INIT", seconds);
 
-static hr_status take_options(hri_gemm_call *c, const hr_gemm_options *options)
+hr_status hri_call_options(hri_gemm_call *c, const hr_gemm_options *options)
 {
     c->options = (hr_gemm_options)HR_GEMM_OPTIONS_INIT;
     hr_status status = hri_struct_read(&options_struct, options, &c->options);
@@ -33,9 +33,19 @@ static hr_status take_options(hri_gemm_call *c, const hr_gemm_options *options)
     return hri_struct_check(&report_struct, c->options.report);
 }
 
-static hr_status call_open(hri_gemm_call *c, hr_context *context,
-                           hr_scalar alpha, hr_matrix a, hr_matrix b,
-                           hr_scalar beta, hr_matrix result)
+hr_status hri_call_read_report(const hri_gemm_call *c, hr_gemm_report *report)
+{
+    return hri_struct_read(&report_struct, c->options.report, report);
+}
+
+void hri_call_write_report(const hri_gemm_call *c, const hr_gemm_report *report)
+{
+    hri_struct_write(&report_struct, report, c->options.report);
+}
+
+hr_status hri_call_open(hri_gemm_call *c, hr_context *context, hr_scalar alpha,
+                        hr_matrix a, hr_matrix b, hr_scalar beta,
+                        hr_matrix result)
 {
     hr_status status = hri_gemm_check(alpha, &a, &b, beta, &result);
     if (status != HR_OK) {
@@ -53,14 +63,13 @@ static hr_status call_open(hri_gemm_call *c, hr_context *context,
     }
     c->context = context;
     c->product = hri_product_normal(alpha, a, b, beta, result, compute);
+    c->flops = hri_flops_of(&c->product);
     return HR_OK;
 }
 
 /* ---- runs */
 
-/* Use this call's limits for what accelerators hold. The cache of earlier calls
- * counts. Afterwards the context's limits apply again. */
-static void limit_memory(const hri_gemm_call *c)
+void hri_call_limit(const hri_gemm_call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator *a = c->accelerators[i];
@@ -68,7 +77,7 @@ static void limit_memory(const hri_gemm_call *c)
     }
 }
 
-static void restore_memory(const hri_gemm_call *c)
+void hri_call_unlimit(const hri_gemm_call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator_limit(c->accelerators[i], 0);
@@ -96,8 +105,6 @@ static void add_done(hri_gemm_call *c, const hri_run_outcome *outcome)
     }
 }
 
-static hr_status multiply(hri_gemm_call *c);
-
 /* A part of C, in tiles of the plan. */
 typedef struct region {
     int64_t row, col, rows, cols;
@@ -123,7 +130,7 @@ static hr_status multiply_region(hri_gemm_call *c, const region *r)
     p->c = hri_matrix_part(p->c, row, col, p->m, p->n);
     hr_status status = hri_call_plan(&part);
     if (status == HR_OK) {
-        status = multiply(&part);
+        status = hri_call_multiply(&part);
     }
     c->lost = part.lost;
     c->flops_done = part.flops_done;
@@ -185,8 +192,7 @@ static double flops_of_home(const hri_gemm_call *c, const uint8_t *home)
            ((double)c->product.m * (double)c->product.n);
 }
 
-/* Carry out the call's plan. When an accelerator is lost, others complete C. */
-static hr_status multiply(hri_gemm_call *c)
+hr_status hri_call_multiply(hri_gemm_call *c)
 {
     const size_t tiles =
         (size_t)c->plan->tile_rows * (size_t)c->plan->tile_cols;
@@ -207,10 +213,10 @@ static hr_status multiply(hri_gemm_call *c)
                                      .flops_before = c->flops_done,
                                      .flops = c->flops,
                                      .patience = c->context->patience};
-        limit_memory(c);
+        hri_call_limit(c);
         status = hri_run(c->context, &c->product, c->plan, c->accelerators,
                          &wanted, &outcome);
-        restore_memory(c);
+        hri_call_unlimit(c);
     }
     if (status == HR_OK) {
         add_done(c, &outcome);
@@ -240,9 +246,8 @@ static hr_status run(hri_gemm_call *c, hr_gemm_report *report)
     if (c->done == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
-    c->flops = hri_flops_of(&c->product);
     const uint64_t run_ns = hri_clock_ns();
-    hr_status status = multiply(c);
+    hr_status status = hri_call_multiply(c);
     if (status == HR_OK) {
         if (c->lost.status == HR_OK) {
             hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,
@@ -275,17 +280,17 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
     hr_status status = check_context(context);
     if (status == HR_OK) {
-        status = take_options(&this, options);
+        status = hri_call_options(&this, options);
     }
     if (status == HR_OK) {
-        status = hri_struct_read(&report_struct, this.options.report, &filled);
+        status = hri_call_read_report(&this, &filled);
     }
     if (status != HR_OK) {
         return status;
     }
     pthread_mutex_lock(&context->lock);
     hri_runs_collect(context);
-    status = call_open(&this, context, alpha, a, b, beta, c);
+    status = hri_call_open(&this, context, alpha, a, b, beta, c);
     if (status == HR_OK) {
         status = hri_gemm_check_data(alpha, &a, &b, &c);
     }
@@ -298,7 +303,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     pthread_mutex_unlock(&context->lock);
     hri_call_close(&this);
     if (status == HR_OK) {
-        hri_struct_write(&report_struct, &filled, this.options.report);
+        hri_call_write_report(&this, &filled);
     }
     return status;
 }
@@ -320,13 +325,13 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
         status = hri_struct_read(&report_struct, report, &filled);
     }
     if (status == HR_OK) {
-        status = take_options(&this, options);
+        status = hri_call_options(&this, options);
     }
     if (status != HR_OK) {
         return status;
     }
     pthread_mutex_lock(&context->lock);
-    status = call_open(&this, context, alpha, a, b, beta, c);
+    status = hri_call_open(&this, context, alpha, a, b, beta, c);
     if (status == HR_OK) {
         status = hri_call_plan(&this);
     }

@@ -240,6 +240,38 @@ int32_t hri_gemm_flags(const hri_gemm *g)
            (g->c_type == g->type ? NARROW_C : 0);
 }
 
+/* An operand's place in product `index`. */
+static void go(hri_operand *operand, const hri_batch *batch, int which,
+               int64_t index)
+{
+    if (batch->lists[which] != NULL) {
+        operand->place = hri_at_host(batch->lists[which][index], 0);
+    } else {
+        operand->place.offset += (size_t)(index * batch->steps[which]);
+    }
+}
+
+hri_gemm hri_gemm_at(const hri_gemm *gemm, int64_t index)
+{
+    hri_gemm one = *gemm;
+    go(&one.a, &gemm->batch, 0, index);
+    go(&one.b, &gemm->batch, 1, index);
+    go(&one.c, &gemm->batch, 2, index);
+    one.batch = (hri_batch){0};
+    return one;
+}
+
+hr_status hri_gemm_each(void *queue, const hri_gemm *gemm,
+                        hr_status (*one)(void *queue, const hri_gemm *gemm))
+{
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < gemm->batch.count && status == HR_OK; i++) {
+        const hri_gemm product = hri_gemm_at(gemm, i);
+        status = one(queue, &product);
+    }
+    return status;
+}
+
 hr_status hri_gemm_check_offered(const hri_queue *queue, const hri_gemm *g)
 {
     hri_device *device = queue->device;

@@ -97,6 +97,14 @@ bool hri_gemm_only_scales(const hri_gemm *gemm);
 /* Such a product in a form that kernels accept: k is 0, and A and B exist. */
 hri_gemm hri_gemm_scaling(const hri_gemm *gemm);
 
+/* Product `index` of a batch, alone. */
+hri_gemm hri_gemm_at(const hri_gemm *gemm, int64_t index);
+
+/* Enqueue the products of a batch one by one, where the device has no command
+ * for all of them. */
+hr_status hri_gemm_each(void *queue, const hri_gemm *gemm,
+                        hr_status (*one)(void *queue, const hri_gemm *gemm));
+
 /* The flags of kernels/opencl/gemm.cl and kernels/cuda/gemm.cu. */
 int32_t hri_gemm_flags(const hri_gemm *gemm);
 

@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 11 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 12 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -95,6 +95,16 @@ typedef struct hri_operand {
     bool conjugate; /* a and b only */
 } hri_operand;
 
+/* Several products of one shape in one command. The operands of product i are
+ * i steps behind those of the first one. No C overlaps another operand. */
+typedef struct hri_batch {
+    int64_t count;    /* products; 0 counts as 1 */
+    int64_t steps[3]; /* bytes, of A, B and C; 0: all use the same A or B */
+    void *const *lists[3]; /* in host memory only: where the operand of each
+                              product is; NULL: steps tell. The lists stay until
+                              the command has run */
+} hri_batch;
+
 /* C := alpha A B + beta C; A[m,k], B[k,n], C[m,n]. C has col_stride 1. The type
  * pairs are those of headrace/gemm.h. beta = 0 never reads C; k = 0 scales C.
  * m, n, k >= 0; when m or n is 0 nothing happens.
@@ -122,6 +132,7 @@ typedef struct hri_gemm {
     int64_t m, n, k;
     hr_scalar alpha, beta;
     hri_operand a, b, c;
+    hri_batch batch; /* all zero: one product */
 } hri_gemm;
 
 /* Packing: a matrix by rows becomes one by columns. Element (r, c) goes from

@@ -15,6 +15,11 @@ static double host_efficiency(double height, double width, double depth)
     return 1.0 / (1.0 + 60.0 / height + 60.0 / width + 4.0 / depth);
 }
 
+double hri_cost_batch(double m, double n, double k)
+{
+    return 1.0 / (1.0 + 16.0 / m + 16.0 / n + 4.0 / k);
+}
+
 double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
                            double width, double depth)
 {

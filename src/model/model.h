@@ -218,6 +218,10 @@ hr_status hri_model_overheads(hri_accelerator *accelerator, bool measure,
  * assumed for a box alone (November 2026). */
 static const double hri_model_staged_copy = 1e-4;
 
+/* Seconds that a product of a batch takes in place beside its arithmetic. An
+ * order of magnitude. */
+static const double hri_model_small_product = 3e-7;
+
 /* Seconds that moving work to other accelerators takes beside copying its data,
  * for new arrays and for queues that run empty. An order of magnitude. */
 static const double hri_model_moving = 2e-3;

@@ -124,8 +124,7 @@ static void opening(void)
 
 static blas_planned shape(int64_t m)
 {
-    return (blas_planned){HR_F32, BLAS_AS_IS, BLAS_AS_IS, BLAS_ALL, m,
-                          5,      6,          false,      0.0};
+    return (blas_planned){.type = HR_F32, .m = m, .n = 5, .k = 6};
 }
 
 static void plans_differ(const blas_plans *plans, blas_planned other)

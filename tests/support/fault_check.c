@@ -125,6 +125,32 @@ hr_status fault_check_pack(hri_device *device, const hri_pack *t)
     return HR_OK;
 }
 
+/* The operands of a batch's last product; lists are for host memory alone. */
+static hr_status check_batch(hri_device *device, const hri_gemm *g)
+{
+    const int64_t last = g->batch.count - 1;
+    const struct {
+        const hri_operand *operand;
+        uint64_t reach;
+    } all[] = {{&g->a, operand_reach(&g->a, g->type, g->m, g->k)},
+               {&g->b, operand_reach(&g->b, g->type, g->k, g->n)},
+               {&g->c, operand_reach(&g->c, g->c_type, g->m, g->n)}};
+    hr_status status = HR_OK;
+    for (int i = 0; i < 3 && last > 0 && status == HR_OK; i++) {
+        hri_operand at = *all[i].operand;
+        at.place.offset += (size_t)(last * g->batch.steps[i]);
+        status = check_operand(device, &at, all[i].reach);
+        if (g->batch.lists[i] != NULL && !device->info.host) {
+            status = fault_breach("a list of operands on a device");
+        }
+        if (status == HR_OK && g->batch.lists[i] == NULL && i == 2 &&
+            g->batch.steps[i] < (int64_t)all[i].reach) {
+            status = fault_breach("products of a batch that overlap");
+        }
+    }
+    return status;
+}
+
 hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
 {
     hri_device *inner = fault_inner_device(device);
@@ -134,8 +160,11 @@ hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
     if (g->m == 0 || g->n == 0) {
         return HR_OK;
     }
-    hr_status status = check_operand(
-        device, &g->c, operand_reach(&g->c, g->c_type, g->m, g->n));
+    hr_status status = check_batch(device, g);
+    if (status == HR_OK) {
+        status = check_operand(device, &g->c,
+                               operand_reach(&g->c, g->c_type, g->m, g->n));
+    }
     if (status == HR_OK && g->c.col_stride != 1) {
         status = fault_breach("a product with a C of other than unit stride");
     }

@@ -286,7 +286,25 @@ static bool are_short(const int64_t *sizes, size_t count)
     return all;
 }
 
-/* Whether cuBLAS is there and offers this product. */
+/* Elements from an operand of a batch to the next one. */
+static long long step_of(const hri_gemm *g, int which)
+{
+    const hr_type type = which == 2 ? g->c_type : g->type;
+    return g->batch.steps[which] / (long long)hr_type_size(type);
+}
+
+/* Whether cuBLAS has the function for this batch. The steps of integers must
+ * suit it, too. */
+static bool suits_batch(const hri_gemm *g, bool shorts)
+{
+    const bool fours = (step_of(g, 0) | step_of(g, 1)) % 4 == 0;
+    return (api.cublasGemmStridedBatchedEx_64 != NULL ||
+            (api.cublasGemmStridedBatchedEx != NULL && shorts &&
+             g->batch.count <= INT32_MAX)) &&
+           (g->type != HR_I8 || fours);
+}
+
+/* Whether cuBLAS is there and offers this product, or this batch. */
 static bool suits(const hri_gemm *g)
 {
     if (hri_cublas_load() != HR_OK || (g->a.conjugate && is_row_major(&g->a)) ||
@@ -295,7 +313,9 @@ static bool suits(const hri_gemm *g)
     }
     const call c = call_of(g);
     const int64_t sizes[] = {c.m, c.n, c.k, c.a.ld, c.b.ld, c.c.ld};
-    return (api.cublasGemmEx_64 != NULL || are_short(sizes, 6)) &&
+    const bool shorts = are_short(sizes, 6);
+    return (g->batch.count > 1 ? suits_batch(g, shorts)
+                               : api.cublasGemmEx_64 != NULL || shorts) &&
            (g->type != HR_I8 || suits_integers(g, &c));
 }
 
@@ -354,6 +374,29 @@ static int multiply(const hri_cublas *blas, const hri_gemm *g)
                             DEFAULT_ALGORITHM);
 }
 
+/* As in `multiply`, A and B have changed places. */
+static int multiply_batch(const hri_cublas *blas, const hri_gemm *g)
+{
+    const call c = call_of(g);
+    const hri_factor alpha = hri_factor_of(g->type, g->alpha);
+    const hri_factor beta = hri_factor_of(g->type, g->beta);
+    const int type = data_type(g->type), c_type = data_type(g->c_type);
+    void *out = (void *)(uintptr_t)hri_cuda_address(&g->c.place);
+    if (api.cublasGemmStridedBatchedEx_64 != NULL) {
+        return api.cublasGemmStridedBatchedEx_64(
+            blas->handle, c.a.operation, c.b.operation, c.m, c.n, c.k, &alpha,
+            c.a.start, type, c.a.ld, step_of(g, 1), c.b.start, type, c.b.ld,
+            step_of(g, 0), &beta, out, c_type, c.c.ld, step_of(g, 2),
+            g->batch.count, compute_type(g), DEFAULT_ALGORITHM);
+    }
+    return api.cublasGemmStridedBatchedEx(
+        blas->handle, c.a.operation, c.b.operation, (int)c.m, (int)c.n,
+        (int)c.k, &alpha, c.a.start, type, (int)c.a.ld, step_of(g, 1),
+        c.b.start, type, (int)c.b.ld, step_of(g, 0), &beta, out, c_type,
+        (int)c.c.ld, step_of(g, 2), (int)g->batch.count, compute_type(g),
+        DEFAULT_ALGORITHM);
+}
+
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
 {
     *done = suits(g);
@@ -361,9 +404,13 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
     if (status != HR_OK || !*done) {
         return status;
     }
-    int error = multiply(queue->blas, g);
+    const bool batch = g->batch.count > 1;
+    int error =
+        batch ? multiply_batch(queue->blas, g) : multiply(queue->blas, g);
     *done = error != NOT_SUPPORTED && error != ARCH_MISMATCH;
-    return *done ? check(queue, error, "cublasGemmEx") : HR_OK;
+    return *done ? check(queue, error,
+                         batch ? "cublasGemmStridedBatchedEx" : "cublasGemmEx")
+                 : HR_OK;
 }
 
 /* ---- transposed packing */

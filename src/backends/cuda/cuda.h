@@ -169,9 +169,9 @@ const char *hri_cublas_name(void);
 /* The device memory that cuBLAS takes for each queue that multiplies. 0 without
  * cuBLAS. */
 uint64_t hri_cublas_bytes(int capability);
-/* Enqueue a product with m, n, k > 0 and alpha not 0. When there is no cuBLAS
- * or it does not offer the product, *done is false and nothing is enqueued. The
- * unit's context is current. */
+/* Enqueue a product, or a batch, with m, n, k > 0 and alpha not 0. When there
+ * is no cuBLAS or it does not offer the product or the batch, *done is false
+ * and nothing is enqueued. The unit's context is current. */
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
 /* The types that are faster with A packed by columns (hri_device_info.packed),

@@ -272,8 +272,9 @@ static hr_status scale(hri_cuda_queue *queue, const hri_gemm *g)
     return run_kernel(queue, &scaling);
 }
 
-static hr_status multiply(hri_cuda_queue *queue, const hri_gemm *g)
+static hr_status multiply(void *data, const hri_gemm *g)
 {
+    hri_cuda_queue *queue = data;
     bool done = false;
     if (hri_gemm_only_scales(g)) {
         return scale(queue, g);
@@ -285,10 +286,23 @@ static hr_status multiply(hri_cuda_queue *queue, const hri_gemm *g)
     return status != HR_OK || done ? status : run_kernel(queue, g);
 }
 
+/* By one call of cuBLAS where it offers that. */
+static hr_status multiply_batch(hri_cuda_queue *queue, const hri_gemm *g)
+{
+    bool done = false;
+    hr_status status = HR_OK;
+    if (!hri_gemm_only_scales(g) && g->compute != HR_COMPUTE_REPRODUCIBLE) {
+        status = hri_cublas_gemm(queue, g, &done);
+    }
+    return status != HR_OK || done ? status : hri_gemm_each(queue, g, multiply);
+}
+
 hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *data)
 {
     const hri_gemm *g = data;
     hr_status status = hri_gemm_check_offered(&queue->base, g);
-    return status != HR_OK || g->m == 0 || g->n == 0 ? status
-                                                     : multiply(queue, g);
+    if (status != HR_OK || g->m == 0 || g->n == 0) {
+        return status;
+    }
+    return g->batch.count > 1 ? multiply_batch(queue, g) : multiply(queue, g);
 }

@@ -3,6 +3,7 @@
  * product, else the built-in kernel. The CBLAS is chosen once. */
 #include "backends/host/arithmetic.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "backends/host/builtin.h"
 #include "backends/host/cblas.h"
 #include "base/environment.h"
+#include "base/matrix.h"
+#include "base/size.h"
 #include "hal/backend.h"
 
 /* Written once, by choose. */
@@ -78,17 +81,88 @@ bool hri_host_gemm_is_ordered(void)
     return hri_builtin_is_ordered(hri_builtin_variant_at(0));
 }
 
+/* Whether the CBLAS is asked at all. */
+static bool asks_cblas(const hri_gemm *gemm)
+{
+    return chosen.use_cblas && gemm->m > 0 && gemm->n > 0 &&
+           !hri_gemm_only_scales(gemm) &&
+           gemm->compute != HR_COMPUTE_REPRODUCIBLE;
+}
+
+/* By so many threads of a CBLAS, else by the pool. */
+static hr_status multiply(hri_pool *pool, uint32_t threads,
+                          const hri_gemm *gemm)
+{
+    return asks_cblas(gemm) && hri_cblas_gemm(&chosen.cblas, threads, gemm)
+               ? HR_OK
+               : hri_host_gemm_builtin(pool, gemm);
+}
+
+/* ---- batches: several products at a time, each on one thread */
+
+typedef struct batch {
+    const hri_gemm *gemm;
+    int64_t piece; /* products that a thread takes at once */
+    pthread_mutex_t lock;
+    hri_error error; /* guarded by lock */
+} batch;
+
+static void multiply_piece(void *data, int64_t index)
+{
+    batch *b = data;
+    const int64_t end = hri_min((index + 1) * b->piece, b->gemm->batch.count);
+    hr_status status = HR_OK;
+    const bool asks = asks_cblas(b->gemm);
+    const int before = asks ? hri_cblas_enter(&chosen.cblas, b->gemm) : 0;
+    for (int64_t i = index * b->piece; i < end && status == HR_OK; i++) {
+        const hri_gemm one = hri_gemm_at(b->gemm, i);
+        status = multiply(NULL, 0, &one);
+    }
+    if (asks) {
+        hri_cblas_leave(&chosen.cblas, before);
+    }
+    if (status != HR_OK) {
+        pthread_mutex_lock(&b->lock);
+        hri_error_keep(&b->error, status);
+        pthread_mutex_unlock(&b->lock);
+    }
+}
+
+/* Pieces are as long as taking them is cheap, but so many that they balance. */
+static int64_t piece_of(const hri_pool *pool, const hri_gemm *g)
+{
+    enum { PIECES = 8 };       /* for each thread */
+    const double enough = 1e6; /* flops: some 20 microseconds */
+    const double flops = hri_product_flops(g->type, g->m, g->n, g->k) + 1.0;
+    const int64_t even =
+        hri_ceil_div(g->batch.count, PIECES * (int64_t)hri_pool_threads(pool));
+    return flops * (double)even > enough
+               ? hri_min(even, (int64_t)(enough / flops) + 1)
+               : even;
+}
+
+static hr_status multiply_batch(hri_pool *pool, const hri_gemm *gemm)
+{
+    batch b = {.gemm = gemm,
+               .piece = piece_of(pool, gemm),
+               .lock = PTHREAD_MUTEX_INITIALIZER};
+    const bool asks = asks_cblas(gemm);
+    const int before = asks ? hri_cblas_share(&chosen.cblas) : 0;
+    hri_pool_run(pool, hri_ceil_div(gemm->batch.count, b.piece), multiply_piece,
+                 &b);
+    if (asks) {
+        hri_cblas_unshare(&chosen.cblas, before);
+    }
+    pthread_mutex_destroy(&b.lock);
+    return hri_error_raise(&b.error);
+}
+
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
 {
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
         return status;
     }
-    const bool ours = gemm->m == 0 || gemm->n == 0 ||
-                      hri_gemm_only_scales(gemm) ||
-                      gemm->compute == HR_COMPUTE_REPRODUCIBLE;
-    return chosen.use_cblas && !ours &&
-                   hri_cblas_gemm(&chosen.cblas, hri_pool_threads(pool), gemm)
-               ? HR_OK
-               : hri_host_gemm_builtin(pool, gemm);
+    return gemm->batch.count > 1 ? multiply_batch(pool, gemm)
+                                 : multiply(pool, hri_pool_threads(pool), gemm);
 }

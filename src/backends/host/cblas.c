@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,11 +319,17 @@ static void limit_blis(const hri_cblas *cblas, int64_t threads,
     }
 }
 
+/* With OpenMP the number of threads is a setting of each thread, which the
+ * library then takes as its own. */
+static bool is_openmp(const hri_cblas *cblas)
+{
+    return cblas->openblas.config != NULL &&
+           strstr(cblas->openblas.config(), "USE_OPENMP") != NULL;
+}
+
 bool hri_cblas_is_personal(const hri_cblas *cblas)
 {
-    return cblas->set_blis_threads != NULL ||
-           (cblas->openblas.config != NULL &&
-            strstr(cblas->openblas.config(), "USE_OPENMP") != NULL);
+    return cblas->set_blis_threads != NULL || is_openmp(cblas);
 }
 
 /* Let at most so many threads work. What it returns is for restore_threads. */
@@ -352,6 +359,38 @@ static void restore_threads(const hri_cblas *cblas, int threads, int before)
 
 /* ---- products */
 
+int hri_cblas_share(const hri_cblas *cblas)
+{
+    return cblas->openblas.set_threads != NULL ? hri_openblas_limit(cblas, 1)
+                                               : 0;
+}
+
+int hri_cblas_enter(const hri_cblas *cblas, const hri_gemm *gemm)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (is_openmp(cblas)) {
+        pthread_mutex_lock(&lock);
+        hri_openblas_set(cblas, 1);
+        pthread_mutex_unlock(&lock);
+    }
+    return cblas->openblas.set_threads == NULL ? limit_threads(cblas, 1, gemm)
+                                               : -1;
+}
+
+void hri_cblas_leave(const hri_cblas *cblas, int before)
+{
+    if (cblas->openblas.set_threads == NULL) {
+        restore_threads(cblas, 1, before);
+    }
+}
+
+void hri_cblas_unshare(const hri_cblas *cblas, int before)
+{
+    if (cblas->openblas.set_threads != NULL) {
+        hri_openblas_restore(cblas, 1, before);
+    }
+}
+
 bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
                     const hri_gemm *gemm)
 {
@@ -367,6 +406,10 @@ bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
         return false;
     }
     c.ld = (int)ldc;
+    if (threads == 0) {
+        call(cblas, gemm, &a, &b, &c);
+        return true;
+    }
     const int before = limit_threads(cblas, (int)threads, gemm);
     call(cblas, gemm, &a, &b, &c);
     restore_threads(cblas, (int)threads, before);

@@ -74,10 +74,19 @@ bool hri_cblas_is_personal(const hri_cblas *cblas);
 /* Multiply if the CBLAS offers this product. Otherwise return false and do
  * nothing. m, n, k and alpha are not 0. Of OpenBLAS, BLIS and MKL at most
  * `threads` threads work, and fewer where the program or their own variables
- * say so. What the program has set for itself is the same afterwards, except in
- * BLIS. */
+ * say so. 0: no limit is set. What the program has set for itself is the same
+ * afterwards, except in BLIS. */
 bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
                     const hri_gemm *gemm);
+
+/* From `share` to `unshare` threads may multiply at the same time, each on
+ * itself alone. Each calls hri_cblas_gemm with threads = 0, between `enter` and
+ * `leave`. What the program has set for itself is the same afterwards, except
+ * in BLIS. `share` and `enter` return what `unshare` and `leave` need. */
+int hri_cblas_share(const hri_cblas *cblas);
+int hri_cblas_enter(const hri_cblas *cblas, const hri_gemm *gemm);
+void hri_cblas_leave(const hri_cblas *cblas, int before);
+void hri_cblas_unshare(const hri_cblas *cblas, int before);
 
 /* Open a library. OpenBLAS gets the core type that suits this CPU, unless it
  * was loaded before. NULL when it cannot be opened: dlerror says why. */
@@ -95,6 +104,8 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
 /* Let at most `threads` threads of the library and of its copies work. Returns
  * how many the library had. The second function gives it that number back. */
 int hri_openblas_limit(const hri_cblas *cblas, int threads);
+/* Set the number for the calling thread, where it has one of its own. */
+void hri_openblas_set(const hri_cblas *cblas, int threads);
 void hri_openblas_restore(const hri_cblas *cblas, int limit, int before);
 
 /* core.c: OpenBLAS's core types, and which of them suits a CPU. */

@@ -233,6 +233,17 @@ int hri_openblas_limit(const hri_cblas *cblas, int threads)
     return before;
 }
 
+void hri_openblas_set(const hri_cblas *cblas, int threads)
+{
+    const hri_openblas *const all[] = {&cblas->openblas, &cblas->copies[0],
+                                       &cblas->copies[1]};
+    for (int i = 0; i < 3; i++) {
+        if (all[i]->set_threads != NULL) {
+            all[i]->set_threads(threads);
+        }
+    }
+}
+
 void hri_openblas_restore(const hri_cblas *cblas, int limit, int before)
 {
     /* another number is the program's own, set meanwhile */

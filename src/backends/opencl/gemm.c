@@ -270,12 +270,9 @@ static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g)
     return hri_cl_check(error, "enqueueing a product");
 }
 
-hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *g)
+static hr_status multiply(void *data, const hri_gemm *g)
 {
-    hr_status status = hri_gemm_check_offered(&queue->base, g);
-    if (status != HR_OK || g->m == 0 || g->n == 0) {
-        return status;
-    }
+    hri_cl_queue *queue = data;
     if (hri_gemm_only_scales(g)) {
         const hri_gemm scaling = hri_gemm_scaling(g);
         return run_kernel(queue, &scaling);
@@ -284,4 +281,14 @@ hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *g)
     return !ours && hri_cl_clblast_suits(queue, g)
                ? hri_cl_clblast_gemm(queue, g)
                : run_kernel(queue, g);
+}
+
+hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *g)
+{
+    hr_status status = hri_gemm_check_offered(&queue->base, g);
+    if (status != HR_OK || g->m == 0 || g->n == 0) {
+        return status;
+    }
+    return g->batch.count > 1 ? hri_gemm_each(queue, g, multiply)
+                              : multiply(queue, g);
 }

@@ -39,6 +39,7 @@ typedef struct fake_cuda_state {
     atomic_long objects;      /* memory, streams, events, modules, handles */
     atomic_long retained;     /* primary contexts */
     atomic_long library_products, kernel_products;
+    atomic_long batches; /* of cuBLAS */
 } fake_cuda_state;
 
 fake_cuda_state *fake_cuda_get(void);

@@ -70,6 +70,13 @@ static hr_type type_of(int data)
     return types[data];
 }
 
+static long long size_of(int data)
+{
+    static const long long sizes[16] = {[0] = 4, [1] = 8,  [2] = 2,  [3] = 1,
+                                        [4] = 8, [5] = 16, [10] = 4, [14] = 2};
+    return sizes[data];
+}
+
 /* A column-major operand under an operation. */
 static fake_operand operand(const void *start, int operation, int64_t ld)
 {
@@ -127,6 +134,42 @@ int cublasGemmEx(hri_cublas_handle handle, int op_a, int op_b, int m, int n,
     return cublasGemmEx_64(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda,
                            b, b_type, ldb, beta, c, c_type, ldc, compute,
                            algorithm);
+}
+
+int cublasGemmStridedBatchedEx_64(hri_cublas_handle handle, int op_a, int op_b,
+                                  int64_t m, int64_t n, int64_t k,
+                                  const void *alpha, const void *a, int a_type,
+                                  int64_t lda, long long step_a, const void *b,
+                                  int b_type, int64_t ldb, long long step_b,
+                                  const void *beta, void *c, int c_type,
+                                  int64_t ldc, long long step_c, int64_t count,
+                                  int compute, int algorithm)
+{
+    const long long size = size_of(a_type);
+    const long long c_size = size_of(c_type);
+    int error = count < 1 || step_c < ldc * (n - 1) + m ? INVALID : OK;
+    for (int64_t i = 0; i < count && error == OK; i++) {
+        error = cublasGemmEx_64(
+            handle, op_a, op_b, m, n, k, alpha,
+            (const char *)a + i * step_a * size, a_type, lda,
+            (const char *)b + i * step_b * size, b_type, ldb, beta,
+            (char *)c + i * step_c * c_size, c_type, ldc, compute, algorithm);
+    }
+    fake_cuda_get()->batches += error == OK;
+    return error;
+}
+
+int cublasGemmStridedBatchedEx(hri_cublas_handle handle, int op_a, int op_b,
+                               int m, int n, int k, const void *alpha,
+                               const void *a, int a_type, int lda,
+                               long long step_a, const void *b, int b_type,
+                               int ldb, long long step_b, const void *beta,
+                               void *c, int c_type, int ldc, long long step_c,
+                               int count, int compute, int algorithm)
+{
+    return cublasGemmStridedBatchedEx_64(
+        handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, step_a, b, b_type,
+        ldb, step_b, beta, c, c_type, ldc, step_c, count, compute, algorithm);
 }
 
 int cublasSgeam(hri_cublas_handle handle, int op_a, int op_b, int m, int n,

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/* hr_gemm_batch: arguments, who does which products, and a report. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "base/structs.h"
+#include "gemm/batch.h"
+
+hr_matrices hr_matrices_strided(hr_matrix first, int64_t stride)
+{
+    return (hr_matrices){.matrix = first, .stride = stride};
+}
+
+hr_matrices hr_matrices_listed(hr_matrix shape, void *const *list)
+{
+    return (hr_matrices){.matrix = shape, .list = list};
+}
+
+/* ---- arguments */
+
+static hri_matrices normal(const hr_matrices *m, const hr_matrix *first)
+{
+    return (hri_matrices){
+        .first = *first,
+        .step = m->list == NULL
+                    ? m->stride * (int64_t)hr_type_size(m->matrix.type)
+                    : 0,
+        .list = m->list};
+}
+
+/* Set the operands of the normal form: where C was by columns, A and B have
+ * changed places. */
+static void set_operands(hri_batch_call *b, const hr_matrices operands[3])
+{
+    const hri_product *p = &b->one.product;
+    const bool swapped = operands[2].matrix.col_stride != 1;
+    b->operands[0] = normal(&operands[swapped], &p->a);
+    b->operands[1] = normal(&operands[!swapped], &p->b);
+    b->operands[2] = normal(&operands[2], &p->c);
+}
+
+static hr_status open_call(hri_batch_call *b, hr_context *context,
+                           hr_scalar alpha, hr_scalar beta,
+                           hr_matrices operands[3], bool data)
+{
+    for (int i = 0; i < 3; i++) {
+        operands[i].matrix = hri_matrix_tidy(operands[i].matrix);
+        if (operands[i].list != NULL) {
+            operands[i].matrix.data = b->count > 0 ? operands[i].list[0] : NULL;
+        }
+    }
+    hr_status status =
+        hri_call_open(&b->one, context, alpha, operands[0].matrix,
+                      operands[1].matrix, beta, operands[2].matrix);
+    if (status == HR_OK) {
+        status = hri_batch_check(b->count, operands);
+    }
+    if (status == HR_OK && data) {
+        status = hri_batch_check_data(b->count, alpha, operands);
+    }
+    if (status == HR_OK) {
+        set_operands(b, operands);
+        b->one.flops *= (double)b->count;
+    }
+    return status;
+}
+
+/* ---- products without arithmetic */
+
+static void scale_one(void *data, int64_t index)
+{
+    const hri_batch_call *b = data;
+    const hr_matrix c = hri_matrices_at(&b->operands[2], index);
+    hri_matrix_scale(NULL, b->one.product.beta, &c);
+}
+
+static void scale(hri_batch_call *b)
+{
+    const hri_product *p = &b->one.product;
+    if (p->m > 0 && p->n > 0) {
+        hri_pool_run(b->one.context->pool, b->count, scale_one, b);
+    }
+}
+
+/* ---- runs */
+
+static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count);
+
+/* Add what a part did to the report's figures. */
+static void add(hri_batch_call *b, const hri_gemm_call *planned,
+                const hri_batch_part *part)
+{
+    const hri_accelerator *a = planned->accelerators[part->accelerator];
+    const size_t index = (size_t)(a - b->one.context->accelerators);
+    const hri_run_share *s = &part->share;
+    hri_run_share *sum = &b->done[index];
+    sum->seconds_busy += s->seconds_busy;
+    sum->flops += s->flops;
+    sum->tiles += s->tiles;
+    sum->up += s->up;
+    sum->down += s->down;
+    sum->lost = sum->lost || s->lost;
+    b->compulsory += s->up + s->down;
+    if (!a->in_place) {
+        const uint64_t bytes = part->memory + a->device->info.gemm_bytes;
+        b->memory[index] = bytes > b->memory[index] ? bytes : b->memory[index];
+    }
+}
+
+/* What lost accelerators left is done by others. */
+static hr_status do_rest(hri_batch_call *b, const hri_batch_plan *plan,
+                         const hri_error *lost)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
+        const hri_batch_part *part = &plan->parts[i];
+        if (part->done < part->count) {
+            hri_log(b->one.context, "%s; others compute its products",
+                    lost->message);
+            b->recomputed += (uint64_t)(part->count - part->done);
+            status =
+                do_range(b, part->first + part->done, part->count - part->done);
+        }
+    }
+    return status == HR_ERROR_OUT_OF_MEMORY && plan->count > 0 &&
+                   lost->status != HR_OK
+               ? hri_error_raise(lost)
+               : status;
+}
+
+static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
+                             hri_batch_plan *plan)
+{
+    hri_error lost = {0};
+    const uint64_t start_ns = hri_clock_ns();
+    hri_call_limit(planned);
+    hr_status status = hri_batch_run(b, planned, plan, &lost);
+    hri_call_unlimit(planned);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        add(b, planned, &plan->parts[i]);
+    }
+    hri_error_keep(&b->one.lost, hri_error_raise(&lost));
+    if (status != HR_OK) {
+        return status;
+    }
+    if (lost.status == HR_OK) {
+        hri_model_saw(b->one.context->model, HR_ENGINE_GEMM, plan->seconds,
+                      hri_seconds_since(start_ns));
+    }
+    return do_rest(b, plan, &lost);
+}
+
+/* Forget the plan of a call, to make another one without lost accelerators. */
+static hr_status plan_again(hri_gemm_call *c)
+{
+    hri_call_close(c);
+    c->plan = NULL;
+    c->accelerators = NULL;
+    c->inputs = NULL;
+    c->flows = NULL;
+    c->count = 0;
+    return hri_call_plan(c);
+}
+
+/* One product after the other, each on all accelerators that its plan has. */
+static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
+                         int64_t first, int64_t count)
+{
+    hr_status status = HR_OK;
+    planned->done = b->done;
+    for (int64_t i = first; i < first + count && status == HR_OK; i++) {
+        const bool lost = planned->lost.status != HR_OK;
+        planned->product.a = hri_matrices_at(&b->operands[0], i);
+        planned->product.b = hri_matrices_at(&b->operands[1], i);
+        planned->product.c = hri_matrices_at(&b->operands[2], i);
+        status = hri_call_multiply(planned);
+        b->compulsory += planned->plan->compulsory;
+        for (uint32_t p = 0; p < planned->plan->part_count; p++) {
+            const hri_plan_part *part = &planned->plan->parts[p];
+            const hri_accelerator *a = planned->accelerators[part->accelerator];
+            if (!a->in_place) {
+                b->memory[a - planned->context->accelerators] =
+                    part->memory + planned->inputs[part->accelerator].own;
+            }
+        }
+        if (status == HR_OK && !lost && planned->lost.status != HR_OK &&
+            i + 1 < first + count) {
+            status = plan_again(planned);
+        }
+    }
+    b->recomputed += planned->recomputed;
+    b->one.lost = planned->lost;
+    b->one.flops_done = planned->flops_done;
+    return status;
+}
+
+static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count)
+{
+    hri_gemm_call planned = b->one;
+    hri_batch_plan plan = {0};
+    planned.done = b->done; /* tells which accelerators were lost */
+    hr_status status = hri_call_plan(&planned);
+    if (status == HR_OK) {
+        status = hri_batch_plan_make(b, &planned, first, count, &plan);
+    }
+    if (status == HR_OK) {
+        b->seconds = b->seconds > 0.0 ? b->seconds : plan.seconds;
+        status = plan.count > 0 ? do_together(b, &planned, &plan)
+                                : do_each(b, &planned, first, count);
+    }
+    free(plan.parts);
+    hri_call_close(&planned);
+    return status;
+}
+
+/* ---- what would be done */
+
+/* Note a plan as if it had been carried out. */
+static void note_plan(hri_batch_call *b, const hri_gemm_call *planned,
+                      const hri_batch_plan *plan)
+{
+    const double flops = hri_flops_of(&b->one.product);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        hri_batch_part *part = &plan->parts[i];
+        const hri_accelerator *a = planned->accelerators[part->accelerator];
+        part->share.tiles = (uint64_t)part->count;
+        part->share.flops = flops * (double)part->count;
+        hri_batch_traffic(b, part, a, &part->share.up, &part->share.down);
+        add(b, planned, part);
+    }
+    const uint64_t count = (uint64_t)b->count;
+    for (uint32_t i = 0; plan->count == 0 && i < planned->plan->part_count;
+         i++) {
+        const hri_plan_part *part = &planned->plan->parts[i];
+        const int64_t chunks = planned->plan->blocking.chunks;
+        hri_run_share *s = &b->done[planned->accelerators[part->accelerator] -
+                                    b->one.context->accelerators];
+        s->tiles = (uint64_t)(part->task_count / chunks) * count;
+        s->flops = part->flops * (double)b->count;
+        s->up = part->up * count;
+        s->down = part->down * count;
+        s->peer = part->peer * count;
+        b->compulsory = planned->plan->compulsory * count;
+    }
+}
+
+static hr_status make_plan(hri_batch_call *b)
+{
+    hri_gemm_call planned = b->one;
+    hri_batch_plan plan = {0};
+    hr_status status = hri_call_plan(&planned);
+    if (status == HR_OK) {
+        status = hri_batch_plan_make(b, &planned, 0, b->count, &plan);
+    }
+    if (status == HR_OK) {
+        b->seconds = plan.seconds;
+        note_plan(b, &planned, &plan);
+    }
+    free(plan.parts);
+    hri_call_close(&planned);
+    return status;
+}
+
+/* ---- the report */
+
+static void report_share(const hri_batch_call *b, uint32_t index,
+                         hr_gemm_report *report)
+{
+    const hri_run_share *s = &b->done[index];
+    const hri_accelerator *a = &b->one.context->accelerators[index];
+    const uint64_t limit = b->one.options.memory_limit;
+    report->lost += s->lost;
+    if (s->tiles == 0) {
+        return;
+    }
+    if (report->shares != NULL &&
+        report->share_count < report->share_capacity) {
+        report->shares[report->share_count] = (hr_gemm_share){
+            .accelerator = index,
+            .seconds_busy = s->seconds_busy,
+            .flops = s->flops,
+            .tiles = s->tiles,
+            .tiles_stolen = s->tiles_stolen,
+            .host_to_device = s->up,
+            .device_to_host = s->down,
+            .peer = s->peer,
+            .memory_bytes = b->memory[index],
+            .memory_limit = a->in_place ? 0
+                            : limit > 0 && limit < a->memory_limit
+                                ? limit
+                                : a->memory_limit};
+    }
+    report->share_count++;
+    report->host_to_device += s->up;
+    report->device_to_host += s->down;
+    report->peer += s->peer;
+    report->stolen += s->stolen;
+    report->pinned_bytes += a->pinned_used;
+}
+
+static void fill_report(const hri_batch_call *b, hr_gemm_report *report)
+{
+    const hri_product *p = &b->one.product;
+    double busy = 0.0;
+    *report = (hr_gemm_report){.size = report->size,
+                               .share_capacity = report->share_capacity,
+                               .shares = report->shares,
+                               .ratio = 1.0,
+                               .seconds = hri_seconds_since(b->one.start_ns)};
+    if (b->done == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < b->one.context->accelerator_count; i++) {
+        report_share(b, i, report);
+        busy = fmax(busy, b->done[i].seconds_busy);
+    }
+    const uint64_t moved = report->host_to_device + report->device_to_host;
+    report->flops = b->one.flops;
+    report->recomputed = b->recomputed;
+    report->compulsory = b->compulsory;
+    report->ratio =
+        b->compulsory > 0 ? (double)moved / (double)b->compulsory : 1.0;
+    report->bound = moved > 0 && busy < 0.5 * report->seconds
+                        ? HR_BOUND_LINK
+                        : HR_BOUND_COMPUTE;
+    report->tile_rows = report->block_rows = p->m;
+    report->tile_cols = report->block_cols = p->n;
+    report->tile_depth = p->k;
+}
+
+/* ---- the call */
+
+static hr_status allocate(hri_batch_call *b)
+{
+    const uint32_t accelerators = b->one.context->accelerator_count;
+    b->done = calloc(accelerators, sizeof *b->done);
+    b->memory = calloc(accelerators, sizeof *b->memory);
+    return b->done != NULL && b->memory != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
+}
+
+static void release(const hri_batch_call *b)
+{
+    free(b->done);
+    free(b->memory);
+}
+
+static hr_status run(hri_batch_call *b)
+{
+    hri_device *device = hri_direct_device(&b->one);
+    if (b->count == 0 || !hri_has_product(&b->one.product)) {
+        scale(b);
+        return HR_OK;
+    }
+    if (device != NULL) {
+        const hri_gemm gemm = hri_batch_in_place(b, 0, b->count);
+        return device->ops->gemm_now(device, &gemm);
+    }
+    hr_status status = allocate(b);
+    return status == HR_OK ? do_range(b, 0, b->count) : status;
+}
+
+/* Read and check all arguments; the data, too, unless only a plan is wanted. */
+static hr_status begin(hri_batch_call *call, hr_context *context,
+                       hr_scalar alpha, hr_scalar beta, hr_matrices operands[3],
+                       bool data, const hr_gemm_options *options,
+                       hr_gemm_report *report)
+{
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm batch: the context is NULL");
+    }
+    hr_status status = hri_call_options(&call->one, options);
+    if (status == HR_OK) {
+        status = hri_call_read_report(&call->one, report);
+    }
+    return status == HR_OK
+               ? open_call(call, context, alpha, beta, operands, data)
+               : status;
+}
+
+hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
+                        hr_matrices a, hr_matrices b, hr_scalar beta,
+                        hr_matrices c, const hr_gemm_options *options)
+{
+    hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
+    hr_matrices operands[3] = {a, b, c};
+    hr_gemm_report filled = HR_GEMM_REPORT_INIT;
+    hr_status status =
+        begin(&call, context, alpha, beta, operands, true, options, &filled);
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&context->lock);
+    hri_runs_collect(context);
+    status = run(&call);
+    pthread_mutex_unlock(&context->lock);
+    if (status == HR_OK) {
+        fill_report(&call, &filled);
+        hri_call_write_report(&call.one, &filled);
+    }
+    release(&call);
+    return status;
+}
+
+hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
+                             hr_scalar alpha, hr_matrices a, hr_matrices b,
+                             hr_scalar beta, hr_matrices c,
+                             const hr_gemm_options *options)
+{
+    hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
+    hr_matrices operands[3] = {a, b, c};
+    hr_gemm_report filled = HR_GEMM_REPORT_INIT;
+    hr_status status =
+        begin(&call, context, alpha, beta, operands, false, options, &filled);
+    if (status == HR_OK && call.one.options.report == NULL) {
+        status = hri_fail(HR_ERROR_INVALID, "gemm batch: the report is NULL");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    if (count > 0 && hri_has_product(&call.one.product)) {
+        pthread_mutex_lock(&context->lock);
+        status = allocate(&call);
+        status = status == HR_OK ? make_plan(&call) : status;
+        pthread_mutex_unlock(&context->lock);
+    }
+    if (status == HR_OK) {
+        fill_report(&call, &filled);
+        filled.seconds = call.seconds;
+        hri_call_write_report(&call.one, &filled);
+    }
+    release(&call);
+    return status;
+}

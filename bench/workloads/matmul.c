@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/size.h"
 #include "console/context.h"
@@ -60,14 +59,6 @@ static int open_pinned_context(matmul *x)
     return wanted ? bench_context(from, &x->pinned_context) : CLI_OK;
 }
 
-/* Wait until the threads of the contestant before, in this process or another,
- * stop spinning: OpenBLAS's threads do so for about 0.1 s. */
-static void rest(void)
-{
-    struct timespec pause = {0, 200000000L};
-    nanosleep(&pause, NULL);
-}
-
 /* Whether CBLAS and the other peers offer the case. */
 static bool is_plain(const matmul *x)
 {
@@ -108,7 +99,7 @@ static bench_peer *find_best(matmul *x)
                 best = &x->peers[i];
             }
         }
-        rest();
+        bench_rest();
     }
     return best;
 }
@@ -245,16 +236,21 @@ static int run_openblas(const matmul *x, const matmul_entry *entry,
     return good ? CLI_OK : cli_fail("the process of %s ended", entry->name);
 }
 
+static int run_cblas(matmul *x, matmul_entry *entry, double *seconds)
+{
+    const double begin = cli_clock();
+    const int before = bench_cblas_begin(&x->cblas);
+    const bool done = bench_cblas_gemm(&x->cblas, &x->operands);
+    bench_cblas_end(&x->cblas, before);
+    *seconds = cli_clock() - begin;
+    return done ? CLI_OK : note_failure(x, entry, HR_ERROR_UNSUPPORTED);
+}
+
 static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
 {
-    double begin = cli_clock();
     switch (entry->kind) {
     case MATMUL_CBLAS:
-        if (!bench_cblas_gemm(&x->cblas, &x->operands)) {
-            return note_failure(x, entry, HR_ERROR_UNSUPPORTED);
-        }
-        *seconds = cli_clock() - begin;
-        return CLI_OK;
+        return run_cblas(x, entry, seconds);
     case MATMUL_OPENBLAS:
         return run_openblas(x, entry, seconds);
     case MATMUL_HEADRACE:
@@ -309,7 +305,7 @@ static int run_once(matmul *x, matmul_entry *entry, int64_t round)
         !bench_operands_spoil(&x->operands)) {
         return cli_failed_call();
     }
-    rest();
+    bench_rest();
     int status = run_entry(x, entry, &seconds);
     if (status != CLI_OK || entry->note[0] != '\0') {
         return status;

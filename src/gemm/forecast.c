@@ -35,6 +35,7 @@ typedef struct forecast {
     const hri_plan *plan;
     double *heights, *widths, *depths; /* of tiles, and of pieces of k */
     executor *executors;
+    double product, copied; /* when the next on the host may compute, or copy */
 } forecast;
 
 /* ---- setting up and freeing */
@@ -118,12 +119,26 @@ static bool is_host(const executor *e)
     return e->accelerator->tile_rates[0] == 0.0;
 }
 
+/* Copy within the host's memory, when it is the executor's turn. Returns when
+ * that has been done. */
+static double copy(forecast *f, const executor *e, const way *w, double start,
+                   double rows, double width)
+{
+    double *next = e->accelerator->serial ? &f->product : &f->copied;
+    const double seconds = hri_cost_carry(&w->of, rows * width, width);
+    *next = fmax(start, *next) + seconds / e->accelerator->sharers;
+    return *next;
+}
+
 /* Carry rows of `bytes` bytes from `start` on, or when the link is free in this
  * direction. While both directions are busy, each is slower. Returns when the
  * rows have arrived. */
-static double carry(executor *e, way *w, double start, double rows,
+static double carry(forecast *f, executor *e, way *w, double start, double rows,
                     double width)
 {
+    if (e->accelerator->sharers > 0) {
+        return w->free = copy(f, e, w, start, rows, width);
+    }
     start = fmax(start, w->free);
     double there =
         start + w->of.start + hri_cost_carry(&w->of, rows * width, width);
@@ -161,13 +176,16 @@ static double start_of_load(executor *e)
 static void load(forecast *f, executor *e)
 {
     const hri_delivery *d = &e->part->deliveries[e->next[LOAD]];
-    double depth = f->depths[d->chunk], size = f->plan->shape.size;
-    double there = d->side == HRI_A ? carry(e, &e->up, e->starts[LOAD],
-                                            f->heights[d->index], depth * size)
-                                    : carry(e, &e->up, e->starts[LOAD], depth,
-                                            f->widths[d->index] * size);
+    const bool of_a = d->side == HRI_A;
+    const double depth = f->depths[d->chunk], size = f->plan->shape.size;
+    const double rows = of_a ? f->heights[d->index] : depth;
+    const double width = (of_a ? depth : f->widths[d->index]) * size;
+    double there = carry(f, e, &e->up, e->starts[LOAD], rows, width);
     e->arrivals[e->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->forward_count; i++) {
+        if (e->accelerator->sharers > 0) {
+            there = copy(f, e, &e->up, there, rows, width);
+        }
         const hri_forward *to = &f->plan->forwards[d->forwards + i];
         f->executors[to->part].arrivals[to->delivery] = there;
         f->executors[to->part].stale = true;
@@ -221,8 +239,9 @@ static void fetch(forecast *f, executor *e)
 {
     int64_t number = e->next[FETCH]++;
     const hri_task *task = &e->part->tasks[number];
-    e->ends[number] = carry(e, &e->up, e->starts[FETCH], f->heights[task->row],
-                            f->widths[task->col] * f->plan->shape.c_size);
+    e->ends[number] =
+        carry(f, e, &e->up, e->starts[FETCH], f->heights[task->row],
+              f->widths[task->col] * f->plan->shape.c_size);
     *tile_of(e, number) = INFINITY; /* until the tile is home */
 }
 
@@ -241,7 +260,7 @@ static void send_home(forecast *f, executor *e)
     int64_t number = e->next[HOME]++;
     const hri_task *task = &e->part->tasks[number];
     *tile_of(e, number) =
-        carry(e, &e->down, e->starts[HOME], f->heights[task->row],
+        carry(f, e, &e->down, e->starts[HOME], f->heights[task->row],
               f->widths[task->col] * f->plan->shape.c_size);
 }
 
@@ -275,8 +294,13 @@ static void multiply(forecast *f, executor *e)
     double depth = f->depths[task->chunk];
     double rate = e->accelerator->rate *
                   hri_cost_efficiency(e->efficiencies, height, width, depth);
-    e->compute = e->starts[PRODUCT] + e->accelerator->task +
-                 f->plan->shape.flops * height * width * depth / rate;
+    const double seconds = f->plan->shape.flops * height * width * depth / rate;
+    e->compute = e->starts[PRODUCT] + e->accelerator->task + seconds;
+    if (e->accelerator->sharers > 0) {
+        e->compute = fmax(e->starts[PRODUCT], f->product) +
+                     e->accelerator->task + seconds / e->accelerator->sharers;
+        f->product = e->compute;
+    }
     e->ends[number] = e->compute;
     if (is_last(f, e, task)) {
         *tile_of(e, number) = INFINITY; /* until the tile is home */

@@ -78,7 +78,7 @@ bool hri_host_gemm_is_ordered(void)
     return hri_builtin_is_ordered(hri_builtin_variant_at(0));
 }
 
-hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
+hr_status hri_host_gemm(hri_pool *pool, uint32_t threads, const hri_gemm *gemm)
 {
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
@@ -88,7 +88,7 @@ hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
                       hri_gemm_only_scales(gemm) ||
                       gemm->compute == HR_COMPUTE_REPRODUCIBLE;
     return chosen.use_cblas && !ours &&
-                   hri_cblas_gemm(&chosen.cblas, hri_pool_threads(pool), gemm)
+                   hri_cblas_gemm(&chosen.cblas, threads, gemm)
                ? HR_OK
                : hri_host_gemm_builtin(pool, gemm);
 }

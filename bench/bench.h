@@ -37,7 +37,12 @@ typedef struct bench_memories {
 } bench_memories;
 
 /* The peers to measure, too. */
-enum { BENCH_WITH_CBLAS = 1, BENCH_WITH_OPENBLAS = 2, BENCH_WITH_CUBLASXT = 4 };
+enum {
+    BENCH_WITH_CBLAS = 1,
+    BENCH_WITH_OPENBLAS = 2,
+    BENCH_WITH_CUBLASXT = 4,
+    BENCH_WITH_CUBLAS = 8
+};
 
 typedef struct bench_peers_wish {
     bool given;
@@ -60,7 +65,7 @@ typedef struct bench_grid_wish {
     bool weak;        /* the same number of rows for each accelerator */
 } bench_grid_wish;
 
-extern const cli_kind bench_sizes;       /* bench_problems: "512,1024" */
+extern const cli_kind bench_size_list;   /* bench_problems: "512,1024" */
 extern const cli_kind bench_shapes;      /* bench_problems: "MxKxN,MxKxN" */
 extern const cli_kind bench_number_list; /* bench_numbers: "f32,tf32" */
 extern const cli_kind bench_memory_list; /* bench_memories */
@@ -117,9 +122,10 @@ typedef struct bench_rows {
 typedef enum bench_unit {
     BENCH_COUNT,
     BENCH_SECONDS,
-    BENCH_GFLOPS, /* given in flop/s */
-    BENCH_CELLS,  /* a second */
-    BENCH_LINK,   /* bytes a second */
+    BENCH_MICROSECONDS, /* in a table; given in seconds */
+    BENCH_GFLOPS,       /* given in flop/s */
+    BENCH_CELLS,        /* a second */
+    BENCH_LINK,         /* bytes a second */
     BENCH_BYTES,
     BENCH_RATIO,      /* with 2 decimals */
     BENCH_RATIO_3,    /* with 3 */
@@ -169,6 +175,7 @@ int bench_batch(benchmark *bench);   /* workloads/batch.c */
 int bench_kernels(benchmark *bench); /* workloads/kernels.c */
 int bench_filter(benchmark *bench);  /* workloads/filter.c */
 int bench_grid(benchmark *bench);    /* workloads/grid.c */
+int bench_sizes(benchmark *bench);   /* workloads/sizes.c */
 
 /* setting.c: find the settings and try each list once. They are the option's
  * lists, "LIST[@SIZE];...", else the environment's list, else the usual ones.
@@ -226,8 +233,13 @@ void bench_cpu_name(char *name, size_t size);
 /* The best and the median of one or more times. It sorts them. */
 void bench_sum_up(double *seconds, int64_t count, double *best, double *median);
 
-/* Wait until the threads of the contestant before, in this process or another,
- * stop spinning: OpenBLAS's threads do so for about 0.1 s. */
+/* Time calls: 2, 4, 8 .. in a row until they take a millisecond, after a call
+ * that warms caches and threads; or that one alone if it takes 0.05 s. *seconds
+ * is the time of one. False as soon as a call returns false. */
+bool bench_time_calls(bool (*call)(void *data), void *data, double *seconds);
+
+/* Wait until the threads of what ran before stop spinning, in this process or
+ * another: OpenBLAS's do so for about 0.1 s. */
 void bench_rest(void);
 
 /* Note a time: of the first run (0), or the best of later ones. */

@@ -11,11 +11,11 @@
 #include "console/signals.h"
 
 static const cli_option table[] = {
-    {"--size", "LIST", &bench_sizes, offsetof(bench_options, sizes),
-     "square matrices of these sizes (6144; batch: 64;\n"
-     "kernels: 1024; filter: 2000); grid: of each dimension (2048, heat\n"
-     "256; where all accelerators are GPUs 16384, heat\n"
-     "1024)"},
+    {"--size", "LIST", &bench_size_list, offsetof(bench_options, sizes),
+     "square matrices of these sizes (6144; sizes: powers\n"
+     "of 2 up to 4096; batch: 64; kernels: 1024; filter:\n"
+     "2000); grid: of each dimension (2048, heat 256;\n"
+     "where all accelerators are GPUs 16384, heat 1024)"},
     {"--shape", "LIST", &bench_shapes, offsetof(bench_options, shapes),
      "or MxKxN: an MxK matrix times a KxN matrix"},
     {"--types", "LIST", &bench_number_list, offsetof(bench_options, numbers),
@@ -35,9 +35,10 @@ static const cli_option table[] = {
     {"--threads", "N", &cli_threads, offsetof(bench_options, threads),
      CLI_THREADS_HELP},
     {"--peers", "LIST", &bench_peers_list, offsetof(bench_options, peers),
-     "of cblas, openblas and cublasxt, or none (the first\n"
-     "two for lists of the host alone, cublasxt for lists\n"
-     "of CUDA GPUs)"},
+     "of cblas, openblas, cublasxt and cublas, or none\n"
+     "(matmul: the first two for lists of the host alone,\n"
+     "cublasxt for lists of CUDA GPUs; sizes: cblas and\n"
+     "cublas, for the host and for CUDA GPUs)"},
     {"--batch", "N", &bench_steps, offsetof(bench_options, batch),
      "batch: the number of products (as many as take 96 MiB)"},
     {"--window", "S", &cli_window, offsetof(bench_options, reach),
@@ -68,22 +69,27 @@ static const cli_option table[] = {
 typedef struct subject {
     const char *name;
     int (*run)(benchmark *bench);
-    int64_t size;      /* 0: it has its own sizes */
-    const char *lists; /* of accelerators */
-    const char *types; /* the types that it has; NULL: all */
+    const char *sizes; /* NULL: it has its own sizes */
+    const char *lists; /* of accelerators; NULL: it finds its own */
+    const char *usual; /* types */
+    const char *types; /* that it has; NULL: all */
     const char *types_wrong, *options_wrong;
 } subject;
 
 static const subject subjects[] = {
-    {"matmul", bench_matmul, 6144, "host;4xhost@128MiB", NULL, NULL, NULL},
-    {"batch", bench_batch, 64, "host", NULL, NULL, NULL},
-    {"kernels", bench_kernels, 1024, "host", "f32",
+    {"matmul", bench_matmul, "6144", "host;4xhost@128MiB", "f32,f64", NULL,
+     NULL, NULL},
+    {"sizes", bench_sizes, "1,2,4,8,16,32,64,128,256,512,1024,2048,4096", NULL,
+     "f32,f64", "f32 f64 c32 c64",
+     "--types: sizes are measured in f32, f64, c32 and c64", NULL},
+    {"batch", bench_batch, "64", "host", "f32,f64", NULL, NULL, NULL},
+    {"kernels", bench_kernels, "1024", "host", "f32", "f32",
      "--types: kernels are measured in f32",
      "--memory, --from-files and --peers are not for kernels"},
-    {"filter", bench_filter, 2000, "host;2xhost", "f32 f64",
+    {"filter", bench_filter, "2000", "host;2xhost", "f32", "f32 f64",
      "--types: filters are measured in f32 and f64",
      "--memory, --from-files and --peers are not for filter"},
-    {"grid", bench_grid, 0, "host;2xhost", "f32",
+    {"grid", bench_grid, NULL, "host;2xhost", "f32", "f32",
      "--types: grids are measured in f32",
      "--shape, --window, --memory, --from-files and --peers are not for grid"},
 };
@@ -102,6 +108,8 @@ static int check(const bench_options *o, const subject *s)
     const bool grid = s->run == bench_grid;
     const bool plain = !o->from_files && !o->peers.given &&
                        !o->memories.pinned[0] && o->memories.count == 1;
+    const bool sizes = s->run == bench_sizes;
+    const unsigned timed = BENCH_WITH_CBLAS | BENCH_WITH_CUBLAS;
     const bool flat = o->shapes.count == 0 && o->reach < 0;
     const bool steps = o->grid.workloads.count > 0 || o->grid.steps > 0 ||
                        o->grid.residual >= 0 || o->grid.weak;
@@ -117,6 +125,11 @@ static int check(const bench_options *o, const subject *s)
         {s->run == bench_batch && (o->from_files || o->peers.given),
          "--from-files and --peers are not for batch"},
         {!has_types(o, s), s->types_wrong},
+        {sizes && o->from_files, "--from-files is not for sizes"},
+        {sizes && (o->peers.peers & ~timed) != 0,
+         "--peers: sizes are measured beside cblas and cublas"},
+        {!sizes && (o->peers.peers & BENCH_WITH_CUBLAS) != 0,
+         "--peers: cublas is for sizes"},
         {o->reach >= 0 && s->run != bench_filter, "--window is for filter"},
         {o->sizes.count > 0 && o->shapes.count > 0,
          "--size and --shape exclude each other"},
@@ -151,16 +164,14 @@ static int measure(benchmark *bench, const char *name)
     }
     bench->problems =
         bench->o.sizes.count > 0 ? bench->o.sizes : bench->o.shapes;
-    if (bench->problems.count == 0 && s->size > 0) {
-        bench->problems.count = 1;
-        bench->problems.list[0] = (cli_shape){{s->size, s->size, s->size}};
+    if (bench->problems.count == 0 && s->sizes != NULL) {
+        cli_take(&bench_size_list, s->sizes, &bench->problems);
     }
     if (bench->o.numbers.count == 0) {
-        cli_take(&bench_number_list, s->types == NULL ? "f32,f64" : "f32",
-                 &bench->o.numbers);
+        cli_take(&bench_number_list, s->usual, &bench->o.numbers);
     }
     bench->rows.json = bench->o.json;
-    status = bench_settings(bench, s->lists);
+    status = s->lists != NULL ? bench_settings(bench, s->lists) : CLI_OK;
     if (status == CLI_OK) {
         status = s->run(bench);
     }
@@ -206,6 +217,15 @@ static const char details[] =
     "batch: multiplies many small matrices in one call on each list (host;\n"
     "--size 64), beside two loops over the CBLAS: one product after the\n"
     "other, and one on each thread.\n\n"
+    "sizes: multiplies small and large matrices with each list that a program\n"
+    "could name (auto: all accelerators, of which the library chooses; the\n"
+    "host; each other accelerator; all of a backend, also with the host), or\n"
+    "with the lists of --accelerators beside auto. Peers are the CBLAS called\n"
+    "directly, and cuBLAS as a program would use it by hand, with buffers\n"
+    "kept on the first GPU and three copies. It prints microseconds for each\n"
+    "size: the best, in loops of a millisecond or more, all in turns; and the\n"
+    "first call. The last columns are the time of auto over the best list's,\n"
+    "and over the best of all.\n\n"
     "kernels: writes a product as a kernel in six ways, in float, and runs\n"
     "each on each accelerator (host; --size 1024), beside the library's rate.\n"
     "\n"
@@ -224,7 +244,7 @@ static const char details[] =
 
 const cli_command bench_command = {
     .name = "bench",
-    .usage = "matmul|batch|kernels|filter|grid [options]\n"
+    .usage = "matmul|sizes|batch|kernels|filter|grid [options]\n"
              "       headrace bench dialect [options]\n"
              "       headrace bench copies [LIST [MIB]]",
     .details = details,
@@ -233,6 +253,7 @@ const cli_command bench_command = {
         "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"
         "  headrace bench matmul --size 16384,32768 --types f32,tf32 \\\n"
         "      --memory pinned --accelerators 'cuda:0;cuda'\n"
+        "  headrace bench sizes --size 64,100,1000 --types f64\n"
         "  headrace bench batch --size 16,64,256 --accelerators 'host;cuda'\n"
         "  headrace bench filter --size 2000,16384 --accelerators "
         "'cuda:0;cuda'\n"
@@ -241,7 +262,7 @@ const cli_command bench_command = {
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
-    .operand_names = "1 word, what to measure (matmul, batch, kernels, "
+    .operand_names = "1 word, what to measure (matmul, sizes, batch, kernels, "
                      "filter, grid, dialect or copies)",
     .run = run,
 };

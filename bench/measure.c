@@ -44,6 +44,24 @@ void bench_note(int64_t run, double seconds, double *first, double *best)
     *best = run <= 1 || seconds < *best ? seconds : *best;
 }
 
+bool bench_time_calls(bool (*call)(void *data), void *data, double *seconds)
+{
+    const double least = 1e-3, alone = 0.05;
+    for (int64_t calls = 1;; calls *= 2) {
+        const double begin = cli_clock();
+        for (int64_t i = 0; i < calls; i++) {
+            if (!call(data)) {
+                return false;
+            }
+        }
+        const double all = cli_clock() - begin;
+        if (all >= (calls > 1 ? least : alone)) {
+            *seconds = all / (double)calls;
+            return true;
+        }
+    }
+}
+
 /* ---- rows */
 
 /* Write a number into a cell. JSON has plain units, except that rates are in
@@ -55,6 +73,7 @@ static void add_cell(cli_table *table, bench_unit unit, double value)
         double scale;
     } forms[] = {
         [BENCH_COUNT] = {"%.0f", 1.0},
+        [BENCH_MICROSECONDS] = {"%.0f", 1e6},
         [BENCH_CELLS] = {"%.3g G", 1e-9},
         [BENCH_RATIO] = {"%.2f", 1.0},
         [BENCH_RATIO_3] = {"%.3f", 1.0},
@@ -66,6 +85,8 @@ static void add_cell(cli_table *table, bench_unit unit, double value)
         cli_table_add(table, "-");
     } else if (unit == BENCH_SECONDS) {
         cli_table_add(table, "%s", cli_seconds_text(value).text);
+    } else if (unit == BENCH_MICROSECONDS && value < 1e-3) {
+        cli_table_number(table, value < 1e-5 ? "%.2f" : "%.1f", 1e6 * value);
     } else if (unit == BENCH_GFLOPS) {
         cli_table_add(table, "%s", cli_rate_text(value).text);
     } else if (unit == BENCH_LINK) {

@@ -58,9 +58,10 @@ static bool take_memory(const char *word, void *field)
 static bool take_peer(const char *word, void *field)
 {
     bench_peers_wish *wish = field;
-    const int found = cli_find_name(word, "cblas openblas cublasxt none");
+    const int found =
+        cli_find_name(word, "cblas openblas cublasxt cublas none");
     wish->given = true;
-    wish->peers |= found >= 0 && found < 3 ? 1u << found : 0; /* BENCH_WITH_ */
+    wish->peers |= found >= 0 && found < 4 ? 1u << found : 0; /* BENCH_WITH_ */
     return found >= 0;
 }
 
@@ -68,10 +69,10 @@ const cli_kind bench_number_list = {
     .take = take_number,
     .wants = "a list of types such as f32,tf32 (" NUMBERS ")",
     .list_bytes = sizeof(bench_numbers)};
-const cli_kind bench_sizes = {.take = take_size,
-                              .wants =
-                                  "a list of up to 32 sizes from 1 to 524288",
-                              .list_bytes = sizeof(bench_problems)};
+const cli_kind bench_size_list = {
+    .take = take_size,
+    .wants = "a list of up to 32 sizes from 1 to 524288",
+    .list_bytes = sizeof(bench_problems)};
 const cli_kind bench_shapes = {.take = take_shape,
                                .wants = "up to 32 shapes such as 4096x512x1000",
                                .list_bytes = sizeof(bench_problems)};
@@ -81,7 +82,7 @@ const cli_kind bench_memory_list = {
     .list_bytes = sizeof(bench_memories)};
 const cli_kind bench_peers_list = {
     .take = take_peer,
-    .wants = "a list of cblas, openblas and cublasxt, or none",
+    .wants = "a list of cblas, openblas, cublasxt and cublas, or none",
     .list_bytes = sizeof(bench_peers_wish)};
 const cli_kind bench_repeats = {
     .wants = "a whole number from 1 to 10000", .least = 1, .most = 10000};

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/library.h"
 #include "bench/peers/peer.h"
 #include "console/text.h"
 
@@ -54,42 +53,12 @@ static const hri_symbol symbols[] = {
 
 static xt_api xt; /* filled by open_xt */
 
-static hr_status load(const char *path)
-{
-    return hri_library_load(path, symbols, sizeof symbols / sizeof symbols[0],
-                            &xt);
-}
-
-/* Load the library that HEADRACE_CUBLAS names, else the first one that the
- * loader or the toolkit's folders have. */
-static hr_status load_any(void)
-{
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
-                                        "libcublas.so.11"};
-    static const char *const folders[] = {
-        "", "/usr/local/cuda/lib64/",
-        "/usr/local/cuda/targets/x86_64-linux/lib/"};
-    enum { NAMES = sizeof names / sizeof names[0] };
-    const char *wish = getenv("HEADRACE_CUBLAS");
-    if (wish != NULL && wish[0] != '\0') {
-        return load(wish);
-    }
-    for (size_t i = 0; i < NAMES * sizeof folders / sizeof folders[0]; i++) {
-        char path[256];
-        snprintf(path, sizeof path, "%s%s", folders[i / NAMES],
-                 names[i % NAMES]);
-        if (load(path) == HR_OK) {
-            return HR_OK;
-        }
-    }
-    return HR_ERROR_UNAVAILABLE;
-}
-
 static bool open_xt(const char *core, char *name, size_t size)
 {
     int major = 0, minor = 0;
     (void)core;
-    if (load_any() != HR_OK) {
+    if (bench_cublas_load(symbols, sizeof symbols / sizeof symbols[0], &xt) !=
+        HR_OK) {
         snprintf(name, size, "%s", hr_last_error());
         name[strcspn(name, "\n")] = '\0';
         return false;
@@ -102,29 +71,9 @@ static bool open_xt(const char *core, char *name, size_t size)
 
 /* ---- products */
 
-enum { MAX_GPUS = 64, SAMPLES = 8 };
-
 /* Large ones first: they are the fastest on large matrices. What is much slower
  * than the best so far is not repeated. */
 static const int blocks[] = {8192, 4096, 2048};
-
-/* Read "0,1" into gpus. Returns how many; 0: the text is wrong. */
-static int read_gpus(const char *text, int gpus[MAX_GPUS])
-{
-    for (int count = 0; count < MAX_GPUS;) {
-        char *end;
-        long gpu = strtol(text, &end, 10);
-        if (end == text || gpu < 0 || gpu > 1000) {
-            return 0;
-        }
-        gpus[count++] = (int)gpu;
-        if (*end != ',') {
-            return *end == '\0' ? count : 0;
-        }
-        text = end + 1;
-    }
-    return 0;
-}
 
 /* One product. Row-major C = A B is column-major C' = B' A'. Returns cuBLAS's
  * status. */
@@ -146,14 +95,6 @@ static int multiply(xt_handle handle, const bench_operands *o)
     return gemm[o->a.type](
         handle, 0, 0, n, m, k, wide ? (const void *)one : onef, o->b.data, n,
         o->a.data, k, wide ? (const void *)zero : zerof, o->c.data, n);
-}
-
-/* A generous bound, since this only has to find blunders. */
-static bool is_right(const bench_operands *o)
-{
-    const bool wide = o->a.type == HR_F64 || o->a.type == HR_C64;
-    return bench_product_error(o->a, o->b, o->c, SAMPLES) <=
-           (double)(2 * o->a.cols + 4) * (wide ? 0x1p-52 : 0x1p-23);
 }
 
 /* Time one block dimension. It is not repeated when it is far behind *best
@@ -212,8 +153,8 @@ static int time_all(const bench_request *r, const bench_operands *operands,
 
 static bool answer(const bench_request *r, const bench_operands *operands)
 {
-    int gpus[MAX_GPUS];
-    const int count = read_gpus(r->gpus, gpus);
+    int gpus[BENCH_GPUS_MAX];
+    const int count = bench_read_gpus(r->gpus, gpus);
     if (count == 0) {
         printf("error this request is not understood\n");
         return false;
@@ -223,7 +164,7 @@ static bool answer(const bench_request *r, const bench_operands *operands)
         return false;
     }
     const int status = time_all(r, operands, gpus, count);
-    const bool right = status == 0 && is_right(operands);
+    const bool right = status == 0 && bench_peer_is_right(operands);
     if (status != 0) {
         printf("error cuBLASXt returned %d\n", status);
     } else if (!right) {

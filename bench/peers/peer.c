@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,6 +177,23 @@ static bool read_request(char *line, bench_request *r)
     return r->pinned || strcmp(memory, "ordinary") == 0;
 }
 
+int bench_read_gpus(const char *text, int gpus[BENCH_GPUS_MAX])
+{
+    for (int count = 0; count < BENCH_GPUS_MAX;) {
+        char *end;
+        long gpu = strtol(text, &end, 10);
+        if (end == text || gpu < 0 || gpu > 1000) {
+            return 0;
+        }
+        gpus[count++] = (int)gpu;
+        if (*end != ',') {
+            return *end == '\0' ? count : 0;
+        }
+        text = end + 1;
+    }
+    return 0;
+}
+
 /* Make the operands. Page-locked memory comes from a context of the first GPU.
  * It computes nothing, so it holds none of the GPU's memory. */
 static bool make_operands(bench_request *r, hr_context **pinned_context,
@@ -191,10 +209,20 @@ static bool make_operands(bench_request *r, hr_context **pinned_context,
     return bench_operands_make(operands, &r->wish);
 }
 
+bool bench_peer_is_right(const bench_operands *o)
+{
+    enum { SAMPLES = 8 };
+    const bool wide = o->a.type == HR_F64 || o->a.type == HR_C64;
+    return bench_product_error(o->a, o->b, o->c, SAMPLES) <=
+           (double)(2 * o->a.cols + 4) * (wide ? 0x1p-52 : 0x1p-23);
+}
+
 int bench_be_peer(const char *which, const char *core)
 {
     const bench_library *library =
-        strcmp(which, "cublasxt") == 0 ? &bench_cublasxt : &bench_openblas;
+        strcmp(which, "cublasxt") == 0 ? &bench_cublasxt
+        : strcmp(which, "cublas") == 0 ? &bench_cublas
+                                       : &bench_openblas;
     bench_operands operands = {.pinned = NULL};
     hr_context *pinned_context = NULL;
     char line[1024], name[512] = "";

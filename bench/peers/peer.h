@@ -4,16 +4,17 @@
  * [CORE]`. It answers lines of text with lines of text.
  *
  * A peer begins with a line that names it. That is "openblas" with its core
- * type, or "cublasxt" with its version. CORE is the core type to use, if
- * OpenBLAS accepts it: it can only be chosen before the library is loaded.
- * Without a library the peer writes "error SENTENCE" and exits. To
+ * type, or "cublasxt" or "cublas" with its version. CORE is the core type to
+ * use, if OpenBLAS accepts it: it can only be chosen before the library is
+ * loaded. Without a library the peer writes "error SENTENCE" and exits. To
  *
  *     TYPE M N K REPEAT pinned|ordinary GPU,GPU,...
  *
  * it answers "BLOCK FIRST BEST MEDIAN" for each block dimension, in seconds,
  * and "end"; or "error SENTENCE". OpenBLAS has no blocks and multiplies once.
- * Both keep their operands for the next request and exit at the end of their
- * input. */
+ * cuBLAS has none either; it multiplies once, then times calls as
+ * bench_time_calls does. All keep their operands for the next request and exit
+ * at the end of their input. */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
@@ -22,6 +23,7 @@
 #include <sys/types.h>
 
 #include "backends/host/cblas.h"
+#include "base/library.h"
 #include "bench/bench.h"
 
 /* ---- peer.c */
@@ -64,6 +66,15 @@ void bench_peer_stop(bench_peer *peer);
 /* Be a peer: print its name, then answer requests. Returns an exit status. */
 int bench_be_peer(const char *which, const char *core);
 
+/* For peers: read a request's GPUs, "0,1". Returns how many; 0: the text is
+ * wrong. */
+enum { BENCH_GPUS_MAX = 64 };
+int bench_read_gpus(const char *text, int gpus[BENCH_GPUS_MAX]);
+
+/* For peers: whether a product is right. The bound is generous, since this only
+ * has to find blunders. */
+bool bench_peer_is_right(const bench_operands *o);
+
 /* How a peer does this. It finds the library, and prints its name or why there
  * is none. Then it prints the lines of an answer but for the last. On an error
  * it prints what is wrong and returns false. */
@@ -72,7 +83,7 @@ typedef struct bench_library {
     bool (*answer)(const bench_request *request, const bench_operands *o);
 } bench_library;
 
-extern const bench_library bench_openblas, bench_cublasxt;
+extern const bench_library bench_openblas, bench_cublasxt, bench_cublas;
 
 /* ---- cblas.c */
 
@@ -90,15 +101,18 @@ typedef struct bench_cblas {
  * with the core type that the environment says. */
 bool bench_cblas_find(bench_cblas *cblas);
 
-/* C := A B with all CPUs. False, with nothing done, when it does not offer the
- * type or the size. */
-bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o);
+/* Let it use as many threads as Headrace. The result is for the second
+ * function, which gives it those it had. */
+int bench_cblas_begin(const bench_cblas *cblas);
+void bench_cblas_end(const bench_cblas *cblas, int before);
 
-/* The same with as many threads as the CBLAS has now, and how many these are.
- */
-bool bench_cblas_product(const bench_cblas *cblas, hr_matrix a, hr_matrix b,
-                         hr_matrix c);
+/* Let it use so many. */
 void bench_cblas_use(const bench_cblas *cblas, int threads);
+
+/* C := A B, of matrices by rows without gaps. False, with nothing done, when it
+ * does not offer the type or the size. */
+bool bench_cblas_gemm(const bench_cblas *cblas, hr_matrix a, hr_matrix b,
+                      hr_matrix c);
 
 /* Start one process for each core type that OpenBLAS accepts on this CPU, its
  * own choice first. Returns how many: 0 when there is no OpenBLAS. */
@@ -107,5 +121,12 @@ int bench_openblas_start(bench_peer peers[BENCH_PEERS_MAX]);
 /* ---- cublasxt.c: HEADRACE_CUBLASXT may name another program */
 
 bool bench_xt_start(bench_peer *peer);
+
+/* ---- cublas.c: cuBLAS as a program would use it by hand */
+
+bool bench_cublas_start(bench_peer *peer);
+
+/* Fill a table with functions of libcublas, which HEADRACE_CUBLAS may name. */
+hr_status bench_cublas_load(const hri_symbol *symbols, size_t count, void *api);
 
 #endif

@@ -61,9 +61,9 @@ static hr_matrix matrix_at(const stack *s, int64_t index)
 static void call_cblas(void *data, int64_t index)
 {
     const batch *b = data;
-    (void)bench_cblas_product(&b->cblas, matrix_at(&b->operands[0], index),
-                              matrix_at(&b->operands[1], index),
-                              matrix_at(&b->operands[2], index));
+    (void)bench_cblas_gemm(&b->cblas, matrix_at(&b->operands[0], index),
+                           matrix_at(&b->operands[1], index),
+                           matrix_at(&b->operands[2], index));
 }
 
 static void run_loop(batch *b)

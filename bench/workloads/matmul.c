@@ -236,16 +236,22 @@ static int run_openblas(const matmul *x, const matmul_entry *entry,
     return good ? CLI_OK : cli_fail("the process of %s ended", entry->name);
 }
 
+static int run_cblas(matmul *x, matmul_entry *entry, double *seconds)
+{
+    const double begin = cli_clock();
+    const int before = bench_cblas_begin(&x->cblas);
+    const bool done = bench_cblas_gemm(&x->cblas, x->operands.a, x->operands.b,
+                                       x->operands.c);
+    bench_cblas_end(&x->cblas, before);
+    *seconds = cli_clock() - begin;
+    return done ? CLI_OK : note_failure(x, entry, HR_ERROR_UNSUPPORTED);
+}
+
 static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
 {
-    double begin = cli_clock();
     switch (entry->kind) {
     case MATMUL_CBLAS:
-        if (!bench_cblas_gemm(&x->cblas, &x->operands)) {
-            return note_failure(x, entry, HR_ERROR_UNSUPPORTED);
-        }
-        *seconds = cli_clock() - begin;
-        return CLI_OK;
+        return run_cblas(x, entry, seconds);
     case MATMUL_OPENBLAS:
         return run_openblas(x, entry, seconds);
     case MATMUL_HEADRACE:

@@ -246,11 +246,13 @@ static void set_edges(search *x)
     const hri_plan_shape *s = x->shape;
     double slowest = HUGE_VAL;
     for (uint32_t i = 0; i < x->count; i++) {
-        slowest = fmin(slowest, x->accelerators[i].rate);
+        const hri_plan_accelerator *a = &x->accelerators[i];
+        slowest = fmin(slowest, a->rate * (a->sharers > 0 ? a->sharers : 1.0));
     }
     /* virtual accelerators share a device, so each task takes longer */
-    double seconds =
-        x->totals.one_device ? 2 * most_task_seconds : most_task_seconds;
+    double seconds = x->totals.one_device && x->accelerators[0].sharers == 0
+                         ? 2 * most_task_seconds
+                         : most_task_seconds;
     x->products = seconds * slowest / s->flops;
     double whole = fmin(sqrt(x->products / (double)s->k), MAX_EDGE);
     double cut = fmin(sqrt(x->products / SHALLOW), MAX_EDGE);

@@ -38,7 +38,8 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
                          const hri_plan_accelerator *accelerators,
                          uint32_t count)
 {
-    hri_totals x = {.shape = shape, .count = count, .one_device = true};
+    hri_totals x = {
+        .shape = shape, .count = count, .one_device = true, .serial = true};
     for (uint32_t i = 0; i < count; i++) {
         const hri_plan_accelerator *a = &accelerators[i];
         x.rate += a->rate;
@@ -46,6 +47,7 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
         add_link(&x.down, &a->down);
         add_link(&x.both, &a->both);
         x.one_device = x.one_device && a->device == accelerators[0].device;
+        x.serial = x.serial && a->serial;
         x.task = fmax(x.task, a->task);
         x.start = fmax(x.start, a->start);
         x.brief = fmax(x.brief, a->brief);
@@ -191,6 +193,18 @@ static double link_seconds(const hri_totals *x, const hri_blocking *b,
     return fmax(fmax(up, down), both);
 }
 
+/* Seconds of copies within the host's memory: panels, to one accelerator after
+ * another of a square of them, and tiles. */
+static double copy_seconds(const hri_totals *x, const hri_blocking *b,
+                           const tiling *t)
+{
+    const hri_plan_shape *s = x->shape;
+    const double c = (double)s->m * (double)s->n * s->c_size;
+    return carry_panels(x, &x->up, t, b->bytes * sqrt((double)x->count)) +
+           hri_cost_carry(&x->up, s->read_c ? c : 0.0, t->width * s->c_size) +
+           hri_cost_carry(&x->down, c, t->width * s->c_size);
+}
+
 double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
 {
     const hri_plan_shape *s = x->shape;
@@ -201,6 +215,10 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
         flops / x->rate * b->balance /
             hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
         tasks / x->count * x->task;
+    if (x->serial) {
+        return tasks * hri_cost_plan + x->start + compute +
+               copy_seconds(x, b, &t);
+    }
     double link = link_seconds(x, b, &t);
     double start = tasks == 1.0              ? x->brief
                    : x->efficiency[0] == 0.0 ? x->start

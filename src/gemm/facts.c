@@ -123,6 +123,16 @@ static hr_status measure_one(hri_gemm_call *c, uint32_t i,
     return status;
 }
 
+/* How many accelerators take turns on the host's CPUs, if this one does. */
+static uint32_t sharers_of(const hri_gemm_call *c, const hri_accelerator *a)
+{
+    uint32_t sharers = 0;
+    for (uint32_t i = 0; i < c->count && a->device->info.host; i++) {
+        sharers += c->accelerators[i]->device->info.host;
+    }
+    return sharers;
+}
+
 static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
 {
     hri_accelerator *a = c->accelerators[i];
@@ -137,6 +147,8 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
         .own = a->device->info.gemm_bytes,
         .buffer = a->device->info.allocation_bytes,
         .rate = known > 0.0 ? known : hri_guess(HRI_GUESS_PRODUCT),
+        .sharers = sharers_of(c, a),
+        .serial = a->device->info.serial,
         .peers = i,
         .device = i,
         .in_place = a->in_place};

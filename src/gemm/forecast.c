@@ -35,6 +35,7 @@ typedef struct forecast {
     const hri_plan *plan;
     double *heights, *widths, *depths; /* of tiles, and of pieces of k */
     executor *executors;
+    double product, copied; /* when the next on the host may compute, or copy */
 } forecast;
 
 /* ---- setting up and freeing */
@@ -118,15 +119,29 @@ static bool is_host(const executor *e)
     return e->accelerator->tile_rates[0] == 0.0;
 }
 
+/* Copy bytes within the host's memory, when it is the executor's turn. Returns
+ * when that has been done. */
+static double copy(forecast *f, const executor *e, const way *w, double start,
+                   double bytes, double row)
+{
+    double *next = e->accelerator->serial ? &f->product : &f->copied;
+    const double seconds = hri_cost_carry(&w->of, bytes, row);
+    *next = fmax(start, *next) + seconds / e->accelerator->sharers;
+    return *next;
+}
+
 /* Carry height x width elements of an operand from `start` on, or when the link
  * is free in this direction. While both directions are busy, each is slower.
  * Returns when they have arrived. */
-static double carry(const forecast *f, executor *e, way *w, double start,
-                    int side, double height, double width)
+static double carry(forecast *f, executor *e, way *w, double start, int side,
+                    double height, double width)
 {
     const hri_plan_shape *s = &f->plan->shape;
     const double row = hri_row_bytes(s, side, height, width);
     const double bytes = height * width * (side == HRI_C ? s->c_size : s->size);
+    if (e->accelerator->sharers > 0) {
+        return w->free = copy(f, e, w, start, bytes, row);
+    }
     start = fmax(start, w->free);
     double there = start + w->of.start + hri_cost_carry(&w->of, bytes, row);
     if (e->both.of.rate > 0.0) {
@@ -163,13 +178,18 @@ static double start_of_load(executor *e)
 static void load(forecast *f, executor *e)
 {
     const hri_delivery *d = &e->part->deliveries[e->next[LOAD]];
+    const bool of_a = d->side == HRI_A;
     const double depth = f->depths[d->chunk];
-    double there = d->side == HRI_A ? carry(f, e, &e->up, e->starts[LOAD],
-                                            HRI_A, f->heights[d->index], depth)
-                                    : carry(f, e, &e->up, e->starts[LOAD],
-                                            HRI_B, depth, f->widths[d->index]);
+    const double height = of_a ? f->heights[d->index] : depth;
+    const double width = of_a ? depth : f->widths[d->index];
+    const double row = hri_row_bytes(&f->plan->shape, d->side, height, width);
+    const double bytes = height * width * f->plan->shape.size;
+    double there = carry(f, e, &e->up, e->starts[LOAD], d->side, height, width);
     e->arrivals[e->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->forward_count; i++) {
+        if (e->accelerator->sharers > 0) {
+            there = copy(f, e, &e->up, there, bytes, row);
+        }
         const hri_forward *to = &f->plan->forwards[d->forwards + i];
         f->executors[to->part].arrivals[to->delivery] = there;
         f->executors[to->part].stale = true;
@@ -276,8 +296,13 @@ static void multiply(forecast *f, executor *e)
     double depth = f->depths[task->chunk];
     double rate = e->accelerator->rate *
                   hri_cost_efficiency(e->efficiencies, height, width, depth);
-    e->compute = e->starts[PRODUCT] + e->accelerator->task +
-                 f->plan->shape.flops * height * width * depth / rate;
+    const double seconds = f->plan->shape.flops * height * width * depth / rate;
+    e->compute = e->starts[PRODUCT] + e->accelerator->task + seconds;
+    if (e->accelerator->sharers > 0) {
+        e->compute = fmax(e->starts[PRODUCT], f->product) +
+                     e->accelerator->task + seconds / e->accelerator->sharers;
+        f->product = e->compute;
+    }
     e->ends[number] = e->compute;
     if (is_last(f, e, task)) {
         *tile_of(e, number) = INFINITY; /* until the tile is home */

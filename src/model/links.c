@@ -328,13 +328,13 @@ static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
     const uint64_t largest = a->device->info.allocation_bytes;
     first = room < first ? room : first;
     first = largest < first ? largest : first;
-    const hri_trial trial = {prepare_single,
-                             run_single,
-                             finish_single,
-                             (int64_t)first,
-                             first >= MIN_COPY ? most : -1, /* -1: none */
-                             4,
-                             hri_long_enough};
+    const hri_trial trial = {.prepare = prepare_single,
+                             .run = run_single,
+                             .finish = finish_single,
+                             .first = (int64_t)first,
+                             .most = first >= MIN_COPY ? most : -1, /* none */
+                             .growth = 4,
+                             .enough = hri_long_enough};
     single s = {.way = way};
     hr_status status = hri_stopwatch_open(a, &s.watch);
     if (status == HR_OK) {

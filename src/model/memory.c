@@ -158,8 +158,12 @@ static const hri_kind launches = {.name = "launches"},
 
 static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
 {
-    const hri_trial trial = {prepare_tiny, run_tiny, NULL,  first,
-                             most,         4,        2.5e-4};
+    const hri_trial trial = {.prepare = prepare_tiny,
+                             .run = run_tiny,
+                             .first = first,
+                             .most = most,
+                             .growth = 4,
+                             .enough = 2.5e-4};
     hri_probed found;
     hr_status status = hri_probe(&trial, t, &found);
     if (status == HR_OK && found.size > 0) {

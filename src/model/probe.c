@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/probe.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 
 void hri_stopwatch_close(hri_stopwatch *w)
@@ -93,13 +95,20 @@ static hr_status try_once(const hri_trial *trial, void *data, double *seconds)
     return status;
 }
 
-/* Run a few tries and take the shortest. Short jobs are tried more often. */
-static hr_status try_size(const hri_trial *trial, void *data, double *best)
+enum { MIN_TRIES = 3, MAX_TRIES = 10, FEW_TRIES = 2 };
+
+/* Run a few tries and take the shortest. Short jobs are tried more often. Adds
+ * the seconds of all to *spent. */
+static hr_status try_size(const hri_trial *trial, void *data, double *best,
+                          double *spent)
 {
-    enum { MIN_TRIES = 3, MAX_TRIES = 10 };
     const double enough = 10e-3;
     double sum = 0.0;
     for (int i = 0; i < MAX_TRIES && (i < MIN_TRIES || sum < enough); i++) {
+        if (i == FEW_TRIES && trial->work != NULL &&
+            *spent + *best > trial->most_seconds) {
+            break;
+        }
         double seconds;
         hr_status status = try_once(trial, data, &seconds);
         if (status != HR_OK) {
@@ -107,30 +116,77 @@ static hr_status try_size(const hri_trial *trial, void *data, double *best)
         }
         *best = i == 0 || seconds < *best ? seconds : *best;
         sum += seconds;
+        *spent += seconds;
     }
     return HR_OK;
+}
+
+/* What is known while sizes grow. */
+typedef struct growth {
+    hri_probed last; /* the last size; 0: none */
+    double rate;     /* of its work */
+    double before;   /* of the size before; 0: that did not take long enough */
+    double spent;    /* the seconds of all tries */
+} growth;
+
+static double rate_of(const hri_trial *trial, const void *data,
+                      const hri_probed *p)
+{
+    return trial->work != NULL && p->size > 0
+               ? trial->work(data, p->size) / p->seconds
+               : 0.0;
+}
+
+/* Whether the rate has not settled and there is time for the next size. What
+ * that takes is not known while threads only begin to work, so at first sizes
+ * grow in any case. */
+static bool is_rising(const hri_trial *trial, const void *data, const growth *g)
+{
+    const double same = 0.05, begin = trial->most_seconds / 4;
+    if (trial->work == NULL || fabs(g->rate - g->before) <= same * g->rate) {
+        return false;
+    }
+    const double next = trial->work(data, g->last.size * trial->growth);
+    return g->spent <= begin ||
+           g->spent + FEW_TRIES * next / g->rate <= trial->most_seconds;
+}
+
+static bool wants_more(const hri_trial *trial, const void *data,
+                       const growth *g)
+{
+    return g->last.size == 0 || g->last.seconds < trial->enough ||
+           is_rising(trial, data, g);
+}
+
+static void note(const hri_trial *trial, const void *data, growth *g,
+                 const hri_probed *one, hri_probed *found)
+{
+    g->before = g->last.seconds >= trial->enough ? g->rate : 0.0;
+    g->last = *one;
+    g->rate = rate_of(trial, data, one);
+    if (trial->work == NULL || g->rate > rate_of(trial, data, found)) {
+        *found = *one;
+    }
 }
 
 hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found)
 {
     hr_status status = HR_OK;
+    growth g = {.spent = 0.0};
     *found = (hri_probed){0};
     for (int64_t size = trial->first;
-         size <= trial->most &&
-         (found->size == 0 || found->seconds < trial->enough) &&
-         status == HR_OK;
+         size <= trial->most && status == HR_OK && wants_more(trial, data, &g);
          size *= trial->growth) {
-        double best = 0.0;
+        hri_probed one = {.size = size};
         status = trial->prepare != NULL ? trial->prepare(data, size) : HR_OK;
         if (status == HR_OK) {
-            status = try_size(trial, data, &best);
+            status = try_size(trial, data, &one.seconds, &g.spent);
         }
         const hr_status finished =
             trial->finish != NULL ? trial->finish(data) : HR_OK;
         status = status == HR_OK ? finished : status;
         if (status == HR_OK) {
-            found->size = size;
-            found->seconds = best;
+            note(trial, data, &g, &one, found);
         }
     }
     found->settled = status == HR_OK && found->size > 0;

@@ -19,10 +19,16 @@ typedef struct hri_trial {
     int64_t first, most; /* the sizes to try, */
     int64_t growth;      /* each so many times the one before, */
     double enough;       /* until a try takes so many seconds */
+    /* Optional. The work of a size: they also grow until two in a row that take
+     * long enough have the same rate, to a twentieth, */
+    double (*work)(const void *data, int64_t size);
+    double most_seconds; /* but not when two more tries would take longer than
+                            this with all before */
 } hri_trial;
 
 typedef struct hri_probed {
-    int64_t size;   /* the largest size tried; 0: there was no room for any */
+    int64_t size;   /* the largest size tried, or with `work` the one with the
+                       highest rate; 0: there was no room for any */
     double seconds; /* its shortest try, more than 0 */
     bool settled;   /* larger sizes were not left out for lack of memory */
 } hri_probed;

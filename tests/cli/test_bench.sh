@@ -65,6 +65,31 @@ check grep -q '^2xhost@1KiB  *failed' "$out"
 check grep -q '^2xhost  *[0-9]' "$out"
 check is_sentence "least working set"
 
+# Sizes: auto beside each list and beside CBLAS, every result verified.
+expect 0 '"bench": "sizes"' bench sizes --size 3,65 --types f64 --repeat 2 --json \
+    --accelerators 'host;2xhost' --peers none
+equal "contestants" "auto host 2xhost auto host 2xhost" \
+    "$(field name | tr '\n' ' ' | sed 's/ $//')"
+equal "sizes" "3 65" "$(field n | uniq | tr '\n' ' ' | sed 's/ $//')"
+check field first_seconds >/dev/null
+equal "ratios" 2 "$(grep '"auto"' "$out" | "$TOOLS/json_check" -l over_best_list |
+    grep -c '^[0-9]')"
+expect 0 "over lists" bench sizes --shape 3x4x5 --types f32,c64 --repeat 1 \
+    --memory pinned
+check grep -q '^3x4x5  *[0-9]' "$out"
+HEADRACE_ACCELERATORS=2xhost expect 0 "over lists" bench sizes \
+    --size 2 --types f32 --repeat 1 --peers none
+equal "the lists of a list" 2 "$(grep -c '^size  *auto  *2xhost' "$out")"
+"$HEADRACE" bench sizes --size 64 --types f32 --repeat 1 \
+    --accelerators '2xhost@1KiB;host' --peers none --json >"$out" 2>"$err"
+equal "status" 1 $?
+check is_sentence "least working set"
+equal "the others" 2 "$(field min_seconds | grep -c '^[0-9]')"
+expect 2 "in f32, f64, c32 and c64" bench sizes --types bf16
+expect 2 "beside cblas and cublas" bench sizes --peers openblas
+expect 2 "cublas is for sizes" bench matmul --peers cublas
+expect 2 "--from-files is not for sizes" bench sizes --from-files
+
 # Kernels, each with its traffic, on every accelerator of every list.
 expect 0 '"bench": "kernels"' bench kernels --shape 30x50x40 --repeat 1 --json \
     --accelerators 'host;2xhost'
@@ -161,6 +186,20 @@ check grep -q 'its product is wrong' "$out"
 HEADRACE_CUBLASXT=/nowhere gpus "$HEADRACE" bench matmul --size 20 --types f32 \
     --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
 equal "without the peer" 0 "$(grep -c cuBLASXt "$out")"
+
+gpus "$HEADRACE" bench sizes --size 9,70 --types f32,f64,c32,c64 --repeat 1 \
+    --accelerators cuda:1 --memory ordinary,pinned --json >"$out" 2>"$err"
+equal "status of sizes" 0 $?
+equal "cuBLAS by hand" 16 "$(grep '"cublas"' "$out" |
+    "$TOOLS/json_check" -l min_seconds | grep -c '^[0-9]')"
+gpus "$HEADRACE" bench sizes --size 9 --types f32 --repeat 1 --peers none \
+    --json >"$out" 2>"$err"
+equal "lists" "auto cuda:0 cuda:1 host cuda:0,cuda:1 cuda:0,cuda:1,host" \
+    "$(field name | tr '\n' ' ' | sed 's/ $//')"
+gpus env FAKE_XT_WRONG=1 "$HEADRACE" bench sizes --size 9 --types f32 \
+    --repeat 1 --accelerators cuda:0 --json >"$out" 2>"$err"
+equal "a wrong product" "its product is wrong" "$("$TOOLS/json_check" -l note \
+    <"$out")"
 
 # Ctrl-C removes the folder and its files.
 TMPDIR=$PWD "$TOOLS/send_signal" INT headrace-bench- "$HEADRACE" bench matmul \

@@ -42,7 +42,8 @@ BEGIN {
     may["include"] = ""
     may["bench"] = "bench console base"
     may["examples"] = "support fdtd cartoonizer" # folders in examples
-    may["bench/peers"] = "bench console base backends/host/cblas.h"
+    may["bench/peers"] = "bench console base backends/host/cblas.h" \
+        " backends/cuda/cuda.h" # tables of symbols
     may["bench/dialect"] = "bench console backends base" # tables of symbols
     may["tests/cli"] = "support" # tests/support
     may["tests/install"] = ""

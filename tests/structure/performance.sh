@@ -36,6 +36,19 @@ case='"part": "a", "m": 10, "n": 30, "k": 20, "type": "f32", "memory": "pinned",
         "effective_bytes_per_second": 1.6e12, "of_copy": 0.8, "hidden": null,
         "speed_up": 1.9, "efficiency": 0.95}' | tr -d '\n'
     echo
+    case='"part": "sizes", "bench": "sizes", "commit": "abd", "cpu": "C",
+        "compiler": "cc", "type": "f64", "memory": "pinned", "m": 8, "n": 8,
+        "k": 8'
+    {
+        echo "{$case, \"name\": \"auto\", \"kind\": \"auto\",
+            \"first_seconds\": 0.0125, \"min_seconds\": 2.5e-7,
+            \"over_best_list\": 1.25, \"over_best\": null}"
+        echo "{$case, \"name\": \"host\", \"kind\": \"list\",
+            \"first_seconds\": 0.5, \"min_seconds\": 2e-7}"
+        echo "{$case, \"name\": \"cuBLAS 99.1\", \"kind\": \"cublas\",
+            \"note\": \"not offered\"}"
+    } | tr -d '\n' | sed 's/}{/}\n{/g'
+    echo
 } >"$folder/bench/results/gpu-1.jsonl"
 if python3 "$folder/bench/table" --check; then
     echo "a page without its tables passes"
@@ -45,6 +58,8 @@ python3 "$folder/bench/table"
 python3 "$folder/bench/table" --check
 page=$folder/docs/performance.md
 for line in before after '### gpu-1' '| 1 | f32 | pinned | 60 | 50 | 40 | 70 |' \
+    '| size | auto | host | cuBLAS 99.1 | over lists | over all | auto, first |' \
+    '| 8 | 0.25 | 0.2 | - | 1.25 | - | 12500 |' \
     '| heat | 8 x 7 x 6 | 9 | 2 | 500 ms | 200 | 1.6 | 80 % | - | 1.90 | 95 % |' \
     '| 10 x 30 x 20 | f32 | 1 | 1 s | 50 | 1.25 s | 500 ms | 30 us | link | 1.50 | 90 % | 25 (4096) | 2.00 | - |'; do
     grep -qxF -e "$line" "$page" || {

@@ -161,6 +161,28 @@ static void rows_by_hand(void)
           isinf(r.plan.seconds));
 }
 
+static void hosts_by_hand(void)
+{
+    row r;
+    TEST_CASE("on a host with few threads nothing happens at the same time");
+    row_init(&r, 3, 3, false);
+    r.accelerator.sharers = 1;
+    r.accelerator.serial = true;
+    CHECK(takes(&r.plan, &r.accelerator,
+                4 * r.panel + 3 * r.product + 3 * r.home));
+
+    TEST_CASE("one of several is as fast as all meanwhile");
+    r.accelerator.sharers = 4;
+    CHECK(takes(&r.plan, &r.accelerator,
+                r.panel + 3 * ((r.product - TASK) / 4 + TASK) + 0.75 * r.home));
+
+    TEST_CASE("with many threads products hide behind copies");
+    r.accelerator.sharers = 1;
+    r.accelerator.serial = false;
+    CHECK(r.product < r.home);
+    CHECK(takes(&r.plan, &r.accelerator, 4 * r.panel + 3 * r.home));
+}
+
 /* A comes to the first accelerator and is forwarded to the second, which has
  * tile 2 alone and is slower. */
 static void forward_by_hand(void)
@@ -191,6 +213,15 @@ static void forward_by_hand(void)
     double slow = (r.product - TASK) * 100 + TASK;
     CHECK(slow > 20 * r.panel);
     CHECK(takes(&r.plan, accelerators, 10 * r.panel + slow + r.home));
+
+    TEST_CASE("on a host a forwarded panel is copied once more");
+    for (int i = 0; i < 2; i++) {
+        accelerators[i].up.rate = r.accelerator.up.rate;
+        accelerators[i].sharers = 1;
+        accelerators[i].serial = true;
+    }
+    CHECK(takes(&r.plan, accelerators,
+                5 * r.panel + 2 * r.product + slow + 3 * r.home));
 }
 
 /* ---- plans that are made */
@@ -324,6 +355,7 @@ static void choices(void)
 int main(void)
 {
     TEST(rows_by_hand());
+    TEST(hosts_by_hand());
     TEST(forward_by_hand());
     TEST(random_bounds());
     TEST(choices());

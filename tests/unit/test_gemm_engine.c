@@ -146,6 +146,7 @@ static void balance(hr_context *context)
         told(&context->accelerators[i], "launches", 1e6);
         told(&context->accelerators[i], "copies", 1e6);
         told(&context->accelerators[i], "waits", 1e6);
+        context->accelerators[i].device->info.serial = false;
     }
     told_links(context, &link);
 }

@@ -4,9 +4,12 @@
  * linker takes none of the library's. */
 #include <dirent.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "backends/host/arithmetic.h"
+#include "backends/host/host.h"
 #include "base/cpus.h"
 #include "base/pool.h"
 #include "test.h"
@@ -50,18 +53,19 @@ bool hri_host_gemm_is_personal(void)
 
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)
 {
-    return hri_host_gemm(pool, gemm);
+    return hri_host_gemm(pool, hri_pool_threads(pool), gemm);
 }
 
-hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
+hr_status hri_host_gemm(hri_pool *pool, uint32_t threads, const hri_gemm *gemm)
 {
+    (void)pool;
     pthread_mutex_lock(&fake.lock);
     fake.calls++;
     fake.running++;
     if (fake.running > fake.most_running) {
         fake.most_running = fake.running;
     }
-    fake.threads = hri_pool_threads(pool);
+    fake.threads = threads;
     fake.last = *gemm;
     while (gemm->m == WAIT_AT_GATE && !fake.open) {
         pthread_cond_wait(&fake.changed, &fake.lock);
@@ -92,9 +96,9 @@ typedef struct setting {
     hri_buffer *buffer;
 } setting;
 
-static void setting_init(setting *s)
+static void setting_open(setting *s, uint32_t threads)
 {
-    CHECK(hri_backend_host.open(0, hri_thread_count(), &s->device) == HR_OK);
+    CHECK(hri_backend_host.open(0, threads, &s->device) == HR_OK);
     const hri_device_ops *ops = s->device->ops;
     CHECK(ops->create_queue(s->device, false, &s->a) == HR_OK);
     CHECK(ops->create_queue(s->device, false, &s->b) == HR_OK);
@@ -105,6 +109,11 @@ static void setting_init(setting *s)
     CHECK(s->a->ops->fill(s->a, s->buffer, 0, BYTES, 0) == HR_OK);
     CHECK(s->a->ops->finish(s->a) == HR_OK);
     set_gate(false);
+}
+
+static void setting_init(setting *s)
+{
+    setting_open(s, hri_thread_count());
 }
 
 static void setting_finish(setting *s)
@@ -339,6 +348,95 @@ static void queues_share_threads(void)
     device->ops->close(device);
 }
 
+/* ---- long copies */
+
+enum { LONG = 1 << 18 };
+static unsigned char long_from[LONG], long_to[LONG];
+
+static void copy_long(hri_queue *queue)
+{
+    const hri_copy copy = {.to = hri_at_host(long_to, 0),
+                           .from = hri_at_host(long_from, 0),
+                           .width = LONG / 2,
+                           .height = 2,
+                           .depth = 1,
+                           .to_pitch = LONG / 2,
+                           .from_pitch = LONG / 2};
+    CHECK(queue->ops->copy(queue, &copy) == HR_OK);
+}
+
+static int running_products(void)
+{
+    pthread_mutex_lock(&fake.lock);
+    const int running = fake.running;
+    pthread_mutex_unlock(&fake.lock);
+    return running;
+}
+
+static void wait_for_product(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    while (running_products() == 0) {
+        nanosleep(&moment, NULL);
+    }
+}
+
+static void serve_nobody(host_place *place)
+{
+    (void)place;
+}
+
+static void copies_with_few_threads(void)
+{
+    setting s;
+    TEST_CASE("with few threads a long copy waits for a product");
+    setting_open(&s, 7);
+    CHECK(s.device->info.serial);
+    memset(long_from, 7, LONG);
+    memset(long_to, 0, LONG);
+    product(s.a, WAIT_AT_GATE);
+    wait_for_product();
+    copy_long(s.b);
+    CHECK(s.b->ops->record(s.b, s.event) == HR_OK);
+    fill(&s, s.c, 3); /* short commands do not */
+    CHECK(s.c->ops->finish(s.c) == HR_OK && first_byte(&s) == 3);
+    CHECK(!is_done(s.event) && long_to[LONG - 1] == 0);
+    set_gate(true);
+    CHECK(s.event->ops->wait(s.event) == HR_OK && long_to[LONG - 1] == 7);
+    setting_finish(&s);
+}
+
+static void copies_with_many_threads(void)
+{
+    setting s;
+    host_place place = {.serve = serve_nobody};
+    TEST_CASE("with many threads a long copy runs beside a product");
+    setting_open(&s, 8);
+    CHECK(!s.device->info.serial);
+    memset(long_from, 8, LONG);
+    product(s.a, WAIT_AT_GATE);
+    wait_for_product();
+    copy_long(s.b);
+    CHECK(s.b->ops->finish(s.b) == HR_OK && long_to[LONG - 1] == 8);
+    CHECK(running_products() == 1 && fake.threads == 8);
+    set_gate(true);
+    CHECK(s.a->ops->finish(s.a) == HR_OK);
+    TEST_CASE("a product leaves one thread to those that copy");
+    CHECK(hri_host_line_enter(HOST_COPIES, &place));
+    product(s.a, NOTHING);
+    CHECK(s.a->ops->finish(s.a) == HR_OK && fake.threads == 7);
+    TEST_CASE("one long copy at a time");
+    memset(long_from, 9, LONG);
+    copy_long(s.b);
+    fill(&s, s.c, 4);
+    CHECK(s.c->ops->finish(s.c) == HR_OK && long_to[LONG - 1] == 8);
+    hri_host_line_leave(HOST_COPIES);
+    CHECK(s.b->ops->finish(s.b) == HR_OK && long_to[LONG - 1] == 9);
+    product(s.a, NOTHING);
+    CHECK(s.a->ops->finish(s.a) == HR_OK && fake.threads == 8);
+    setting_finish(&s);
+}
+
 static void with_setting(void (*function)(setting *))
 {
     setting s = {0};
@@ -355,5 +453,7 @@ int main(void)
     TEST(with_setting(operands_are_addresses));
     TEST(products_run_one_at_a_time());
     TEST(queues_share_threads());
+    TEST(copies_with_few_threads());
+    TEST(copies_with_many_threads());
     return test_end();
 }

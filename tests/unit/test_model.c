@@ -128,7 +128,13 @@ static hr_status finish(void *data)
 static hri_trial trial_of(int64_t first, int64_t most, int64_t growth,
                           double enough)
 {
-    return (hri_trial){prepare, run, finish, first, most, growth, enough};
+    return (hri_trial){.prepare = prepare,
+                       .run = run,
+                       .finish = finish,
+                       .first = first,
+                       .most = most,
+                       .growth = growth,
+                       .enough = enough};
 }
 
 static const struct {
@@ -174,6 +180,109 @@ static void check_probe(void)
     hri_probed found;
     CHECK(hri_probe(&trial, &j, &found) == HR_ERROR_LOST);
     CHECK(!found.settled && j.prepared == 1 && j.finished == 1);
+}
+
+/* Rates by size: work of size^3 at so many units a second. */
+typedef struct rising {
+    const double *rates; /* from size 1 on, doubled each time */
+    int64_t size;
+    double spent;
+    int tries;
+} rising;
+
+static hr_status prepare_rising(void *data, int64_t size)
+{
+    ((rising *)data)->size = size;
+    return HR_OK;
+}
+
+static double cube(const void *data, int64_t size)
+{
+    (void)data;
+    return (double)(size * size * size);
+}
+
+static hr_status run_rising(void *data, double *seconds)
+{
+    rising *r = data;
+    int at = 0;
+    while (1 << at < r->size) {
+        at++;
+    }
+    *seconds = cube(NULL, r->size) / r->rates[at];
+    r->spent += *seconds;
+    r->tries++;
+    return HR_OK;
+}
+
+static const struct {
+    const char *name;
+    double rates[8], most_seconds;
+    int64_t size; /* that is found */
+    int64_t last; /* that is tried */
+} risings[] = {
+    {"long enough, and as fast as the one before",
+     {100, 300, 700, 950, 990, 1000, 1000, 1000},
+     1e9,
+     16,
+     16},
+    {"long enough, but faster than the one before",
+     {100, 300, 500, 900, 960, 1100, 1120, 1120},
+     1e9,
+     64,
+     64},
+    {"one that was disturbed does not count",
+     {100, 300, 1000, 590, 1010, 1020, 1020, 1020},
+     1e9,
+     32,
+     32},
+    {"the fastest counts, not the largest",
+     {100, 300, 500, 900, 1000, 980, 980, 980},
+     1e9,
+     16,
+     32},
+    {"no size that would take too long",
+     {100, 300, 500, 700, 900, 1100, 1200, 1300},
+     60.0,
+     16,
+     16},
+    {"two tries where there is no time for three",
+     {100, 300, 500, 700, 900, 1100, 1200, 1300},
+     90.0,
+     32,
+     32},
+    {"both sizes must take long enough",
+     {400, 400, 1500, 1530, 1700, 1700, 1700, 1700},
+     1e9,
+     16,
+     32},
+    {"at first sizes grow in any case",
+     {1, 2, 4, 60, 900, 1100, 1130, 1300},
+     260.0,
+     32,
+     32},
+    {"the last size", {1, 2, 4, 8, 16, 32, 64, 128}, 1e9, 128, 128},
+};
+
+static void check_rising(void)
+{
+    for (size_t i = 0; i < sizeof risings / sizeof risings[0]; i++) {
+        rising r = {.rates = risings[i].rates};
+        const hri_trial trial = {.prepare = prepare_rising,
+                                 .run = run_rising,
+                                 .first = 1,
+                                 .most = 128,
+                                 .growth = 2,
+                                 .enough = 0.05,
+                                 .work = cube,
+                                 .most_seconds = risings[i].most_seconds};
+        hri_probed found;
+        TEST_CASE(risings[i].name);
+        CHECK(hri_probe(&trial, &r, &found) == HR_OK);
+        CHECK(found.size == risings[i].size && found.settled);
+        CHECK(r.size == risings[i].last);
+        CHECK(r.spent <= risings[i].most_seconds);
+    }
 }
 
 static double units(const void *data, int64_t size)
@@ -489,6 +598,7 @@ int main(void)
     TEST(check_store());
     TEST(check_kept());
     TEST(check_probe());
+    TEST(check_rising());
     TEST(check_questions());
     TEST(check_learning());
     TEST(check_worth());

@@ -18,39 +18,49 @@ extern const hri_backend hri_backend_host;
 
 /* ---- what commands do */
 
-/* A plain mutex would let one queue multiply again and again while the others
- * wait. */
+/* The lines. A plain mutex would let one queue go on again and again while the
+ * others wait. */
 static struct {
     pthread_mutex_t lock;
     bool busy; /* it is somebody's turn */
     host_place *first, *last;
-} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} lines[] = {[HOST_PRODUCTS] = {.lock = PTHREAD_MUTEX_INITIALIZER},
+             [HOST_COPIES] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
-bool hri_host_line_enter(host_place *place)
+bool hri_host_line_enter(host_line line, host_place *place)
 {
-    pthread_mutex_lock(&line.lock);
-    const bool waits = line.busy;
-    line.busy = true;
+    pthread_mutex_lock(&lines[line].lock);
+    const bool waits = lines[line].busy;
+    lines[line].busy = true;
     if (waits) {
         place->next = NULL;
-        *(line.first != NULL ? &line.last->next : &line.first) = place;
-        line.last = place;
+        *(lines[line].first != NULL ? &lines[line].last->next
+                                    : &lines[line].first) = place;
+        lines[line].last = place;
     }
-    pthread_mutex_unlock(&line.lock);
+    pthread_mutex_unlock(&lines[line].lock);
     return !waits;
 }
 
 /* The line stays busy for the next one, so that no other gets before it. */
-void hri_host_line_leave(void)
+void hri_host_line_leave(host_line line)
 {
-    pthread_mutex_lock(&line.lock);
-    host_place *next = line.first;
-    line.busy = next != NULL;
+    pthread_mutex_lock(&lines[line].lock);
+    host_place *next = lines[line].first;
+    lines[line].busy = next != NULL;
     if (next != NULL) {
-        line.first = next->next;
+        lines[line].first = next->next;
         next->serve(next);
     }
-    pthread_mutex_unlock(&line.lock);
+    pthread_mutex_unlock(&lines[line].lock);
+}
+
+static bool is_copying(void)
+{
+    pthread_mutex_lock(&lines[HOST_COPIES].lock);
+    const bool busy = lines[HOST_COPIES].busy;
+    pthread_mutex_unlock(&lines[HOST_COPIES].lock);
+    return busy;
 }
 
 static _Thread_local unsigned forking; /* handlers below that have been run */
@@ -58,9 +68,11 @@ static _Thread_local unsigned forking; /* handlers below that have been run */
 /* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
-    pthread_mutex_init(&line.lock, NULL);
-    line.busy = false;
-    line.first = line.last = NULL;
+    for (int i = HOST_PRODUCTS; i <= HOST_COPIES; i++) {
+        pthread_mutex_init(&lines[i].lock, NULL);
+        lines[i].busy = false;
+        lines[i].first = lines[i].last = NULL;
+    }
     forking = 0;
 }
 
@@ -88,14 +100,14 @@ static void wait_in_line(void)
 {
     thread_place place = {.base.serve = serve_thread,
                           .served = PTHREAD_COND_INITIALIZER};
-    if (hri_host_line_enter(&place.base)) {
+    if (hri_host_line_enter(HOST_PRODUCTS, &place.base)) {
         return;
     }
-    pthread_mutex_lock(&line.lock);
+    pthread_mutex_lock(&lines[HOST_PRODUCTS].lock);
     while (!place.is_served) {
-        pthread_cond_wait(&place.served, &line.lock);
+        pthread_cond_wait(&place.served, &lines[HOST_PRODUCTS].lock);
     }
-    pthread_mutex_unlock(&line.lock);
+    pthread_mutex_unlock(&lines[HOST_PRODUCTS].lock);
     pthread_cond_destroy(&place.served);
 }
 
@@ -109,7 +121,7 @@ static void before_fork(void)
 static void in_parent(void)
 {
     if (--forking == 0) {
-        hri_host_line_leave();
+        hri_host_line_leave(HOST_PRODUCTS);
     }
 }
 
@@ -121,9 +133,13 @@ static void watch_forks(void)
     (void)pthread_atfork(before_fork, in_parent, NULL);
 }
 
+/* While copies run beside products, one thread is theirs. A product that gets
+ * all CPUs would wait for the one that a copy takes away. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
 {
-    return hri_host_gemm(hri_host_pool(device), gemm);
+    hri_pool *pool = hri_host_pool(device);
+    const uint32_t threads = hri_pool_threads(pool);
+    return hri_host_gemm(pool, threads - (threads > 1 && is_copying()), gemm);
 }
 
 static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
@@ -131,7 +147,7 @@ static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
     const hri_thread_was was = hri_thread_set_own(); /* as a queue's would be */
     wait_in_line();
     hr_status status = hri_host_multiply(device, gemm);
-    hri_host_line_leave();
+    hri_host_line_leave(HOST_PRODUCTS);
     hri_thread_restore(&was);
     return status;
 }
@@ -300,6 +316,9 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
     return HR_OK;
 }
 
+/* From so many threads on, products do without one of them for copies. */
+enum { SPARE_FROM = 8 };
+
 static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -322,6 +341,7 @@ static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
     device->base.backend = &hri_backend_host;
     status = host_describe(index, &device->base.info);
     device->base.info.compute_units = hri_pool_threads(device->pool);
+    device->base.info.serial = hri_pool_threads(device->pool) < SPARE_FROM;
     *out = &device->base;
     return status;
 }

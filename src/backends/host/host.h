@@ -3,7 +3,7 @@
  *
  * Buffers are ordinary memory. A queue is a list of commands. Some threads run
  * the commands of all queues. A queue that waits for a record of another one,
- * or in the line of products, keeps no thread meanwhile. So any number of
+ * or in a line, keeps no thread meanwhile. So any number of
  * queues needs only so many threads. A queue numbers its records and knows
  * which of them it has passed. An event is its last record: a queue and a
  * number. A command that waits for an event copies the record. So it does not
@@ -40,19 +40,23 @@ static inline unsigned char *hri_host_address(const hri_place *place)
     return start + place->offset;
 }
 
-/* host.c: the line of those that want to multiply. Only one product at a time
- * runs in the whole process, in the order in which they came. */
+/* host.c: the lines of those that want to multiply, and of those that want to
+ * copy. In the whole process one at a time has its turn in each, in the order
+ * in which they came. Where threads are few (hri_device_info.serial), long
+ * copies stand in the line of products. */
+typedef enum host_line { HOST_PRODUCTS, HOST_COPIES } host_line;
+
 typedef struct host_place {
     struct host_place *next; /* behind it */
     /* called by the one before: it is this one's turn. Others hold locks. */
     void (*serve)(struct host_place *place);
 } host_place;
 
-/* Get into the line. True when the turn has come already. False when serve will
+/* Get into a line. True when the turn has come already. False when serve will
  * be called. */
-bool hri_host_line_enter(host_place *place);
+bool hri_host_line_enter(host_line line, host_place *place);
 /* The turn is over. */
-void hri_host_line_leave(void);
+void hri_host_line_leave(host_line line);
 
 /* host.c: carry out a command now. The caller of the first one has its turn in
  * the line. */

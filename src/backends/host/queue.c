@@ -60,8 +60,9 @@ struct host_queue {
     hri_queue base;           /* first: see hri_queue */
     _Atomic uint32_t holders; /* its owner, and events recorded on it */
     host_runnable runnable;
-    host_place place; /* in the line of products */
-    bool is_served;   /* to multiply; only what runs the queue looks */
+    host_place place; /* in a line */
+    host_line line;   /* only what runs the queue looks at these two */
+    bool is_served;   /* it has a place, and its turn when it goes on */
     host_queue *next; /* of those that wait for records of the same queue */
     uint64_t awaited; /* the record of that queue; its lock guards these two */
     pthread_mutex_t lock; /* guards what follows */
@@ -81,7 +82,10 @@ struct host_queue {
                           without the lock */
 };
 
-enum { FIRST_CAPACITY = 32 };
+enum {
+    FIRST_CAPACITY = 32,
+    LONG_BYTES = 1 << 18 /* of copies that take turns */
+};
 
 /* Hold a queue while its records are looked at. Both functions accept NULL. */
 static void hold_queue(host_queue *queue)
@@ -303,8 +307,6 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         break;
     case COMMAND_GEMM:
         status = hri_host_multiply(queue->base.device, &command->as.gemm);
-        queue->is_served = false;
-        hri_host_line_leave();
         break;
     case COMMAND_PACK:
         hri_host_pack(&command->as.pack);
@@ -325,6 +327,18 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     return status;
 }
 
+/* Whether a command takes a turn in a line. */
+static bool needs_line(const host_queue *queue, const host_command *command,
+                       host_line *line)
+{
+    const hri_copy *copy = &command->as.copy;
+    const bool copies = command->kind == COMMAND_COPY;
+    *line = copies && !queue->base.device->info.serial ? HOST_COPIES
+                                                       : HOST_PRODUCTS;
+    return command->kind == COMMAND_GEMM ||
+           (copies && copy->width * copy->height * copy->depth >= LONG_BYTES);
+}
+
 /* Whether the queue has to wait before this command. Then another thread may
  * run it from now on. */
 static bool must_wait(host_queue *queue, const host_command *command)
@@ -332,13 +346,11 @@ static bool must_wait(host_queue *queue, const host_command *command)
     switch (command->kind) {
     case COMMAND_WAIT:
         return wait_for_record(queue, command->as.wait);
-    case COMMAND_GEMM:
-        if (!queue->is_served) {
-            queue->is_served = true; /* when it goes on */
-            return !hri_host_line_enter(&queue->place);
-        }
-        return false;
     default:
+        if (!queue->is_served && needs_line(queue, command, &queue->line)) {
+            queue->is_served = true; /* when it goes on */
+            return !hri_host_line_enter(queue->line, &queue->place);
+        }
         return false;
     }
 }
@@ -355,6 +367,10 @@ static void serve_queue(host_place *place)
 static void run_first(host_queue *queue, host_command *command, bool skip)
 {
     hr_status status = skip ? HR_OK : run_command(queue, command);
+    if (queue->is_served) {
+        queue->is_served = false;
+        hri_host_line_leave(queue->line);
+    }
     if (command->kind == COMMAND_LAUNCH) {
         hri_host_launch_destroy(command->as.launch);
     }

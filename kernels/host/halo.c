@@ -76,12 +76,11 @@ static void fill_sized_row(const hri_shell *s, unsigned char *to,
 HR_KERNEL2(hri_halo_rows, (INOUT, unsigned char, 3, f),
            (VALUE, hri_shell, 0, shell))
 {
-    HR_EACH2(t, row)
+    HR_EACH1(number)
     {
         const hri_shell *s = &shell;
-        const int64_t i = hri_shell_slice(s, t), j = s->lo[1] + row;
-        const bool all =
-            i < s->in[0] || i >= s->out[0] || j < s->in[1] || j >= s->out[1];
+        int64_t i, j;
+        const bool all = hri_shell_row(s, number, &i, &j);
         if (stays(s, 0, i) || stays(s, 1, j)) {
             continue;
         }
@@ -105,27 +104,57 @@ static int64_t end_of(const hr_domain *x, uint32_t d)
     return hri_min(x->end[d], first_of(x, d) + x->tile[d] * x->step[d]);
 }
 
+static inline void fill_ends(const hri_written_rows *w, unsigned char *row,
+                             size_t bytes)
+{
+    for (uint32_t n = 0; n < w->count; n++) {
+        const hri_row_end *end = &w->ends[n];
+        memcpy(row + end->to * (int64_t)bytes,
+               row + end->from * (int64_t)bytes, bytes);
+    }
+}
+
+/* The same for cells of any size. */
+static void fill_sized_ends(const hri_written_rows *w, unsigned char *row)
+{
+    switch (w->cell_bytes) {
+    case 4:
+        fill_ends(w, row, 4);
+        break;
+    case 8:
+        fill_ends(w, row, 8);
+        break;
+    default:
+        fill_ends(w, row, (size_t)w->cell_bytes);
+        break;
+    }
+}
+
+/* Of a grid of rank 2, rows are in dimension 0, and the second one counts
+ * one. */
+static void fill_written_rows(const hri_written_rows *w,
+                              const hr_domain *domain, bool space,
+                              const unsigned char *arguments)
+{
+    const hr_shape *shape = (const hr_shape *)(arguments + w->shape_at);
+    unsigned char *cells = *(unsigned char *const *)(arguments + w->at);
+    const int64_t first = space ? first_of(domain, 1) : 0;
+    const int64_t end = space ? end_of(domain, 1) : 1;
+    const int64_t line = space ? shape->stride[1] : 0;
+    for (int64_t i = first_of(domain, 0); i < end_of(domain, 0); i++) {
+        unsigned char *slice =
+            cells + (shape->start + i * shape->stride[0]) * w->cell_bytes;
+        for (int64_t j = first; j < end; j++) {
+            fill_sized_ends(w, slice + j * line * w->cell_bytes);
+        }
+    }
+}
+
 void hri_row_ends_fill(const void *data, const hr_domain *domain,
                        const void *arguments)
 {
     const hri_row_ends *ends = data;
-    const bool space = ends->rank == 3; /* else rows are in dimension 0 */
     for (uint32_t n = 0; n < ends->count; n++) {
-        const hri_shell *s = &ends->of[n].shell;
-        const unsigned char *const at =
-            (const unsigned char *)arguments + ends->of[n].at;
-        unsigned char *cells = *(unsigned char *const *)at;
-        const hr_shape *shape =
-            (const hr_shape *)((const unsigned char *)arguments +
-                               ends->of[n].shape_at);
-        const int64_t last = space ? end_of(domain, 1) : 1;
-        for (int64_t i = first_of(domain, 0); i < end_of(domain, 0); i++) {
-            for (int64_t j = space ? first_of(domain, 1) : 0; j < last; j++) {
-                const int64_t number = shape->start + i * shape->stride[0] +
-                                       (space ? j * shape->stride[1] : 0);
-                unsigned char *row = cells + number * s->units;
-                fill_sized_row(s, row, row, false);
-            }
-        }
+        fill_written_rows(&ends->of[n], domain, ends->rank == 3, arguments);
     }
 }

@@ -12,6 +12,8 @@ extern const hr_kernel hri_halo_fill1, hri_halo_fill2, hri_halo_fill4,
 extern const hr_kernel hri_halo_set1, hri_halo_set2, hri_halo_set4,
     hri_halo_set8;
 
+enum { ROWS = 32 }; /* that a thread fills at once */
+
 /* ---- cells as units */
 
 /* The largest unit that divides cells of so many bytes: 0 for 1 byte to 3 for
@@ -120,6 +122,7 @@ static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
     const bool by_rows = is_by_rows(grid, queue);
     const int unit = by_rows ? 0 : unit_of(f->element_bytes);
     hri_window windows[2];
+    int64_t whole;
     if (count == 0) {
         return HR_OK;
     }
@@ -128,9 +131,10 @@ static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
         hr_inout(
             view_units(grid, &f->storage[band], &cells, unit, &windows[0])),
         hr_value(s, sizeof *s)};
-    hri_part part = hri_part_of(
-        by_rows ? hr_extent2(hri_shell_slices(s), s->hi[1] - s->lo[1])
-                : hr_extent1(count));
+    const hr_extent tile = hr_extent1(ROWS);
+    hri_part part =
+        hri_part_of(hr_extent1(by_rows ? hri_shell_rows(s, &whole) : count));
+    part.tile = by_rows ? &tile : NULL;
     part.windows = windows;
     part.kept = grid->keeping;
     return hri_launch_part(grid->context, queue,
@@ -162,12 +166,36 @@ static bool has_whole_rows(const hr_grid *grid, const hr_phase *phase,
            n <= (phase->tile.rank > 0 ? phase->tile.size[last] : HR_MAX_ITEMS);
 }
 
+/* List the ends of rows of a field. False: there are too many. */
+static bool list_ends(const hr_grid *grid, const hri_field *f,
+                      hri_written_rows *w)
+{
+    const uint32_t last = grid->extent.rank - 1;
+    const int64_t n = grid->extent.size[last];
+    w->count = 0;
+    for (int side = 0; side < HRI_SIDES; side++) {
+        const hr_side *x = &f->sides[side][last];
+        for (int64_t k = 0; k < x->halo; k++) {
+            const int64_t to = side == HRI_BEFORE ? k - x->halo : n + k;
+            const hri_row_end end = {to,
+                                     hri_shell_source(x->boundary, n, to)};
+            if (x->boundary == HR_BOUNDARY_CONSTANT || end.from == to) {
+                continue;
+            }
+            if (w->count == HRI_MAX_ROW_ENDS) {
+                return false;
+            }
+            w->ends[w->count++] = end;
+        }
+    }
+    return true;
+}
+
 bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
                            const hr_queue *queue, const hri_cells *cells,
                            hri_row_ends *ends)
 {
     const hr_parameter *p = phase->kernel->parameters(phase->kernel);
-    const uint32_t last = grid->extent.rank - 1;
     ends->rank = grid->extent.rank;
     ends->count = 0;
     if (!is_by_rows(grid, queue) || !has_whole_rows(grid, phase, cells)) {
@@ -175,14 +203,17 @@ bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
     }
     for (size_t i = 0; i < phase->argument_count; i++) {
         const hri_field *f = hri_argument_field(grid, &phase->arguments[i]);
-        if (f != NULL && hri_argument_writes(&phase->arguments[i]) &&
-            follows(f, last)) {
-            hri_shell s = shell_of(grid, f, 0, grid->extent.size[0]);
-            s.units = (int64_t)f->element_bytes;
-            ends->of[ends->count].at = p[i].at;
-            ends->of[ends->count].shape_at = p[i].shape_at;
-            ends->of[ends->count++].shell = s;
+        hri_written_rows *w = &ends->of[ends->count];
+        if (f == NULL || !hri_argument_writes(&phase->arguments[i])) {
+            continue;
         }
+        if (!list_ends(grid, f, w)) {
+            return false;
+        }
+        w->at = p[i].at;
+        w->shape_at = p[i].shape_at;
+        w->cell_bytes = (int64_t)f->element_bytes;
+        ends->count += w->count > 0;
     }
     return ends->count > 0;
 }

@@ -50,37 +50,77 @@ static inline int64_t hri_shell_source(int64_t boundary, int64_t n, int64_t x)
     }
 }
 
-/* How many slices (indices of dimension 0) have cells of the shell, and the
- * t-th of them: all, or where the inner box has whole slices, those outside of
- * it. */
-static inline bool hri_shell_is_split(const hri_shell *s)
+/* How many indices of dimension d are outside of the inner box, and the t-th of
+ * them. */
+static inline int64_t hri_shell_outside(const hri_shell *s, int d)
 {
-    return s->in[1] == s->lo[1] && s->out[1] == s->hi[1] &&
-           s->in[2] == s->lo[2] && s->out[2] == s->hi[2];
+    return s->in[d] - s->lo[d] + s->hi[d] - s->out[d];
 }
 
-static inline int64_t hri_shell_slices(const hri_shell *s)
+static inline int64_t hri_shell_outer(const hri_shell *s, int d, int64_t t)
 {
-    return s->hi[0] - s->lo[0] -
-           (hri_shell_is_split(s) ? s->out[0] - s->in[0] : 0);
+    const int64_t low = s->in[d] - s->lo[d];
+    return t < low ? s->lo[d] + t : s->out[d] + t - low;
 }
 
-static inline int64_t hri_shell_slice(const hri_shell *s, int64_t t)
+/* How many rows have cells of the shell, and how many of these are in it as a
+ * whole. Those come first. */
+static inline int64_t hri_shell_rows(const hri_shell *s, int64_t *whole)
 {
-    const int64_t slice = s->lo[0] + t;
-    return hri_shell_is_split(s) && slice >= s->in[0]
-               ? slice + s->out[0] - s->in[0]
-               : slice;
+    const int64_t high = s->hi[1] - s->lo[1];
+    const int64_t slices = s->out[0] - s->in[0];
+    *whole =
+        hri_shell_outside(s, 0) * high + slices * hri_shell_outside(s, 1);
+    return hri_shell_outside(s, 2) == 0
+               ? *whole
+               : *whole + slices * (s->out[1] - s->in[1]);
 }
 
-/* The ends of rows of fields that a kernel writes. Where a tile has whole rows,
- * the host fills them behind each tile, while they are in its cache. */
+/* Row number t: cells i, j, .. Returns whether all of it is in the shell. */
+static inline bool hri_shell_row(const hri_shell *s, int64_t t, int64_t *i,
+                                 int64_t *j)
+{
+    const int64_t high = s->hi[1] - s->lo[1];
+    const int64_t inner = s->out[1] - s->in[1];
+    const int64_t beside = hri_shell_outside(s, 1);
+    const int64_t slices = hri_shell_outside(s, 0) * high;
+    const int64_t rest = t - slices;
+    if (rest < 0) {
+        *i = hri_shell_outer(s, 0, t / high);
+        *j = s->lo[1] + t % high;
+        return true;
+    }
+    const int64_t inside = rest - (s->out[0] - s->in[0]) * beside;
+    if (inside < 0) {
+        *i = s->in[0] + rest / beside;
+        *j = hri_shell_outer(s, 1, rest % beside);
+        return true;
+    }
+    *i = s->in[0] + inside / inner;
+    *j = s->in[1] + inside % inner;
+    return false;
+}
+
+/* ---- the ends of rows of fields that a kernel writes. Where a tile has whole
+ * rows, the host fills them behind each tile, while they are in its cache. */
+
+enum { HRI_MAX_ROW_ENDS = 16 };
+
+/* Cells of a row, counted from where the grid starts. */
+typedef struct hri_row_end {
+    int64_t to, from;
+} hri_row_end;
+
+typedef struct hri_written_rows {
+    size_t at, shape_at; /* of the field in the kernel's arguments */
+    int64_t cell_bytes;
+    uint32_t count;
+    hri_row_end ends[HRI_MAX_ROW_ENDS];
+} hri_written_rows;
+
 typedef struct hri_row_ends {
     uint32_t rank, count;
-    struct {
-        size_t at, shape_at; /* of the field in the kernel's arguments */
-        hri_shell shell;     /* its last dimension counts, units are bytes */
-    } of[HR_MAX_PARAMETERS];
+    hri_written_rows of[HR_MAX_PARAMETERS];
 } hri_row_ends;
 
 static inline size_t hri_row_ends_bytes(const hri_row_ends *ends)

@@ -2,6 +2,7 @@
 #include "base/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,8 +39,9 @@ struct group {
     pthread_mutex_t lock;              /* guards what follows, up to `next` */
     pthread_cond_t start, done;
     loop loop;
-    uint64_t generation; /* counts loops: each helper enters a loop once */
-    uint32_t busy;       /* helpers still inside the loop */
+    _Atomic uint64_t generation; /* counts loops: each helper enters a loop
+                                    once */
+    _Atomic uint32_t busy;       /* helpers still inside the loop */
     bool stop;
     uint32_t count; /* of helpers */
     helper *helpers;
@@ -67,6 +69,34 @@ static void work(group *t, const loop *l)
     inside = false;
 }
 
+/* Loops often follow each other closely, and waking a thread that sleeps takes
+ * longer than many a loop. So threads that wait look for what they wait for
+ * during this time, and only then sleep. They let others have the CPU. */
+enum { LINGER_NS = 50000 };
+
+/* Whether to go on looking. *since is when it began; 0 at first. */
+static bool lingers(uint64_t *since)
+{
+    const uint64_t now = hri_clock_ns();
+    *since = *since == 0 ? now : *since;
+    sched_yield();
+    return now - *since < LINGER_NS;
+}
+
+static void linger_for_loop(group *t, uint64_t seen)
+{
+    uint64_t since = 0;
+    while (atomic_load(&t->generation) == seen && lingers(&since)) {
+    }
+}
+
+static void linger_for_helpers(group *t)
+{
+    uint64_t since = 0;
+    while (atomic_load(&t->busy) > 0 && lingers(&since)) {
+    }
+}
+
 static void *helper_main(void *argument)
 {
     helper *me = argument;
@@ -90,6 +120,9 @@ static void *helper_main(void *argument)
         if (--t->busy == 0) {
             pthread_cond_signal(&t->done);
         }
+        pthread_mutex_unlock(&t->lock);
+        linger_for_loop(t, me->seen);
+        pthread_mutex_lock(&t->lock);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -315,6 +348,9 @@ static void share_out(hri_pool *pool, loop l)
     work(t, &l);
     pthread_mutex_lock(&t->lock);
     t->loop.helpers = 0; /* those that come now would find nothing to do */
+    pthread_mutex_unlock(&t->lock);
+    linger_for_helpers(t);
+    pthread_mutex_lock(&t->lock);
     while (t->busy > 0) {
         pthread_cond_wait(&t->done, &t->lock);
     }

@@ -86,8 +86,8 @@ HR_KERNEL2(hri_halo_rows, (INOUT, unsigned char, 3, f),
         }
         unsigned char *to = &HR_AT3(f, i, j, 0);
         fill_sized_row(
-            s, to,
-            all ? &HR_AT3(f, source(s, 0, i), source(s, 1, j), 0) : to, all);
+            s, to, all ? &HR_AT3(f, source(s, 0, i), source(s, 1, j), 0) : to,
+            all);
     }
 }
 
@@ -109,8 +109,8 @@ static inline void fill_ends(const hri_written_rows *w, unsigned char *row,
 {
     for (uint32_t n = 0; n < w->count; n++) {
         const hri_row_end *end = &w->ends[n];
-        memcpy(row + end->to * (int64_t)bytes,
-               row + end->from * (int64_t)bytes, bytes);
+        memcpy(row + end->to * (int64_t)bytes, row + end->from * (int64_t)bytes,
+               bytes);
     }
 }
 

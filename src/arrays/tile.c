@@ -2,8 +2,8 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 
-/* The host gets long rows, so that its loops become vectors, and several of them
- * where they are short, so that calls do not count. Others get what suits
+/* The host gets long rows, so that its loops become vectors, and several of
+ * them where they are short, so that calls do not count. Others get what suits
  * GPUs. */
 static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
                           const int64_t *items)
@@ -87,7 +87,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
     for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
         x->tile[d] = d >= domain->rank ? 1
                      : tile != NULL    ? tile->size[d]
-                                       : usual_tile(host, domain->rank, d, most);
+                                    : usual_tile(host, domain->rank, d, most);
         if (x->tile[d] < 1 || x->tile[d] > HR_MAX_ITEMS ||
             (items *= x->tile[d]) > HR_MAX_ITEMS) {
             return hri_fail(

@@ -177,8 +177,7 @@ static bool list_ends(const hr_grid *grid, const hri_field *f,
         const hr_side *x = &f->sides[side][last];
         for (int64_t k = 0; k < x->halo; k++) {
             const int64_t to = side == HRI_BEFORE ? k - x->halo : n + k;
-            const hri_row_end end = {to,
-                                     hri_shell_source(x->boundary, n, to)};
+            const hri_row_end end = {to, hri_shell_source(x->boundary, n, to)};
             if (x->boundary == HR_BOUNDARY_CONSTANT || end.from == to) {
                 continue;
             }
@@ -218,8 +217,8 @@ bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
     return ends->count > 0;
 }
 
-/* Whether rows beyond the ends of dimension 0 follow from rows inside, on either
- * side. */
+/* Whether rows beyond the ends of dimension 0 follow from rows inside, on
+ * either side. */
 static bool has_ends(const hri_field *f)
 {
     return follows(f, 0) &&

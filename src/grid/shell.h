@@ -42,9 +42,9 @@ static inline int64_t hri_shell_source(int64_t boundary, int64_t n, int64_t x)
         x = x >= -n && x < 2 * n ? x : hri_wrap(x, 2 * n);
         return x < 0 ? -1 - x : x < n ? x : 2 * n - 1 - x;
     case HR_BOUNDARY_PERIODIC:
-        return x >= -n && x < 0         ? x + n
-               : x >= n && x - n < n    ? x - n
-                                        : hri_wrap(x, n);
+        return x >= -n && x < 0      ? x + n
+               : x >= n && x - n < n ? x - n
+                                     : hri_wrap(x, n);
     default: /* the user's */
         return x;
     }
@@ -69,8 +69,7 @@ static inline int64_t hri_shell_rows(const hri_shell *s, int64_t *whole)
 {
     const int64_t high = s->hi[1] - s->lo[1];
     const int64_t slices = s->out[0] - s->in[0];
-    *whole =
-        hri_shell_outside(s, 0) * high + slices * hri_shell_outside(s, 1);
+    *whole = hri_shell_outside(s, 0) * high + slices * hri_shell_outside(s, 1);
     return hri_shell_outside(s, 2) == 0
                ? *whole
                : *whole + slices * (s->out[1] - s->in[1]);

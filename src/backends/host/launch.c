@@ -20,7 +20,7 @@ struct host_launch {
     size_t stride;        /* bytes of each copy */
     unsigned char *arguments;
     hri_epilogue epilogue; /* its data is ours; run NULL: there is none */
-    atomic_bool taken[]; /* [copies]: a batch uses this copy */
+    atomic_bool taken[];   /* [copies]: a batch uses this copy */
 };
 
 static bool has_tile_memory(const hr_kernel *kernel)

@@ -50,6 +50,9 @@ hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
 bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
                            const hr_queue *queue, const hri_cells *cells,
                            hri_row_ends *ends);
+/* Add the cells to *cells that such an epilogue writes. */
+void hri_boundary_add_ends(const hr_grid *grid, const hri_field *f,
+                           hri_cells *cells);
 /* Whether one band has all rows, and these are all, so that one launch fills
  * everything beyond the ends. */
 bool hri_boundary_fills_ends(const hr_grid *grid, const hri_field *f,

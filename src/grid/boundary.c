@@ -217,6 +217,21 @@ bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
     return ends->count > 0;
 }
 
+void hri_boundary_add_ends(const hr_grid *grid, const hri_field *f,
+                           hri_cells *cells)
+{
+    const uint32_t last = grid->extent.rank - 1;
+    for (int side = 0; side < HRI_SIDES; side++) {
+        const hr_side *x = &f->sides[side][last];
+        const int64_t halo = x->boundary == HR_BOUNDARY_CONSTANT ||
+                                     x->boundary == HR_BOUNDARY_USER
+                                 ? 0
+                                 : x->halo;
+        cells->lo[last] -= side == HRI_BEFORE ? halo : 0;
+        cells->hi[last] += side == HRI_AFTER ? halo : 0;
+    }
+}
+
 /* Whether rows beyond the ends of dimension 0 follow from rows inside, on
  * either side. */
 static bool has_ends(const hri_field *f)

@@ -139,15 +139,20 @@ static void find_edges(running *s, bool exchanged)
 
 /* ---- launches */
 
-/* The cells of a field that a launch for these cells reads or writes. */
+/* The cells of a field that a launch for these cells reads or writes. ends: it
+ * fills the ends of rows that it writes. */
 static hri_cells cells_for(const running *s, const hr_argument *a,
-                           const hri_storage *storage, const hri_cells *cells)
+                           const hri_storage *storage, const hri_cells *cells,
+                           bool ends)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
         c.lo[d] -= f->sides[HRI_BEFORE][d].halo;
         c.hi[d] += f->sides[HRI_AFTER][d].halo;
+    }
+    if (ends && hri_argument_writes(a)) {
+        hri_boundary_add_ends(s->grid, f, &c);
     }
     return a->near ? hri_box_meet(&c, &storage->cells) : c;
 }
@@ -180,7 +185,8 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
         }
         if (f != NULL) {
             const hri_storage *storage = &f->storage[band];
-            const hri_cells c = cells_for(s, a, storage, cells);
+            const hri_cells c =
+                cells_for(s, a, storage, cells, epilogue != NULL);
             arguments[i].view = hri_storage_view(storage, &c);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];

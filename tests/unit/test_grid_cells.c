@@ -228,7 +228,7 @@ static void run(bed *b, uint64_t seed)
 
 /* ---- one boundary on all sides, extents below and above the halo */
 
-static void make_alike(bed *b, hr_boundary rule, int64_t halo)
+static void make_uniform(bed *b, hr_boundary rule, int64_t halo)
 {
     random_fill_bytes(&b->random, b->values[0][0][0], MAX_BYTES);
     b->here = false;
@@ -245,8 +245,8 @@ static void make_alike(bed *b, hr_boundary rule, int64_t halo)
     make_boxes(b);
 }
 
-static void run_alike(bed *b, hr_boundary rule, uint32_t rank, int64_t size,
-                      int64_t halo)
+static void run_uniform(bed *b, hr_boundary rule, uint32_t rank, int64_t size,
+                        int64_t halo)
 {
     b->random.state = (uint64_t)((int64_t)rule * 1000 + size * 10 + halo);
     b->grid = NULL;
@@ -255,7 +255,7 @@ static void run_alike(bed *b, hr_boundary rule, uint32_t rank, int64_t size,
         b->extent.size[d] = size;
     }
     b->size = (int)((size + halo) % SIZES);
-    make_alike(b, rule, halo);
+    make_uniform(b, rule, halo);
     if (create(b)) {
         scatter(b);
         CHECK(step(b, 2) == HR_OK);
@@ -267,7 +267,7 @@ static void run_alike(bed *b, hr_boundary rule, uint32_t rank, int64_t size,
     hr_grid_destroy(b->grid);
 }
 
-static void run_all_alike(bed *b)
+static void run_all_uniform(bed *b)
 {
     static const hr_boundary rules[] = {HR_BOUNDARY_CONSTANT, HR_BOUNDARY_CLAMP,
                                         HR_BOUNDARY_MIRROR,
@@ -278,7 +278,7 @@ static void run_all_alike(bed *b)
         const uint32_t rank = (uint32_t)(n / 48 + 1);
         const int64_t halo = halos[n / 16 % 3];
         if (rank < 3 || halo < 9) {
-            run_alike(b, rules[n % 4], rank, extents[n / 4 % 4], halo);
+            run_uniform(b, rules[n % 4], rank, extents[n / 4 % 4], halo);
         }
     }
 }
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
         last = seed;
     }
     TEST_CASE("the same boundary on all sides");
-    run_all_alike(&b);
+    run_all_uniform(&b);
     TEST_CASE("random grids of cells");
     for (; seed <= last; seed++) {
         TEST(run(&b, seed));

@@ -180,10 +180,14 @@ HR_FRACTIONS_(HR_REDUCTIONS_)
 enum { HR_MAX_FRAME_ = 1 << 16 };
 
 #define HR_ATOMIC_FUNCTION_ HR_FUNCTION __attribute__((always_inline))
+#ifdef HR_CHECKED /* runs on the caller's thread, whose stack may be small */
+#define HR_IS_OWN_(p) ((void)(p), 0)
+#else
 #define HR_IS_OWN_(p)                                                          \
     __builtin_expect((uintptr_t)__builtin_frame_address(0) - (uintptr_t)(p) <  \
                          HR_MAX_FRAME_,                                        \
                      1)
+#endif
 
 #define HR_CHANGE_(name, type, result)                                         \
     HR_ATOMIC_FUNCTION_ type name(type *p, type value)                         \

@@ -46,8 +46,8 @@ static const cli_option table[] = {
     {"--workload", "LIST", &bench_workload_list,
      offsetof(bench_options, grid.workloads),
      "grid: of jacobi, jacobi2, jacobi4, jacobi8 (that many\n"
-     "steps at once), heat and fdtd\n"
-     "(jacobi,jacobi8,heat,fdtd)"},
+     "steps at once), heat, heat-clamp, heat-mirror,\n"
+     "heat-periodic and fdtd (jacobi,jacobi8,heat,fdtd)"},
     {"--steps", "S", &bench_steps, offsetof(bench_options, grid.steps),
      "grid: time steps of a run (100; GPUs: 1000)"},
     {"--residual", "R", &bench_period, offsetof(bench_options, grid.residual),

@@ -32,6 +32,7 @@ typedef struct entry {
 static const entry entries[] = {
     {"host", DIALECT_TRANSPOSE, 4000, 4040, 0, 0.9},
     {"host", DIALECT_MULTIPLY, 512, 512, 512, 0.9},
+    {"host", DIALECT_HISTOGRAM, 64, 256, 20000000, 0.83},
     {"opencl", DIALECT_ADD, 1, 1 << 24, 0, 0.8},
     {"opencl", DIALECT_TRANSPOSE, 4000, 4040, 0, 0.8},
     {"opencl", DIALECT_MULTIPLY, 512, 512, 512, 0.8},

@@ -9,8 +9,9 @@
 typedef enum dialect_kind {
     DIALECT_ADD,
     DIALECT_TRANSPOSE,
-    DIALECT_MULTIPLY, /* one item for each element, nothing shared */
-    DIALECT_BLOCKED,  /* in registers */
+    DIALECT_MULTIPLY,  /* one item for each element, nothing shared */
+    DIALECT_BLOCKED,   /* in registers */
+    DIALECT_HISTOGRAM, /* counted in memory of the tile */
     DIALECT_NOTHING
 } dialect_kind;
 
@@ -27,7 +28,8 @@ typedef struct dialect_work {
 } dialect_work;
 
 /* Add: cols elements. Transpose: rows x cols. Multiply: rows x depth times
- * depth x cols. Extents fit an int, and so do their products. */
+ * depth x cols. Histogram: depth elements in rows parts, with cols bins.
+ * Extents fit an int, and so do their products. */
 typedef struct dialect_problem {
     dialect_kind kind;
     const dialect_work *work;

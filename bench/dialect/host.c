@@ -74,6 +74,24 @@ static void multiply(const float *restrict a, const float *restrict b,
     }
 }
 
+/* Part p of x counts in row p. */
+static void histogram(const float *restrict x, float *restrict parts, int rows,
+                      int bins, int n, int items)
+{
+    const int many = (n + rows * items - 1) / (rows * items) * items;
+#pragma omp parallel for schedule(dynamic)
+    for (int p = 0; p < rows; p++) {
+        int own[1024] = {0};
+        for (int64_t k = (int64_t)p * many;
+             k < n && k < (int64_t)(p + 1) * many; k++) {
+            own[(int)(x[k] * 4096.0f) & (bins - 1)]++;
+        }
+        for (int b = 0; b < bins; b++) {
+            parts[p * bins + b] = (float)own[b];
+        }
+    }
+}
+
 static hr_status prepare(void *data, dialect_problem *p)
 {
     ((host_side *)data)->problem = p;
@@ -92,6 +110,8 @@ static hr_status launch(void *data, int times)
             transpose(x[0], x[1], n[0], n[1]);
         } else if (p->kind == DIALECT_MULTIPLY) {
             multiply(x[0], x[1], x[2], n[0], n[1], n[2]);
+        } else if (p->kind == DIALECT_HISTOGRAM) {
+            histogram(x[0], x[1], n[0], n[1], n[2], (int)p->work->items[0]);
         }
     }
     return HR_OK;

@@ -8,8 +8,8 @@
 #include "bench/dialect/dialect.h"
 #include "console/random.h"
 
-extern const hr_kernel bench_add, bench_nothing, transpose_blocked,
-    matmul_naive, matmul_blocked;
+extern const hr_kernel bench_add, bench_histogram, bench_nothing,
+    transpose_blocked, matmul_naive, matmul_blocked;
 
 static const dialect_work works[] = {
     [DIALECT_ADD] = {"add", "add", &bench_add, {256, 1}, {256, 1}, false},
@@ -23,6 +23,8 @@ static const dialect_work works[] = {
                          {16, 16},
                          {128, 128},
                          true},
+    [DIALECT_HISTOGRAM] =
+        {"histogram", "histogram", &bench_histogram, {256, 1}, {256, 1}, true},
     [DIALECT_NOTHING] =
         {"nothing", "nothing", &bench_nothing, {256, 1}, {256, 1}, false},
 };
@@ -42,6 +44,10 @@ static void set_extents(dialect_problem *p)
         p->count = p->number_count = 2;
         p->of[0] = hr_extent2(p->rows, p->cols);
         p->of[1] = hr_extent2(p->cols, p->rows);
+    } else if (p->kind == DIALECT_HISTOGRAM) {
+        p->count = 2;
+        p->of[0] = hr_extent1(p->depth);
+        p->of[1] = hr_extent2(p->rows, p->cols);
     } else {
         p->number_count = 3;
         p->of[0] = hr_extent2(p->rows, p->depth);
@@ -116,6 +122,23 @@ static bool transpose_is_right(const dialect_problem *p)
     return ok;
 }
 
+static bool histogram_is_right(const dialect_problem *p)
+{
+    const int64_t all = p->rows * p->work->items[0];
+    const int64_t many = hri_ceil_div(p->depth, all) * p->work->items[0];
+    const float *x = p->arrays[0];
+    float *parts = p->arrays[1];
+    for (int64_t k = 0; k < p->depth; k++) {
+        const int64_t bin = (int64_t)((int)(x[k] * 4096.0f) & (p->cols - 1));
+        parts[k / many * p->cols + bin] -= 1.0f;
+    }
+    bool ok = true;
+    for (int64_t i = 0; i < p->rows * p->cols && ok; i++) {
+        ok = parts[i] == 0.0f;
+    }
+    return ok;
+}
+
 bool dialect_is_right(const dialect_problem *p)
 {
     bool ok = true;
@@ -127,6 +150,8 @@ bool dialect_is_right(const dialect_problem *p)
         return ok;
     case DIALECT_TRANSPOSE:
         return transpose_is_right(p);
+    case DIALECT_HISTOGRAM:
+        return histogram_is_right(p);
     case DIALECT_NOTHING:
         return true;
     default:

@@ -69,10 +69,13 @@ enum { MAX_WIDTH = 256, FAR = 1 << 20 };
 /* Several such steps at once, in tiles of 1 x up to MAX_WIDTH items, so that a
  * cell is read and written once for all of them. Its halo has STEPS cells, with
  * a constant boundary. Rows stream past. When level 0 (what is read) is at row
- * r, level t is at row r - t. Items keep the two rows before that in their
- * column, and the tile keeps one. Two tiles compute STEPS columns on either
- * side. For this, the first 2 STEPS items have one more column each. The sums
- * are those of `jacobi`, in the same order. */
+ * r, level t is at row r - t. Two tiles compute STEPS columns on either side.
+ * The sums are those of `jacobi`, in the same order. */
+
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+
+/* Items keep the two rows before that in their column, and the tile keeps one.
+ * The first 2 STEPS items have one more column each. */
 
 /* Compute all levels of the tile's column number `at`, which has `inner` rows
  * of the grid. `value` goes from level 0 to the last. */
@@ -132,6 +135,75 @@ enum { MAX_WIDTH = 256, FAR = 1 << 20 };
             HR_BARRIER;                                                        \
         }                                                                      \
     }
+
+#else
+
+/* The first item computes the tile, along rows, so that loops become vectors.
+ * The tile keeps three rows of each level. */
+
+/* Compute `count` cells of a row from three rows of the level before. So many
+ * at its start and at its end are not of the grid, and stay. */
+HR_FUNCTION void advance(float *HR_RESTRICT to, const float *up,
+                         const float *mid, const float *down, hr_index count,
+                         hr_index before, hr_index after)
+{
+    for (hr_index c = 0; c < before; c++) {
+        to[c] = mid[c];
+    }
+    for (hr_index c = before; c < count - after; c++) {
+        to[c] = mean_of_4(up[c], down[c], mid[c - 1], mid[c + 1]);
+    }
+    for (hr_index c = count - after; c < count; c++) {
+        to[c] = mid[c];
+    }
+}
+
+/* Column `first` of a row of level t. */
+#define LINE(STEPS, t, row, first)                                             \
+    ((t) == 0 ? &HR_AT2(now, row, first)                                       \
+              : &lines[(t)-1][((row) + 3 * STEPS) % 3][(first)-left + STEPS])
+
+/* Compute row r - t of level t, which has STEPS - t columns more than the tile
+ * on either side. Rows that are not of the grid stay. */
+#define ADVANCE(STEPS, t, r)                                                   \
+    {                                                                          \
+        const hr_index row = (r) - (t);                                        \
+        const hr_index first = left - (STEPS - (t));                           \
+        const hr_index last = right + (STEPS - (t));                           \
+        const hr_index count = last - first;                                   \
+        const hr_index before = first < 0 ? -first : 0;                        \
+        const hr_index after = last > cols ? last - cols : 0;                  \
+        const int inside = row >= 0 && row < rows;                             \
+        advance((t) == STEPS ? &HR_AT2(next, row, first)                       \
+                             : (float *)LINE(STEPS, t, row, first),            \
+                LINE(STEPS, (t)-1, row - 1, first),                            \
+                LINE(STEPS, (t)-1, row, first),                                \
+                LINE(STEPS, (t)-1, row + 1, first), count,                     \
+                inside ? before : count, inside ? after : 0);                  \
+    }
+
+#define JACOBI_STEPS(name, STEPS)                                              \
+    HR_KERNEL2(name, (IN, float, 2, now), (OUT, float, 2, next))               \
+    {                                                                          \
+        HR_TILE_STATIC(float, lines, [STEPS][3][MAX_WIDTH + 2 * STEPS]);       \
+        const hr_index rows = HR_EXTENT(now, 0), cols = HR_EXTENT(now, 1);     \
+        HR_ITEMS2(top, left)                                                   \
+        {                                                                      \
+            const hr_index below = top + HR_STEP(0);                           \
+            const hr_index end = below < HR_END(0) ? below : HR_END(0);        \
+            const hr_index beside = left + HR_TILE(1);                         \
+            const hr_index right = beside < HR_END(1) ? beside : HR_END(1);    \
+            const hr_index stop = HR_LOCAL1 == 0 ? end + STEPS : top - STEPS;  \
+            for (hr_index r = top - STEPS + 2; r < stop; r++) {                \
+                const hr_index all = (r - top + STEPS) / 2;                    \
+                for (hr_index t = 1; t <= (all < STEPS ? all : STEPS); t++) {  \
+                    ADVANCE(STEPS, t, r)                                       \
+                }                                                              \
+            }                                                                  \
+        }                                                                      \
+    }
+
+#endif
 
 JACOBI_STEPS(jacobi2, 2)
 JACOBI_STEPS(jacobi4, 4)

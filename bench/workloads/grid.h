@@ -23,6 +23,8 @@ typedef struct bench_workload {
                                  from their own values */
     bool residual;            /* it has two fields whose distance is the
                                  residual */
+    hr_boundary boundary;     /* of the fields that have a residual or one
+                                 unknown */
     const bench_grid_form *gpu, *host; /* host: also for emulated devices */
     int64_t gpu_size, size;            /* the sizes if none is given */
 } bench_workload;

@@ -15,9 +15,21 @@ enum { TIMES = 16 };
 
 typedef struct sample {
     hr_extent extent;
+    hr_boundary boundary;
     int64_t cells;
     float *start, *fields[BENCH_GRID_FIELDS_MAX], *seen;
 } sample;
+
+/* The index of the cell that gives its value to one right beside the ends. */
+static int64_t inside(const sample *s, int64_t x, int64_t n)
+{
+    if (x >= 0 && x < n) {
+        return x;
+    }
+    return s->boundary == HR_BOUNDARY_PERIODIC ? (x + n) % n
+           : x < 0                             ? 0
+                                               : n - 1;
+}
 
 static float at(const sample *s, const float *field, int64_t i, int64_t j,
                 int64_t k)
@@ -25,10 +37,12 @@ static float at(const sample *s, const float *field, int64_t i, int64_t j,
     const int64_t index[] = {i, j, k};
     int64_t number = 0;
     for (uint32_t d = 0; d < s->extent.rank; d++) {
-        if (index[d] < 0 || index[d] >= s->extent.size[d]) {
+        const int64_t n = s->extent.size[d];
+        if (s->boundary == HR_BOUNDARY_CONSTANT &&
+            (index[d] < 0 || index[d] >= n)) {
             return bench_grid_edge;
         }
-        number = number * s->extent.size[d] + index[d];
+        number = number * n + inside(s, index[d], n);
     }
     return field[number];
 }
@@ -135,7 +149,8 @@ int bench_grid_check(hr_context *context, const bench_workload *work,
                      const bench_grid_form *form)
 {
     bench_grids g = {.work = work, .form = form};
-    sample s = {.extent = work->rank == 3 ? hr_extent3(37, 21, 67)
+    sample s = {.boundary = work->boundary,
+                .extent = work->rank == 3 ? hr_extent3(37, 21, 67)
                                           : hr_extent2(131, 259)};
     s.cells = hr_extent_count(s.extent);
     enum { ARRAYS = 2 + BENCH_GRID_FIELDS_MAX };

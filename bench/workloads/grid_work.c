@@ -20,16 +20,28 @@ static const bench_grid_form cells = {{0}, {0}}, columns = {{1, 256}, {16, 1}},
                              wide_blocks = {{1, 256}, {64, 1}};
 
 static const bench_workload workloads[] = {
-    {"jacobi", 2, 1, 2, 1, true, &columns, &cells, 16384, 2048},
-    {"jacobi2", 2, 2, 2, 1, true, &blocks, &wide_blocks, 16384, 2048},
-    {"jacobi4", 2, 4, 2, 1, true, &blocks, &wide_blocks, 16384, 2048},
-    {"jacobi8", 2, 8, 2, 1, true, &long_blocks, &wide_blocks, 16384, 2048},
-    {"heat", 3, 1, 2, 1, false, &lines, &cells, 1024, 256},
-    {"fdtd", 2, 1, 3, 3, false, &cells, &cells, 16384, 2048},
+    {"jacobi", 2, 1, 2, 1, true, HR_BOUNDARY_CONSTANT, &columns, &cells, 16384,
+     2048},
+    {"jacobi2", 2, 2, 2, 1, true, HR_BOUNDARY_CONSTANT, &blocks, &wide_blocks,
+     16384, 2048},
+    {"jacobi4", 2, 4, 2, 1, true, HR_BOUNDARY_CONSTANT, &blocks, &wide_blocks,
+     16384, 2048},
+    {"jacobi8", 2, 8, 2, 1, true, HR_BOUNDARY_CONSTANT, &long_blocks,
+     &wide_blocks, 16384, 2048},
+    {"heat", 3, 1, 2, 1, false, HR_BOUNDARY_CONSTANT, &lines, &cells, 1024,
+     256},
+    {"heat-clamp", 3, 1, 2, 1, false, HR_BOUNDARY_CLAMP, &lines, &cells, 1024,
+     256},
+    {"heat-mirror", 3, 1, 2, 1, false, HR_BOUNDARY_MIRROR, &lines, &cells, 1024,
+     256},
+    {"heat-periodic", 3, 1, 2, 1, false, HR_BOUNDARY_PERIODIC, &lines, &cells,
+     1024, 256},
+    {"fdtd", 2, 1, 3, 3, false, HR_BOUNDARY_CONSTANT, &cells, &cells, 16384,
+     2048},
 };
 
 const bench_workloads bench_default_workloads = {
-    {&workloads[0], &workloads[3], &workloads[4], &workloads[5]}, 4};
+    {&workloads[0], &workloads[3], &workloads[4], &workloads[8]}, 4};
 
 static bool take_workload(const char *word, void *field)
 {
@@ -46,8 +58,8 @@ static bool take_workload(const char *word, void *field)
 
 const cli_kind bench_workload_list = {
     .take = take_workload,
-    .wants = "a list of up to 8 of jacobi, jacobi2, jacobi4, jacobi8, heat and "
-             "fdtd",
+    .wants = "a list of up to 8 of jacobi, jacobi2, jacobi4, jacobi8, heat, "
+             "heat-clamp, heat-mirror, heat-periodic and fdtd",
     .list_bytes = sizeof(bench_workloads)};
 
 /* ---- fields and phases */
@@ -58,7 +70,8 @@ static void make_fields(const bench_workload *w, hr_field *fields)
 {
     if (w->unknown == 1) {
         fields[0] = fields[1] = hr_field_of(
-            sizeof(float), w->times, HR_BOUNDARY_CONSTANT, &bench_grid_edge);
+            sizeof(float), w->times, w->boundary,
+            w->boundary == HR_BOUNDARY_CONSTANT ? &bench_grid_edge : NULL);
         return;
     }
     for (uint32_t f = 0; f < w->fields; f++) {

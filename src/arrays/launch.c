@@ -428,7 +428,9 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
                    .kernel = kernel,
                    .parameters = kernel->parameters(kernel),
                    .arguments = arguments,
-                   .launch = {.kernel = kernel, .arguments = l.passed},
+                   .launch = {.kernel = kernel,
+                              .arguments = l.passed,
+                              .epilogue = part->epilogue},
                    .part = part};
     hri_accelerator *a = queue != NULL ? queue->accelerator : NULL;
     hr_status status = check(&l, count, a == NULL || a->device->info.host);

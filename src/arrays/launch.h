@@ -28,6 +28,7 @@ typedef struct hri_part {
     const hri_window *windows; /* of each argument; NULL: views are whole */
     hri_fence **start; /* out: a fence right before the kernel, held by the
                           caller; NULL: not wanted */
+    const hri_epilogue *epilogue; /* NULL: none; for the host alone */
     bool kept; /* part of a graph: the views are in place already, and uses are
                   noted when the graph is run */
 } hri_part;

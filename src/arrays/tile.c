@@ -2,14 +2,19 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 
-/* The host gets long rows, so that its loops become vectors. Others get what
- * suits GPUs. */
-static int64_t usual_tile(bool host, uint32_t rank, uint32_t d, int64_t items)
+/* The host gets long rows, so that its loops become vectors, and several of
+ * them where they are short, so that calls do not count. Others get what suits
+ * GPUs. */
+static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
+                          const int64_t *items)
 {
     static const int64_t device[HR_MAX_RANK][HR_MAX_RANK] = {
         {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
     if (host) {
-        return d + 1 < rank ? 1 : hri_min(items, HR_MAX_ITEMS);
+        const int64_t row = hri_min(items[rank - 1], HR_MAX_ITEMS);
+        return d + 1 == rank   ? row
+               : d + 2 == rank ? hri_min(items[d], HR_MAX_ITEMS / row)
+                               : 1;
     }
     return device[rank - 1][d];
 }
@@ -61,7 +66,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
     hr_domain *x = &launch->domain;
     const char *name = launch->kernel->name;
     const hr_extent *domain = &part->domain, *tile = part->tile;
-    int64_t items = 1;
+    int64_t items = 1, most[HR_MAX_RANK];
     if (hr_extent_count(*domain) == 0) {
         return refuse_domain(name, domain);
     }
@@ -77,9 +82,11 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
         x->first[d] = there ? part->first[d] : 0;
         x->end[d] = there ? part->end[d] : 1;
         x->step[d] = there ? part->step[d] : 1;
-        const int64_t most = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
-        x->tile[d] = !there         ? 1
-                     : tile != NULL ? tile->size[d]
+        most[d] = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
+    }
+    for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
+        x->tile[d] = d >= domain->rank ? 1
+                     : tile != NULL    ? tile->size[d]
                                     : usual_tile(host, domain->rank, d, most);
         if (x->tile[d] < 1 || x->tile[d] > HR_MAX_ITEMS ||
             (items *= x->tile[d]) > HR_MAX_ITEMS) {

@@ -38,8 +38,9 @@ struct group {
     pthread_mutex_t lock;              /* guards what follows, up to `next` */
     pthread_cond_t start, done;
     loop loop;
-    uint64_t generation; /* counts loops: each helper enters a loop once */
-    uint32_t busy;       /* helpers still inside the loop */
+    _Atomic uint64_t generation; /* counts loops: each helper enters a loop
+                                    once */
+    _Atomic uint32_t busy;       /* helpers still inside the loop */
     bool stop;
     uint32_t count; /* of helpers */
     helper *helpers;
@@ -67,6 +68,25 @@ static void work(group *t, const loop *l)
     inside = false;
 }
 
+/* Loops often follow each other closely, and waking a thread that sleeps takes
+ * longer than many a loop. So threads that wait stay awake for a moment. */
+static const double moment = 5e-5;
+
+static void linger_for_loop(group *t, uint64_t seen)
+{
+    uint64_t since_ns = 0;
+    while (atomic_load(&t->generation) == seen &&
+           hri_linger(&since_ns, moment)) {
+    }
+}
+
+static void linger_for_helpers(group *t)
+{
+    uint64_t since_ns = 0;
+    while (atomic_load(&t->busy) > 0 && hri_linger(&since_ns, moment)) {
+    }
+}
+
 static void *helper_main(void *argument)
 {
     helper *me = argument;
@@ -90,6 +110,9 @@ static void *helper_main(void *argument)
         if (--t->busy == 0) {
             pthread_cond_signal(&t->done);
         }
+        pthread_mutex_unlock(&t->lock);
+        linger_for_loop(t, me->seen);
+        pthread_mutex_lock(&t->lock);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -315,6 +338,9 @@ static void share_out(hri_pool *pool, loop l)
     work(t, &l);
     pthread_mutex_lock(&t->lock);
     t->loop.helpers = 0; /* those that come now would find nothing to do */
+    pthread_mutex_unlock(&t->lock);
+    linger_for_helpers(t);
+    pthread_mutex_lock(&t->lock);
     while (t->busy > 0) {
         pthread_cond_wait(&t->done, &t->lock);
     }

@@ -29,7 +29,7 @@
 #include "distribute/distribute.h"
 #include "model/cost.h"
 
-/* What the plan knows of an accelerator. */
+/* What the plan knows of an accelerator. plans.c compares each field. */
 typedef struct hri_plan_accelerator {
     uint64_t memory; /* bytes it may use; ignored if in_place */
     uint64_t own;    /* of these, what multiplying needs beside panels and

@@ -5,21 +5,14 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
+#include "grid/shell.h"
 
 extern const hr_kernel hri_halo_fill1, hri_halo_fill2, hri_halo_fill4,
-    hri_halo_fill8;
+    hri_halo_fill8, hri_halo_rows;
 extern const hr_kernel hri_halo_set1, hri_halo_set2, hri_halo_set4,
     hri_halo_set8;
 
-/* The struct of kernels/dialect/halo.c. It has three dimensions; the grid's are
- * the last ones. */
-typedef struct shell {
-    int64_t extent[HR_MAX_RANK];
-    int64_t lo[HR_MAX_RANK], in[HR_MAX_RANK];
-    int64_t out[HR_MAX_RANK], hi[HR_MAX_RANK];
-    int64_t below[HR_MAX_RANK], above[HR_MAX_RANK];
-    int64_t units;
-} shell;
+enum { ROWS = 32 }; /* that a thread fills at once */
 
 /* ---- cells as units */
 
@@ -39,12 +32,13 @@ static uint32_t axis_of(const hr_grid *grid, uint32_t d)
     return HR_MAX_RANK - grid->extent.rank + d;
 }
 
-/* A view of cells in three dimensions, and its window. */
+/* A view of cells in three dimensions, as units of 1 << unit bytes, and its
+ * window. */
 static hr_view view_units(const hr_grid *grid, const hri_storage *storage,
-                          const hri_cells *cells, hri_window *window)
+                          const hri_cells *cells, int unit, hri_window *window)
 {
     const hr_view v = hri_storage_view(storage, cells);
-    const int64_t bytes = (int64_t)1 << unit_of(v.element_bytes);
+    const int64_t bytes = (int64_t)1 << unit;
     const int64_t units = (int64_t)v.element_bytes / bytes;
     hr_view u = v;
     u.extent = hr_extent3(1, 1, 1);
@@ -67,37 +61,21 @@ static hr_view view_units(const hr_grid *grid, const hri_storage *storage,
 
 /* ---- values that follow from cells inside */
 
-static int64_t wrap(int64_t row, int64_t period)
-{
-    const int64_t rest = row % period;
-    return rest < 0 ? rest + period : rest;
-}
-
 int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
                             int64_t row)
 {
-    const int64_t n = grid->extent.size[0];
-    int64_t x;
-    switch (field->sides[row < 0 ? HRI_BEFORE : HRI_AFTER][0].boundary) {
-    case HR_BOUNDARY_CLAMP:
-        return row < 0 ? 0 : n - 1;
-    case HR_BOUNDARY_MIRROR:
-        x = wrap(row, 2 * n);
-        return x < n ? x : 2 * n - 1 - x;
-    case HR_BOUNDARY_PERIODIC:
-        return wrap(row, n);
-    default: /* the user's */
-        return row;
-    }
+    return hri_shell_source(
+        field->sides[row < 0 ? HRI_BEFORE : HRI_AFTER][0].boundary,
+        grid->extent.size[0], row);
 }
 
-static shell shell_of(const hr_grid *grid, const hri_field *field)
+/* The shell of all cells of a field beyond the ends, in rows first to before
+ * end. */
+static hri_shell shell_of(const hr_grid *grid, const hri_field *field,
+                          int64_t first, int64_t end)
 {
-    shell s = {.extent = {1, 1, 1},
-               .out = {1, 1, 1},
-               .hi = {1, 1, 1},
-               .units = (int64_t)(field->element_bytes >>
-                                  unit_of(field->element_bytes))};
+    const uint32_t rows = axis_of(grid, 0);
+    hri_shell s = {.extent = {1, 1, 1}, .out = {1, 1, 1}, .hi = {1, 1, 1}};
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         const uint32_t a = axis_of(grid, d);
         s.extent[a] = s.out[a] = grid->extent.size[d];
@@ -106,11 +84,15 @@ static shell shell_of(const hr_grid *grid, const hri_field *field)
         s.below[a] = field->sides[HRI_BEFORE][d].boundary;
         s.above[a] = field->sides[HRI_AFTER][d].boundary;
     }
+    s.lo[rows] = first;
+    s.hi[rows] = end;
+    s.in[rows] = hri_max(s.in[rows], first);
+    s.out[rows] = hri_max(hri_min(s.out[rows], end), s.in[rows]);
     return s;
 }
 
 /* The number of cells of the outer box that are not in the inner box. */
-static int64_t count_of(const shell *s)
+static int64_t count_of(const hri_shell *s)
 {
     int64_t all = 1, inner = 1;
     for (int a = 0; a < HR_MAX_RANK; a++) {
@@ -120,56 +102,187 @@ static int64_t count_of(const shell *s)
     return all - inner;
 }
 
+/* Whether kernels on a queue may fill cells themselves, and whole rows. The
+ * checker wants kernels that it can watch. */
+static bool is_by_rows(const hr_grid *grid, const hr_queue *queue)
+{
+    return queue->accelerator->device->info.host &&
+           grid->context->checker == NULL;
+}
+
 /* Fill the shell of a band's storage. The kernel reads and writes only rows lo
  * to before hi. */
 static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
-                      hr_queue *queue, const shell *s, int64_t lo, int64_t hi)
+                      hr_queue *queue, hri_shell *s, int64_t lo, int64_t hi)
 {
     static const hr_kernel *const kernels[] = {
         &hri_halo_fill1, &hri_halo_fill2, &hri_halo_fill4, &hri_halo_fill8};
     const hri_cells cells = hri_field_rows(grid, f, lo, hi);
     const int64_t count = count_of(s);
+    const bool by_rows = is_by_rows(grid, queue);
+    const int unit = by_rows ? 0 : unit_of(f->element_bytes);
     hri_window windows[2];
+    int64_t whole;
     if (count == 0) {
         return HR_OK;
     }
+    s->units = (int64_t)(f->element_bytes >> unit);
     const hr_argument arguments[] = {
-        hr_inout(view_units(grid, &f->storage[band], &cells, &windows[0])),
+        hr_inout(
+            view_units(grid, &f->storage[band], &cells, unit, &windows[0])),
         hr_value(s, sizeof *s)};
-    hri_part part = hri_part_of(hr_extent1(count));
+    const hr_extent tile = hr_extent1(ROWS);
+    hri_part part =
+        hri_part_of(hr_extent1(by_rows ? hri_shell_rows(s, &whole) : count));
+    part.tile = by_rows ? &tile : NULL;
     part.windows = windows;
     part.kept = grid->keeping;
     return hri_launch_part(grid->context, queue,
-                           kernels[unit_of(f->element_bytes)], &part, arguments,
-                           2);
+                           by_rows ? &hri_halo_rows : kernels[unit], &part,
+                           arguments, 2);
+}
+
+/* ---- behind kernels */
+
+/* Whether there are cells beyond the ends of a dimension that may follow from
+ * others. */
+static bool follows(const hri_field *f, uint32_t d)
+{
+    bool any = false;
+    for (int side = 0; side < HRI_SIDES; side++) {
+        const hr_side *x = &f->sides[side][d];
+        any = any || (x->halo > 0 && x->boundary != HR_BOUNDARY_CONSTANT);
+    }
+    return any;
+}
+
+/* Whether each tile of a phase on the host has whole rows. */
+static bool has_whole_rows(const hr_grid *grid, const hr_phase *phase,
+                           const hri_cells *cells)
+{
+    const uint32_t last = grid->extent.rank - 1;
+    const int64_t n = grid->extent.size[last];
+    return last > 0 && cells->lo[last] == 0 && cells->hi[last] == n &&
+           n <= (phase->tile.rank > 0 ? phase->tile.size[last] : HR_MAX_ITEMS);
+}
+
+/* List the ends of rows of a field. False: there are too many. */
+static bool list_ends(const hr_grid *grid, const hri_field *f,
+                      hri_written_rows *w)
+{
+    const uint32_t last = grid->extent.rank - 1;
+    const int64_t n = grid->extent.size[last];
+    w->count = 0;
+    for (int side = 0; side < HRI_SIDES; side++) {
+        const hr_side *x = &f->sides[side][last];
+        for (int64_t k = 0; k < x->halo; k++) {
+            const int64_t to = side == HRI_BEFORE ? k - x->halo : n + k;
+            const hri_row_end end = {to, hri_shell_source(x->boundary, n, to)};
+            if (x->boundary == HR_BOUNDARY_CONSTANT || end.from == to) {
+                continue;
+            }
+            if (w->count == HRI_MAX_ROW_ENDS) {
+                return false;
+            }
+            w->ends[w->count++] = end;
+        }
+    }
+    return true;
+}
+
+bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
+                           const hr_queue *queue, const hri_cells *cells,
+                           hri_row_ends *ends)
+{
+    const hr_parameter *p = phase->kernel->parameters(phase->kernel);
+    ends->rank = grid->extent.rank;
+    ends->count = 0;
+    if (!is_by_rows(grid, queue) || !has_whole_rows(grid, phase, cells)) {
+        return false;
+    }
+    for (size_t i = 0; i < phase->argument_count; i++) {
+        const hri_field *f = hri_argument_field(grid, &phase->arguments[i]);
+        hri_written_rows *w = &ends->of[ends->count];
+        if (f == NULL || !hri_argument_writes(&phase->arguments[i])) {
+            continue;
+        }
+        if (!list_ends(grid, f, w)) {
+            return false;
+        }
+        w->at = p[i].at;
+        w->shape_at = p[i].shape_at;
+        w->cell_bytes = (int64_t)f->element_bytes;
+        ends->count += w->count > 0;
+    }
+    return ends->count > 0;
+}
+
+void hri_boundary_add_ends(const hr_grid *grid, const hri_field *f,
+                           hri_cells *cells)
+{
+    const uint32_t last = grid->extent.rank - 1;
+    for (int side = 0; side < HRI_SIDES; side++) {
+        const hr_side *x = &f->sides[side][last];
+        const int64_t halo = x->boundary == HR_BOUNDARY_CONSTANT ||
+                                     x->boundary == HR_BOUNDARY_USER
+                                 ? 0
+                                 : x->halo;
+        cells->lo[last] -= side == HRI_BEFORE ? halo : 0;
+        cells->hi[last] += side == HRI_AFTER ? halo : 0;
+    }
+}
+
+/* Whether rows beyond the ends of dimension 0 follow from rows inside, on
+ * either side. */
+static bool has_ends(const hri_field *f)
+{
+    return follows(f, 0) &&
+           f->sides[HRI_BEFORE][0].boundary != HR_BOUNDARY_USER &&
+           f->sides[HRI_AFTER][0].boundary != HR_BOUNDARY_USER;
+}
+
+bool hri_boundary_fills_ends(const hr_grid *grid, const hri_field *f,
+                             int64_t first, int64_t end)
+{
+    return has_ends(f) && first <= 0 && end >= grid->extent.size[0] &&
+           hri_grid_busy(grid) == 1;
 }
 
 hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
-                            hr_queue *queue, int64_t first, int64_t end)
+                            hr_queue *queue, int64_t first, int64_t end,
+                            bool done)
 {
-    const uint32_t a = axis_of(grid, 0);
-    shell s = shell_of(grid, f);
-    if (!f->filled || first >= end) {
+    const uint32_t a = axis_of(grid, 0), last = HR_MAX_RANK - 1;
+    const bool all = hri_boundary_fills_ends(grid, f, first, end);
+    const hri_cells *cells = &f->storage[band].cells;
+    const int64_t lo = all ? cells->lo[0] : first;
+    const int64_t hi = all ? cells->hi[0] : end;
+    hri_shell s = shell_of(grid, f, lo, hi);
+    if ((!f->filled && !all) || first >= end) {
         return HR_OK;
     }
-    s.lo[a] = s.in[a] = first;
-    s.hi[a] = s.out[a] = end;
-    return fill(grid, f, band, queue, &s, first, end);
+    if (!all) {
+        s.in[a] = first;
+        s.out[a] = end;
+    }
+    if (done) {
+        s.in[last] = s.lo[last];
+        s.out[last] = s.hi[last];
+    }
+    return fill(grid, f, band, queue, &s, lo, hi);
 }
 
 hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
                                 uint32_t band, int64_t first, int64_t end)
 {
     const uint32_t a = axis_of(grid, 0);
-    shell s = shell_of(grid, f);
+    hri_shell s = shell_of(grid, f, first, end);
     int64_t lo = first, hi = end;
     for (int64_t row = first; row < end; row++) {
         const int64_t source = hri_boundary_source(grid, f, row);
         lo = hri_min(lo, source);
         hi = hri_max(hi, source + 1);
     }
-    s.lo[a] = first;
-    s.hi[a] = end;
     s.in[a] = s.out[a] = first; /* the inner box is empty */
     /* with one band, all work is in one queue (replay.c) */
     hr_queue *queue = hri_grid_busy(grid) > 1 ? grid->bands[band].edge
@@ -193,7 +306,7 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
     if (hri_box_is_empty(cells)) {
         return HR_OK;
     }
-    const hr_view to = view_units(grid, storage, cells, &windows[0]);
+    const hr_view to = view_units(grid, storage, cells, unit, &windows[0]);
     hr_status status = hr_array_wrap(grid->context, value, (size_t)1 << unit,
                                      hr_extent1((int64_t)units), 0, &array);
     if (status == HR_OK) {

@@ -85,7 +85,7 @@ static hr_status renew(hr_grid *grid, hri_field *f, int64_t first, int64_t end)
         const hri_band *band = &grid->bands[b];
         status = hri_boundary_fill(grid, f, b, band->inner,
                                    hri_max(first, band->first),
-                                   hri_min(end, band->end));
+                                   hri_min(end, band->end), false);
     }
     pthread_mutex_unlock(&grid->context->lock);
     return status;

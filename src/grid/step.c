@@ -139,9 +139,11 @@ static void find_edges(running *s, bool exchanged)
 
 /* ---- launches */
 
-/* The cells of a field that a launch for these cells reads or writes. */
+/* The cells of a field that a launch for these cells reads or writes. ends: it
+ * fills the ends of rows that it writes. */
 static hri_cells cells_for(const running *s, const hr_argument *a,
-                           const hri_storage *storage, const hri_cells *cells)
+                           const hri_storage *storage, const hri_cells *cells,
+                           bool ends)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
@@ -149,11 +151,15 @@ static hri_cells cells_for(const running *s, const hr_argument *a,
         c.lo[d] -= f->sides[HRI_BEFORE][d].halo;
         c.hi[d] += f->sides[HRI_AFTER][d].halo;
     }
+    if (ends && hri_argument_writes(a)) {
+        hri_boundary_add_ends(s->grid, f, &c);
+    }
     return a->near ? hri_box_meet(&c, &storage->cells) : c;
 }
 
 static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
-                        const hri_cells *cells, hri_fence **start)
+                        const hri_cells *cells, hri_fence **start,
+                        const hri_epilogue *epilogue)
 {
     const hr_grid *grid = s->grid;
     const hr_phase *phase = s->phase;
@@ -162,6 +168,7 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
     hri_part part = hri_part_of(grid->extent);
     part.windows = windows;
     part.start = start;
+    part.epilogue = epilogue;
     part.kept = grid->keeping;
     part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
@@ -178,7 +185,8 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
         }
         if (f != NULL) {
             const hri_storage *storage = &f->storage[band];
-            const hri_cells c = cells_for(s, a, storage, cells);
+            const hri_cells c =
+                cells_for(s, a, storage, cells, epilogue != NULL);
             arguments[i].view = hri_storage_view(storage, &c);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
@@ -207,7 +215,13 @@ static hr_status run_rows(const running *s, uint32_t band, bool inner,
     hri_fence **start = inner ? hri_timing_start(grid, s->number, band,
                                                  cells.hi[0] - cells.lo[0])
                               : NULL;
-    hr_status status = launch(s, band, queue, &cells, start);
+    hri_row_ends ends;
+    const bool done =
+        hri_boundary_row_ends(grid, s->phase, queue, &cells, &ends);
+    const hri_epilogue epilogue = {hri_row_ends_fill, &ends,
+                                   hri_row_ends_bytes(&ends)};
+    hr_status status =
+        launch(s, band, queue, &cells, start, done ? &epilogue : NULL);
     if (status == HR_OK && start != NULL) {
         status = hri_timing_end(grid, s->number, band);
     }
@@ -216,7 +230,7 @@ static hr_status run_rows(const running *s, uint32_t band, bool inner,
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL && hri_argument_writes(a)) {
             status = hri_boundary_fill(grid, f, band, queue, cells.lo[0],
-                                       cells.hi[0]);
+                                       cells.hi[0], done);
         }
     }
     return status;
@@ -278,7 +292,8 @@ static void settle(const running *s)
                 all ? s->extra[side]
                     : hri_min(f->valid.of[side], s->extra[side]);
         }
-        f->ends_stale = true;
+        f->ends_stale = !hri_boundary_fills_ends(s->grid, f, s->cells.lo[0],
+                                                 s->cells.hi[0]);
     }
 }
 

@@ -167,6 +167,15 @@ typedef struct hri_image {
 } hri_image;
 
 /* A kernel to run over a domain. */
+/* What the host runs behind each tile of a launch, on the tile's thread. */
+typedef struct hri_epilogue {
+    /* The kernel's own arguments, and the tile's place in the domain. */
+    void (*run)(const void *data, const hr_domain *domain,
+                const void *arguments);
+    const void *data; /* copied with the launch */
+    size_t data_bytes;
+} hri_epilogue;
+
 typedef struct hri_launch {
     const hr_kernel *kernel;
     hri_module *module; /* of kernel; NULL where info.host is set */
@@ -175,6 +184,7 @@ typedef struct hri_launch {
                          last dimension's step is 1; number is the backend's
                          own */
     const hri_kernel_argument *arguments; /* one for each parameter */
+    const hri_epilogue *epilogue; /* NULL: none; only where info.host is set */
 } hri_launch;
 
 typedef struct hri_event_ops {

@@ -12,7 +12,9 @@ struct hri_node {
     hri_node *next;
     hri_command command;
     hri_copy copy;
-    hri_launch launch; /* its arguments, then their values, follow the node */
+    hri_launch launch; /* its arguments, their values and the epilogue's data
+                          follow the node */
+    hri_epilogue epilogue;
 };
 
 void hri_deferral_init(hri_deferral *deferral)
@@ -100,11 +102,12 @@ static size_t room_for(size_t bytes)
                                              aligned */
 }
 
-/* The bytes of a launch's arguments and their values. */
+/* The bytes of a launch's arguments, their values and its epilogue's data. */
 static size_t room_for_arguments(const hri_launch *launch)
 {
     const uint32_t count = launch->kernel->parameter_count;
     size_t bytes = room_for(count * sizeof(hri_kernel_argument));
+    bytes += launch->epilogue != NULL ? launch->epilogue->data_bytes : 0;
     for (uint32_t i = 0; i < count; i++) {
         const hri_kernel_argument *a = &launch->arguments[i];
         bytes += a->value != NULL ? room_for(a->bytes) : 0;
@@ -128,6 +131,12 @@ static void keep_launch(hri_node *n, const hri_launch *launch)
             arguments[i].value = values;
             values += room_for(arguments[i].bytes);
         }
+    }
+    if (launch->epilogue != NULL) {
+        n->epilogue = *launch->epilogue;
+        memcpy(values, n->epilogue.data, n->epilogue.data_bytes);
+        n->epilogue.data = values;
+        n->launch.epilogue = &n->epilogue;
     }
 }
 

@@ -49,7 +49,7 @@ void hri_stream_forget(hri_stream *stream);
 /* Wait for all its work, then destroy it. NULL is accepted. */
 void hri_stream_destroy(hri_stream *stream);
 
-/* A deferred launch has its own copy of the arguments and values. */
+/* A deferred launch has its own copy of the arguments, values and epilogue. */
 hr_status hri_stream_copy(hri_stream *stream, const hri_copy *copy);
 hr_status hri_stream_launch(hri_stream *stream, const hri_launch *launch);
 

@@ -135,6 +135,10 @@ equal "residuals" "3 4 4 8 0 0" \
 equal "hidden of one" null "$(grep '"host"' "$out" |
     "$TOOLS/json_check" -l hidden | sort -u)"
 check field 'copy_bytes_per_second' >/dev/null
+expect 0 '"verified": true' bench grid --size 19 --steps 5 --repeat 1 --json \
+    --workload heat-clamp,heat-mirror,heat-periodic \
+    --accelerators 'host;3xhost'
+equal "rows" 6 "$(wc -l <"$out" | tr -d ' ')"
 expect 0 "efficiency" bench grid --size 9 --steps 2 --repeat 1 --residual 0 \
     --workload heat,jacobi --accelerators '2xhost@1MiB;host' --weak
 check grep -q '^heat  *18x9x9  2xhost@1MiB .*100 %$' "$out"

@@ -122,6 +122,92 @@ BITS(bits_int, int)
 BITS(bits_unsigned, unsigned)
 BITS(bits_long, hr_index)
 
+/* The same in memory of the tile, and then once for the tile. */
+#define TILE_ATOMICS(name, type)                                               \
+    HR_KERNEL3(name, (IN, type, 1, x), (INOUT, type, 1, at),                   \
+               (INOUT, int, 1, winner))                                        \
+    {                                                                          \
+        HR_TILE_STATIC(type, own, [5]);                                        \
+        HR_TILE_STATIC(int, won, [2]);                                         \
+        HR_ITEMS1(i)                                                           \
+        {                                                                      \
+            if (HR_LOCAL0 == 0 && i >= 0) {                                    \
+                own[0] = own[2] = own[3] = (type)0;                            \
+                own[1] = (type)1000000;                                        \
+                own[4] = (type)7;                                              \
+                won[0] = won[1] = 0;                                           \
+            }                                                                  \
+        }                                                                      \
+        HR_TILE_BARRIER;                                                       \
+        HR_EACH1(i)                                                            \
+        {                                                                      \
+            const type value = HR_AT1(x, i);                                   \
+            HR_ATOMIC_ADD(own[0], value);                                      \
+            HR_ATOMIC_MIN(own[1], value);                                      \
+            HR_ATOMIC_MAX(own[2], value);                                      \
+            if (HR_ATOMIC_EXCHANGE(own[3], (type)1) == (type)0) {              \
+                HR_ATOMIC_ADD(won[0], 1);                                      \
+            }                                                                  \
+            if (HR_ATOMIC_COMPARE_EXCHANGE(own[4], (type)7, value) ==          \
+                (type)7) {                                                     \
+                HR_ATOMIC_EXCHANGE(won[1], (int)i);                            \
+            }                                                                  \
+        }                                                                      \
+        HR_TILE_BARRIER;                                                       \
+        HR_ITEMS1(i)                                                           \
+        {                                                                      \
+            if (HR_LOCAL0 == 0 && i >= 0) {                                    \
+                HR_ATOMIC_ADD(HR_AT1(at, 0), own[0]);                          \
+                HR_ATOMIC_MIN(HR_AT1(at, 1), own[1]);                          \
+                HR_ATOMIC_MAX(HR_AT1(at, 2), own[2]);                          \
+                if (HR_ATOMIC_EXCHANGE(HR_AT1(at, 3), own[3]) == (type)0) {    \
+                    HR_ATOMIC_ADD(HR_AT1(winner, 0), won[0]);                  \
+                }                                                              \
+                if (HR_ATOMIC_COMPARE_EXCHANGE(HR_AT1(at, 4), (type)7,         \
+                                               own[4]) == (type)7) {           \
+                    HR_ATOMIC_EXCHANGE(HR_AT1(winner, 1), won[1]);             \
+                }                                                              \
+            }                                                                  \
+        }                                                                      \
+    }
+TILE_ATOMICS(tile_atomics_int, int)
+TILE_ATOMICS(tile_atomics_unsigned, unsigned)
+TILE_ATOMICS(tile_atomics_float, float)
+TILE_ATOMICS(tile_atomics_long, hr_index)
+TILE_ATOMICS(tile_atomics_double, double)
+
+#define TILE_BITS(name, type)                                                  \
+    HR_KERNEL2(name, (IN, type, 1, x), (INOUT, type, 1, at))                   \
+    {                                                                          \
+        HR_TILE_STATIC(type, own, [3]);                                        \
+        HR_ITEMS1(i)                                                           \
+        {                                                                      \
+            if (HR_LOCAL0 == 0 && i >= 0) {                                    \
+                own[0] = ~(type)0;                                             \
+                own[1] = own[2] = (type)0;                                     \
+            }                                                                  \
+        }                                                                      \
+        HR_TILE_BARRIER;                                                       \
+        HR_EACH1(i)                                                            \
+        {                                                                      \
+            HR_ATOMIC_AND(own[0], HR_AT1(x, i));                               \
+            HR_ATOMIC_OR(own[1], HR_AT1(x, i));                                \
+            HR_ATOMIC_XOR(own[2], HR_AT1(x, i));                               \
+        }                                                                      \
+        HR_TILE_BARRIER;                                                       \
+        HR_ITEMS1(i)                                                           \
+        {                                                                      \
+            if (HR_LOCAL0 == 0 && i >= 0) {                                    \
+                HR_ATOMIC_AND(HR_AT1(at, 0), own[0]);                          \
+                HR_ATOMIC_OR(HR_AT1(at, 1), own[1]);                           \
+                HR_ATOMIC_XOR(HR_AT1(at, 2), own[2]);                          \
+            }                                                                  \
+        }                                                                      \
+    }
+TILE_BITS(tile_bits_int, int)
+TILE_BITS(tile_bits_unsigned, unsigned)
+TILE_BITS(tile_bits_long, hr_index)
+
 enum { BINS = 8 };
 
 /* Counted in the tile first; each item also draws a ticket. */

@@ -14,7 +14,9 @@
 extern const hr_kernel integers, longs, values, subgroups_int,
     subgroups_unsigned, subgroups_long, subgroups_float, subgroups_double,
     atomics_int, atomics_unsigned, atomics_float, atomics_long, atomics_double,
-    bits_int, bits_unsigned, bits_long, histogram, halves, narrowed,
+    bits_int, bits_unsigned, bits_long, tile_atomics_int, tile_atomics_unsigned,
+    tile_atomics_float, tile_atomics_long, tile_atomics_double, tile_bits_int,
+    tile_bits_unsigned, tile_bits_long, histogram, halves, narrowed,
     complex_single, complex_double, fast, precise, smoothed, either1, either2,
     either3;
 
@@ -304,6 +306,15 @@ static void all_atomics(bed *b)
     bits(b, &bits_int, sizeof(int));
     bits(b, &bits_unsigned, sizeof(unsigned));
     bits(b, &bits_long, sizeof(int64_t));
+    TEST_CASE("atomics in memory of the tile");
+    atomics(b, &tile_atomics_int, &int_kind);
+    atomics(b, &tile_atomics_unsigned, &unsigned_kind);
+    atomics(b, &tile_atomics_float, &float_kind);
+    atomics(b, &tile_atomics_long, &long_kind);
+    atomics(b, &tile_atomics_double, &double_kind);
+    bits(b, &tile_bits_int, sizeof(int));
+    bits(b, &tile_bits_unsigned, sizeof(unsigned));
+    bits(b, &tile_bits_long, sizeof(int64_t));
     counts(b);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Grids on the accelerators of argv[1] with cells of any size and any
- * boundaries. Among these are the user's, which phases write in boxes that lie
- * beyond the ends. Random grids in random bands that move are compared with a
- * model. argv[2]: how many. */
+/* Grids on the accelerators of argv[1] with cells of any size: each boundary on
+ * all sides, and any boundaries. Among these are the user's, which phases write
+ * in boxes that lie beyond the ends. Random grids in random bands that move are
+ * compared with a model. argv[2]: how many. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +226,63 @@ static void run(bed *b, uint64_t seed)
     hr_grid_destroy(b->grid);
 }
 
+/* ---- one boundary on all sides, extents below and above the halo */
+
+static void make_uniform(bed *b, hr_boundary rule, int64_t halo)
+{
+    random_fill_bytes(&b->random, b->values[0][0][0], MAX_BYTES);
+    b->here = false;
+    b->near = (reach){.place = {3, 5, 7}};
+    for (int f = 0; f < 2; f++) {
+        b->fields[f] = hr_field_of(
+            sizes[b->size], halo, rule,
+            rule == HR_BOUNDARY_CONSTANT ? b->values[0][0][0] : NULL);
+    }
+    for (uint32_t d = 0; d < b->extent.rank; d++) {
+        b->near.before[d] = b->near.after[d] = 1;
+    }
+    b->wide = grid_model_reach(&b->fields[0], b->extent.rank);
+    make_boxes(b);
+}
+
+static void run_uniform(bed *b, hr_boundary rule, uint32_t rank, int64_t size,
+                        int64_t halo)
+{
+    b->random.state = (uint64_t)((int64_t)rule * 1000 + size * 10 + halo);
+    b->grid = NULL;
+    b->extent = (hr_extent){.rank = rank};
+    for (uint32_t d = 0; d < rank; d++) {
+        b->extent.size[d] = size;
+    }
+    b->size = (int)((size + halo) % SIZES);
+    make_uniform(b, rule, halo);
+    if (create(b)) {
+        scatter(b);
+        CHECK(step(b, 2) == HR_OK);
+        compare(b, b->random.state, "of one boundary");
+    }
+    for (int f = 0; f < 2; f++) {
+        grid_model_destroy(&b->models[f]);
+    }
+    hr_grid_destroy(b->grid);
+}
+
+static void run_all_uniform(bed *b)
+{
+    static const hr_boundary rules[] = {HR_BOUNDARY_CONSTANT, HR_BOUNDARY_CLAMP,
+                                        HR_BOUNDARY_MIRROR,
+                                        HR_BOUNDARY_PERIODIC};
+    static const int64_t extents[] = {1, 2, 5, 13};
+    static const int64_t halos[] = {1, 3, 9}; /* 18 ends of a row are many */
+    for (size_t n = 0; n < 4 * 4 * 3 * 3; n++) {
+        const uint32_t rank = (uint32_t)(n / 48 + 1);
+        const int64_t halo = halos[n / 16 % 3];
+        if (rank < 3 || halo < 9) {
+            run_uniform(b, rules[n % 4], rank, extents[n / 4 % 4], halo);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -238,6 +295,8 @@ int main(int argc, char **argv)
     if (test_seed(&seed)) {
         last = seed;
     }
+    TEST_CASE("the same boundary on all sides");
+    run_all_uniform(&b);
     TEST_CASE("random grids of cells");
     for (; seed <= last; seed++) {
         TEST(run(&b, seed));

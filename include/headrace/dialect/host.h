@@ -171,10 +171,33 @@ HR_FRACTIONS_(HR_REDUCTIONS_)
 
 /* ---- atomics */
 
+/* Whether a place lies in the frame of the function that asks. Then no other
+ * thread knows it, and a plain operation does. HR_TILE_STATIC is there, and
+ * what views refer to never is: nothing else lives below the frame's address,
+ * and the stack goes on that far. Where frames lie above that address, or a
+ * function got a pointer to the kernel's memory and is not part of it, the
+ * answer is no. Atomics are right there too. */
+enum { HR_MAX_FRAME_ = 1 << 16 };
+
+#define HR_ATOMIC_FUNCTION_ HR_FUNCTION __attribute__((always_inline))
+#ifdef HR_CHECKED /* runs on the caller's thread, whose stack may be small */
+#define HR_IS_OWN_(p) ((void)(p), 0)
+#else
+#define HR_IS_OWN_(p)                                                          \
+    __builtin_expect((uintptr_t)__builtin_frame_address(0) - (uintptr_t)(p) <  \
+                         HR_MAX_FRAME_,                                        \
+                     1)
+#endif
+
 #define HR_CHANGE_(name, type, result)                                         \
-    HR_FUNCTION type name(type *p, type value)                                 \
+    HR_ATOMIC_FUNCTION_ type name(type *p, type value)                         \
     {                                                                          \
         type old, changed;                                                     \
+        if (HR_IS_OWN_(p)) {                                                   \
+            old = *p;                                                          \
+            *p = (result);                                                     \
+            return old;                                                        \
+        }                                                                      \
         __atomic_load(p, &old, __ATOMIC_RELAXED);                              \
         do {                                                                   \
             changed = (result);                                                \

@@ -3,6 +3,7 @@
  * the threads of the pool share the tiles. */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/host/host.h"
 #include "base/size.h"
@@ -18,7 +19,8 @@ struct host_launch {
                              kernels use tile memory */
     size_t stride;        /* bytes of each copy */
     unsigned char *arguments;
-    atomic_bool taken[]; /* [copies]: a batch uses this copy */
+    hri_epilogue epilogue; /* its data is ours; run NULL: there is none */
+    atomic_bool taken[];   /* [copies]: a batch uses this copy */
 };
 
 static bool has_tile_memory(const hr_kernel *kernel)
@@ -43,6 +45,17 @@ static void fill(const hri_launch *l, unsigned char *arguments)
     hri_arguments_fill(l->kernel, l->arguments, views, arguments);
 }
 
+static bool copy_epilogue(const hri_epilogue *from, hri_epilogue *to)
+{
+    *to = (hri_epilogue){.run = NULL};
+    void *data = from != NULL ? malloc(from->data_bytes) : NULL;
+    if (data != NULL) {
+        memcpy(data, from->data, from->data_bytes);
+        *to = (hri_epilogue){from->run, data, from->data_bytes};
+    }
+    return from == NULL || data != NULL;
+}
+
 hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *l,
                                  host_launch **out)
 {
@@ -58,9 +71,12 @@ hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *l,
         calloc(1, sizeof *launch + copies * sizeof launch->taken[0]);
     unsigned char *arguments =
         aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, copies * stride);
-    if (launch == NULL || arguments == NULL) {
+    hri_epilogue epilogue;
+    const bool copied = copy_epilogue(l->epilogue, &epilogue);
+    if (launch == NULL || arguments == NULL || !copied) {
         free(launch);
         free(arguments);
+        free((void *)epilogue.data);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host: no memory to launch %s",
                         l->kernel->name);
     }
@@ -71,7 +87,8 @@ hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *l,
                             .batch = batch,
                             .copies = copies,
                             .stride = stride,
-                            .arguments = arguments};
+                            .arguments = arguments,
+                            .epilogue = epilogue};
     for (uint32_t i = 0; i < copies; i++) {
         fill(l, arguments + i * stride);
     }
@@ -99,6 +116,9 @@ static void run_batch(void *data, int64_t index)
     for (int64_t i = index * l->batch; i < last; i++) {
         hri_domain_go(&domain, i);
         l->kernel->host(&domain, arguments);
+        if (l->epilogue.run != NULL) {
+            l->epilogue.run(l->epilogue.data, &domain, arguments);
+        }
     }
     atomic_store(&l->taken[copy], false);
 }
@@ -110,6 +130,7 @@ void hri_host_launch_run(host_launch *l)
 
 void hri_host_launch_destroy(host_launch *l)
 {
+    free((void *)l->epilogue.data);
     free(l->arguments);
     free(l);
 }

@@ -39,12 +39,21 @@ static bool same_way(const hri_way *a, const hri_way *b)
     return a->rate == b->rate && a->alone == b->alone && a->start == b->start;
 }
 
+static bool same_rates(const double *a, const double *b)
+{
+    bool same = true;
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
+        same = same && a[i] == b[i];
+    }
+    return same;
+}
+
 static bool same_input(const hri_plan_accelerator *a,
                        const hri_plan_accelerator *b)
 {
     return a->memory == b->memory && a->own == b->own &&
            a->buffer == b->buffer && a->rate == b->rate &&
-           memcmp(a->tile_rates, b->tile_rates, sizeof a->tile_rates) == 0 &&
+           same_rates(a->tile_rates, b->tile_rates) &&
            same_way(&a->up, &b->up) && same_way(&a->down, &b->down) &&
            same_way(&a->both, &b->both) && a->task == b->task &&
            a->start == b->start && a->brief == b->brief &&

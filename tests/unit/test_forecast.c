@@ -67,7 +67,7 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                .task = TASK,
                                .start = HOST_START}};
     r->plan = (hri_plan){
-        .shape = {EDGE, 3 * EDGE, EDGE, 4, 4, 2.0, read_c, false, 0},
+        .shape = {EDGE, 3 * EDGE, EDGE, 4, 4, 2.0, read_c, false, 0, {false}},
         .blocking = {.block_rows = 1,
                      .block_cols = 1,
                      .rows = 1,

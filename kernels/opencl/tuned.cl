@@ -2,7 +2,7 @@
 /* C := alpha A B + beta C for float and double on NVIDIA's GPUs. gemm.cl tells
  * of the blocking. This kernel reads LOADS neighbours of memory at a time, and
  * checks nothing in the loop of tiles without an edge. So an item has registers
- * for more sums. Local memory has room for STAGES steps.
+ * for more sums. Local memory has room for BUFFERS steps.
  *
  * MMA is for double and needs PTX for sm_90: the instruction for products of
  * matrices, and copies to local memory that pass through no register. */
@@ -209,9 +209,9 @@ INLINE long walk(parts (*sums)[RN / V], const operand *left,
     share of_a = share_of(left, item, TM), of_b = share_of(right, item, TN);
     const long k = left->k;
     long p = 0;
-    int stage = 0;
+    int slot = 0;
 #if MMA
-    for (int s = 0; s < STAGES - 1; s++) {
+    for (int s = 0; s < BUFFERS - 1; s++) {
         if ((s + 1) * KC <= k) {
             start(tile_a[s], &of_a, TM);
             start(tile_b[s], &of_b, TN);
@@ -227,18 +227,18 @@ INLINE long walk(parts (*sums)[RN / V], const operand *left,
 #if MMA
         __asm__ volatile("cp.async.wait_group %0;"
                          :
-                         : "n"(STAGES - 2)
+                         : "n"(BUFFERS - 2)
                          : "memory");
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (p + STAGES * KC <= k) {
-            const int ahead = (stage + STAGES - 1) % STAGES;
+        if (p + BUFFERS * KC <= k) {
+            const int ahead = (slot + BUFFERS - 1) % BUFFERS;
             start(tile_a[ahead], &of_a, TM);
             start(tile_b[ahead], &of_b, TN);
         }
         __asm__ volatile("cp.async.commit_group;" : : : "memory");
 #else
-        put_all(tile_a[stage], next_a, &of_a, TM);
-        put_all(tile_b[stage], next_b, &of_b, TN);
+        put_all(tile_a[slot], next_a, &of_a, TM);
+        put_all(tile_b[slot], next_b, &of_b, TN);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (p + 2 * KC <= k) { /* while this one is computed */
             next_step(next_a, &of_a, TM);
@@ -247,11 +247,11 @@ INLINE long walk(parts (*sums)[RN / V], const operand *left,
 #endif
 #pragma unroll
         for (int y = 0; y < KC; y += DEEP) {
-            multiply(sums, tile_a[stage] + y * PITCH_A,
-                     tile_b[stage] + y * PITCH_B, ty, tx);
+            multiply(sums, tile_a[slot] + y * PITCH_A,
+                     tile_b[slot] + y * PITCH_B, ty, tx);
         }
-#if STAGES > 1
-        stage = (stage + 1) % STAGES; /* where no item reads any more */
+#if BUFFERS > 1
+        slot = (slot + 1) % BUFFERS; /* where no item reads any more */
 #else
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
@@ -281,8 +281,8 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
      long b_rows, long b_cols, __global void *restrict c, long c_start,
      long c_rows, pair alpha, pair beta, int flags)
 {
-    __local REAL tile_a[STAGES][KC * PITCH_A] __attribute__((aligned(64)));
-    __local REAL tile_b[STAGES][KC * PITCH_B] __attribute__((aligned(64)));
+    __local REAL tile_a[BUFFERS][KC * PITCH_A] __attribute__((aligned(64)));
+    __local REAL tile_b[BUFFERS][KC * PITCH_B] __attribute__((aligned(64)));
     const int2 place = place_of_group();
     const long row = (long)place.y * TM;
     const long col = (long)place.x * TN;

@@ -499,6 +499,7 @@ void hri_accelerator_warm(hri_accelerator *a)
             !hri_accelerator_multiplies(a, kinds[i])) {
             continue;
         }
+        (void)choose_known(a, kinds[i]);
         status = warm_kind(&w, kinds[i], false);
         if (status == HR_OK && wants_packing(a, kinds[i])) {
             status = warm_packing(&w, kinds[i]);

@@ -15,7 +15,7 @@ extern const char hri_cl_gemm_source[], hri_cl_tuned_source[];
 /* The kernel's build options: see kernels/opencl/gemm.cl. */
 typedef struct options {
     int wm, wn, rm, rn, bm, bn, u, v, kc, pad;
-    int loads, stages, mma; /* of the tuned layouts alone */
+    int loads, buffers, mma; /* of the tuned layouts alone */
 } options;
 
 /* Measured on an NVIDIA H200 (driver 580, 8192^3; c32 and c64 4096^3), TFLOP/s:
@@ -189,10 +189,10 @@ static hr_status program_of(hri_cl_unit *unit, hri_cl_layout layout,
         snprintf(flags, sizeof flags,
                  "-cl-std=CL1.2 -DIN=%d -DWM=%d -DWN=%d -DRM=%d -DRN=%d "
                  "-DBM=%d -DBN=%d -DU=%d -DV=%d -DKC=%d -DPAD=%d "
-                 "-DLOADS=%d -DSTAGES=%d -DMMA=%d "
+                 "-DLOADS=%d -DBUFFERS=%d -DMMA=%d "
                  "-DHARDWARE_HALF=%d -DDEPTH=%d",
                  (int)type, o->wm, o->wn, o->rm, o->rn, o->bm, o->bn, o->u,
-                 o->v, o->kc, o->pad, o->loads, o->stages, o->mma,
+                 o->v, o->kc, o->pad, o->loads, o->buffers, o->mma,
                  layout == HRI_CL_GPU, ordered ? HRI_ORDERED_DEPTH : 0);
         status = hri_cl_program_build(
             unit, NULL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* C := alpha A B + beta C in OpenCL C 1.2.
+/* C := alpha A B + beta C in OpenCL C 1.2. The text of numbers.cl comes first.
  *
  * A work-group of WN x WM items computes a tile of TM x TN elements of C. It
  * walks along k in steps of KC. The tile's parts of A and B go to local memory,

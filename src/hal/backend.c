@@ -40,6 +40,12 @@ hr_status hri_no_pack(hri_queue *queue, const hri_pack *pack)
                     queue->device->info.path, hr_type_name(pack->type));
 }
 
+uint32_t hri_one_variant(hri_device *device, hr_type type, hr_compute compute)
+{
+    (void)device, (void)type, (void)compute;
+    return 1;
+}
+
 hr_status hri_check_index(const hri_backend *backend, uint32_t index)
 {
     uint32_t count = 0;

@@ -302,6 +302,15 @@ typedef struct hri_device_ops {
      * integers are exact, so none is offered as reproducible. */
     bool (*gemm_offered)(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute);
+    /* How many kernels gemm can choose from for a type and a compute mode; at
+     * least 1. Which is the fastest differs from device to device. A device
+     * may lack what one needs. gemm with that one then fails, except with
+     * number 0. hri_one_variant where there is no choice. */
+    uint32_t (*gemm_variants)(hri_device *device, hr_type type,
+                              hr_compute compute);
+    /* Let gemm use this one from now on, wherever the device is open. It is 0
+     * at first. Any thread. NULL where there is no choice. */
+    void (*choose_variant)(hri_device *device, hr_type type, uint32_t variant);
     /* Multiply on the calling thread, in host memory. Returns when C is
      * complete. gemm_offered must have accepted the product. NULL where
      * info.host is not set, or where the thread's settings would change. */

@@ -282,6 +282,73 @@ static void wait_for_processors(void)
     }
 }
 
+/* ---- variants of the device's kernels */
+
+static uint32_t variants_of(const hri_accelerator *a, hri_product_kind kind)
+{
+    return a->device->ops->gemm_variants(a->device, kind.type, kind.compute);
+}
+
+/* The figure is 1 for variant 0. It holds for tables of so many variants. */
+static hri_kind figure_of_variant(hri_product_kind kind, uint32_t variants)
+{
+    static const char *const names[] = {
+        [HR_F32] = "f32-variant", [HR_F64] = "f64-variant",
+        [HR_C32] = "c32-variant", [HR_C64] = "c64-variant",
+        [HR_F16] = "f16-variant", [HR_BF16] = "bf16-variant",
+        [HR_I8] = "i8-variant"};
+    return (hri_kind){.name = names[kind.type], .shape = variants};
+}
+
+/* Let the device use the variant that was the fastest. False: none is known. */
+static bool choose_known(const hri_accelerator *a, hri_product_kind kind)
+{
+    const uint32_t variants = variants_of(a, kind);
+    if (variants == 1) {
+        return true;
+    }
+    const double known =
+        hri_figure_find(hri_subject_of(a), figure_of_variant(kind, variants));
+    if (known < 1.0 || known > variants) {
+        return false;
+    }
+    a->device->ops->choose_variant(a->device, kind.type, (uint32_t)known - 1);
+    return true;
+}
+
+/* Measure the rate with each variant, and let the device use the fastest. */
+static hr_status find_variant(hri_accelerator *a, hri_product_kind kind,
+                              const row *r, double *rate, bool *settled)
+{
+    const uint32_t variants = variants_of(a, kind);
+    hr_status status = HR_OK;
+    uint32_t best = 0;
+    *rate = 0.0;
+    *settled = true;
+    for (uint32_t i = 0; i < variants && status == HR_OK; i++) {
+        double found = 0.0;
+        bool all = true;
+        if (variants > 1) {
+            a->device->ops->choose_variant(a->device, kind.type, i);
+        }
+        status = find_rates(a, kind, r, 1, &found, &all);
+        *settled = *settled && all;
+        if (found > *rate) {
+            *rate = found;
+            best = i;
+        }
+        if (i > 0 && status != HR_ERROR_LOST) {
+            status = HR_OK; /* the device cannot have this one */
+        }
+    }
+    if (variants > 1) {
+        a->device->ops->choose_variant(a->device, kind.type, best);
+        hri_figure_note(hri_subject_of(a), figure_of_variant(kind, variants),
+                        status == HR_OK && *settled, best + 1);
+    }
+    return status;
+}
+
 static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
 {
     const row all = {MIN_EXTENT, MAX_EXTENT, 0, hri_long_enough,
@@ -291,7 +358,7 @@ static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
     if (a->device->info.host) {
         wait_for_processors();
     }
-    hr_status status = find_rates(a, kind, &all, 1, &rate, &settled);
+    hr_status status = find_variant(a, kind, &all, &rate, &settled);
     if (status == HR_OK) {
         hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
                         rate > 0.0 ? rate
@@ -370,7 +437,7 @@ hr_status hri_accelerator_rate(hri_accelerator *a, hri_product_kind kind,
                         a->path, hr_type_name(kind.type),
                         hr_type_name(kind.c_type));
     }
-    if (hri_accelerator_known_rate(a, kind) == 0.0) {
+    if (hri_accelerator_known_rate(a, kind) == 0.0 || !choose_known(a, kind)) {
         status = measure_large(a, kind);
     }
     if (status == HR_OK) {
@@ -450,6 +517,7 @@ void hri_accelerator_warm(hri_accelerator *a)
             !hri_accelerator_multiplies(a, kinds[i])) {
             continue;
         }
+        (void)choose_known(a, kinds[i]);
         status = warm_kind(&w, kinds[i], false);
         if (status == HR_OK && wants_packing(a, kinds[i])) {
             status = warm_packing(&w, kinds[i]);

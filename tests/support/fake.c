@@ -110,9 +110,15 @@ static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
 
 static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
+    fake_device_state *state = figures_of(queue->device);
     double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
-    figures_of(queue->device)->gemms++;
-    advance(queue, flops / figures_of(queue->device)->flops);
+    double slower = state->variant == state->fastest ? 1.0 : 2.0;
+    state->gemms++;
+    if (state->broken != 0 && state->variant == state->broken) {
+        return hri_fail(HR_ERROR_BUILD, "fake: variant %u does not compile",
+                        state->variant);
+    }
+    advance(queue, slower * flops / state->flops);
     return count_call();
 }
 
@@ -251,6 +257,20 @@ static bool device_gemm_offered(hri_device *device, hr_type type,
            (type == HR_F32 || (type == HR_F64 && !figures_of(device)->no_f64));
 }
 
+static uint32_t device_gemm_variants(hri_device *device, hr_type type,
+                                     hr_compute compute)
+{
+    return type == HR_F32 && compute == HR_COMPUTE_NATIVE
+               ? figures_of(device)->variants
+               : 1;
+}
+
+static void device_choose_variant(hri_device *device, hr_type type,
+                                  uint32_t variant)
+{
+    figures_of(device)->variant = type == HR_F32 ? variant : 0;
+}
+
 static const hri_device_ops device_ops = {
     .close = device_close,
     .check = hri_not_lost,
@@ -265,6 +285,8 @@ static const hri_device_ops device_ops = {
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
+    .gemm_variants = device_gemm_variants,
+    .choose_variant = device_choose_variant,
 };
 
 static hr_status probe(fake_backend_state *figures, uint32_t *count)
@@ -387,6 +409,7 @@ static void add(uint32_t backend, const char *path, const char *physical,
     info->compute_units = 4;
     device->flops = 1e12;
     device->link = 1e9;
+    device->variants = 1;
 }
 
 void fake_reset(void)

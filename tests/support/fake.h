@@ -16,6 +16,10 @@ typedef struct fake_device_state {
     uint64_t held_bytes;  /* in buffers now, all openings together */
     uint64_t most_bytes;  /* the most of that */
     uint64_t gemms;       /* products run */
+    uint32_t variants;    /* of gemm */
+    uint32_t fastest;     /* of them; the others take twice as long */
+    uint32_t broken;      /* of them: gemm fails with it; 0: none */
+    uint32_t variant;     /* that gemm uses */
     hr_status open_fails; /* what open returns; 0: it works */
 } fake_device_state;
 

@@ -2,6 +2,7 @@
 /* The wrapper's backends, devices and buffers. */
 #include <stdlib.h>
 
+#include "hal/backend.h"
 #include "support/fault_internal.h"
 
 static void device_close(hri_device *base)
@@ -306,6 +307,7 @@ static const hri_device_ops device_ops = {
     .destroy_graph = fault_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
+    .gemm_variants = hri_one_variant,
     .gemm_now = device_gemm_now,
 };
 

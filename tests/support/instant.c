@@ -261,6 +261,7 @@ static const hri_device_ops device_ops = {
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
+    .gemm_variants = hri_one_variant,
 };
 
 /* ---- the backend */

@@ -4,7 +4,9 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "model/tuning.h"
 #include "support/fake.h"
 #include "support/told.h"
 
@@ -215,6 +217,89 @@ static void check_measure(void)
     destroy(context);
 }
 
+static void check_variants(void)
+{
+    TEST_CASE("the fastest of the device's kernels is used from then on");
+    hr_context *context = create("2xcuda:0", 0);
+    fake_device_state *device = &fake.backends[0].devices[0];
+    device->variants = 3;
+    device->fastest = 1;
+    CHECK(near(rate(context, 0, HR_F32), 1e12) && device->variant == 1);
+    const uint64_t gemms = device->gemms;
+    CHECK(near(rate(context, 1, HR_F32), 1e12) && device->variant == 1);
+    CHECK(device->gemms == gemms);
+
+    TEST_CASE("measuring again chooses again");
+    hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
+    device->fastest = 2;
+    CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
+    CHECK(near(rates.f32, 1e12) && device->variant == 2);
+    destroy(context);
+
+    TEST_CASE("one that does not compile is left out");
+    context = create("cuda:0", 0);
+    device->variants = 3;
+    device->fastest = device->broken = 1;
+    CHECK(near(rate(context, 0, HR_F32), 5e11) && device->variant == 0);
+    destroy(context);
+
+    TEST_CASE("a device that is lost meanwhile: its error");
+    double flops = 0.0;
+    context = create("cuda:0", 0);
+    device->variants = 3;
+    fake.fail_call = fake.calls + 20;
+    fake.fail_with = HR_ERROR_LOST;
+    CHECK_FAILS(hri_accelerator_rate(
+                    &context->accelerators[0],
+                    (hri_product_kind){HR_F32, HR_F32, HR_COMPUTE_NATIVE},
+                    &flops),
+                HR_ERROR_LOST, "fake: call");
+    destroy(context);
+}
+
+/* The rate on a device with three kernels, whose products take long. The
+ * context looks into the tuning cache, as those of real devices do. */
+static double rate_with_cache(uint64_t *gemms, uint32_t *variant)
+{
+    hr_context *context = create("cuda:0", 0);
+    fake_device_state *device = &fake.backends[0].devices[0];
+    snprintf(context->accelerators[0].key, sizeof context->accelerators[0].key,
+             "a device");
+    device->variants = 3;
+    device->fastest = 2;
+    device->flops = 1e9;
+    const double found = rate(context, 0, HR_F32);
+    *gemms = device->gemms;
+    *variant = device->variant;
+    destroy(context);
+    return found;
+}
+
+static void check_kept(void)
+{
+    char folder[] = "/tmp/headrace-measure-XXXXXX", command[64];
+    char old[256] = "";
+    uint64_t gemms = 0;
+    uint32_t variant = 0;
+    snprintf(old, sizeof old, "%s",
+             getenv("HEADRACE_CACHE") != NULL ? getenv("HEADRACE_CACHE") : "");
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
+    TEST_CASE("the choice is kept for later contexts, and nothing is measured");
+    CHECK(near(rate_with_cache(&gemms, &variant), 1e9));
+    CHECK(gemms > 0 && variant == 2);
+    CHECK(near(rate_with_cache(&gemms, &variant), 1e9));
+    CHECK(gemms == 0 && variant == 2);
+
+    TEST_CASE("a rate without a choice, as others wrote: both are measured");
+    hri_tuning_keep("f32-variant-3", "a device", 4.0);
+    CHECK(near(rate_with_cache(&gemms, &variant), 1e9));
+    CHECK(gemms > 0 && variant == 2);
+    CHECK(setenv("HEADRACE_CACHE", old, 1) == 0);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
 int main(void)
 {
     unsetenv("HEADRACE_ACCELERATORS");
@@ -225,5 +310,7 @@ int main(void)
     TEST(check_link());
     TEST(check_clock());
     TEST(check_measure());
+    TEST(check_variants());
+    TEST(check_kept());
     return test_end();
 }

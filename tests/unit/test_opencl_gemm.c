@@ -19,11 +19,35 @@ static bool is_worth_it(const hri_cl_unit *unit, hri_cl_layout layout,
                         const product_types *types)
 {
     bool cpu = hri_cl_layout_for(unit) == HRI_CL_CPU;
+    if (!hri_cl_has_layout(unit, layout, types->type)) {
+        return false;
+    }
     if (layout == HRI_CL_CPU) {
         return cpu;
     }
     return !cpu || layout == HRI_CL_SMALL || types->c_type == HR_F16 ||
            types->type == HR_F32;
+}
+
+/* Tuned layouts take long on CPUs. A whole tile and a shorter step, and edges,
+ * in each arrangement of the operands. */
+static bool tuned_is_right(hri_queue *queue, const product_types *types)
+{
+    bool right = true;
+    for (int i = 0; i < 8; i++) {
+        const bool whole = i < 4;
+        const product p = {.type = types->type,
+                           .c_type = types->c_type,
+                           .m = whole ? 128 : 67,
+                           .n = whole ? 128 : 70,
+                           .k = whole ? 20 : 11,
+                           .alpha = hr_real(2.0),
+                           .beta = hr_real(whole ? 0.0 : 3.0),
+                           .a_columns = (i & 1) != 0,
+                           .b_columns = (i & 2) != 0};
+        right &= product_is_right(queue, &p, gemm, (uint64_t)i);
+    }
+    return right;
 }
 
 static void layout_is_right(hri_device *device, hri_cl_layout layout)
@@ -39,11 +63,58 @@ static void layout_is_right(hri_device *device, hri_cl_layout layout)
                    device->info.path);
         } else if (is_worth_it(unit, layout, types)) {
             TEST_CASE(hr_type_name(types->type));
-            CHECK(products_are_right(queue, types));
+            CHECK(layout >= HRI_CL_TUNED && device->info.emulated
+                      ? tuned_is_right(queue, types)
+                      : products_are_right(queue, types));
         }
     }
     queue->ops->destroy(queue);
     unit->layout = hri_cl_layout_for(unit);
+}
+
+/* Multiply, and return the queue's tuned kernel for floats. The product has the
+ * fewest tiles for which it is used, without an edge and with some. */
+static const hri_cl_kernel *multiply(hri_queue *queue, int64_t edge,
+                                     int64_t lead)
+{
+    const product p = {.type = HR_F32,
+                       .c_type = HR_F32,
+                       .m = 128,
+                       .n = 256 * queue->device->info.compute_units + edge,
+                       .k = 20,
+                       .lead = lead,
+                       .alpha = hr_real(2.0),
+                       .beta = hr_real(3.0)};
+    CHECK(product_is_right(queue, &p, gemm, 1));
+    return &((hri_cl_queue *)queue)->kernels[HR_F32][HRI_CL_FASTEST];
+}
+
+static void variant_is_taken(hri_device *device)
+{
+    const hri_cl_unit *unit = ((hri_cl_device *)device)->unit;
+    hri_queue *queue = conformance_queue(device);
+    TEST_CASE("the variant that is chosen serves products that suit it");
+    CHECK(multiply(queue, 0, 0)->kernel == NULL);
+    device->ops->choose_variant(device, HR_F32, 1);
+    CHECK(multiply(queue, -4, 0)->kernel == NULL);
+    CHECK(multiply(queue, 0, 1)->kernel == NULL);
+    CHECK(multiply(queue, 0, 0)->layout == HRI_CL_TUNED);
+
+    TEST_CASE("another one takes its place, on queues that are there");
+    device->ops->choose_variant(device, HR_F32, 2);
+    CHECK(multiply(queue, 0, 0)->layout == HRI_CL_TUNED_2);
+    device->ops->choose_variant(device, HR_F32, 0);
+    queue->ops->destroy(queue);
+
+    TEST_CASE("there is a choice for NVIDIA's GPUs, in the native mode");
+    const bool tuned = unit->nvidia;
+    CHECK((device->ops->gemm_variants(device, HR_F32, HR_COMPUTE_NATIVE) > 1) ==
+          tuned);
+    CHECK((device->ops->gemm_variants(device, HR_F64, HR_COMPUTE_NATIVE) > 1) ==
+          tuned);
+    CHECK(device->ops->gemm_variants(device, HR_C32, HR_COMPUTE_NATIVE) == 1);
+    CHECK(device->ops->gemm_variants(device, HR_F32, HR_COMPUTE_REPRODUCIBLE) ==
+          1);
 }
 
 static void pairs_that_are_not_offered(hri_device *device)
@@ -95,6 +166,7 @@ int main(void)
         for (int layout = 0; layout < HRI_CL_LAYOUTS; layout++) {
             TEST(layout_is_right(device, (hri_cl_layout)layout));
         }
+        TEST(variant_is_taken(device));
         TEST(pairs_that_are_not_offered(device));
         TEST(broken_source_is_told((const hri_cl_device *)device));
         device->ops->close(device);

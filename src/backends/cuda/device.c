@@ -248,6 +248,7 @@ static const hri_device_ops device_ops = {
     .destroy_graph = hri_cuda_graph_destroy,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cuda_gemm_offered,
+    .gemm_variants = hri_one_variant,
 };
 
 static hr_status backend_open(uint32_t index, uint32_t threads,

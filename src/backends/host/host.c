@@ -284,6 +284,7 @@ static const hri_device_ops host_ops = {
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,
+    .gemm_variants = hri_one_variant,
     .gemm_now = host_gemm_now,
 };
 

@@ -305,6 +305,8 @@ static const hri_device_ops device_ops = {
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cl_gemm_offered,
+    .gemm_variants = hri_cl_gemm_variants,
+    .choose_variant = hri_cl_choose_variant,
 };
 
 static hr_status backend_open(uint32_t index, uint32_t threads,

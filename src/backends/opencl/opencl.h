@@ -19,6 +19,8 @@ typedef enum hri_cl_layout {
     HRI_CL_CPU,   /* one item computes a whole tile, in wide vectors */
     HRI_CL_GPU,   /* many items, each with many sums */
     HRI_CL_SMALL, /* the same for devices that cannot take HRI_CL_GPU */
+    HRI_CL_TUNED, /* for NVIDIA's GPUs, where measuring finds it the fastest */
+    HRI_CL_TUNED_2,
     HRI_CL_LAYOUTS
 } hri_cl_layout;
 
@@ -27,8 +29,11 @@ enum { HRI_CL_TYPES = HR_I8 + 1 }; /* types of A and B; index: hr_type */
 typedef struct hri_cl_unit {
     struct hri_cl_unit *next; /* of the list `parts` */
     cl_device_id id;
-    char path[32];             /* "opencl:0:1" */
-    hri_cl_layout layout;      /* constant; tests set it between queues */
+    char path[32];        /* "opencl:0:1" */
+    hri_cl_layout layout; /* constant; tests set it between queues */
+    bool nvidia;          /* has NVIDIA's compiler */
+    _Atomic uint32_t variants[HRI_CL_TYPES]; /* of gemm that are in use; 0:
+                                                that of the layout */
     pthread_mutex_t lock;      /* guards what follows; context is constant while
                                   open */
     struct hri_cl_unit *parts; /* list of those made of it so far */
@@ -56,15 +61,24 @@ typedef struct hri_cl_buffer {
  * threads must not set arguments of one kernel object at the same time. */
 typedef struct hri_cl_kernel {
     cl_kernel kernel; /* NULL: not made yet */
-    size_t items[2];  /* of a work-group: columns, rows */
-    size_t tile[2];   /* of C that a work-group makes: columns, rows */
+    hri_cl_layout layout;
+    size_t items[2]; /* of a work-group: columns, rows */
+    size_t tile[2];  /* of C that a work-group makes: columns, rows */
 } hri_cl_kernel;
+
+/* A queue's kernels for a type. */
+typedef enum hri_cl_purpose {
+    HRI_CL_PLAIN,
+    HRI_CL_ORDERED, /* reproducible */
+    HRI_CL_FASTEST, /* of the variant in use, for products that suit it */
+    HRI_CL_PURPOSES
+} hri_cl_purpose;
 
 typedef struct hri_cl_queue {
     hri_queue base;
     cl_command_queue queue;
     hri_sticky_error *sticky;
-    hri_cl_kernel kernels[HRI_CL_TYPES][2]; /* as programs of the unit */
+    hri_cl_kernel kernels[HRI_CL_TYPES][HRI_CL_PURPOSES];
 } hri_cl_queue;
 
 /* unit.c: count the units of this machine, once. HR_ERROR_UNAVAILABLE when
@@ -105,9 +119,17 @@ hr_status hri_cl_queue_create(hri_device *device, bool urgent,
 /* gemm.c: the layout of our kernel that suits a device, and the unit's programs
  * for it. */
 hri_cl_layout hri_cl_layout_for(const hri_cl_unit *unit);
+/* Whether the kernel has this layout for a type, and the device's compiler
+ * takes it. */
+bool hri_cl_has_layout(const hri_cl_unit *unit, hri_cl_layout layout,
+                       hr_type type);
 void hri_cl_programs_release(hri_cl_unit *unit);
 bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute);
+/* The variants are the unit's layout and the tuned ones. */
+uint32_t hri_cl_gemm_variants(hri_device *device, hr_type type,
+                              hr_compute compute);
+void hri_cl_choose_variant(hri_device *device, hr_type type, uint32_t variant);
 /* Enqueue a product. The queue does not keep the error. */
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
 

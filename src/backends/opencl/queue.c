@@ -262,9 +262,9 @@ static void queue_destroy(hri_queue *base)
         hri_cl.clReleaseCommandQueue(queue->queue);
     }
     for (int type = 0; type < HRI_CL_TYPES; type++) {
-        for (int ordered = 0; ordered < 2; ordered++) {
-            if (queue->kernels[type][ordered].kernel != NULL) {
-                hri_cl.clReleaseKernel(queue->kernels[type][ordered].kernel);
+        for (int i = 0; i < HRI_CL_PURPOSES; i++) {
+            if (queue->kernels[type][i].kernel != NULL) {
+                hri_cl.clReleaseKernel(queue->kernels[type][i].kernel);
             }
         }
     }

@@ -108,6 +108,8 @@ static hr_status add_units(cl_platform_id platform, uint32_t index)
         snprintf(unit.path, sizeof unit.path, "opencl:%u:%u", index, i);
         if (usable(&unit)) {
             unit.layout = hri_cl_layout_for(&unit);
+            unit.nvidia =
+                hri_cl_unit_extension(&unit, "cl_nv_compiler_options");
             units[machine.count++] = unit;
         }
     }

@@ -14,8 +14,8 @@ static const cli_option table[] = {
     {"--size", "LIST", &bench_sizes, offsetof(bench_options, sizes),
      "square matrices of these sizes (6144; kernels: 1024;\n"
      "filter: 2000); grid: of each dimension (2048, heat\n"
-     "256; where all accelerators are GPUs 16384, heat\n"
-     "1024)"},
+     "256, lbm 128; where all accelerators are GPUs 16384,\n"
+     "heat 1024, lbm 640)"},
     {"--shape", "LIST", &bench_shapes, offsetof(bench_options, shapes),
      "or MxKxN: an MxK matrix times a KxN matrix"},
     {"--types", "LIST", &bench_number_list, offsetof(bench_options, numbers),
@@ -43,8 +43,8 @@ static const cli_option table[] = {
     {"--workload", "LIST", &bench_workload_list,
      offsetof(bench_options, grid.workloads),
      "grid: of jacobi, jacobi2, jacobi4, jacobi8 (that many\n"
-     "steps at once), heat and fdtd\n"
-     "(jacobi,jacobi8,heat,fdtd)"},
+     "steps at once), heat, fdtd and lbm\n"
+     "(jacobi,jacobi8,heat,fdtd,lbm)"},
     {"--steps", "S", &bench_steps, offsetof(bench_options, grid.steps),
      "grid: time steps of a run (100; GPUs: 1000)"},
     {"--residual", "R", &bench_period, offsetof(bench_options, grid.residual),

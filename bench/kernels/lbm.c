@@ -3,16 +3,17 @@
  * [Qian1992], that `headrace bench grid` measures. Compiled to be reproducible,
  * so plain C gives the same bits.
  *
- * A node has 19 populations. Row 19 y + q of the grid's dimension 1 has those
- * of direction q of the nodes in row y. So rows are read and written in one
+ * A cell has 19 populations. Row 19 y + q of the grid's dimension 1 has those
+ * of direction q of the cells in row y. So rows are read and written in one
  * piece, and with a step of 19 in dimension 1 an item has all populations of
- * its node. Halos of 1, 19 and 1 hold the nodes beside: 152 bytes for a node.
- */
+ * its cell: 152 bytes. All sides are periodic. Slices have a halo. Rows and
+ * columns wrap around here: a halo around each row would cost a GPU a tenth of
+ * the step. */
 #include <headrace/dialect.h>
 
 enum { DIRECTIONS = 19 };
 
-/* The directions, with the node that they lead to: slices, rows and columns
+/* The directions, with the cell that they lead to: slices, rows and columns
  * further. Opposite ones follow each other. */
 #define EACH_DIRECTION(f)                                                      \
     f(0, 0, 0, 0);                                                             \
@@ -41,7 +42,13 @@ enum { DIRECTIONS = 19 };
         sum += (factor) * (term);                                              \
     }
 #define PULL(q, dz, dy, dx)                                                    \
-    f[q] = from[-(dz)*slice + ((q)-DIRECTIONS * (dy)) * row - (dx)]
+    f[q] = HR_AT3(now, z - (dz),                                               \
+                  (q) + ((dy) > 0   ? above                                    \
+                         : (dy) < 0 ? below                                    \
+                                    : row),                                    \
+                  (dx) > 0   ? left                                            \
+                  : (dx) < 0 ? right                                           \
+                             : x)
 #define GATHER(q, dz, dy, dx)                                                  \
     rho += f[q];                                                               \
     ADD(ux, dx, f[q])                                                          \
@@ -58,19 +65,22 @@ enum { DIRECTIONS = 19 };
         ADD(along, dz, uz)                                                     \
         const float still =                                                    \
             weight * rho * (base + along * (3.0f + 4.5f * along));             \
-        to[(q)*HR_STRIDE(next, 1)] = f[q] + rate * (still - f[q]);             \
+        HR_AT3(next, z, row + (q), x) = f[q] + rate * (still - f[q]);          \
     }
 
-/* Populations move one node on, then relax towards the equilibrium by `rate`
+/* Populations move one cell on, then relax towards the equilibrium by `rate`
  * (1 / relaxation time). */
 HR_KERNEL3(lbm, (IN, float, 3, now), (OUT, float, 3, next),
            (VALUE, float, 0, rate))
 {
-    HR_EACH3(z, line, x)
+    HR_EACH3(z, row, x)
     {
-        const hr_index slice = HR_STRIDE(now, 0), row = HR_STRIDE(now, 1);
-        HR_MEMORY const float *from = &HR_AT3(now, z, line, x);
-        HR_MEMORY float *to = &HR_AT3(next, z, line, x);
+        const hr_index rows = HR_DOMAIN(1), columns = HR_DOMAIN(2);
+        const hr_index above = (row > 0 ? row : rows) - DIRECTIONS;
+        const hr_index next_row = row + DIRECTIONS;
+        const hr_index below = next_row < rows ? next_row : 0;
+        const hr_index left = (x > 0 ? x : columns) - 1;
+        const hr_index right = x + 1 < columns ? x + 1 : 0;
         float f[DIRECTIONS];
         float rho = 0.0f, ux = 0.0f, uy = 0.0f, uz = 0.0f;
         EACH_DIRECTION(PULL);

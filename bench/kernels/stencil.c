@@ -258,34 +258,62 @@ HR_KERNEL7(fdtd, (IN, float, 2, ez), (IN, float, 2, hx), (IN, float, 2, hy),
     {
         const hr_index stop = top + HR_STEP(0);
         const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
-        float e = HR_AT2(ez, top, j);
-        float above = top > 0 ? hy_of(HR_AT2(hy, top - 1, j), courant,
-                                      HR_AT2(ez, top - 1, j), e)
+        HR_MEMORY const float *e_from = &HR_AT2(ez, top, j);
+        HR_MEMORY const float *x_from = &HR_AT2(hx, top, j);
+        HR_MEMORY const float *y_from = &HR_AT2(hy, top, j);
+        HR_MEMORY float *e_to = &HR_AT2(ez_next, top, j);
+        HR_MEMORY float *x_to = &HR_AT2(hx_next, top, j);
+        HR_MEMORY float *y_to = &HR_AT2(hy_next, top, j);
+        float e = e_from[0];
+        float above = top > 0 ? hy_of(y_from[-HR_STRIDE(hy, 0)], courant,
+                                      e_from[-HR_STRIDE(ez, 0)], e)
                               : 0.0f;
-        for (hr_index first = top; first < end; first += WAVE_ROWS) {
+        hr_index i = top;
+        for (; i + WAVE_ROWS <= end; i += WAVE_ROWS) {
             float right[WAVE_ROWS], left[WAVE_ROWS], below[WAVE_ROWS];
             float x[WAVE_ROWS], beside[WAVE_ROWS], y[WAVE_ROWS];
             for (int u = 0; u < WAVE_ROWS; u++) {
-                const hr_index i = first + u < end ? first + u : end - 1;
-                left[u] = HR_AT2(ez, i, j - 1);
-                right[u] = HR_AT2(ez, i, j + 1);
-                below[u] = HR_AT2(ez, i + 1, j);
-                x[u] = HR_AT2(hx, i, j);
-                beside[u] = HR_AT2(hx, i, j - 1);
-                y[u] = HR_AT2(hy, i, j);
+                left[u] = e_from[-1];
+                right[u] = e_from[1];
+                e_from += HR_STRIDE(ez, 0);
+                below[u] = e_from[0];
+                x[u] = x_from[0];
+                beside[u] = x_from[-1];
+                x_from += HR_STRIDE(hx, 0);
+                y[u] = y_from[0];
+                y_from += HR_STRIDE(hy, 0);
             }
-            for (int u = 0; u < WAVE_ROWS && first + u < end; u++) {
-                const hr_index i = first + u;
+            for (int u = 0; u < WAVE_ROWS; u++) {
                 const float own = hx_of(x[u], courant, e, right[u]);
                 const float other = hx_of(beside[u], courant, left[u], e);
                 const float under = hy_of(y[u], courant, e, below[u]);
-                HR_AT2(hx_next, i, j) = own;
-                HR_AT2(hy_next, i, j) = under;
-                HR_AT2(ez_next, i, j) =
+                *x_to = own;
+                *y_to = under;
+                *e_to =
                     ez_of(e, courant, own, under, j > 0 ? other : 0.0f, above);
+                x_to += HR_STRIDE(hx_next, 0);
+                y_to += HR_STRIDE(hy_next, 0);
+                e_to += HR_STRIDE(ez_next, 0);
                 above = under;
                 e = below[u];
             }
+        }
+        for (; i < end; i++) {
+            const float below = e_from[HR_STRIDE(ez, 0)];
+            const float own = hx_of(x_from[0], courant, e, e_from[1]);
+            const float other = hx_of(x_from[-1], courant, e_from[-1], e);
+            const float under = hy_of(y_from[0], courant, e, below);
+            *x_to = own;
+            *y_to = under;
+            *e_to = ez_of(e, courant, own, under, j > 0 ? other : 0.0f, above);
+            e_from += HR_STRIDE(ez, 0);
+            x_from += HR_STRIDE(hx, 0);
+            y_from += HR_STRIDE(hy, 0);
+            x_to += HR_STRIDE(hx_next, 0);
+            y_to += HR_STRIDE(hy_next, 0);
+            e_to += HR_STRIDE(ez_next, 0);
+            above = under;
+            e = below;
         }
     }
 }

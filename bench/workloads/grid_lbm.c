@@ -57,22 +57,22 @@ static int64_t wrap(int64_t index, int64_t n)
     return index < 0 ? index + n : index >= n ? index - n : index;
 }
 
-void bench_lbm_step(hr_extent nodes, float rate, const float *now, float *next)
+void bench_lbm_step(hr_extent cells, float rate, const float *now, float *next)
 {
-    const int64_t *n = nodes.size;
-    for (int64_t at = 0; at < hr_extent_count(nodes); at++) {
-        const int64_t node[] = {at / n[2] / n[1], at / n[2] % n[1], at % n[2]};
+    const int64_t *n = cells.size;
+    for (int64_t at = 0; at < hr_extent_count(cells); at++) {
+        const int64_t cell[] = {at / n[2] / n[1], at / n[2] % n[1], at % n[2]};
         float f[BENCH_DIRECTIONS];
         for (int q = 0; q < BENCH_DIRECTIONS; q++) {
-            const int64_t z = wrap(node[0] - bench_lbm_moves[q][0], n[0]);
-            const int64_t y = wrap(node[1] - bench_lbm_moves[q][1], n[1]);
-            const int64_t x = wrap(node[2] - bench_lbm_moves[q][2], n[2]);
+            const int64_t z = wrap(cell[0] - bench_lbm_moves[q][0], n[0]);
+            const int64_t y = wrap(cell[1] - bench_lbm_moves[q][1], n[1]);
+            const int64_t x = wrap(cell[2] - bench_lbm_moves[q][2], n[2]);
             f[q] = now[((z * n[1] + y) * BENCH_DIRECTIONS + q) * n[2] + x];
         }
         relax(f, rate);
         for (int q = 0; q < BENCH_DIRECTIONS; q++) {
-            next[((node[0] * n[1] + node[1]) * BENCH_DIRECTIONS + q) * n[2] +
-                 node[2]] = f[q];
+            next[((cell[0] * n[1] + cell[1]) * BENCH_DIRECTIONS + q) * n[2] +
+                 cell[2]] = f[q];
         }
     }
 }

@@ -16,7 +16,7 @@ const float bench_heat_rate = 0.1f, bench_courant = 0.5f,
 
 /* The tiles and steps that were the fastest where measured. Items of GPUs go
  * down columns, those of the host go along rows. Items of the lattice have all
- * directions of a node. */
+ * directions of a cell. */
 static const bench_grid_form cells = {.tile = {0}}, halves = {.in_place = true},
                              columns = {.tile = {1, 256}, .step = {16, 1}},
                              quads = {.tile = {1, 256}, .step = {4, 1}},
@@ -24,9 +24,10 @@ static const bench_grid_form cells = {.tile = {0}}, halves = {.in_place = true},
                              blocks = {.tile = {1, 128}, .step = {128, 1}},
                              long_blocks = {.tile = {1, 128}, .step = {256, 1}},
                              wide_blocks = {.tile = {1, 256}, .step = {64, 1}},
-                             nodes = {.tile = {1, 1, 128},
-                                      .step = {1, BENCH_DIRECTIONS, 1}},
-                             host_nodes = {.step = {1, BENCH_DIRECTIONS, 1}};
+                             populations = {.tile = {1, 1, 128},
+                                            .step = {1, BENCH_DIRECTIONS, 1}},
+                             host_populations = {
+                                 .step = {1, BENCH_DIRECTIONS, 1}};
 
 static const bench_workload workloads[] = {
     {"jacobi", BENCH_LAPLACE, 2, 1, 1, 1, &columns, &cells, 16384, 2048},
@@ -36,8 +37,8 @@ static const bench_workload workloads[] = {
      2048},
     {"heat", BENCH_HEAT, 3, 1, 1, 1, &lines, &cells, 1024, 256},
     {"fdtd", BENCH_MAXWELL, 2, 3, 1, 1, &quads, &halves, 16384, 2048},
-    {"lbm", BENCH_BOLTZMANN, 3, 1, 1, BENCH_DIRECTIONS, &nodes, &host_nodes,
-     640, 128},
+    {"lbm", BENCH_BOLTZMANN, 3, 1, 1, BENCH_DIRECTIONS, &populations,
+     &host_populations, 640, 128},
 };
 
 const bench_workloads bench_default_workloads = {
@@ -98,8 +99,8 @@ static void make_fields(const bench_workload *w, hr_field *fields)
         fields[1].before[1].halo = 1; /* hx */
         fields[2].before[0].halo = 1; /* hy */
     } else if (w->equation == BENCH_BOLTZMANN) {
-        fields[0] = hr_field_of(sizeof(float), 1, HR_BOUNDARY_PERIODIC, NULL);
-        fields[0].before[1].halo = fields[0].after[1].halo = w->parts;
+        fields[0] = hr_field_of(sizeof(float), 0, HR_BOUNDARY_PERIODIC, NULL);
+        fields[0].before[0].halo = fields[0].after[0].halo = 1;
     } else {
         fields[0] = hr_field_of(sizeof(float), w->times, HR_BOUNDARY_CONSTANT,
                                 &bench_grid_edge);

@@ -114,10 +114,10 @@ expect 0 "efficiency" bench grid --size 9 --steps 2 --repeat 1 --residual 0 \
     --workload heat,jacobi --accelerators '2xhost@1MiB;host' --weak
 check grep -q '^heat  *18x9x9  2xhost@1MiB .*100 %$' "$out"
 check grep -q '^jacobi  *9x9  host ' "$out"
-# The extent is that of nodes: 19 populations each, 4 bytes read and written.
+# The extent is that of cells: 19 populations each, of 4 bytes, read and written.
 expect 0 '"extent": [8, 8, 8]' bench grid --size 8 --steps 3 --repeat 1 \
     --workload lbm --accelerators host --json
-equal "bytes of a node" 152 "$(awk -v t="$(field effective_bytes_per_second)" \
+equal "bytes of a cell" 152 "$(awk -v t="$(field effective_bytes_per_second)" \
     -v c="$(field cells_per_second)" 'BEGIN { printf "%.0f", t / c }')"
 "$HEADRACE" bench grid --size 400 --steps 1 --repeat 1 --workload fdtd \
     --accelerators '1xhost@500KiB;host' >"$out" 2>"$err"

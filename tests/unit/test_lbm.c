@@ -26,7 +26,7 @@ static const int64_t extents[][3] = {
 
 typedef struct bed {
     hr_context *context;
-    hr_extent nodes;
+    hr_extent cells;
     int64_t count; /* of populations */
     float *start, *want, *next, *seen;
 } bed;
@@ -34,10 +34,10 @@ typedef struct bed {
 /* Step the populations of b->start, to b->seen. */
 static hr_status step(const bed *b, const int64_t *tile, int64_t steps)
 {
-    hr_field field = hr_field_of(sizeof(float), 1, HR_BOUNDARY_PERIODIC, NULL);
-    hr_extent extent = b->nodes;
+    hr_field field = hr_field_of(sizeof(float), 0, HR_BOUNDARY_PERIODIC, NULL);
+    hr_extent extent = b->cells;
     extent.size[1] *= Q;
-    field.before[1].halo = field.after[1].halo = Q;
+    field.before[0].halo = field.after[0].halo = 1;
     const hr_field fields[] = {field, field};
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1),
                                      hr_value(&rate, sizeof rate)};
@@ -70,10 +70,10 @@ static double sum(const bed *b, const float *values)
     return total;
 }
 
-static void set_nodes(bed *b, hr_extent nodes)
+static void set_cells(bed *b, hr_extent cells)
 {
-    b->nodes = nodes;
-    b->count = hr_extent_count(nodes) * Q;
+    b->cells = cells;
+    b->count = hr_extent_count(cells) * Q;
 }
 
 /* ---- bits */
@@ -87,7 +87,7 @@ static void bits(bed *b, uint64_t seed)
     }
     memcpy(b->want, b->start, bytes);
     for (int n = 0; n < STEPS; n++) {
-        bench_lbm_step(b->nodes, rate, b->want, b->next);
+        bench_lbm_step(b->cells, rate, b->want, b->next);
         float *old = b->want;
         b->want = b->next;
         b->next = old;
@@ -97,8 +97,8 @@ static void bits(bed *b, uint64_t seed)
         CHECK(step(b, tiles[t], STEPS) == HR_OK);
         if (!CHECK(memcmp(b->seen, b->want, bytes) == 0)) {
             fprintf(stderr, "  %lld x %lld x %lld, tile %zu\n",
-                    (long long)b->nodes.size[0], (long long)b->nodes.size[1],
-                    (long long)b->nodes.size[2], t);
+                    (long long)b->cells.size[0], (long long)b->cells.size[1],
+                    (long long)b->cells.size[2], t);
         }
     }
 }
@@ -111,30 +111,30 @@ typedef struct plane {
     uint32_t p, q;
 } plane;
 
-static float *population(const bed *b, float *values, const int64_t *node,
+static float *population(const bed *b, float *values, const int64_t *cell,
                          int q)
 {
-    const int64_t *n = b->nodes.size;
-    return &values[((node[0] * n[1] + node[1]) * Q + q) * n[2] + node[2]];
+    const int64_t *n = b->cells.size;
+    return &values[((cell[0] * n[1] + cell[1]) * Q + q) * n[2] + cell[2]];
 }
 
-static void next_node(const bed *b, int64_t number, int64_t *node)
+static void find_cell(const bed *b, int64_t number, int64_t *cell)
 {
-    const int64_t *n = b->nodes.size;
-    node[0] = number / n[2] / n[1];
-    node[1] = number / n[2] % n[1];
-    node[2] = number % n[2];
+    const int64_t *n = b->cells.size;
+    cell[0] = number / n[2] / n[1];
+    cell[1] = number / n[2] % n[1];
+    cell[2] = number % n[2];
 }
 
 /* Start at the equilibrium of the vortices' velocity. */
 static void spin(const bed *b, plane in, double speed, double k)
 {
-    for (int64_t number = 0; number < hr_extent_count(b->nodes); number++) {
-        int64_t node[3];
+    for (int64_t number = 0; number < hr_extent_count(b->cells); number++) {
+        int64_t cell[3];
         double u[3] = {0.0, 0.0, 0.0};
-        next_node(b, number, node);
-        const double x = k * (double)node[in.p];
-        const double y = k * (double)node[in.q];
+        find_cell(b, number, cell);
+        const double x = k * (double)cell[in.p];
+        const double y = k * (double)cell[in.q];
         u[in.p] = speed * sin(x) * cos(y);
         u[in.q] = -speed * cos(x) * sin(y);
         const double square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
@@ -144,7 +144,7 @@ static void spin(const bed *b, plane in, double speed, double k)
             const int *move = bench_lbm_moves[q];
             const double along =
                 move[0] * u[0] + move[1] * u[1] + move[2] * u[2];
-            *population(b, b->start, node, q) =
+            *population(b, b->start, cell, q) =
                 (float)((double)bench_lbm_weight(q) * rho *
                         (1.0 + 3.0 * along + 4.5 * along * along -
                          1.5 * square));
@@ -155,12 +155,12 @@ static void spin(const bed *b, plane in, double speed, double k)
 static double energy(const bed *b, float *values)
 {
     double total = 0.0;
-    for (int64_t number = 0; number < hr_extent_count(b->nodes); number++) {
-        int64_t node[3];
+    for (int64_t number = 0; number < hr_extent_count(b->cells); number++) {
+        int64_t cell[3];
         double rho = 0.0, momentum[3] = {0.0, 0.0, 0.0};
-        next_node(b, number, node);
+        find_cell(b, number, cell);
         for (int q = 0; q < Q; q++) {
-            const double f = *population(b, values, node, q);
+            const double f = *population(b, values, cell, q);
             rho += f;
             for (int d = 0; d < 3; d++) {
                 momentum[d] += bench_lbm_moves[q][d] * f;
@@ -173,15 +173,15 @@ static double energy(const bed *b, float *values)
     return total;
 }
 
-/* How far the decay in n x n nodes is from theory, relative to it. */
+/* How far the decay in n x n cells is from theory, relative to it. */
 static double decay(bed *b, plane in, int64_t n)
 {
     const double k = 2.0 * acos(-1.0) / (double)n;
     const double viscosity = (1.0 / (double)rate - 0.5) / 3.0;
     const int64_t steps = n * n / 8;
-    hr_extent nodes = hr_extent3(2, 2, 2);
-    nodes.size[in.p] = nodes.size[in.q] = n;
-    set_nodes(b, nodes);
+    hr_extent cells = hr_extent3(2, 2, 2);
+    cells.size[in.p] = cells.size[in.q] = n;
+    set_cells(b, cells);
     spin(b, in, 0.64 / (double)n, k);
     const double before = energy(b, b->start), mass = sum(b, b->start);
     CHECK(step(b, tiles[0], steps) == HR_OK);
@@ -192,7 +192,7 @@ static double decay(bed *b, plane in, int64_t n)
     return fabs(seen / (4.0 * viscosity * k * k * (double)steps) - 1.0);
 }
 
-/* The method is of second order, so twice the nodes leave a quarter of the
+/* The method is of second order, so twice the cells leave a quarter of the
  * error. */
 static void vortices(bed *b)
 {
@@ -209,7 +209,7 @@ static void run(bed *b)
 {
     for (size_t e = 0; e < sizeof extents / sizeof extents[0]; e++) {
         const int64_t *n = extents[e];
-        set_nodes(b, hr_extent3(n[0], n[1], n[2]));
+        set_cells(b, hr_extent3(n[0], n[1], n[2]));
         bits(b, e + 1);
     }
     vortices(b);

@@ -17,17 +17,18 @@ const float bench_heat_rate = 0.1f, bench_courant = 0.5f,
 /* The tiles and steps that were the fastest where measured. Items of GPUs go
  * down columns, those of the host go along rows. Items of the lattice have all
  * directions of a cell. */
-static const bench_grid_form cells = {.tile = {0}}, halves = {.in_place = true},
-                             columns = {.tile = {1, 256}, .step = {16, 1}},
-                             quads = {.tile = {1, 256}, .step = {4, 1}},
-                             lines = {.tile = {1, 2, 64}, .step = {16, 4, 1}},
-                             blocks = {.tile = {1, 128}, .step = {128, 1}},
-                             long_blocks = {.tile = {1, 128}, .step = {256, 1}},
-                             wide_blocks = {.tile = {1, 256}, .step = {64, 1}},
-                             populations = {.tile = {1, 1, 128},
-                                            .step = {1, BENCH_DIRECTIONS, 1}},
-                             host_populations = {
-                                 .step = {1, BENCH_DIRECTIONS, 1}};
+static const bench_grid_form cells = {.tile = {0}};
+static const bench_grid_form halves = {.in_place = true};
+static const bench_grid_form columns = {.tile = {1, 256}, .step = {16, 1}};
+static const bench_grid_form quads = {.tile = {1, 128}, .step = {4, 1}};
+static const bench_grid_form lines = {.tile = {1, 2, 64}, .step = {16, 4, 1}};
+static const bench_grid_form blocks = {.tile = {1, 128}, .step = {128, 1}};
+static const bench_grid_form long_blocks = {.tile = {1, 128}, .step = {256, 1}};
+static const bench_grid_form wide_blocks = {.tile = {1, 256}, .step = {64, 1}};
+static const bench_grid_form populations = {.tile = {1, 1, 128},
+                                            .step = {1, BENCH_DIRECTIONS, 1}};
+static const bench_grid_form host_populations = {
+    .step = {1, BENCH_DIRECTIONS, 1}};
 
 static const bench_workload workloads[] = {
     {"jacobi", BENCH_LAPLACE, 2, 1, 1, 1, &columns, &cells, 16384, 2048},

@@ -2,16 +2,35 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 
-/* The host gets long rows, so that its loops become vectors. Others get what
- * suits GPUs. */
-static int64_t usual_tile(bool host, uint32_t rank, uint32_t d, int64_t items)
+/* A tile that suits GPUs. Its rows are read in one piece. In space there are
+ * more rows where they are short, and more slices where there are few rows. */
+static int64_t device_tile(uint32_t rank, uint32_t d, const int64_t *items)
 {
-    static const int64_t device[HR_MAX_RANK][HR_MAX_RANK] = {
-        {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
-    if (host) {
-        return d + 1 < rank ? 1 : hri_min(items, HR_MAX_ITEMS);
+    static const int64_t flat[][2] = {{256, 1}, {8, 32}};
+    enum { MAX_SLICES = 64 }; /* CUDA's limit */
+    int64_t tile[] = {1, 8, 32};
+    if (rank < HR_MAX_RANK) {
+        return flat[rank - 1][d];
     }
-    return device[rank - 1][d];
+    while (tile[2] / 2 >= items[2]) {
+        tile[2] /= 2;
+        tile[1] *= 2;
+    }
+    while (tile[1] / 2 >= items[1] && tile[0] < MAX_SLICES) {
+        tile[1] /= 2;
+        tile[0] *= 2;
+    }
+    return tile[d];
+}
+
+/* The host gets long rows, so that its loops become vectors. */
+static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
+                          const int64_t *items)
+{
+    if (host) {
+        return d + 1 < rank ? 1 : hri_min(items[d], HR_MAX_ITEMS);
+    }
+    return device_tile(rank, d, items);
 }
 
 static int64_t items_of(const hr_domain *x)
@@ -61,7 +80,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
     hr_domain *x = &launch->domain;
     const char *name = launch->kernel->name;
     const hr_extent *domain = &part->domain, *tile = part->tile;
-    int64_t items = 1;
+    int64_t items = 1, most[HR_MAX_RANK];
     if (hr_extent_count(*domain) == 0) {
         return refuse_domain(name, domain);
     }
@@ -77,9 +96,11 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
         x->first[d] = there ? part->first[d] : 0;
         x->end[d] = there ? part->end[d] : 1;
         x->step[d] = there ? part->step[d] : 1;
-        const int64_t most = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
-        x->tile[d] = !there         ? 1
-                     : tile != NULL ? tile->size[d]
+        most[d] = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
+    }
+    for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
+        x->tile[d] = d >= domain->rank ? 1
+                     : tile != NULL    ? tile->size[d]
                                     : usual_tile(host, domain->rank, d, most);
         if (x->tile[d] < 1 || x->tile[d] > HR_MAX_ITEMS ||
             (items *= x->tile[d]) > HR_MAX_ITEMS) {

@@ -14,8 +14,9 @@ static const cli_option table[] = {
     {"--size", "LIST", &bench_size_list, offsetof(bench_options, sizes),
      "square matrices of these sizes (6144; sizes: powers\n"
      "of 2 up to 4096; batch: 64; kernels: 1024; filter:\n"
-     "2000); grid: of each dimension (2048, heat 256;\n"
-     "where all accelerators are GPUs 16384, heat 1024)"},
+     "2000); grid: of each dimension (2048, heat 256,\n"
+     "lbm 128; where all accelerators are GPUs 16384,\n"
+     "heat 1024, lbm 640)"},
     {"--shape", "LIST", &bench_shapes, offsetof(bench_options, shapes),
      "or MxKxN: an MxK matrix times a KxN matrix"},
     {"--types", "LIST", &bench_number_list, offsetof(bench_options, numbers),
@@ -47,7 +48,8 @@ static const cli_option table[] = {
      offsetof(bench_options, grid.workloads),
      "grid: of jacobi, jacobi2, jacobi4, jacobi8 (that many\n"
      "steps at once), heat, heat-clamp, heat-mirror,\n"
-     "heat-periodic and fdtd (jacobi,jacobi8,heat,fdtd)"},
+     "heat-periodic, fdtd and lbm\n"
+     "(jacobi,jacobi8,heat,fdtd,lbm)"},
     {"--steps", "S", &bench_steps, offsetof(bench_options, grid.steps),
      "grid: time steps of a run (100; GPUs: 1000)"},
     {"--residual", "R", &bench_period, offsetof(bench_options, grid.residual),

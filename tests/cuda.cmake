@@ -71,6 +71,7 @@ test_again(conformance/test_cuda_lost:fake_cuda conformance
   "${faked};FAKE_CUDA_FAULT=write_far" test_cuda_lost)
 foreach(set cuda 2xcuda:0)
   test_again(gpu/test_stencil:${set} gpu "" test_stencil ${set})
+  test_again(gpu/test_lbm:${set} gpu "" test_lbm ${set})
 endforeach()
 set(kernel HEADRACE_CUBLAS=off)
 test_again(gpu/test_gemm:kernel gpu ${kernel} test_gemm)

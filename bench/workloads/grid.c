@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "bench/bench.h"
 #include "console/context.h"
 #include "console/output.h"
-#include "console/random.h"
 #include "console/signals.h"
 #include "console/text.h"
 
@@ -43,12 +43,16 @@ typedef struct contest {
     bench_grid_wish wish;
     const bench_workload *work;
     int64_t size, steps; /* steps of the grid */
-    float *data;         /* size rows; grids with more rows repeat them */
-    grid_row first;      /* the first list's row; setting NULL: there is none */
+    hr_extent extent;    /* of data: rows of the grid, which repeats them */
+    float *data;
+    grid_row first; /* the first list's row; setting NULL: there is none */
 } contest;
 
 /* Bytes of copies: more than caches hold. */
 enum { GPU_COPY = 1 << 28, HOST_COPY = 1 << 26 };
+
+/* Bytes of values to start from. */
+enum { MAX_DATA = 1 << 30 };
 
 /* A row that is being measured. */
 typedef struct measuring {
@@ -210,11 +214,12 @@ static int compare(grid_row *r, grid_row *first, bool weak)
 
 /* ---- rows */
 
-/* Bytes a second if each unknown is read and written once in a time step. Other
- * reads must come from caches. No field is only read. */
+/* Bytes a second if each value is read and written once in a time step. Other
+ * reads must come from caches. */
 static double effective(const grid_row *r)
 {
-    return 2.0 * sizeof(float) * r->work->unknown * cells_per_second(r);
+    return 2.0 * sizeof(float) * r->work->unknown * (double)r->work->parts *
+           cells_per_second(r);
 }
 
 /* The part of the exchange that is hidden behind other work. */
@@ -350,15 +355,14 @@ static int measure_list(contest *c, const bench_setting *setting)
                 .extent = extent_of(c->work, c->size * wider, c->size),
                 .runs = c->bench->o.repeat,
                 .steps = c->steps * c->work->times,
-                .period = c->work->residual
+                .period = bench_has_residual(c->work)
                               ? (c->wish.residual + times - 1) / times * times
                               : 0,
                 .bands = calloc(setting->count, sizeof(hr_band))}};
     int status = m.row.bands != NULL ? bench_context(setting, &m.context)
                                      : cli_fail("out of memory");
     if (status == CLI_OK) {
-        status = hr_array_wrap(m.context, c->data, sizeof(float),
-                               extent_of(c->work, c->size, c->size), 0,
+        status = hr_array_wrap(m.context, c->data, sizeof(float), c->extent, 0,
                                &m.data) == HR_OK
                      ? measure_row(&m)
                      : cli_failed_call();
@@ -369,19 +373,27 @@ static int measure_list(contest *c, const bench_setting *setting)
     return status;
 }
 
-/* Measure all lists. If one fails, the others are still measured. */
-static int measure_lists(contest *c)
+/* Make the data of all lists: as many rows as the size, but at most
+ * MAX_DATA. */
+static int make_data(contest *c)
 {
-    const int64_t line = c->work->rank == 3 ? c->size * c->size : c->size;
-    c->data = malloc((size_t)c->size * (size_t)line * sizeof(float));
+    c->extent = bench_grid_extent(c->work, extent_of(c->work, 1, c->size));
+    const int64_t row = hr_extent_count(c->extent);
+    c->extent.size[0] =
+        hri_max(1, hri_min(c->size, MAX_DATA / (int64_t)sizeof(float) / row));
+    const int64_t count = row * c->extent.size[0];
+    c->data = malloc((size_t)count * sizeof(float));
     if (c->data == NULL) {
         return cli_fail("out of memory");
     }
-    int status = CLI_OK;
-    if (!cli_random_fill(hr_matrix_row_major(c->data, HR_F32, c->size, line, 0),
-                         1, NULL)) {
-        status = cli_failed_call();
-    }
+    return bench_grid_start(c->work, c->data, count, 1) ? CLI_OK
+                                                        : cli_failed_call();
+}
+
+/* Measure all lists. If one fails, the others are still measured. */
+static int measure_lists(contest *c)
+{
+    int status = make_data(c);
     for (int i = 0; i < c->bench->setting_count && status == CLI_OK; i++) {
         if (measure_list(c, &c->bench->settings[i]) != CLI_OK) {
             c->bench->failed = true;

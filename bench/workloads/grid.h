@@ -7,24 +7,33 @@
 
 /* ---- grid_work.c: the workloads */
 
-enum { BENCH_GRID_FIELDS_MAX = 3 };
+enum { BENCH_GRID_FIELDS_MAX = 6 };
 
 /* How a kernel runs: the tile and step of its phases. */
 typedef struct bench_grid_form {
     int64_t tile[HR_MAX_RANK]; /* 0: the library chooses */
     int64_t step[HR_MAX_RANK];
+    bool in_place; /* fdtd: in two phases, without second copies of fields */
 } bench_grid_form;
 
+/* What is computed. */
+typedef enum bench_equation {
+    BENCH_LAPLACE, /* by Jacobi's iteration */
+    BENCH_HEAT,
+    BENCH_MAXWELL,
+    BENCH_BOLTZMANN
+} bench_equation;
+
+/* A time step computes `unknown` fields of float from their values, into as
+ * many other fields. Then each two change places. A form may do so in place. */
 typedef struct bench_workload {
     const char *name;
-    uint32_t rank;
-    int64_t times;            /* time steps of a step of the grid */
-    uint32_t fields, unknown; /* of float; the first ones are computed by steps
-                                 from their own values */
-    bool residual;            /* it has two fields whose distance is the
-                                 residual */
-    hr_boundary boundary;     /* of the fields that have a residual or one
-                                 unknown */
+    bench_equation equation;
+    uint32_t rank, unknown;
+    int64_t times; /* time steps of a step of the grid */
+    int64_t parts; /* values of a field for each cell; dimension 1 of the grid
+                      has as many times the cells' rows */
+    hr_boundary boundary;              /* of jacobi and heat */
     const bench_grid_form *gpu, *host; /* host: also for emulated devices */
     int64_t gpu_size, size;            /* the sizes if none is given */
 } bench_workload;
@@ -33,7 +42,21 @@ extern const cli_kind bench_workload_list; /* bench_workloads: "jacobi,heat" */
 extern const bench_workloads bench_default_workloads;
 
 /* Arguments of the workloads' kernels, and the value beyond the ends. */
-extern const float bench_heat_rate, bench_courant, bench_grid_edge;
+extern const float bench_heat_rate, bench_courant, bench_relaxation,
+    bench_grid_edge;
+
+/* Whether there is a residual: the distance of the two fields. */
+static inline bool bench_has_residual(const bench_workload *work)
+{
+    return work->equation == BENCH_LAPLACE;
+}
+
+/* The extent of the grid for an extent of cells. */
+hr_extent bench_grid_extent(const bench_workload *work, hr_extent cells);
+
+/* Fill a field, or rows of it, with values to start from. False: cancelled. */
+bool bench_grid_start(const bench_workload *work, float *values, int64_t count,
+                      uint64_t seed);
 
 /* Grids that step at the same time: one, or as many as it is compared with. */
 typedef struct bench_grids {
@@ -50,11 +73,11 @@ typedef struct bench_grids {
 bool bench_grids_open(bench_grids *g, uint32_t count);
 void bench_grids_close(bench_grids *g);
 
-/* Make grid i, on some accelerators or, without options, on all. Its unknown
- * fields get data: an array of the extent, or of fewer rows that are repeated,
- * or NULL. False: a call has failed. */
+/* Make grid i for an extent of cells, on some accelerators or, without options,
+ * on all. Its unknown fields get data: an array of the grid's extent, or of
+ * fewer rows that are repeated, or NULL. False: a call has failed. */
 bool bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
-                      hr_extent extent, const hr_grid_options *options,
+                      hr_extent cells, const hr_grid_options *options,
                       hr_array *data);
 
 /* Make so many steps of all grids, with their residuals, and wait for them. A

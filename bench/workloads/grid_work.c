@@ -5,43 +5,57 @@
 
 #include "base/size.h"
 #include "bench/workloads/grid.h"
+#include "bench/workloads/grid_lbm.h"
+#include "console/random.h"
 
-extern const hr_kernel jacobi, jacobi2, jacobi4, jacobi8, heat7, fdtd_h, fdtd_e;
+extern const hr_kernel jacobi, jacobi2, jacobi4, jacobi8, heat7, fdtd, fdtd_h,
+    fdtd_e, lbm;
 
 const float bench_heat_rate = 0.1f, bench_courant = 0.5f,
-            bench_grid_edge = 0.25f;
+            bench_relaxation = 1.25f, bench_grid_edge = 0.25f;
 
 /* The tiles and steps that were the fastest where measured. Items of GPUs go
- * down columns, those of the host go along rows. */
-static const bench_grid_form cells = {{0}, {0}}, columns = {{1, 256}, {16, 1}},
-                             lines = {{1, 2, 64}, {16, 4, 1}},
-                             blocks = {{1, 128}, {128, 1}},
-                             long_blocks = {{1, 128}, {256, 1}},
-                             wide_blocks = {{1, 256}, {64, 1}};
+ * down columns, those of the host go along rows. Items of the lattice have all
+ * directions of a cell. */
+static const bench_grid_form cells = {.tile = {0}};
+static const bench_grid_form halves = {.in_place = true};
+static const bench_grid_form columns = {.tile = {1, 256}, .step = {16, 1}};
+static const bench_grid_form quads = {.tile = {1, 128}, .step = {4, 1}};
+static const bench_grid_form lines = {.tile = {1, 2, 64}, .step = {16, 4, 1}};
+static const bench_grid_form blocks = {.tile = {1, 128}, .step = {128, 1}};
+static const bench_grid_form long_blocks = {.tile = {1, 128}, .step = {256, 1}};
+static const bench_grid_form wide_blocks = {.tile = {1, 256}, .step = {64, 1}};
+static const bench_grid_form populations = {.tile = {1, 1, 128},
+                                            .step = {1, BENCH_DIRECTIONS, 1}};
+static const bench_grid_form host_populations = {
+    .step = {1, BENCH_DIRECTIONS, 1}};
 
 static const bench_workload workloads[] = {
-    {"jacobi", 2, 1, 2, 1, true, HR_BOUNDARY_CONSTANT, &columns, &cells, 16384,
-     2048},
-    {"jacobi2", 2, 2, 2, 1, true, HR_BOUNDARY_CONSTANT, &blocks, &wide_blocks,
-     16384, 2048},
-    {"jacobi4", 2, 4, 2, 1, true, HR_BOUNDARY_CONSTANT, &blocks, &wide_blocks,
-     16384, 2048},
-    {"jacobi8", 2, 8, 2, 1, true, HR_BOUNDARY_CONSTANT, &long_blocks,
+    {"jacobi", BENCH_LAPLACE, 2, 1, 1, 1, HR_BOUNDARY_CONSTANT, &columns,
+     &cells, 16384, 2048},
+    {"jacobi2", BENCH_LAPLACE, 2, 1, 2, 1, HR_BOUNDARY_CONSTANT, &blocks,
      &wide_blocks, 16384, 2048},
-    {"heat", 3, 1, 2, 1, false, HR_BOUNDARY_CONSTANT, &lines, &cells, 1024,
+    {"jacobi4", BENCH_LAPLACE, 2, 1, 4, 1, HR_BOUNDARY_CONSTANT, &blocks,
+     &wide_blocks, 16384, 2048},
+    {"jacobi8", BENCH_LAPLACE, 2, 1, 8, 1, HR_BOUNDARY_CONSTANT, &long_blocks,
+     &wide_blocks, 16384, 2048},
+    {"heat", BENCH_HEAT, 3, 1, 1, 1, HR_BOUNDARY_CONSTANT, &lines, &cells, 1024,
      256},
-    {"heat-clamp", 3, 1, 2, 1, false, HR_BOUNDARY_CLAMP, &lines, &cells, 1024,
-     256},
-    {"heat-mirror", 3, 1, 2, 1, false, HR_BOUNDARY_MIRROR, &lines, &cells, 1024,
-     256},
-    {"heat-periodic", 3, 1, 2, 1, false, HR_BOUNDARY_PERIODIC, &lines, &cells,
+    {"heat-clamp", BENCH_HEAT, 3, 1, 1, 1, HR_BOUNDARY_CLAMP, &lines, &cells,
      1024, 256},
-    {"fdtd", 2, 1, 3, 3, false, HR_BOUNDARY_CONSTANT, &cells, &cells, 16384,
-     2048},
+    {"heat-mirror", BENCH_HEAT, 3, 1, 1, 1, HR_BOUNDARY_MIRROR, &lines, &cells,
+     1024, 256},
+    {"heat-periodic", BENCH_HEAT, 3, 1, 1, 1, HR_BOUNDARY_PERIODIC, &lines,
+     &cells, 1024, 256},
+    {"fdtd", BENCH_MAXWELL, 2, 3, 1, 1, HR_BOUNDARY_CONSTANT, &quads, &halves,
+     16384, 2048},
+    {"lbm", BENCH_BOLTZMANN, 3, 1, 1, BENCH_DIRECTIONS, HR_BOUNDARY_PERIODIC,
+     &populations, &host_populations, 640, 128},
 };
 
 const bench_workloads bench_default_workloads = {
-    {&workloads[0], &workloads[3], &workloads[4], &workloads[8]}, 4};
+    {&workloads[0], &workloads[3], &workloads[4], &workloads[8], &workloads[9]},
+    5};
 
 static bool take_workload(const char *word, void *field)
 {
@@ -59,8 +73,28 @@ static bool take_workload(const char *word, void *field)
 const cli_kind bench_workload_list = {
     .take = take_workload,
     .wants = "a list of up to 8 of jacobi, jacobi2, jacobi4, jacobi8, heat, "
-             "heat-clamp, heat-mirror, heat-periodic and fdtd",
+             "heat-clamp, heat-mirror, heat-periodic, fdtd and lbm",
     .list_bytes = sizeof(bench_workloads)};
+
+hr_extent bench_grid_extent(const bench_workload *work, hr_extent extent)
+{
+    extent.size[1] *= work->parts;
+    return extent;
+}
+
+/* Populations near those of a fluid at rest are stable. */
+bool bench_grid_start(const bench_workload *work, float *values, int64_t count,
+                      uint64_t seed)
+{
+    const hr_matrix all = hr_matrix_row_major(values, HR_F32, 1, count, 0);
+    if (!cli_random_fill(all, seed, NULL)) {
+        return false;
+    }
+    for (int64_t n = 0; n < count && work->equation == BENCH_BOLTZMANN; n++) {
+        values[n] = (1.0f + 0.1f * values[n]) / BENCH_DIRECTIONS;
+    }
+    return true;
+}
 
 /* ---- fields and phases */
 
@@ -68,18 +102,25 @@ const cli_kind bench_workload_list = {
  * exchanged. */
 static void make_fields(const bench_workload *w, hr_field *fields)
 {
-    if (w->unknown == 1) {
-        fields[0] = fields[1] = hr_field_of(
+    if (w->equation == BENCH_MAXWELL) {
+        fields[0] = fields[1] = fields[2] =
+            hr_field_of(sizeof(float), 0, HR_BOUNDARY_CONSTANT, NULL);
+        for (int d = 0; d < HR_MAX_RANK; d++) { /* ez */
+            fields[0].before[d].halo = fields[0].after[d].halo = 1;
+        }
+        fields[1].before[1].halo = 1; /* hx */
+        fields[2].before[0].halo = 1; /* hy */
+    } else if (w->equation == BENCH_BOLTZMANN) {
+        fields[0] = hr_field_of(sizeof(float), 0, w->boundary, NULL);
+        fields[0].before[0].halo = fields[0].after[0].halo = 1;
+    } else {
+        fields[0] = hr_field_of(
             sizeof(float), w->times, w->boundary,
             w->boundary == HR_BOUNDARY_CONSTANT ? &bench_grid_edge : NULL);
-        return;
     }
-    for (uint32_t f = 0; f < w->fields; f++) {
-        fields[f] = hr_field_of(sizeof(float), 0, HR_BOUNDARY_CONSTANT, NULL);
+    for (uint32_t f = 0; f < w->unknown; f++) {
+        fields[w->unknown + f] = fields[f];
     }
-    fields[0].after[0].halo = fields[0].after[1].halo = 1; /* ez */
-    fields[1].before[1].halo = 1;                          /* hx */
-    fields[2].before[0].halo = 1;                          /* hy */
 }
 
 static hr_phase phase_of(const bench_grids *g, const hr_kernel *kernel,
@@ -92,7 +133,30 @@ static hr_phase phase_of(const bench_grids *g, const hr_kernel *kernel,
     return phase;
 }
 
-static hr_status step_waves(const bench_grids *g, hr_grid *grid, int64_t steps)
+static const hr_kernel *kernel_of(const bench_workload *w)
+{
+    static const hr_kernel *const jacobis[] = {
+        [1] = &jacobi, [2] = &jacobi2, [4] = &jacobi4, [8] = &jacobi8};
+    static const hr_kernel *const others[] = {[BENCH_HEAT] = &heat7,
+                                              [BENCH_MAXWELL] = &fdtd,
+                                              [BENCH_BOLTZMANN] = &lbm};
+    return w->equation == BENCH_LAPLACE ? jacobis[w->times]
+                                        : others[w->equation];
+}
+
+/* The number that the kernel takes, if it takes one. */
+static const float *number_of(const bench_workload *w)
+{
+    static const float *const numbers[] = {[BENCH_LAPLACE] = &bench_grid_edge,
+                                           [BENCH_HEAT] = &bench_heat_rate,
+                                           [BENCH_MAXWELL] = &bench_courant,
+                                           [BENCH_BOLTZMANN] =
+                                               &bench_relaxation};
+    return numbers[w->equation];
+}
+
+static hr_status step_in_place(const bench_grids *g, hr_grid *grid,
+                               int64_t steps)
 {
     const hr_argument courant = hr_value(&bench_courant, sizeof bench_courant);
     const hr_argument magnetic[] = {hr_field_in(0), hr_field_inout(1),
@@ -106,19 +170,21 @@ static hr_status step_waves(const bench_grids *g, hr_grid *grid, int64_t steps)
 
 static hr_status step(const bench_grids *g, hr_grid *grid, int64_t steps)
 {
-    static const hr_kernel *const jacobis[] = {
-        [1] = &jacobi, [2] = &jacobi2, [4] = &jacobi4, [8] = &jacobi8};
-    if (g->work->unknown > 1) {
-        return step_waves(g, grid, steps);
+    enum { UNKNOWN_MAX = BENCH_GRID_FIELDS_MAX / 2 };
+    const uint32_t unknown = g->work->unknown;
+    hr_argument arguments[BENCH_GRID_FIELDS_MAX + 1];
+    hr_phase phases[1 + UNKNOWN_MAX];
+    if (g->form->in_place) {
+        return step_in_place(g, grid, steps);
     }
-    const hr_kernel *kernel =
-        g->work->rank == 3 ? &heat7 : jacobis[g->work->times];
-    const hr_argument arguments[] = {
-        hr_field_in(0), hr_field_out(1),
-        hr_value(&bench_heat_rate, sizeof bench_heat_rate)};
-    const hr_phase phases[] = {phase_of(g, kernel, arguments),
-                               hr_phase_swap(0, 1)};
-    return hr_grid_step(grid, phases, 2, steps);
+    for (uint32_t f = 0; f < unknown; f++) {
+        arguments[f] = hr_field_in(f);
+        arguments[unknown + f] = hr_field_out(unknown + f);
+        phases[1 + f] = hr_phase_swap(f, unknown + f);
+    }
+    arguments[2 * unknown] = hr_value(number_of(g->work), sizeof(float));
+    phases[0] = phase_of(g, kernel_of(g->work), arguments);
+    return hr_grid_step(grid, phases, 1 + unknown, steps);
 }
 
 /* ---- grids */
@@ -170,12 +236,14 @@ static hr_status load(const bench_grids *g, hr_grid *grid, int64_t rows,
 }
 
 bool bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
-                      hr_extent extent, const hr_grid_options *options,
+                      hr_extent points, const hr_grid_options *options,
                       hr_array *data)
 {
+    const hr_extent extent = bench_grid_extent(g->work, points);
+    const uint32_t count = (g->form->in_place ? 1 : 2) * g->work->unknown;
     hr_field fields[BENCH_GRID_FIELDS_MAX];
     make_fields(g->work, fields);
-    return hr_grid_create(context, extent, fields, g->work->fields, options,
+    return hr_grid_create(context, extent, fields, count, options,
                           &g->grids[i]) == HR_OK &&
            (data == NULL ||
             load(g, g->grids[i], extent.size[0], data) == HR_OK);

@@ -2,21 +2,39 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 
+/* A tile that suits GPUs. Its rows are read in one piece. In space there are
+ * more rows where they are short, and more slices where there are few rows. */
+static int64_t device_tile(uint32_t rank, uint32_t d, const int64_t *items)
+{
+    static const int64_t flat[][2] = {{256, 1}, {8, 32}};
+    enum { MAX_SLICES = 64 }; /* CUDA's limit */
+    int64_t tile[] = {1, 8, 32};
+    if (rank < HR_MAX_RANK) {
+        return flat[rank - 1][d];
+    }
+    while (tile[2] / 2 >= items[2]) {
+        tile[2] /= 2;
+        tile[1] *= 2;
+    }
+    while (tile[1] / 2 >= items[1] && tile[0] < MAX_SLICES) {
+        tile[1] /= 2;
+        tile[0] *= 2;
+    }
+    return tile[d];
+}
+
 /* The host gets long rows, so that its loops become vectors, and several of
- * them where they are short, so that calls do not count. Others get what suits
- * GPUs. */
+ * them where they are short, so that calls do not count. */
 static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
                           const int64_t *items)
 {
-    static const int64_t device[HR_MAX_RANK][HR_MAX_RANK] = {
-        {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
     if (host) {
         const int64_t row = hri_min(items[rank - 1], HR_MAX_ITEMS);
         return d + 1 == rank   ? row
                : d + 2 == rank ? hri_min(items[d], HR_MAX_ITEMS / row)
                                : 1;
     }
-    return device[rank - 1][d];
+    return device_tile(rank, d, items);
 }
 
 static int64_t items_of(const hr_domain *x)

@@ -122,15 +122,15 @@ expect 2 "no benchmark 'grids'" bench grids
 
 # Grids: every workload, beside plain C and beside the first list.
 expect 0 '"bench": "grid"' bench grid --size 37 --steps 17 --residual 3 \
-    --workload jacobi,jacobi2,jacobi4,jacobi8,heat,fdtd --repeat 2 --json \
-    --accelerators 'host;3xhost'
-equal "rows" 12 "$(wc -l <"$out" | tr -d ' ')"
+    --workload jacobi,jacobi2,jacobi4,jacobi8,heat,fdtd,lbm --repeat 2 \
+    --json --accelerators 'host;3xhost'
+equal "rows" 14 "$(wc -l <"$out" | tr -d ' ')"
 equal "verified" true "$(field verified | sort -u)"
 equal "identical" "null true" \
     "$(field identical | sort -u | tr '\n' ' ' | sed 's/ $//')"
-equal "steps" "17 17 18 18 20 20 24 24 17 17 17 17" \
+equal "steps" "17 17 18 18 20 20 24 24 17 17 17 17 17 17" \
     "$(field steps | tr '\n' ' ' | sed 's/ $//')"
-equal "residuals" "3 4 4 8 0 0" \
+equal "residuals" "3 4 4 8 0 0 0" \
     "$(field residual_every | sed -n 'n;p' | tr '\n' ' ' | sed 's/ $//')"
 equal "hidden of one" null "$(grep '"host"' "$out" |
     "$TOOLS/json_check" -l hidden | sort -u)"
@@ -143,6 +143,11 @@ expect 0 "efficiency" bench grid --size 9 --steps 2 --repeat 1 --residual 0 \
     --workload heat,jacobi --accelerators '2xhost@1MiB;host' --weak
 check grep -q '^heat  *18x9x9  2xhost@1MiB .*100 %$' "$out"
 check grep -q '^jacobi  *9x9  host ' "$out"
+# The extent is that of cells: 19 populations each, of 4 bytes, read and written.
+expect 0 '"extent": [8, 8, 8]' bench grid --size 8 --steps 3 --repeat 1 \
+    --workload lbm --accelerators host --json
+equal "bytes of a cell" 152 "$(awk -v t="$(field effective_bytes_per_second)" \
+    -v c="$(field cells_per_second)" 'BEGIN { printf "%.0f", t / c }')"
 "$HEADRACE" bench grid --size 400 --steps 1 --repeat 1 --workload fdtd \
     --accelerators '1xhost@500KiB;host' >"$out" 2>"$err"
 equal "status" 1 $?

@@ -10,7 +10,7 @@
 #include "support/fake_cuda/use.h"
 #include "test.h"
 
-extern const hr_kernel transpose_tiled, matmul_naive;
+extern const hr_kernel transpose_tiled, matmul_naive, box;
 
 enum { EDGE = 24, LAUNCHES = 200 };
 
@@ -120,6 +120,58 @@ static void read_twice(bed *b)
     CHECK(records(b) == before + 1);
 }
 
+/* Launch a kernel over a box, which takes so many launches of CUDA. */
+static void launch_box(const bed *b, hr_extent extent, long launches)
+{
+    const int64_t count = hr_extent_count(extent);
+    const hr_extent tile = hr_extent3(1, 1, 4);
+    const int reach = 0; /* each element is added three times */
+    hr_context *context = b->context;
+    hr_array *arrays[2];
+    double *from = malloc((size_t)count * sizeof *from);
+    double *to = malloc((size_t)count * sizeof *to);
+    for (int64_t k = 0; k < count; k++) {
+        from[k] = (double)k;
+        to[k] = -1.0;
+    }
+    CHECK(hr_array_wrap(context, from, sizeof *from, extent, 0, &arrays[0]) ==
+          HR_OK);
+    CHECK(hr_array_wrap(context, to, sizeof *to, extent, 0, &arrays[1]) ==
+          HR_OK);
+    const hr_argument arguments[] = {hr_in(hr_view_of(arrays[0])),
+                                     hr_out(hr_view_of(arrays[1])),
+                                     hr_value(&reach, sizeof reach)};
+    const long before = b->fake->launches;
+    CHECK(hr_launch(b->queues[0], &box, extent, &tile, arguments, 3) == HR_OK);
+    CHECK(hr_synchronize(hr_view_of(arrays[1])) == HR_OK);
+    CHECK(b->fake->launches - before == launches);
+    bool right = true;
+    for (int64_t k = 0; k < count; k++) {
+        right = right && to[k] == 3.0 * from[k];
+    }
+    CHECK(right);
+    hr_array_destroy(arrays[0]);
+    hr_array_destroy(arrays[1]);
+    free(from);
+    free(to);
+}
+
+/* In a context of its own, whose threads do not disturb others. */
+static void many_blocks(bed *b)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "cuda:0";
+    TEST_CASE("CUDA takes 65535 blocks in y and z: more come in parts");
+    CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    CHECK(hr_queue_create(b->context, 0, &b->queues[0]) == HR_OK);
+    launch_box(b, hr_extent3(65535, 1, 2), 1);
+    launch_box(b, hr_extent3(65536, 1, 2), 2);
+    launch_box(b, hr_extent3(1, 140000, 1), 3);
+    launch_box(b, hr_extent3(65540, 2, 1), 2);
+    hr_queue_destroy(b->queues[0]);
+    hr_context_destroy(b->context);
+}
+
 static void failures(bed *b)
 {
     TEST_CASE("an event that cannot be recorded is told");
@@ -166,6 +218,7 @@ int main(void)
     hr_queue_destroy(b.queues[0]);
     hr_queue_destroy(b.queues[1]);
     hr_context_destroy(b.context);
+    TEST(many_blocks(&b));
     TEST_CASE("nothing is left");
     CHECK(b.fake->objects == 0 && b.fake->retained == 0);
     return test_end();

@@ -19,20 +19,21 @@ extern __shared__ __align__(16) unsigned char hr_tile_memory[];
 
 /* ---- items */
 
-#define HR_ITEM_1_0   ((hr_index)threadIdx.x)
-#define HR_ITEM_2_0   ((hr_index)threadIdx.y)
-#define HR_ITEM_2_1   ((hr_index)threadIdx.x)
-#define HR_ITEM_3_0   ((hr_index)threadIdx.z)
-#define HR_ITEM_3_1   ((hr_index)threadIdx.y)
-#define HR_ITEM_3_2   ((hr_index)threadIdx.x)
-#define HR_NUMBER_1_0 ((hr_index)blockIdx.x)
-#define HR_NUMBER_2_0 ((hr_index)(blockIdx.x / (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_2_1 ((hr_index)(blockIdx.x % (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_3_0                                                          \
-    ((hr_index)(blockIdx.x / (unsigned)hr_d.tiles[2] / (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_3_1                                                          \
-    ((hr_index)(blockIdx.x / (unsigned)hr_d.tiles[2] % (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_3_2       ((hr_index)(blockIdx.x % (unsigned)hr_d.tiles[2]))
+#define HR_ITEM_1_0 ((hr_index)threadIdx.x)
+#define HR_ITEM_2_0 ((hr_index)threadIdx.y)
+#define HR_ITEM_2_1 ((hr_index)threadIdx.x)
+#define HR_ITEM_3_0 ((hr_index)threadIdx.z)
+#define HR_ITEM_3_1 ((hr_index)threadIdx.y)
+#define HR_ITEM_3_2 ((hr_index)threadIdx.x)
+/* A launch of more blocks than CUDA takes comes in parts, and hr_d.number is
+ * where one starts. Divisions, as of one number of the block, would cost as
+ * much as a small kernel. */
+#define HR_NUMBER_1_0       ((hr_index)blockIdx.x)
+#define HR_NUMBER_2_0       ((hr_index)(blockIdx.y + (unsigned)hr_d.number[0]))
+#define HR_NUMBER_2_1       ((hr_index)blockIdx.x)
+#define HR_NUMBER_3_0       ((hr_index)(blockIdx.z + (unsigned)hr_d.number[0]))
+#define HR_NUMBER_3_1       ((hr_index)(blockIdx.y + (unsigned)hr_d.number[1]))
+#define HR_NUMBER_3_2       ((hr_index)blockIdx.x)
 #define HR_ITEM_(rank, d)   HR_ITEM_##rank##_##d
 #define HR_NUMBER_(rank, d) HR_NUMBER_##rank##_##d
 

@@ -2,6 +2,7 @@
 /* The caller's kernels. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/cuda.h"
 #include "base/size.h"
@@ -166,11 +167,11 @@ typedef struct passed {
     unsigned tile_bytes;
 } passed;
 
-static void pass(const hri_launch *l, passed *x)
+static void pass(const hri_launch *l, const hr_domain *domain, passed *x)
 {
     const hr_parameter *p = l->kernel->parameters(l->kernel);
     size_t at = 0;
-    x->pointers[at++] = (void *)(uintptr_t)&l->domain;
+    x->pointers[at++] = (void *)(uintptr_t)domain;
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hri_kernel_argument *a = &l->arguments[i];
         if (p[i].kind == HR_PARAMETER_VIEW) {
@@ -188,23 +189,55 @@ static void pass(const hri_launch *l, passed *x)
     }
 }
 
-hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
+/* Launch the blocks from number first on, at most `most` of them in each
+ * dimension but x. */
+static cu_result launch_part(const hri_cuda_queue *queue, const hri_launch *l,
+                             const int64_t *first, int64_t most)
 {
     const hri_cuda_module *module = (const hri_cuda_module *)l->module;
+    hr_domain domain = l->domain;
     passed x = {.tile_bytes = 0};
-    unsigned block[HR_MAX_RANK] = {1, 1, 1};
-    const unsigned tiles = (unsigned)(l->domain.tiles[0] * l->domain.tiles[1] *
-                                      l->domain.tiles[2]);
+    unsigned blocks[HR_MAX_RANK] = {1, 1, 1}, items[HR_MAX_RANK] = {1, 1, 1};
+    memcpy(domain.number, first, sizeof domain.number);
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
-        block[i] = (unsigned)l->domain.tile[l->rank - 1 - i];
+        const uint32_t d = l->rank - 1 - i;
+        const int64_t left = domain.tiles[d] - first[d];
+        blocks[i] = (unsigned)(i > 0 ? hri_min(left, most) : left);
+        items[i] = (unsigned)domain.tile[d];
     }
-    pass(l, &x);
+    pass(l, &domain, &x);
+    return hri_cuda.cuLaunchKernel(
+        module->function, blocks[0], blocks[1], blocks[2], items[0], items[1],
+        items[2], x.tile_bytes, queue->stream, x.pointers, NULL);
+}
+
+/* Dimensions before the last one are y and z, which have few blocks. So a large
+ * domain takes several launches. */
+static cu_result launch_parts(const hri_cuda_queue *queue, const hri_launch *l)
+{
+    enum { MAX_BLOCKS = 65535 };
+    const uint32_t last = l->rank - 1;
+    const int64_t *tiles = l->domain.tiles;
+    cu_result error = CU_SUCCESS;
+    int64_t first[HR_MAX_RANK] = {0};
+    while (error == CU_SUCCESS && first[0] < (last > 0 ? tiles[0] : 1)) {
+        error = launch_part(queue, l, first, MAX_BLOCKS);
+        uint32_t d = last > 0 ? last - 1 : 0;
+        first[d] += MAX_BLOCKS;
+        if (d > 0 && first[d] >= tiles[d]) {
+            first[d] = 0;
+            first[d - 1] += MAX_BLOCKS;
+        }
+    }
+    return error;
+}
+
+hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
+{
     hri_cuda_note_launch(queue->unit, l->kernel->name);
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
-        error = hri_cuda.cuLaunchKernel(module->function, tiles, 1, 1, block[0],
-                                        block[1], block[2], x.tile_bytes,
-                                        queue->stream, x.pointers, NULL);
+        error = launch_parts(queue, l);
         hri_cuda_leave();
     }
     return hri_cuda_check(queue->unit->path, error, "cuLaunchKernel");

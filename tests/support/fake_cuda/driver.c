@@ -446,10 +446,9 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
         return CU_SUCCESS;
     }
     if (error == CU_SUCCESS && kernel != NULL) {
-        return y == 1 && z == 1
-                   ? fake_launch(stream, kernel, x, items_x * items_y * items_z,
-                                 shared, arguments)
-                   : CU_INVALID_VALUE;
+        const unsigned blocks[] = {x, y, z};
+        const unsigned items[] = {items_x, items_y, items_z};
+        return fake_launch(stream, kernel, blocks, items, shared, arguments);
     }
     if (error == CU_SUCCESS) {
         error = fake_refuse(stream); /* our gemm is no part of graphs */

@@ -38,11 +38,13 @@ cu_result fake_enter_stream(const char *name, cu_stream stream);
 
 /* launch.c: the kernel of the program under test that has this name, or NULL;
  * whether a launch of it makes a fault, which has happened then; and launch it,
- * where the grid is that of its domain. */
+ * where the blocks and items of x, y and z are those of its domain, or of a
+ * part. */
 const void *fake_find_kernel(const char *name);
 bool fake_faults(const void *found);
-cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
-                      unsigned items, unsigned shared, void **arguments);
+cu_result fake_launch(cu_stream stream, const void *found,
+                      const unsigned *blocks, const unsigned *items,
+                      unsigned shared, void **arguments);
 
 /* graph.c: run work with these arguments, or keep both while the stream is
  * captured. */

@@ -35,6 +35,7 @@ typedef struct fake_cuda_state {
     const char *build_log;    /* NULL: everything compiles */
     atomic_long calls;        /* of the driver's functions */
     atomic_long records;      /* of events */
+    atomic_long launches;     /* of the program's kernels */
     atomic_long urgent;       /* streams of the greatest priority, ever made */
     atomic_long objects;      /* memory, streams, events, modules, handles */
     atomic_long retained;     /* primary contexts */

@@ -33,8 +33,8 @@ bool fake_faults(const void *found)
 /* A launch whose arguments have been copied. */
 typedef struct launch {
     const hr_kernel *kernel;
-    hr_domain domain;
-    int64_t blocks;
+    hr_domain domain;            /* its number: the first block's */
+    int64_t blocks[HR_MAX_RANK]; /* in each dimension */
     unsigned shared;
     unsigned char fields[]; /* the struct that the host's code expects, with
                                offsets of memory of the tile for pointers */
@@ -82,8 +82,13 @@ static void run(const void *arguments)
     if (memory != NULL && fields != NULL) {
         memcpy(fields, l->fields, l->kernel->argument_bytes);
         place_tiles(l->kernel, memory, fields);
-        for (int64_t i = 0; i < l->blocks; i++) {
-            hri_domain_go(&d, i);
+        for (int64_t i = 0; i < l->blocks[0] * l->blocks[1] * l->blocks[2];
+             i++) {
+            int64_t left = i;
+            for (uint32_t k = HR_MAX_RANK; k-- > 0;) {
+                d.number[k] = l->domain.number[k] + left % l->blocks[k];
+                left /= l->blocks[k];
+            }
             l->kernel->host(&d, fields);
         }
     }
@@ -91,14 +96,42 @@ static void run(const void *arguments)
     free(fields);
 }
 
-cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
-                      unsigned items, unsigned shared, void **arguments)
+enum { MAX_BLOCKS = 65535 }; /* in y and z */
+
+/* Whether these blocks and items, of x, y and z, are those of a domain of this
+ * rank, whose last dimension is x. Then part has those of each
+ * dimension. */
+static bool suits(const hr_domain *d, uint32_t rank, const unsigned *blocks,
+                  const unsigned *items, int64_t *part)
+{
+    bool right = blocks[1] <= MAX_BLOCKS && blocks[2] <= MAX_BLOCKS;
+    part[0] = part[1] = part[2] = 1;
+    for (uint32_t k = 0; k < HR_MAX_RANK; k++) {
+        const uint32_t at = rank - 1 - k; /* the dimension, where k < rank */
+        const int64_t left = k < rank ? d->tiles[at] - d->number[at] : 1;
+        const int64_t tile = k < rank ? d->tile[at] : 1;
+        right = right && (int64_t)items[k] == tile && blocks[k] > 0 &&
+                (int64_t)blocks[k] <= left;
+        if (k < rank) {
+            part[at] = blocks[k];
+        } else {
+            right = right && d->tiles[k] == 1;
+        }
+    }
+    return right;
+}
+
+cu_result fake_launch(cu_stream stream, const void *found,
+                      const unsigned *blocks, const unsigned *items,
+                      unsigned shared, void **arguments)
 {
     const hr_kernel *kernel = found;
     hr_domain d;
+    int64_t part[HR_MAX_RANK];
     memcpy(&d, arguments[0], sizeof d);
-    if (d.tiles[0] * d.tiles[1] * d.tiles[2] != (int64_t)blocks ||
-        d.tile[0] * d.tile[1] * d.tile[2] != (int64_t)items) {
+    if (!suits(&d, 1, blocks, items, part) &&
+        !suits(&d, 2, blocks, items, part) &&
+        !suits(&d, 3, blocks, items, part)) {
         return CU_INVALID_VALUE;
     }
     size_t bytes = sizeof(launch) + kernel->argument_bytes;
@@ -108,9 +141,10 @@ cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
     }
     l->kernel = kernel;
     l->domain = d;
-    l->blocks = blocks;
+    memcpy(l->blocks, part, sizeof l->blocks);
     l->shared = shared;
     take(l, arguments);
+    fake_cuda_get()->launches++;
     cu_result error = fake_do(stream, run, l, bytes);
     free(l);
     return error;

@@ -30,9 +30,12 @@ foreach(variable HEADRACE_CUDA HEADRACE_CUBLAS HEADRACE_NVRTC)
   list(APPEND faked ${variable}=$<TARGET_FILE:fake_cuda>)
 endforeach()
 
+# as many copy threads as machines with GPUs have
+set(crowd "${faked}" HEADRACE_THREADS=8)
+
 foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set})
-  test_again(conformance/test_gemm_random:fake_${set} conformance "${faked}"
+  test_again(conformance/test_gemm_random:fake_${set} conformance "${crowd}"
     test_gemm_random ${set})
   test_again(gpu/test_gemm_batch:${set} gpu "" test_gemm_batch ${set})
   test_again(conformance/test_gemm_batch:fake_${set} conformance "${faked}"
@@ -44,7 +47,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
       test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
-    test_again(conformance/${name}:fake_${set} conformance "${faked}"
+    test_again(conformance/${name}:fake_${set} conformance "${crowd}"
       ${name} ${set})
   endforeach()
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"

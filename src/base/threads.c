@@ -294,11 +294,30 @@ static void relax(void)
 #endif
 }
 
+/* Whether there are CPUs enough for threads that wait. */
+static bool has_spare_cpus(void)
+{
+    enum { ENOUGH = 4 };
+    static atomic_uint cpus; /* 0: not known yet */
+    if (cpus == 0) {
+        cpus = hri_cpu_count();
+    }
+    return cpus >= ENOUGH;
+}
+
+/* A call of the system may take tens of microseconds in a sandbox. */
 bool hri_linger(uint64_t *since_ns, double seconds)
 {
+    enum { PAUSES = 20 };
     const uint64_t now_ns = hri_clock_ns();
     *since_ns = *since_ns == 0 ? now_ns : *since_ns;
-    (void)sched_yield();
+    if (has_spare_cpus()) {
+        for (int i = 0; i < PAUSES; i++) {
+            relax();
+        }
+    } else {
+        (void)sched_yield();
+    }
     return (double)(now_ns - *since_ns) * 1e-9 < seconds;
 }
 

@@ -81,8 +81,9 @@ bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
                     const struct timespec *time);
 
 /* Being woken takes longer than many a product. So a thread may wait awake, for
- * so many seconds at most: while this is true it asks again, and lets others
- * have the CPU in between. Then it should sleep. *since_ns is 0 at first. */
+ * so many seconds at most: while this is true it asks again. On machines with
+ * few CPUs others have the CPU in between. Then it should sleep. *since_ns is 0
+ * at first. */
 bool hri_linger(uint64_t *since_ns, double seconds);
 
 /* For so long threads wait awake for what may come soon. */

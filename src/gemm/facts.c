@@ -166,12 +166,12 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     }
     f->task = overheads.task;
     f->start = hri_model_executor(f->tile_rates[0] == 0.0);
-    f->brief = fmin(f->start, hri_model_brief);
     f->up.start = f->down.start = overheads.carried;
     if (hri_in_host_memory(a)) { /* they share the CPUs that start their work */
         f->task += overheads.busy * (sharing - 1.0);
         f->start *= sharing;
     }
+    f->brief = a->in_place ? f->start : fmin(f->start, hri_model_brief);
     f->rate /= sharing;
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;
@@ -179,16 +179,36 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     return status;
 }
 
-/* Whether copies between a matrix of the caller and the device are staged. */
+/* From a matrix's first element to its last. */
+static size_t extent_bytes(const hr_matrix *m)
+{
+    const int64_t last =
+        (m->rows - 1) * m->row_stride + (m->cols - 1) * m->col_stride;
+    return (size_t)(last + 1) * hr_type_size(m->type);
+}
+
+/* Whether copies between a matrix of the caller and the device are staged.
+ * Asking takes longer than few bytes. */
 static bool is_staged(hri_device *device, const hr_matrix *m)
 {
-    int64_t last =
-        (m->rows - 1) * m->row_stride + (m->cols - 1) * m->col_stride;
-    size_t bytes = (size_t)(last + 1) * hr_type_size(m->type);
-    /* asking takes longer than few bytes */
+    const size_t bytes = extent_bytes(m);
     return device->info.staged &&
            (bytes <= HRI_TINY_BYTES || m->data == NULL ||
             !device->ops->is_pinned(device, m->data, bytes));
+}
+
+/* How most bytes travel: matrices of few bytes do not count, unless both do. */
+static hri_flow flow_of(hri_accelerator *a, const hri_product *p,
+                        const hri_staged *staged)
+{
+    const bool one = extent_bytes(&p->a) > HRI_TINY_BYTES;
+    const bool other = extent_bytes(&p->b) > HRI_TINY_BYTES;
+    const bool up = (staged->of[HRI_A] && (one || !other)) ||
+                    (staged->of[HRI_B] && (other || !one));
+    const bool down = extent_bytes(&p->c) > HRI_TINY_BYTES
+                          ? staged->of[HRI_C]
+                          : staged->of[HRI_C] && up;
+    return hri_model_flow(a, up, down);
 }
 
 /* Set the links to their rates beside each other. */
@@ -201,9 +221,7 @@ static void gather_links(hri_gemm_call *c)
                                     is_staged(device, &p->b),
                                     is_staged(device, &p->c)}};
         c->staged[i] = staged;
-        c->flows[i] = hri_model_flow(c->accelerators[i],
-                                     staged.of[HRI_A] || staged.of[HRI_B],
-                                     staged.of[HRI_C]);
+        c->flows[i] = flow_of(c->accelerators[i], p, &staged);
     }
     hri_model_flows(c->context, c->flows, c->count);
     for (uint32_t i = 0; i < c->count; i++) {

@@ -349,16 +349,17 @@ static double walk(forecast *f)
         steps[step](f, e);
         e->stale = true;
     }
-    double seconds = 0.0, start = 0.0, hosts = 0.0;
+    const bool brief = hri_plan_is_brief(f->plan);
+    double seconds = 0.0, hosts = 0.0;
+    double start = brief ? f->executors[0].accelerator->brief : 0.0;
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
         const executor *e = &f->executors[i];
         bool over = e->next[PRODUCT] == e->part->task_count;
         seconds =
             fmax(seconds, over ? fmax(e->compute, e->down.free) : INFINITY);
-        start += is_host(e)                   ? 0.0
-                 : hri_plan_is_brief(f->plan) ? e->accelerator->brief
-                                              : e->accelerator->start;
-        hosts = is_host(e) ? fmax(hosts, e->accelerator->start) : hosts;
+        start += is_host(e) || brief ? 0.0 : e->accelerator->start;
+        hosts =
+            is_host(e) && !brief ? fmax(hosts, e->accelerator->start) : hosts;
     }
     return seconds + start + hosts;
 }

@@ -147,6 +147,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
             pthread_mutex_lock(&run->lock);
             e->state = HRI_SETTLED;
             run->settled++;
+            run->over = run->settled == run->plan->part_count;
             pthread_mutex_unlock(&run->lock);
         }
     }

@@ -255,8 +255,7 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     }
     const uint32_t at = way->sent++ % pool->depth;
     way->of[at] = *w;
-    status = enqueue_piece(pool, w->job, &w->piece,
-                           copy_thread->pinned[at % HRI_THREAD_PIECES],
+    status = enqueue_piece(pool, w->job, &w->piece, copy_thread->pinned[at],
                            copy_thread->events[at]);
     if (pool->direct) {
         touch_ends(pool);

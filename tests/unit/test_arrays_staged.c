@@ -7,6 +7,8 @@
 
 #include <headrace/headrace.h>
 
+#include "hal/backend.h"
+#include "model/probe.h"
 #include "runtime/runtime.h"
 #include "runtime/staging.h"
 #include "support/fault_backend.h"
@@ -30,6 +32,7 @@ static machine open_machine(void)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = "2xhost";
     options.memory_limit = 256 << 20;
+    options.threads = 4 * ACCELERATORS; /* two copy in each direction */
     list[0] = fault_backend_wrap(&hri_backend_host);
     fault_backend_reset();
     fault_backend_pretend_staged(true);
@@ -396,6 +399,55 @@ static void stopped_copy_pools_take_no_jobs(void)
     close_machine(&m);
 }
 
+static void job_fails(void *data, hr_status status)
+{
+    (void)data;
+    CHECK(status == HR_OK);
+}
+
+/* A copy pool of one thread may have the pinned memory of two. Many small boxes
+ * come home through all of it. */
+static void one_thread_brings_many(void)
+{
+    enum { BOXES = 16, BOX_BYTES = 4096 };
+    TEST_CASE("one thread brings many boxes");
+    machine m = open_machine();
+    hri_accelerator *a = &m.context->accelerators[0];
+    pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
+    hri_copy_pool copy_pool = {.accelerator = a,
+                               .bytes = BOXES * BOX_BYTES,
+                               .queues = &queues,
+                               .fail = job_fails};
+    unsigned char *there = numbers(BOXES * BOX_BYTES, 5);
+    unsigned char *here = calloc(BOXES, BOX_BYTES);
+    hri_job jobs[BOXES];
+    hri_buffer *buffer = NULL;
+    hri_queue *queue = NULL;
+    CHECK(hri_accelerator_allocate(a, BOXES * BOX_BYTES, &buffer) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, &queue) == HR_OK);
+    const hri_copy up = hri_flat_copy(hri_at(buffer, 0), hri_at_host(there, 0),
+                                      BOXES * BOX_BYTES);
+    CHECK(queue->ops->copy(queue, &up) == HR_OK);
+    CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
+    CHECK(copy_pool.thread_count == 1 && copy_pool.depth == HRI_COPIES);
+    for (size_t i = 0; i < BOXES; i++) {
+        jobs[i] = (hri_job){
+            .copy = hri_flat_copy(hri_at_host(here, i * BOX_BYTES),
+                                  hri_at(buffer, i * BOX_BYTES), BOX_BYTES),
+            .queue = queue};
+        hri_copy_pool_put(&copy_pool, &jobs[i], false);
+    }
+    CHECK(hri_copy_pool_start(&copy_pool) == HR_OK);
+    hri_copy_pool_join(&copy_pool);
+    CHECK(memcmp(here, there, BOXES * BOX_BYTES) == 0);
+    hri_accelerator_forget(a);
+    hri_copy_pool_finish(&copy_pool);
+    hri_accelerator_release(a, buffer);
+    free(here);
+    free(there);
+    close_machine(&m);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
@@ -408,5 +460,6 @@ int main(void)
     TEST(products_run_one_at_a_time());
     TEST(much_at_once());
     TEST(stopped_copy_pools_take_no_jobs());
+    TEST(one_thread_brings_many());
     return test_end();
 }

@@ -120,13 +120,14 @@ static void one_thread(bool staged, double beta)
     drop(&o);
 }
 
-/* More pieces than one thread has pinned memory for, and helpers. */
-static void many_pieces(void)
+/* Several pieces on one thread, more than it has pinned memory for, and
+ * helpers. */
+static void many_pieces(int64_t edge)
 {
     TEST_CASE("many pieces");
     hr_context *context = open_context("1xhost", true);
-    operands o = make(1100);
-    for (int i = 0; i < 2; i++) {
+    operands o = make(edge);
+    for (int i = 0; i < 3; i++) {
         CHECK(multiply(context, &o, i) == HR_OK && is_product(&o, i));
     }
     hr_context_destroy(context);
@@ -172,6 +173,8 @@ int main(void)
         TEST(each_call_fails(staged, HR_ERROR_BACKEND));
         TEST(each_call_fails(staged, HR_ERROR_LOST));
     }
-    TEST(many_pieces());
+    for (int64_t edge = 400; edge <= 1100; edge += 100) {
+        TEST(many_pieces(edge));
+    }
     return test_end();
 }

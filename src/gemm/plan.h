@@ -168,11 +168,13 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
 hri_plan *hri_plan_hold(hri_plan *plan);
 void hri_plan_destroy(hri_plan *plan); /* one holder's; accepts NULL */
 
-/* Whether one thread carries the plan out: it has one task, not in place. */
+/* Whether one thread carries the plan out: it has one task, not in place. Old C
+ * must not wait on the only queue for a panel that is packed. */
 static inline bool hri_plan_is_brief(const hri_plan *plan)
 {
-    return plan->part_count == 1 && plan->parts[0].task_count == 1 &&
-           !plan->parts[0].in_place;
+    const hri_plan_part *part = &plan->parts[0];
+    return plan->part_count == 1 && part->task_count == 1 && !part->in_place &&
+           !(part->packed && plan->shape.read_c);
 }
 
 /* Where tile row i of C starts, 0 <= i <= tile_rows. The same for tile columns

@@ -52,8 +52,7 @@ static hri_accelerator *in_place(const hr_context *context,
 static double most_flops(const hr_context *context, const hri_accelerator *a,
                          hri_product_kind kind)
 {
-    const double known = hri_accelerator_known_rate(a, kind);
-    const double rate = known > 0.0 ? known : hri_guess(HRI_GUESS_PRODUCT);
+    const double rate = hri_accelerator_likely_rate(a, kind);
     return context->accelerator_count == 1 ? HUGE_VAL
                                            : rate * hri_model_executor(true);
 }

@@ -139,14 +139,13 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     hri_plan_accelerator *f = &c->inputs[i];
     const hri_product *p = &c->product;
     double sharing = hri_accelerators_sharing(c->accelerators, c->count, a);
-    double known = hri_accelerator_known_rate(a, hri_kind_of(p));
     const uint64_t held = hri_accelerator_held(a); /* by arrays */
     hri_overheads overheads;
     *f = (hri_plan_accelerator){
         .memory = a->memory_limit > held ? a->memory_limit - held : 0,
         .own = a->device->info.gemm_bytes,
         .buffer = a->device->info.allocation_bytes,
-        .rate = known > 0.0 ? known : hri_guess(HRI_GUESS_PRODUCT),
+        .rate = hri_accelerator_likely_rate(a, hri_kind_of(p)),
         .sharers = sharers_of(c, a),
         .serial = a->device->info.serial,
         .peers = i,

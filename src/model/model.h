@@ -51,6 +51,7 @@ void hri_devices_name(hri_accelerator *const *devices, uint32_t count,
  * second. */
 typedef enum hri_guessed {
     HRI_GUESS_PRODUCT,              /* flop/s of a small product */
+    HRI_GUESS_PRODUCT_ON_GPU,
     HRI_GUESS_PRODUCT_WITHOUT_ROOM, /* where not even the smallest product fits:
                                        such an accelerator gets little work
                                        anyway */
@@ -115,6 +116,11 @@ hr_status hri_accelerator_rate(hri_accelerator *accelerator,
 /* The same if it is known without measuring, else 0. */
 double hri_accelerator_known_rate(const hri_accelerator *accelerator,
                                   hri_product_kind kind);
+
+/* What is known, else a guess: of the host in place by its CPUs, of GPUs as of
+ * one. */
+double hri_accelerator_likely_rate(const hri_accelerator *accelerator,
+                                   hri_product_kind kind);
 
 /* Learn from a product that ran in place, with the device to itself, and took
  * so many seconds of arithmetic. If these were many, and it was clearly faster

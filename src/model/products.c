@@ -246,6 +246,23 @@ double hri_accelerator_known_rate(const hri_accelerator *a,
     return hri_figure_find(hri_subject_of(a), figure_of(kind, 0));
 }
 
+double hri_accelerator_likely_rate(const hri_accelerator *a,
+                                   hri_product_kind kind)
+{
+    const double known = hri_accelerator_known_rate(a, kind);
+    const bool single = kind.type == HR_F32 || kind.type == HR_C32;
+    const bool blas = single || kind.type == HR_F64 || kind.type == HR_C64;
+    if (known > 0.0) {
+        return known;
+    }
+    if (!hri_in_host_memory(a)) {
+        return hri_guess(HRI_GUESS_PRODUCT_ON_GPU);
+    }
+    return a->in_place && blas && kind.compute == HR_COMPUTE_NATIVE
+               ? a->device->info.compute_units / hri_guess_processor(single)
+               : hri_guess(HRI_GUESS_PRODUCT);
+}
+
 /* The rates on tiles, if all are known. */
 static bool tiles_known(const hri_accelerator *a, hri_product_kind kind,
                         double rates[HRI_TILE_RATES])

@@ -4,6 +4,7 @@
 #include <fenv.h>
 #include <string.h>
 
+#include "model/learn.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "support/random.h"
@@ -124,6 +125,32 @@ static void beside_others(void)
     hr_context_destroy(context);
 }
 
+static void likely_rates(void)
+{
+    TEST_CASE("rates that are not known");
+    static const hri_backend *backends[] = {&hri_backend_host, NULL};
+    const hri_product_kind single = {HR_F32, HR_F32, HR_COMPUTE_NATIVE};
+    const hri_product_kind twice = {HR_F64, HR_F64, HR_COMPUTE_NATIVE};
+    const hri_product_kind half = {HR_F16, HR_F32, HR_COMPUTE_NATIVE};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "host,1xhost";
+    options.threads = 2;
+    hr_context *context = NULL;
+    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    const hri_accelerator *host = &context->accelerators[0];
+    const hri_accelerator *other = &context->accelerators[1];
+    CHECK(hri_accelerator_known_rate(host, single) == 0.0);
+    CHECK(hri_accelerator_likely_rate(host, single) ==
+          2.0 / hri_guess_processor(true));
+    CHECK(hri_accelerator_likely_rate(host, twice) ==
+          2.0 / hri_guess_processor(false));
+    CHECK(hri_accelerator_likely_rate(host, half) == 5e10);
+    CHECK(hri_accelerator_likely_rate(other, single) == 5e10);
+    told(host, "f32", 3e9);
+    CHECK(hri_accelerator_likely_rate(host, single) == 3e9);
+    hr_context_destroy(context);
+}
+
 /* ---- bits */
 
 typedef struct operand {
@@ -215,6 +242,7 @@ int main(void)
 {
     TEST(alone());
     TEST(beside_others());
+    TEST(likely_rates());
     TEST(bits());
     TEST(arithmetic());
     return test_end();

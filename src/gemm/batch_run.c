@@ -101,27 +101,17 @@ static void note_done(executor *e, int64_t products)
 hri_gemm hri_batch_in_place(const hri_batch_call *call, int64_t first,
                             int64_t count)
 {
-    const hri_product *p = &call->one.product;
-    hri_gemm g = {.type = p->a.type,
-                  .c_type = p->c.type,
-                  .compute = p->compute,
-                  .m = p->m,
-                  .n = p->n,
-                  .k = p->k,
-                  .alpha = p->alpha,
-                  .beta = p->beta,
-                  .batch = {.count = count}};
-    hri_operand *const to[] = {&g.a, &g.b, &g.c};
+    hri_product p = call->one.product;
+    hr_matrix *const of[] = {&p.a, &p.b, &p.c};
+    hri_batch batch = {.count = count};
     for (int i = 0; i < SIDES; i++) {
         const hri_matrices *m = &call->operands[i];
-        const hr_matrix at = hri_matrices_at(m, first);
-        *to[i] = hri_operand_in_place(&at);
-        g.batch.steps[i] = m->step;
-        g.batch.lists[i] = m->list != NULL ? m->list + first : NULL;
+        *of[i] = hri_matrices_at(m, first);
+        batch.steps[i] = m->step;
+        batch.lists[i] = m->list != NULL ? m->list + first : NULL;
     }
-    if (count == 1) {
-        g.batch = (hri_batch){0};
-    }
+    hri_gemm g = hri_gemm_in_place(&p);
+    g.batch = count == 1 ? (hri_batch){0} : batch;
     return g;
 }
 

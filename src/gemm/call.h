@@ -88,8 +88,8 @@ void hri_call_close(hri_gemm_call *call);
 bool hri_gemm_directly(const hri_gemm_call *call, hr_status *status);
 /* The device that does so. NULL: it needs a plan. */
 hri_device *hri_direct_device(const hri_gemm_call *call);
-/* An operand in the caller's memory. */
-hri_operand hri_operand_in_place(const hr_matrix *m);
+/* A product in the caller's memory. */
+hri_gemm hri_gemm_in_place(const hri_product *product);
 
 /* Whether the plan is one product in place, of which the caller wants no
  * progress; and carry such a plan out. */

@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "gemm/call.h"
 
-hri_operand hri_operand_in_place(const hr_matrix *m)
+static hri_operand operand_of(const hr_matrix *m)
 {
     return (hri_operand){.place = hri_at_host(m->data, 0),
                          .row_stride = m->row_stride,
@@ -15,19 +15,24 @@ hri_operand hri_operand_in_place(const hr_matrix *m)
                          .conjugate = m->conjugate};
 }
 
+hri_gemm hri_gemm_in_place(const hri_product *p)
+{
+    return (hri_gemm){.type = p->a.type,
+                      .c_type = p->c.type,
+                      .compute = p->compute,
+                      .m = p->m,
+                      .n = p->n,
+                      .k = p->k,
+                      .alpha = p->alpha,
+                      .beta = p->beta,
+                      .a = operand_of(&p->a),
+                      .b = operand_of(&p->b),
+                      .c = operand_of(&p->c)};
+}
+
 static hr_status multiply(hri_device *device, const hri_product *p)
 {
-    const hri_gemm gemm = {.type = p->a.type,
-                           .c_type = p->c.type,
-                           .compute = p->compute,
-                           .m = p->m,
-                           .n = p->n,
-                           .k = p->k,
-                           .alpha = p->alpha,
-                           .beta = p->beta,
-                           .a = hri_operand_in_place(&p->a),
-                           .b = hri_operand_in_place(&p->b),
-                           .c = hri_operand_in_place(&p->c)};
+    const hri_gemm gemm = hri_gemm_in_place(p);
     return device->ops->gemm_now(device, &gemm);
 }
 

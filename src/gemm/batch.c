@@ -156,11 +156,6 @@ static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
 static hr_status plan_again(hri_gemm_call *c)
 {
     hri_call_close(c);
-    c->plan = NULL;
-    c->accelerators = NULL;
-    c->inputs = NULL;
-    c->flows = NULL;
-    c->count = 0;
     return hri_call_plan(c);
 }
 

@@ -352,6 +352,16 @@ static hr_status fill(planning *p, uint32_t count, hri_batch_plan *plan)
     return status;
 }
 
+/* Seconds for one product after the other. In place one needs a thread of its
+ * own where progress is told. */
+static double each_of(const planning *p)
+{
+    const hri_plan *plan = p->planned->plan;
+    const bool thread =
+        plan->parts[0].in_place && p->call->one.options.progress != NULL;
+    return plan->seconds + (thread ? hri_model_executor(true) : 0.0);
+}
+
 static hr_status choose(planning *p, hri_batch_plan *plan)
 {
     uint32_t count;
@@ -363,7 +373,7 @@ static hr_status choose(planning *p, hri_batch_plan *plan)
     if (status != HR_OK || set.count == 0) {
         return status;
     }
-    const double each = p->planned->plan->seconds * (double)p->count;
+    const double each = each_of(p) * (double)p->count;
     predict_products(p, p->candidates, set.count);
     if (hri_model_prefers(each, set.seconds) ||
         is_long(p, p->candidates, set.count)) {

@@ -315,4 +315,10 @@ void hri_call_close(hri_gemm_call *c)
     free(c->inputs);
     free(c->flows);
     free(c->staged);
+    c->plan = NULL;
+    c->accelerators = NULL;
+    c->inputs = NULL;
+    c->flows = NULL;
+    c->staged = NULL;
+    c->count = 0;
 }

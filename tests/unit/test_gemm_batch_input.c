@@ -146,6 +146,28 @@ static bool stop_at_once(void *data, double done, double total)
     return done >= total;
 }
 
+static bool count_calls(void *data, double done, double total)
+{
+    ++*(int *)data;
+    return done <= total;
+}
+
+static void progress(void)
+{
+    TEST_CASE("progress is that of the batch, not of each product");
+    enum { MANY = 1000 };
+    static float all[MANY * STEP];
+    int calls = 0;
+    hr_gemm_options o = HR_GEMM_OPTIONS_INIT;
+    o.progress = count_calls;
+    o.progress_data = &calls;
+    CHECK(hr_gemm_batch(context, MANY, hr_real(1),
+                        hr_matrices_strided(square(a), 0),
+                        hr_matrices_strided(square(b), 0), hr_real(0),
+                        hr_matrices_strided(square(all), STEP), &o) == HR_OK);
+    CHECK(calls >= 2 && calls < MANY / 2);
+}
+
 static void options(void)
 {
     TEST_CASE("options");
@@ -182,6 +204,7 @@ int main(void)
     TEST(overlaps());
     TEST(allowed());
     TEST(options());
+    TEST(progress());
     hr_context_destroy(context);
     return test_end();
 }

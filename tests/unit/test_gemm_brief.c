@@ -173,7 +173,7 @@ int main(void)
         TEST(each_call_fails(staged, HR_ERROR_BACKEND));
         TEST(each_call_fails(staged, HR_ERROR_LOST));
     }
-    for (int64_t edge = 400; edge <= 1100; edge += 100) {
+    for (int64_t edge = 400; edge <= 1100; edge += 350) {
         TEST(many_pieces(edge));
     }
     return test_end();

@@ -496,8 +496,11 @@ static void watch(run *r)
         const struct timespec next = hri_in_ms(PROGRESS_MS);
         while (r->working > 0 && hri_wait_until(&r->changed, &r->lock, &next)) {
         }
-        tell(r);
+        if (r->working > 0) {
+            tell(r);
+        }
     }
+    tell(r); /* the end, also of a batch that is faster than this thread */
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -111,7 +111,9 @@ hri_gemm hri_batch_in_place(const hri_batch_call *call, int64_t first,
         batch.lists[i] = m->list != NULL ? m->list + first : NULL;
     }
     hri_gemm g = hri_gemm_in_place(&p);
-    g.batch = count == 1 ? (hri_batch){0} : batch;
+    if (count > 1) {
+        g.batch = batch;
+    }
     return g;
 }
 

@@ -34,10 +34,13 @@ void hri_model_destroy(hr_context *context)
 double hri_guess(hri_guessed what)
 {
     static const double guesses[HRI_GUESSES] = {
-        [HRI_GUESS_PRODUCT] = 5e10, [HRI_GUESS_PRODUCT_ON_GPU] = 5e12,
+        [HRI_GUESS_PRODUCT] = 5e10,
+        [HRI_GUESS_PRODUCT_ON_GPU] = 5e12,
         [HRI_GUESS_PRODUCT_WITHOUT_ROOM] = 1e10,
-        [HRI_GUESS_FILTER] = 1e10,  [HRI_GUESS_TRANSFORM] = 1e8,
-        [HRI_GUESS_LINK] = 1e10,    [HRI_GUESS_MEMORY] = 2e10,
+        [HRI_GUESS_FILTER] = 1e10,
+        [HRI_GUESS_TRANSFORM] = 1e8,
+        [HRI_GUESS_LINK] = 1e10,
+        [HRI_GUESS_MEMORY] = 2e10,
     };
     return guesses[what];
 }

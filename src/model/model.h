@@ -50,7 +50,7 @@ void hri_devices_name(hri_accelerator *const *devices, uint32_t count,
 /* Figures for plans where nothing was measured: orders of magnitude, in units a
  * second. */
 typedef enum hri_guessed {
-    HRI_GUESS_PRODUCT,              /* flop/s of a small product */
+    HRI_GUESS_PRODUCT, /* flop/s of a small product */
     HRI_GUESS_PRODUCT_ON_GPU,
     HRI_GUESS_PRODUCT_WITHOUT_ROOM, /* where not even the smallest product fits:
                                        such an accelerator gets little work

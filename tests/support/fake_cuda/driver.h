@@ -12,7 +12,7 @@
 
 struct cu_context_object {
     cu_device device;
-    uint64_t used;
+    _Atomic uint64_t used; /* streams read it without a lock */
     unsigned peers; /* bits of devices that it may access */
 };
 

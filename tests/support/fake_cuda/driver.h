@@ -13,7 +13,7 @@
 struct cu_context_object {
     cu_device device;
     _Atomic uint64_t used; /* streams read it without a lock */
-    unsigned peers; /* bits of devices that it may access */
+    unsigned peers;        /* bits of devices that it may access */
 };
 
 struct cu_stream_object {

@@ -20,7 +20,7 @@ struct hri_thread {
     atomic_bool returned; /* from the last one */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
-    void *(*function)(void *); /* NULL: the thread is idle */
+    void *(*function)(void *); /* to call; NULL: the thread ends */
     void *argument;
     bool left; /* nobody joins it */
 };
@@ -116,7 +116,6 @@ static void *thread_main(void *argument)
         }
         (void)function(t->argument);
         pthread_mutex_lock(&t->lock);
-        t->function = NULL;
         t->returned = true;
         pthread_cond_broadcast(&t->changed);
         if (t->left) {
@@ -208,7 +207,7 @@ void hri_thread_join(hri_thread *t)
 {
     hri_wait_awake(&t->returned, hri_moment);
     pthread_mutex_lock(&t->lock);
-    while (t->function != NULL) {
+    while (!t->returned) {
         pthread_cond_wait(&t->changed, &t->lock);
     }
     pthread_mutex_unlock(&t->lock);
@@ -218,7 +217,7 @@ void hri_thread_join(hri_thread *t)
 void hri_thread_leave(hri_thread *t)
 {
     pthread_mutex_lock(&t->lock);
-    const bool works = t->function != NULL;
+    const bool works = !t->returned;
     t->left = works;
     if (works) {
         pthread_mutex_lock(&t->threads->lock);

@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "gemm/batch.h"
 
-enum { A, B, C, SIDES };
+enum { SIDES = HRI_C + 1 };
 enum { UP, COMPUTE, DOWN, QUEUES };
 
 /* Events at the end of the steps of a group. */
@@ -25,7 +25,6 @@ typedef struct slot {
 
 typedef struct run {
     hri_batch_call *call;
-    const hri_gemm_call *planned;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     uint32_t working;
@@ -234,8 +233,8 @@ static hr_status await(const executor *e, int queue, hri_event *event)
 static hr_status load(executor *e, slot *s)
 {
     hr_status status = pack(e, s, false);
-    for (int side = A; side < SIDES && status == HR_OK; side++) {
-        if (!e->sides[side].shared && (side != C || e->reads)) {
+    for (int side = HRI_A; side < SIDES && status == HR_OK; side++) {
+        if (!e->sides[side].shared && (side != HRI_C || e->reads)) {
             const hri_copy box = box_of(e, side, s);
             status = copy(e, UP, &box);
             e->part->share.up += e->sides[side].bytes * (uint64_t)s->count;
@@ -260,7 +259,7 @@ static hr_status multiply(const executor *e, const slot *s)
     hri_gemm g = hri_batch_in_place(call, s->first, s->count);
     hri_operand *const to[] = {&g.a, &g.b, &g.c};
     g.batch = (hri_batch){.count = s->count};
-    for (int side = A; side < SIDES; side++) {
+    for (int side = HRI_A; side < SIDES; side++) {
         const bool shared = e->sides[side].shared;
         const hri_place place = shared ? hri_at(e->shared[side], 0)
                                        : hri_at(s->buffer, e->offsets[side]);
@@ -280,13 +279,13 @@ static hr_status multiply(const executor *e, const slot *s)
 
 static hr_status send_home(executor *e, const slot *s)
 {
-    const hri_copy box = box_of(e, C, s);
+    const hri_copy box = box_of(e, HRI_C, s);
     const hri_copy home = reversed(&box);
     hr_status status = await(e, DOWN, s->events[MULTIPLIED]);
     if (status == HR_OK) {
         status = copy(e, DOWN, &home);
     }
-    e->part->share.down += e->sides[C].bytes * (uint64_t)s->count;
+    e->part->share.down += e->sides[HRI_C].bytes * (uint64_t)s->count;
     return status == HR_OK ? record(e, DOWN, s->events[HOME]) : status;
 }
 
@@ -366,7 +365,7 @@ static hr_status set_up(executor *e)
     hr_status status = HR_OK;
     hri_batch_sides(e->run->call, e->accelerator->device, e->part->first,
                     e->part->count, e->sides);
-    for (int side = A; side < SIDES; side++) {
+    for (int side = HRI_A; side < SIDES; side++) {
         e->offsets[side] = bytes;
         bytes += e->sides[side].shared
                      ? 0
@@ -381,7 +380,7 @@ static hr_status set_up(executor *e)
     for (uint32_t i = 0; i < e->part->slots && status == HR_OK; i++) {
         status = open_slot(e, &e->slots[i], bytes, pinned);
     }
-    for (int side = A; side < C && status == HR_OK; side++) {
+    for (int side = HRI_A; side < HRI_C && status == HR_OK; side++) {
         status = e->sides[side].shared ? load_shared(e, side) : HR_OK;
     }
     return status;
@@ -411,7 +410,7 @@ static void finish(executor *e)
         hri_accelerator_release(a, e->slots[i].buffer);
         hri_accelerator_release_pinned(a, e->slots[i].pinned);
     }
-    for (int i = A; i < C; i++) {
+    for (int i = HRI_A; i < HRI_C; i++) {
         hri_accelerator_release(a, e->shared[i]);
         hri_accelerator_release_pinned(a, e->shared_pinned[i]);
     }
@@ -535,7 +534,6 @@ hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
 {
     const hr_scalar beta = call->one.product.beta;
     run r = {.call = call,
-             .planned = planned,
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .changed = PTHREAD_COND_INITIALIZER};
     executor *executors = calloc(plan->count, sizeof *executors);

@@ -162,7 +162,7 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
     if (status == HR_OK) {
         status = queue->ops->copy(queue, &copy);
     }
-    if (status == HR_OK && !(pool->once && pool->up)) {
+    if (status == HR_OK) {
         status = queue->ops->record(queue, event);
     }
     pthread_mutex_unlock(pool->queues);
@@ -202,6 +202,11 @@ typedef struct way_home {
     uint32_t sent, arrived;
 } way_home;
 
+static hr_status wait_for(const hri_copy_pool *pool, hri_event *event)
+{
+    return pool->helped ? hri_event_wait_awake(event) : event->ops->wait(event);
+}
+
 /* Wait for the oldest copy, and bring it to the caller's memory unless it is
  * direct. */
 static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
@@ -210,8 +215,7 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     const uint32_t at = way->arrived++ % pool->depth;
     hri_event *event = copy_thread->events[at];
     hri_job *job = way->of[at].job;
-    hr_status status =
-        pool->helped ? hri_event_wait_awake(event) : event->ops->wait(event);
+    hr_status status = wait_for(pool, event);
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
         hri_piece_down(&job->copy, &way->of[at].piece, copy_thread->pinned[at]);
         finish(pool, job, true);
@@ -236,11 +240,8 @@ static hr_status wait_to_send(hri_copy_thread *copy_thread, const hri_job *job,
             status = receive(copy_thread, way);
         }
     }
-    if (status != HR_OK || done) {
-        return status;
-    }
-    return copy_thread->pool->helped ? hri_event_wait_awake(job->after)
-                                     : job->after->ops->wait(job->after);
+    return status == HR_OK && !done ? wait_for(copy_thread->pool, job->after)
+                                    : status;
 }
 
 static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
@@ -325,23 +326,12 @@ static uint32_t useful_threads(const hri_copy_pool *pool)
     return pool->bytes == 0 || pieces > all ? all : (uint32_t)pieces;
 }
 
-/* Whether the only thread can have the pinned memory of two. */
-static bool has_room(const hri_copy_pool *pool)
-{
-    return pool->thread_count == 1 &&
-           pool->accelerator->copy_threads * HRI_THREAD_PIECES >= HRI_COPIES;
-}
-
 hr_status hri_copy_pool_init(hri_copy_pool *pool)
 {
-    enum { JOBS = 3 }; /* of a brief run: each may end in a smaller piece */
     hri_accelerator *a = pool->accelerator;
     hr_status status = HR_OK;
     pool->thread_count = pool->direct ? 1 : useful_threads(pool);
-    pool->depth =
-        pool->direct || has_room(pool) ? HRI_COPIES : HRI_THREAD_PIECES;
-    pool->once = pool->helped && pool->thread_count == 1 && pool->bytes > 0 &&
-                 pool->bytes / HRI_MIN_PIECE_BYTES + JOBS <= pool->depth;
+    pool->depth = pool->direct ? HRI_COPIES : HRI_THREAD_PIECES;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->changed, NULL);
     for (uint32_t i = 0; i < pool->thread_count; i++) {

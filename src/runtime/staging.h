@@ -71,8 +71,6 @@ struct hri_copy_pool {
     /* the copy pool's own fields */
     uint32_t thread_count; /* threads */
     uint32_t depth;        /* copies that each thread may have under way */
-    bool once; /* the only thread needs no piece of its pinned memory
-                  twice */
     hri_copy_thread threads[HRI_MAX_COPY_THREADS];
     uint32_t started;
     pthread_mutex_t

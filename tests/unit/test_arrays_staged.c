@@ -405,8 +405,8 @@ static void job_fails(void *data, hr_status status)
     CHECK(status == HR_OK);
 }
 
-/* A copy pool of one thread may have the pinned memory of two. Many small boxes
- * come home through all of it. */
+/* Many small boxes come home through the few pieces of pinned memory that one
+ * thread has. */
 static void one_thread_brings_many(void)
 {
     enum { BOXES = 16, BOX_BYTES = 4096 };
@@ -429,7 +429,7 @@ static void one_thread_brings_many(void)
                                       BOXES * BOX_BYTES);
     CHECK(queue->ops->copy(queue, &up) == HR_OK);
     CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
-    CHECK(copy_pool.thread_count == 1 && copy_pool.depth == HRI_COPIES);
+    CHECK(copy_pool.thread_count == 1 && copy_pool.depth == HRI_THREAD_PIECES);
     for (size_t i = 0; i < BOXES; i++) {
         jobs[i] = (hri_job){
             .copy = hri_flat_copy(hri_at_host(here, i * BOX_BYTES),

@@ -2,6 +2,7 @@
 #include "backends/host/host.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ extern const hri_backend hri_backend_host;
  * others wait. */
 static struct {
     pthread_mutex_t lock;
-    bool busy; /* it is somebody's turn */
+    atomic_bool busy; /* it is somebody's turn */
     host_place *first, *last;
 } lines[] = {[HOST_PRODUCTS] = {.lock = PTHREAD_MUTEX_INITIALIZER},
              [HOST_COPIES] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
@@ -53,14 +54,6 @@ void hri_host_line_leave(host_line line)
         next->serve(next);
     }
     pthread_mutex_unlock(&lines[line].lock);
-}
-
-static bool is_copying(void)
-{
-    pthread_mutex_lock(&lines[HOST_COPIES].lock);
-    const bool busy = lines[HOST_COPIES].busy;
-    pthread_mutex_unlock(&lines[HOST_COPIES].lock);
-    return busy;
 }
 
 static _Thread_local unsigned forking; /* handlers below that have been run */
@@ -139,7 +132,8 @@ hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
 {
     hri_pool *pool = hri_host_pool(device);
     const uint32_t threads = hri_pool_threads(pool);
-    return hri_host_gemm(pool, threads - (threads > 1 && is_copying()), gemm);
+    return hri_host_gemm(
+        pool, threads - (threads > 1 && lines[HOST_COPIES].busy), gemm);
 }
 
 static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)

@@ -36,31 +36,24 @@ int cublasDgemm_v2(PARAMETERS);
 int cublasCgemm_v2(PARAMETERS);
 int cublasZgemm_v2(PARAMETERS);
 
-static fake_operand column_major(cu_address start, int ld)
-{
-    return (fake_operand){(void *)(uintptr_t)start, 1, ld, false};
-}
-
 static int multiply(hr_type type, PARAMETERS)
 {
     if (handle == NULL || op_a != 0 || op_b != 0 || lda < m || ldb < k ||
         ldc < m) {
         return INVALID;
     }
-    fake_product p = {.type = type,
-                      .c_type = type,
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .a = column_major(a, lda),
-                      .b = column_major(b, ldb),
-                      .c = column_major(c, ldc)};
-    fake_factor(type, alpha, p.alpha);
-    fake_factor(type, beta, p.beta);
-    if (getenv("FAKE_XT_WRONG") != NULL) {
-        p.alpha[0] = 2.0;
-    }
-    fake_multiply(&p);
+    const fake_columns x = {m,
+                            n,
+                            k,
+                            alpha,
+                            beta,
+                            (const void *)(uintptr_t)a,
+                            (const void *)(uintptr_t)b,
+                            (void *)(uintptr_t)c,
+                            lda,
+                            ldb,
+                            ldc};
+    fake_multiply_columns(type, &x);
     return OK;
 }
 

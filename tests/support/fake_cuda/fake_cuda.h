@@ -64,6 +64,17 @@ void fake_multiply(const fake_product *product);
 /* The same with the roundings of HR_COMPUTE_REPRODUCIBLE. False: no memory. */
 bool fake_multiply_ordered(const fake_product *product);
 
+/* C := alpha A B + beta C, all by columns, as BLAS functions are told. With
+ * FAKE_XT_WRONG in the environment it is wrong. */
+typedef struct fake_columns {
+    int64_t m, n, k;
+    const void *alpha, *beta;
+    const void *a, *b;
+    void *c;
+    int64_t lda, ldb, ldc;
+} fake_columns;
+void fake_multiply_columns(hr_type type, const fake_columns *columns);
+
 /* A factor as it is passed in for a type of A and B. */
 void fake_factor(hr_type type, const void *factor, double out[2]);
 

@@ -165,3 +165,26 @@ void fake_factor(hr_type type, const void *factor, double out[2])
         out[1] = complex ? (double)((const float *)factor)[1] : 0.0;
     }
 }
+
+static fake_operand column_major(const void *start, int64_t ld)
+{
+    return (fake_operand){(void *)(uintptr_t)start, 1, ld, false};
+}
+
+void fake_multiply_columns(hr_type type, const fake_columns *x)
+{
+    fake_product p = {.type = type,
+                      .c_type = type,
+                      .m = x->m,
+                      .n = x->n,
+                      .k = x->k,
+                      .a = column_major(x->a, x->lda),
+                      .b = column_major(x->b, x->ldb),
+                      .c = column_major(x->c, x->ldc)};
+    fake_factor(type, x->alpha, p.alpha);
+    fake_factor(type, x->beta, p.beta);
+    if (getenv("FAKE_XT_WRONG") != NULL) {
+        p.alpha[0] = 2.0;
+    }
+    fake_multiply(&p);
+}

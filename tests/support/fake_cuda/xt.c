@@ -64,11 +64,6 @@ int cublasXtDgemm(PARAMETERS);
 int cublasXtCgemm(PARAMETERS);
 int cublasXtZgemm(PARAMETERS);
 
-static fake_operand column_major(const void *start, size_t ld)
-{
-    return (fake_operand){(void *)(uintptr_t)start, 1, (int64_t)ld, false};
-}
-
 static int multiply(hr_type type, PARAMETERS)
 {
     const char *fail = getenv("FAKE_XT_FAIL");
@@ -76,20 +71,10 @@ static int multiply(hr_type type, PARAMETERS)
         fail != NULL) {
         return fail != NULL ? atoi(fail) : INVALID;
     }
-    fake_product p = {.type = type,
-                      .c_type = type,
-                      .m = (int64_t)m,
-                      .n = (int64_t)n,
-                      .k = (int64_t)k,
-                      .a = column_major(a, lda),
-                      .b = column_major(b, ldb),
-                      .c = column_major(c, ldc)};
-    fake_factor(type, alpha, p.alpha);
-    fake_factor(type, beta, p.beta);
-    if (getenv("FAKE_XT_WRONG") != NULL) {
-        p.alpha[0] = 2.0;
-    }
-    fake_multiply(&p);
+    const fake_columns x = {
+        (int64_t)m, (int64_t)n, (int64_t)k,   alpha,        beta,        a,
+        b,          c,          (int64_t)lda, (int64_t)ldb, (int64_t)ldc};
+    fake_multiply_columns(type, &x);
     return 0;
 }
 

@@ -166,7 +166,7 @@ static bool add_helper(group *t)
                   .group = t,
                   .index = t->count,
                   .seen = t->generation};
-    const bool there = pthread_create(&h->thread, NULL, helper_main, h) == 0;
+    const bool there = hri_thread_create(&h->thread, helper_main, h) == 0;
     if (there) {
         t->helpers = h;
         t->count++;

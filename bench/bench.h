@@ -198,11 +198,14 @@ void bench_release(hr_context *pinned, void *memory);
 typedef struct bench_operands_wish {
     hr_type type, c_type;
     int64_t m, n, k;
+    int64_t count; /* of products, whose matrices follow each other; 0: 1 */
     hr_context *pinned; /* page-locks the memory; NULL: ordinary memory */
 } bench_operands_wish;
 
 typedef struct bench_operands {
-    hr_matrix a, b, c; /* row-major and packed; the struct owns the data */
+    hr_matrix a, b, c; /* of the first product, row-major and packed; those of
+                          the others follow. The struct owns the data */
+    int64_t count;     /* of products */
     hr_context *pinned;
 } bench_operands;
 
@@ -210,6 +213,9 @@ typedef struct bench_operands {
  * False when out of memory or cancelled. */
 bool bench_operands_make(bench_operands *operands,
                          const bench_operands_wish *wish);
+
+/* The operands of one product, which own nothing. */
+bench_operands bench_operands_at(const bench_operands *operands, int64_t index);
 
 /* Overwrite C with other numbers, so that no earlier result counts for the next
  * product. False when cancelled. */

@@ -38,8 +38,8 @@ static const cli_option table[] = {
     {"--peers", "LIST", &bench_peers_list, offsetof(bench_options, peers),
      "of cblas, openblas, cublasxt and cublas, or none\n"
      "(matmul: the first two for lists of the host alone,\n"
-     "cublasxt for lists of CUDA GPUs; sizes: cblas and\n"
-     "cublas, for the host and for CUDA GPUs)"},
+     "cublasxt for lists of CUDA GPUs; sizes and batch:\n"
+     "cblas, and cublas for CUDA GPUs)"},
     {"--batch", "N", &bench_steps, offsetof(bench_options, batch),
      "batch: the number of products (as many as take 96 MiB)"},
     {"--window", "S", &cli_window, offsetof(bench_options, reach),
@@ -110,7 +110,7 @@ static int check(const bench_options *o, const subject *s)
     const bool grid = s->run == bench_grid;
     const bool plain = !o->from_files && !o->peers.given &&
                        !o->memories.pinned[0] && o->memories.count == 1;
-    const bool sizes = s->run == bench_sizes;
+    const bool turns = s->run == bench_sizes || s->run == bench_batch;
     const unsigned timed = BENCH_WITH_CBLAS | BENCH_WITH_CUBLAS;
     const bool flat = o->shapes.count == 0 && o->reach < 0;
     const bool steps = o->grid.workloads.count > 0 || o->grid.steps > 0 ||
@@ -124,14 +124,13 @@ static int check(const bench_options *o, const subject *s)
         {s->options_wrong != NULL && (!plain || (grid && !flat)),
          s->options_wrong},
         {o->batch > 0 && s->run != bench_batch, "--batch is for batch"},
-        {s->run == bench_batch && (o->from_files || o->peers.given),
-         "--from-files and --peers are not for batch"},
         {!has_types(o, s), s->types_wrong},
-        {sizes && o->from_files, "--from-files is not for sizes"},
-        {sizes && (o->peers.peers & ~timed) != 0,
-         "--peers: sizes are measured beside cblas and cublas"},
-        {!sizes && (o->peers.peers & BENCH_WITH_CUBLAS) != 0,
-         "--peers: cublas is for sizes"},
+        {turns && o->from_files,
+         "--from-files is not for sizes, and not for batch"},
+        {turns && (o->peers.peers & ~timed) != 0,
+         "--peers: sizes and batch are measured beside cblas and cublas"},
+        {!turns && (o->peers.peers & BENCH_WITH_CUBLAS) != 0,
+         "--peers: cublas is for sizes and batch"},
         {o->reach >= 0 && s->run != bench_filter, "--window is for filter"},
         {o->sizes.count > 0 && o->shapes.count > 0,
          "--size and --shape exclude each other"},
@@ -217,8 +216,11 @@ static const char details[] =
     "plan predicted, and the speed relative to the machine's limits, measured\n"
     "in the same run, and relative to the other libraries.\n\n"
     "batch: multiplies many small matrices in one call on each list (host;\n"
-    "--size 64), beside two loops over the CBLAS: one product after the\n"
-    "other, and one on each thread.\n\n"
+    "--size 64), beside two loops over the CBLAS (one product after the\n"
+    "other, and one on each thread), and beside cuBLAS's batched call by\n"
+    "hand, with kept buffers and three copies. It measures and prints as\n"
+    "sizes does. The last columns are the time of the best list over the\n"
+    "better loop's, and over cuBLAS's.\n\n"
     "sizes: multiplies small and large matrices with each list that a program\n"
     "could name (auto: all accelerators, of which the library chooses; the\n"
     "host; each other accelerator; all of a backend, also with the host), or\n"

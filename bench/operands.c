@@ -30,36 +30,61 @@ void bench_release(hr_context *pinned, void *memory)
 
 /* ---- operands */
 
-static bool allocate(hr_context *pinned, hr_matrix *m, hr_type type,
+/* The matrices of all products as one. */
+static hr_matrix all_of(const bench_operands *o, hr_matrix m)
+{
+    m.rows *= o->count;
+    return m;
+}
+
+static bool allocate(const bench_operands *o, hr_matrix *m, hr_type type,
                      int64_t rows, int64_t cols, uint64_t seed)
 {
-    size_t bytes = (size_t)rows * (size_t)cols * hr_type_size(type);
-    void *data = bench_allocate(pinned, bytes);
+    const size_t bytes =
+        (size_t)(o->count * rows) * (size_t)cols * hr_type_size(type);
+    void *data = bench_allocate(o->pinned, bytes);
     *m = hr_matrix_row_major(data, type, rows, cols, 0);
-    return data != NULL && cli_random_fill(*m, seed, NULL);
+    return data != NULL && cli_random_fill(all_of(o, *m), seed, NULL);
 }
 
 bool bench_operands_make(bench_operands *o, const bench_operands_wish *wish)
 {
+    const int64_t count = wish->count > 0 ? wish->count : 1;
     if (o->a.data != NULL && o->a.type == wish->type && o->c.rows == wish->m &&
-        o->c.cols == wish->n && o->a.cols == wish->k &&
+        o->c.cols == wish->n && o->a.cols == wish->k && o->count == count &&
         o->pinned == wish->pinned) {
         return true;
     }
     bench_operands_free(o);
     o->pinned = wish->pinned;
-    if (!allocate(o->pinned, &o->a, wish->type, wish->m, wish->k, 1) ||
-        !allocate(o->pinned, &o->b, wish->type, wish->k, wish->n, 2) ||
-        !allocate(o->pinned, &o->c, wish->c_type, wish->m, wish->n, 3)) {
+    o->count = count;
+    if (!allocate(o, &o->a, wish->type, wish->m, wish->k, 1) ||
+        !allocate(o, &o->b, wish->type, wish->k, wish->n, 2) ||
+        !allocate(o, &o->c, wish->c_type, wish->m, wish->n, 3)) {
         bench_operands_free(o);
         return false;
     }
     return true;
 }
 
-bool bench_operands_spoil(const bench_operands *operands)
+static hr_matrix matrix_at(hr_matrix m, int64_t index)
 {
-    return cli_random_fill(operands->c, 4, NULL);
+    m.data = (char *)m.data +
+             (size_t)(index * m.rows * m.cols) * hr_type_size(m.type);
+    return m;
+}
+
+bench_operands bench_operands_at(const bench_operands *o, int64_t index)
+{
+    return (bench_operands){.a = matrix_at(o->a, index),
+                            .b = matrix_at(o->b, index),
+                            .c = matrix_at(o->c, index),
+                            .count = 1};
+}
+
+bool bench_operands_spoil(const bench_operands *o)
+{
+    return cli_random_fill(all_of(o, o->c), 4, NULL);
 }
 
 void bench_operands_free(bench_operands *operands)

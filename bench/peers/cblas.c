@@ -193,4 +193,4 @@ static bool multiply_once(const bench_request *r, const bench_operands *o)
     return true;
 }
 
-const bench_library bench_openblas = {open_openblas, multiply_once};
+const bench_library bench_openblas = {open_openblas, multiply_once, false};

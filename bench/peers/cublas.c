@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cuBLAS as a program would use it by hand, as a peer: buffers that stay on one
  * GPU, and for each product three copies of the driver's that wait, which is
- * what cudaMemcpy calls. No header of CUDA is needed. */
+ * what cudaMemcpy calls. Many products are one batched call between three
+ * copies. No header of CUDA is needed. */
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
@@ -34,13 +35,22 @@ typedef struct by_hand_handle_object *by_hand_handle;
              (by_hand_handle, int, int, int, int, int, const void *,           \
               cu_address, int, cu_address, int, const void *, cu_address,      \
               int))
+#define BLAS_BATCH(name)                                                       \
+    BLAS_SYM(int, name,                                                        \
+             (by_hand_handle, int, int, int, int, int, const void *,           \
+              cu_address, int, long long, cu_address, int, long long,          \
+              const void *, cu_address, int, long long, int))
 #define BLAS_SYMBOLS                                                           \
     BLAS_SYM(int, cublasGetProperty, (int, int *))                             \
     BLAS_SYM(int, cublasCreate_v2, (by_hand_handle *))                         \
     BLAS_GEMM(cublasSgemm_v2)                                                  \
     BLAS_GEMM(cublasDgemm_v2)                                                  \
     BLAS_GEMM(cublasCgemm_v2)                                                  \
-    BLAS_GEMM(cublasZgemm_v2)
+    BLAS_GEMM(cublasZgemm_v2)                                                  \
+    BLAS_BATCH(cublasSgemmStridedBatched)                                      \
+    BLAS_BATCH(cublasDgemmStridedBatched)                                      \
+    BLAS_BATCH(cublasCgemmStridedBatched)                                      \
+    BLAS_BATCH(cublasZgemmStridedBatched)
 
 /* Functions of the driver that Headrace does not call. */
 #define DRIVER_SYMBOLS                                                         \
@@ -154,7 +164,7 @@ static bool allocate(by_hand *x)
                               &x->operands->c};
     bool good = true;
     for (int i = 0; i < 3 && good; i++) {
-        x->bytes[i] = bytes_of(all[i]);
+        x->bytes[i] = bytes_of(all[i]) * (size_t)x->operands->count;
         good =
             hri_cuda.cuMemAlloc_v2(&x->buffers[i], x->bytes[i]) == CU_SUCCESS;
     }
@@ -170,11 +180,18 @@ static void release(by_hand *x)
     }
 }
 
+/* The scalars of a type. */
+static const void *scalar(hr_type type, bool one)
+{
+    static const double wide[][2] = {{0.0, 0.0}, {1.0, 0.0}};
+    static const float narrow[][2] = {{0.0f, 0.0f}, {1.0f, 0.0f}};
+    return type == HR_F64 || type == HR_C64 ? (const void *)wide[one]
+                                            : narrow[one];
+}
+
 /* Row-major C = A B is column-major C' = B' A'. */
 static bool multiply_there(const by_hand *x)
 {
-    static const double one[] = {1.0, 0.0}, zero[] = {0.0, 0.0};
-    static const float onef[] = {1.0f, 0.0f}, zerof[] = {0.0f, 0.0f};
     int (*const gemm[])(by_hand_handle, int, int, int, int, int, const void *,
                         cu_address, int, cu_address, int, const void *,
                         cu_address, int) = {
@@ -184,12 +201,30 @@ static bool multiply_there(const by_hand *x)
         [HR_C64] = blas.cublasZgemm_v2,
     };
     const bench_operands *o = x->operands;
-    const bool wide = o->a.type == HR_F64 || o->a.type == HR_C64;
+    const hr_type type = o->a.type;
     const int m = (int)o->c.rows, n = (int)o->c.cols, k = (int)o->a.cols;
-    return gemm[o->a.type](gpu.handle, 0, 0, n, m, k,
-                           wide ? (const void *)one : onef, x->buffers[1], n,
-                           x->buffers[0], k, wide ? (const void *)zero : zerof,
-                           x->buffers[2], n) == 0;
+    return gemm[type](gpu.handle, 0, 0, n, m, k, scalar(type, true),
+                      x->buffers[1], n, x->buffers[0], k, scalar(type, false),
+                      x->buffers[2], n) == 0;
+}
+
+static bool multiply_all_there(const by_hand *x)
+{
+    int (*const gemm[])(by_hand_handle, int, int, int, int, int, const void *,
+                        cu_address, int, long long, cu_address, int, long long,
+                        const void *, cu_address, int, long long, int) = {
+        [HR_F32] = blas.cublasSgemmStridedBatched,
+        [HR_F64] = blas.cublasDgemmStridedBatched,
+        [HR_C32] = blas.cublasCgemmStridedBatched,
+        [HR_C64] = blas.cublasZgemmStridedBatched,
+    };
+    const bench_operands *o = x->operands;
+    const hr_type type = o->a.type;
+    const int m = (int)o->c.rows, n = (int)o->c.cols, k = (int)o->a.cols;
+    return gemm[type](gpu.handle, 0, 0, n, m, k, scalar(type, true),
+                      x->buffers[1], n, (long long)k * n, x->buffers[0], k,
+                      (long long)m * k, scalar(type, false), x->buffers[2], n,
+                      (long long)m * n, (int)o->count) == 0;
 }
 
 static bool multiply(void *data)
@@ -200,7 +235,7 @@ static bool multiply(void *data)
                CU_SUCCESS &&
            driver.cuMemcpyHtoD_v2(x->buffers[1], o->b.data, x->bytes[1]) ==
                CU_SUCCESS &&
-           multiply_there(x) &&
+           (o->count > 1 ? multiply_all_there(x) : multiply_there(x)) &&
            driver.cuMemcpyDtoH_v2(o->c.data, x->buffers[2], x->bytes[2]) ==
                CU_SUCCESS;
 }
@@ -238,4 +273,4 @@ static bool answer(const bench_request *r, const bench_operands *operands)
     return true;
 }
 
-const bench_library bench_cublas = {open_libraries, answer};
+const bench_library bench_cublas = {open_libraries, answer, true};

@@ -173,4 +173,4 @@ static bool answer(const bench_request *r, const bench_operands *operands)
     return right;
 }
 
-const bench_library bench_cublasxt = {open_xt, answer};
+const bench_library bench_cublasxt = {open_xt, answer, false};

@@ -143,9 +143,13 @@ bool bench_peer_run(bench_peer *peer, const bench_request *q,
         return false;
     }
     fprintf(peer->to,
-            "%s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s\n",
+            "%s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s",
             hr_type_name(q->wish.type), q->wish.m, q->wish.n, q->wish.k,
             q->repeat, q->pinned ? "pinned" : "ordinary", q->gpus);
+    if (q->wish.count > 1) {
+        fprintf(peer->to, " %" PRId64, q->wish.count);
+    }
+    fputc('\n', peer->to);
     if (fflush(peer->to) != 0) {
         snprintf(error, size, "its process ended");
         return false;
@@ -154,6 +158,18 @@ bool bench_peer_run(bench_peer *peer, const bench_request *q,
 }
 
 /* ---- being a peer */
+
+/* Read the number of products behind the GPUs, if it is there. */
+static bool read_count(char *gpus, int64_t *count)
+{
+    char *end = strchr(gpus, ' ');
+    *count = 1;
+    if (end != NULL) {
+        *end = '\0';
+        *count = strtoll(end + 1, &end, 10);
+    }
+    return (end == NULL || *end == '\0') && *count >= 1;
+}
 
 /* Read a request. r->gpus points into the line. */
 static bool read_request(char *line, bench_request *r)
@@ -168,7 +184,7 @@ static bool read_request(char *line, bench_request *r)
                type, &w->m, &w->n, &w->k, &r->repeat, memory, &gpus) != 6 ||
         !cli_take(&cli_type, type, &w->type) || w->type > HR_C64 || w->m < 1 ||
         w->n < 1 || w->k < 1 || r->repeat < 1 ||
-        r->repeat > BENCH_PEER_REPEATS) {
+        r->repeat > BENCH_PEER_REPEATS || !read_count(line + gpus, &w->count)) {
         return false;
     }
     w->c_type = w->type;
@@ -209,12 +225,17 @@ static bool make_operands(bench_request *r, hr_context **pinned_context,
     return bench_operands_make(operands, &r->wish);
 }
 
-bool bench_peer_is_right(const bench_operands *o)
+bool bench_peer_is_right(const bench_operands *all)
 {
     enum { SAMPLES = 8 };
-    const bool wide = o->a.type == HR_F64 || o->a.type == HR_C64;
-    return bench_product_error(o->a, o->b, o->c, SAMPLES) <=
-           (double)(2 * o->a.cols + 4) * (wide ? 0x1p-52 : 0x1p-23);
+    const bool wide = all->a.type == HR_F64 || all->a.type == HR_C64;
+    bool right = true;
+    for (int i = 0; i < 2 && right; i++) {
+        const bench_operands o = bench_operands_at(all, i * (all->count - 1));
+        right = bench_product_error(o.a, o.b, o.c, SAMPLES) <=
+                (double)(2 * o.a.cols + 4) * (wide ? 0x1p-52 : 0x1p-23);
+    }
+    return right;
 }
 
 int bench_be_peer(const char *which, const char *core)
@@ -231,7 +252,8 @@ int bench_be_peer(const char *which, const char *core)
     printf("%s%s\n", open ? "" : "error ", name);
     fflush(stdout);
     while (open && fgets(line, sizeof line, stdin) != NULL) {
-        if (!read_request(line, &request)) {
+        if (!read_request(line, &request) ||
+            (request.wish.count > 1 && !library->batches)) {
             printf("error this request is not understood\n");
         } else if (!make_operands(&request, &pinned_context, &operands)) {
             printf("error no memory for the matrices\n");

@@ -8,13 +8,13 @@
  * use, if OpenBLAS accepts it: it can only be chosen before the library is
  * loaded. Without a library the peer writes "error SENTENCE" and exits. To
  *
- *     TYPE M N K REPEAT pinned|ordinary GPU,GPU,...
+ *     TYPE M N K REPEAT pinned|ordinary GPU,GPU,... [COUNT]
  *
  * it answers "BLOCK FIRST BEST MEDIAN" for each block dimension, in seconds,
  * and "end"; or "error SENTENCE". OpenBLAS has no blocks and multiplies once.
  * cuBLAS has none either; it multiplies once, then times calls as
- * bench_time_calls does. All keep their operands for the next request and exit
- * at the end of their input. */
+ * bench_time_calls does, also COUNT products in one call. All keep their
+ * operands for the next request and exit at the end of their input. */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
@@ -71,8 +71,8 @@ int bench_be_peer(const char *which, const char *core);
 enum { BENCH_GPUS_MAX = 64 };
 int bench_read_gpus(const char *text, int gpus[BENCH_GPUS_MAX]);
 
-/* For peers: whether a product is right. The bound is generous, since this only
- * has to find blunders. */
+/* For peers: whether the product is right, or of several the first and the last
+ * one. The bound is generous, since this only has to find blunders. */
 bool bench_peer_is_right(const bench_operands *o);
 
 /* How a peer does this. It finds the library, and prints its name or why there
@@ -81,6 +81,7 @@ bool bench_peer_is_right(const bench_operands *o);
 typedef struct bench_library {
     bool (*open)(const char *core, char *name, size_t size);
     bool (*answer)(const bench_request *request, const bench_operands *o);
+    bool batches; /* it answers about several products */
 } bench_library;
 
 extern const bench_library bench_openblas, bench_cublasxt, bench_cublas;

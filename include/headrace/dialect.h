@@ -59,7 +59,8 @@
  *
  *  HR_TILE_STATIC(type, name, [R][C]) declares memory of the tile.
  *  HR_PRIVATE(type, name) declares a value of each item that stays from block
- *  to block, HR_P(name) in a block. Both stand first in a kernel. Outside
+ *  to block, HR_P(name) in a block. Both stand first in a kernel. On the
+ *  host they lie on the stack, 512 KiB at most (docs/kernels.md). Outside
  *  kernels, HR_FUNCTION declares functions that kernels call, and HR_CONSTANT
  *  tables of numbers. Indices have the type hr_index.
  *
@@ -81,7 +82,8 @@
  *
  *  HR_ATOMIC_ADD(place, value), MIN, MAX, AND, OR, XOR, EXCHANGE and
  *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
- *  others change too, such as HR_AT1(c, i). They give its old value. They take
+ *  others change too: an element of a view, such as HR_AT1(c, i), or memory of
+ *  the tile. They give its old value. They take
  *  numbers of 32 and 64 bits; AND, OR and XOR take integers. 64 bits work only
  *  where the device has such atomics. Compilers refuse others. What MIN and MAX
  *  make of a NaN is open.

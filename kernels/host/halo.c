@@ -104,34 +104,77 @@ static int64_t end_of(const hr_domain *x, uint32_t d)
     return hri_min(x->end[d], first_of(x, d) + x->tile[d] * x->step[d]);
 }
 
-static inline void fill_ends(const hri_written_rows *w, unsigned char *row,
+static inline void fill_ends(const hri_ends *ends, unsigned char *row,
                              size_t bytes)
 {
-    for (uint32_t n = 0; n < w->count; n++) {
-        const hri_row_end *end = &w->ends[n];
+    for (uint32_t n = 0; n < ends->count; n++) {
+        const hri_end *end = &ends->list[n];
         memcpy(row + end->to * (int64_t)bytes, row + end->from * (int64_t)bytes,
                bytes);
     }
 }
 
 /* The same for cells of any size. */
-static void fill_sized_ends(const hri_written_rows *w, unsigned char *row)
+static void fill_sized_ends(const hri_ends *ends, unsigned char *row,
+                            int64_t cell_bytes)
 {
-    switch (w->cell_bytes) {
+    switch (cell_bytes) {
     case 4:
-        fill_ends(w, row, 4);
+        fill_ends(ends, row, 4);
         break;
     case 8:
-        fill_ends(w, row, 8);
+        fill_ends(ends, row, 8);
         break;
     default:
-        fill_ends(w, row, (size_t)w->cell_bytes);
+        fill_ends(ends, row, (size_t)cell_bytes);
         break;
     }
 }
 
-/* Of a grid of rank 2, rows are in dimension 0, and the second one counts
- * one. */
+/* Rows of a field. Of a grid of rank 2 they are in dimension 0, and the second
+ * one counts one. */
+typedef struct rows {
+    const hri_written_rows *written;
+    const hri_ends *ends[HR_MAX_RANK]; /* NULL: there is no such dimension */
+    int64_t stride[2];                 /* bytes */
+} rows;
+
+/* Whether rows with index x of dimension d may give values to others. */
+static inline bool gives(const rows *r, int d, int64_t x)
+{
+    const hri_ends *ends = r->ends[d];
+    return ends != NULL && (x < ends->low || x >= ends->high);
+}
+
+/* How far the row that gets its values from index x lies, in bytes. Number -1
+ * is the row itself. */
+static bool distance(const rows *r, int d, int64_t number, int64_t x,
+                     int64_t *bytes)
+{
+    const hri_end *end = number < 0 ? NULL : &r->ends[d]->list[number];
+    *bytes = end != NULL ? (end->to - x) * r->stride[d] : 0;
+    return end == NULL || end->from == x;
+}
+
+/* Copy row (i, j) to all rows beyond the ends that follow from it. */
+static void copy_row(const rows *r, unsigned char *row, int64_t i, int64_t j)
+{
+    const hri_written_rows *w = r->written;
+    const int64_t slices = r->ends[0]->count;
+    const int64_t lines = r->ends[1] != NULL ? r->ends[1]->count : 0;
+    const size_t bytes = (size_t)(w->cells * w->cell_bytes);
+    for (int64_t p = -1; p < slices; p++) {
+        int64_t up, along;
+        for (int64_t q = -1; distance(r, 0, p, i, &up) && q < lines; q++) {
+            if (distance(r, 1, q, j, &along) && (p >= 0 || q >= 0)) {
+                unsigned char *to = row + up + along;
+                memcpy(to, row, bytes);
+                fill_sized_ends(r->ends[2], to, w->cell_bytes);
+            }
+        }
+    }
+}
+
 static void fill_written_rows(const hri_written_rows *w,
                               const hr_domain *domain, bool space,
                               const unsigned char *arguments)
@@ -140,12 +183,21 @@ static void fill_written_rows(const hri_written_rows *w,
     unsigned char *cells = *(unsigned char *const *)(arguments + w->at);
     const int64_t first = space ? first_of(domain, 1) : 0;
     const int64_t end = space ? end_of(domain, 1) : 1;
-    const int64_t line = space ? shape->stride[1] : 0;
+    const rows r = {
+        w,
+        {&w->ends[0], space ? &w->ends[1] : NULL, &w->ends[space ? 2 : 1]},
+        {shape->stride[0] * w->cell_bytes,
+         space ? shape->stride[1] * w->cell_bytes : 0}};
     for (int64_t i = first_of(domain, 0); i < end_of(domain, 0); i++) {
         unsigned char *slice =
-            cells + (shape->start + i * shape->stride[0]) * w->cell_bytes;
+            cells + shape->start * w->cell_bytes + i * r.stride[0];
+        const bool all = gives(&r, 0, i);
         for (int64_t j = first; j < end; j++) {
-            fill_sized_ends(w, slice + j * line * w->cell_bytes);
+            unsigned char *row = slice + j * r.stride[1];
+            fill_sized_ends(r.ends[2], row, w->cell_bytes);
+            if (all || gives(&r, 1, j)) {
+                copy_row(&r, row, i, j);
+            }
         }
     }
 }

@@ -9,10 +9,20 @@
 #include "base/clock.h"
 #include "base/threads.h"
 
+/* Indices of a loop that one thread begins with. Each has a line of the caches
+ * to itself. */
+typedef struct range {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} range;
+
+enum { RANGES = 32 };
+
 typedef struct loop {
     hri_pool_function function;
     void *data;
-    int64_t count;
+    range *ranges;
+    uint32_t range_count;
     uint32_t helpers; /* how many take part */
 } loop;
 
@@ -35,7 +45,7 @@ struct group {
                                           loop_lock */
     _Atomic uint64_t waiting_since_ns; /* since when the thread with `first` has
                                           waited; 0: no thread waits */
-    pthread_mutex_t lock;              /* guards what follows, up to `next` */
+    pthread_mutex_t lock;              /* guards what follows */
     pthread_cond_t start, done;
     loop loop;
     _Atomic uint64_t generation; /* counts loops: each helper enters a loop
@@ -44,7 +54,6 @@ struct group {
     bool stop;
     uint32_t count; /* of helpers */
     helper *helpers;
-    _Atomic int64_t next;
 };
 
 /* What a holder may use of a group. */
@@ -58,12 +67,19 @@ struct hri_pool {
  * ends. */
 static _Thread_local bool inside;
 
-static void work(group *t, const loop *l)
+/* Work on the own range, then on what the others have left. So in loops of the
+ * same length a thread gets the same indices, as far as work balances, and
+ * finds in its caches what it left there. */
+static void work(const loop *l, uint32_t thread)
 {
     int64_t index;
     inside = true;
-    while ((index = atomic_fetch_add(&t->next, 1)) < l->count) {
-        l->function(l->data, index);
+    for (uint32_t i = 0; i < l->range_count; i++) {
+        range *r = &l->ranges[(thread + i) % l->range_count];
+        while (atomic_load(&r->next) < r->end &&
+               (index = atomic_fetch_add(&r->next, 1)) < r->end) {
+            l->function(l->data, index);
+        }
     }
     inside = false;
 }
@@ -105,7 +121,7 @@ static void *helper_main(void *argument)
         t->busy++;
         const loop l = t->loop;
         pthread_mutex_unlock(&t->lock);
-        work(t, &l);
+        work(&l, me->index + 1);
         pthread_mutex_lock(&t->lock);
         if (--t->busy == 0) {
             pthread_cond_signal(&t->done);
@@ -166,7 +182,7 @@ static bool add_helper(group *t)
                   .group = t,
                   .index = t->count,
                   .seen = t->generation};
-    const bool there = pthread_create(&h->thread, NULL, helper_main, h) == 0;
+    const bool there = hri_thread_create(&h->thread, helper_main, h) == 0;
     if (there) {
         t->helpers = h;
         t->count++;
@@ -324,18 +340,34 @@ static void lock_loop(group *t)
     pthread_mutex_unlock(&t->first);
 }
 
-static void share_out(hri_pool *pool, loop l)
+/* Cut a loop's indices into ranges for so many threads. */
+static void cut(int64_t count, uint32_t threads, loop *l)
+{
+    int64_t first = 0;
+    l->range_count = threads < RANGES ? threads : RANGES;
+    for (uint32_t i = 0; i < l->range_count; i++) {
+        const int64_t left = l->range_count - i;
+        range *r = &l->ranges[i];
+        r->end = first + (count - first + left - 1) / left;
+        atomic_init(&r->next, first);
+        first = r->end;
+    }
+}
+
+static void share_out(hri_pool *pool, int64_t count, loop l)
 {
     group *t = pool->group;
+    range ranges[RANGES];
     lock_loop(t);
     pthread_mutex_lock(&t->lock);
-    atomic_store(&t->next, 0);
     l.helpers = t->count < pool->threads - 1 ? t->count : pool->threads - 1;
+    l.ranges = ranges;
+    cut(count, l.helpers + 1, &l);
     t->loop = l;
     t->generation++;
     pthread_cond_broadcast(&t->start);
     pthread_mutex_unlock(&t->lock);
-    work(t, &l);
+    work(&l, 0);
     pthread_mutex_lock(&t->lock);
     t->loop.helpers = 0; /* those that come now would find nothing to do */
     pthread_mutex_unlock(&t->lock);
@@ -352,8 +384,7 @@ void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data)
 {
     if (pool != NULL && pool->threads > 1 && !inside && count > 1) {
-        share_out(pool,
-                  (loop){.function = function, .data = data, .count = count});
+        share_out(pool, count, (loop){.function = function, .data = data});
         return;
     }
     for (int64_t i = 0; i < count; i++) {

@@ -268,6 +268,26 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
     return first != NULL ? hri_error_raise(first) : HR_OK;
 }
 
+int hri_thread_create(pthread_t *thread, void *(*function)(void *),
+                      void *argument)
+{
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    int error = pthread_attr_init(&attributes);
+    if (error != 0) {
+        return error;
+    }
+    error = pthread_attr_getstacksize(&attributes, &bytes);
+    if (error == 0 && bytes < HRI_KERNEL_STACK) {
+        error = pthread_attr_setstacksize(&attributes, HRI_KERNEL_STACK);
+    }
+    if (error == 0) {
+        error = pthread_create(thread, &attributes, function, argument);
+    }
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
 struct timespec hri_in_ms(uint32_t milliseconds)
 {
     struct timespec time;

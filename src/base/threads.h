@@ -74,6 +74,13 @@ typedef struct hri_thread_was {
 hri_thread_was hri_thread_set_own(void);
 void hri_thread_restore(const hri_thread_was *was);
 
+/* Start a thread that may run kernels. Their values and memory of the tile lie
+ * on its stack: it has so many bytes at least, whatever is usual. Returns what
+ * pthread_create does. */
+enum { HRI_KERNEL_STACK = 1 << 20 };
+int hri_thread_create(pthread_t *thread, void *(*function)(void *),
+                      void *argument);
+
 /* The time in so many milliseconds, and pthread_cond_wait until then at most.
  * False when it has come. */
 struct timespec hri_in_ms(uint32_t milliseconds);

@@ -40,18 +40,19 @@ hri_cells hri_field_rows(const hr_grid *grid, const hri_field *field,
 
 /* boundary.c: compute a band's cells beyond the ends of dimensions 1 and
  * higher, for rows first to before end, and where hri_boundary_fills_ends, also
- * those beyond the ends of dimension 0. done: hri_boundary_row_ends has done
- * those beyond the ends of the last dimension in these rows. */
+ * those beyond the ends of dimension 0. done: what an epilogue has done in
+ * these rows; NULL: nothing. */
 hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
                             hr_queue *queue, int64_t first, int64_t end,
-                            bool done);
-/* Whether the launch of a phase for these cells can fill the ends of the rows
- * that it writes. Then *ends is what its epilogue needs. */
+                            const hri_row_ends *done);
+/* Whether the launch of a phase for these cells can fill cells beyond the ends
+ * that follow from the rows that it writes: all of them, or just the ends of
+ * these rows. Then *ends is what its epilogue needs. */
 bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
-                           const hr_queue *queue, const hri_cells *cells,
-                           hri_row_ends *ends);
-/* Add the cells to *cells that such an epilogue writes. */
-void hri_boundary_add_ends(const hr_grid *grid, const hri_field *f,
+                           uint32_t band, const hr_queue *queue,
+                           const hri_cells *cells, hri_row_ends *ends);
+/* Add the cells to *cells that such an epilogue writes of an argument. */
+void hri_boundary_add_ends(const hri_row_ends *ends, uint32_t argument,
                            hri_cells *cells);
 /* Whether one band has all rows, and these are all, so that one launch fills
  * everything beyond the ends. */

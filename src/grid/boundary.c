@@ -166,69 +166,127 @@ static bool has_whole_rows(const hr_grid *grid, const hr_phase *phase,
            n <= (phase->tile.rank > 0 ? phase->tile.size[last] : HR_MAX_ITEMS);
 }
 
-/* List the ends of rows of a field. False: there are too many. */
-static bool list_ends(const hr_grid *grid, const hri_field *f,
-                      hri_written_rows *w)
+/* List the indices from lo to before hi that lie beyond the ends of a dimension
+ * and follow from others. False: there are too many. */
+static bool list_ends(const hr_grid *grid, const hri_field *f, uint32_t d,
+                      int64_t lo, int64_t hi, hri_ends *ends)
 {
-    const uint32_t last = grid->extent.rank - 1;
-    const int64_t n = grid->extent.size[last];
-    w->count = 0;
-    for (int side = 0; side < HRI_SIDES; side++) {
-        const hr_side *x = &f->sides[side][last];
-        for (int64_t k = 0; k < x->halo; k++) {
-            const int64_t to = side == HRI_BEFORE ? k - x->halo : n + k;
-            const hri_row_end end = {to, hri_shell_source(x->boundary, n, to)};
-            if (x->boundary == HR_BOUNDARY_CONSTANT || end.from == to) {
-                continue;
-            }
-            if (w->count == HRI_MAX_ROW_ENDS) {
-                return false;
-            }
-            w->ends[w->count++] = end;
+    const int64_t n = grid->extent.size[d];
+    *ends = (hri_ends){.low = 0, .high = n};
+    for (int64_t to = lo < 0 ? lo : n; to < hi; to = to == -1 ? n : to + 1) {
+        const hr_side *side = &f->sides[to < 0 ? HRI_BEFORE : HRI_AFTER][d];
+        if (side->boundary == HR_BOUNDARY_CONSTANT ||
+            side->boundary == HR_BOUNDARY_USER) {
+            continue;
+        }
+        if (ends->count == HRI_MAX_ENDS) {
+            return false;
+        }
+        const int64_t from = hri_shell_source(side->boundary, n, to);
+        ends->list[ends->count++] = (hri_end){to, from};
+        if (from < n / 2) {
+            ends->low = hri_max(ends->low, from + 1);
+        } else {
+            ends->high = hri_min(ends->high, from);
         }
     }
     return true;
 }
 
-bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
-                           const hr_queue *queue, const hri_cells *cells,
-                           hri_row_ends *ends)
+/* Whether everything beyond the ends of a field follows from the rows that a
+ * launch for these cells writes, or stays. */
+static bool all_follows(const hr_grid *grid, const hri_field *f,
+                        const hri_cells *cells)
+{
+    bool all = true;
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        all = all && (d == 0 || (cells->lo[d] == 0 &&
+                                 cells->hi[d] == grid->extent.size[d]));
+        for (int side = 0; side < HRI_SIDES; side++) {
+            all = all && (f->sides[side][d].halo == 0 ||
+                          f->sides[side][d].boundary != HR_BOUNDARY_USER);
+        }
+    }
+    return all;
+}
+
+/* List what follows from the rows of a field: ends of rows, and with `all` also
+ * rows. */
+static bool list_field(const hr_grid *grid, const hri_field *f, uint32_t band,
+                       const hri_cells *cells, bool all, hri_written_rows *w)
+{
+    const uint32_t last = grid->extent.rank - 1;
+    bool good = true;
+    for (uint32_t d = 0; d <= last; d++) {
+        int64_t lo = -f->sides[HRI_BEFORE][d].halo;
+        int64_t hi = grid->extent.size[d] + f->sides[HRI_AFTER][d].halo;
+        const bool wanted =
+            d == last ||
+            (all && (d > 0 || hri_boundary_fills_ends(grid, f, cells->lo[0],
+                                                      cells->hi[0])));
+        if (d == 0) {
+            lo = f->storage[band].cells.lo[0];
+            hi = f->storage[band].cells.hi[0];
+        }
+        w->ends[d] = (hri_ends){.high = grid->extent.size[d]};
+        good = good && (!wanted || list_ends(grid, f, d, lo, hi, &w->ends[d]));
+    }
+    return good;
+}
+
+/* The fields that a phase writes, with `all` or without. */
+static bool list_fields(const hr_grid *grid, const hr_phase *phase,
+                        uint32_t band, const hri_cells *cells, bool all,
+                        hri_row_ends *ends)
 {
     const hr_parameter *p = phase->kernel->parameters(phase->kernel);
-    ends->rank = grid->extent.rank;
-    ends->count = 0;
-    if (!is_by_rows(grid, queue) || !has_whole_rows(grid, phase, cells)) {
-        return false;
-    }
-    for (size_t i = 0; i < phase->argument_count; i++) {
+    *ends = (hri_row_ends){.rank = grid->extent.rank, .all = all};
+    for (uint32_t i = 0; i < phase->argument_count; i++) {
         const hri_field *f = hri_argument_field(grid, &phase->arguments[i]);
         hri_written_rows *w = &ends->of[ends->count];
         if (f == NULL || !hri_argument_writes(&phase->arguments[i])) {
             continue;
         }
-        if (!list_ends(grid, f, w)) {
+        if ((all && !all_follows(grid, f, cells)) ||
+            !list_field(grid, f, band, cells, all, w)) {
             return false;
         }
+        w->argument = i;
         w->at = p[i].at;
         w->shape_at = p[i].shape_at;
         w->cell_bytes = (int64_t)f->element_bytes;
-        ends->count += w->count > 0;
+        w->cells = grid->extent.size[grid->extent.rank - 1];
+        for (uint32_t d = 0; d < grid->extent.rank; d++) {
+            if (w->ends[d].count > 0) {
+                ends->count++;
+                break;
+            }
+        }
     }
     return ends->count > 0;
 }
 
-void hri_boundary_add_ends(const hr_grid *grid, const hri_field *f,
+bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
+                           uint32_t band, const hr_queue *queue,
+                           const hri_cells *cells, hri_row_ends *ends)
+{
+    return is_by_rows(grid, queue) && has_whole_rows(grid, phase, cells) &&
+           (list_fields(grid, phase, band, cells, true, ends) ||
+            list_fields(grid, phase, band, cells, false, ends));
+}
+
+void hri_boundary_add_ends(const hri_row_ends *ends, uint32_t argument,
                            hri_cells *cells)
 {
-    const uint32_t last = grid->extent.rank - 1;
-    for (int side = 0; side < HRI_SIDES; side++) {
-        const hr_side *x = &f->sides[side][last];
-        const int64_t halo = x->boundary == HR_BOUNDARY_CONSTANT ||
-                                     x->boundary == HR_BOUNDARY_USER
-                                 ? 0
-                                 : x->halo;
-        cells->lo[last] -= side == HRI_BEFORE ? halo : 0;
-        cells->hi[last] += side == HRI_AFTER ? halo : 0;
+    for (uint32_t n = 0; n < ends->count; n++) {
+        const hri_written_rows *w = &ends->of[n];
+        for (uint32_t d = 0; d < ends->rank && w->argument == argument; d++) {
+            for (uint32_t i = 0; i < w->ends[d].count; i++) {
+                const int64_t to = w->ends[d].list[i].to;
+                cells->lo[d] = hri_min(cells->lo[d], to);
+                cells->hi[d] = hri_max(cells->hi[d], to + 1);
+            }
+        }
     }
 }
 
@@ -250,7 +308,7 @@ bool hri_boundary_fills_ends(const hr_grid *grid, const hri_field *f,
 
 hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
                             hr_queue *queue, int64_t first, int64_t end,
-                            bool done)
+                            const hri_row_ends *done)
 {
     const uint32_t a = axis_of(grid, 0), last = HR_MAX_RANK - 1;
     const bool all = hri_boundary_fills_ends(grid, f, first, end);
@@ -258,14 +316,14 @@ hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
     const int64_t lo = all ? cells->lo[0] : first;
     const int64_t hi = all ? cells->hi[0] : end;
     hri_shell s = shell_of(grid, f, lo, hi);
-    if ((!f->filled && !all) || first >= end) {
+    if ((!f->filled && !all) || first >= end || (done != NULL && done->all)) {
         return HR_OK;
     }
     if (!all) {
         s.in[a] = first;
         s.out[a] = end;
     }
-    if (done) {
+    if (done != NULL) {
         s.in[last] = s.lo[last];
         s.out[last] = s.hi[last];
     }

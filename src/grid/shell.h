@@ -100,25 +100,34 @@ static inline bool hri_shell_row(const hri_shell *s, int64_t t, int64_t *i,
     return false;
 }
 
-/* ---- the ends of rows of fields that a kernel writes. Where a tile has whole
- * rows, the host fills them behind each tile, while they are in its cache. */
+/* ---- what follows from rows of fields that a kernel writes. Where a tile has
+ * whole rows, the host fills it behind each tile, while they are in its
+ * cache. */
 
-enum { HRI_MAX_ROW_ENDS = 16 };
+enum { HRI_MAX_ENDS = 16 };
 
-/* Cells of a row, counted from where the grid starts. */
-typedef struct hri_row_end {
+/* An index beyond the ends of a dimension, and the one inside that it gets its
+ * values from. */
+typedef struct hri_end {
     int64_t to, from;
-} hri_row_end;
+} hri_end;
+
+typedef struct hri_ends {
+    uint32_t count;
+    int64_t low, high; /* indices from low to before high give no values */
+    hri_end list[HRI_MAX_ENDS];
+} hri_ends;
 
 typedef struct hri_written_rows {
     size_t at, shape_at; /* of the field in the kernel's arguments */
-    int64_t cell_bytes;
-    uint32_t count;
-    hri_row_end ends[HRI_MAX_ROW_ENDS];
+    uint32_t argument;
+    int64_t cell_bytes, cells; /* bytes of a cell, cells of a row inside */
+    hri_ends ends[HR_MAX_RANK];
 } hri_written_rows;
 
 typedef struct hri_row_ends {
     uint32_t rank, count;
+    bool all; /* also rows beyond the ends, not just ends of rows */
     hri_written_rows of[HR_MAX_PARAMETERS];
 } hri_row_ends;
 

@@ -139,36 +139,39 @@ static void find_edges(running *s, bool exchanged)
 
 /* ---- launches */
 
-/* The cells of a field that a launch for these cells reads or writes. ends: it
- * fills the ends of rows that it writes. */
-static hri_cells cells_for(const running *s, const hr_argument *a,
+/* The cells of a field that a launch for these cells reads or writes. ends:
+ * what its epilogue fills; NULL: there is none. */
+static hri_cells cells_for(const running *s, uint32_t argument,
                            const hri_storage *storage, const hri_cells *cells,
-                           bool ends)
+                           const hri_row_ends *ends)
 {
+    const hr_argument *a = &s->phase->arguments[argument];
     const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
         c.lo[d] -= f->sides[HRI_BEFORE][d].halo;
         c.hi[d] += f->sides[HRI_AFTER][d].halo;
     }
-    if (ends && hri_argument_writes(a)) {
-        hri_boundary_add_ends(s->grid, f, &c);
+    if (ends != NULL) {
+        hri_boundary_add_ends(ends, argument, &c);
     }
     return a->near ? hri_box_meet(&c, &storage->cells) : c;
 }
 
 static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
                         const hri_cells *cells, hri_fence **start,
-                        const hri_epilogue *epilogue)
+                        const hri_row_ends *ends)
 {
     const hr_grid *grid = s->grid;
+    const hri_epilogue epilogue = {hri_row_ends_fill, ends,
+                                   ends != NULL ? hri_row_ends_bytes(ends) : 0};
     const hr_phase *phase = s->phase;
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {{{0}, {0}}};
     hri_part part = hri_part_of(grid->extent);
     part.windows = windows;
     part.start = start;
-    part.epilogue = epilogue;
+    part.epilogue = ends != NULL ? &epilogue : NULL;
     part.kept = grid->keeping;
     part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
@@ -176,7 +179,7 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
         part.end[d] = cells->hi[d];
         part.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
     }
-    for (size_t i = 0; i < phase->argument_count; i++) {
+    for (uint32_t i = 0; i < phase->argument_count; i++) {
         const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         arguments[i] = *a;
@@ -185,8 +188,7 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
         }
         if (f != NULL) {
             const hri_storage *storage = &f->storage[band];
-            const hri_cells c =
-                cells_for(s, a, storage, cells, epilogue != NULL);
+            const hri_cells c = cells_for(s, i, storage, cells, ends);
             arguments[i].view = hri_storage_view(storage, &c);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
@@ -216,12 +218,11 @@ static hr_status run_rows(const running *s, uint32_t band, bool inner,
                                                  cells.hi[0] - cells.lo[0])
                               : NULL;
     hri_row_ends ends;
-    const bool done =
-        hri_boundary_row_ends(grid, s->phase, queue, &cells, &ends);
-    const hri_epilogue epilogue = {hri_row_ends_fill, &ends,
-                                   hri_row_ends_bytes(&ends)};
-    hr_status status =
-        launch(s, band, queue, &cells, start, done ? &epilogue : NULL);
+    const hri_row_ends *done =
+        hri_boundary_row_ends(grid, s->phase, band, queue, &cells, &ends)
+            ? &ends
+            : NULL;
+    hr_status status = launch(s, band, queue, &cells, start, done);
     if (status == HR_OK && start != NULL) {
         status = hri_timing_end(grid, s->number, band);
     }

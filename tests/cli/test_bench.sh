@@ -90,6 +90,18 @@ expect 2 "beside cblas and cublas" bench sizes --peers openblas
 expect 2 "cublas is for sizes" bench matmul --peers cublas
 expect 2 "--from-files is not for sizes" bench sizes --from-files
 
+# Batches: lists beside loops over the CBLAS.
+expect 0 '"bench": "batch"' bench batch --shape 3x4x5,1x1x1 --types f32,i8 \
+    --batch 7 --repeat 1 --accelerators 'host;2xhost' --peers none --json
+equal "contestants" "2xhost host" "$(field name | sort -u | tr '\n' ' ' |
+    sed 's/ $//')"
+equal "rows" 8 "$(field first_seconds | grep -c '^[0-9]')"
+equal "products" 7 "$(field count | sort -u)"
+expect 0 "over loops" bench batch --size 5 --types f64 --repeat 1 --batch 1
+check grep -q '^ *5  *[0-9]' "$out"
+expect 2 "not for batch" bench batch --from-files
+expect 2 "beside cblas and cublas" bench batch --peers cublasxt
+
 # Kernels, each with its traffic, on every accelerator of every list.
 expect 0 '"bench": "kernels"' bench kernels --shape 30x50x40 --repeat 1 --json \
     --accelerators 'host;2xhost'
@@ -201,6 +213,14 @@ gpus "$HEADRACE" bench sizes --size 9,70 --types f32,f64,c32,c64 --repeat 1 \
 equal "status of sizes" 0 $?
 equal "cuBLAS by hand" 16 "$(grep '"cublas"' "$out" |
     "$TOOLS/json_check" -l min_seconds | grep -c '^[0-9]')"
+gpus "$HEADRACE" bench batch --size 9,12 --types f32,f64,c32,c64 --repeat 1 \
+    --accelerators cuda:1 --memory ordinary,pinned --batch 3 --json >"$out" \
+    2>"$err"
+equal "status of batch" 0 $?
+equal "cuBLAS by hand" 16 "$(grep '"cublas"' "$out" |
+    "$TOOLS/json_check" -l min_seconds | grep -c '^[0-9]')"
+equal "beside cuBLAS" 16 "$(grep '"list"' "$out" |
+    "$TOOLS/json_check" -l over_cublas | grep -c '^[0-9]')"
 gpus "$HEADRACE" bench sizes --size 9 --types f32 --repeat 1 --peers none \
     --json >"$out" 2>"$err"
 equal "lists" "auto cuda:0 cuda:1 host cuda:0,cuda:1 cuda:0,cuda:1,host" \
@@ -208,6 +228,10 @@ equal "lists" "auto cuda:0 cuda:1 host cuda:0,cuda:1 cuda:0,cuda:1,host" \
 gpus env FAKE_XT_WRONG=1 "$HEADRACE" bench sizes --size 9 --types f32 \
     --repeat 1 --accelerators cuda:0 --json >"$out" 2>"$err"
 equal "a wrong product" "its product is wrong" "$("$TOOLS/json_check" -l note \
+    <"$out")"
+gpus env FAKE_XT_WRONG=1 "$HEADRACE" bench batch --size 9 --types f64 \
+    --repeat 1 --batch 2 --accelerators cuda:0 --json >"$out" 2>"$err"
+equal "a wrong batch" "its product is wrong" "$("$TOOLS/json_check" -l note \
     <"$out")"
 
 # Ctrl-C removes the folder and its files.

@@ -433,6 +433,26 @@ static void try_once(void)
     CHECK(refused > 0 && taken > 0);
 }
 
+/* On one host a step is one launch: what lies beyond the ends is filled behind
+ * its tiles. */
+static void launch_once(hr_extent extent, hr_boundary rule)
+{
+    const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host), NULL};
+    bed b = {.extent = extent, .field = hr_field_of(4, 2, rule, NULL)};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    TEST_CASE("one band of one host");
+    fault_backend_reset();
+    options.accelerators = "host";
+    CHECK(hri_context_create_from(list, &options, &b.context) == HR_OK);
+    if (b.context != NULL && create(&b, (double[]){1}, 1) == HR_OK) {
+        fill(&b);
+        step(&b, 2);
+        CHECK(count_launches(&b) == 4);
+        destroy(&b);
+    }
+    hr_context_destroy(b.context);
+}
+
 static void check_peaks(const bed *b)
 {
     for (uint32_t i = 0; i < b->context->accelerator_count; i++) {
@@ -517,6 +537,11 @@ int main(void)
     TEST(allocate_nothing());
     TEST(take_turns());
     TEST(try_once());
+    for (int rule = HR_BOUNDARY_CONSTANT; rule <= HR_BOUNDARY_PERIODIC;
+         rule++) {
+        TEST(launch_once(hr_extent2(20, 30), (hr_boundary)rule));
+        TEST(launch_once(hr_extent3(9, 1, 12), (hr_boundary)rule));
+    }
     TEST_CASE("limits in rank 1");
     TEST(keep_limits(hr_extent1(1500), HR_BOUNDARY_CLAMP));
     TEST_CASE("limits in rank 2");

@@ -173,19 +173,34 @@ HR_FRACTIONS_(HR_REDUCTIONS_)
 
 /* Whether a place lies in the frame of the function that asks. Then no other
  * thread knows it, and a plain operation does. HR_TILE_STATIC is there, and
- * what views refer to never is: nothing else lives below the frame's address,
- * and the stack goes on that far. Where frames lie above that address, or a
- * function got a pointer to the kernel's memory and is not part of it, the
- * answer is no. Atomics are right there too. */
+ * what views refer to never is.
+ *
+ * The compiler knows the size of an object that is declared where it looks, and
+ * never that of what views refer to. So for most places the answer is known
+ * when the kernel is compiled, and costs nothing.
+ *
+ * Otherwise the address tells: nothing else lives below the frame's, and the
+ * stack goes on that far (docs/kernels.md). Where frames lie above that
+ * address, or a function got a pointer to the kernel's memory and is not part
+ * of it, the answer is no. Atomics are right there too. */
 enum { HR_MAX_FRAME_ = 1 << 16 };
+
+#define HR_IS_DECLARED_(p) 0
+#ifdef __has_builtin
+#if __has_builtin(__builtin_dynamic_object_size)
+#undef HR_IS_DECLARED_
+#define HR_IS_DECLARED_(p) (__builtin_dynamic_object_size(p, 0) != SIZE_MAX)
+#endif
+#endif
 
 #define HR_ATOMIC_FUNCTION_ HR_FUNCTION __attribute__((always_inline))
 #ifdef HR_CHECKED /* runs on the caller's thread, whose stack may be small */
 #define HR_IS_OWN_(p) ((void)(p), 0)
 #else
+#define HR_BELOW_FRAME_(p)                                                     \
+    ((uintptr_t)__builtin_frame_address(0) - (uintptr_t)(p))
 #define HR_IS_OWN_(p)                                                          \
-    __builtin_expect((uintptr_t)__builtin_frame_address(0) - (uintptr_t)(p) <  \
-                         HR_MAX_FRAME_,                                        \
+    __builtin_expect(HR_IS_DECLARED_(p) || HR_BELOW_FRAME_(p) < HR_MAX_FRAME_, \
                      1)
 #endif
 

@@ -20,6 +20,7 @@ struct host_launch {
     size_t stride;        /* bytes of each copy */
     unsigned char *arguments;
     hri_epilogue epilogue; /* its data is ours; run NULL: there is none */
+    char apart[64];        /* threads read what is above and write below */
     atomic_bool taken[];   /* [copies]: a batch uses this copy */
 };
 
@@ -120,7 +121,9 @@ static void run_batch(void *data, int64_t index)
             l->epilogue.run(l->epilogue.data, &domain, arguments);
         }
     }
-    atomic_store(&l->taken[copy], false);
+    if (l->copies > 1) {
+        atomic_store(&l->taken[copy], false);
+    }
 }
 
 void hri_host_launch_run(host_launch *l)

@@ -130,8 +130,7 @@ static hr_status start_another(void)
     }
     if (all.threads != NULL && all.started < all.most &&
         all.started <= all.queues &&
-        pthread_create(&all.threads[all.started], NULL, thread_main, NULL) ==
-            0) {
+        hri_thread_create(&all.threads[all.started], thread_main, NULL) == 0) {
         all.started++;
     }
     return all.started > 0

@@ -20,7 +20,7 @@ static const dialect_work works[] = {
     [DIALECT_BLOCKED] = {"multiply in registers",
                          "multiply_blocked",
                          &matmul_blocked,
-                         {16, 16},
+                         {8, 16},
                          {128, 128},
                          true},
     [DIALECT_HISTOGRAM] =

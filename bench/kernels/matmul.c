@@ -184,88 +184,159 @@ HR_KERNEL3(matmul_tiled, (IN, float, 2, a), (IN, float, 2, b),
     }
 }
 
-enum { ITEMS = 16, OWN = 8, PART = 4, WIDE = ITEMS * OWN, DEEP = 16 };
+enum {
+    DOWN = 16, /* items of a tile */
+    ACROSS = 8,
+    ITEMS = DOWN * ACROSS,
+    OWN_DOWN = 8, /* elements of C of an item */
+    OWN_ACROSS = 16,
+    HIGH = DOWN * OWN_DOWN, /* and of a tile */
+    WIDE = ACROSS * OWN_ACROSS,
+    DEEP = 16, /* steps of k in tile memory */
+    PART = 4   /* elements that are read at once */
+};
+
+/* What an item fetches: parts of rows of A and B. */
+enum {
+    PARTS_A = HIGH * DEEP / PART / ITEMS,
+    PARTS_B = WIDE * DEEP / PART / ITEMS,
+    LINE_A = DEEP / PART, /* parts of a row */
+    LINE_B = WIDE / PART,
+    NEXT_A = ITEMS / LINE_A, /* rows from part to part */
+    NEXT_B = ITEMS / LINE_B
+};
+
+typedef struct __attribute__((aligned(16))) part {
+    float of[PART];
+} part;
 
 typedef struct block {
-    float of[OWN][OWN];
+    float of[OWN_DOWN][OWN_ACROSS];
 } block;
 
 typedef struct strips {
-    float a[OWN], b[OWN];
+    part a[PARTS_A], b[PARTS_B];
 } strips;
 
-/* How many of OWN elements, `apart` apart, are among the next `left`. */
-HR_FUNCTION int inside(hr_index left, int apart)
+/* The next elements, of which `left` exist. Others are 0. */
+HR_FUNCTION part read_part(HR_MEMORY const float *from, hr_index left)
 {
-    return (int)least((left + apart - 1) / apart, OWN);
+    part p;
+    for (int i = 0; i < PART; i++) {
+        p.of[i] = i < left ? from[i] : 0.0f;
+    }
+    return p;
 }
 
-/* Each item computes 8 x 8 elements of C in its registers, from strips of A and
- * B in tile memory. A tile computes 128 x 128: 2 m n k / 128 elements. While
- * the items multiply one pair of strips they fetch the next. An item's rows,
- * and columns, are four in a row and four more 64 away. So neighbours read
- * neighbours, four at once. Launched over as many items as 128 x 128 tiles of C
- * have, 16 x 16 each. */
+/* Which parts of a tile's rows and columns are an item's: this one, and those
+ * DOWN or ACROSS further on. The items of a warp have 8 by 4 of them. So they
+ * read few different parts of tile memory. */
+HR_FUNCTION int down(int item)
+{
+    return item / 32 / (ACROSS / 4) * 8 + item % 32 / 4;
+}
+
+HR_FUNCTION int across(int item)
+{
+    return item / 32 % (ACROSS / 4) * 4 + item % 4;
+}
+
+/* Add the products of a column and a row. */
+HR_FUNCTION void add_products(block *own, const part *x, const part *y)
+{
+    for (int i = 0; i < OWN_DOWN; i++) {
+        for (int j = 0; j < OWN_ACROSS; j++) {
+            own->of[i][j] +=
+                x[i / PART].of[i % PART] * y[j / PART].of[j % PART];
+        }
+    }
+}
+
+/* Each item computes 8 x 16 elements of C in its registers, from strips of A
+ * and B in tile memory. A tile computes 128 x 128: 2 m n k / 128 elements.
+ * While the items multiply one pair of strips they fetch the next, four
+ * neighbours at once where the tile has no edge and rows begin at multiples of
+ * 16 bytes. Launched over as many items as 128 x 128 tiles of C have, 16 x 8
+ * each. */
 /* NOLINTNEXTLINE(readability-function-size): what the macro expands to */
 HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {
-    HR_TILE_STATIC(float, ta, [DEEP][WIDE + PART]);
-    HR_TILE_STATIC(float, tb, [DEEP][WIDE]);
+    HR_TILE_STATIC(part, ta, [DEEP][HIGH / PART + 1]);
+    HR_TILE_STATIC(part, tb, [DEEP][WIDE / PART]);
     HR_PRIVATE(block, sums);
     HR_PRIVATE(strips, next);
+    const hr_index high = HR_EXTENT(a, 0), wide = HR_EXTENT(b, 1);
+    const hr_index deep = HR_EXTENT(a, 1);
     HR_ITEMS2(row, col)
     {
-        for (int i = 0; i < OWN * OWN; i++) {
-            HR_P(sums).of[i / OWN][i % OWN] = 0.0f;
+        for (int i = 0; i < OWN_DOWN * OWN_ACROSS; i++) {
+            HR_P(sums).of[i / OWN_ACROSS][i % OWN_ACROSS] = 0.0f;
         }
     }
-    for (hr_index k0 = -DEEP; k0 < HR_EXTENT(a, 1); k0 += DEEP) {
+    for (hr_index k0 = -DEEP; k0 < deep; k0 += DEEP) {
         HR_ITEMS2(row, col)
         {
-            const int item = (int)(HR_LOCAL0 * ITEMS + HR_LOCAL1);
-            for (int i = 0; i < OWN && k0 >= 0; i++) {
-                ta[HR_LOCAL1][HR_LOCAL0 + i * ITEMS] = HR_P(next).a[i];
-                tb[item / WIDE + i * (ITEMS / OWN)][item % WIDE] =
-                    HR_P(next).b[i];
+            const int item = (int)(HR_LOCAL0 * ACROSS + HR_LOCAL1);
+            const int x = item / LINE_A, y = item % LINE_A * PART;
+            for (int i = 0; i < PARTS_A * PART && k0 >= 0; i++) {
+                ta[y + i % PART][(x + i / PART * NEXT_A) / PART].of[x % PART] =
+                    HR_P(next).a[i / PART].of[i % PART];
+            }
+            for (int i = 0; i < PARTS_B && k0 >= 0; i++) {
+                tb[item / LINE_B + i * NEXT_B][item % LINE_B] = HR_P(next).b[i];
             }
         }
         HR_TILE_BARRIER;
         HR_ITEMS2(row, col)
         {
-            const int item = (int)(HR_LOCAL0 * ITEMS + HR_LOCAL1);
-            const hr_index top = (row - HR_LOCAL0) * OWN + HR_LOCAL0;
-            const hr_index left = (col - HR_LOCAL1) * OWN + item % WIDE;
-            const hr_index ka = k0 + DEEP + HR_LOCAL1;
-            const hr_index kb = k0 + DEEP + item / WIDE;
-            /* how many of its elements are inside */
-            const int rows =
-                ka < HR_EXTENT(a, 1) ? inside(HR_EXTENT(a, 0) - top, ITEMS) : 0;
-            const int steps = left < HR_EXTENT(b, 1)
-                                  ? inside(HR_EXTENT(b, 0) - kb, ITEMS / OWN)
-                                  : 0;
+            const int item = (int)(HR_LOCAL0 * ACROSS + HR_LOCAL1);
+            const hr_index top = (row - HR_LOCAL0) * OWN_DOWN;
+            const hr_index left = (col - HR_LOCAL1) * OWN_ACROSS;
+            const hr_index xa = top + item / LINE_A;
+            const hr_index ka = k0 + DEEP + item % LINE_A * PART;
+            const hr_index xb = left + item % LINE_B * PART;
+            const hr_index kb = k0 + DEEP + item / LINE_B;
             HR_MEMORY const float *from_a =
-                &HR_AT2(a, least(top, HR_EXTENT(a, 0) - 1), rows > 0 ? ka : 0);
-            HR_MEMORY const float *from_b = &HR_AT2(
-                b, steps > 0 ? kb : 0, least(left, HR_EXTENT(b, 1) - 1));
-            for (int i = 0; i < OWN; i++) {
-                HR_P(next).a[i] = i < rows ? *from_a : 0.0f;
-                HR_P(next).b[i] = i < steps ? *from_b : 0.0f;
-                from_a += ITEMS * HR_STRIDE(a, 0);
-                from_b += ITEMS / OWN * HR_STRIDE(b, 0);
+                &HR_AT2(a, least(xa, high - 1), ka < deep ? ka : 0);
+            HR_MEMORY const float *from_b =
+                &HR_AT2(b, kb < deep ? kb : 0, least(xb, wide - 1));
+            if (top + HIGH <= high && left + WIDE <= wide &&
+                k0 + 2 * DEEP <= deep && HR_STRIDE(a, 0) % PART == 0 &&
+                HR_STRIDE(b, 0) % PART == 0 && (hr_index)from_a % 16 == 0 &&
+                (hr_index)from_b % 16 == 0) {
+                for (int i = 0; i < PARTS_A; i++) {
+                    HR_P(next).a[i] = *(HR_MEMORY const part *)from_a;
+                    from_a += NEXT_A * HR_STRIDE(a, 0);
+                }
+                for (int i = 0; i < PARTS_B; i++) {
+                    HR_P(next).b[i] = *(HR_MEMORY const part *)from_b;
+                    from_b += NEXT_B * HR_STRIDE(b, 0);
+                }
+            } else {
+                for (int i = 0; i < PARTS_A; i++) {
+                    HR_P(next).a[i] = read_part(
+                        from_a, xa + i * NEXT_A < high ? deep - ka : 0);
+                    from_a += NEXT_A * HR_STRIDE(a, 0);
+                }
+                for (int i = 0; i < PARTS_B; i++) {
+                    HR_P(next).b[i] = read_part(
+                        from_b, kb + i * NEXT_B < deep ? wide - xb : 0);
+                    from_b += NEXT_B * HR_STRIDE(b, 0);
+                }
             }
             block own = HR_P(sums);
-            for (int k = 0; k < DEEP && k0 >= 0; k++) {
-                float x[OWN], y[OWN];
-                for (int i = 0; i < OWN; i++) {
-                    const int apart = i / PART * (WIDE / 2) + i % PART;
-                    x[i] = ta[k][HR_LOCAL0 * PART + apart];
-                    y[i] = tb[k][HR_LOCAL1 * PART + apart];
-                }
-                for (int i = 0; i < OWN; i++) {
-                    for (int j = 0; j < OWN; j++) {
-                        own.of[i][j] += x[i] * y[j];
+            if (k0 >= 0) {
+                HR_UNROLL
+                for (int k = 0; k < DEEP; k++) {
+                    part x[OWN_DOWN / PART], y[OWN_ACROSS / PART];
+                    for (int i = 0; i < OWN_DOWN / PART; i++) {
+                        x[i] = ta[k][down(item) + i * DOWN];
                     }
+                    for (int i = 0; i < OWN_ACROSS / PART; i++) {
+                        y[i] = tb[k][across(item) + i * ACROSS];
+                    }
+                    add_products(&own, x, y);
                 }
             }
             HR_P(sums) = own;
@@ -274,12 +345,14 @@ HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
     }
     HR_ITEMS2(row, col)
     {
-        const hr_index top = (row - HR_LOCAL0) * OWN + HR_LOCAL0 * PART;
-        const hr_index left = (col - HR_LOCAL1) * OWN + HR_LOCAL1 * PART;
-        for (int i = 0; i < OWN; i++) {
-            const hr_index r = top + i / PART * (WIDE / 2) + i % PART;
-            for (int j = 0; j < OWN; j++) {
-                const hr_index s = left + j / PART * (WIDE / 2) + j % PART;
+        const int item = (int)(HR_LOCAL0 * ACROSS + HR_LOCAL1);
+        const hr_index top = (row - HR_LOCAL0) * OWN_DOWN + down(item) * PART;
+        const hr_index left =
+            (col - HR_LOCAL1) * OWN_ACROSS + across(item) * PART;
+        for (int i = 0; i < OWN_DOWN; i++) {
+            const hr_index r = top + i / PART * DOWN * PART + i % PART;
+            for (int j = 0; j < OWN_ACROSS; j++) {
+                const hr_index s = left + j / PART * ACROSS * PART + j % PART;
                 if (HR_INSIDE2(c, r, s)) {
                     HR_AT2(c, r, s) = HR_P(sums).of[i][j];
                 }

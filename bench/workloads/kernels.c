@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "bench/bench.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -18,7 +19,7 @@ typedef struct variant {
     const char *name;
     const hr_kernel *kernel;
     int64_t tile[2];           /* items; 0: the library chooses */
-    int64_t own;               /* elements of C for an item, each way; 0: all */
+    int64_t own[2];            /* elements of C for an item; 0: all */
     size_t memory;             /* bytes of a tile, sized at launch */
     double shared_a, shared_b; /* how many items share an element they read */
 } variant;
@@ -26,12 +27,18 @@ typedef struct variant {
 enum { VARIANTS = 6, NAIVE = 1 };
 
 static const variant variants[VARIANTS] = {
-    {"sequential", &matmul_sequential, {0, 0}, 0, 0, 1, 1},
-    {"naive", &matmul_naive, {0, 0}, 1, 0, 1, 1},
-    {"row tile", &matmul_row_tile, {1, ROW}, 1, ROW * sizeof(float), ROW, 1},
-    {"sub-group", &matmul_subgroup, {8, 32}, 1, 0, 1, 1},
-    {"tiled", &matmul_tiled, {16, 16}, 1, 0, 16, 16},
-    {"blocked", &matmul_blocked, {16, 16}, 8, 0, 128, 128},
+    {"sequential", &matmul_sequential, {0, 0}, {0, 0}, 0, 1, 1},
+    {"naive", &matmul_naive, {0, 0}, {1, 1}, 0, 1, 1},
+    {"row tile",
+     &matmul_row_tile,
+     {1, ROW},
+     {1, 1},
+     ROW * sizeof(float),
+     ROW,
+     1},
+    {"sub-group", &matmul_subgroup, {8, 32}, {1, 1}, 0, 1, 1},
+    {"tiled", &matmul_tiled, {16, 16}, {1, 1}, 0, 16, 16},
+    {"blocked", &matmul_blocked, {16, 8}, {8, 16}, 0, 128, 128},
 };
 
 /* One accelerator and one problem. */
@@ -53,21 +60,21 @@ static double flops(const contest *c)
     return 2.0 * (double)c->m * (double)c->n * (double)c->k;
 }
 
-/* The number of items for `extent` elements, in whole tiles where an item has
- * several. */
-static int64_t items(int64_t extent, const variant *v)
+/* The number of items for `extent` elements in dimension d, in whole tiles
+ * where an item has several. */
+static int64_t items(int64_t extent, const variant *v, int d)
 {
-    int64_t tile = 16 * v->own;
-    return v->own == 0   ? 1
-           : v->own == 1 ? extent
-                         : (extent + tile - 1) / tile * 16;
+    const int64_t own = v->own[d], tile = v->tile[d];
+    return own == 0   ? 1
+           : own == 1 ? extent
+                      : hri_ceil_div(extent, tile * own) * tile;
 }
 
 /* Run once. Seconds are by the accelerator's clock. */
 static bool run_once(contest *c, const variant *v, double *seconds)
 {
     const hr_extent tile = hr_extent2(v->tile[0], v->tile[1]);
-    const hr_extent domain = hr_extent2(items(c->m, v), items(c->n, v));
+    const hr_extent domain = hr_extent2(items(c->m, v, 0), items(c->n, v, 1));
     const hr_argument arguments[] = {
         hr_in(hr_view_of(c->arrays[0])), hr_in(hr_view_of(c->arrays[1])),
         hr_out(hr_view_of(c->arrays[2])), hr_tile_bytes(v->memory)};
@@ -155,7 +162,7 @@ static bool find_width(contest *c)
 static bool is_run(const contest *c, const variant *v)
 {
     const double most = 2.0 * (1 << 30);
-    return v->own > 0 ||
+    return v->own[0] > 0 ||
            (strncmp(c->info.path, "host", 4) == 0 && flops(c) <= most);
 }
 

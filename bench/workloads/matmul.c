@@ -39,24 +39,34 @@ static void find_peers(matmul *x, const bench_peers_wish *wish)
     x->has_xt = (peers & BENCH_WITH_CUBLASXT) != 0 && bench_xt_start(&x->xt);
 }
 
-/* Open a context that owns the pinned memory all the time. Its list is the
- * first one with a CUDA GPU, else the first. It computes nothing, so it holds
- * none of the GPU's memory. */
-static int open_pinned_context(matmul *x)
+static bool has_cuda(const bench_setting *setting)
 {
-    const bench_setting *from = NULL;
-    bool wanted = false;
-    for (int i = 0; i < x->options->memories.count; i++) {
-        wanted = wanted || x->options->memories.pinned[i];
+    return strstr(setting->list, "cuda") != NULL;
+}
+
+/* The setting whose context pins memory for this one, NULL: for any. Drivers
+ * know only what they pinned themselves, so it is the first with a CUDA GPU, or
+ * without one, as this one. */
+static const bench_setting *owner_for(const matmul *x,
+                                      const bench_setting *setting)
+{
+    const bench_setting *all = x->bench->settings, *owner = NULL;
+    for (int i = 0; i < x->bench->setting_count && owner == NULL; i++) {
+        const bool like =
+            setting == NULL || has_cuda(&all[i]) == has_cuda(setting);
+        owner = like ? &all[i] : NULL;
     }
-    for (int i = 0; i < x->bench->setting_count; i++) {
-        const bench_setting *s = &x->bench->settings[i];
-        if (from == NULL || (strstr(from->list, "cuda") == NULL &&
-                             strstr(s->list, "cuda") != NULL)) {
-            from = s;
-        }
-    }
-    return wanted ? bench_context(from, &x->pinned_context) : CLI_OK;
+    return owner;
+}
+
+/* Open the context that owns the pinned memory. It computes nothing, so it
+ * holds none of the GPU's memory. */
+static int open_pinned_context(matmul *x, const bench_setting *owner)
+{
+    hr_context_destroy(x->pinned_context);
+    x->pinned_context = NULL;
+    x->owner = owner;
+    return bench_context(owner, &x->pinned_context);
 }
 
 /* Whether CBLAS and the other peers offer the case. */
@@ -409,11 +419,23 @@ static int run_batch(matmul *x, int first, int count)
     return status;
 }
 
-static int create_operands(matmul *x)
+/* Make the matrices, unless they are there, where the entry wants them. */
+static int create_operands(matmul *x, const matmul_entry *entry)
 {
     bench_operands_wish wish = request_of(x).wish;
+    const bool pinned =
+        x->pinned && (entry->setting != NULL || x->operands.a.data == NULL);
+    const bench_setting *owner =
+        pinned ? owner_for(x, entry->setting) : x->owner;
+    if (owner != x->owner) {
+        bench_operands_free(&x->operands);
+        const int status = open_pinned_context(x, owner);
+        if (status != CLI_OK) {
+            return status;
+        }
+    }
     wish.pinned = x->pinned ? x->pinned_context : NULL;
-    return allocate(x) && bench_operands_make(&x->operands, &wish)
+    return bench_operands_make(&x->operands, &wish)
                ? CLI_OK
                : cli_fail("out of memory: %s matrices of %" PRId64 "x%" PRId64
                           "x%" PRId64,
@@ -422,13 +444,15 @@ static int create_operands(matmul *x)
 
 static int measure(matmul *x)
 {
-    int status = create_operands(x);
+    int status = allocate(x) ? create_operands(x, &x->entries[0])
+                             : cli_fail("out of memory");
     if (status == CLI_OK && x->options->from_files) {
         status = matmul_files_create(x);
     }
     int step = x->in_turns ? x->entry_count : 1;
     for (int i = 0; i < x->entry_count && status == CLI_OK; i += step) {
-        status = run_batch(x, i, step);
+        status = create_operands(x, &x->entries[i]);
+        status = status == CLI_OK ? run_batch(x, i, step) : status;
     }
     if (x->options->from_files) {
         matmul_files_remove(x);
@@ -475,10 +499,7 @@ int bench_matmul(benchmark *bench)
     x->bench = bench;
     x->options = &bench->o;
     find_peers(x, &bench->o.peers);
-    int status = open_pinned_context(x);
-    if (status == CLI_OK) {
-        status = measure_all(x);
-    }
+    int status = measure_all(x);
     for (int i = 0; i < x->peer_count; i++) {
         bench_peer_stop(&x->peers[i]);
     }

@@ -53,6 +53,7 @@ typedef struct matmul {
     bench_peer xt;
     bool has_xt;
     hr_context *pinned_context; /* of pinned memory; NULL if not needed */
+    const bench_setting *owner; /* of that context */
     char folder[512];           /* with from_files: */
     char paths[MATMUL_FILES][600];
     /* the case being measured */

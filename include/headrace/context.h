@@ -182,7 +182,8 @@ HR_API bool hr_thread_is_own(void);
  * @owner   *memory is the caller's, to be given to hr_free_pinned with the same
  *          context. Destroying the context frees what is left. Written only on
  *          success. It is at full speed for every accelerator of the process
- *          and of the same kind, also of other contexts.
+ *          and of the same kind (with OpenCL, of the same device), also of
+ *          other contexts.
  * @errors  HR_ERROR_INVALID when context or memory is NULL;
  *          HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
  * @threads Any thread; waits for other work on the context. */

@@ -64,6 +64,10 @@
  *  kernels, HR_FUNCTION declares functions that kernels call, and HR_CONSTANT
  *  tables of numbers. Indices have the type hr_index.
  *
+ *  HR_UNROLL before a loop of a constant number of turns lets compilers of
+ *  devices unroll it where they would not by themselves. More of the next turns
+ *  then overlap, which takes more registers.
+ *
  *  Sub-groups are neighbouring items of a tile, the last dimension first, that
  *  read each other's values without barriers. A sub-group has HR_SUBGROUP_WIDTH
  *  items, of which this one is HR_SUBGROUP_LANE. The width is HR_MAX_SUBGROUP

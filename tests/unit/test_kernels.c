@@ -20,20 +20,20 @@ static const struct {
     const char *name;
     const hr_kernel *kernel;
     int64_t tile[2]; /* items; 0: the library chooses */
-    int64_t own;     /* elements of C of an item, each way; 0: all */
+    int64_t own[2];  /* elements of C of an item; 0: all */
     size_t per_item; /* bytes of memory of the tile for each column */
 } variants[] = {
-    {"sequential", &matmul_sequential, {0, 0}, 0, 0},
-    {"naive", &matmul_naive, {0, 0}, 1, 0},
-    {"naive in tiles of 3 x 5", &matmul_naive, {3, 5}, 1, 0},
-    {"row tile of 64", &matmul_row_tile, {1, 64}, 1, sizeof(float)},
-    {"row tile of 7", &matmul_row_tile, {1, 7}, 1, sizeof(float)},
-    {"sub-groups in tiles of 8 x 32", &matmul_subgroup, {8, 32}, 1, 0},
-    {"sub-groups in tiles of 64", &matmul_subgroup, {1, 64}, 1, 0},
-    {"sub-groups in tiles of 50", &matmul_subgroup, {1, 50}, 1, 0},
-    {"sub-groups in tiles of 3", &matmul_subgroup, {1, 3}, 1, 0},
-    {"tiled", &matmul_tiled, {16, 16}, 1, 0},
-    {"blocked in registers", &matmul_blocked, {16, 16}, 8, 0},
+    {"sequential", &matmul_sequential, {0, 0}, {0, 0}, 0},
+    {"naive", &matmul_naive, {0, 0}, {1, 1}, 0},
+    {"naive in tiles of 3 x 5", &matmul_naive, {3, 5}, {1, 1}, 0},
+    {"row tile of 64", &matmul_row_tile, {1, 64}, {1, 1}, sizeof(float)},
+    {"row tile of 7", &matmul_row_tile, {1, 7}, {1, 1}, sizeof(float)},
+    {"sub-groups in tiles of 8 x 32", &matmul_subgroup, {8, 32}, {1, 1}, 0},
+    {"sub-groups in tiles of 64", &matmul_subgroup, {1, 64}, {1, 1}, 0},
+    {"sub-groups in tiles of 50", &matmul_subgroup, {1, 50}, {1, 1}, 0},
+    {"sub-groups in tiles of 3", &matmul_subgroup, {1, 3}, {1, 1}, 0},
+    {"tiled", &matmul_tiled, {16, 16}, {1, 1}, 0},
+    {"blocked in registers", &matmul_blocked, {16, 8}, {8, 16}, 0},
 };
 
 static const int64_t shapes[][3] = {
@@ -78,20 +78,20 @@ static int is_product(const float *a, const float *b, const float *c, int64_t m,
     return ok;
 }
 
-/* Items that cover so many elements, in whole tiles of 16 where each has own.
- */
-static int64_t items(int64_t extent, int64_t own)
+/* Items that cover so many elements in dimension d, in whole tiles where each
+ * has several. */
+static int64_t items(int64_t extent, size_t v, int d)
 {
+    const int64_t own = variants[v].own[d], tile = variants[v].tile[d];
     return own == 0   ? 1
            : own == 1 ? extent
-                      : hri_ceil_div(extent, 16 * own) * 16;
+                      : hri_ceil_div(extent, tile * own) * tile;
 }
 
 static void multiply(hr_context *context, hr_queue *queue, size_t v,
                      const int64_t shape[3], random_source *random)
 {
     const int64_t m = shape[0], n = shape[1], k = shape[2];
-    const int64_t own = variants[v].own;
     float *data[] = {numbers(random, m * k), numbers(random, k * n),
                      numbers(NULL, m * n)};
     const hr_extent extents[] = {hr_extent2(m, k), hr_extent2(k, n),
@@ -106,7 +106,7 @@ static void multiply(hr_context *context, hr_queue *queue, size_t v,
         hr_in(hr_view_of(arrays[0])), hr_in(hr_view_of(arrays[1])),
         hr_out(hr_view_of(arrays[2])),
         hr_tile_bytes((size_t)tile.size[1] * variants[v].per_item)};
-    const hr_extent domain = hr_extent2(items(m, own), items(n, own));
+    const hr_extent domain = hr_extent2(items(m, v, 0), items(n, v, 1));
     CHECK(hr_launch(queue, variants[v].kernel, domain,
                     tile.size[0] > 0 ? &tile : NULL, arguments,
                     variants[v].per_item > 0 ? 4 : 3) == HR_OK);

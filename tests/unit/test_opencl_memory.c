@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* New buffers of an OpenCL device, with a driver that runs writes as late as
- * OpenCL allows. A blocking write may return before it has run, once the driver
- * has a copy of the bytes. */
+/* Pinned memory of an OpenCL device. New buffers, with a driver that runs
+ * writes as late as OpenCL allows. A blocking write may return before it has
+ * run, once the driver has a copy of the bytes. */
 #include "backends/opencl/opencl.h"
 #include "base/cpus.h"
 #include "support/conformance.h"
@@ -70,11 +70,58 @@ static void new_buffers_keep_what_is_written(hri_device *device)
     queue->ops->destroy(queue);
 }
 
+static bool is_pinned(hri_device *device, const char *host, size_t bytes)
+{
+    return device->ops->is_pinned(device, host, bytes);
+}
+
+/* Both devices are of one unit. */
+static void pinned_memory_is_known(hri_device *device, hri_device *other)
+{
+    void *first = NULL, *second = NULL;
+    char ordinary[BYTES];
+    TEST_CASE("a device knows what it pinned, and so do others of its unit");
+    CHECK(device->ops->allocate_pinned(device, BYTES, &first) == HR_OK);
+    CHECK(other->ops->allocate_pinned(other, 2 * BYTES, &second) == HR_OK);
+    const char *a = first, *b = second;
+    CHECK(is_pinned(device, a, BYTES) && is_pinned(other, a, BYTES));
+    CHECK(is_pinned(device, b, 2 * BYTES) && is_pinned(other, b, 2 * BYTES));
+    CHECK(is_pinned(device, a + 1, BYTES - 1) && is_pinned(device, a, 0));
+    CHECK(is_pinned(device, b + BYTES, BYTES));
+    CHECK(!is_pinned(device, a, BYTES + 1) && !is_pinned(device, a + 1, BYTES));
+    CHECK(!is_pinned(device, a - 1, 2) && !is_pinned(device, a, SIZE_MAX));
+    CHECK(!is_pinned(device, ordinary, BYTES));
+    device->ops->release_pinned(device, ordinary); /* not its own */
+    device->ops->release_pinned(device, NULL);
+    device->ops->release_pinned(device, first);
+    CHECK(!is_pinned(device, a, BYTES) && !is_pinned(other, a, BYTES));
+    CHECK(is_pinned(device, b, 2 * BYTES));
+    device->ops->release_pinned(device, second); /* by the unit's other one */
+    CHECK(!is_pinned(other, b, 1));
+}
+
+static void check_pinned(uint32_t index)
+{
+    hri_device *devices[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        conformance_must(
+            hri_backend_opencl.open(index, HRI_MAX_THREADS, &devices[i]),
+            "open");
+    }
+    TEST(pinned_memory_is_known(devices[0], devices[1]));
+    for (int i = 0; i < 2; i++) {
+        devices[i]->ops->close(devices[i]);
+    }
+}
+
 int main(void)
 {
     uint32_t count = 0;
     if (hri_backend_opencl.probe(&count) != HR_OK) {
         return test_skip(hr_last_error());
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        check_pinned(i);
     }
     driver = hri_cl;
     hri_cl.clEnqueueWriteBuffer = write_late;

@@ -27,7 +27,8 @@ typedef int64_t hr_index;
 #define HR_FUNCTION static inline
 #define HR_CONSTANT static const
 #define HR_MEMORY
-#define HR_RESTRICT                         restrict
+#define HR_RESTRICT restrict
+#define HR_UNROLL
 #define HR_TILE_BARRIER                     ((void)0)
 #define HR_FENCE                            ((void)0)
 #define HR_TILE_STATIC(type, name, extents) _Alignas(64) type name extents

@@ -17,6 +17,7 @@ typedef long hr_index;
 #define HR_CONSTANT     __constant
 #define HR_MEMORY       __global
 #define HR_RESTRICT     restrict
+#define HR_UNROLL       _Pragma("unroll")
 #define HR_BARRIER      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define HR_TILE_BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define HR_FENCE        mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)

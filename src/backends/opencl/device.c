@@ -133,6 +133,7 @@ struct hri_cl_pinned {
     hri_cl_pinned *next;
     cl_mem memory;
     void *host;
+    size_t bytes;
 };
 
 static void device_close(hri_device *base)
@@ -250,24 +251,39 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
         free(pinned);
         return refused(device, "pinned memory", bytes, error);
     }
-    pinned->next = device->pinned;
-    device->pinned = pinned;
+    pinned->bytes = size;
+    pthread_mutex_lock(&device->unit->lock);
+    pinned->next = device->unit->pinned;
+    device->unit->pinned = pinned;
+    pthread_mutex_unlock(&device->unit->lock);
     *host = pinned->host;
     return HR_OK;
+}
+
+/* Take what is at this address out of the unit's list. NULL: nothing is. */
+static hri_cl_pinned *take_pinned(hri_cl_unit *unit, const void *host)
+{
+    pthread_mutex_lock(&unit->lock);
+    hri_cl_pinned **link = &unit->pinned;
+    while (*link != NULL && (*link)->host != host) {
+        link = &(*link)->next;
+    }
+    hri_cl_pinned *pinned = *link;
+    if (pinned != NULL) {
+        *link = pinned->next;
+    }
+    pthread_mutex_unlock(&unit->lock);
+    return pinned;
 }
 
 static void device_release_pinned(hri_device *base, void *host)
 {
     hri_cl_device *device = (hri_cl_device *)base;
-    hri_cl_pinned **link = &device->pinned;
-    while (host != NULL && *link != NULL && (*link)->host != host) {
-        link = &(*link)->next;
-    }
-    hri_cl_pinned *pinned = host != NULL ? *link : NULL;
+    hri_cl_pinned *pinned =
+        host != NULL ? take_pinned(device->unit, host) : NULL;
     if (pinned == NULL) {
         return;
     }
-    *link = pinned->next;
     hri_cl.clEnqueueUnmapMemObject(device->setup, pinned->memory, host, 0, NULL,
                                    NULL);
     hri_cl.clFinish(device->setup);
@@ -275,11 +291,23 @@ static void device_release_pinned(hri_device *base, void *host)
     free(pinned);
 }
 
-/* OpenCL does not tell: we know only what allocate_pinned gave. */
+/* OpenCL does not tell: we know only what allocate_pinned gave. All devices of
+ * the unit share its context, and so this memory. NVIDIA's OpenCL copies memory
+ * that CUDA page-locked like any other. */
 static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 {
-    (void)host, (void)bytes;
-    return !base->info.staged;
+    hri_cl_unit *unit = ((hri_cl_device *)base)->unit;
+    const uintptr_t at = (uintptr_t)host;
+    bool found = false;
+    pthread_mutex_lock(&unit->lock);
+    for (const hri_cl_pinned *p = unit->pinned; p != NULL && !found;
+         p = p->next) {
+        const uintptr_t start = (uintptr_t)p->host;
+        found = at >= start && at - start <= p->bytes &&
+                bytes <= p->bytes - (at - start);
+    }
+    pthread_mutex_unlock(&unit->lock);
+    return found;
 }
 
 /* Only devices that share a context share buffers and events. */

@@ -26,6 +26,8 @@ typedef enum hri_cl_layout {
 
 enum { HRI_CL_TYPES = HR_I8 + 1 }; /* types of A and B; index: hr_type */
 
+typedef struct hri_cl_pinned hri_cl_pinned;
+
 typedef struct hri_cl_unit {
     struct hri_cl_unit *next; /* of the list `parts` */
     cl_device_id id;
@@ -38,18 +40,16 @@ typedef struct hri_cl_unit {
                                   open */
     struct hri_cl_unit *parts; /* list of those made of it so far */
     uint32_t opens;
-    cl_context context; /* NULL when opens is 0 */
+    cl_context context;    /* NULL when opens is 0 */
+    hri_cl_pinned *pinned; /* list of what allocate_pinned gave */
     /* built on first use; the last index: whether it is reproducible */
     cl_program programs[HRI_CL_LAYOUTS][HRI_CL_TYPES][2];
 } hri_cl_unit;
-
-typedef struct hri_cl_pinned hri_cl_pinned;
 
 typedef struct hri_cl_device {
     hri_device base;
     hri_cl_unit *unit;
     cl_command_queue setup; /* maps pinned memory, makes buffers real */
-    hri_cl_pinned *pinned;  /* list of what allocate_pinned gave */
 } hri_cl_device;
 
 typedef struct hri_cl_buffer {

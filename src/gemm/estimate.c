@@ -151,6 +151,7 @@ static carried carry_all(const hri_totals *x, const hri_blocking *b,
 /* The seconds of one block, and of a panel of each side over all of k. */
 typedef struct block_seconds {
     double rows, cols; /* tiles down and across */
+    double count;      /* of accelerators */
     double panels[2], load, compute, home;
 } block_seconds;
 
@@ -165,6 +166,7 @@ static block_seconds block_of(const hri_totals *x, const hri_blocking *b,
     return (block_seconds){
         .rows = rows,
         .cols = cols,
+        .count = x->count,
         .panels = {load * t->height / lines, load * t->width / lines},
         .load = load,
         .compute = compute / blocks,
@@ -186,7 +188,8 @@ static double delay(const block_seconds *s, double part, double seconds)
     /* the i-th pair is there after i pairs, and (i - 1)^2 tiles were before */
     const double i =
         tile > 0.0 ? fmin(pairs, 1.0 + pair / (2.0 * tile)) : pairs;
-    double longest = i * pair - (i - 1.0) * (i - 1.0) * tile;
+    double longest = fmax(i * pair - (i - 1.0) * (i - 1.0) * tile,
+                          s->count * pair); /* the first, on one link */
     if (more > 0.0) {
         const double then = pairs * pair - pairs * pairs * tile;
         longest = fmax(longest, then + one);
@@ -203,12 +206,8 @@ static double block_end(const hri_totals *x, const hri_blocking *b,
 {
     const int64_t depth = x->shape->k;
     const double k = (double)depth;
-    const double first = (double)hri_cut_depth(b, depth, 1) / k;
     const double last = (double)hri_cut_depth(b, depth, b->chunks - 1) / k;
-    const double tile = s->home / (s->rows * s->cols) * x->count;
-    /* every accelerator has its own first panels on its own link */
-    const double own =
-        (x->count - 1.0) * first * (s->panels[HRI_A] + s->panels[HRI_B]);
+    const double tile = s->home / (s->rows * s->cols) * s->count;
     double late = 0.0;
     /* of equal pieces the first or the last delays most */
     const int64_t step = b->growing ? 1 : hri_max(b->chunks - 1, 1);
@@ -218,9 +217,9 @@ static double block_end(const hri_totals *x, const hri_blocking *b,
         late = fmax(late, from * (s->load - s->compute) +
                               delay(s, part, part * s->compute));
     }
-    return own + fmax(s->compute + late + tile,
-                      last * fmax(s->load, s->compute) +
-                          delay(s, 1.0 - last, s->home) + s->home);
+    return fmax(s->compute + late + tile, last * fmax(s->load, s->compute) +
+                                              delay(s, 1.0 - last, s->home) +
+                                              s->home);
 }
 
 /* Seconds in which links and arithmetic cannot work at the same time: at the
@@ -242,9 +241,8 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
                fmax(fmax(s.compute, s.load), s.home);
     }
     /* later blocks with whole k need fewer panels than the first */
-    return seconds + x->count * (s.panels[HRI_A] + s.panels[HRI_B]) +
-           fmax(0.0, s.load - s.compute) +
-           s.home / (s.rows * s.cols) * x->count;
+    return seconds + s.count * (s.panels[HRI_A] + s.panels[HRI_B]) +
+           fmax(0.0, s.load - s.compute) + s.home / (s.rows * s.cols) * s.count;
 }
 
 /* Seconds of copies within the host's memory: panels, to one accelerator after

@@ -224,6 +224,86 @@ static void forward_by_hand(void)
                 5 * r.panel + 2 * r.product + slow + 3 * r.home));
 }
 
+/* ---- estimates by hand */
+
+/* One accelerator, and C of `rows` x `cols` tiles of 1024 x 1024 with k 1024,
+ * all of which it computes in `compute` seconds. A panel takes a 250th of a
+ * second, and so does a tile. */
+typedef struct grid_of_tiles {
+    hri_plan_shape shape;
+    hri_plan_accelerator accelerator;
+    hri_blocking blocking;
+} grid_of_tiles;
+
+static const double PANEL = 1.0 / 250;
+
+static grid_of_tiles tiles_of(int64_t rows, int64_t cols, int64_t chunks,
+                              double compute)
+{
+    enum { TILE = 1024 };
+    const double link = TILE * TILE * 4 / PANEL;
+    const double tasks = (double)(rows * cols * chunks);
+    const double depth = (double)TILE / (double)chunks;
+    const double rate = 2.0 * TILE * TILE * TILE * (double)(rows * cols) *
+                        (1.0 + 64.0 / depth) / (compute - tasks * TASK);
+    return (grid_of_tiles){
+        .shape = {.m = rows * TILE,
+                  .n = cols * TILE,
+                  .k = TILE,
+                  .size = 4,
+                  .c_size = 4,
+                  .flops = 2.0},
+        .accelerator = {.rate = rate,
+                        .tile_rates = {rate, rate, rate},
+                        .up.rate = link,
+                        .down.rate = link,
+                        .task = TASK,
+                        .start = HOST_START},
+        .blocking = {.block_rows = 1,
+                     .block_cols = 1,
+                     .rows = rows,
+                     .cols = cols,
+                     .chunks = chunks,
+                     .depth = 2,
+                     .balance = 1.0},
+    };
+}
+
+/* Whether so many seconds are estimated, beside threads and planning. */
+static int estimates(grid_of_tiles g, double seconds)
+{
+    hri_totals totals = hri_totals_of(&g.shape, &g.accelerator, 1);
+    g.blocking.bytes = hri_estimate_panels(&g.shape, &g.blocking);
+    seconds += HOST_START + hri_blocking_tasks(&g.blocking) * hri_cost_plan;
+    const double found = hri_estimate_seconds(&totals, &g.blocking);
+    const int ok = fabs(found - seconds) <= 1e-9 * seconds;
+    if (!ok) {
+        fprintf(stderr, "  %.9f instead of %.9f\n", found, seconds);
+    }
+    return ok;
+}
+
+static void estimates_by_hand(void)
+{
+    TEST_CASE("one column: the first two panels delay all, the last tile ends");
+    CHECK(estimates(tiles_of(8, 1, 1, 100 * PANEL), 103 * PANEL));
+
+    TEST_CASE("one column that waits for each panel");
+    CHECK(estimates(tiles_of(8, 1, 1, 4 * PANEL), (9 + 0.5 + 1) * PANEL));
+
+    TEST_CASE("a square: the second pair comes after 4 panels, one tile early");
+    CHECK(estimates(tiles_of(4, 4, 1, 16 * PANEL), (4 - 1 + 16 + 1) * PANEL));
+
+    TEST_CASE("a square of tiles that go home more slowly than they are made");
+    CHECK(estimates(tiles_of(4, 4, 1, 8 * PANEL), (4 - 1 + 16) * PANEL));
+
+    TEST_CASE("pieces of k: half of what the first panels delay");
+    CHECK(estimates(tiles_of(8, 1, 2, 100 * PANEL), 102 * PANEL));
+
+    TEST_CASE("tiles go home during the last piece alone");
+    CHECK(estimates(tiles_of(8, 1, 2, 10 * PANEL), (5 + 1 + 8) * PANEL));
+}
+
 /* ---- plans that are made */
 
 /* Seconds for the task's product, on tiles without known rates. */
@@ -348,6 +428,8 @@ static void choices(void)
                plan->blocking.growing ? ", growing" : "");
         CHECK(flops / plan->seconds >= machines[i].tflops * 1e12);
         CHECK(plan->up + plan->down == plan->compulsory);
+        const double said = plan->seconds; /* it was walked through */
+        CHECK(hri_forecast(plan, gpus) == HR_OK && plan->seconds == said);
         hri_plan_destroy(plan);
     }
 }
@@ -357,6 +439,7 @@ int main(void)
     TEST(rows_by_hand());
     TEST(hosts_by_hand());
     TEST(forward_by_hand());
+    TEST(estimates_by_hand());
     TEST(random_bounds());
     TEST(choices());
     return test_end();

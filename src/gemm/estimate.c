@@ -94,13 +94,17 @@ static tiling tiling_of(const hri_totals *x, const hri_blocking *b)
 double hri_row_bytes(const hri_plan_shape *s, int side, double height,
                      double width)
 {
-    const double extent = (double)(side == HRI_A ? s->k : s->n);
-    const double bytes = width * (side == HRI_C ? s->c_size : s->size);
-    return s->dense[side] && width == extent ? height * bytes : bytes;
+    const bool by_columns = side != HRI_C && s->by_columns[side];
+    const int64_t lines[] = {by_columns ? s->m : s->k, by_columns ? s->k : s->n,
+                             s->n};
+    const double count = by_columns ? width : height;
+    const double line = by_columns ? height : width;
+    const double bytes = line * (side == HRI_C ? s->c_size : s->size);
+    return s->dense[side] && line == (double)lines[side] ? count * bytes
+                                                         : bytes;
 }
 
-/* Seconds to copy panels of A and B, as many bytes of each. Rows of A are as
- * long as a piece of k, rows of B and C as long as a tile is wide. */
+/* Seconds to copy panels of A and B, as many bytes of each. */
 static double carry_panels(const hri_totals *x, const hri_way *w,
                            const tiling *t, double bytes)
 {

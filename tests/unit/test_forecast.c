@@ -67,7 +67,17 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                .task = TASK,
                                .start = HOST_START}};
     r->plan = (hri_plan){
-        .shape = {EDGE, 3 * EDGE, EDGE, 4, 4, 2.0, read_c, false, 0, {false}},
+        .shape = {EDGE,
+                  3 * EDGE,
+                  EDGE,
+                  4,
+                  4,
+                  2.0,
+                  read_c,
+                  false,
+                  0,
+                  {false},
+                  {false}},
         .blocking = {.block_rows = 1,
                      .block_cols = 1,
                      .rows = 1,
@@ -222,6 +232,30 @@ static void forward_by_hand(void)
     }
     CHECK(takes(&r.plan, accelerators,
                 5 * r.panel + 2 * r.product + slow + 3 * r.home));
+}
+
+/* ---- what travels as one row */
+
+static void row_lengths(void)
+{
+    TEST_CASE("rows of copies, of matrices by rows and by columns");
+    hri_plan_shape s = {.m = 100, .n = 200, .k = 300, .size = 2, .c_size = 4};
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 600);
+    CHECK(hri_row_bytes(&s, HRI_B, 30, 20) == 40);
+    CHECK(hri_row_bytes(&s, HRI_C, 10, 200) == 800);
+    s.by_columns[HRI_A] = s.by_columns[HRI_B] = true;
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 20);
+    CHECK(hri_row_bytes(&s, HRI_B, 30, 20) == 60);
+
+    TEST_CASE("whole lines without gaps are one");
+    s.dense[HRI_A] = s.dense[HRI_B] = s.dense[HRI_C] = true;
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 20);
+    CHECK(hri_row_bytes(&s, HRI_A, 100, 30) == 6000);
+    CHECK(hri_row_bytes(&s, HRI_B, 300, 20) == 12000);
+    CHECK(hri_row_bytes(&s, HRI_C, 10, 200) == 8000);
+    s.by_columns[HRI_A] = s.by_columns[HRI_B] = false;
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 6000);
+    CHECK(hri_row_bytes(&s, HRI_B, 30, 200) == 12000);
 }
 
 /* ---- estimates by hand */
@@ -417,6 +451,7 @@ static void choices(void)
                                 false,
                                 false,
                                 0,
+                                {false},
                                 {false}};
         hri_plan *plan = plan_of(&shape, gpus, count);
         double flops = 2.0 * (double)n * (double)n * (double)n;
@@ -439,6 +474,7 @@ int main(void)
     TEST(rows_by_hand());
     TEST(hosts_by_hand());
     TEST(forward_by_hand());
+    TEST(row_lengths());
     TEST(estimates_by_hand());
     TEST(random_bounds());
     TEST(choices());

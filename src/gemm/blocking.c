@@ -183,10 +183,9 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 
 static void consider_holdings(search *x, hri_blocking b, int64_t edge)
 {
-    bool brief = (double)edge * (double)edge * (double)x->shape->k <=
-                 x->products; /* wide tiles may be larger */
-    if (edge <= x->whole_edge || (edge > MAX_EDGE && brief) ||
-        x->shape->whole_k) {
+    const double products = (double)edge * (double)edge * (double)x->shape->k;
+    if (edge <= x->whole_edge || x->shape->whole_k ||
+        (edge > MAX_EDGE && products <= x->products)) { /* as wide as C */
         consider_whole(x, b);
     }
     if (!x->shape->whole_k) {
@@ -288,13 +287,15 @@ static int64_t next_edge(const search *x, int64_t edge)
  * as C or as large parts of it. Whole rows of B and C travel as one. */
 static void consider_wide(search *x, int64_t edge)
 {
-    const int64_t flat = edge * MAX_FLAT * MAX_FLAT;
+    const hri_plan_shape *s = x->shape;
+    const int64_t depth = s->whole_k ? s->k : hri_min_depth(s);
     if (edge % MAX_FLAT == 0) {
         consider_tiles(x, edge / MAX_FLAT, edge * MAX_FLAT);
     }
     for (int64_t parts = 1; parts <= MAX_PARTS; parts *= 2) {
-        const int64_t width = hri_ceil_div(x->shape->n, parts);
-        if (width > flat) {
+        const int64_t width = hri_ceil_div(s->n, parts);
+        const double products = (double)edge * (double)width * (double)depth;
+        if (width > edge * MAX_FLAT * MAX_FLAT && products <= x->products) {
             consider_tiles(x, edge, width);
         }
     }

@@ -426,6 +426,22 @@ static double shortest_row(const hri_plan *p)
     return least;
 }
 
+/* A GPU with the link of an H200. */
+static hri_plan_accelerator gpu_of(double rate)
+{
+    return (hri_plan_accelerator){
+        .memory = 126ull << 30,
+        .buffer = UINT64_MAX,
+        .rate = rate,
+        .tile_rates = {0.5 * rate, 0.8 * rate, 0.95 * rate},
+        .up = {55e9, 55e9, 8e-6},
+        .down = {55e9, 55e9, 8e-6},
+        .both = {102e9, 102e9, 0.0},
+        .task = 6e-6,
+        .start = 3e-4,
+    };
+}
+
 /* From pinned memory, products of narrow types go in whole rows, or in half
  * rows that are long enough: 64 KiB. */
 static void whole_rows(void)
@@ -446,7 +462,6 @@ static void whole_rows(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TEST_CASE(cases[i].name);
-        const double rate = cases[i].rate;
         const int64_t n = cases[i].n;
         const hri_plan_shape shape = {.m = n,
                                       .n = n,
@@ -456,17 +471,7 @@ static void whole_rows(void)
                                       .flops = 2.0,
                                       .whole_k = cases[i].whole_k,
                                       .dense = {true, true, true}};
-        hri_plan_accelerator gpu = {
-            .memory = 126ull << 30,
-            .buffer = UINT64_MAX,
-            .rate = rate,
-            .tile_rates = {0.5 * rate, 0.8 * rate, 0.95 * rate},
-            .up = {55e9, 55e9, 8e-6},
-            .down = {55e9, 55e9, 8e-6},
-            .both = {102e9, 102e9, 0.0},
-            .task = 6e-6,
-            .start = 3e-4,
-        };
+        hri_plan_accelerator gpu = gpu_of(cases[i].rate);
         hri_plan *p = NULL;
         if (!CHECK(hri_plan_create(&shape, &gpu, 1, &p) == HR_OK)) {
             continue;
@@ -479,6 +484,31 @@ static void whole_rows(void)
         check_plan(&q, p);
         check_once(&q, p);
         CHECK(shortest_row(p) >= fmin(65536.0, (double)n * shape.c_size));
+        hri_plan_destroy(p);
+    }
+}
+
+/* Tasks of a tenth of a second, also where tiles could be wider. */
+static void short_tasks(void)
+{
+    TEST_CASE("no task is long, whatever k");
+    static const int64_t depths[] = {32768, 1 << 20, 1 << 22};
+    for (int i = 0; i < 6; i++) {
+        const hri_plan_shape shape = {.m = 16384,
+                                      .n = 65536,
+                                      .k = depths[i % 3],
+                                      .size = 2,
+                                      .c_size = 2,
+                                      .flops = 2.0,
+                                      .whole_k = i < 3,
+                                      .dense = {true, true, true}};
+        const hri_plan_accelerator gpu = gpu_of(858e12);
+        hri_plan *p = NULL;
+        CHECK(hri_plan_create(&shape, &gpu, 1, &p) == HR_OK);
+        const double products = (double)hri_plan_row(p, 1) *
+                                (double)hri_plan_col(p, 1) *
+                                (double)hri_deepest(&p->blocking, shape.k);
+        CHECK(2.0 * products <= 0.1 * gpu.rate);
         hri_plan_destroy(p);
     }
 }
@@ -508,6 +538,7 @@ static void too_many(void)
 int main(void)
 {
     TEST(whole_rows());
+    TEST(short_tasks());
     TEST(too_many());
     TEST(random_problems(5000));
     TEST(tight_memory());

@@ -370,7 +370,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
 }
 
 /* The seconds to compare plans by. With k in pieces the last tiles cannot be
- * stolen, which adds a risk. */
+ * stolen, which adds a risk, and so do flat tiles. */
 static double risk(const candidate_set *set, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
@@ -379,7 +379,9 @@ static double risk(const candidate_set *set, const hri_plan *plan)
         most = fmax(most, set->accelerators[i].rate);
     }
     bool alone = plan->blocking.chunks == 1 || set->count == 1;
-    return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
+    return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most)) *
+           hri_cost_flat((double)hri_plan_row(plan, 1),
+                         (double)hri_plan_col(plan, 1));
 }
 
 /* The part of a product's time that may be spent on comparing plans. */

@@ -427,6 +427,7 @@ static const struct {
     {"tf32 32768, 4 GPUs", 32768, 4, 4, 425e12, 158e9, 138e9, 173e9, 750,
      false},
     {"float 16384, staged", 16384, 4, 4, 51e12, 52e9, 58e9, 64e9, 135, true},
+    {"double 16384, staged", 16384, 8, 4, 58e12, 80e9, 60e9, 92e9, 100, true},
 };
 
 static void choices(void)

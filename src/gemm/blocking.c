@@ -15,8 +15,9 @@ enum {
                         on */
     SHALLOW = 512,   /* the depth for which the largest tiles are tried */
     GRAIN = 32,      /* the largest edges are multiples of it */
-    MAX_FLAT = 2,    /* the largest ratios of edge to height and width to
-                        edge */
+    MAX_FLAT = 2,    /* the ratios of edge to height and of width to edge of
+                        flat tiles */
+    MAX_PARTS = 4,   /* how many of the widest tiles there are across C */
     RING = 4,        /* tiles that go home at a time when k is whole */
     MAX_TASKS = 1 << 22, /* a plan lists all tasks, with their panels */
 };
@@ -48,9 +49,10 @@ void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
     }
 }
 
-/* The kind of a blocking is the size of its tiles, in powers of two, and its
- * pieces of k: 1, 2, 3, more, or growing ones. */
-enum { EDGES = 7, PIECES = 5, KINDS = EDGES * PIECES };
+/* The kind of a blocking is the size of its tiles, in powers of two, whether
+ * they are much wider than high, and its pieces of k: 1, 2, 3, more, or growing
+ * ones. */
+enum { EDGES = 7, PIECES = 5, KINDS = 2 * EDGES * PIECES };
 
 typedef struct search {
     const hri_plan_shape *shape;
@@ -102,7 +104,8 @@ static hri_blocking *kind_of(search *x, const hri_blocking *b)
     int edge = (int)log2(sqrt(height * width) / HRI_MIN_EDGE);
     edge = edge < 0 ? 0 : edge < EDGES ? edge : EDGES - 1;
     int pieces = b->growing ? PIECES : (int)hri_min(b->chunks, PIECES - 1);
-    return &x->kinds[edge * PIECES + pieces - 1];
+    int wide = width > 2 * MAX_FLAT * MAX_FLAT * height;
+    return &x->kinds[(wide * EDGES + edge) * PIECES + pieces - 1];
 }
 
 static void consider(search *x, hri_blocking b)
@@ -180,7 +183,9 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 
 static void consider_holdings(search *x, hri_blocking b, int64_t edge)
 {
-    if (edge <= x->whole_edge || x->shape->whole_k) {
+    const double products = (double)edge * (double)edge * (double)x->shape->k;
+    if (edge <= x->whole_edge || x->shape->whole_k ||
+        (edge > MAX_EDGE && products <= x->products)) { /* as wide as C */
         consider_whole(x, b);
     }
     if (!x->shape->whole_k) {
@@ -278,6 +283,24 @@ static int64_t next_edge(const search *x, int64_t edge)
     return next;
 }
 
+/* Try tiles with longer rows: flat ones of the same size, and high ones as wide
+ * as C or as large parts of it. Whole rows of B and C travel as one. */
+static void consider_wide(search *x, int64_t edge)
+{
+    const hri_plan_shape *s = x->shape;
+    const int64_t depth = s->whole_k ? s->k : hri_min_depth(s);
+    if (edge % MAX_FLAT == 0) {
+        consider_tiles(x, edge / MAX_FLAT, edge * MAX_FLAT);
+    }
+    for (int64_t parts = 1; parts <= MAX_PARTS; parts *= 2) {
+        const int64_t width = hri_ceil_div(s->n, parts);
+        const double products = (double)edge * (double)width * (double)depth;
+        if (width > edge * MAX_FLAT * MAX_FLAT && products <= x->products) {
+            consider_tiles(x, edge, width);
+        }
+    }
+}
+
 static void scan(search *x)
 {
     x->found = false;
@@ -285,12 +308,8 @@ static void scan(search *x)
         x->shape->whole_k ? x->whole_edge : hri_max(x->whole_edge, x->cut_edge);
     for (int64_t edge = first; edge >= HRI_MIN_EDGE;) {
         consider_tiles(x, edge, edge);
-        /* flat tiles have longer rows */
-        for (int64_t flat = 2;
-             x->by_time && x->totals.up.alone + x->totals.down.alone > 0 &&
-             flat <= MAX_FLAT && edge % flat == 0;
-             flat *= 2) {
-            consider_tiles(x, edge / flat, edge * flat);
+        if (x->by_time && x->totals.up.alone + x->totals.down.alone > 0) {
+            consider_wide(x, edge);
         }
         if (x->found && !x->by_time && hri_is_single(&x->best)) {
             break; /* every panel crosses once: smaller tiles gain nothing */

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/size.h"
+
 /* Add the link of one accelerator. If short rows are slow for one of them, they
  * count as slow for all. */
 static void add_link(hri_way *sum, const hri_way *one)
@@ -71,18 +73,6 @@ double hri_estimate_panels(const hri_plan_shape *s, const hri_blocking *b)
                          : a + bb * rows - bb * (rows - 1) / cols;
 }
 
-/* Seconds that arithmetic waits beyond the longer of load and compute. Panels
- * arrive within `load` seconds. They allow work in proportion to the square of
- * what has arrived, `compute` seconds in all. */
-static double waiting(double load, double compute)
-{
-    if (load >= 2 * compute) {
-        return 0.0;
-    }
-    double gap = compute - load / 2;
-    return load > compute ? gap * gap / compute : load * load / compute / 4;
-}
-
 /* The tiles or panels of a blocking, and their size in elements. */
 typedef struct tiling {
     double rows, cols; /* number of tiles down and across C */
@@ -101,59 +91,20 @@ static tiling tiling_of(const hri_totals *x, const hri_blocking *b)
     };
 }
 
-/* Seconds in which links and arithmetic cannot work at the same time: at the
- * start, and after most products are done. */
-static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
-                   double compute)
-{
-    const hri_plan_shape *s = x->shape;
-    double blocks = (double)(b->block_rows * b->block_cols);
-    double block_height = (double)s->m / (double)b->block_rows;
-    double block_width = (double)s->n / (double)b->block_cols;
-    double seconds = 0.0, load = 0.0;
-    if (!x->one_device) {
-        /* some accelerators wait for the last tile of others: on average for
-         * half of a tile's time */
-        seconds = 0.5 * s->flops * t->height * t->width * t->depth * x->count /
-                  x->rate;
-    }
-    /* the first piece of k, and what the whole block needs of arithmetic and
-     * links for each element of k */
-    double first = (double)hri_cut_depth(b, s->k, 1);
-    compute /= blocks * (double)s->k;
-    if (x->up.rate > 0) {
-        load = (block_height + block_width) * s->size / x->up.rate;
-        /* the first tile's panels */
-        seconds +=
-            (t->height + t->width) * first * s->size * x->count / x->up.rate;
-        /* the other panels of the first block, or of its first piece of k;
-         * later blocks with whole k need fewer */
-        seconds += first * (b->chunks == 1 && !hri_is_single(b)
-                                ? fmax(0.0, load - compute)
-                                : waiting(load, compute));
-    }
-    if (x->down.rate > 0) {
-        /* the last tiles go home; with k in pieces these are all of a block,
-         * and some go beside its last piece of k */
-        double one = t->height * t->width * x->count * s->c_size / x->down.rate;
-        double all = b->chunks > 1
-                         ? block_height * block_width * s->c_size / x->down.rate
-                         : 0.0;
-        seconds += fmax(one, all - t->depth * fmax(load, compute));
-    }
-    return seconds;
-}
-
 double hri_row_bytes(const hri_plan_shape *s, int side, double height,
                      double width)
 {
-    const double extent = (double)(side == HRI_A ? s->k : s->n);
-    const double bytes = width * (side == HRI_C ? s->c_size : s->size);
-    return s->dense[side] && width == extent ? height * bytes : bytes;
+    const bool by_columns = side != HRI_C && s->by_columns[side];
+    const int64_t lines[] = {by_columns ? s->m : s->k, by_columns ? s->k : s->n,
+                             s->n};
+    const double count = by_columns ? width : height;
+    const double line = by_columns ? height : width;
+    const double bytes = line * (side == HRI_C ? s->c_size : s->size);
+    return s->dense[side] && line == (double)lines[side] ? count * bytes
+                                                         : bytes;
 }
 
-/* Seconds to copy panels of A and B, as many bytes of each. Rows of A are as
- * long as a piece of k, rows of B and C as long as a tile is wide. */
+/* Seconds to copy panels of A and B, as many bytes of each. */
 static double carry_panels(const hri_totals *x, const hri_way *w,
                            const tiling *t, double bytes)
 {
@@ -176,21 +127,126 @@ static double copies_up(const hri_totals *x, const hri_blocking *b,
            (x->shape->read_c ? t->rows * t->cols : 0.0);
 }
 
-static double link_seconds(const hri_totals *x, const hri_blocking *b,
-                           const tiling *t)
+/* Seconds of all copies, each way and both ways added. */
+typedef struct carried {
+    double up, down, both;
+} carried;
+
+static carried carry_all(const hri_totals *x, const hri_blocking *b,
+                         const tiling *t)
 {
     const hri_plan_shape *s = x->shape;
     double c = (double)s->m * (double)s->n * s->c_size;
     double old_c = s->read_c ? c : 0.0;
     double row = hri_row_bytes(s, HRI_C, t->height, t->width);
-    double up = carry_panels(x, &x->up, t, b->bytes) +
-                hri_cost_carry(&x->up, old_c, row) +
-                copies_up(x, b, t) / x->count * x->up.start;
-    double down = hri_cost_carry(&x->down, c, row) +
-                  t->rows * t->cols / x->count * x->down.start;
-    double both = carry_panels(x, &x->both, t, b->bytes) +
-                  hri_cost_carry(&x->both, old_c + c, row);
-    return fmax(fmax(up, down), both);
+    return (carried){
+        .up = carry_panels(x, &x->up, t, b->bytes) +
+              hri_cost_carry(&x->up, old_c, row) +
+              copies_up(x, b, t) / x->count * x->up.start,
+        .down = hri_cost_carry(&x->down, c, row) +
+                t->rows * t->cols / x->count * x->down.start,
+        .both = carry_panels(x, &x->both, t, b->bytes) +
+                hri_cost_carry(&x->both, old_c + c, row),
+    };
+}
+
+/* ---- what cannot be hidden */
+
+/* The seconds of one block, and of a panel of each side over all of k. */
+typedef struct block_seconds {
+    double rows, cols; /* tiles down and across */
+    double count;      /* of accelerators */
+    double panels[2], load, compute, home;
+} block_seconds;
+
+static block_seconds block_of(const hri_totals *x, const hri_blocking *b,
+                              const tiling *t, const carried *all,
+                              double compute)
+{
+    const double blocks = (double)(b->block_rows * b->block_cols);
+    const double rows = (double)b->rows, cols = (double)b->cols;
+    const double lines = rows * t->height + cols * t->width;
+    const double load = x->up.rate > 0.0 ? all->up / blocks : 0.0;
+    return (block_seconds){
+        .rows = rows,
+        .cols = cols,
+        .count = x->count,
+        .panels = {load * t->height / lines, load * t->width / lines},
+        .load = load,
+        .compute = compute / blocks,
+        .home = x->down.rate > 0.0 ? all->down / blocks : 0.0,
+    };
+}
+
+/* Seconds by which panels delay work on all tiles: the work of `seconds`
+ * seconds takes so much longer. The panels span `part` of k. They come as
+ * schedule.c orders them: A0, B0, A1, B1, and so on, and then what the longer
+ * side has more. Before each, only tiles of earlier ones can be worked on. */
+static double delay(const block_seconds *s, double part, double seconds)
+{
+    const double pairs = fmin(s->rows, s->cols);
+    const double more = fmax(s->rows, s->cols) - pairs;
+    const double pair = part * (s->panels[HRI_A] + s->panels[HRI_B]);
+    const double one = part * s->panels[s->rows > s->cols ? HRI_A : HRI_B];
+    const double tile = seconds / (s->rows * s->cols);
+    /* the i-th pair is there after i pairs, and (i - 1)^2 tiles were before */
+    const double i =
+        tile > 0.0 ? fmin(pairs, 1.0 + pair / (2.0 * tile)) : pairs;
+    double longest = fmax(i * pair - (i - 1.0) * (i - 1.0) * tile,
+                          s->count * pair); /* the first, on one link */
+    if (more > 0.0) {
+        const double then = pairs * pair - pairs * pairs * tile;
+        longest = fmax(longest, then + one);
+        longest =
+            fmax(longest, then + more * one - (more - 1.0) * pairs * tile);
+    }
+    return longest;
+}
+
+/* Seconds from a block's first panel to its last tile at home. Pieces of k
+ * follow each other, and tiles go home during the last. */
+static double block_end(const hri_totals *x, const hri_blocking *b,
+                        const block_seconds *s)
+{
+    const int64_t depth = x->shape->k;
+    const double k = (double)depth;
+    const double last = (double)hri_cut_depth(b, depth, b->chunks - 1) / k;
+    const double tile = s->home / (s->rows * s->cols) * s->count;
+    double late = 0.0;
+    /* of equal pieces the first or the last delays most */
+    const int64_t step = b->growing ? 1 : hri_max(b->chunks - 1, 1);
+    for (int64_t i = 0; i < b->chunks; i += step) {
+        const double from = (double)hri_cut_depth(b, depth, i) / k;
+        const double part = (double)hri_cut_depth(b, depth, i + 1) / k - from;
+        late = fmax(late, from * (s->load - s->compute) +
+                              delay(s, part, part * s->compute));
+    }
+    return fmax(s->compute + late + tile, last * fmax(s->load, s->compute) +
+                                              delay(s, 1.0 - last, s->home) +
+                                              s->home);
+}
+
+/* Seconds in which links and arithmetic cannot work at the same time: at the
+ * start, and after most products are done. */
+static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
+                   const carried *all, double compute)
+{
+    const hri_plan_shape *p = x->shape;
+    const block_seconds s = block_of(x, b, t, all, compute);
+    double seconds = 0.0;
+    if (!x->one_device) {
+        /* some accelerators wait for the last tile of others: on average for
+         * half of a tile's time */
+        seconds = 0.5 * p->flops * t->height * t->width * t->depth * x->count /
+                  x->rate;
+    }
+    if (b->chunks > 1 || hri_is_single(b)) {
+        return seconds + block_end(x, b, &s) -
+               fmax(fmax(s.compute, s.load), s.home);
+    }
+    /* later blocks with whole k need fewer panels than the first */
+    return seconds + s.count * (s.panels[HRI_A] + s.panels[HRI_B]) +
+           fmax(0.0, s.load - s.compute) + s.home / (s.rows * s.cols) * s.count;
 }
 
 /* Seconds of copies within the host's memory: panels, to one accelerator after
@@ -219,12 +275,13 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
         return tasks * hri_cost_plan + x->start + compute +
                copy_seconds(x, b, &t);
     }
-    double link = link_seconds(x, b, &t);
+    const carried all = carry_all(x, b, &t);
+    const double link = fmax(fmax(all.up, all.down), all.both);
     double start = tasks == 1.0              ? x->brief
                    : x->efficiency[0] == 0.0 ? x->start
                                              : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || hri_is_single(b);
-    return tasks * hri_cost_plan + start + ends(x, b, &t, compute) +
+    return tasks * hri_cost_plan + start + ends(x, b, &t, &all, compute) +
            (overlap ? fmax(compute, link) : compute + link);
 }

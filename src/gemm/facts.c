@@ -261,11 +261,14 @@ static void gather_groups(hri_gemm_call *c)
     }
 }
 
-/* Whether the rows of a matrix lie without gaps, here and in slots. */
+/* Whether the lines of a matrix, rows or columns, lie without gaps, here and in
+ * slots. */
 static bool is_dense(const hr_matrix *m)
 {
-    return m->col_stride == 1 && m->row_stride == m->cols &&
-           hri_slot_pitch(m->cols) == m->cols;
+    const bool by_rows = m->col_stride == 1;
+    const int64_t line = by_rows ? m->cols : m->rows;
+    return (by_rows ? m->row_stride : m->col_stride) == line &&
+           hri_slot_pitch(line) == line;
 }
 
 static hr_status make_plan(hri_gemm_call *c)
@@ -283,6 +286,7 @@ static hr_status make_plan(hri_gemm_call *c)
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
         .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
         .dense = {is_dense(&p->a), is_dense(&p->b), is_dense(&p->c)},
+        .by_columns = {p->a.col_stride != 1, p->b.col_stride != 1},
     };
     uint64_t least = hri_plan_min_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {

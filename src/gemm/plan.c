@@ -370,7 +370,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
 }
 
 /* The seconds to compare plans by. With k in pieces the last tiles cannot be
- * stolen, which adds a risk. */
+ * stolen, which adds a risk, and so do flat tiles. */
 static double risk(const candidate_set *set, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
@@ -379,41 +379,79 @@ static double risk(const candidate_set *set, const hri_plan *plan)
         most = fmax(most, set->accelerators[i].rate);
     }
     bool alone = plan->blocking.chunks == 1 || set->count == 1;
-    return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
+    return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most)) *
+           hri_cost_flat((double)hri_plan_row(plan, 1),
+                         (double)hri_plan_col(plan, 1));
 }
 
 /* The part of a product's time that may be spent on comparing plans. */
 static const double planning_share = 0.01;
 
-/* Try the plans of a set with forecasts, and keep the fastest in *best. *best
- * starts with the first blocking's plan. */
+static int fewest_tasks_first(const void *x, const void *y)
+{
+    const hri_blocking *const *a = x, *const *b = y;
+    const double left = hri_blocking_tasks(*a), right = hri_blocking_tasks(*b);
+    return left < right ? -1 : left > right;
+}
+
+/* Make plans of a set and walk through them, those with the fewest tasks first,
+ * as long as that takes little of the product's time. Keep the fastest in
+ * *best. *estimated: the blocking with the least estimate was not among them.
+ */
 static hr_status compare(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
-                         const candidate_set *set, hri_plan **best)
+                         const candidate_set *set, hri_plan **best,
+                         bool *estimated)
 {
     const hri_blockings *list = &set->blockings;
-    double left = planning_share * list->of[0].seconds -
-                  hri_forecast_cost(&list->of[0], set->count);
+    const hri_blocking *order[HRI_BLOCKINGS];
+    double left = planning_share * list->of[0].seconds;
     bool in_place = set->count == 1 && set->accelerators[0].in_place;
-    if (set->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
-        return HR_OK; /* then the estimate has to do */
+    *estimated = true;
+    if (set->count > HRI_FORECAST_PARTS || in_place) {
+        return HR_OK;
     }
-    hr_status status = hri_forecast(*best, all);
-    for (uint32_t i = 1; i < list->count && status == HR_OK; i++) {
-        double cost = hri_forecast_cost(&list->of[i], set->count);
+    for (uint32_t i = 0; i < list->count; i++) {
+        order[i] = &list->of[i];
+    }
+    qsort(order, list->count, sizeof *order, fewest_tasks_first);
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < list->count && status == HR_OK; i++) {
+        double cost = hri_forecast_cost(order[i], set->count);
         hri_plan *plan = NULL;
         if (cost > left ||
-            make_plan(shape, all, set, &list->of[i], &plan) != HR_OK) {
+            make_plan(shape, all, set, order[i], &plan) != HR_OK) {
             continue;
         }
         left -= cost;
+        *estimated = *estimated && order[i] != &list->of[0];
         status = hri_forecast(plan, all);
-        if (status == HR_OK && risk(set, plan) < risk(set, *best)) {
+        if (status == HR_OK &&
+            (*best == NULL || risk(set, plan) < risk(set, *best))) {
             hri_plan *slower = *best;
             *best = plan;
             plan = slower;
         }
         hri_plan_destroy(plan);
+    }
+    return status;
+}
+
+/* Make the plan of a set. An estimate alone must be much better than what a
+ * forecast says. */
+static hr_status choose_plan(const hri_plan_shape *shape,
+                             const hri_plan_accelerator *all,
+                             const candidate_set *set, hri_plan **best)
+{
+    const hri_blocking *first = &set->blockings.of[0];
+    bool estimated;
+    hr_status status = compare(shape, all, set, best, &estimated);
+    if (status == HR_OK &&
+        (*best == NULL ||
+         (estimated && hri_model_pays(first->seconds, (*best)->seconds)))) {
+        hri_plan_destroy(*best);
+        *best = NULL;
+        status = make_plan(shape, all, set, first, best);
     }
     return status;
 }
@@ -431,10 +469,7 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
     if (status != HR_OK) {
         return status;
     }
-    status = make_plan(shape, accelerators, &set, &set.blockings.of[0], &best);
-    if (status == HR_OK) {
-        status = compare(shape, accelerators, &set, &best);
-    }
+    status = choose_plan(shape, accelerators, &set, &best);
     candidate_set_finish(&set);
     if (status != HR_OK) {
         hri_plan_destroy(best);

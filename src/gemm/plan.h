@@ -65,8 +65,10 @@ typedef struct hri_plan_shape {
     bool read_c;           /* beta is not 0 */
     bool whole_k;          /* C's type cannot hold partial sums */
     int64_t grain;         /* k is cut at multiples of it alone; 0: anywhere */
-    bool dense[3]; /* HRI_A, HRI_B, HRI_C: its rows lie without gaps, here and
-                      in slots, so whole rows travel as one */
+    bool dense[3]; /* HRI_A, HRI_B, HRI_C: its lines lie without gaps, here and
+                      in slots, so whole lines travel as one */
+    bool by_columns[2]; /* HRI_A, HRI_B: its lines are columns; else rows, which
+                           those of C always are */
 } hri_plan_shape;
 
 /* How C and k are cut. */
@@ -253,7 +255,7 @@ double hri_estimate_panels(const hri_plan_shape *shape,
                            const hri_blocking *blocking);
 
 /* Bytes that lie in a row of a copy: of a panel or tile of height x width
- * elements of an operand. */
+ * elements of an operand, which lies by rows or columns. */
 double hri_row_bytes(const hri_plan_shape *shape, int side, double height,
                      double width);
 

@@ -31,7 +31,8 @@ static bool same_shape(const hri_plan_shape *a, const hri_plan_shape *b)
            a->c_size == b->c_size && a->flops == b->flops &&
            a->read_c == b->read_c && a->whole_k == b->whole_k &&
            a->grain == b->grain &&
-           memcmp(a->dense, b->dense, sizeof a->dense) == 0;
+           memcmp(a->dense, b->dense, sizeof a->dense) == 0 &&
+           memcmp(a->by_columns, b->by_columns, sizeof a->by_columns) == 0;
 }
 
 static bool same_way(const hri_way *a, const hri_way *b)

@@ -4,6 +4,8 @@
 #ifndef HRI_MODEL_COST_H
 #define HRI_MODEL_COST_H
 
+#include <math.h>
+
 /* Accelerators with their own memory are measured on square tiles of C with
  * these edges. Kernels work in blocks of fixed size on a fixed number of units,
  * so the size of tiles matters. A tile of twice the last edge is as fast as
@@ -41,6 +43,15 @@ static inline double hri_cost_walk(double parts)
 static inline double hri_cost_risk(double slowest, double fastest)
 {
     return fastest > 1.05 * slowest ? 1.1 : 1.02;
+}
+
+/* The factor by which a plan with flat tiles must be faster than one with
+ * square tiles. Kernels for flat ones have surprises: on an H100 tf32 took 1.2
+ * times as long in tiles of 1024 x 16384 as in those of 2048 x 16384 (November
+ * 2026). */
+static inline double hri_cost_flat(double height, double width)
+{
+    return 1.0 + 0.005 * fabs(log2(width / height));
 }
 
 /* Seconds for so many bytes. A rate of 0 means that there is no limit. */

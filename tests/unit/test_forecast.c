@@ -67,7 +67,17 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                .task = TASK,
                                .start = HOST_START}};
     r->plan = (hri_plan){
-        .shape = {EDGE, 3 * EDGE, EDGE, 4, 4, 2.0, read_c, false, 0, {false}},
+        .shape = {EDGE,
+                  3 * EDGE,
+                  EDGE,
+                  4,
+                  4,
+                  2.0,
+                  read_c,
+                  false,
+                  0,
+                  {false},
+                  {false}},
         .blocking = {.block_rows = 1,
                      .block_cols = 1,
                      .rows = 1,
@@ -224,6 +234,110 @@ static void forward_by_hand(void)
                 5 * r.panel + 2 * r.product + slow + 3 * r.home));
 }
 
+/* ---- what travels as one row */
+
+static void row_lengths(void)
+{
+    TEST_CASE("rows of copies, of matrices by rows and by columns");
+    hri_plan_shape s = {.m = 100, .n = 200, .k = 300, .size = 2, .c_size = 4};
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 600);
+    CHECK(hri_row_bytes(&s, HRI_B, 30, 20) == 40);
+    CHECK(hri_row_bytes(&s, HRI_C, 10, 200) == 800);
+    s.by_columns[HRI_A] = s.by_columns[HRI_B] = true;
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 20);
+    CHECK(hri_row_bytes(&s, HRI_B, 30, 20) == 60);
+
+    TEST_CASE("whole lines without gaps are one");
+    s.dense[HRI_A] = s.dense[HRI_B] = s.dense[HRI_C] = true;
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 20);
+    CHECK(hri_row_bytes(&s, HRI_A, 100, 30) == 6000);
+    CHECK(hri_row_bytes(&s, HRI_B, 300, 20) == 12000);
+    CHECK(hri_row_bytes(&s, HRI_C, 10, 200) == 8000);
+    s.by_columns[HRI_A] = s.by_columns[HRI_B] = false;
+    CHECK(hri_row_bytes(&s, HRI_A, 10, 300) == 6000);
+    CHECK(hri_row_bytes(&s, HRI_B, 30, 200) == 12000);
+}
+
+/* ---- estimates by hand */
+
+/* One accelerator, and C of `rows` x `cols` tiles of 1024 x 1024 with k 1024,
+ * all of which it computes in `compute` seconds. A panel takes a 250th of a
+ * second, and so does a tile. */
+typedef struct grid_of_tiles {
+    hri_plan_shape shape;
+    hri_plan_accelerator accelerator;
+    hri_blocking blocking;
+} grid_of_tiles;
+
+static const double PANEL = 1.0 / 250;
+
+static grid_of_tiles tiles_of(int64_t rows, int64_t cols, int64_t chunks,
+                              double compute)
+{
+    enum { TILE = 1024 };
+    const double link = TILE * TILE * 4 / PANEL;
+    const double tasks = (double)(rows * cols * chunks);
+    const double depth = (double)TILE / (double)chunks;
+    const double rate = 2.0 * TILE * TILE * TILE * (double)(rows * cols) *
+                        (1.0 + 64.0 / depth) / (compute - tasks * TASK);
+    return (grid_of_tiles){
+        .shape = {.m = rows * TILE,
+                  .n = cols * TILE,
+                  .k = TILE,
+                  .size = 4,
+                  .c_size = 4,
+                  .flops = 2.0},
+        .accelerator = {.rate = rate,
+                        .tile_rates = {rate, rate, rate},
+                        .up.rate = link,
+                        .down.rate = link,
+                        .task = TASK,
+                        .start = HOST_START},
+        .blocking = {.block_rows = 1,
+                     .block_cols = 1,
+                     .rows = rows,
+                     .cols = cols,
+                     .chunks = chunks,
+                     .depth = 2,
+                     .balance = 1.0},
+    };
+}
+
+/* Whether so many seconds are estimated, beside threads and planning. */
+static int estimates(grid_of_tiles g, double seconds)
+{
+    hri_totals totals = hri_totals_of(&g.shape, &g.accelerator, 1);
+    g.blocking.bytes = hri_estimate_panels(&g.shape, &g.blocking);
+    seconds += HOST_START + hri_blocking_tasks(&g.blocking) * hri_cost_plan;
+    const double found = hri_estimate_seconds(&totals, &g.blocking);
+    const int ok = fabs(found - seconds) <= 1e-9 * seconds;
+    if (!ok) {
+        fprintf(stderr, "  %.9f instead of %.9f\n", found, seconds);
+    }
+    return ok;
+}
+
+static void estimates_by_hand(void)
+{
+    TEST_CASE("one column: the first two panels delay all, the last tile ends");
+    CHECK(estimates(tiles_of(8, 1, 1, 100 * PANEL), 103 * PANEL));
+
+    TEST_CASE("one column that waits for each panel");
+    CHECK(estimates(tiles_of(8, 1, 1, 4 * PANEL), (9 + 0.5 + 1) * PANEL));
+
+    TEST_CASE("a square: the second pair comes after 4 panels, one tile early");
+    CHECK(estimates(tiles_of(4, 4, 1, 16 * PANEL), (4 - 1 + 16 + 1) * PANEL));
+
+    TEST_CASE("a square of tiles that go home more slowly than they are made");
+    CHECK(estimates(tiles_of(4, 4, 1, 8 * PANEL), (4 - 1 + 16) * PANEL));
+
+    TEST_CASE("pieces of k: half of what the first panels delay");
+    CHECK(estimates(tiles_of(8, 1, 2, 100 * PANEL), 102 * PANEL));
+
+    TEST_CASE("tiles go home during the last piece alone");
+    CHECK(estimates(tiles_of(8, 1, 2, 10 * PANEL), (5 + 1 + 8) * PANEL));
+}
+
 /* ---- plans that are made */
 
 /* Seconds for the task's product, on tiles without known rates. */
@@ -313,6 +427,7 @@ static const struct {
     {"tf32 32768, 4 GPUs", 32768, 4, 4, 425e12, 158e9, 138e9, 173e9, 750,
      false},
     {"float 16384, staged", 16384, 4, 4, 51e12, 52e9, 58e9, 64e9, 135, true},
+    {"double 16384, staged", 16384, 8, 4, 58e12, 80e9, 60e9, 92e9, 100, true},
 };
 
 static void choices(void)
@@ -337,6 +452,7 @@ static void choices(void)
                                 false,
                                 false,
                                 0,
+                                {false},
                                 {false}};
         hri_plan *plan = plan_of(&shape, gpus, count);
         double flops = 2.0 * (double)n * (double)n * (double)n;
@@ -348,6 +464,8 @@ static void choices(void)
                plan->blocking.growing ? ", growing" : "");
         CHECK(flops / plan->seconds >= machines[i].tflops * 1e12);
         CHECK(plan->up + plan->down == plan->compulsory);
+        const double said = plan->seconds; /* it was walked through */
+        CHECK(hri_forecast(plan, gpus) == HR_OK && plan->seconds == said);
         hri_plan_destroy(plan);
     }
 }
@@ -357,6 +475,8 @@ int main(void)
     TEST(rows_by_hand());
     TEST(hosts_by_hand());
     TEST(forward_by_hand());
+    TEST(row_lengths());
+    TEST(estimates_by_hand());
     TEST(random_bounds());
     TEST(choices());
     return test_end();

@@ -130,7 +130,7 @@ static const struct {
     {"packed", "1xhost", 130, 4200, 70, 64 << 20, 0, 0, 1, 0, 2},
     {"packed, staged, old C", "1xhost", 130, 4200, 70, 64 << 20, 2, 1, 1, 0, 2},
     {"packed, two", "2xhost", 131, 8400, 71, 64 << 20, 1, 0, 1, 0, 2},
-    {"packed, growing", "1xhost", 400, 4400, 900, 64 << 20, 1, 0, 1, 1, 2},
+    {"packed, growing", "1xhost", 400, 4400, 1500, 64 << 20, 1, 0, 1, 1, 2},
     {"no room to turn", "1xhost", 200, 4111, 640, 5 << 20, 1, 0, 0, 0, 1},
     {"too narrow to turn", "1xhost", 130, 4000, 70, 64 << 20, 0, 0, 1, 0, 1},
 };

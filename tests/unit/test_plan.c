@@ -353,7 +353,8 @@ static void tight_memory(void)
         for (uint64_t memory = 1 << 20; memory <= 256 << 20; memory *= 2) {
             hri_plan_shape s = {
                 shapes[i][0], shapes[i][1], shapes[i][2], 4, 4,
-                2.0,          false,        false,        0, {false}};
+                2.0,          false,        false,        0, {false},
+                {false}};
             hri_plan_accelerator a = {.memory = memory,
                                       .buffer = memory,
                                       .rate = 1e11,
@@ -381,8 +382,8 @@ static void thousand(void)
     TEST_CASE("1,000 uneven accelerators");
     uint64_t state = 7;
     problem q = draw(&state, 1000, 4, 30);
-    q.shape = (hri_plan_shape){100000, 100000, 100000, 4, 4,
-                               2.0,    false,  false,  0, {false}};
+    q.shape = (hri_plan_shape){100000, 100000, 100000, 4,       4,      2.0,
+                               false,  false,  0,      {false}, {false}};
     for (uint32_t i = 0; i < q.count; i++) {
         q.accelerators[i].rate = 1e12 * (double)(1 + below(&state, 50));
         q.accelerators[i].memory = (1ull + below(&state, 64)) << 30;
@@ -401,12 +402,123 @@ static void thousand(void)
     free(q.accelerators);
 }
 
+/* The shortest row of all copies of a plan, in bytes. */
+static double shortest_row(const hri_plan *p)
+{
+    const hri_plan_part *part = &p->parts[0];
+    double least = HUGE_VAL;
+    for (int64_t i = 0; i < part->delivery_count; i++) {
+        const hri_delivery *d = &part->deliveries[i];
+        const double depth =
+            (double)hri_plan_length(p, hri_plan_chunk, d->chunk);
+        const double edge = (double)hri_plan_length(
+            p, d->side == HRI_A ? hri_plan_row : hri_plan_col, d->index);
+        const bool of_a = d->side == HRI_A;
+        least =
+            fmin(least, hri_row_bytes(&p->shape, d->side, of_a ? edge : depth,
+                                      of_a ? depth : edge));
+    }
+    for (int64_t i = 0; i < p->tile_cols; i++) {
+        least = fmin(
+            least, hri_row_bytes(&p->shape, HRI_C, 1.0,
+                                 (double)hri_plan_length(p, hri_plan_col, i)));
+    }
+    return least;
+}
+
+/* A GPU with the link of an H200. */
+static hri_plan_accelerator gpu_of(double rate)
+{
+    return (hri_plan_accelerator){
+        .memory = 126ull << 30,
+        .buffer = UINT64_MAX,
+        .rate = rate,
+        .tile_rates = {0.5 * rate, 0.8 * rate, 0.95 * rate},
+        .up = {55e9, 55e9, 8e-6},
+        .down = {55e9, 55e9, 8e-6},
+        .both = {102e9, 102e9, 0.0},
+        .task = 6e-6,
+        .start = 3e-4,
+    };
+}
+
+/* From pinned memory, products of narrow types go in whole rows, or in half
+ * rows that are long enough: 64 KiB. */
+static void whole_rows(void)
+{
+    static const struct {
+        const char *name;
+        int64_t n;
+        uint32_t size, c_size;
+        bool whole_k;
+        double rate;
+    } cases[] = {
+        {"bf16 32768 into f32", 32768, 2, 4, false, 858e12},
+        {"bf16 32768", 32768, 2, 2, true, 858e12},
+        {"tf32 32768", 32768, 4, 4, false, 469e12},
+        {"i8 32768", 32768, 1, 4, false, 1300e12},
+        {"bf16 16384 into f32", 16384, 2, 4, false, 800e12},
+        {"tf32 16384", 16384, 4, 4, false, 440e12},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        TEST_CASE(cases[i].name);
+        const int64_t n = cases[i].n;
+        const hri_plan_shape shape = {.m = n,
+                                      .n = n,
+                                      .k = n,
+                                      .size = cases[i].size,
+                                      .c_size = cases[i].c_size,
+                                      .flops = 2.0,
+                                      .whole_k = cases[i].whole_k,
+                                      .dense = {true, true, true}};
+        hri_plan_accelerator gpu = gpu_of(cases[i].rate);
+        hri_plan *p = NULL;
+        if (!CHECK(hri_plan_create(&shape, &gpu, 1, &p) == HR_OK)) {
+            continue;
+        }
+        printf("%s: tiles of %lld x %lld, k in %lld, rows of %.0f bytes\n",
+               cases[i].name, (long long)hri_plan_row(p, 1),
+               (long long)hri_plan_col(p, 1), (long long)p->blocking.chunks,
+               shortest_row(p));
+        const problem q = {shape, &gpu, 1};
+        check_plan(&q, p);
+        check_once(&q, p);
+        CHECK(shortest_row(p) >= fmin(65536.0, (double)n * shape.c_size));
+        hri_plan_destroy(p);
+    }
+}
+
+/* Tasks of a tenth of a second, also where tiles could be wider. */
+static void short_tasks(void)
+{
+    TEST_CASE("no task is long, whatever k");
+    static const int64_t depths[] = {32768, 1 << 20, 1 << 22};
+    for (int i = 0; i < 6; i++) {
+        const hri_plan_shape shape = {.m = 16384,
+                                      .n = 65536,
+                                      .k = depths[i % 3],
+                                      .size = 2,
+                                      .c_size = 2,
+                                      .flops = 2.0,
+                                      .whole_k = i < 3,
+                                      .dense = {true, true, true}};
+        const hri_plan_accelerator gpu = gpu_of(858e12);
+        hri_plan *p = NULL;
+        CHECK(hri_plan_create(&shape, &gpu, 1, &p) == HR_OK);
+        const double products = (double)hri_plan_row(p, 1) *
+                                (double)hri_plan_col(p, 1) *
+                                (double)hri_deepest(&p->blocking, shape.k);
+        CHECK(2.0 * products <= 0.1 * gpu.rate);
+        hri_plan_destroy(p);
+    }
+}
+
 /* A plan lists its products; more than it can are refused with numbers. */
 static void too_many(void)
 {
     TEST_CASE("memory that wants too many products");
-    const hri_plan_shape shape = {100000, 100000, 100000, 4, 4,
-                                  2.0,    false,  false,  0, {false}};
+    const hri_plan_shape shape = {100000, 100000, 100000, 4,       4,      2.0,
+                                  false,  false,  0,      {false}, {false}};
     hri_plan_accelerator one = {
         .memory = 4 << 20, .buffer = 4 << 20, .rate = 1e11};
     hri_plan *p = NULL;
@@ -425,6 +537,8 @@ static void too_many(void)
 
 int main(void)
 {
+    TEST(whole_rows());
+    TEST(short_tasks());
     TEST(too_many());
     TEST(random_problems(5000));
     TEST(tight_memory());

@@ -7,8 +7,8 @@
 
 enum { EDGE = 512, MANY = 40 };
 
-static const hri_plan_shape shape = {EDGE, EDGE,  EDGE,  4, 4,
-                                     2.0,  false, false, 0, {false}};
+static const hri_plan_shape shape = {EDGE,  EDGE,  EDGE, 4,       4,      2.0,
+                                     false, false, 0,    {false}, {false}};
 
 static hri_plan_accelerator accelerator_of(uint32_t index)
 {
@@ -49,6 +49,9 @@ static void same_inputs(void)
     TEST_CASE("another one when an input differs");
     hri_plan_shape other = shape;
     other.dense[HRI_B] = true;
+    CHECK(get(&plans, &other, inputs, 2) != first);
+    other = shape;
+    other.by_columns[HRI_A] = true;
     CHECK(get(&plans, &other, inputs, 2) != first);
     other = shape;
     other.read_c = true;

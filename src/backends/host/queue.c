@@ -325,7 +325,7 @@ static hr_status run_command(host_queue *queue, const host_command *command)
 }
 
 /* Whether a command takes a turn in the line. */
-static bool needs_turn(const host_command *command)
+static bool is_exclusive(const host_command *command)
 {
     return command->kind == COMMAND_GEMM ||
            (command->kind == COMMAND_COPY &&
@@ -340,7 +340,7 @@ static bool must_wait(host_queue *queue, const host_command *command)
     case COMMAND_WAIT:
         return wait_for_record(queue, command->as.wait);
     default:
-        if (!queue->is_served && needs_turn(command)) {
+        if (!queue->is_served && is_exclusive(command)) {
             queue->is_served = true; /* when it goes on */
             return !hri_host_line_enter(&queue->place);
         }

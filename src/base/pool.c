@@ -312,9 +312,14 @@ static bool may_pass(group *t)
     return since == 0 || hri_clock_ns() - since < LONG_NS;
 }
 
+static bool try_loop(group *t)
+{
+    return may_pass(t) && pthread_mutex_trylock(&t->loop_lock) == 0;
+}
+
 static void lock_loop(group *t)
 {
-    if (may_pass(t) && pthread_mutex_trylock(&t->loop_lock) == 0) {
+    if (try_loop(t)) {
         return;
     }
     pthread_mutex_lock(&t->first);
@@ -324,10 +329,10 @@ static void lock_loop(group *t)
     pthread_mutex_unlock(&t->first);
 }
 
+/* loop_lock is held, and released. */
 static void share_out(hri_pool *pool, loop l)
 {
     group *t = pool->group;
-    lock_loop(t);
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->next, 0);
     l.helpers = t->count < pool->threads - 1 ? t->count : pool->threads - 1;
@@ -348,10 +353,26 @@ static void share_out(hri_pool *pool, loop l)
     pthread_mutex_unlock(&t->loop_lock);
 }
 
+static bool can_share(const hri_pool *pool, int64_t count)
+{
+    return pool != NULL && pool->threads > 1 && !inside && count > 1;
+}
+
+bool hri_pool_try(hri_pool *pool, int64_t count, hri_pool_function function,
+                  void *data)
+{
+    if (!can_share(pool, count) || !try_loop(pool->group)) {
+        return false;
+    }
+    share_out(pool, (loop){.function = function, .data = data, .count = count});
+    return true;
+}
+
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data)
 {
-    if (pool != NULL && pool->threads > 1 && !inside && count > 1) {
+    if (can_share(pool, count)) {
+        lock_loop(pool->group);
         share_out(pool,
                   (loop){.function = function, .data = data, .count = count});
         return;

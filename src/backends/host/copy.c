@@ -64,8 +64,10 @@ void hri_host_copy(hri_pool *pool, const hri_copy *copy)
     const size_t bytes = all.box.width * all.box.height * all.box.depth;
     const size_t least = (size_t)PIECE * extent / bytes;
     all.each = least > 0 ? least : 1;
-    hri_pool_run(pool, hri_ceil_div((int64_t)extent, (int64_t)all.each),
-                 copy_piece, &all);
+    const int64_t count = hri_ceil_div((int64_t)extent, (int64_t)all.each);
+    if (!hri_pool_try(pool, count, copy_piece, &all)) {
+        hri_copy_rows(&box); /* a kernel that runs may take long */
+    }
 }
 
 /* In squares that stay in the first-level cache. */

@@ -43,8 +43,9 @@ uint32_t hri_pool_threads(const hri_pool *pool);
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data);
 
-/* The same, but only when several threads can work in the loop at once. False:
- * nothing was called. */
+/* The same for a long loop, but only when several threads can work in it at
+ * once. They leave the caller's CPU to the caller. False: nothing was called.
+ */
 bool hri_pool_try(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data);
 

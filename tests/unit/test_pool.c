@@ -331,6 +331,38 @@ static void try_while_busy(void *data, int64_t index)
     try_inside(data, index);
 }
 
+static pthread_t caller;
+static pthread_barrier_t both;
+static atomic_uint helper_cpus;
+
+/* Two indices, each on a thread of its own. */
+static void count_cpus(void *data, int64_t index)
+{
+    (void)data, (void)index;
+    pthread_barrier_wait(&both);
+    if (!pthread_equal(pthread_self(), caller)) {
+        const hri_cpus cpus = hri_cpus_of(pthread_self());
+        helper_cpus = hri_cpus_count(&cpus);
+    }
+}
+
+static void check_cpus(void)
+{
+    const hri_cpus cpus = hri_cpus_of(pthread_self());
+    const uint32_t all = hri_cpus_count(&cpus);
+    caller = pthread_self();
+    pthread_barrier_init(&both, NULL, 2);
+    TEST_CASE("a helper leaves the caller's CPU to the caller");
+    for (int i = 0; i < 3; i++) {
+        CHECK(hri_pool_try(tried, 2, count_cpus, NULL));
+        CHECK(helper_cpus == (all > 1 ? all - 1 : 1));
+    }
+    TEST_CASE("and has all CPUs in other loops");
+    hri_pool_run(tried, 2, count_cpus, NULL);
+    CHECK(helper_cpus == all);
+    pthread_barrier_destroy(&both);
+}
+
 static void check_try(void)
 {
     CHECK(hri_pool_create(2, &tried) == HR_OK);
@@ -346,6 +378,7 @@ static void check_try(void)
     CHECK(each_seen(0, 0));
     TEST_CASE("every index once, when no loop is under way");
     CHECK(hri_pool_try(tried, 7, see, seen) && each_seen(7, 1));
+    check_cpus();
     hri_pool_destroy(tried);
 }
 

@@ -48,7 +48,6 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
         add_link(&x.both, &a->both);
         x.one_device = x.one_device && a->device == accelerators[0].device;
         x.serial = x.serial && a->sharers > 0;
-        x.threads = fmax(x.threads, a->threads);
         x.task = fmax(x.task, a->task);
         x.start = fmax(x.start, a->start);
         x.brief = fmax(x.brief, a->brief);
@@ -212,10 +211,10 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
     const tiling t = tiling_of(x, b);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
     double tasks = hri_blocking_tasks(b);
-    double compute = flops / x->rate * b->balance /
-                         hri_cost_efficiency(x->efficiency, x->threads,
-                                             t.height, t.width, t.depth) +
-                     tasks / x->count * x->task;
+    double compute =
+        flops / x->rate * b->balance /
+            hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
+        tasks / x->count * x->task;
     if (x->serial) {
         return tasks * hri_cost_plan + x->start + compute +
                copy_seconds(x, b, &t);

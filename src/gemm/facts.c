@@ -146,7 +146,6 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
         .own = a->device->info.gemm_bytes,
         .buffer = a->device->info.allocation_bytes,
         .rate = hri_accelerator_likely_rate(a, hri_kind_of(p)),
-        .threads = a->device->info.compute_units,
         .sharers = sharers_of(c, a),
         .peers = i,
         .device = i,

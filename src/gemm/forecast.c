@@ -294,8 +294,7 @@ static void multiply(forecast *f, executor *e)
     double height = f->heights[task->row], width = f->widths[task->col];
     double depth = f->depths[task->chunk];
     double rate = e->accelerator->rate *
-                  hri_cost_efficiency(e->efficiencies, e->accelerator->threads,
-                                      height, width, depth);
+                  hri_cost_efficiency(e->efficiencies, height, width, depth);
     const double seconds = f->plan->shape.flops * height * width * depth / rate;
     e->compute = e->starts[PRODUCT] + e->accelerator->task + seconds;
     if (e->accelerator->sharers > 0) {

@@ -39,7 +39,6 @@ typedef struct hri_plan_accelerator {
     double tile_rates[HRI_TILE_RATES]; /* on tiles with the edges
                                           hri_tile_edges; 0: the host, for which
                                           edges matter less */
-    double threads;                    /* of the host; elsewhere ignored */
     hri_way up, down, both;            /* the host link; both: both directions
                                           added */
     double task;                       /* seconds that issuing a task adds */
@@ -234,10 +233,9 @@ static inline bool hri_is_single(const hri_blocking *blocking)
 typedef struct hri_totals {
     const hri_plan_shape *shape;
     uint32_t count;
-    double rate;               /* flop/s */
-    hri_way up, down, both;    /* all links added; start: the longest */
-    double task, start, brief; /* the largest of all */
-    double threads;
+    double rate;                       /* flop/s */
+    hri_way up, down, both;            /* all links added; start: the longest */
+    double task, start, brief;         /* the largest of all */
     double efficiency[HRI_TILE_RATES]; /* by tile edge; 0: all work is on the
                                           host */
     bool serial;     /* all are on the host: copies take time from arithmetic */

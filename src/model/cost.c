@@ -8,15 +8,11 @@
  * 6144 in float. On 2 cores of a Xeon of the Sapphire Rapids kind it has 99 per
  * cent of that on 3072 x 3072 x 256, 93 on 1536 x 1536 x 768, 88 on 1024 x 1024
  * x 6144, and 77 on 512 x 512 x 6144. On an EPYC of the fourth generation it
- * has 98 (in double 96) on 3072 x 3072 x 3072 and 97 (92) on 2048 x 2048 x
- * 6144. Many threads have little each, and wait for each other: 16 of the
- * Sapphire Rapids kind have 92 per cent on 2048 x 2048 x 2048, 81 on 1024 x
- * 1024 x 2048, and 62 on 512 x 512 x 2048 (November 2026). */
-static double host_efficiency(double threads, double height, double width,
-                              double depth)
+ * has 98 (in double 96) on 3072 x 3072 x 3072 and 97 (92) on 2048 x 2048 x 6144
+ * (November 2026). */
+static double host_efficiency(double height, double width, double depth)
 {
-    return 1.0 / (1.0 + 60.0 / height + 60.0 / width + 4.0 / depth +
-                  7000.0 * threads / (height * width));
+    return 1.0 / (1.0 + 60.0 / height + 60.0 / width + 4.0 / depth);
 }
 
 double hri_cost_batch(double m, double n, double k)
@@ -24,11 +20,11 @@ double hri_cost_batch(double m, double n, double k)
     return 1.0 / (1.0 + 16.0 / m + 16.0 / n + 4.0 / k);
 }
 
-double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double threads,
-                           double height, double width, double depth)
+double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
+                           double width, double depth)
 {
     if (parts[0] == 0.0) {
-        return host_efficiency(threads, height, width, depth);
+        return host_efficiency(height, width, depth);
     }
     /* the edge of a square tile with the same speed, unless the tile is very
      * flat */

@@ -98,7 +98,7 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
     r->old = EDGE * EDGE * 4 / r->accelerator.up.rate;
     r->home = EDGE * EDGE * 4 / r->accelerator.down.rate;
     r->product = 2.0 * EDGE * EDGE * EDGE / r->accelerator.rate /
-                     hri_cost_efficiency(none, 0.0, EDGE, EDGE, EDGE) +
+                     hri_cost_efficiency(none, EDGE, EDGE, EDGE) +
                  TASK;
 }
 
@@ -230,7 +230,7 @@ static double product_seconds(const hri_plan *plan, const hri_task *task,
     double depth = (double)(hri_plan_chunk(plan, task->chunk + 1) -
                             hri_plan_chunk(plan, task->chunk));
     return plan->shape.flops * height * width * depth / rate /
-               hri_cost_efficiency(none, 0.0, height, width, depth) +
+               hri_cost_efficiency(none, height, width, depth) +
            TASK;
 }
 

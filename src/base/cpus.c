@@ -269,7 +269,19 @@ hri_cpus hri_cpus_near(const char *folder, const char *device)
     return all ? none : near;
 }
 
-void hri_cpus_use(const hri_cpus *cpus)
+hri_cpus hri_cpus_of(pthread_t thread)
+{
+    hri_cpus cpus = {0};
+    cpu_set_t set;
+    if (pthread_getaffinity_np(thread, sizeof set, &set) == 0) {
+        for (size_t i = 0; i < HRI_MAX_CPUS && i < CPU_SETSIZE; i++) {
+            cpus.of[i / 64] |= (uint64_t)(CPU_ISSET(i, &set) != 0) << i % 64;
+        }
+    }
+    return cpus;
+}
+
+void hri_cpus_let(pthread_t thread, const hri_cpus *cpus)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -279,8 +291,19 @@ void hri_cpus_use(const hri_cpus *cpus)
         }
     }
     if (hri_cpus_count(cpus) > 0) {
-        (void)sched_setaffinity(0, sizeof set, &set);
+        (void)pthread_setaffinity_np(thread, sizeof set, &set);
     }
+}
+
+void hri_cpus_use(const hri_cpus *cpus)
+{
+    hri_cpus_let(pthread_self(), cpus);
+}
+
+int hri_cpu_number(void)
+{
+    const int number = sched_getcpu();
+    return number < HRI_MAX_CPUS ? number : -1;
 }
 
 static hri_simd find_simd(void)

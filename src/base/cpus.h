@@ -4,6 +4,7 @@
 #ifndef HRI_BASE_CPUS_H
 #define HRI_BASE_CPUS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,14 @@ uint32_t hri_cpus_count(const hri_cpus *cpus);
 /* Let the calling thread run on these CPUs only. Nothing changes when the set
  * is empty or the system refuses. */
 void hri_cpus_use(const hri_cpus *cpus);
+
+/* The same for any thread, and the CPUs that it may run on. That set is empty
+ * when the system does not tell. */
+void hri_cpus_let(pthread_t thread, const hri_cpus *cpus);
+hri_cpus hri_cpus_of(pthread_t thread);
+
+/* The number of the CPU that runs the calling thread. -1: not known. */
+int hri_cpu_number(void);
 
 /* The vector instructions of a CPU. Each kind includes those before it. */
 typedef enum hri_simd {

@@ -5,6 +5,7 @@
 #ifndef HRI_BASE_POOL_H
 #define HRI_BASE_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -42,6 +43,12 @@ uint32_t hri_pool_threads(const hri_pool *pool);
  * loops, the loops take turns, and none waits long. A loop that starts inside a
  * loop runs on its own thread alone. */
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
+                  void *data);
+
+/* The same for a long loop, but only when several threads can work in it at
+ * once. They leave the caller's CPU to the caller. False: nothing was called.
+ */
+bool hri_pool_try(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data);
 
 #endif

@@ -49,7 +49,7 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
         add_link(&x.down, &a->down);
         add_link(&x.both, &a->both);
         x.one_device = x.one_device && a->device == accelerators[0].device;
-        x.serial = x.serial && a->serial;
+        x.serial = x.serial && a->sharers > 0;
         x.task = fmax(x.task, a->task);
         x.start = fmax(x.start, a->start);
         x.brief = fmax(x.brief, a->brief);

@@ -147,7 +147,6 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
         .buffer = a->device->info.allocation_bytes,
         .rate = hri_accelerator_likely_rate(a, hri_kind_of(p)),
         .sharers = sharers_of(c, a),
-        .serial = a->device->info.serial,
         .peers = i,
         .device = i,
         .in_place = a->in_place};

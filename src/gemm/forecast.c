@@ -35,7 +35,7 @@ typedef struct forecast {
     const hri_plan *plan;
     double *heights, *widths, *depths; /* of tiles, and of pieces of k */
     executor *executors;
-    double product, copied; /* when the next on the host may compute, or copy */
+    double host; /* when the next on the host may compute or copy */
 } forecast;
 
 /* ---- setting up and freeing */
@@ -124,10 +124,9 @@ static bool is_host(const executor *e)
 static double copy(forecast *f, const executor *e, const way *w, double start,
                    double bytes, double row)
 {
-    double *next = e->accelerator->serial ? &f->product : &f->copied;
     const double seconds = hri_cost_carry(&w->of, bytes, row);
-    *next = fmax(start, *next) + seconds / e->accelerator->sharers;
-    return *next;
+    f->host = fmax(start, f->host) + seconds / e->accelerator->sharers;
+    return f->host;
 }
 
 /* Carry height x width elements of an operand from `start` on, or when the link
@@ -299,9 +298,9 @@ static void multiply(forecast *f, executor *e)
     const double seconds = f->plan->shape.flops * height * width * depth / rate;
     e->compute = e->starts[PRODUCT] + e->accelerator->task + seconds;
     if (e->accelerator->sharers > 0) {
-        e->compute = fmax(e->starts[PRODUCT], f->product) +
-                     e->accelerator->task + seconds / e->accelerator->sharers;
-        f->product = e->compute;
+        e->compute = fmax(e->starts[PRODUCT], f->host) + e->accelerator->task +
+                     seconds / e->accelerator->sharers;
+        f->host = e->compute;
     }
     e->ends[number] = e->compute;
     if (is_last(f, e, task)) {

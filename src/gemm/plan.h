@@ -46,9 +46,8 @@ typedef struct hri_plan_accelerator {
                      alone these are the calling thread's and count once */
     double brief; /* the same for a plan of one task, which needs one thread */
     uint32_t sharers; /* 0: it works beside all others. Else it is one of so
-                         many on the host: one at a time computes and one
-                         copies, and is as many times as fast meanwhile */
-    bool serial;      /* with turns: one at a time computes or copies */
+                         many on the host: one at a time computes or copies,
+                         and is as many times as fast meanwhile */
     uint32_t peers;   /* the same for accelerators that copy from each other */
     uint32_t device;  /* the same for virtual accelerators of one device */
     bool in_place;    /* works on host memory and needs no panels */
@@ -241,7 +240,7 @@ typedef struct hri_totals {
     double task, start, brief;         /* the largest of all */
     double efficiency[HRI_TILE_RATES]; /* by tile edge; 0: all work is on the
                                           host */
-    bool serial;     /* of all: copies take time from arithmetic */
+    bool serial;     /* all are on the host: copies take time from arithmetic */
     bool one_device; /* all share one device: none idles while others work */
 } hri_totals;
 

@@ -67,8 +67,6 @@ typedef struct hri_device_info {
     uint32_t packed; /* bit 1 << type: products of this type (HR_COMPUTE_NATIVE)
                         are faster with A by columns and B by rows, and `pack`
                         can bring A into this order */
-    bool serial;     /* of a host: products and long copies take turns. Else
-                        one copies at a time beside the one that multiplies */
     bool staged;     /* it copies ordinary memory slowly: use allocate_pinned */
 } hri_device_info;
 

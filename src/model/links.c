@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 #include "model/figures.h"
 #include "runtime/staging.h"
@@ -53,14 +54,15 @@ static void fail(void *data, hr_status status)
     hri_copy_pool_stop(&p->copy_pools[DOWN]);
 }
 
-/* Allocate host memory and touch its pages. */
+/* Allocate host memory and touch its pages. Small ones would take longer than
+ * all copies. */
 static hr_status take_host(const probes *x, probe *p, int way)
 {
     hr_status status = HR_OK;
     if (!x->staged) {
         status = hri_accelerator_allocate_pinned(p->accelerator, x->bytes,
                                                  &p->host[way]);
-    } else if ((p->host[way] = malloc(x->bytes)) == NULL) {
+    } else if ((p->host[way] = hri_pages(x->bytes)) == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
                           "measuring: no %llu bytes of host memory",
                           (unsigned long long)x->bytes);

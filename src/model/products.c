@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measuring how fast an accelerator multiplies, by small products with the HAL
  * calls that the engines use. */
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,9 +23,11 @@ enum {
 
 /* The host's rate rises up to products of 0.1 s where many threads share each:
  * OpenBLAS in float on 16 CPUs began with 5 to 20 GFLOP/s up to 512, had 740 to
- * 1,200 at 2048, and 1,020 to 1,270 at 4096 (November 2026). All tries together
- * take about this long at most. */
-static const double host_seconds = 0.4;
+ * 1,200 at 2048, and 1,020 to 1,270 at 4096 (November 2026). So products are
+ * long enough when they take host_enough for each thread: in shorter ones, some
+ * have just been woken. All tries together take about host_seconds at most,
+ * which are two of 4096 in double on those CPUs and all smaller ones. */
+static const double host_seconds = 0.75, host_enough = 0.5e-3;
 
 /* Products that take this long come close to the highest rate. */
 static const double long_for_top = 20e-3;
@@ -368,11 +371,13 @@ static hr_status find_variant(hri_accelerator *a, hri_product_kind kind,
 
 static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
 {
-    const row all = {MIN_EXTENT, MAX_EXTENT, 0, hri_long_enough,
-                     a->device->info.host ? host_seconds : 0.0};
+    row all = {MIN_EXTENT, MAX_EXTENT, 0, hri_long_enough, 0.0};
     double rate = 0.0;
     bool settled;
     if (a->device->info.host) {
+        all.enough =
+            fmax(hri_long_enough, host_enough * a->device->info.compute_units);
+        all.most_seconds = host_seconds;
         wait_for_processors();
     }
     hr_status status = find_variant(a, kind, &all, &rate, &settled);

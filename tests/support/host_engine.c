@@ -69,7 +69,7 @@ hr_status host_engine_run(host_engines *all, int index, const hri_gemm *gemm)
         return hri_builtin_gemm(e->variant, all->pool, gemm);
     }
     if (!e->use_cblas) {
-        return hri_host_gemm(all->pool, hri_pool_threads(all->pool), gemm);
+        return hri_host_gemm(all->pool, gemm);
     }
     if (!empty && hri_cblas_gemm(&e->cblas, 2, gemm)) {
         e->expressed++;

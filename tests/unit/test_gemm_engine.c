@@ -146,7 +146,8 @@ static void balance(hr_context *context)
         told(&context->accelerators[i], "launches", 1e6);
         told(&context->accelerators[i], "copies", 1e6);
         told(&context->accelerators[i], "waits", 1e6);
-        context->accelerators[i].device->info.serial = false;
+        context->accelerators[i].device->info.host = false;
+        context->accelerators[i].device->info.emulated = true;
     }
     told_links(context, &link);
 }

@@ -53,19 +53,18 @@ bool hri_host_gemm_is_personal(void)
 
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)
 {
-    return hri_host_gemm(pool, hri_pool_threads(pool), gemm);
+    return hri_host_gemm(pool, gemm);
 }
 
-hr_status hri_host_gemm(hri_pool *pool, uint32_t threads, const hri_gemm *gemm)
+hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
 {
-    (void)pool;
     pthread_mutex_lock(&fake.lock);
     fake.calls++;
     fake.running++;
     if (fake.running > fake.most_running) {
         fake.most_running = fake.running;
     }
-    fake.threads = threads;
+    fake.threads = hri_pool_threads(pool);
     fake.last = *gemm;
     while (gemm->m == WAIT_AT_GATE && !fake.open) {
         pthread_cond_wait(&fake.changed, &fake.lock);
@@ -381,17 +380,11 @@ static void wait_for_product(void)
     }
 }
 
-static void serve_nobody(host_place *place)
-{
-    (void)place;
-}
-
-static void copies_with_few_threads(void)
+static void long_copies_take_turns(void)
 {
     setting s;
-    TEST_CASE("with few threads a long copy waits for a product");
-    setting_open(&s, 7);
-    CHECK(s.device->info.serial);
+    TEST_CASE("a long copy waits for a product");
+    setting_open(&s, 8);
     memset(long_from, 7, LONG);
     memset(long_to, 0, LONG);
     product(s.a, WAIT_AT_GATE);
@@ -403,38 +396,80 @@ static void copies_with_few_threads(void)
     CHECK(!is_done(s.event) && long_to[LONG - 1] == 0);
     set_gate(true);
     CHECK(s.event->ops->wait(s.event) == HR_OK && long_to[LONG - 1] == 7);
-    setting_finish(&s);
-}
-
-static void copies_with_many_threads(void)
-{
-    setting s;
-    host_place place = {.serve = serve_nobody};
-    TEST_CASE("with many threads a long copy runs beside a product");
-    setting_open(&s, 8);
-    CHECK(!s.device->info.serial);
-    memset(long_from, 8, LONG);
-    product(s.a, WAIT_AT_GATE);
-    wait_for_product();
-    copy_long(s.b);
-    CHECK(s.b->ops->finish(s.b) == HR_OK && long_to[LONG - 1] == 8);
-    CHECK(running_products() == 1 && fake.threads == 8);
-    set_gate(true);
-    CHECK(s.a->ops->finish(s.a) == HR_OK);
-    TEST_CASE("a product leaves one thread to those that copy");
-    CHECK(hri_host_line_enter(HOST_COPIES, &place));
-    product(s.a, NOTHING);
-    CHECK(s.a->ops->finish(s.a) == HR_OK && fake.threads == 7);
-    TEST_CASE("one long copy at a time");
-    memset(long_from, 9, LONG);
-    copy_long(s.b);
-    fill(&s, s.c, 4);
-    CHECK(s.c->ops->finish(s.c) == HR_OK && long_to[LONG - 1] == 8);
-    hri_host_line_leave(HOST_COPIES);
-    CHECK(s.b->ops->finish(s.b) == HR_OK && long_to[LONG - 1] == 9);
+    TEST_CASE("and the next product for it, with all threads");
     product(s.a, NOTHING);
     CHECK(s.a->ops->finish(s.a) == HR_OK && fake.threads == 8);
     setting_finish(&s);
+}
+
+/* Boxes in memory of EXTENT bytes, of which threads copy pieces. */
+enum { EXTENT = 3 << 20 };
+static unsigned char box_from[EXTENT], box_to[EXTENT], box_wanted[EXTENT];
+
+static void copy_box(const hri_copy *box)
+{
+    for (size_t i = 0; i < EXTENT; i++) {
+        box_from[i] = (unsigned char)(i * 2654435761U >> 13);
+        box_to[i] = box_wanted[i] = 0x55;
+    }
+    for (size_t z = 0; z < box->depth; z++) {
+        for (size_t y = 0; y < box->height; y++) {
+            memcpy(box_wanted + z * box->to_slice + y * box->to_pitch,
+                   box_from + z * box->from_slice + y * box->from_pitch,
+                   box->width);
+        }
+    }
+    setting s;
+    hri_copy copy = *box;
+    copy.to = hri_at_host(box_to, 0);
+    copy.from = hri_at_host(box_from, 0);
+    setting_open(&s, 8);
+    CHECK(s.a->ops->copy(s.a, &copy) == HR_OK);
+    CHECK(s.a->ops->finish(s.a) == HR_OK);
+    CHECK(memcmp(box_to, box_wanted, EXTENT) == 0);
+    setting_finish(&s);
+}
+
+static void long_copies_are_whole(void)
+{
+    static const struct {
+        const char *name;
+        hri_copy box;
+    } rows[] = {
+        {"one row", {.width = EXTENT - 7, .height = 1, .depth = 1}},
+        {"one row of a piece", {.width = LONG, .height = 1, .depth = 1}},
+        {"a piece and a byte", {.width = LONG + 1, .height = 1, .depth = 1}},
+        {"short rows",
+         {.to_pitch = 101,
+          .from_pitch = 128,
+          .width = 97,
+          .height = 10007,
+          .depth = 1}},
+        {"rows longer than a piece",
+         {.to_pitch = LONG + 9,
+          .from_pitch = LONG + 100,
+          .width = LONG + 5,
+          .height = 5,
+          .depth = 1}},
+        {"slices",
+         {.to_pitch = 100,
+          .to_slice = 100 * 33,
+          .from_pitch = 90,
+          .from_slice = 90 * 31,
+          .width = 80,
+          .height = 30,
+          .depth = 331}},
+        {"rows without gaps",
+         {.to_pitch = 1000,
+          .from_pitch = 1000,
+          .width = 1000,
+          .height = 2999,
+          .depth = 1}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        TEST_CASE(rows[i].name);
+        copy_box(&rows[i].box);
+    }
 }
 
 static void with_setting(void (*function)(setting *))
@@ -453,7 +488,7 @@ int main(void)
     TEST(with_setting(operands_are_addresses));
     TEST(products_run_one_at_a_time());
     TEST(queues_share_threads());
-    TEST(copies_with_few_threads());
-    TEST(copies_with_many_threads());
+    TEST(long_copies_take_turns());
+    TEST(long_copies_are_whole());
     return test_end();
 }

@@ -304,6 +304,84 @@ static void check_short_loops(void)
     hri_pool_destroy(pool);
 }
 
+static hri_pool *tried;
+static atomic_int inner; /* loops that ran inside another one */
+
+static void try_inside(void *data, int64_t index)
+{
+    (void)index;
+    atomic_fetch_add(&inner, hri_pool_try(tried, 4, see, data));
+}
+
+static void *try_beside(void *data)
+{
+    return hri_pool_try(tried, 4, see, seen) ? data : NULL;
+}
+
+/* While a loop is under way, on this thread and on another. */
+static void try_while_busy(void *data, int64_t index)
+{
+    pthread_t other;
+    void *ran = NULL;
+    if (index == 0) {
+        CHECK(pthread_create(&other, NULL, try_beside, data) == 0);
+        CHECK(pthread_join(other, &ran) == 0);
+        CHECK(ran == NULL);
+    }
+    try_inside(data, index);
+}
+
+static pthread_t caller;
+static pthread_barrier_t both;
+static atomic_uint helper_cpus;
+
+/* Two indices, each on a thread of its own. */
+static void count_cpus(void *data, int64_t index)
+{
+    (void)data, (void)index;
+    pthread_barrier_wait(&both);
+    if (!pthread_equal(pthread_self(), caller)) {
+        const hri_cpus cpus = hri_cpus_of(pthread_self());
+        helper_cpus = hri_cpus_count(&cpus);
+    }
+}
+
+static void check_cpus(void)
+{
+    const hri_cpus cpus = hri_cpus_of(pthread_self());
+    const uint32_t all = hri_cpus_count(&cpus);
+    caller = pthread_self();
+    pthread_barrier_init(&both, NULL, 2);
+    TEST_CASE("a helper leaves the caller's CPU to the caller");
+    for (int i = 0; i < 3; i++) {
+        CHECK(hri_pool_try(tried, 2, count_cpus, NULL));
+        CHECK(helper_cpus == (all > 1 ? all - 1 : 1));
+    }
+    TEST_CASE("and has all CPUs in other loops");
+    hri_pool_run(tried, 2, count_cpus, NULL);
+    CHECK(helper_cpus == all);
+    pthread_barrier_destroy(&both);
+}
+
+static void check_try(void)
+{
+    CHECK(hri_pool_create(2, &tried) == HR_OK);
+    for (int j = 0; j < MAX_INDICES; j++) {
+        atomic_store(&seen[j], 0);
+    }
+    TEST_CASE("nothing is called while a loop is under way");
+    hri_pool_run(tried, 2, try_while_busy, seen);
+    CHECK(inner == 0 && each_seen(0, 0));
+    TEST_CASE("nor where one thread would do all");
+    CHECK(!hri_pool_try(tried, 1, see, seen) &&
+          !hri_pool_try(NULL, 2, see, seen));
+    CHECK(each_seen(0, 0));
+    TEST_CASE("every index once, when no loop is under way");
+    CHECK(hri_pool_try(tried, 7, see, seen) && each_seen(7, 1));
+    check_cpus();
+    hri_pool_destroy(tried);
+}
+
 int main(void)
 {
     TEST_CASE("every index once, on as many threads as asked for");
@@ -326,6 +404,7 @@ int main(void)
     TEST(check_process());
     TEST_CASE("each pool has its number of the process's threads");
     TEST(check_limits());
+    TEST(check_try());
     TEST_CASE("destroy takes NULL");
     hri_pool_destroy(NULL);
     return test_end();

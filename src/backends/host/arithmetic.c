@@ -157,12 +157,12 @@ static hr_status multiply_batch(hri_pool *pool, const hri_gemm *gemm)
     return hri_error_raise(&b.error);
 }
 
-hr_status hri_host_gemm(hri_pool *pool, uint32_t threads, const hri_gemm *gemm)
+hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
 {
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
         return status;
     }
     return gemm->batch.count > 1 ? multiply_batch(pool, gemm)
-                                 : multiply(pool, threads, gemm);
+                                 : multiply(pool, hri_pool_threads(pool), gemm);
 }

@@ -2,7 +2,6 @@
 #include "backends/host/host.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,41 +18,39 @@ extern const hri_backend hri_backend_host;
 
 /* ---- what commands do */
 
-/* The lines. A plain mutex would let one queue go on again and again while the
- * others wait. */
+/* A plain mutex would let one queue go on again and again while the others
+ * wait. */
 static struct {
     pthread_mutex_t lock;
-    atomic_bool busy; /* it is somebody's turn */
+    bool busy; /* it is somebody's turn */
     host_place *first, *last;
-} lines[] = {[HOST_PRODUCTS] = {.lock = PTHREAD_MUTEX_INITIALIZER},
-             [HOST_COPIES] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool hri_host_line_enter(host_line line, host_place *place)
+bool hri_host_line_enter(host_place *place)
 {
-    pthread_mutex_lock(&lines[line].lock);
-    const bool waits = lines[line].busy;
-    lines[line].busy = true;
+    pthread_mutex_lock(&line.lock);
+    const bool waits = line.busy;
+    line.busy = true;
     if (waits) {
         place->next = NULL;
-        *(lines[line].first != NULL ? &lines[line].last->next
-                                    : &lines[line].first) = place;
-        lines[line].last = place;
+        *(line.first != NULL ? &line.last->next : &line.first) = place;
+        line.last = place;
     }
-    pthread_mutex_unlock(&lines[line].lock);
+    pthread_mutex_unlock(&line.lock);
     return !waits;
 }
 
 /* The line stays busy for the next one, so that no other gets before it. */
-void hri_host_line_leave(host_line line)
+void hri_host_line_leave(void)
 {
-    pthread_mutex_lock(&lines[line].lock);
-    host_place *next = lines[line].first;
-    lines[line].busy = next != NULL;
+    pthread_mutex_lock(&line.lock);
+    host_place *next = line.first;
+    line.busy = next != NULL;
     if (next != NULL) {
-        lines[line].first = next->next;
+        line.first = next->next;
         next->serve(next);
     }
-    pthread_mutex_unlock(&lines[line].lock);
+    pthread_mutex_unlock(&line.lock);
 }
 
 static _Thread_local unsigned forking; /* handlers below that have been run */
@@ -61,11 +58,9 @@ static _Thread_local unsigned forking; /* handlers below that have been run */
 /* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
-    for (int i = HOST_PRODUCTS; i <= HOST_COPIES; i++) {
-        pthread_mutex_init(&lines[i].lock, NULL);
-        lines[i].busy = false;
-        lines[i].first = lines[i].last = NULL;
-    }
+    pthread_mutex_init(&line.lock, NULL);
+    line.busy = false;
+    line.first = line.last = NULL;
     forking = 0;
 }
 
@@ -93,14 +88,14 @@ static void wait_in_line(void)
 {
     thread_place place = {.base.serve = serve_thread,
                           .served = PTHREAD_COND_INITIALIZER};
-    if (hri_host_line_enter(HOST_PRODUCTS, &place.base)) {
+    if (hri_host_line_enter(&place.base)) {
         return;
     }
-    pthread_mutex_lock(&lines[HOST_PRODUCTS].lock);
+    pthread_mutex_lock(&line.lock);
     while (!place.is_served) {
-        pthread_cond_wait(&place.served, &lines[HOST_PRODUCTS].lock);
+        pthread_cond_wait(&place.served, &line.lock);
     }
-    pthread_mutex_unlock(&lines[HOST_PRODUCTS].lock);
+    pthread_mutex_unlock(&line.lock);
     pthread_cond_destroy(&place.served);
 }
 
@@ -114,7 +109,7 @@ static void before_fork(void)
 static void in_parent(void)
 {
     if (--forking == 0) {
-        hri_host_line_leave(HOST_PRODUCTS);
+        hri_host_line_leave();
     }
 }
 
@@ -126,14 +121,9 @@ static void watch_forks(void)
     (void)pthread_atfork(before_fork, in_parent, NULL);
 }
 
-/* While copies run beside products, one thread is theirs. A product that gets
- * all CPUs would wait for the one that a copy takes away. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
 {
-    hri_pool *pool = hri_host_pool(device);
-    const uint32_t threads = hri_pool_threads(pool);
-    return hri_host_gemm(
-        pool, threads - (threads > 1 && lines[HOST_COPIES].busy), gemm);
+    return hri_host_gemm(hri_host_pool(device), gemm);
 }
 
 static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
@@ -141,39 +131,9 @@ static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
     const hri_thread_was was = hri_thread_set_own(); /* as a queue's would be */
     wait_in_line();
     hr_status status = hri_host_multiply(device, gemm);
-    hri_host_line_leave(HOST_PRODUCTS);
+    hri_host_line_leave();
     hri_thread_restore(&was);
     return status;
-}
-
-void hri_host_copy(const hri_copy *copy)
-{
-    if (!hri_copy_is_empty(copy)) {
-        hri_copy box = *copy;
-        box.to = hri_at_host(hri_host_address(&copy->to), 0);
-        box.from = hri_at_host(hri_host_address(&copy->from), 0);
-        hri_copy_rows(&box);
-    }
-}
-
-/* In squares that stay in the first-level cache. */
-void hri_host_pack(const hri_pack *t)
-{
-    enum { EDGE = 32 };
-    const size_t size = hr_type_size(t->type);
-    unsigned char *to = hri_host_address(&t->to);
-    const unsigned char *from = hri_host_address(&t->from);
-    for (int64_t r0 = 0; r0 < t->rows; r0 += EDGE) {
-        for (int64_t c0 = 0; c0 < t->cols; c0 += EDGE) {
-            for (int64_t r = r0; r < hri_min(r0 + EDGE, t->rows); r++) {
-                for (int64_t c = c0; c < hri_min(c0 + EDGE, t->cols); c++) {
-                    memcpy(to + (size_t)(c * t->to_stride + r) * size,
-                           from + (size_t)(r * t->from_stride + c) * size,
-                           size);
-                }
-            }
-        }
-    }
 }
 
 /* ---- the device */
@@ -311,9 +271,6 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
     return HR_OK;
 }
 
-/* From so many threads on, products do without one of them for copies. */
-enum { SPARE_FROM = 8 };
-
 static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -336,7 +293,6 @@ static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
     device->base.backend = &hri_backend_host;
     status = host_describe(index, &device->base.info);
     device->base.info.compute_units = hri_pool_threads(device->pool);
-    device->base.info.serial = hri_pool_threads(device->pool) < SPARE_FROM;
     *out = &device->base;
     return status;
 }

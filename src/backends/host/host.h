@@ -3,7 +3,7 @@
  *
  * Buffers are ordinary memory. A queue is a list of commands. Some threads run
  * the commands of all queues. A queue that waits for a record of another one,
- * or in a line, keeps no thread meanwhile. So any number of
+ * or in the line, keeps no thread meanwhile. So any number of
  * queues needs only so many threads. A queue numbers its records and knows
  * which of them it has passed. An event is its last record: a queue and a
  * number. A command that waits for an event copies the record. So it does not
@@ -40,28 +40,28 @@ static inline unsigned char *hri_host_address(const hri_place *place)
     return start + place->offset;
 }
 
-/* host.c: the lines of those that want to multiply, and of those that want to
- * copy. In the whole process one at a time has its turn in each, in the order
- * in which they came. Where threads are few (hri_device_info.serial), long
- * copies stand in the line of products. */
-typedef enum host_line { HOST_PRODUCTS, HOST_COPIES } host_line;
-
+/* host.c: the line of those that want to multiply, or to copy much. In the
+ * whole process one at a time has its turn, with all threads, in the order in
+ * which they came. */
 typedef struct host_place {
     struct host_place *next; /* behind it */
     /* called by the one before: it is this one's turn. Others hold locks. */
     void (*serve)(struct host_place *place);
 } host_place;
 
-/* Get into a line. True when the turn has come already. False when serve will
+/* Get into the line. True when the turn has come already. False when serve will
  * be called. */
-bool hri_host_line_enter(host_line line, host_place *place);
+bool hri_host_line_enter(host_place *place);
 /* The turn is over. */
-void hri_host_line_leave(host_line line);
+void hri_host_line_leave(void);
 
-/* host.c: carry out a command now. The caller of the first one has its turn in
- * the line. */
+/* host.c: multiply now. The caller has its turn. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
-void hri_host_copy(const hri_copy *copy);
+
+/* copy.c: copy or transpose now. The pool's threads share a long copy. Its
+ * caller has its turn. */
+bool hri_host_copy_is_long(const hri_copy *copy);
+void hri_host_copy(hri_pool *pool, const hri_copy *copy);
 void hri_host_pack(const hri_pack *pack);
 
 /* launch.c: a kernel with its arguments, which a pool will run once. */

@@ -60,9 +60,9 @@ struct host_queue {
     hri_queue base;           /* first: see hri_queue */
     _Atomic uint32_t holders; /* its owner, and events recorded on it */
     host_runnable runnable;
-    host_place place; /* in a line */
-    host_line line;   /* only what runs the queue looks at these two */
-    bool is_served;   /* it has a place, and its turn when it goes on */
+    host_place place; /* in the line */
+    bool is_served;   /* it has a place, and its turn when it goes on; only
+                         what runs the queue looks */
     host_queue *next; /* of those that wait for records of the same queue */
     uint64_t awaited; /* the record of that queue; its lock guards these two */
     pthread_mutex_t lock; /* guards what follows */
@@ -82,10 +82,7 @@ struct host_queue {
                           without the lock */
 };
 
-enum {
-    FIRST_CAPACITY = 32,
-    LONG_BYTES = 1 << 18 /* of copies that take turns */
-};
+enum { FIRST_CAPACITY = 32 };
 
 /* Hold a queue while its records are looked at. Both functions accept NULL. */
 static void hold_queue(host_queue *queue)
@@ -299,7 +296,7 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     bool done;
     switch (command->kind) {
     case COMMAND_COPY:
-        hri_host_copy(&command->as.copy);
+        hri_host_copy(hri_host_pool(queue->base.device), &command->as.copy);
         break;
     case COMMAND_FILL:
         memset(command->as.fill.start, command->as.fill.value,
@@ -327,16 +324,12 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     return status;
 }
 
-/* Whether a command takes a turn in a line. */
-static bool needs_line(const host_queue *queue, const host_command *command,
-                       host_line *line)
+/* Whether a command takes a turn in the line. */
+static bool is_exclusive(const host_command *command)
 {
-    const hri_copy *copy = &command->as.copy;
-    const bool copies = command->kind == COMMAND_COPY;
-    *line = copies && !queue->base.device->info.serial ? HOST_COPIES
-                                                       : HOST_PRODUCTS;
     return command->kind == COMMAND_GEMM ||
-           (copies && copy->width * copy->height * copy->depth >= LONG_BYTES);
+           (command->kind == COMMAND_COPY &&
+            hri_host_copy_is_long(&command->as.copy));
 }
 
 /* Whether the queue has to wait before this command. Then another thread may
@@ -347,15 +340,15 @@ static bool must_wait(host_queue *queue, const host_command *command)
     case COMMAND_WAIT:
         return wait_for_record(queue, command->as.wait);
     default:
-        if (!queue->is_served && needs_line(queue, command, &queue->line)) {
+        if (!queue->is_served && is_exclusive(command)) {
             queue->is_served = true; /* when it goes on */
-            return !hri_host_line_enter(queue->line, &queue->place);
+            return !hri_host_line_enter(&queue->place);
         }
         return false;
     }
 }
 
-/* It is the queue's turn to multiply. */
+/* It is the queue's turn. */
 static void serve_queue(host_place *place)
 {
     host_queue *queue =
@@ -369,7 +362,7 @@ static void run_first(host_queue *queue, host_command *command, bool skip)
     hr_status status = skip ? HR_OK : run_command(queue, command);
     if (queue->is_served) {
         queue->is_served = false;
-        hri_host_line_leave(queue->line);
+        hri_host_line_leave();
     }
     if (command->kind == COMMAND_LAUNCH) {
         hri_host_launch_destroy(command->as.launch);

@@ -248,6 +248,7 @@ static hr_status gather_copy_pools(hri_executor *executor)
     hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
                                .queues = &executor->queues,
                                .helped = executor->brief,
+                               .alone = hri_is_few(&run->plan->shape),
                                .fail = fail,
                                .fail_data = executor};
     hr_status status = HR_OK;
@@ -264,7 +265,7 @@ static hr_status gather_copy_pools(hri_executor *executor)
         executor->down_pool.direct = !executor->staged.of[HRI_C];
         status = hri_copy_pool_init(&executor->down_pool);
     }
-    return status == HR_OK
+    return status == HR_OK && !executor->brief
                ? take_events(executor, executor->under_way, HRI_COPIES)
                : status;
 }
@@ -284,11 +285,29 @@ static hr_status take_queues(hri_executor *executor)
     if (executor->brief) {
         executor->up = executor->fetch = executor->down = executor->compute;
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && executor->timed) {
         status = take_events(executor, executor->begun, HRI_WINDOW);
     }
-    return status == HR_OK ? take_events(executor, executor->done, HRI_WINDOW)
-                           : status;
+    return status == HR_OK && executor->timed
+               ? take_events(executor, executor->done, HRI_WINDOW)
+               : status;
+}
+
+/* Which operands go through copy pools. The only thread of a brief plan with
+ * few bytes lets the driver copy the larger ones. */
+static hri_staged staged_of(const hri_executor *executor, hri_staged staged)
+{
+    const hri_plan *plan = executor->run->plan;
+    const hri_plan_shape *s = &plan->shape;
+    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    const double bytes[] = {m * k * s->size, k * n * s->size,
+                            m * n * s->c_size};
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        staged.of[side] =
+            staged.of[side] && !(executor->brief && hri_is_few(s) &&
+                                 bytes[side] >= hri_cost_pageable);
+    }
+    return staged;
 }
 
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
@@ -303,13 +322,23 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     }
     executor->run = run;
     executor->part = &run->plan->parts[part];
-    executor->staged = call->staged[index];
     executor->accelerator = accelerators[index];
     executor->end = executor->part->task_count;
     executor->wanted = INT64_MAX;
     executor->forwarded = executor->sent = run->plan->part_count == 1;
     executor->brief = hri_plan_is_brief(run->plan);
     executor->timed = call->timed || !executor->brief;
+    executor->staged = staged_of(executor, call->staged[index]);
+}
+
+/* The product itself brings few bytes home where it can: into pinned memory. */
+static void place_result(hri_executor *executor)
+{
+    const hri_plan_shape *s = &executor->run->plan->shape;
+    if (executor->brief && hri_is_few(s) && executor->staged.of[HRI_C] &&
+        !s->read_c && executor->accelerator->device->info.reaches) {
+        executor->places[HRI_C][0] = hri_copy_pool_pinned(&executor->down_pool);
+    }
 }
 
 static hr_status set_up(hri_executor *executor)
@@ -323,6 +352,9 @@ static hr_status set_up(hri_executor *executor)
         status = allocate_memory(executor);
         if (status == HR_OK) {
             status = gather_copy_pools(executor);
+        }
+        if (status == HR_OK) {
+            place_result(executor);
         }
     }
     return status;
@@ -442,6 +474,13 @@ static void destroy_queue(hri_executor *executor, hri_queue *queue)
     queue->ops->destroy(queue);
 }
 
+/* Whether its queue is known to be empty: its only tile is home, and nothing
+ * comes after that. */
+static bool has_run_dry(const hri_executor *executor)
+{
+    return executor->brief && executor->run->home[0] != 0;
+}
+
 /* Wait for the executor's threads, copy pools and queues. */
 static void settle(hri_executor *executor)
 {
@@ -453,7 +492,9 @@ static void settle(hri_executor *executor)
     }
     hri_copy_pool_join(&executor->up_pool);
     hri_copy_pool_join(&executor->down_pool);
-    for_queues(executor, finish_queue);
+    if (!has_run_dry(executor)) {
+        for_queues(executor, finish_queue);
+    }
 }
 
 void *hri_executor_main(void *argument)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/staging.h"
 
+#include "hal/backend.h"
+
 /* ---- the list of jobs */
 
 /* A piece that a thread works on. job is NULL when there is none. */
@@ -85,12 +87,20 @@ static void finish(hri_copy_pool *pool, hri_job *job, bool well)
     }
 }
 
+/* Whether the box of a job from the accelerator is in pinned memory already,
+ * where a product has written it. */
+static bool has_landed(const hri_copy_pool *pool, const hri_job *job)
+{
+    return !pool->up && job->copy.from.buffer == NULL;
+}
+
 /* The size of pieces: enough pieces for half of the copy pool's threads. The
  * other half works on the boxes before and after. */
-static size_t choose_piece(const hri_copy_pool *pool, const hri_copy *box)
+static size_t choose_piece(const hri_copy_pool *pool, const hri_job *job)
 {
+    const hri_copy *box = &job->copy;
     size_t even = 2 * box->width * box->height / pool->thread_count;
-    if (pool->direct) {
+    if (pool->direct || has_landed(pool, job)) {
         return SIZE_MAX;
     }
     return even < HRI_MIN_PIECE_BYTES ? HRI_MIN_PIECE_BYTES
@@ -101,7 +111,7 @@ static size_t choose_piece(const hri_copy_pool *pool, const hri_copy *box)
 void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent)
 {
     job->next = NULL;
-    job->piece_bytes = choose_piece(pool, &job->copy);
+    job->piece_bytes = choose_piece(pool, job);
     job->cursor = (hri_piece){0};
     job->out = 0;
     job->failed = job->torn = false;
@@ -159,7 +169,7 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
     if (job->after != NULL && !pool->direct) {
         status = queue->ops->wait(queue, job->after);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && !has_landed(pool, job)) {
         status = queue->ops->copy(queue, &copy);
     }
     if (status == HR_OK) {
@@ -217,7 +227,12 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_job *job = way->of[at].job;
     hr_status status = wait_for(pool, event);
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
-        hri_piece_down(&job->copy, &way->of[at].piece, copy_thread->pinned[at]);
+        if (has_landed(pool, job)) {
+            hri_copy_rows(&job->copy);
+        } else {
+            hri_piece_down(&job->copy, &way->of[at].piece,
+                           copy_thread->pinned[at]);
+        }
         finish(pool, job, true);
         touch_ends(pool);
     } else {
@@ -313,14 +328,12 @@ void hri_copy_pool_help(hri_copy_pool *pool)
 
 /* ---- the copy pool */
 
-/* No more threads than pieces: waking one takes as long as copying some. A
- * thread that is awake has copied a few before another one is. */
+/* No more threads than pieces: waking one takes as long as copying some. */
 static uint32_t useful_threads(const hri_copy_pool *pool)
 {
-    enum { ALONE = 3 };
     const uint32_t all = pool->accelerator->copy_threads;
     const uint64_t pieces = pool->bytes / HRI_MIN_PIECE_BYTES + 1;
-    if (pool->helped && pieces <= ALONE) {
+    if (pool->helped && pool->alone) {
         return 1;
     }
     return pool->bytes == 0 || pieces > all ? all : (uint32_t)pieces;

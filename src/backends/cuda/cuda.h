@@ -201,9 +201,13 @@ hr_status hri_nvrtc_compile(const char *path, const hr_kernel *kernel,
                             const char *const *options, char **image,
                             size_t *bytes);
 
+/* Kernels reach pinned memory by the host's address. */
 static inline cu_address hri_cuda_address(const hri_place *place)
 {
-    return ((const hri_cuda_buffer *)place->buffer)->memory + place->offset;
+    const hri_cuda_buffer *buffer = (const hri_cuda_buffer *)place->buffer;
+    return place->offset + (buffer != NULL
+                                ? buffer->memory
+                                : (cu_address)(uintptr_t)place->host);
 }
 
 #endif

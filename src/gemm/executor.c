@@ -157,6 +157,18 @@ static hr_status take_events(hri_executor *executor, hri_event **events,
     return status;
 }
 
+/* Whether the only panels of a brief plan lie in one buffer, B behind A, so
+ * that the copy pool may carry both as one. */
+static bool are_joined(const hri_executor *executor)
+{
+    const uint64_t *bytes = executor->run->plan->slot_bytes;
+    return executor->brief && executor->staged.of[HRI_A] &&
+           executor->staged.of[HRI_B] &&
+           hri_is_few(&executor->run->plan->shape) &&
+           bytes[HRI_A] + bytes[HRI_B] <=
+               executor->accelerator->device->info.allocation_bytes;
+}
+
 /* Allocate the part's slots of a side, and note which delivery each holds. */
 static hr_status allocate_slots(hri_executor *executor, int side,
                                 hri_place **places, int64_t **held)
@@ -170,8 +182,18 @@ static hr_status allocate_slots(hri_executor *executor, int side,
     for (size_t i = 0; i < count; i++) {
         (*held)[i] = -1;
     }
-    return allocate_places(executor, executor->run->plan->slot_bytes[side],
-                           (int64_t)count, *places);
+    const uint64_t *bytes = executor->run->plan->slot_bytes;
+    const bool joined = side < HRI_C && are_joined(executor);
+    if (joined && side == HRI_B) {
+        const hri_place from = executor->places[HRI_A][0];
+        const hri_copy a = hri_copy_of(executor->run, HRI_A,
+                                       &executor->part->tasks[0], from, false);
+        **places = hri_at(from.buffer, a.height * a.to_pitch);
+        return HR_OK;
+    }
+    const uint64_t more = joined ? bytes[HRI_B] : 0;
+    return allocate_places(executor, bytes[side] + more, (int64_t)count,
+                           *places);
 }
 
 static hr_status allocate_tiles(hri_executor *executor)
@@ -293,23 +315,6 @@ static hr_status take_queues(hri_executor *executor)
                : status;
 }
 
-/* Which operands go through copy pools. The only thread of a brief plan with
- * few bytes lets the driver copy the larger ones. */
-static hri_staged staged_of(const hri_executor *executor, hri_staged staged)
-{
-    const hri_plan *plan = executor->run->plan;
-    const hri_plan_shape *s = &plan->shape;
-    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    const double bytes[] = {m * k * s->size, k * n * s->size,
-                            m * n * s->c_size};
-    for (int side = HRI_A; side <= HRI_C; side++) {
-        staged.of[side] =
-            staged.of[side] && !(executor->brief && hri_is_few(s) &&
-                                 bytes[side] >= hri_cost_pageable);
-    }
-    return staged;
-}
-
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
                        uint32_t part, hri_accelerator *const *accelerators,
                        const hri_run_call *call)
@@ -328,7 +333,7 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     executor->forwarded = executor->sent = run->plan->part_count == 1;
     executor->brief = hri_plan_is_brief(run->plan);
     executor->timed = call->timed || !executor->brief;
-    executor->staged = staged_of(executor, call->staged[index]);
+    executor->staged = hri_staged_of(executor, call->staged[index]);
 }
 
 /* The product itself brings few bytes home where it can: into pinned memory. */

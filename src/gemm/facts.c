@@ -170,7 +170,8 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
         f->task += overheads.busy * (sharing - 1.0);
         f->start *= sharing;
     }
-    f->brief = a->in_place ? f->start : fmin(f->start, hri_model_brief);
+    f->brief = a->in_place ? hri_model_in_place(a->device->info.compute_units)
+                           : fmin(f->start, hri_model_brief);
     f->rate /= sharing;
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;

@@ -156,11 +156,10 @@ double hri_row_bytes(const hri_plan_shape *s, int side, double height,
 double hri_carry_seconds(const hri_plan_shape *s, const hri_way *w, bool brief,
                          double bytes, double row)
 {
-    if (!brief || w->few == 0.0 || !hri_is_few(s)) {
-        return w->start + hri_cost_carry(w, bytes, row);
-    }
-    const hri_way few = {.rate = w->few, .alone = fmin(w->alone, w->few)};
-    return hri_cost_carry(&few, bytes, row);
+    const bool few = brief && w->few > 0.0 && hri_is_few(s);
+    return few     ? hri_cost_bytes(bytes, w->few)
+           : brief ? w->start + hri_cost_bytes(bytes, w->rate)
+                   : w->start + hri_cost_carry(w, bytes, row);
 }
 
 /* Seconds to copy panels of A and B, as many bytes of each. Rows of A are as

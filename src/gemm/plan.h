@@ -266,7 +266,8 @@ double hri_estimate_panels(const hri_plan_shape *shape,
 double hri_row_bytes(const hri_plan_shape *shape, int side, double height,
                      double width);
 
-/* Seconds to copy `bytes` bytes in such rows. brief: the plan is. */
+/* Seconds to copy `bytes` bytes in such rows. brief: the plan is. No product
+ * runs beside its copies, so short rows do not matter. */
 double hri_carry_seconds(const hri_plan_shape *shape, const hri_way *way,
                          bool brief, double bytes, double row);
 

@@ -278,7 +278,9 @@ typedef struct hri_device_ops {
      * device has priorities. */
     hr_status (*create_queue)(hri_device *device, bool urgent,
                               hri_queue **queue);
-    hr_status (*create_event)(hri_device *device, hri_event **event);
+    /* timed: `elapsed` may be asked of it. Others may be recorded faster. */
+    hr_status (*create_event)(hri_device *device, bool timed,
+                              hri_event **event);
     /* build and load are NULL where info.host is set, and never called there.
      * Compile a kernel's whole source, with the dialect. HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no

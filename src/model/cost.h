@@ -60,14 +60,14 @@ typedef struct hri_way {
 } hri_way;
 
 /* The most bytes of a product of one task that one thread carries alone. Waking
- * copy threads cost more than they gave up to 3 MiB on an H100, and gained a
- * quarter from 9 MiB on (November 2026). */
-static const double hri_cost_few = 6 << 20;
+ * copy threads cost more than they gave up to 7 MiB on an H100, and gained a
+ * quarter from 12 MiB on (November 2026). */
+static const double hri_cost_few = 8 << 20;
 
 /* From so many bytes on the driver copies a box of ordinary memory faster than
- * one thread through pinned memory: on an H100 0.93 of its time at 288 KiB,
- * 0.77 at 576 KiB, and 1.25 at 144 KiB (November 2026). */
-static const double hri_cost_pageable = 288 << 10;
+ * one thread through pinned memory: on an H100 in 0.77 of its time at 576 KiB,
+ * 1.0 at 288 KiB, and 1.3 at 144 KiB (November 2026). */
+static const double hri_cost_pageable = 400 << 10;
 
 /* Seconds to carry `bytes` bytes in rows of `width` bytes beside other flows.
  * Where short rows matter, at least what they take alone. */

@@ -76,7 +76,7 @@ static hr_status take(hri_accelerator *a, hri_event **event)
     if (status == HR_OK && idle == NULL) {
         a->events.made++;
         pthread_mutex_unlock(&a->events.lock);
-        status = a->device->ops->create_event(a->device, &idle);
+        status = a->device->ops->create_event(a->device, true, &idle);
         pthread_mutex_lock(&a->events.lock);
         a->events.made -= status != HR_OK;
     }

@@ -109,7 +109,8 @@ const char *hri_cuda_fault_cause(void);
 hr_status hri_cuda_fault_check(const char *path);
 
 /* event.c: functions of hri_device_ops and hri_queue_ops. */
-hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
+hr_status hri_cuda_event_create(hri_device *device, bool timed,
+                                hri_event **event);
 hr_status hri_cuda_queue_record(hri_queue *queue, hri_event *event);
 hr_status hri_cuda_queue_wait(hri_queue *queue, hri_event *event);
 

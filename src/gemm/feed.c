@@ -204,8 +204,9 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
 {
     hri_event *last = executor->under_way[executor->loaded % HRI_COPIES];
     bool taken = false;
-    hr_status status =
-        executor->loaded++ < HRI_COPIES ? HR_OK : last->ops->wait(last);
+    hr_status status = last == NULL || executor->loaded++ < HRI_COPIES
+                           ? HR_OK
+                           : last->ops->wait(last);
     if (status == HR_OK) {
         status = free_slot(executor, number, NULL, &taken);
     }

@@ -138,7 +138,8 @@ hr_status hri_event_wait_awake(hri_event *event)
     uint64_t since_ns = 0;
     bool done = false;
     hr_status status = event->ops->query(event, &done);
-    while (status == HR_OK && !done && hri_linger(&since_ns, hri_brief_moment)) {
+    while (status == HR_OK && !done &&
+           hri_linger(&since_ns, hri_brief_moment)) {
         status = event->ops->query(event, &done);
     }
     return status == HR_OK && !done ? event->ops->wait(event) : status;

@@ -107,7 +107,8 @@ static void one_thread(bool staged, double beta)
         const uint64_t products = fault_backend_count(FAULT_GEMM);
         const uint64_t up = fault_backend_bytes(FAULT_UP);
         CHECK(multiply(context, &o, beta) == HR_OK && is_product(&o, beta));
-        CHECK(fault_backend_count(FAULT_COPY) == copies + panels - staged + !written);
+        CHECK(fault_backend_count(FAULT_COPY) ==
+              copies + panels - staged + !written);
         CHECK(fault_backend_count(FAULT_GEMM) == products + 1);
         CHECK(fault_backend_bytes(FAULT_UP) == up + panels * bytes);
         CHECK(i == 0 || fault_backend_count(FAULT_CREATE_QUEUE) == queues);

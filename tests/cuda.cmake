@@ -20,7 +20,7 @@ if(HEADRACE_SANITIZE MATCHES thread) # the arithmetic of its one thread
     COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
 foreach(name test_cuda_library test_cuda_device test_cuda_fault test_cuda_launch
-    test_cuda_graphs)
+    test_cuda_graphs test_cuda_gemm_calls)
   target_compile_definitions(${name} PRIVATE
     FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
   add_dependencies(${name} fake_cuda)

@@ -320,11 +320,11 @@ static void scan(search *x)
 
 /* A product in place: one block, cut into tiles and pieces of k so that tasks
  * stay short. */
-static void choose_in_place(const hri_plan_shape *s, double rate,
-                            hri_blocking *best)
+static void choose_in_place(const hri_plan_shape *s,
+                            const hri_plan_accelerator *a, hri_blocking *best)
 {
     static const double host[HRI_TILE_RATES] = {0};
-    double products = most_in_place_seconds * rate / s->flops;
+    double products = most_in_place_seconds * a->rate / s->flops;
     double best_cost = HUGE_VAL;
     int64_t rows_end = hri_ceil_div(s->m, HRI_MIN_EDGE);
     int64_t cols_end = hri_ceil_div(s->n, HRI_MIN_EDGE);
@@ -358,7 +358,8 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
         }
     }
     best->seconds = s->flops * (double)s->m * (double)s->n * (double)s->k *
-                    best_cost / rate;
+                        best_cost / a->rate +
+                    a->brief;
 }
 
 static int fastest_first(const void *x, const void *y)
@@ -433,7 +434,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         .most_bytes = HUGE_VAL,
     };
     if (count == 1 && accelerators[0].in_place) {
-        choose_in_place(shape, accelerators[0].rate, &list->of[0]);
+        choose_in_place(shape, &accelerators[0], &list->of[0]);
         list->count = 1;
         return HR_OK;
     }

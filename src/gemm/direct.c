@@ -58,8 +58,7 @@ static double most_flops(const hr_context *context, const hri_accelerator *a,
                          hri_product_kind kind)
 {
     const double rate = hri_accelerator_likely_rate(a, kind);
-    return context->accelerator_count == 1 ? HUGE_VAL
-                                           : rate * hri_model_executor(true);
+    return context->accelerator_count == 1 ? HUGE_VAL : rate * hri_model_brief;
 }
 
 /* The same, looked up again when a figure of the model has changed. */

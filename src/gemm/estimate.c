@@ -17,6 +17,7 @@ static void add_link(hri_way *sum, const hri_way *one)
     }
     sum->rate += one->rate;
     sum->start = fmax(sum->start, one->start);
+    sum->few = fmax(sum->few, one->few);
 }
 
 /* Set what tile sizes cost all accelerators together. */
@@ -102,6 +103,15 @@ double hri_row_bytes(const hri_plan_shape *s, int side, double height,
     const double bytes = line * (side == HRI_C ? s->c_size : s->size);
     return s->dense[side] && line == (double)lines[side] ? count * bytes
                                                          : bytes;
+}
+
+double hri_carry_seconds(const hri_plan_shape *s, const hri_way *w, bool brief,
+                         double bytes, double row)
+{
+    const bool few = brief && w->few > 0.0 && hri_is_few(s);
+    return few     ? hri_cost_bytes(bytes, w->few)
+           : brief ? w->start + hri_cost_bytes(bytes, w->rate)
+                   : w->start + hri_cost_carry(w, bytes, row);
 }
 
 /* Seconds to copy panels of A and B, as many bytes of each. */
@@ -261,6 +271,28 @@ static double copy_seconds(const hri_totals *x, const hri_blocking *b,
            hri_cost_carry(&x->down, c, t->width * s->c_size);
 }
 
+/* Seconds of the copies of a plan of one task: nothing else is under way. */
+static double brief_seconds(const hri_totals *x)
+{
+    const hri_plan_shape *s = x->shape;
+    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    const double extents[3][2] = {{m, k}, {k, n}, {m, n}};
+    double seconds = 0.0;
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        const double height = extents[side][0], width = extents[side][1];
+        const double row = hri_row_bytes(s, side, height, width);
+        const double bytes =
+            height * width * (side == HRI_C ? s->c_size : s->size);
+        if (side != HRI_C || s->read_c) {
+            seconds += hri_carry_seconds(s, &x->up, true, bytes, row);
+        }
+        if (side == HRI_C) {
+            seconds += hri_carry_seconds(s, &x->down, true, bytes, row);
+        }
+    }
+    return seconds;
+}
+
 double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
 {
     const hri_plan_shape *s = x->shape;
@@ -275,11 +307,13 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
         return tasks * hri_cost_plan + x->start + compute +
                copy_seconds(x, b, &t);
     }
+    if (tasks == 1.0) {
+        return hri_cost_plan + x->brief + compute + brief_seconds(x);
+    }
     const carried all = carry_all(x, b, &t);
     const double link = fmax(fmax(all.up, all.down), all.both);
-    double start = tasks == 1.0              ? x->brief
-                   : x->efficiency[0] == 0.0 ? x->start
-                                             : x->start * (double)x->count;
+    double start =
+        x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || hri_is_single(b);
     return tasks * hri_cost_plan + start + ends(x, b, &t, &all, compute) +

@@ -157,6 +157,18 @@ static hr_status take_events(hri_executor *executor, hri_event **events,
     return status;
 }
 
+/* Whether the only panels of a brief plan lie in one buffer, B behind A, so
+ * that the copy pool may carry both as one. */
+static bool are_joined(const hri_executor *executor)
+{
+    const uint64_t *bytes = executor->run->plan->slot_bytes;
+    return executor->brief && executor->staged.of[HRI_A] &&
+           executor->staged.of[HRI_B] &&
+           hri_is_few(&executor->run->plan->shape) &&
+           bytes[HRI_A] + bytes[HRI_B] <=
+               executor->accelerator->device->info.allocation_bytes;
+}
+
 /* Allocate the part's slots of a side, and note which delivery each holds. */
 static hr_status allocate_slots(hri_executor *executor, int side,
                                 hri_place **places, int64_t **held)
@@ -170,8 +182,18 @@ static hr_status allocate_slots(hri_executor *executor, int side,
     for (size_t i = 0; i < count; i++) {
         (*held)[i] = -1;
     }
-    return allocate_places(executor, executor->run->plan->slot_bytes[side],
-                           (int64_t)count, *places);
+    const uint64_t *bytes = executor->run->plan->slot_bytes;
+    const bool joined = side < HRI_C && are_joined(executor);
+    if (joined && side == HRI_B) {
+        const hri_place from = executor->places[HRI_A][0];
+        const hri_copy a = hri_copy_of(executor->run, HRI_A,
+                                       &executor->part->tasks[0], from, false);
+        **places = hri_at(from.buffer, a.height * a.to_pitch);
+        return HR_OK;
+    }
+    const uint64_t more = joined ? bytes[HRI_B] : 0;
+    return allocate_places(executor, bytes[side] + more, (int64_t)count,
+                           *places);
 }
 
 static hr_status allocate_tiles(hri_executor *executor)
@@ -248,6 +270,7 @@ static hr_status gather_copy_pools(hri_executor *executor)
     hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
                                .queues = &executor->queues,
                                .helped = executor->brief,
+                               .alone = hri_is_few(&run->plan->shape),
                                .fail = fail,
                                .fail_data = executor};
     hr_status status = HR_OK;
@@ -264,7 +287,7 @@ static hr_status gather_copy_pools(hri_executor *executor)
         executor->down_pool.direct = !executor->staged.of[HRI_C];
         status = hri_copy_pool_init(&executor->down_pool);
     }
-    return status == HR_OK
+    return status == HR_OK && !executor->brief
                ? take_events(executor, executor->under_way, HRI_COPIES)
                : status;
 }
@@ -284,11 +307,12 @@ static hr_status take_queues(hri_executor *executor)
     if (executor->brief) {
         executor->up = executor->fetch = executor->down = executor->compute;
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && executor->timed) {
         status = take_events(executor, executor->begun, HRI_WINDOW);
     }
-    return status == HR_OK ? take_events(executor, executor->done, HRI_WINDOW)
-                           : status;
+    return status == HR_OK && executor->timed
+               ? take_events(executor, executor->done, HRI_WINDOW)
+               : status;
 }
 
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
@@ -303,13 +327,23 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     }
     executor->run = run;
     executor->part = &run->plan->parts[part];
-    executor->staged = call->staged[index];
     executor->accelerator = accelerators[index];
     executor->end = executor->part->task_count;
     executor->wanted = INT64_MAX;
     executor->forwarded = executor->sent = run->plan->part_count == 1;
     executor->brief = hri_plan_is_brief(run->plan);
     executor->timed = call->timed || !executor->brief;
+    executor->staged = hri_staged_of(executor, call->staged[index]);
+}
+
+/* The product itself brings few bytes home where it can: into pinned memory. */
+static void place_result(hri_executor *executor)
+{
+    const hri_plan_shape *s = &executor->run->plan->shape;
+    if (executor->brief && hri_is_few(s) && executor->staged.of[HRI_C] &&
+        !s->read_c && executor->accelerator->device->info.reaches) {
+        executor->places[HRI_C][0] = hri_copy_pool_pinned(&executor->down_pool);
+    }
 }
 
 static hr_status set_up(hri_executor *executor)
@@ -323,6 +357,9 @@ static hr_status set_up(hri_executor *executor)
         status = allocate_memory(executor);
         if (status == HR_OK) {
             status = gather_copy_pools(executor);
+        }
+        if (status == HR_OK) {
+            place_result(executor);
         }
     }
     return status;
@@ -442,6 +479,13 @@ static void destroy_queue(hri_executor *executor, hri_queue *queue)
     queue->ops->destroy(queue);
 }
 
+/* Whether its queue is known to be empty: its only tile is home, and nothing
+ * comes after that. */
+static bool has_run_dry(const hri_executor *executor)
+{
+    return executor->brief && executor->run->home[0] != 0;
+}
+
 /* Wait for the executor's threads, copy pools and queues. */
 static void settle(hri_executor *executor)
 {
@@ -453,7 +497,9 @@ static void settle(hri_executor *executor)
     }
     hri_copy_pool_join(&executor->up_pool);
     hri_copy_pool_join(&executor->down_pool);
-    for_queues(executor, finish_queue);
+    if (!has_run_dry(executor)) {
+        for_queues(executor, finish_queue);
+    }
 }
 
 void *hri_executor_main(void *argument)

@@ -232,6 +232,11 @@ static inline uint64_t hri_copy_bytes(const hri_copy *copy)
     return (uint64_t)copy->width * copy->height;
 }
 
+/* Which operands go through copy pools, of those that are to be staged. The
+ * only thread of a brief plan with few bytes lets the driver copy the larger
+ * ones. */
+hri_staged hri_staged_of(const hri_executor *executor, hri_staged staged);
+
 /* An operand of the product. It is in a slot, or in the caller's memory when
  * slot is NULL. packed: a panel of A that lies by columns. */
 hri_operand hri_operand_of(const hri_run_state *run, int side,

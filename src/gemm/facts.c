@@ -169,7 +169,8 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
         f->task += overheads.busy * (sharing - 1.0);
         f->start *= sharing;
     }
-    f->brief = a->in_place ? f->start : fmin(f->start, hri_model_brief);
+    f->brief = a->in_place ? hri_model_in_place(a->device->info.compute_units)
+                           : fmin(f->start, hri_model_brief);
     f->rate /= sharing;
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;
@@ -187,11 +188,11 @@ static size_t extent_bytes(const hr_matrix *m)
 
 /* Whether copies between a matrix of the caller and the device are staged.
  * Asking takes longer than few bytes. */
-static bool is_staged(hri_device *device, const hr_matrix *m)
+static bool is_staged(hri_device *device, const hr_matrix *m, size_t tiny)
 {
     const size_t bytes = extent_bytes(m);
     return device->info.staged &&
-           (bytes <= HRI_TINY_BYTES || m->data == NULL ||
+           (bytes <= tiny || m->data == NULL ||
             !device->ops->is_pinned(device, m->data, bytes));
 }
 
@@ -215,9 +216,9 @@ static void gather_links(hri_gemm_call *c)
     const hri_product *p = &c->product;
     for (uint32_t i = 0; i < c->count; i++) {
         hri_device *device = c->accelerators[i]->device;
-        const hri_staged staged = {{is_staged(device, &p->a),
-                                    is_staged(device, &p->b),
-                                    is_staged(device, &p->c)}};
+        const hri_staged staged = {{is_staged(device, &p->a, HRI_TINIEST_BYTES),
+                                    is_staged(device, &p->b, HRI_TINIEST_BYTES),
+                                    is_staged(device, &p->c, HRI_TINY_BYTES)}};
         c->staged[i] = staged;
         c->flows[i] = flow_of(c->accelerators[i], p, &staged);
     }
@@ -230,8 +231,11 @@ static void gather_links(hri_gemm_call *c)
         f->both.rate = flow->beside.both;
         if (f->both.rate > 0.0) { /* copy pools pack rows into pieces */
             const double copy_pools = hri_model_staged_copy;
+            const double slow = hri_model_one_thread;
             f->up.start = flow->staged_up ? copy_pools : f->up.start;
             f->down.start = flow->staged_down ? copy_pools : f->down.start;
+            f->up.few = flow->staged_up ? slow : f->up.rate;
+            f->down.few = flow->staged_down ? slow : f->down.rate;
             f->up.alone = flow->staged_up ? 0.0 : flow->alone.up;
             f->down.alone = flow->staged_down ? 0.0 : flow->alone.down;
             f->both.alone =

@@ -198,14 +198,15 @@ static bool begin_load(hri_executor *executor, bool begin)
 
 /* Enqueue the copy of a panel from pinned memory. Wait first if too many are
  * under way, and until the slot is free: then nothing holds up a copy of the
- * caller's memory. */
+ * caller's memory. A brief plan has too few for that. */
 static hr_status load_pinned(hri_executor *executor, int64_t number,
                              const hri_copy *copy)
 {
     hri_event *last = executor->under_way[executor->loaded % HRI_COPIES];
     bool taken = false;
-    hr_status status =
-        executor->loaded++ < HRI_COPIES ? HR_OK : last->ops->wait(last);
+    hr_status status = last == NULL || executor->loaded++ < HRI_COPIES
+                           ? HR_OK
+                           : last->ops->wait(last);
     if (status == HR_OK) {
         status = free_slot(executor, number, NULL, &taken);
     }
@@ -214,7 +215,7 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
     }
     hri_lock_soon(&executor->queues);
     status = executor->up->ops->copy(executor->up, copy);
-    if (status == HR_OK) {
+    if (status == HR_OK && last != NULL) {
         status = executor->up->ops->record(executor->up, last);
     }
     if (status == HR_OK) {

@@ -141,9 +141,10 @@ static double carry(forecast *f, executor *e, way *w, double start, int side,
     if (e->accelerator->sharers > 0) {
         return w->free = copy(f, e, w, start, bytes, row);
     }
+    const bool brief = hri_plan_is_brief(f->plan);
     start = fmax(start, w->free);
-    double there = start + w->of.start + hri_cost_carry(&w->of, bytes, row);
-    if (e->both.of.rate > 0.0) {
+    double there = start + hri_carry_seconds(s, &w->of, brief, bytes, row);
+    if (e->both.of.rate > 0.0 && !brief) {
         e->both.free =
             fmax(e->both.free, start) + hri_cost_carry(&e->both.of, bytes, row);
         there = fmax(there, e->both.free);

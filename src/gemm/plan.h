@@ -178,6 +178,15 @@ static inline bool hri_plan_is_brief(const hri_plan *plan)
            !(part->packed && plan->shape.read_c);
 }
 
+/* Whether one thread alone carries all its bytes, where it is brief: waking
+ * others takes longer. */
+static inline bool hri_is_few(const hri_plan_shape *s)
+{
+    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    return (m + n) * k * s->size + m * n * s->c_size * (s->read_c ? 2 : 1) <=
+           hri_cost_few;
+}
+
 /* Where tile row i of C starts, 0 <= i <= tile_rows. The same for tile columns
  * and pieces of k. */
 int64_t hri_plan_row(const hri_plan *plan, int64_t i);
@@ -257,6 +266,11 @@ double hri_estimate_panels(const hri_plan_shape *shape,
  * elements of an operand, which lies by rows or columns. */
 double hri_row_bytes(const hri_plan_shape *shape, int side, double height,
                      double width);
+
+/* Seconds to copy `bytes` bytes in such rows. brief: the plan is. No product
+ * runs beside its copies, so short rows do not matter. */
+double hri_carry_seconds(const hri_plan_shape *shape, const hri_way *way,
+                         bool brief, double bytes, double row);
 
 /* Seconds of a blocking with known bytes and balance. */
 double hri_estimate_seconds(const hri_totals *totals,

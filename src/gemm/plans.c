@@ -37,7 +37,8 @@ static bool same_shape(const hri_plan_shape *a, const hri_plan_shape *b)
 
 static bool same_way(const hri_way *a, const hri_way *b)
 {
-    return a->rate == b->rate && a->alone == b->alone && a->start == b->start;
+    return a->rate == b->rate && a->alone == b->alone && a->start == b->start &&
+           a->few == b->few;
 }
 
 static bool same_rates(const double *a, const double *b)

@@ -10,9 +10,10 @@
 typedef struct hri_run_state hri_run_state;
 
 /* Whether copies of A, B and C, in the caller's memory, are staged for an
- * accelerator. Those of at most so many bytes always are where any may be: they
- * arrive as soon, and nothing need wait before they go home. */
-enum { HRI_TINY_BYTES = 64 << 10 };
+ * accelerator. C of at most HRI_TINY_BYTES always is where any may be: nothing
+ * need wait before it goes home. So are A and B of at most HRI_TINIEST_BYTES,
+ * for which it takes longer to ask. */
+enum { HRI_TINY_BYTES = 128 << 10, HRI_TINIEST_BYTES = 16 << 10 };
 typedef struct hri_staged {
     bool of[3]; /* HRI_A, HRI_B, HRI_C */
 } hri_staged;

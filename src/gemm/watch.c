@@ -22,9 +22,6 @@ static const double most_patience = 100.0, most_tasks = 100.0;
  * to wait for a CPU. */
 static const double crowd = 50.0;
 
-/* The caller waits so many moments awake for a brief run. */
-static const double awake = 5.0;
-
 /* An executor is late when a task takes so many times what it should. */
 static const double late = 1.5;
 
@@ -253,7 +250,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
     tell(&w);
     pthread_mutex_unlock(&run->lock);
     hri_wait_awake(&run->over,
-                   run->executors[0].brief ? awake * hri_moment : 0.0);
+                   run->executors[0].brief ? hri_brief_moment : 0.0);
     pthread_mutex_lock(&run->lock);
     for (int tick = 1;; tick++) {
         w.now_ns = hri_clock_ns();

@@ -297,7 +297,7 @@ static void await(hri_executor *who, hri_executor *executor, int side,
         return; /* in place, or there is no such delivery */
     }
     const hri_arrival *a = &executor->arrivals[number];
-    hri_wait_awake(&a->issued, who->brief ? hri_moment : 0.0);
+    hri_wait_awake(&a->issued, who->brief ? hri_brief_moment : 0.0);
     pthread_mutex_lock(&run->lock);
     /* its own panels are its own work */
     const bool others =

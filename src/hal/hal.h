@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 12 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 13 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -68,6 +68,8 @@ typedef struct hri_device_info {
                         are faster with A by columns and B by rows, and `pack`
                         can bring A into this order */
     bool staged;     /* it copies ordinary memory slowly: use allocate_pinned */
+    bool reaches;    /* gemm also writes C into memory of allocate_pinned, where
+                        beta is 0 */
 } hri_device_info;
 
 /* A place in memory: inside a buffer, or in host memory when buffer is NULL. */
@@ -211,7 +213,8 @@ typedef struct hri_queue_ops {
     hr_status (*fill)(hri_queue *queue, hri_buffer *buffer, size_t offset,
                       size_t bytes, uint8_t value);
     /* Enqueue a product. Operands are buffers of the queue's device, or host
-     * memory where info.host is set. gemm_offered must have accepted it. */
+     * memory where info.host is set; for C see info.reaches. gemm_offered must
+     * have accepted it. */
     hr_status (*gemm)(hri_queue *queue, const hri_gemm *gemm);
     /* Enqueue the packing of a matrix, between buffers of the queue's device.
      * Required where info.packed has the type's bit, else
@@ -273,7 +276,9 @@ typedef struct hri_device_ops {
      * device has priorities. */
     hr_status (*create_queue)(hri_device *device, bool urgent,
                               hri_queue **queue);
-    hr_status (*create_event)(hri_device *device, hri_event **event);
+    /* timed: `elapsed` may be asked of it. Others may be recorded faster. */
+    hr_status (*create_event)(hri_device *device, bool timed,
+                              hri_event **event);
     /* build and load are NULL where info.host is set, and never called there.
      * Compile a kernel's whole source, with the dialect. HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no

@@ -66,7 +66,19 @@ typedef struct hri_way {
     double alone; /* bytes/s without other flows, if rows matter; 0: they do
                      not */
     double start; /* seconds that each copy adds */
+    double few;   /* bytes/s of few bytes, which one thread carries without
+                     `start` (hri_is_few); 0: as of many */
 } hri_way;
+
+/* The most bytes of a product of one task that one thread carries alone. Waking
+ * copy threads cost more than they gave up to 7 MiB on an H100, and gained a
+ * quarter from 12 MiB on (November 2026). */
+static const double hri_cost_few = 8 << 20;
+
+/* From so many bytes on the driver copies a box of ordinary memory faster than
+ * one thread through pinned memory: on an H100 in 0.77 of its time at 576 KiB,
+ * 1.0 at 288 KiB, and 1.3 at 144 KiB (November 2026). */
+static const double hri_cost_pageable = 400 << 10;
 
 /* Seconds to carry `bytes` bytes in rows of `width` bytes beside other flows.
  * Where short rows matter, at least what they take alone. */

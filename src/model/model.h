@@ -224,6 +224,18 @@ hr_status hri_model_overheads(hri_accelerator *accelerator, bool measure,
  * assumed for a box alone (November 2026). */
 static const double hri_model_staged_copy = 1e-4;
 
+/* Seconds that a product in place takes beside its arithmetic, on so many CPUs:
+ * threads share it. OpenBLAS on 16 CPUs of a Xeon took 20 to 90 microseconds
+ * longer than its rate says, from 128 to 512 cubed (November 2026). */
+static inline double hri_model_in_place(uint32_t cpus)
+{
+    return cpus > 1 ? 6e-5 : 0.0;
+}
+
+/* Bytes/s of few bytes of ordinary memory, which one thread copies: 11 to 17
+ * GB/s on an H100, by the driver and through pinned memory (November 2026). */
+static const double hri_model_one_thread = 1.35e10;
+
 /* Seconds that a product of a batch takes in place beside its arithmetic. An
  * order of magnitude. */
 static const double hri_model_small_product = 3e-7;

@@ -27,10 +27,10 @@ hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
     hri_accelerator_forget(accelerator);
     hr_status status = device->ops->create_queue(device, false, &w->queue);
     if (status == HR_OK) {
-        status = device->ops->create_event(device, &w->start);
+        status = device->ops->create_event(device, true, &w->start);
     }
     if (status == HR_OK) {
-        status = device->ops->create_event(device, &w->end);
+        status = device->ops->create_event(device, true, &w->end);
     }
     if (status != HR_OK) {
         hri_stopwatch_close(w);

@@ -76,7 +76,7 @@ static hr_status take(hri_accelerator *a, hri_event **event)
     if (status == HR_OK && idle == NULL) {
         a->events.made++;
         pthread_mutex_unlock(&a->events.lock);
-        status = a->device->ops->create_event(a->device, &idle);
+        status = a->device->ops->create_event(a->device, true, &idle);
         pthread_mutex_lock(&a->events.lock);
         a->events.made -= status != HR_OK;
     }
@@ -138,7 +138,8 @@ hr_status hri_event_wait_awake(hri_event *event)
     uint64_t since_ns = 0;
     bool done = false;
     hr_status status = event->ops->query(event, &done);
-    while (status == HR_OK && !done && hri_linger(&since_ns, hri_moment)) {
+    while (status == HR_OK && !done &&
+           hri_linger(&since_ns, hri_brief_moment)) {
         status = event->ops->query(event, &done);
     }
     return status == HR_OK && !done ? event->ops->wait(event) : status;

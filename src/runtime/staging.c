@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/staging.h"
 
+#include "hal/backend.h"
+
 /* ---- the list of jobs */
 
 /* A piece that a thread works on. job is NULL when there is none. */
@@ -85,12 +87,26 @@ static void finish(hri_copy_pool *pool, hri_job *job, bool well)
     }
 }
 
+/* Whether the box of a job from the accelerator is in pinned memory already,
+ * where a product has written it. */
+static bool has_landed(const hri_copy_pool *pool, const hri_job *job)
+{
+    return !pool->up && job->copy.from.buffer == NULL;
+}
+
+/* Whether the thread that helps is the only one. */
+static bool is_alone(const hri_copy_pool *pool)
+{
+    return pool->helped && pool->alone;
+}
+
 /* The size of pieces: enough pieces for half of the copy pool's threads. The
  * other half works on the boxes before and after. */
-static size_t choose_piece(const hri_copy_pool *pool, const hri_copy *box)
+static size_t choose_piece(const hri_copy_pool *pool, const hri_job *job)
 {
+    const hri_copy *box = &job->copy;
     size_t even = 2 * box->width * box->height / pool->thread_count;
-    if (pool->direct) {
+    if (pool->direct || has_landed(pool, job)) {
         return SIZE_MAX;
     }
     return even < HRI_MIN_PIECE_BYTES ? HRI_MIN_PIECE_BYTES
@@ -101,7 +117,7 @@ static size_t choose_piece(const hri_copy_pool *pool, const hri_copy *box)
 void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent)
 {
     job->next = NULL;
-    job->piece_bytes = choose_piece(pool, &job->copy);
+    job->piece_bytes = choose_piece(pool, job);
     job->cursor = (hri_piece){0};
     job->out = 0;
     job->failed = job->torn = false;
@@ -159,7 +175,7 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
     if (job->after != NULL && !pool->direct) {
         status = queue->ops->wait(queue, job->after);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && !has_landed(pool, job)) {
         status = queue->ops->copy(queue, &copy);
     }
     if (status == HR_OK) {
@@ -169,29 +185,81 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
     return status;
 }
 
+/* Whether the second piece lies right behind the first one, in the accelerator
+ * and in pinned memory, so that both travel as one. */
+static bool continues(const work *first, const work *second)
+{
+    if (second->job == NULL || second->job->queue != first->job->queue) {
+        return false;
+    }
+    const hri_copy *a = &first->job->copy, *b = &second->job->copy;
+    const size_t rows = first->piece.rows + second->piece.rows;
+    return first->piece.rows == a->height && second->piece.rows == b->height &&
+           first->piece.width == a->width && a->width == b->width &&
+           a->to_pitch == b->to_pitch && a->to.buffer == b->to.buffer &&
+           b->to.offset == a->to.offset + a->height * a->to_pitch &&
+           rows * a->width <= HRI_PIECE_BYTES;
+}
+
+/* Copy the piece to pinned memory, and one that continues it. *next is the
+ * piece taken after it, which may be none. Returns whether it went along. */
+static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
+                 work *next)
+{
+    hri_copy_pool *pool = copy_thread->pool;
+    hri_piece_up(&w->job->copy, &w->piece, pinned);
+    *next = is_alone(pool) ? take(pool, false) : (work){0};
+    if (!continues(w, next)) {
+        return false;
+    }
+    hri_piece_up(&next->job->copy, &next->piece,
+                 (char *)pinned + w->piece.rows * w->piece.width);
+    return true;
+}
+
+/* Carry a piece. *w becomes the next one that was taken, if any. */
+static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
+{
+    hri_copy_pool *pool = copy_thread->pool;
+    const uint32_t at = copy_thread->sent % pool->depth;
+    hri_event *event = copy_thread->events[at];
+    const work this = *w;
+    bool both = false;
+    hr_status status = HR_OK;
+    *w = (work){0};
+    if (copy_thread->sent++ >= pool->depth) { /* its earlier copy may go on */
+        status = event->ops->wait(event);
+    }
+    if (status == HR_OK && !touch(pool, this.job)) {
+        finish(pool, this.job, false);
+        return HR_OK;
+    }
+    if (status == HR_OK) {
+        both = pack(copy_thread, &this, copy_thread->pinned[at], w);
+        touch_ends(pool);
+        hri_piece piece = this.piece;
+        piece.rows += both ? w->piece.rows : 0;
+        status = enqueue_piece(pool, this.job, &piece, copy_thread->pinned[at],
+                               event);
+    }
+    finish(pool, this.job, status == HR_OK);
+    if (w->job != NULL && (both || status != HR_OK)) {
+        finish(pool, w->job, status == HR_OK);
+        *w = (work){0};
+    }
+    return status;
+}
+
 static hr_status carry_up(hri_copy_thread *copy_thread, bool patient)
 {
     hri_copy_pool *pool = copy_thread->pool;
     hr_status status = HR_OK;
-    work w;
-    while (status == HR_OK && (w = take(pool, patient)).job != NULL) {
-        const uint32_t at = copy_thread->sent % pool->depth;
-        hri_event *event = copy_thread->events[at];
-        if (copy_thread->sent++ >= pool->depth) { /* its earlier copy may go
-                                                     on */
-            status = event->ops->wait(event);
+    work w = take(pool, patient);
+    while (status == HR_OK && w.job != NULL) {
+        status = carry_piece(copy_thread, &w);
+        if (status == HR_OK && w.job == NULL) {
+            w = take(pool, patient);
         }
-        if (status == HR_OK && !touch(pool, w.job)) {
-            finish(pool, w.job, false);
-            break;
-        }
-        if (status == HR_OK) {
-            hri_piece_up(&w.job->copy, &w.piece, copy_thread->pinned[at]);
-            touch_ends(pool);
-            status = enqueue_piece(pool, w.job, &w.piece,
-                                   copy_thread->pinned[at], event);
-        }
-        finish(pool, w.job, status == HR_OK);
     }
     return status;
 }
@@ -217,7 +285,12 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_job *job = way->of[at].job;
     hr_status status = wait_for(pool, event);
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
-        hri_piece_down(&job->copy, &way->of[at].piece, copy_thread->pinned[at]);
+        if (has_landed(pool, job)) {
+            hri_copy_rows(&job->copy);
+        } else {
+            hri_piece_down(&job->copy, &way->of[at].piece,
+                           copy_thread->pinned[at]);
+        }
         finish(pool, job, true);
         touch_ends(pool);
     } else {
@@ -313,14 +386,12 @@ void hri_copy_pool_help(hri_copy_pool *pool)
 
 /* ---- the copy pool */
 
-/* No more threads than pieces: waking one takes as long as copying some. A
- * thread that is awake has copied a few before another one is. */
+/* No more threads than pieces: waking one takes as long as copying some. */
 static uint32_t useful_threads(const hri_copy_pool *pool)
 {
-    enum { ALONE = 3 };
     const uint32_t all = pool->accelerator->copy_threads;
     const uint64_t pieces = pool->bytes / HRI_MIN_PIECE_BYTES + 1;
-    if (pool->helped && pieces <= ALONE) {
+    if (is_alone(pool)) {
         return 1;
     }
     return pool->bytes == 0 || pieces > all ? all : (uint32_t)pieces;

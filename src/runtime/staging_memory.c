@@ -53,7 +53,8 @@ hr_status hri_staging_open(hri_accelerator *a)
         a->pinned_used += status == HR_OK ? bytes : 0;
         for (uint32_t i = 0;
              i < a->copy_threads * HRI_THREAD_PIECES && status == HR_OK; i++) {
-            status = device->ops->create_event(device, &staging->events[i]);
+            status =
+                device->ops->create_event(device, false, &staging->events[i]);
         }
     }
     return status;

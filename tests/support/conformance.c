@@ -50,7 +50,8 @@ hri_queue *conformance_queue_as(hri_device *device, bool urgent)
 hri_event *conformance_event(hri_device *device)
 {
     hri_event *event = NULL;
-    conformance_must(device->ops->create_event(device, &event), "create_event");
+    conformance_must(device->ops->create_event(device, true, &event),
+                     "create_event");
     return event;
 }
 

@@ -231,8 +231,10 @@ static hr_status device_create_queue(hri_device *device, bool urgent,
     return status;
 }
 
-static hr_status device_create_event(hri_device *device, hri_event **out)
+static hr_status device_create_event(hri_device *device, bool timed,
+                                     hri_event **out)
 {
+    (void)timed;
     hr_status status = count_call();
     if (status == HR_OK) {
         fake_event *event = make(sizeof *event);

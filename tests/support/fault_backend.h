@@ -121,8 +121,8 @@ uint32_t fault_backend_stopped(uint32_t wanted);
  * hold locks of the engine. 0: none. */
 void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data);
 
-/* Devices described or opened from now on say that they are staged, and that
- * only what their allocate_pinned gave is pinned. */
+/* Devices described or opened from now on say that they are staged, that only
+ * what their allocate_pinned gave is pinned, and that products reach it. */
 void fault_backend_pretend_staged(bool staged);
 
 /* And that they want A packed for products of these types, bits as in

@@ -87,7 +87,7 @@ bool fault_gave_pinned(fault_device *device, const void *host, size_t bytes);
 hri_module *fault_inner_module(hri_module *module); /* NULL stays NULL */
 hr_status fault_create_queue(hri_device *device, bool urgent,
                              hri_queue **queue);
-hr_status fault_create_event(hri_device *device, hri_event **event);
+hr_status fault_create_event(hri_device *device, bool timed, hri_event **event);
 
 /* Whether the operation is to be passed on; it fails later or is skipped
  * otherwise. */

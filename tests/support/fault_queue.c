@@ -342,7 +342,7 @@ static const hri_event_ops event_ops = {
     .elapsed = event_elapsed,
 };
 
-hr_status fault_create_event(hri_device *device, hri_event **out)
+hr_status fault_create_event(hri_device *device, bool timed, hri_event **out)
 {
     hri_device *inner = fault_inner_device(device);
     hr_status status = fault_enter(device, FAULT_CREATE_EVENT);
@@ -353,7 +353,7 @@ hr_status fault_create_event(hri_device *device, hri_event **out)
     if (event == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
     }
-    status = inner->ops->create_event(inner, &event->inner);
+    status = inner->ops->create_event(inner, timed, &event->inner);
     if (status != HR_OK) {
         free(event);
         return status;

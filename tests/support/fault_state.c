@@ -281,6 +281,7 @@ void fault_pretend(hri_device_info *info, uint64_t *free_bytes)
 {
     pthread_mutex_lock(&fault_lock);
     info->staged = info->staged || state.staged;
+    info->reaches = info->reaches || state.staged;
     info->packed |= state.packed;
     if (state.free_bytes > 0 && state.free_bytes < info->free_bytes) {
         info->free_bytes = state.free_bytes;

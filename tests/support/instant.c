@@ -219,8 +219,10 @@ static hr_status device_create_queue(hri_device *device, bool urgent,
     return HR_OK;
 }
 
-static hr_status device_create_event(hri_device *device, hri_event **event)
+static hr_status device_create_event(hri_device *device, bool timed,
+                                     hri_event **event)
 {
+    (void)timed;
     hri_event *e = make(sizeof *e);
     if (e == NULL) {
         return no_memory();

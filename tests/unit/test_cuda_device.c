@@ -278,7 +278,7 @@ static void failures_are_told(void)
         if (hri_backend_cuda.open(0, 2, &d) == HR_OK) {
             int made = 0;
             made += d->ops->create_queue(d, false, &queue) == HR_OK;
-            made += d->ops->create_event(d, &event) == HR_OK;
+            made += d->ops->create_event(d, true, &event) == HR_OK;
             made += d->ops->allocate(d, 10, &buffer) == HR_OK;
             made += d->ops->allocate_pinned(d, 10, &host) == HR_OK;
             /* without registering, the driver allocates pinned memory */

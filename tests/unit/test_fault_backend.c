@@ -29,7 +29,7 @@ static hr_status setting_init(setting *s)
         status = s->device->ops->create_queue(s->device, false, &s->queue);
     }
     if (status == HR_OK) {
-        status = s->device->ops->create_event(s->device, &s->event);
+        status = s->device->ops->create_event(s->device, true, &s->event);
     }
     if (status == HR_OK) {
         status = s->device->ops->allocate(s->device, BYTES, &s->buffer);

@@ -99,6 +99,7 @@ static void one_thread(bool staged, double beta)
     hr_context *context = open_context("1xhost", staged);
     operands o = make(50);
     const uint64_t panels = 2 + (beta != 0.0), bytes = 50 * 50 * sizeof(float);
+    const bool written = staged && beta == 0.0; /* home, by the product */
     uint64_t queues = 0;
     TEST_CASE(staged ? "staged" : "pinned");
     for (int i = 0; i < 3; i++) {
@@ -106,7 +107,8 @@ static void one_thread(bool staged, double beta)
         const uint64_t products = fault_backend_count(FAULT_GEMM);
         const uint64_t up = fault_backend_bytes(FAULT_UP);
         CHECK(multiply(context, &o, beta) == HR_OK && is_product(&o, beta));
-        CHECK(fault_backend_count(FAULT_COPY) == copies + panels + 1);
+        CHECK(fault_backend_count(FAULT_COPY) ==
+              copies + panels - staged + !written);
         CHECK(fault_backend_count(FAULT_GEMM) == products + 1);
         CHECK(fault_backend_bytes(FAULT_UP) == up + panels * bytes);
         CHECK(i == 0 || fault_backend_count(FAULT_CREATE_QUEUE) == queues);

@@ -102,8 +102,8 @@ static void setting_open(setting *s, uint32_t threads)
     CHECK(ops->create_queue(s->device, false, &s->a) == HR_OK);
     CHECK(ops->create_queue(s->device, false, &s->b) == HR_OK);
     CHECK(ops->create_queue(s->device, false, &s->c) == HR_OK);
-    CHECK(ops->create_event(s->device, &s->event) == HR_OK);
-    CHECK(ops->create_event(s->device, &s->other) == HR_OK);
+    CHECK(ops->create_event(s->device, true, &s->event) == HR_OK);
+    CHECK(ops->create_event(s->device, true, &s->other) == HR_OK);
     CHECK(ops->allocate(s->device, BYTES, &s->buffer) == HR_OK);
     CHECK(s->a->ops->fill(s->a, s->buffer, 0, BYTES, 0) == HR_OK);
     CHECK(s->a->ops->finish(s->a) == HR_OK);
@@ -323,7 +323,7 @@ static void queues_share_threads(void)
     const int before = count_threads();
     for (int i = 0; i < QUEUES; i++) {
         CHECK(device->ops->create_queue(device, false, &queues[i]) == HR_OK);
-        CHECK(device->ops->create_event(device, &events[i]) == HR_OK);
+        CHECK(device->ops->create_event(device, true, &events[i]) == HR_OK);
         CHECK(i != 5 || count_threads() == before + 6);
     }
     CHECK(count_threads() == before + (most > 8 ? most : 8));

@@ -535,11 +535,50 @@ static void too_many(void)
     hri_plan_destroy(p);
 }
 
+/* Medium products from pinned memory to a GPU are one task, whether their rows
+ * lie without gaps or not. What is predicted is the sum of its steps. */
+static void one_task(void)
+{
+    const hri_way up = {5.4e10, 5.4e10, 1e-5, 5.4e10};
+    const hri_plan_accelerator one = {.memory = (uint64_t)1 << 32,
+                                      .buffer = (uint64_t)1 << 32,
+                                      .rate = 6e13,
+                                      .up = up,
+                                      .down = up,
+                                      .both = {9e10, 9e10, 0.0, 0.0},
+                                      .task = 1e-5,
+                                      .start = 1e-4,
+                                      .brief = 4e-5};
+    for (int i = 0; i < 4; i++) {
+        const int64_t n = i % 2 == 0 ? 320 : 768;
+        const bool dense = i < 2;
+        const hri_plan_shape s = {.m = n,
+                                  .n = n,
+                                  .k = n,
+                                  .size = 8,
+                                  .c_size = 8,
+                                  .flops = 2.0,
+                                  .dense = {dense, dense, dense}};
+        hri_plan *p = NULL;
+        TEST_CASE("medium products are one task");
+        CHECK(hri_plan_create(&s, &one, 1, &p) == HR_OK);
+        CHECK(hri_plan_is_brief(p));
+        const double bytes = 8.0 * (double)(n * n);
+        const double copies = 3 * bytes / up.rate;
+        const double compute = 2.0 * (double)(n * n * n) / one.rate;
+        const double least = one.brief + copies + compute + one.task;
+        CHECK(p->seconds > least);
+        CHECK(!dense || n > 500 || p->seconds < 1.1 * least);
+        hri_plan_destroy(p);
+    }
+}
+
 int main(void)
 {
     TEST(whole_rows());
     TEST(short_tasks());
     TEST(too_many());
+    TEST(one_task());
     TEST(random_problems(5000));
     TEST(tight_memory());
     TEST(thousand());

@@ -81,7 +81,8 @@ enum {
     CU_HOST_PORTABLE = 1,       /* pinned for every context */
     CU_STREAM_NON_BLOCKING = 1, /* does not wait for the default stream */
     CU_EVENT_BLOCKING = 1,      /* waiting threads sleep */
-    CU_CAPTURE_RELAXED = 2      /* other calls stay allowed meanwhile */
+    CU_EVENT_NO_TIME = 2,
+    CU_CAPTURE_RELAXED = 2 /* other calls stay allowed meanwhile */
 };
 
 /* One end of a 2-D copy. */

@@ -109,7 +109,8 @@ const char *hri_cuda_fault_cause(void);
 hr_status hri_cuda_fault_check(const char *path);
 
 /* event.c: functions of hri_device_ops and hri_queue_ops. */
-hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
+hr_status hri_cuda_event_create(hri_device *device, bool timed,
+                                hri_event **event);
 hr_status hri_cuda_queue_record(hri_queue *queue, hri_event *event);
 hr_status hri_cuda_queue_wait(hri_queue *queue, hri_event *event);
 
@@ -201,9 +202,13 @@ hr_status hri_nvrtc_compile(const char *path, const hr_kernel *kernel,
                             const char *const *options, char **image,
                             size_t *bytes);
 
+/* Kernels reach pinned memory by the host's address. */
 static inline cu_address hri_cuda_address(const hri_place *place)
 {
-    return ((const hri_cuda_buffer *)place->buffer)->memory + place->offset;
+    const hri_cuda_buffer *buffer = (const hri_cuda_buffer *)place->buffer;
+    return place->offset + (buffer != NULL
+                                ? buffer->memory
+                                : (cu_address)(uintptr_t)place->host);
 }
 
 #endif

@@ -91,6 +91,7 @@ void hri_host_threads_drop(void);
 /* queue.c: functions of hri_device_ops. */
 hr_status hri_host_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
-hr_status hri_host_event_create(hri_device *device, hri_event **event);
+hr_status hri_host_event_create(hri_device *device, bool timed,
+                                hri_event **event);
 
 #endif

@@ -275,8 +275,9 @@ static const hri_event_ops event_ops = {
     .elapsed = event_elapsed,
 };
 
-hr_status hri_host_event_create(hri_device *device, hri_event **out)
+hr_status hri_host_event_create(hri_device *device, bool timed, hri_event **out)
 {
+    (void)timed; /* all are */
     host_event *event = calloc(1, sizeof *event);
     if (event == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host event: out of memory");

@@ -112,7 +112,8 @@ bool hri_cl_unit_divides(const hri_cl_unit *unit);
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 
 /* queue.c: functions of hri_device_ops. */
-hr_status hri_cl_event_create(hri_device *device, hri_event **event);
+hr_status hri_cl_event_create(hri_device *device, bool timed,
+                              hri_event **event);
 hr_status hri_cl_queue_create(hri_device *device, bool urgent,
                               hri_queue **queue);
 

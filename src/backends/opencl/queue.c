@@ -135,8 +135,9 @@ static const hri_event_ops event_ops = {
     .elapsed = event_elapsed,
 };
 
-hr_status hri_cl_event_create(hri_device *device, hri_event **out)
+hr_status hri_cl_event_create(hri_device *device, bool timed, hri_event **out)
 {
+    (void)timed; /* all are */
     hri_cl_event *event = calloc(1, sizeof *event);
     if (event == NULL) {
         return hri_no_memory(device->info.path);

@@ -335,12 +335,14 @@ cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
 cu_result cuEventCreate(cu_event *event, unsigned flags)
 {
     cu_result error = fake_enter_context("cuEventCreate");
-    if (error == CU_SUCCESS && flags != CU_EVENT_BLOCKING) {
+    if (error == CU_SUCCESS &&
+        (flags | CU_EVENT_NO_TIME) != (CU_EVENT_BLOCKING | CU_EVENT_NO_TIME)) {
         error = CU_INVALID_VALUE;
     }
     if (error == CU_SUCCESS) {
         *event = calloc(1, sizeof **event);
         (*event)->context = stack[depth - 1];
+        (*event)->timed = (flags & CU_EVENT_NO_TIME) == 0;
         state.objects++;
     }
     return error;
@@ -387,7 +389,8 @@ cu_result cuEventSynchronize(cu_event event)
 cu_result cuEventElapsedTime(float *ms, cu_event from, cu_event to)
 {
     cu_result error = fake_enter_context("cuEventElapsedTime");
-    if (error == CU_SUCCESS && (!from->recorded || !to->recorded)) {
+    if (error == CU_SUCCESS &&
+        (!from->recorded || !to->recorded || !from->timed || !to->timed)) {
         error = INVALID_HANDLE;
     }
     if (error == CU_SUCCESS) {

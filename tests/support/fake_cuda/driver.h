@@ -24,7 +24,7 @@ struct cu_stream_object {
 
 struct cu_event_object {
     cu_context context;
-    bool recorded;
+    bool timed, recorded;
     double ms;
 };
 

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* How many driver calls a product of one task costs, over a fake driver, and
+ * that its result is right. A call that needs a context is three: entering, the
+ * call, and leaving. cuBLAS makes its own, which do not count. */
+#include <stdlib.h>
+
+#include <headrace/headrace.h>
+
+#include "support/fake_cuda/use.h"
+#include "test.h"
+
+enum { SMALL = 48, LARGE = 320 }; /* 18 and 800 KiB */
+
+typedef struct bed {
+    fake_cuda_state *fake;
+    hr_context *context;
+    double *data; /* A, B and C */
+    bool pinned;
+} bed;
+
+static void open_bed(bed *b, bool pinned)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    const size_t bytes = 3 * LARGE * LARGE * sizeof *b->data;
+    options.accelerators = "cuda:0";
+    CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    b->pinned = pinned;
+    if (pinned) {
+        void *memory = NULL;
+        CHECK(hr_allocate_pinned(b->context, bytes, &memory) == HR_OK);
+        b->data = memory;
+    } else {
+        b->data = malloc(bytes);
+    }
+    for (int i = 0; i < 3 * LARGE * LARGE; i++) {
+        b->data[i] = i % 7;
+    }
+}
+
+static void close_bed(bed *b)
+{
+    if (b->pinned) {
+        hr_free_pinned(b->context, b->data);
+    } else {
+        free(b->data);
+    }
+    hr_context_destroy(b->context);
+}
+
+static hr_status multiply(const bed *b, int n, double beta)
+{
+    hr_matrix m[3];
+    for (int i = 0; i < 3; i++) {
+        m[i] = hr_matrix_row_major(b->data + (size_t)i * (size_t)n * (size_t)n,
+                                   HR_F64, n, n, 0);
+    }
+    return hr_gemm(b->context, hr_real(1), m[0], m[1], hr_real(beta), m[2],
+                   NULL);
+}
+
+static bool is_product(const bed *b, int n)
+{
+    const double *a = b->data, *t = a + n * n, *c = t + n * n;
+    bool right = true;
+    for (int i = 0; i < n; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < n; k++) {
+            sum += a[i * n + k] * t[k * n + n - 1 - i];
+        }
+        right = right && c[i * n + n - 1 - i] == sum;
+    }
+    return right;
+}
+
+/* What a product takes that is like the one before it. */
+static void calls(const bed *b, int n, double beta, long calls, long records)
+{
+    CHECK(multiply(b, n, beta) == HR_OK);
+    const long before = b->fake->calls, recorded = b->fake->records;
+    CHECK(multiply(b, n, beta) == HR_OK);
+    CHECK(b->fake->calls - before == calls);
+    CHECK(b->fake->records - recorded == records);
+    CHECK(multiply(b, n, 0.0) == HR_OK && is_product(b, n));
+}
+
+static void ordinary(bed *b)
+{
+    open_bed(b, false);
+    TEST_CASE("two questions, one copy, the product, two records, a wait");
+    calls(b, SMALL, 0.0, 3 * 2 + 3 + 2 + 3 * 2 + 3, 2);
+    TEST_CASE("old C is copied, and C copied back");
+    calls(b, SMALL, 1.0, 35, 4);
+    TEST_CASE("three questions, three copies by the driver, two records");
+    calls(b, LARGE, 0.0, 32, 2);
+    close_bed(b);
+}
+
+static void pinned(bed *b)
+{
+    open_bed(b, true);
+    TEST_CASE("two copies from where they are, and one record");
+    calls(b, SMALL, 0.0, 22, 1);
+    TEST_CASE("and a copy back, when the product has run");
+    calls(b, LARGE, 0.0, 35, 2);
+    close_bed(b);
+}
+
+int main(void)
+{
+    bed b = {.fake = fake_cuda_use(FAKE_CUDA)};
+    TEST(ordinary(&b));
+    TEST(pinned(&b));
+    TEST_CASE("nothing is left");
+    CHECK(b.fake->objects == 0 && b.fake->retained == 0);
+    return test_end();
+}

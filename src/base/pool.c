@@ -24,7 +24,6 @@ typedef struct loop {
     void *data;
     range *ranges;
     uint32_t range_count;
-    uint32_t helpers; /* how many take part */
 } loop;
 
 typedef struct group group;
@@ -39,21 +38,25 @@ typedef struct helper {
 } helper;
 
 /* The threads of pools. They run one loop at a time: that of the thread which
- * holds loop_lock. */
+ * holds loop_lock. Helpers that are awake enter and leave a loop without the
+ * lock: many threads that want one lock at the same time would sleep. */
 struct group {
     pthread_mutex_t loop_lock;
     pthread_mutex_t first;             /* of the threads that wait for
                                           loop_lock */
     _Atomic uint64_t waiting_since_ns; /* since when the thread with `first` has
                                           waited; 0: no thread waits */
-    pthread_mutex_t lock;              /* guards what follows */
-    pthread_cond_t start, done;
-    loop loop;
+    loop loop;                   /* does not change while helpers are busy */
+    _Atomic uint32_t open;       /* helpers with lower indices may enter */
     _Atomic uint64_t generation; /* counts loops: each helper enters a loop
                                     once */
-    _Atomic uint32_t busy;       /* helpers still inside the loop */
+    _Atomic uint32_t busy;       /* helpers inside the loop */
+    atomic_bool awaited;         /* the caller sleeps until none is busy */
+    pthread_mutex_t lock;        /* of those that sleep, and guards what
+                                    follows */
+    pthread_cond_t start, done;
     bool stop;
-    uint32_t count; /* of helpers */
+    _Atomic uint32_t count; /* of helpers */
     helper *helpers;
     int avoided;   /* the CPU that helpers stay away from; -1: none */
     hri_cpus cpus; /* that they may use else */
@@ -91,14 +94,6 @@ static void work(const loop *l, uint32_t thread)
  * longer than many a loop. So threads that wait stay awake for a moment. */
 static const double moment = 5e-5;
 
-static void linger_for_loop(group *t, uint64_t seen)
-{
-    uint64_t since_ns = 0;
-    while (atomic_load(&t->generation) == seen &&
-           hri_linger(&since_ns, moment)) {
-    }
-}
-
 static void linger_for_helpers(group *t)
 {
     uint64_t since_ns = 0;
@@ -106,34 +101,72 @@ static void linger_for_helpers(group *t)
     }
 }
 
+/* A helper leaves the loop. */
+static void leave(group *t)
+{
+    if (atomic_fetch_sub(&t->busy, 1) == 1 && atomic_load(&t->awaited)) {
+        pthread_mutex_lock(&t->lock);
+        pthread_cond_signal(&t->done);
+        pthread_mutex_unlock(&t->lock);
+    }
+}
+
+static bool may_enter(const helper *me)
+{
+    return atomic_load(&me->group->generation) != me->seen &&
+           me->index < atomic_load(&me->group->open);
+}
+
+static void linger_for_loop(const helper *me)
+{
+    uint64_t since_ns = 0;
+    while (!may_enter(me) && hri_linger(&since_ns, moment)) {
+    }
+}
+
+/* Enter the loop under way, once. A busy helper that still finds it open is one
+ * that the caller waits for after closing it. */
+static bool enter(helper *me, loop *l)
+{
+    group *t = me->group;
+    if (!may_enter(me)) {
+        return false;
+    }
+    atomic_fetch_add(&t->busy, 1);
+    if (me->index >= atomic_load(&t->open)) {
+        leave(t);
+        return false;
+    }
+    me->seen = atomic_load(&t->generation);
+    *l = t->loop;
+    return true;
+}
+
+/* False: the group is no longer needed. */
+static bool sleep_until_loop(const helper *me)
+{
+    group *t = me->group;
+    pthread_mutex_lock(&t->lock);
+    while (!t->stop && !may_enter(me)) {
+        pthread_cond_wait(&t->start, &t->lock);
+    }
+    const bool stop = t->stop;
+    pthread_mutex_unlock(&t->lock);
+    return !stop;
+}
+
 static void *helper_main(void *argument)
 {
     helper *me = argument;
-    group *t = me->group;
+    loop l;
     (void)hri_thread_set_own();
-    pthread_mutex_lock(&t->lock);
-    for (;;) {
-        while (!t->stop &&
-               (t->generation == me->seen || me->index >= t->loop.helpers)) {
-            pthread_cond_wait(&t->start, &t->lock);
+    while (sleep_until_loop(me)) {
+        while (enter(me, &l)) {
+            work(&l, me->index + 1);
+            leave(me->group);
+            linger_for_loop(me);
         }
-        if (t->stop) {
-            break;
-        }
-        me->seen = t->generation;
-        t->busy++;
-        const loop l = t->loop;
-        pthread_mutex_unlock(&t->lock);
-        work(&l, me->index + 1);
-        pthread_mutex_lock(&t->lock);
-        if (--t->busy == 0) {
-            pthread_cond_signal(&t->done);
-        }
-        pthread_mutex_unlock(&t->lock);
-        linger_for_loop(t, me->seen);
-        pthread_mutex_lock(&t->lock);
     }
-    pthread_mutex_unlock(&t->lock);
     return NULL;
 }
 
@@ -382,31 +415,47 @@ static void avoid(group *t, int cpu)
     t->avoided = cpu;
 }
 
-/* Helpers stay away from the CPU `avoided`; -1: from none. loop_lock is held,
- * and released. */
+/* Let helpers in. They stay away from the CPU `avoided`; -1: from none. */
+static void open_loop(group *t, const loop *l, uint32_t helpers, int avoided)
+{
+    pthread_mutex_lock(&t->lock);
+    avoid(t, avoided);
+    t->loop = *l;
+    atomic_fetch_add(&t->generation, 1);
+    atomic_store(&t->open, helpers);
+    pthread_cond_broadcast(&t->start);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Let no more helpers in, and wait for those inside. */
+static void close_loop(group *t)
+{
+    atomic_store(&t->open, 0);
+    linger_for_helpers(t);
+    if (atomic_load(&t->busy) == 0) {
+        return;
+    }
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->awaited, true);
+    while (atomic_load(&t->busy) > 0) {
+        pthread_cond_wait(&t->done, &t->lock);
+    }
+    atomic_store(&t->awaited, false);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* loop_lock is held, and released. */
 static void share_out(hri_pool *pool, int64_t count, loop l, int avoided)
 {
     group *t = pool->group;
     range ranges[RANGES];
-    pthread_mutex_lock(&t->lock);
-    avoid(t, avoided);
-    l.helpers = t->count < pool->threads - 1 ? t->count : pool->threads - 1;
+    const uint32_t most = pool->threads - 1;
+    const uint32_t helpers = t->count < most ? t->count : most;
     l.ranges = ranges;
-    cut(count, l.helpers + 1, &l);
-    t->loop = l;
-    t->generation++;
-    pthread_cond_broadcast(&t->start);
-    pthread_mutex_unlock(&t->lock);
+    cut(count, helpers + 1, &l);
+    open_loop(t, &l, helpers, avoided);
     work(&l, 0);
-    pthread_mutex_lock(&t->lock);
-    t->loop.helpers = 0; /* those that come now would find nothing to do */
-    pthread_mutex_unlock(&t->lock);
-    linger_for_helpers(t);
-    pthread_mutex_lock(&t->lock);
-    while (t->busy > 0) {
-        pthread_cond_wait(&t->done, &t->lock);
-    }
-    pthread_mutex_unlock(&t->lock);
+    close_loop(t);
     pthread_mutex_unlock(&t->loop_lock);
 }
 

@@ -35,6 +35,7 @@ typedef struct helper {
     pthread_t thread;
     uint32_t index;
     uint64_t seen; /* the last loop that it knows */
+    hri_cpus cpus; /* that it may use, unless it stays away from one */
 } helper;
 
 /* The threads of pools. They run one loop at a time: that of the thread which
@@ -58,8 +59,7 @@ struct group {
     bool stop;
     _Atomic uint32_t count; /* of helpers */
     helper *helpers;
-    int avoided;   /* the CPU that helpers stay away from; -1: none */
-    hri_cpus cpus; /* that they may use else */
+    int avoided; /* the CPU that helpers stay away from; -1: none */
 };
 
 /* What a holder may use of a group. */
@@ -221,6 +221,7 @@ static bool add_helper(group *t)
                   .seen = t->generation};
     const bool there = hri_thread_create(&h->thread, helper_main, h) == 0;
     if (there) {
+        h->cpus = hri_cpus_of(h->thread);
         t->helpers = h;
         t->count++;
     }
@@ -399,17 +400,14 @@ static void cut(int64_t count, uint32_t threads, loop *l)
 /* Keep helpers off a CPU. -1: let them use all again. The lock is held. */
 static void avoid(group *t, int cpu)
 {
-    if (t->avoided == cpu || t->helpers == NULL) {
+    if (t->avoided == cpu) {
         return;
     }
-    if (t->avoided < 0) {
-        t->cpus = hri_cpus_of(t->helpers->thread);
-    }
-    hri_cpus others = t->cpus;
-    if (cpu >= 0) {
-        others.of[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
-    }
     for (const helper *h = t->helpers; h != NULL; h = h->next) {
+        hri_cpus others = h->cpus;
+        if (cpu >= 0) {
+            others.of[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+        }
         hri_cpus_let(h->thread, &others);
     }
     t->avoided = cpu;

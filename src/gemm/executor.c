@@ -183,7 +183,8 @@ static hr_status allocate_slots(hri_executor *executor, int side,
         (*held)[i] = -1;
     }
     const uint64_t *bytes = executor->run->plan->slot_bytes;
-    const bool joined = side < HRI_C && are_joined(executor);
+    const bool joined = places == &executor->places[side] && side < HRI_C &&
+                        are_joined(executor);
     if (joined && side == HRI_B) {
         const hri_place from = executor->places[HRI_A][0];
         const hri_copy a = hri_copy_of(executor->run, HRI_A,
@@ -339,9 +340,11 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
 /* The product itself brings few bytes home where it can: into pinned memory. */
 static void place_result(hri_executor *executor)
 {
-    const hri_plan_shape *s = &executor->run->plan->shape;
-    if (executor->brief && hri_is_few(s) && executor->staged.of[HRI_C] &&
-        !s->read_c && executor->accelerator->device->info.reaches) {
+    const hri_plan *plan = executor->run->plan;
+    if (executor->brief && hri_is_few(&plan->shape) &&
+        executor->staged.of[HRI_C] && !plan->shape.read_c &&
+        plan->slot_bytes[HRI_C] <= HRI_PIECE_BYTES &&
+        executor->accelerator->device->info.reaches) {
         executor->places[HRI_C][0] = hri_copy_pool_pinned(&executor->down_pool);
     }
 }

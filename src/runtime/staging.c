@@ -189,7 +189,8 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
  * and in pinned memory, so that both travel as one. */
 static bool continues(const work *first, const work *second)
 {
-    if (second->job == NULL || second->job->queue != first->job->queue) {
+    if (second->job == NULL || second->job->queue != first->job->queue ||
+        second->job->after != NULL) {
         return false;
     }
     const hri_copy *a = &first->job->copy, *b = &second->job->copy;

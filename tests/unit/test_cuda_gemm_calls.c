@@ -105,11 +105,46 @@ static void pinned(bed *b)
     close_bed(b);
 }
 
+/* Its A is packed, and travels together with B: the packed copy has no room for
+ * B. */
+static void held(void)
+{
+    enum { M = 64, N = 4096, K = 16 };
+    float *data = calloc(M * K + K * N + M * N, sizeof *data);
+    const hr_matrix a = hr_matrix_row_major(data, HR_F32, M, K, 0);
+    const hr_matrix b = hr_matrix_row_major(data + M * K, HR_F32, K, N, 0);
+    const hr_matrix c =
+        hr_matrix_row_major(data + M * K + K * N, HR_F32, M, N, 0);
+    const uint64_t step = 128 << 10, need = 2 << 20;
+    uint64_t succeeded = 0;
+    TEST_CASE("whatever limit a product is planned for holds it");
+    for (uint64_t limit = 64 << 20; succeeded * step < need; limit += step) {
+        hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+        hr_context *context = NULL;
+        options.accelerators = "cuda:0";
+        options.memory_limit = limit;
+        CHECK(limit < 512 << 20);
+        if (hr_context_create(&options, &context) != HR_OK) {
+            continue;
+        }
+        hr_gemm_report report = HR_GEMM_REPORT_INIT;
+        if (hr_gemm_plan(context, hr_real(1), a, b, hr_real(0), c, NULL,
+                         &report) == HR_OK) {
+            succeeded++;
+            CHECK(hr_gemm(context, hr_real(1), a, b, hr_real(0), c, NULL) ==
+                  HR_OK);
+        }
+        hr_context_destroy(context);
+    }
+    free(data);
+}
+
 int main(void)
 {
     bed b = {.fake = fake_cuda_use(FAKE_CUDA)};
     TEST(ordinary(&b));
     TEST(pinned(&b));
+    TEST(held());
     TEST_CASE("nothing is left");
     CHECK(b.fake->objects == 0 && b.fake->retained == 0);
     return test_end();

@@ -39,12 +39,12 @@ static void copy_piece(void *data, int64_t index)
     hri_copy_rows(&piece);
 }
 
-/* Bytes of a long copy, and of its pieces. */
-enum { LONG = 1 << 18, PIECE = 1 << 18 };
+/* Bytes of a piece of a long copy. */
+enum { PIECE = 1 << 18 };
 
 bool hri_host_copy_is_long(const hri_copy *copy)
 {
-    return copy->width * copy->height * copy->depth >= LONG;
+    return copy->width * copy->height * copy->depth >= PIECE;
 }
 
 void hri_host_copy(hri_pool *pool, const hri_copy *copy)
@@ -55,18 +55,17 @@ void hri_host_copy(hri_pool *pool, const hri_copy *copy)
     hri_copy box = *copy;
     box.to = hri_at_host(hri_host_address(&copy->to), 0);
     box.from = hri_at_host(hri_host_address(&copy->from), 0);
-    if (!hri_host_copy_is_long(copy)) {
-        hri_copy_rows(&box);
-        return;
-    }
     pieces all = {.box = hri_copy_flatten(&box)};
     const size_t extent = *extent_of(&all.box);
     const size_t bytes = all.box.width * all.box.height * all.box.depth;
     const size_t least = (size_t)PIECE * extent / bytes;
     all.each = least > 0 ? least : 1;
     const int64_t count = hri_ceil_div((int64_t)extent, (int64_t)all.each);
-    if (!hri_pool_try(pool, count, copy_piece, &all)) {
-        hri_copy_rows(&box); /* a kernel that runs may take long */
+    /* waking threads takes longer than copying a few pieces, and a kernel that
+     * has them may take long */
+    if (count < hri_pool_threads(pool) ||
+        !hri_pool_try(pool, count, copy_piece, &all)) {
+        hri_copy_rows(&box);
     }
 }
 

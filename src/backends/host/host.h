@@ -58,8 +58,8 @@ void hri_host_line_leave(void);
 /* host.c: multiply now. The caller has its turn. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
 
-/* copy.c: copy or transpose now. The pool's threads share a long copy. Its
- * caller has its turn. */
+/* copy.c: copy or transpose now. For a long copy the caller has its turn, and
+ * the pool's threads share it where each gets a piece. */
 bool hri_host_copy_is_long(const hri_copy *copy);
 void hri_host_copy(hri_pool *pool, const hri_copy *copy);
 void hri_host_pack(const hri_pack *pack);

@@ -24,7 +24,7 @@ static const cli_option table[] = {
      "tf32: f32 rounded to tf32 first"},
     {"--memory", "LIST", &bench_memory_list, offsetof(bench_options, memories),
      "where matrices lie: ordinary, pinned (page-locked)\n"
-     "or both (ordinary)"},
+     "or ordinary,pinned (ordinary)"},
     {"--accelerators", "LIST[;LIST]", &cli_list,
      offsetof(bench_options, accelerators),
      "each LIST is measured by itself; LIST@SIZE limits\n"

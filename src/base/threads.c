@@ -104,7 +104,7 @@ static void *thread_main(void *argument)
     for (;;) {
         hri_wait_awake(&t->called, stays_awake ? hri_moment : 0.0);
         stays_awake = false;
-        pthread_mutex_lock(&t->lock);
+        hri_lock_soon(&t->lock);
         while (!t->called) {
             pthread_cond_wait(&t->changed, &t->lock);
         }
@@ -206,7 +206,7 @@ hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
 void hri_thread_join(hri_thread *t)
 {
     hri_wait_awake(&t->returned, hri_moment);
-    pthread_mutex_lock(&t->lock);
+    hri_lock_soon(&t->lock);
     while (!t->returned) {
         pthread_cond_wait(&t->changed, &t->lock);
     }

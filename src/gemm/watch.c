@@ -251,7 +251,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
     pthread_mutex_unlock(&run->lock);
     hri_wait_awake(&run->over,
                    run->executors[0].brief ? hri_brief_moment : 0.0);
-    pthread_mutex_lock(&run->lock);
+    hri_lock_soon(&run->lock);
     for (int tick = 1;; tick++) {
         w.now_ns = hri_clock_ns();
         w.slowness = slowness(run);

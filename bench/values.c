@@ -78,7 +78,7 @@ const cli_kind bench_shapes = {.take = take_shape,
                                .list_bytes = sizeof(bench_problems)};
 const cli_kind bench_memory_list = {
     .take = take_memory,
-    .wants = "ordinary, pinned or ordinary,pinned",
+    .wants = "ordinary or pinned, or both as ordinary,pinned",
     .list_bytes = sizeof(bench_memories)};
 const cli_kind bench_peers_list = {
     .take = take_peer,

@@ -183,7 +183,7 @@ static hr_status allocate_slots(hri_executor *executor, int side,
         (*held)[i] = -1;
     }
     const uint64_t *bytes = executor->run->plan->slot_bytes;
-    const bool joined = places == &executor->places[side] && side < HRI_C &&
+    const bool joined = side < HRI_C && places == &executor->places[side] &&
                         are_joined(executor);
     if (joined && side == HRI_B) {
         const hri_place from = executor->places[HRI_A][0];

@@ -434,9 +434,9 @@ static hri_plan_accelerator gpu_of(double rate)
         .buffer = UINT64_MAX,
         .rate = rate,
         .tile_rates = {0.5 * rate, 0.8 * rate, 0.95 * rate},
-        .up = {55e9, 55e9, 8e-6},
-        .down = {55e9, 55e9, 8e-6},
-        .both = {102e9, 102e9, 0.0},
+        .up = {55e9, 55e9, 8e-6, 0.0},
+        .down = {55e9, 55e9, 8e-6, 0.0},
+        .both = {102e9, 102e9, 0.0, 0.0},
         .task = 6e-6,
         .start = 3e-4,
     };

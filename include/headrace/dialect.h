@@ -87,10 +87,9 @@
  *  HR_ATOMIC_ADD(place, value), MIN, MAX, AND, OR, XOR, EXCHANGE and
  *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
  *  others change too: an element of a view, such as HR_AT1(c, i), or memory of
- *  the tile. They give its old value. They take
- *  numbers of 32 and 64 bits; AND, OR and XOR take integers. 64 bits work only
- *  where the device has such atomics. Compilers refuse others. What MIN and MAX
- *  make of a NaN is open.
+ *  the tile. They give its old value. They take numbers of 32 and 64 bits; AND,
+ *  OR and XOR take integers. 64 bits work only where the device has such
+ *  atomics. Compilers refuse others. What MIN and MAX make of a NaN is open.
  *
  *  sqrt, exp, pow and the like follow their argument's type and are as exact as
  *  the compiler's. HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and

@@ -279,10 +279,9 @@ static double brief_seconds(const hri_totals *x)
     const double extents[3][2] = {{m, k}, {k, n}, {m, n}};
     double seconds = 0.0;
     for (int side = HRI_A; side <= HRI_C; side++) {
-        const double height = extents[side][0], width = extents[side][1];
-        const double row = hri_row_bytes(s, side, height, width);
-        const double bytes =
-            height * width * (side == HRI_C ? s->c_size : s->size);
+        const double bytes = hri_operand_bytes(s, side);
+        const double row =
+            hri_row_bytes(s, side, extents[side][0], extents[side][1]);
         if (side != HRI_C || s->read_c) {
             seconds += hri_carry_seconds(s, &x->up, true, bytes, row);
         }

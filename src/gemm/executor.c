@@ -162,9 +162,8 @@ static hr_status take_events(hri_executor *executor, hri_event **events,
 static bool are_joined(const hri_executor *executor)
 {
     const uint64_t *bytes = executor->run->plan->slot_bytes;
-    return executor->brief && executor->staged.of[HRI_A] &&
+    return executor->alone && executor->staged.of[HRI_A] &&
            executor->staged.of[HRI_B] &&
-           hri_is_few(&executor->run->plan->shape) &&
            bytes[HRI_A] + bytes[HRI_B] <=
                executor->accelerator->device->info.allocation_bytes;
 }
@@ -271,7 +270,7 @@ static hr_status gather_copy_pools(hri_executor *executor)
     hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
                                .queues = &executor->queues,
                                .helped = executor->brief,
-                               .alone = hri_is_few(&run->plan->shape),
+                               .alone = executor->alone,
                                .fail = fail,
                                .fail_data = executor};
     hr_status status = HR_OK;
@@ -333,6 +332,7 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     executor->wanted = INT64_MAX;
     executor->forwarded = executor->sent = run->plan->part_count == 1;
     executor->brief = hri_plan_is_brief(run->plan);
+    executor->alone = executor->brief && hri_is_few(&run->plan->shape);
     executor->timed = call->timed || !executor->brief;
     executor->staged = hri_staged_of(executor, call->staged[index]);
 }
@@ -341,8 +341,7 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
 static void place_result(hri_executor *executor)
 {
     const hri_plan *plan = executor->run->plan;
-    if (executor->brief && hri_is_few(&plan->shape) &&
-        executor->staged.of[HRI_C] && !plan->shape.read_c &&
+    if (executor->alone && executor->staged.of[HRI_C] && !plan->shape.read_c &&
         plan->slot_bytes[HRI_C] <= HRI_PIECE_BYTES &&
         executor->accelerator->device->info.reaches) {
         executor->places[HRI_C][0] = hri_copy_pool_pinned(&executor->down_pool);

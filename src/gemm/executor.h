@@ -104,6 +104,7 @@ struct hri_executor {
     hri_executor_state left_at; /* its state when hr_gemm returned */
     bool brief;       /* it has one task and no peers: its compute thread does
                          all by itself, with one queue */
+    bool alone;       /* it is brief, and no copy thread helps it */
     bool timed;       /* its tasks have events; false: it is brief, and nobody
                          wants its time */
     bool tied;        /* run_destroy gives back what it holds, not the call */
@@ -232,9 +233,8 @@ static inline uint64_t hri_copy_bytes(const hri_copy *copy)
     return (uint64_t)copy->width * copy->height;
 }
 
-/* Which operands go through copy pools, of those that are to be staged. The
- * only thread of a brief plan with few bytes lets the driver copy the larger
- * ones. */
+/* Which operands go through copy pools, of those that are to be staged. A
+ * thread that is alone lets the driver copy the larger ones. */
 hri_staged hri_staged_of(const hri_executor *executor, hri_staged staged);
 
 /* An operand of the product. It is in a slot, or in the caller's memory when

@@ -178,12 +178,21 @@ static inline bool hri_plan_is_brief(const hri_plan *plan)
            !(part->packed && plan->shape.read_c);
 }
 
+/* Bytes of an operand: HRI_A, HRI_B or HRI_C. */
+static inline double hri_operand_bytes(const hri_plan_shape *s, int side)
+{
+    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    return side == HRI_A   ? m * k * s->size
+           : side == HRI_B ? k * n * s->size
+                           : m * n * s->c_size;
+}
+
 /* Whether one thread alone carries all its bytes, where it is brief: waking
  * others takes longer. */
 static inline bool hri_is_few(const hri_plan_shape *s)
 {
-    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    return (m + n) * k * s->size + m * n * s->c_size * (s->read_c ? 2 : 1) <=
+    return hri_operand_bytes(s, HRI_A) + hri_operand_bytes(s, HRI_B) +
+               hri_operand_bytes(s, HRI_C) * (s->read_c ? 2 : 1) <=
            hri_cost_few;
 }
 

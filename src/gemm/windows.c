@@ -88,19 +88,12 @@ hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
                       .from_stride = hri_slot_pitch(w.cols)};
 }
 
-/* Which operands go through copy pools. The only thread of a brief plan with
- * few bytes lets the driver copy the larger ones. */
 hri_staged hri_staged_of(const hri_executor *executor, hri_staged staged)
 {
-    const hri_plan *plan = executor->run->plan;
-    const hri_plan_shape *s = &plan->shape;
-    const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    const double bytes[] = {m * k * s->size, k * n * s->size,
-                            m * n * s->c_size};
-    for (int side = HRI_A; side <= HRI_C; side++) {
+    const hri_plan_shape *s = &executor->run->plan->shape;
+    for (int side = HRI_A; side <= HRI_C && executor->alone; side++) {
         staged.of[side] =
-            staged.of[side] && !(executor->brief && hri_is_few(s) &&
-                                 bytes[side] >= hri_cost_pageable);
+            staged.of[side] && hri_operand_bytes(s, side) < hri_cost_pageable;
     }
     return staged;
 }

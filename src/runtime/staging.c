@@ -94,12 +94,6 @@ static bool has_landed(const hri_copy_pool *pool, const hri_job *job)
     return !pool->up && job->copy.from.buffer == NULL;
 }
 
-/* Whether the thread that helps is the only one. */
-static bool is_alone(const hri_copy_pool *pool)
-{
-    return pool->helped && pool->alone;
-}
-
 /* The size of pieces: enough pieces for half of the copy pool's threads. The
  * other half works on the boxes before and after. */
 static size_t choose_piece(const hri_copy_pool *pool, const hri_job *job)
@@ -209,7 +203,7 @@ static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
 {
     hri_copy_pool *pool = copy_thread->pool;
     hri_piece_up(&w->job->copy, &w->piece, pinned);
-    *next = is_alone(pool) ? take(pool, false) : (work){0};
+    *next = pool->alone ? take(pool, false) : (work){0};
     if (!continues(w, next)) {
         return false;
     }
@@ -392,7 +386,7 @@ static uint32_t useful_threads(const hri_copy_pool *pool)
 {
     const uint32_t all = pool->accelerator->copy_threads;
     const uint64_t pieces = pool->bytes / HRI_MIN_PIECE_BYTES + 1;
-    if (is_alone(pool)) {
+    if (pool->alone) {
         return 1;
     }
     return pool->bytes == 0 || pieces > all ? all : (uint32_t)pieces;

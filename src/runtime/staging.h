@@ -63,7 +63,7 @@ struct hri_copy_pool {
                                      memory need no copy pool */
     bool helped;                  /* its first thread is the one that calls
                                      hri_copy_pool_help */
-    bool alone;     /* where it is helped, it has no other thread */
+    bool alone;                   /* it is helped, and has no other thread */
     uint64_t bytes; /* of all jobs: so few need few threads; 0: not known */
     pthread_mutex_t *queues; /* held around calls on the queues of jobs */
     void (*fail)(void *data, hr_status status); /* is told the first error, on a
@@ -96,8 +96,7 @@ void hri_copy_pool_finish(hri_copy_pool *pool);
 hr_status hri_copy_pool_start(hri_copy_pool *pool);
 
 /* Pinned memory of HRI_PIECE_BYTES for the box of the only job of a pool that
- * is helped and alone. A product may write it there: the job copies from there.
- */
+ * is alone. A product may write it there: the job copies from there. */
 static inline hri_place hri_copy_pool_pinned(const hri_copy_pool *pool)
 {
     return hri_at_host(pool->threads[0].pinned[0], 0);

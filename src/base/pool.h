@@ -39,8 +39,8 @@ uint32_t hri_pool_threads(const hri_pool *pool);
 /* Call function(data, 0 .. count - 1), in any order. Returns when all calls are
  * done. Each thread begins with a range of its own, the same one in each loop,
  * and takes one index at a time, also of other ranges, so uneven work balances.
- * When several threads start loops, the loops take turns, and none waits long. A
- * loop that starts inside a loop runs on its own thread alone. */
+ * When several threads start loops, the loops take turns, and none waits long.
+ * A loop that starts inside a loop runs on its own thread alone. */
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data);
 

@@ -92,6 +92,11 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
  * does not stage, and keep it. */
 hr_status hri_link_measure(hri_accelerator *accelerator);
 
+/* Measure again what is known of its products, and the rates of float and
+ * double in any case: *f32 and *f64, 0 where it does not multiply them. */
+hr_status hri_products_measure(hri_accelerator *accelerator, double *f32,
+                               double *f64);
+
 /* Time copies within the accelerator's memory, of `bytes` bytes or as many as
  * there is room for. */
 hr_status hri_memory_measure(hri_accelerator *accelerator, int64_t bytes,

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/matrix.h"
 #include "base/size.h"
-#include "base/structs.h"
 #include "model/figures.h"
 #include "model/model.h"
 #include "model/probe.h"
@@ -565,54 +564,14 @@ static hr_status remeasure(hri_accelerator *a, hri_product_kind kind,
     return status == HR_OK && tiles ? measure_tiles(a, kind) : status;
 }
 
-static hr_status measure_all(hr_context *context, hri_accelerator *a,
-                             hr_accelerator_rates *rates)
+hr_status hri_products_measure(hri_accelerator *a, double *f32, double *f64)
 {
     enum { F32, F64, WANTED }; /* kinds of products */
-    hr_status status = a->in_place ? HR_OK : hri_link_measure(a);
+    hr_status status = HR_OK;
     for (int i = 0; i < KINDS && status == HR_OK; i++) {
         status = remeasure(a, kinds[i], i < WANTED);
     }
-    if (status == HR_OK && hri_links_lead(context, a)) {
-        status = hri_links_learn(context);
-    }
-    if (status == HR_OK) {
-        const hri_link link = hri_link_alone(a);
-        *rates = (hr_accelerator_rates){
-            .f32 = hri_accelerator_known_rate(a, kinds[F32]),
-            .f64 = hri_accelerator_known_rate(a, kinds[F64]),
-            .up = link.up,
-            .down = link.down};
-    }
-    return status;
-}
-
-static const hri_struct rates_struct =
-    HRI_STRUCT(hr_accelerator_rates, "accelerator rates",
-               "HR_ACCELERATOR_RATES_INIT", f32);
-
-hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
-                                 hr_accelerator_rates *rates)
-{
-    if (context == NULL || rates == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "measuring: %s is NULL",
-                        context == NULL ? "context" : "rates");
-    }
-    hr_status status = hri_struct_check(&rates_struct, rates);
-    if (status != HR_OK) {
-        return status;
-    }
-    if (index >= context->accelerator_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "measuring: accelerator index %u is not below %u",
-                        index, context->accelerator_count);
-    }
-    hr_accelerator_rates known = {0};
-    pthread_mutex_lock(&context->lock);
-    status = measure_all(context, &context->accelerators[index], &known);
-    pthread_mutex_unlock(&context->lock);
-    if (status == HR_OK) {
-        hri_struct_write(&rates_struct, &known, rates);
-    }
+    *f32 = hri_accelerator_known_rate(a, kinds[F32]);
+    *f64 = hri_accelerator_known_rate(a, kinds[F64]);
     return status;
 }

@@ -300,6 +300,14 @@ void hri_cpus_use(const hri_cpus *cpus)
     hri_cpus_let(pthread_self(), cpus);
 }
 
+hri_cpus hri_cpus_without(hri_cpus cpus, int number)
+{
+    if (number >= 0 && number < HRI_MAX_CPUS) {
+        cpus.of[number / 64] &= ~(UINT64_C(1) << number % 64);
+    }
+    return cpus;
+}
+
 int hri_cpu_number(void)
 {
     const int number = sched_getcpu();

@@ -54,6 +54,9 @@ void hri_cpus_use(const hri_cpus *cpus);
 void hri_cpus_let(pthread_t thread, const hri_cpus *cpus);
 hri_cpus hri_cpus_of(pthread_t thread);
 
+/* The set without a CPU. -1: the set as it is. */
+hri_cpus hri_cpus_without(hri_cpus cpus, int number);
+
 /* The number of the CPU that runs the calling thread. -1: not known. */
 int hri_cpu_number(void);
 

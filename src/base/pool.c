@@ -404,10 +404,7 @@ static void avoid(group *t, int cpu)
         return;
     }
     for (const helper *h = t->helpers; h != NULL; h = h->next) {
-        hri_cpus others = h->cpus;
-        if (cpu >= 0) {
-            others.of[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
-        }
+        const hri_cpus others = hri_cpus_without(h->cpus, cpu);
         hri_cpus_let(h->thread, &others);
     }
     t->avoided = cpu;

@@ -16,6 +16,8 @@ struct hri_thread {
     hri_threads *threads;
     hri_thread *next; /* in the list of idle threads */
     pthread_t id;
+    hri_cpus cpus;        /* that it may use, unless it stays away from one */
+    int avoided;          /* the CPU that it stays away from; -1: none */
     atomic_bool called;   /* a function is to be called, or the thread to end */
     atomic_bool returned; /* from the last one */
     pthread_mutex_t lock; /* guards what follows */
@@ -86,6 +88,7 @@ static void become_idle(hri_thread *t, bool left)
     pthread_mutex_lock(&t->threads->lock);
     t->next = t->threads->idle;
     t->threads->idle = t;
+    t->threads->working--;
     t->threads->left -= left;
     pthread_cond_broadcast(&t->threads->changed);
     pthread_mutex_unlock(&t->threads->lock);
@@ -100,7 +103,6 @@ static void *thread_main(void *argument)
 {
     hri_thread *t = argument;
     (void)hri_thread_set_own();
-    hri_cpus_use(&t->threads->cpus);
     for (;;) {
         hri_wait_awake(&t->called, stays_awake ? hri_moment : 0.0);
         stays_awake = false;
@@ -124,6 +126,17 @@ static void *thread_main(void *argument)
         }
         pthread_mutex_unlock(&t->lock);
     }
+}
+
+/* Whether there are CPUs enough for threads that wait. */
+static bool has_spare_cpus(void)
+{
+    enum { ENOUGH = 4 };
+    static atomic_uint cpus; /* 0: not known yet */
+    if (cpus == 0) {
+        cpus = hri_cpu_count();
+    }
+    return cpus >= ENOUGH;
 }
 
 /* Let an idle thread call the function. NULL: let it end. */
@@ -158,6 +171,10 @@ static hri_thread *create(hri_threads *threads)
         destroy(t);
         return NULL;
     }
+    hri_cpus_let(t->id, &threads->cpus);
+    t->cpus = hri_cpus_of(t->id);
+    t->avoided = -1;
+    threads->made++;
     return t;
 }
 
@@ -186,18 +203,64 @@ void hri_threads_finish(hri_threads *threads)
     pthread_mutex_destroy(&threads->lock);
 }
 
-hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
-                              void *argument)
+void hri_threads_make(hri_threads *threads, uint64_t count)
+{
+    hri_thread *t = NULL;
+    pthread_mutex_lock(&threads->lock);
+    while (threads->made < count && (t = create(threads)) != NULL) {
+        t->next = threads->idle;
+        threads->idle = t;
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
+/* Take an idle thread, or a new one. NULL: the system refuses. */
+static hri_thread *take(hri_threads *threads)
 {
     pthread_mutex_lock(&threads->lock);
     hri_thread *t = threads->idle;
     if (t != NULL) {
         threads->idle = t->next;
-    } else if ((t = create(threads)) != NULL) {
-        threads->made++;
+    } else {
+        t = create(threads);
+    }
+    threads->working += t != NULL;
+    if (threads->working > threads->most) {
+        threads->most = threads->working;
     }
     pthread_mutex_unlock(&threads->lock);
+    return t;
+}
+
+/* Keep the thread off the calling thread's CPU, and off the one beside it:
+ * where a virtual machine does not tell, both may be one core. */
+static void stay_away(hri_thread *t)
+{
+    const int cpu = hri_cpu_number();
+    if (cpu != t->avoided && cpu >= 0 && has_spare_cpus()) {
+        const hri_cpus others = hri_cpus_without(t->cpus, cpu);
+        const hri_cpus far = hri_cpus_without(others, cpu ^ 1);
+        hri_cpus_let(t->id, hri_cpus_count(&far) > 0 ? &far : &others);
+        t->avoided = cpu;
+    }
+}
+
+hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
+                              void *argument)
+{
+    hri_thread *t = take(threads);
     if (t != NULL) {
+        hand_over(t, function, argument);
+    }
+    return t;
+}
+
+hri_thread *hri_threads_start_apart(hri_threads *threads,
+                                    void *(*function)(void *), void *argument)
+{
+    hri_thread *t = take(threads);
+    if (t != NULL) {
+        stay_away(t);
         hand_over(t, function, argument);
     }
     return t;
@@ -311,17 +374,6 @@ static void relax(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
-}
-
-/* Whether there are CPUs enough for threads that wait. */
-static bool has_spare_cpus(void)
-{
-    enum { ENOUGH = 4 };
-    static atomic_uint cpus; /* 0: not known yet */
-    if (cpus == 0) {
-        cpus = hri_cpu_count();
-    }
-    return cpus >= ENOUGH;
 }
 
 /* A call of the system may take tens of microseconds in a sandbox. */

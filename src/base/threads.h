@@ -20,9 +20,10 @@ typedef struct hri_threads {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     hri_thread *idle;
-    uint64_t left; /* that work, and that nobody will join */
-    hri_cpus cpus; /* where new threads run; empty: anywhere */
-    uint64_t made; /* how many were started so far */
+    uint64_t left;          /* that work, and that nobody will join */
+    hri_cpus cpus;          /* where new threads run; empty: anywhere */
+    uint64_t made;          /* how many there are */
+    uint64_t working, most; /* at the moment, and at any */
 } hri_threads;
 
 void hri_threads_init(hri_threads *threads);
@@ -34,6 +35,16 @@ void hri_threads_finish(hri_threads *threads);
  * system refuses to start one. Any thread may call this. */
 hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
                               void *argument);
+
+/* The same on a CPU away from the caller's, where there are enough: both will
+ * wait awake for each other. On an H200's machine with 16 CPUs products of 256
+ * cubed took 300 microseconds instead of 100 where both had one CPU, and 110
+ * instead of 55 where one had CPU 14 and the other 15 (November 2026). */
+hri_thread *hri_threads_start_apart(hri_threads *threads,
+                                    void *(*function)(void *), void *argument);
+
+/* Start idle threads until there are so many in all, or the system refuses. */
+void hri_threads_make(hri_threads *threads, uint64_t count);
 
 /* Wait until the function has returned. The thread then is idle. Call this once
  * for each start. */

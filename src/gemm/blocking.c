@@ -360,9 +360,10 @@ static void choose_in_place(const hri_plan_shape *s,
             }
         }
     }
-    best->seconds = s->flops * (double)s->m * (double)s->n * (double)s->k *
-                        best_cost / a->rate +
-                    a->brief;
+    const double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
+    /* a small one is the work of one thread */
+    best->seconds = fmin(flops * best_cost / a->rate + a->brief,
+                         a->single > 0.0 ? flops / a->single : HUGE_VAL);
 }
 
 static int fastest_first(const void *x, const void *y)

@@ -52,12 +52,13 @@ static hri_accelerator *in_place(const hr_context *context,
     return NULL;
 }
 
-/* The flops that it does while another accelerator starts: below that no other
- * one could end sooner. */
+/* The flops that one thread does while another accelerator starts: below that
+ * no other one could end sooner. */
 static double most_flops(const hr_context *context, const hri_accelerator *a,
                          hri_product_kind kind)
 {
-    const double rate = hri_accelerator_likely_rate(a, kind);
+    const double rate = hri_accelerator_likely_rate(a, kind) *
+                        hri_model_one_cpu(a->device->info.compute_units);
     return context->accelerator_count == 1 ? HUGE_VAL : rate * hri_model_brief;
 }
 

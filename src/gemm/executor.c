@@ -370,10 +370,11 @@ static hr_status set_up(hri_executor *executor)
 /* ---- the executor's life */
 
 hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
-                             void *(*function)(void *))
+                             void *(*function)(void *), bool apart)
 {
     hri_accelerator *a = executor->accelerator;
-    *thread = hri_threads_start(&a->threads, function, executor);
+    *thread = (apart ? hri_threads_start_apart
+                     : hri_threads_start)(&a->threads, function, executor);
     return *thread != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -385,13 +386,13 @@ static hr_status start_threads(hri_executor *executor)
     if (executor->part->in_place) {
         return HR_OK;
     }
-    hr_status status =
-        executor->brief
-            ? HR_OK
-            : hri_executor_start(executor, &executor->feeder, hri_feeder_main);
+    hr_status status = executor->brief
+                           ? HR_OK
+                           : hri_executor_start(executor, &executor->feeder,
+                                                hri_feeder_main, false);
     if (status == HR_OK && !executor->forwarded) {
         status = hri_executor_start(executor, &executor->forwarder,
-                                    hri_forwarder_main);
+                                    hri_forwarder_main, false);
     }
     if (status == HR_OK) {
         status = hri_copy_pool_start(&executor->up_pool);

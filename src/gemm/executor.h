@@ -164,9 +164,10 @@ struct hri_executor {
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
                        uint32_t part, hri_accelerator *const *accelerators,
                        const hri_run_call *call);
-/* Start one of its threads. HR_ERROR_OUT_OF_MEMORY when the system refuses. */
+/* Start one of its threads. apart: on a CPU away from the caller's, since both
+ * will wait awake. HR_ERROR_OUT_OF_MEMORY when the system refuses. */
 hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
-                             void *(*function)(void *));
+                             void *(*function)(void *), bool apart);
 /* Everything that an executor does, from setting up to settling, on its compute
  * thread. Takes a hri_executor * and returns NULL. The caller of hr_gemm holds
  * the context's lock while the executor is set up, or has left the run. */

@@ -59,9 +59,9 @@ static bool same_input(const hri_plan_accelerator *a,
            same_way(&a->up, &b->up) && same_way(&a->down, &b->down) &&
            same_way(&a->both, &b->both) && a->task == b->task &&
            a->start == b->start && a->brief == b->brief &&
-           a->sharers == b->sharers && a->peers == b->peers &&
-           a->device == b->device && a->in_place == b->in_place &&
-           a->packed == b->packed;
+           a->single == b->single && a->sharers == b->sharers &&
+           a->peers == b->peers && a->device == b->device &&
+           a->in_place == b->in_place && a->packed == b->packed;
 }
 
 static bool is_of(const kept *k, const hri_plan_shape *shape,

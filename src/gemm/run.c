@@ -140,8 +140,8 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_executor *e = &run->executors[i];
         e->sign_ns = hri_clock_ns();
-        hr_status status =
-            hri_executor_start(e, &e->compute_thread, hri_executor_main);
+        hr_status status = hri_executor_start(e, &e->compute_thread,
+                                              hri_executor_main, e->brief);
         if (status != HR_OK) {
             hri_run_fail(run, status);
             pthread_mutex_lock(&run->lock);

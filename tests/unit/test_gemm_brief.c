@@ -114,7 +114,7 @@ static void one_thread(bool staged, double beta)
         CHECK(i == 0 || fault_backend_count(FAULT_CREATE_QUEUE) == queues);
         queues = fault_backend_count(FAULT_CREATE_QUEUE);
         CHECK(staged || queues == 1); /* copy pools are measured in others */
-        CHECK(context->accelerators[0].threads.made == 1);
+        CHECK(context->accelerators[0].threads.most == 1);
     }
     CHECK(fault_backend_count(FAULT_EVENT_ELAPSED) == 0);
     hr_context_destroy(context);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "gemm/plan.h"
+#include "model/model.h"
 #include "support/random.h"
 #include "support/replay.h"
 #include "test.h"
@@ -488,6 +489,57 @@ static void whole_rows(void)
     }
 }
 
+/* Small products from pinned memory on an H200 or its host's 16 CPUs, by what
+ * both took there. */
+static void host_or_gpu(void)
+{
+    TEST_CASE("the host for 64 and 128, a GPU from 256 on");
+    static const struct {
+        int64_t n;
+        uint32_t size;
+        double gpu_rate, host_rate;
+        bool host;
+    } cases[] = {
+        {64, 4, 50e12, 1140e9, true},   {128, 4, 50e12, 1140e9, true},
+        {256, 4, 50e12, 1140e9, false}, {512, 4, 50e12, 1140e9, false},
+        {64, 8, 60e12, 690e9, true},    {128, 8, 60e12, 690e9, true},
+        {256, 8, 60e12, 690e9, false},  {512, 8, 60e12, 690e9, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int64_t n = cases[i].n;
+        const uint32_t size = cases[i].size;
+        const hri_plan_shape shape = {.m = n,
+                                      .n = n,
+                                      .k = n,
+                                      .size = size,
+                                      .c_size = size,
+                                      .flops = 2.0,
+                                      .dense = {true, true, true}};
+        const hri_plan_accelerator both[2] = {
+            {.memory = 126ull << 30,
+             .buffer = UINT64_MAX,
+             .rate = cases[i].gpu_rate,
+             .up = {55e9, 55e9, 8e-6, 55e9},
+             .down = {55e9, 55e9, 8e-6, 55e9},
+             .both = {102e9, 102e9, 0.0, 0.0},
+             .task = 6e-6,
+             .start = 3e-4,
+             .brief = hri_model_brief},
+            {.rate = cases[i].host_rate,
+             .single = cases[i].host_rate * hri_model_one_cpu(16),
+             .brief = hri_model_in_place(16),
+             .start = 1e-4,
+             .sharers = 1,
+             .peers = 1,
+             .device = 1,
+             .in_place = true}};
+        hri_plan *p = NULL;
+        CHECK(hri_plan_create(&shape, both, 2, &p) == HR_OK);
+        CHECK(p->part_count == 1 && p->parts[0].in_place == cases[i].host);
+        hri_plan_destroy(p);
+    }
+}
+
 /* Tasks of a tenth of a second, also where tiles could be wider. */
 static void short_tasks(void)
 {
@@ -576,6 +628,7 @@ static void one_task(void)
 int main(void)
 {
     TEST(whole_rows());
+    TEST(host_or_gpu());
     TEST(short_tasks());
     TEST(too_many());
     TEST(one_task());

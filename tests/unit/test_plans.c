@@ -68,6 +68,9 @@ static void same_inputs(void)
     inputs[0].both.alone = 1e9;
     CHECK(get(&plans, &shape, inputs, 2) != first);
     inputs[0] = accelerator_of(0);
+    inputs[0].single = 1e11;
+    CHECK(get(&plans, &shape, inputs, 2) != first);
+    inputs[0] = accelerator_of(0);
     CHECK(get(&plans, &shape, inputs, 2) == first);
     hri_plans_destroy(plans);
 }

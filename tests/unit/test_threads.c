@@ -68,6 +68,12 @@ static void threads_are_used_again(void)
     CHECK(atomic_load(&calls[MANY - 1]) == TIMES);
     CHECK(threads.made == MANY);
 
+    TEST_CASE("so many are made, and used");
+    hri_threads_make(&threads, MANY - 1);
+    CHECK(threads.made == MANY);
+    hri_threads_make(&threads, MANY + 2);
+    CHECK(threads.made == MANY + 2);
+
     TEST_CASE("started and joined by many threads at once");
     pthread_t users[4];
     for (int i = 0; i < 4; i++) {
@@ -77,7 +83,7 @@ static void threads_are_used_again(void)
         pthread_join(users[i], NULL);
     }
     CHECK(atomic_load(&calls[1]) == TIMES + 4 * TIMES);
-    CHECK(threads.made == MANY);
+    CHECK(threads.made == MANY + 2);
     hri_threads_finish(&threads);
 
     TEST_CASE("none was ever needed");
@@ -237,11 +243,49 @@ static void processors_near(void)
     rmdir(folder);
 }
 
+/* Whether the thread's set is all of the caller's, but for the caller's CPU and
+ * the one beside it where there are at least four. */
+static void threads_apart(void)
+{
+    TEST_CASE("a thread apart has another CPU");
+    const hri_cpus all = hri_cpus_of(pthread_self());
+    hri_cpus one = {0};
+    const bool enough = hri_cpu_count() >= 4;
+    const int cpu = hri_cpu_number();
+    if (!CHECK(cpu >= 0)) {
+        return;
+    }
+    one.of[cpu / 64] = UINT64_C(1) << cpu % 64;
+    hri_threads threads;
+    hri_threads_init(&threads);
+    hri_threads_make(&threads, 1);
+    hri_cpus_use(&one); /* so that the caller stays where it is */
+    cpu_set_t used, expected;
+    for (int i = 0; i < 2; i++) {
+        hri_thread *t = hri_threads_start_apart(&threads, where, &used);
+        if (!CHECK(t != NULL)) {
+            break;
+        }
+        hri_thread_join(t);
+        CPU_ZERO(&expected);
+        for (int j = 0; j < HRI_MAX_CPUS && j < CPU_SETSIZE; j++) {
+            const bool apart = !enough || (j != cpu && (j ^ 1) != cpu);
+            if (apart && (all.of[j / 64] >> j % 64 & 1) != 0) {
+                CPU_SET((size_t)j, &expected);
+            }
+        }
+        CHECK(CPU_EQUAL(&used, &expected));
+    }
+    hri_cpus_use(&all);
+    hri_threads_finish(&threads);
+}
+
 int main(void)
 {
     TEST(threads_are_used_again());
     TEST(calls_are_made_at_once());
     TEST(lists_are_read());
     TEST(processors_near());
+    TEST(threads_apart());
     return test_end();
 }

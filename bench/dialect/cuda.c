@@ -118,7 +118,7 @@ static bool time_launches(void *data, int times, bool copies, double *seconds)
         error = hri_cuda.cuEventRecord(s->events[1], s->stream);
     }
     if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventSynchronize(s->events[1]);
+        error = hri_cuda.cuStreamSynchronize(s->stream);
     }
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuEventElapsedTime(&ms, s->events[0], s->events[1]);
@@ -185,7 +185,7 @@ static hr_status make_stream(cuda_side *s)
         error = hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
     }
     for (int i = 0; i < 2 && error == CU_SUCCESS; i++) {
-        error = hri_cuda.cuEventCreate(&s->events[i], CU_EVENT_BLOCKING);
+        error = hri_cuda.cuEventCreate(&s->events[i], CU_EVENT_DEFAULT);
     }
     return check(s, error, "making a stream");
 }

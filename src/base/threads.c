@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -103,6 +104,7 @@ static void *thread_main(void *argument)
 {
     hri_thread *t = argument;
     (void)hri_thread_set_own();
+    (void)prctl(PR_SET_TIMERSLACK, 1000ul); /* ns: its sleeps are short */
     for (;;) {
         hri_wait_awake(&t->called, stays_awake ? hri_moment : 0.0);
         stays_awake = false;
@@ -232,15 +234,13 @@ static hri_thread *take(hri_threads *threads)
     return t;
 }
 
-/* Keep the thread off the calling thread's CPU, and off the one beside it:
- * where a virtual machine does not tell, both may be one core. */
+/* Keep the thread off the calling thread's CPU. */
 static void stay_away(hri_thread *t)
 {
     const int cpu = hri_cpu_number();
     if (cpu != t->avoided && cpu >= 0 && has_spare_cpus()) {
         const hri_cpus others = hri_cpus_without(t->cpus, cpu);
-        const hri_cpus far = hri_cpus_without(others, cpu ^ 1);
-        hri_cpus_let(t->id, hri_cpus_count(&far) > 0 ? &far : &others);
+        hri_cpus_let(t->id, &others);
         t->avoided = cpu;
     }
 }

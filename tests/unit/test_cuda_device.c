@@ -299,6 +299,32 @@ static void failures_are_told(void)
     }
 }
 
+/* A wait asks until the event is done, and no more. */
+static void events_that_take_long(void)
+{
+    TEST_CASE("an event that is not done");
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
+    bool done = true;
+    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
+    fake->not_ready = 1;
+    CHECK(s.event->ops->query(s.event, &done) == HR_OK && !done);
+    CHECK(fake->not_ready == 0);
+    fake->not_ready = 200;
+    CHECK(s.event->ops->wait(s.event) == HR_OK && fake->not_ready == 0);
+    fake->not_ready = 1; /* it is known to be done */
+    CHECK(s.event->ops->query(s.event, &done) == HR_OK && done);
+    CHECK(fake->not_ready == 1);
+
+    TEST_CASE("the driver fails while an event is waited for");
+    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
+    fake->fail_name = "cuEventQuery";
+    fake->fail_result = 1;
+    CHECK(s.event->ops->wait(s.event) != HR_OK);
+    fake->fail_name = NULL;
+    fake->not_ready = 0;
+    conformance_close(&s);
+}
+
 static void kernels_that_do_not_compile(void)
 {
     static const product p = {.type = HR_BF16,
@@ -392,6 +418,7 @@ int main(void)
     TEST(operations_cost_one_call());
     TEST(urgency_is_the_greatest_priority());
     TEST(handles_are_kept());
+    TEST(events_that_take_long());
     TEST(kernels_that_do_not_compile());
     TEST(work_is_divided());
     TEST(failures_are_told());

@@ -80,7 +80,7 @@ enum {
     CU_POINTER_MEMORY_TYPE = 2, /* for cuPointerGetAttribute */
     CU_HOST_PORTABLE = 1,       /* pinned for every context */
     CU_STREAM_NON_BLOCKING = 1, /* does not wait for the default stream */
-    CU_EVENT_BLOCKING = 1,      /* waiting threads sleep */
+    CU_EVENT_DEFAULT = 0,
     CU_EVENT_NO_TIME = 2,
     CU_CAPTURE_RELAXED = 2 /* other calls stay allowed meanwhile */
 };

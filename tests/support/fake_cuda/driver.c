@@ -335,8 +335,8 @@ cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
 cu_result cuEventCreate(cu_event *event, unsigned flags)
 {
     cu_result error = fake_enter_context("cuEventCreate");
-    if (error == CU_SUCCESS &&
-        (flags | CU_EVENT_NO_TIME) != (CU_EVENT_BLOCKING | CU_EVENT_NO_TIME)) {
+    if (error == CU_SUCCESS && flags != CU_EVENT_DEFAULT &&
+        flags != CU_EVENT_NO_TIME) {
         error = CU_INVALID_VALUE;
     }
     if (error == CU_SUCCESS) {
@@ -377,13 +377,12 @@ cu_result cuEventRecord(cu_event event, cu_stream stream)
 cu_result cuEventQuery(cu_event event)
 {
     (void)event;
-    return fake_enter_context("cuEventQuery");
-}
-
-cu_result cuEventSynchronize(cu_event event)
-{
-    (void)event;
-    return fake_enter_context("cuEventSynchronize");
+    const cu_result error = fake_enter_context("cuEventQuery");
+    if (error == CU_SUCCESS && state.not_ready > 0) {
+        state.not_ready--;
+        return CU_NOT_READY;
+    }
+    return error;
 }
 
 cu_result cuEventElapsedTime(float *ms, cu_event from, cu_event to)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -18,6 +17,7 @@ struct hri_thread {
     hri_thread *next; /* in the list of idle threads */
     pthread_t id;
     hri_cpus cpus;        /* that it may use, unless it stays away from one */
+    bool has_choice;      /* they are so many that it can do without one */
     int avoided;          /* the CPU that it stays away from; -1: none */
     atomic_bool called;   /* a function is to be called, or the thread to end */
     atomic_bool returned; /* from the last one */
@@ -28,7 +28,11 @@ struct hri_thread {
     bool left; /* nobody joins it */
 };
 
+enum { ENOUGH_CPUS = 4 }; /* for threads that wait awake */
+
 static _Thread_local bool is_own, stays_awake;
+static _Thread_local const hri_cpus *all_cpus; /* of the hri_thread; NULL: it is
+                                                  none */
 
 #if defined(__SSE__)
 
@@ -104,7 +108,7 @@ static void *thread_main(void *argument)
 {
     hri_thread *t = argument;
     (void)hri_thread_set_own();
-    (void)prctl(PR_SET_TIMERSLACK, 1000ul); /* ns: its sleeps are short */
+    all_cpus = &t->cpus;
     for (;;) {
         hri_wait_awake(&t->called, stays_awake ? hri_moment : 0.0);
         stays_awake = false;
@@ -130,17 +134,6 @@ static void *thread_main(void *argument)
     }
 }
 
-/* Whether there are CPUs enough for threads that wait. */
-static bool has_spare_cpus(void)
-{
-    enum { ENOUGH = 4 };
-    static atomic_uint cpus; /* 0: not known yet */
-    if (cpus == 0) {
-        cpus = hri_cpu_count();
-    }
-    return cpus >= ENOUGH;
-}
-
 /* Let an idle thread call the function. NULL: let it end. */
 static void hand_over(hri_thread *t, void *(*function)(void *), void *argument)
 {
@@ -151,6 +144,15 @@ static void hand_over(hri_thread *t, void *(*function)(void *), void *argument)
     t->called = true;
     pthread_cond_broadcast(&t->changed);
     pthread_mutex_unlock(&t->lock);
+}
+
+/* A new thread inherits its maker's CPUs, also where the maker stays away from
+ * one for a while. */
+static void use_all(pthread_t id)
+{
+    if (all_cpus != NULL) {
+        hri_cpus_let(id, all_cpus);
+    }
 }
 
 static void destroy(hri_thread *t)
@@ -173,8 +175,10 @@ static hri_thread *create(hri_threads *threads)
         destroy(t);
         return NULL;
     }
+    use_all(t->id);
     hri_cpus_let(t->id, &threads->cpus);
     t->cpus = hri_cpus_of(t->id);
+    t->has_choice = hri_cpus_count(&t->cpus) >= ENOUGH_CPUS;
     t->avoided = -1;
     threads->made++;
     return t;
@@ -234,11 +238,10 @@ static hri_thread *take(hri_threads *threads)
     return t;
 }
 
-/* Keep the thread off the calling thread's CPU. */
-static void stay_away(hri_thread *t)
+/* Keep the thread off a CPU. -1: let it use all again. */
+static void avoid(hri_thread *t, int cpu)
 {
-    const int cpu = hri_cpu_number();
-    if (cpu != t->avoided && cpu >= 0 && has_spare_cpus()) {
+    if (cpu != t->avoided) {
         const hri_cpus others = hri_cpus_without(t->cpus, cpu);
         hri_cpus_let(t->id, &others);
         t->avoided = cpu;
@@ -250,6 +253,7 @@ hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
 {
     hri_thread *t = take(threads);
     if (t != NULL) {
+        avoid(t, -1);
         hand_over(t, function, argument);
     }
     return t;
@@ -260,7 +264,7 @@ hri_thread *hri_threads_start_apart(hri_threads *threads,
 {
     hri_thread *t = take(threads);
     if (t != NULL) {
-        stay_away(t);
+        avoid(t, t->has_choice ? hri_cpu_number() : -1);
         hand_over(t, function, argument);
     }
     return t;
@@ -347,6 +351,9 @@ int hri_thread_create(pthread_t *thread, void *(*function)(void *),
     if (error == 0) {
         error = pthread_create(thread, &attributes, function, argument);
     }
+    if (error == 0) {
+        use_all(*thread);
+    }
     pthread_attr_destroy(&attributes);
     return error;
 }
@@ -374,6 +381,16 @@ static void relax(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+/* Whether there are CPUs enough for threads that wait. */
+static bool has_spare_cpus(void)
+{
+    static atomic_uint cpus; /* 0: not known yet */
+    if (cpus == 0) {
+        cpus = hri_cpu_count();
+    }
+    return cpus >= ENOUGH_CPUS;
 }
 
 /* A call of the system may take tens of microseconds in a sandbox. */

@@ -160,9 +160,11 @@ static hr_status open_staging(void *argument)
 {
     const opening *o = argument;
     hr_status status = hri_staging_open(o->accelerator);
-    /* beside those of its copy pools an executor has two */
-    hri_threads_make(&o->accelerator->threads,
-                     HRI_WAYS * o->accelerator->copy_threads + 2);
+    if (status == HR_OK) { /* so that the first product need not start them */
+        hri_threads_make(&o->accelerator->threads,
+                         HRI_WAYS * o->accelerator->copy_threads +
+                             HRI_EXECUTOR_THREADS);
+    }
     if (status == HR_OK && o->first) {
         hri_accelerator_warm(o->accelerator);
     }

@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "gemm/plan.h"
+#include "model/model.h"
 
 enum {
     MAX_EDGE = 4096,
@@ -361,9 +362,15 @@ static void choose_in_place(const hri_plan_shape *s,
         }
     }
     const double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
-    /* a small one is the work of one thread */
-    best->seconds = fmin(flops * best_cost / a->rate + a->brief,
-                         a->single > 0.0 ? flops / a->single : HUGE_VAL);
+    best->seconds = flops * best_cost / a->rate + a->brief;
+    if (a->single > 0.0) { /* a small one is the work of one thread */
+        const double bytes = hri_operand_bytes(s, HRI_A) +
+                             hri_operand_bytes(s, HRI_B) +
+                             hri_operand_bytes(s, HRI_C);
+        const double one = fmax(flops / a->single,
+                                hri_cost_bytes(bytes, hri_model_one_thread));
+        best->seconds = fmin(best->seconds, one);
+    }
 }
 
 static int fastest_first(const void *x, const void *y)

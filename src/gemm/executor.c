@@ -373,8 +373,8 @@ hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
                              void *(*function)(void *), bool apart)
 {
     hri_accelerator *a = executor->accelerator;
-    *thread = (apart ? hri_threads_start_apart
-                     : hri_threads_start)(&a->threads, function, executor);
+    *thread = apart ? hri_threads_start_apart(&a->threads, function, executor)
+                    : hri_threads_start(&a->threads, function, executor);
     return *thread != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,

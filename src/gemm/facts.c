@@ -171,10 +171,10 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     }
     f->brief = a->in_place ? hri_model_in_place(a->device->info.compute_units)
                            : fmin(f->start, hri_model_brief);
-    f->single = a->in_place
+    f->rate /= sharing;
+    f->single = a->in_place && a->device->info.compute_units > 1
                     ? f->rate * hri_model_one_cpu(a->device->info.compute_units)
                     : 0.0;
-    f->rate /= sharing;
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;
     }

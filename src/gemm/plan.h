@@ -45,7 +45,8 @@ typedef struct hri_plan_accelerator {
     double start;  /* seconds that its threads add to a run; for hosts that work
                       alone these are the calling thread's and count once */
     double brief;  /* the same for a plan of one task, which needs one thread */
-    double single; /* flop/s of one of its threads; 0: not in place */
+    double single; /* flop/s of one of its threads; 0: it has one, or is not in
+                      place */
     uint32_t sharers; /* 0: it works beside all others. Else it is one of so
                          many on the host: one at a time computes or copies,
                          and is as many times as fast meanwhile */

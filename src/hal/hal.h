@@ -227,7 +227,7 @@ typedef struct hri_queue_ops {
     hr_status (*launch)(hri_queue *queue, const hri_launch *launch);
     /* Make event mark this point of the queue, and start the work before it. An
      * event may be recorded again, even while threads wait for it: they may
-     * then wait for either record. Queues that wait already keep waiting for
+     * then wait for any of them. Queues that wait already keep waiting for
      * the old record. The event belongs to the queue's device. */
     hr_status (*record)(hri_queue *queue, hri_event *event);
     /* Enqueue waiting for the last record of event, which is of the same device

@@ -43,7 +43,8 @@ enum {
     HRI_THREAD_PIECES = 2, /* of a thread: one is copied while another is on the
                               link */
     HRI_COPIES = 4,        /* of pinned memory on the link in one direction */
-    HRI_MAX_COPY_THREADS = 8
+    HRI_MAX_COPY_THREADS = 8,
+    HRI_EXECUTOR_THREADS = 3 /* of an executor of products, beside those */
 };
 
 /* The pinned memory of copy pools (staging.h) for one direction. The copies of

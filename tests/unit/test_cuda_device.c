@@ -7,6 +7,7 @@
 
 #include "backends/cuda/api.h"
 #include "backends/cuda/cuda.h"
+#include "base/clock.h"
 #include "support/conformance.h"
 #include "support/fake_cuda/use.h"
 #include "support/product.h"
@@ -302,6 +303,7 @@ static void failures_are_told(void)
 /* A wait asks until the event is done, and no more. */
 static void events_that_take_long(void)
 {
+    enum { LONG = 200 };
     TEST_CASE("an event that is not done");
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     bool done = true;
@@ -309,19 +311,23 @@ static void events_that_take_long(void)
     fake->not_ready = 1;
     CHECK(s.event->ops->query(s.event, &done) == HR_OK && !done);
     CHECK(fake->not_ready == 0);
-    fake->not_ready = 200;
+    fake->not_ready = LONG;
+    const uint64_t start_ns = hri_clock_ns();
     CHECK(s.event->ops->wait(s.event) == HR_OK && fake->not_ready == 0);
+    CHECK(hri_seconds_since(start_ns) > (LONG - 50) * 1e-5); /* asleep */
     fake->not_ready = 1; /* it is known to be done */
     CHECK(s.event->ops->query(s.event, &done) == HR_OK && done);
     CHECK(fake->not_ready == 1);
+    fake->not_ready = 0;
 
     TEST_CASE("the driver fails while an event is waited for");
     CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
     fake->fail_name = "cuEventQuery";
     fake->fail_result = 1;
+    fake->not_ready = LONG;
     CHECK(s.event->ops->wait(s.event) != HR_OK);
+    CHECK(fake->not_ready == 0);
     fake->fail_name = NULL;
-    fake->not_ready = 0;
     conformance_close(&s);
 }
 

@@ -495,22 +495,27 @@ static void host_or_gpu(void)
 {
     TEST_CASE("the host for 64 and 128, a GPU from 256 on");
     static const struct {
-        int64_t n;
+        int64_t m, n, k;
         uint32_t size;
         double gpu_rate, host_rate;
         bool host;
     } cases[] = {
-        {64, 4, 50e12, 1140e9, true},   {128, 4, 50e12, 1140e9, true},
-        {256, 4, 50e12, 1140e9, false}, {512, 4, 50e12, 1140e9, false},
-        {64, 8, 60e12, 690e9, true},    {128, 8, 60e12, 690e9, true},
-        {256, 8, 60e12, 690e9, false},  {512, 8, 60e12, 690e9, false},
+        {64, 64, 64, 4, 50e12, 1140e9, true},
+        {128, 128, 128, 4, 50e12, 1140e9, true},
+        {256, 256, 256, 4, 50e12, 1140e9, false},
+        {512, 512, 512, 4, 50e12, 1140e9, false},
+        {64, 64, 64, 8, 60e12, 690e9, true},
+        {256, 256, 256, 8, 60e12, 690e9, false},
+        {512, 512, 512, 8, 60e12, 690e9, false},
+        /* memory binds these: one thread has little of it */
+        {1, 4096, 4096, 4, 50e12, 1140e9, false},
+        {4096, 4, 4096, 4, 50e12, 1140e9, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const int64_t n = cases[i].n;
         const uint32_t size = cases[i].size;
-        const hri_plan_shape shape = {.m = n,
-                                      .n = n,
-                                      .k = n,
+        const hri_plan_shape shape = {.m = cases[i].m,
+                                      .n = cases[i].n,
+                                      .k = cases[i].k,
                                       .size = size,
                                       .c_size = size,
                                       .flops = 2.0,

@@ -72,7 +72,20 @@ static void threads_are_used_again(void)
     hri_threads_make(&threads, MANY - 1);
     CHECK(threads.made == MANY);
     hri_threads_make(&threads, MANY + 2);
-    CHECK(threads.made == MANY + 2);
+    CHECK(threads.made == MANY + 2 && threads.most == MANY);
+    hri_thread *all[MANY + 2];
+    atomic_int more = 0;
+    pthread_barrier_init(&meeting, NULL, MANY + 2);
+    for (int i = 0; i < MANY + 2; i++) {
+        all[i] = hri_threads_start(&threads, meet, &more);
+        CHECK(all[i] != NULL);
+    }
+    for (int i = 0; i < MANY + 2; i++) {
+        hri_thread_join(all[i]);
+    }
+    pthread_barrier_destroy(&meeting);
+    CHECK(atomic_load(&more) == MANY + 2);
+    CHECK(threads.made == MANY + 2 && threads.most == MANY + 2);
 
     TEST_CASE("started and joined by many threads at once");
     pthread_t users[4];
@@ -243,39 +256,77 @@ static void processors_near(void)
     rmdir(folder);
 }
 
-/* Whether the thread's set is all of the caller's, but for the caller's CPU
- * where there are at least four. */
+/* All CPUs of a set, but for one. -1: all. */
+static cpu_set_t all_but(const hri_cpus *cpus, int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int i = 0; i < HRI_MAX_CPUS && i < CPU_SETSIZE; i++) {
+        if (i != cpu && (cpus->of[i / 64] >> i % 64 & 1) != 0) {
+            CPU_SET((size_t)i, &set);
+        }
+    }
+    return set;
+}
+
+/* Look until it may run on all CPUs of a set: its maker says so when it runs
+ * already. */
+static void *wait_for_all(void *argument)
+{
+    const cpu_set_t whole = *(cpu_set_t *)argument;
+    for (int i = 0; i < 100000; i++) {
+        where(argument);
+        if (CPU_EQUAL((cpu_set_t *)argument, &whole)) {
+            break;
+        }
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Tells where it is, and where a thread that it makes is. */
+static void *where_both(void *argument)
+{
+    cpu_set_t *sets = argument;
+    pthread_t other;
+    where(&sets[0]);
+    if (hri_thread_create(&other, wait_for_all, &sets[1]) == 0) {
+        pthread_join(other, NULL);
+    }
+    return NULL;
+}
+
+/* Each step is on the same thread. The caller stays on one CPU. */
 static void threads_apart(void)
 {
-    TEST_CASE("a thread apart has another CPU");
     const hri_cpus all = hri_cpus_of(pthread_self());
-    hri_cpus one = {0};
-    const bool enough = hri_cpu_count() >= 4;
+    const uint32_t count = hri_cpus_count(&all);
     const int cpu = hri_cpu_number();
-    if (!CHECK(cpu >= 0)) {
-        return;
-    }
-    one.of[cpu / 64] = UINT64_C(1) << cpu % 64;
     hri_threads threads;
     hri_threads_init(&threads);
     hri_threads_make(&threads, 1);
-    hri_cpus_use(&one); /* so that the caller stays where it is */
-    cpu_set_t used, expected;
-    for (int i = 0; i < 2; i++) {
-        hri_thread *t = hri_threads_start_apart(&threads, where, &used);
-        if (!CHECK(t != NULL)) {
-            break;
-        }
-        hri_thread_join(t);
-        CPU_ZERO(&expected);
-        for (int j = 0; j < HRI_MAX_CPUS && j < CPU_SETSIZE; j++) {
-            const bool apart = !enough || j != cpu;
-            if (apart && (all.of[j / 64] >> j % 64 & 1) != 0) {
-                CPU_SET((size_t)j, &expected);
-            }
-        }
-        CHECK(CPU_EQUAL(&used, &expected));
+    if (!CHECK(cpu >= 0)) {
+        return;
     }
+    hri_cpus one = {0};
+    one.of[cpu / 64] = UINT64_C(1) << cpu % 64;
+    hri_cpus_use(&one);
+    const cpu_set_t whole = all_but(&all, -1);
+    const cpu_set_t apart = all_but(&all, count >= 4 ? cpu : -1);
+    for (int i = 0; i < 4; i++) {
+        TEST_CASE(i % 2 == 0 ? "a thread apart has another CPU"
+                             : "then it may use all again");
+        cpu_set_t used[2] = {whole, whole};
+        hri_thread *t =
+            i % 2 == 0 ? hri_threads_start_apart(&threads, where_both, used)
+                       : hri_threads_start(&threads, where_both, used);
+        if (CHECK(t != NULL)) {
+            hri_thread_join(t);
+            CHECK(CPU_EQUAL(&used[0], i % 2 == 0 ? &apart : &whole));
+            CHECK(CPU_EQUAL(&used[1], &whole));
+        }
+    }
+    CHECK(threads.made == 1);
     hri_cpus_use(&all);
     hri_threads_finish(&threads);
 }

@@ -2,6 +2,7 @@
 /* Events: those of the driver, and the sticky error of the queue. */
 #include <math.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "backends/cuda/cuda.h"
@@ -12,11 +13,12 @@
  * asking. */
 enum { QUESTIONS = 50 };
 
-/* Seconds of the shortest and the longest sleep between questions, and their
- * part of the time waited so far. The driver can wake a thread itself, but then
- * each event that is recorded interrupts a CPU. On an H200's machine with 16
- * CPUs the one that had these interrupts took 125 microseconds for a product of
- * 256 cubed in double, and the others 68 (November 2026). */
+/* Seconds of the shortest sleep between questions, of the longest in the first
+ * second, and their part of the time waited so far. The driver can wake a
+ * thread itself, but then each event that is recorded interrupts a CPU. On an
+ * H200's machine with 16 CPUs the one that had these interrupts took 125
+ * microseconds for a product of 256 cubed in double, and the others 68
+ * (November 2026). */
 static const double least_sleep = 1e-5, most_sleep = 1e-3, sleep_part = 0.05;
 
 /* The state that the last record left. */
@@ -45,13 +47,21 @@ static snapshot take(hri_cuda_event *event)
     return s;
 }
 
-/* Sleep for a part of the time since then. */
+/* Sleep for a part of the time since then. A thread sleeps 50 microseconds
+ * longer than it asks for, unless it wants to be exact. */
 static void doze(uint64_t since_ns)
 {
-    const double waited = hri_seconds_since(since_ns) * sleep_part;
-    const double seconds = fmin(fmax(waited, least_sleep), most_sleep);
+    enum { EXACT_NS = 1000 };
+    const double waited = fmin(hri_seconds_since(since_ns), 100.0);
+    const double most = most_sleep * fmax(waited, 1.0);
+    const double seconds = fmax(fmin(waited * sleep_part, most), least_sleep);
     const struct timespec moment = {.tv_nsec = (long)(seconds * 1e9)};
+    const int slack_ns = prctl(PR_GET_TIMERSLACK);
+    (void)prctl(PR_SET_TIMERSLACK, (unsigned long)EXACT_NS);
     (void)nanosleep(&moment, NULL);
+    if (slack_ns > 0) {
+        (void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns);
+    }
 }
 
 /* Ask the driver whether a recorded event is done, or wait for it. */

@@ -377,14 +377,12 @@ cu_result cuEventRecord(cu_event event, cu_stream stream)
 cu_result cuEventQuery(cu_event event)
 {
     (void)event;
-    const cu_result error = fake_enter_context("cuEventQuery");
-    if (error == CU_SUCCESS && state.not_ready > 0) {
+    if (state.not_ready > 0) {
         state.not_ready--;
         return CU_NOT_READY;
     }
-    return error;
+    return fake_enter_context("cuEventQuery");
 }
-
 cu_result cuEventElapsedTime(float *ms, cu_event from, cu_event to)
 {
     cu_result error = fake_enter_context("cuEventElapsedTime");

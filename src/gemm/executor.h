@@ -131,6 +131,8 @@ struct hri_executor {
 
     hri_buffer **buffers; /* the memory of the slots */
     uint32_t buffer_count;
+    hri_buffer *whole;    /* the only one, where the device allows; else NULL */
+    uint64_t handed_out;  /* bytes of it */
     hri_place *places[3]; /* [slot] of HRI_A, HRI_B and HRI_C */
     hri_place spare[2];   /* for the panels of stolen tiles */
     hri_place *packed;    /* [slot] of HRI_A, where part->packed */

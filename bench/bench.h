@@ -96,9 +96,10 @@ typedef struct bench_options {
     bench_peers_wish peers;
     const char *accelerators;
     uint64_t memory_limit;
-    int64_t threads; /* 0: not given */
-    int64_t batch;   /* products of a batch; 0: not given */
-    int64_t reach;   /* reach of windows; negative: not given */
+    int64_t threads;  /* 0: not given */
+    int64_t batch;    /* products of a batch; 0: not given */
+    int64_t elements; /* of views; 0: not given */
+    int64_t reach;    /* reach of windows; negative: not given */
     bench_grid_wish grid;
     int64_t repeat;
     bool from_files, json;
@@ -176,6 +177,8 @@ int bench_kernels(benchmark *bench); /* workloads/kernels.c */
 int bench_filter(benchmark *bench);  /* workloads/filter.c */
 int bench_grid(benchmark *bench);    /* workloads/grid.c */
 int bench_sizes(benchmark *bench);   /* workloads/sizes.c */
+int bench_calls(benchmark *bench);   /* workloads/calls.c */
+int bench_stream(benchmark *bench);  /* workloads/stream.c */
 
 /* setting.c: find the settings and try each list once. They are the option's
  * lists, "LIST[@SIZE];...", else the environment's list, else the usual ones.

@@ -42,6 +42,9 @@ static const cli_option table[] = {
      "cblas, and cublas for CUDA GPUs)"},
     {"--batch", "N", &bench_steps, offsetof(bench_options, batch),
      "batch: the number of products (as many as take 96 MiB)"},
+    {"--elements", "N", &bench_steps, offsetof(bench_options, elements),
+     "calls, stream: of each view (10000000; stream:\n"
+     "50000000)"},
     {"--window", "S", &cli_window, offsetof(bench_options, reach),
      "filter: how far windows reach (60)"},
     {"--workload", "LIST", &bench_workload_list,
@@ -91,6 +94,12 @@ static const subject subjects[] = {
     {"filter", bench_filter, "2000", "host;2xhost", "f32", "f32 f64",
      "--types: filters are measured in f32 and f64",
      "--memory, --from-files and --peers are not for filter"},
+    {"calls", bench_calls, NULL, "host", "f32,f64", "f32 f64",
+     "--types: calls are measured in f32 and f64",
+     "--shape, --window, --memory, --from-files and --peers are not for calls"},
+    {"stream", bench_stream, NULL, "2xhost@64MiB", "f32", "f32",
+     "--types: streams are measured in f32",
+     "--shape, --window, --from-files and --peers are not for stream"},
     {"grid", bench_grid, NULL, "host;2xhost", "f32", "f32",
      "--types: grids are measured in f32",
      "--shape, --window, --memory, --from-files and --peers are not for grid"},
@@ -108,8 +117,10 @@ static bool has_types(const bench_options *o, const subject *s)
 static int check(const bench_options *o, const subject *s)
 {
     const bool grid = s->run == bench_grid;
-    const bool plain = !o->from_files && !o->peers.given &&
-                       !o->memories.pinned[0] && o->memories.count == 1;
+    const bool views = s->run == bench_calls || s->run == bench_stream;
+    const bool usual = !o->memories.pinned[0] && o->memories.count == 1;
+    const bool plain =
+        !o->from_files && !o->peers.given && (usual || s->run == bench_stream);
     const bool turns = s->run == bench_sizes || s->run == bench_batch;
     const unsigned timed = BENCH_WITH_CBLAS | BENCH_WITH_CUBLAS;
     const bool flat = o->shapes.count == 0 && o->reach < 0;
@@ -121,8 +132,9 @@ static int check(const bench_options *o, const subject *s)
     } rules[] = {
         {steps && !grid,
          "--workload, --steps, --residual and --weak are for grid"},
-        {s->options_wrong != NULL && (!plain || (grid && !flat)),
+        {s->options_wrong != NULL && (!plain || ((grid || views) && !flat)),
          s->options_wrong},
+        {o->elements > 0 && !views, "--elements is for calls and stream"},
         {o->batch > 0 && s->run != bench_batch, "--batch is for batch"},
         {!has_types(o, s), s->types_wrong},
         {turns && o->from_files,
@@ -241,6 +253,15 @@ static const char details[] =
     "and bytes a second, how much of the exchange of halos takes no time,\n"
     "speed-up and efficiency, beside what the list's accelerators copy and\n"
     "beside the first list.\n\n"
+    "calls: reduces views and fills them with random numbers on each list\n"
+    "(host), beside loops of OpenMP for the host, and beside CUB for GPUs\n"
+    "(bench/run-gpu compiles that). Arrays lie where the list computes; the\n"
+    "first call brings them there.\n\n"
+    "stream: adds two views into a third on each list (2xhost@64MiB), with "
+    "the\n"
+    "same rows for each accelerator. Views that are larger than its memory\n"
+    "stream. It prints the bytes moved a second and over the fewest possible,\n"
+    "and what the links carry in the same run.\n\n"
     "dialect: runs kernels in the dialect beside the same kernels written by\n"
     "hand. copies: measures copies between arrays. Both have options of their\n"
     "own, which headrace bench dialect --help and headrace bench copies\n"
@@ -248,7 +269,7 @@ static const char details[] =
 
 const cli_command bench_command = {
     .name = "bench",
-    .usage = "matmul|sizes|batch|kernels|filter|grid [options]\n"
+    .usage = "matmul|sizes|batch|kernels|filter|grid|calls|stream [options]\n"
              "       headrace bench dialect [options]\n"
              "       headrace bench copies [LIST [MIB]]",
     .details = details,
@@ -262,12 +283,15 @@ const cli_command bench_command = {
         "  headrace bench filter --size 2000,16384 --accelerators "
         "'cuda:0;cuda'\n"
         "  headrace bench grid --workload jacobi,heat --size 512\n"
+        "  headrace bench calls --elements 100000000 --accelerators cuda:0\n"
+        "  headrace bench stream --memory ordinary,pinned --accelerators "
+        "'2xhost@64MiB;cuda:0@1GiB'\n"
         "  headrace bench matmul --shape 20000x500x20000 --from-files \\\n"
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
     .operand_names = "1 word, what to measure (matmul, sizes, batch, kernels, "
-                     "filter, grid, dialect or copies)",
+                     "filter, grid, calls, stream, dialect or copies)",
     .run = run,
 };
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-# headrace_kernels(TARGET [REPRODUCIBLE] FILE...): compile files of kernels
-# (headrace/dialect.h) into a target for the host, once more for
+# headrace_kernels(TARGET [REPRODUCIBLE] [NO_VARIANTS] FILE...): compile files of
+# kernels (headrace/dialect.h) into a target for the host, once more for
 # HEADRACE_CHECK=1 (headrace/check.h), and keep their text in it for OpenCL and
 # NVRTC, behind the compile definitions of the target and of the file. The file
 # has its own before this is called. REPRODUCIBLE: with HR_REPRODUCIBLE, and no
-# multiplication fused with an addition.
+# multiplication fused with an addition. NO_VARIANTS: for the compiler's own
+# target alone; on x86-64 kernels otherwise have forms for AVX2 and AVX-512, too
+# (headrace/dialect/host.h).
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -13,12 +15,17 @@ function(headrace_kernels target)
     message(FATAL_ERROR "headrace_kernels: kernels are files of C, which this "
       "project does not enable: add C to the languages of project()")
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 kernels REPRODUCIBLE "" "")
-  set(strict "")
-  set(strict_definition "")
+  cmake_parse_arguments(PARSE_ARGV 1 kernels "REPRODUCIBLE;NO_VARIANTS" "" "")
+  # Fused where the C standard allows it: a vector and what is left of a row get
+  # the same bits. gcc's "fast" does not promise that.
+  set(contract on)
+  set(own_definitions "")
   if(kernels_REPRODUCIBLE)
-    set(strict -ffp-contract=off)
-    set(strict_definition HR_REPRODUCIBLE=1)
+    set(contract off)
+    list(APPEND own_definitions HR_REPRODUCIBLE=1)
+  endif()
+  if(kernels_NO_VARIANTS)
+    list(APPEND own_definitions HR_VARIANTS=0)
   endif()
   foreach(file ${kernels_UNPARSED_ARGUMENTS})
     get_filename_component(path ${file} ABSOLUTE)
@@ -57,14 +64,15 @@ function(headrace_kernels target)
               -P ${embed}
       DEPENDS ${path} ${embed} ${definitions} VERBATIM)
     set(ours HR_KERNEL_TEXT=${symbol} HR_KERNEL_CHECKED=1
-      "HR_KERNEL_FILE=\"${name}\"" ${strict_definition})
+      "HR_KERNEL_FILE=\"${name}\"" ${own_definitions})
     file(CONFIGURE OUTPUT ${checked} CONTENT
       "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)
     set_source_files_properties(${path} ${checked} PROPERTIES
       COMPILE_DEFINITIONS "${own};${ours}")
-    if(strict)
+    get_source_file_property(options ${path} COMPILE_OPTIONS)
+    if(kernels_REPRODUCIBLE OR NOT options MATCHES -ffp-contract)
       set_property(SOURCE ${path} ${checked} APPEND
-        PROPERTY COMPILE_OPTIONS ${strict})
+        PROPERTY COMPILE_OPTIONS -ffp-contract=${contract})
     endif()
     # Compiling the file itself has given all warnings already.
     set_property(SOURCE ${checked} APPEND PROPERTY COMPILE_OPTIONS -w)

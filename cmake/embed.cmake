@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # cmake -DINPUT=files -DOUTPUT=file.c -DNAME=name [-DDEFINITIONS=file]
-#       [-DFILE=name] -P embed.cmake
+#       [-DFILE=name] [-DWITHOUT=folder] -P embed.cmake
 # Writes a C file that defines the text of INPUT, one file after the other,
 # as `const char name[]`. Before it come the definitions NAME or NAME=VALUE of
 # the lines of DEFINITIONS, and a directive by which FILE begins behind them.
+# Lines that include <WITHOUT/...> are left out.
 if(DEFINITIONS)
   file(READ ${DEFINITIONS} lines)
   string(REPLACE "\n" "\n\n" lines "\n${lines}")
@@ -16,6 +17,11 @@ endif()
 set(bytes "")
 foreach(file ${INPUT})
   file(READ ${file} hex HEX)
+  if(WITHOUT)
+    file(READ ${file} text)
+    string(REGEX REPLACE "#include <${WITHOUT}/[^>]*>" "" text "${text}")
+    string(HEX "${text}" hex)
+  endif()
   string(APPEND bytes ${hex})
 endforeach()
 string(REGEX REPLACE "(................................)" "\\1\n    " bytes

@@ -42,10 +42,15 @@ foreach(set cuda 2xcuda:0 cuda,host)
     test_gemm_batch ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
-  foreach(name test_launch test_launch_refused test_launch_split
-      test_dialect test_text test_filter
+  test_again(gpu/test_transform:${set} gpu "" test_transform ${set})
+  test_again(gpu/test_reduce_with:${set} gpu "" test_reduce_with ${set})
+  foreach(name test_launch test_launch_refused test_launch_split test_run
+      test_profile test_launch_lists test_grid_components
+      test_arrays_strided
+      test_dialect test_parameters test_text test_filter test_random_fill
       test_reproducible test_reproducible_kernels
-      test_grid test_grid_cells test_grid_reduce test_grid_run)
+      test_grid test_grid_cells test_grid_reduce test_grid_run test_reduce
+      test_scan)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
     test_again(conformance/${name}:fake_${set} conformance "${crowd}"
       ${name} ${set})
@@ -75,6 +80,9 @@ test_again(conformance/test_cuda_lost:fake_cuda conformance
 foreach(set cuda 2xcuda:0)
   test_again(gpu/test_stencil:${set} gpu "" test_stencil ${set})
   test_again(gpu/test_lbm:${set} gpu "" test_lbm ${set})
+  test_again(gpu/test_split_stream:${set} gpu "" test_split_stream ${set})
+  test_again(conformance/test_split_stream:fake_${set} conformance "${crowd}"
+    test_split_stream ${set})
 endforeach()
 set(kernel HEADRACE_CUBLAS=off)
 test_again(gpu/test_gemm:kernel gpu ${kernel} test_gemm)

@@ -18,7 +18,7 @@ _headrace_values() {
     --memory-limit) echo "128MiB 512MiB 1GiB 4GiB 16GiB" ;;
     --workload) echo "jacobi jacobi2 jacobi4 jacobi8 heat fdtd" ;;
     --steps | --residual) echo "" ;;
-    --alpha | --beta | --seed | --shape | --size | --repeat | --batch | \
+    --alpha | --beta | --seed | --shape | --size | --repeat | --batch | --elements | \
         --window | --sigma | --scale | --constant | --tolerance | --threads) echo "" ;;
     *) return 1 ;;
     esac
@@ -42,7 +42,7 @@ _headrace_options() {
         ;;
     bench)
         echo "--size --shape --types --memory --accelerators" \
-            "--memory-limit --threads --peers --batch --window --repeat" \
+            "--memory-limit --threads --peers --batch --elements --window --repeat" \
             "--from-files --json" \
             "--workload --steps --residual --weak"
         ;;
@@ -61,7 +61,7 @@ _headrace() {
         words=
         case $word in
         -*) words="$(_headrace_options "$command") --help" ;;
-        *) [ "$command" != bench ] || words="matmul sizes batch kernels filter grid dialect copies" ;;
+        *) [ "$command" != bench ] || words="matmul sizes batch kernels filter grid calls stream dialect copies" ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

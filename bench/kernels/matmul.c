@@ -241,13 +241,13 @@ HR_FUNCTION int across(int item)
     return item / 32 % (ACROSS / 4) * 4 + item % 4;
 }
 
-/* Add the products of a column and a row. */
-HR_FUNCTION void add_products(block *own, const part *x, const part *y)
+/* Add the products of a column and a row. The row has no parts, so that vectors
+ * may be wider than one. */
+HR_FUNCTION void add_products(block *own, const part *x, const float *y)
 {
     for (int i = 0; i < OWN_DOWN; i++) {
         for (int j = 0; j < OWN_ACROSS; j++) {
-            own->of[i][j] +=
-                x[i / PART].of[i % PART] * y[j / PART].of[j % PART];
+            own->of[i][j] += x[i / PART].of[i % PART] * y[j];
         }
     }
 }
@@ -329,12 +329,16 @@ HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
             if (k0 >= 0) {
                 HR_UNROLL
                 for (int k = 0; k < DEEP; k++) {
-                    part x[OWN_DOWN / PART], y[OWN_ACROSS / PART];
+                    part x[OWN_DOWN / PART];
+                    float y[OWN_ACROSS];
                     for (int i = 0; i < OWN_DOWN / PART; i++) {
                         x[i] = ta[k][down(item) + i * DOWN];
                     }
                     for (int i = 0; i < OWN_ACROSS / PART; i++) {
-                        y[i] = tb[k][across(item) + i * ACROSS];
+                        const part p = tb[k][across(item) + i * ACROSS];
+                        for (int j = 0; j < PART; j++) {
+                            y[i * PART + j] = p.of[j];
+                        }
                     }
                     add_products(&own, x, y);
                 }

@@ -11,8 +11,8 @@ enum { BENCH_GRID_FIELDS_MAX = 6 };
 
 /* How a kernel runs: the tile and step of its phases. */
 typedef struct bench_grid_form {
-    int64_t tile[HR_MAX_RANK]; /* 0: the library chooses */
-    int64_t step[HR_MAX_RANK];
+    int64_t tile[HR_MAX_KERNEL_RANK]; /* 0: the library chooses */
+    int64_t step[HR_MAX_KERNEL_RANK];
     bool in_place; /* fdtd: in two phases, without second copies of fields */
 } bench_grid_form;
 

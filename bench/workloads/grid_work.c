@@ -105,7 +105,7 @@ static void make_fields(const bench_workload *w, hr_field *fields)
     if (w->equation == BENCH_MAXWELL) {
         fields[0] = fields[1] = fields[2] =
             hr_field_of(sizeof(float), 0, HR_BOUNDARY_CONSTANT, NULL);
-        for (int d = 0; d < HR_MAX_RANK; d++) { /* ez */
+        for (int d = 0; d < HR_MAX_KERNEL_RANK; d++) { /* ez */
             fields[0].before[d].halo = fields[0].after[d].halo = 1;
         }
         fields[1].before[1].halo = 1; /* hx */
@@ -219,13 +219,13 @@ void bench_grids_close(bench_grids *g)
 static hr_status load(const bench_grids *g, hr_grid *grid, int64_t rows,
                       hr_array *data)
 {
-    const int64_t zero[HR_MAX_RANK] = {0, 0, 0};
+    const int64_t zero[HR_MAX_KERNEL_RANK] = {0, 0, 0};
     hr_extent block = hr_array_extent(data);
     hr_view from;
     hr_status status = HR_OK;
     for (int64_t first = 0; first < rows && status == HR_OK;
          first += block.size[0]) {
-        const int64_t origin[HR_MAX_RANK] = {first, 0, 0};
+        const int64_t origin[HR_MAX_KERNEL_RANK] = {first, 0, 0};
         block.size[0] = hri_min(block.size[0], rows - first);
         status = hr_view_section(hr_view_of(data), zero, block, &from);
         for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {

@@ -28,9 +28,9 @@
 extern "C" {
 #endif
 
-enum { HR_MAX_RANK = 3 };
+enum { HR_MAX_RANK = 6 };
 
-/** Sizes of up to three dimensions, dimension 0 slowest; each at least 1. */
+/** Sizes of up to six dimensions, dimension 0 slowest; each at least 1. */
 typedef struct hr_extent {
     uint32_t rank; /**< 1 to HR_MAX_RANK */
     int64_t size[HR_MAX_RANK];
@@ -46,6 +46,10 @@ HR_API hr_extent hr_extent2(int64_t rows, int64_t cols);
 /** slices x rows x cols; see hr_extent1.
  * @threads Any thread. */
 HR_API hr_extent hr_extent3(int64_t slices, int64_t rows, int64_t cols);
+/** size[0 .. rank - 1], of any rank up to HR_MAX_RANK. The extent has rank 0
+ *  where rank is larger or size is NULL; see hr_extent1.
+ * @threads Any thread. */
+HR_API hr_extent hr_extent_of(uint32_t rank, const int64_t *size);
 
 /** How many elements; 0 for an extent that is none.
  * @threads Any thread. */
@@ -120,12 +124,33 @@ HR_API HR_NODISCARD hr_status hr_array_wrap_typed(
         HR_TYPE_CASE_(unsigned char), HR_TYPE_CASE_(short),                    \
         HR_TYPE_CASE_(unsigned short), HR_TYPE_CASE_(int),                     \
         HR_TYPE_CASE_(unsigned), HR_TYPE_CASE_(long),                          \
-        HR_TYPE_CASE_(unsigned long), HR_TYPE_CASE_(float),                    \
+        HR_TYPE_CASE_(unsigned long), HR_TYPE_CASE_(long long),                \
+        HR_TYPE_CASE_(unsigned long long), HR_TYPE_CASE_(float),               \
         HR_TYPE_CASE_(double), default: (const char *)0)
 /* clang-format on */
 #define hr_array_wrap(context, data, ...)                                      \
     hr_array_wrap_typed(context, data, HR_TYPE_AT_(data), __VA_ARGS__)
 #endif
+
+/** An array over the caller's memory with any strides: those of a section of
+ *  columns, a transposed or a reversed matrix, as NumPy has them. Where they
+ * are those of rows, this is hr_array_wrap_typed. Else the library has a packed
+ *  copy, made now. hr_synchronize writes a view's elements back, and nothing
+ *  between them; elements that have not changed are not written.
+ *  hr_invalidate reads a view's elements again. hr_map gives the copy.
+ *
+ * @units   Element (i, j, ...) is i * stride_bytes[0] + j * stride_bytes[1] +
+ * ... bytes behind data. Strides may be negative. Elements may share memory
+ * where no view of the array is written through.
+ * @owner   As hr_array_wrap. hr_array_data is data.
+ * @errors  As hr_array_wrap_typed; HR_ERROR_INVALID for NULL strides, and for
+ *          strides that take elements more than 2^62 bytes apart.
+ *          HR_ERROR_OUT_OF_MEMORY for the copy.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status
+hr_array_wrap_strided(hr_context *context, const void *data, const char *type,
+                      size_t element_bytes, hr_extent extent,
+                      const int64_t *stride_bytes, hr_array **array);
 
 /** An array with no home: its elements are where they were written last. Host
  *  memory is allocated when hr_synchronize or hr_map asks for it.

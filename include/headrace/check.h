@@ -101,8 +101,9 @@ typedef struct hr_checked_access {
     const hr_shape *shape;
     size_t bytes; /**< of an element */
     int line;
-    uint32_t rank;
-    int64_t index[HR_MAX_RANK];
+    uint32_t rank; /**< of a view, or of each view of the list */
+    bool list;     /**< index[0] is that of a view of the list */
+    int64_t index[1 + HR_MAX_KERNEL_RANK];
 } hr_checked_access;
 
 /** The address of the element that the running item accesses.
@@ -123,6 +124,14 @@ HR_API void *hr_checked_atomic(const void *place);
 /** Say that all items of the tile have come here.
  * @threads The thread that runs the kernel. */
 HR_API void hr_checked_barrier(void);
+
+/** These functions, for kernels that are compiled at run time. */
+typedef struct hr_checked_calls {
+    void *(*at)(const hr_checked_access *access);
+    int (*item)(int more, int64_t item, uint32_t rank, int line);
+    void *(*atomic)(const void *place);
+    void (*barrier)(void);
+} hr_checked_calls;
 
 #ifdef __cplusplus
 }

@@ -79,14 +79,16 @@ typedef struct hr_accelerator_info {
     bool in_place;    /**< multiplies in the caller's memory, copies nothing */
     bool chosen;      /**< part of this context */
     char reason[160]; /**< if not chosen: why, in words */
-    uint8_t unused;   /**< room for later fields */
+    char compiler[128]; /**< of the host: the C compiler that compiles kernels
+                             of text, or why there is none; else "" */
+    uint8_t unused;     /**< room for later fields */
 } hr_accelerator_info;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_ACCELERATOR_INFO_INIT                                               \
     {                                                                          \
         sizeof(hr_accelerator_info), "", "", "", 0, 0, 0, false, false, false, \
-            "", 0                                                              \
+            "", "", 0                                                          \
     }
 
 /** Look for accelerators, open those chosen and get ready to work on them.
@@ -109,6 +111,16 @@ typedef struct hr_accelerator_info {
  *          OpenBLAS reads. The new array stays, without the variable. */
 HR_API HR_NODISCARD hr_status
 hr_context_create(const hr_context_options *options, hr_context **context);
+
+/** The default context of this process, made by the first call with no options.
+ *  A child of fork() gets one of its own.
+ *
+ * @owner   *context is the library's and stays until the process ends:
+ *          hr_context_destroy leaves it alone. Written only on success.
+ * @errors  HR_ERROR_INVALID for NULL; those of hr_context_create. After one the
+ *          next call tries again.
+ * @threads As hr_context_create. */
+HR_API HR_NODISCARD hr_status hr_context_default(hr_context **context);
 
 /** Close the accelerators and free everything. NULL is accepted. Waits for the
  *  work of queues that were not destroyed before. Such a queue can only be

@@ -22,9 +22,13 @@
  *  A kernel may have any name that C accepts. Compilers of devices make a
  *  function hr_kernel_<name> of it.
  *
- *  Parameters are:
+ *  HR_KERNEL1 to HR_KERNEL32 make a kernel of as many parameters. Parameters
+ *  are:
  *
  *  - (IN, type, rank, name), and OUT and INOUT likewise, for views;
+ *
+ *  - (INS, type, rank, name), and OUTS and INOUTS likewise, for lists of views
+ *    of this rank;
  *
  *  - (VALUE, type, 0, name) for numbers and structs of numbers;
  *
@@ -37,6 +41,10 @@
  *  write. HR_EXTENT(view, d) is its extent in dimension d. HR_INSIDE1 to 3 tell
  *  whether indices are inside. HR_MEMORY const float * points to elements,
  *  which are HR_STRIDE(view, d) apart. The last dimension has no gaps.
+ *
+ *  HR_OF1(list, q, i), HR_OF2 and HR_OF3 are elements of view q of a list, for
+ *  any number q from 0 to HR_COUNT(list) - 1. HR_EXTENT and HR_STRIDE are those
+ *  of each of its views.
  *
  *  HR_DOMAIN(d) and HR_TILE(d) are extents of the domain and of a tile. A
  *  launch may run a part of its domain (grid.h). Indices are those of the whole
@@ -106,14 +114,18 @@
  *  pairs .re, .im, as in headrace's matrices. hr_c32_of(re, im) makes one.
  *  There are hr_c32_add, sub, mul and div(a, b), and mad(a, b, c) for a b + c.
  *  `conj(a)` is the conjugate, and norm(a) the square of its size. The same
- *  names with hr_c64 are in double. */
+ *  names with hr_c64 are in double.
+ *
+ *  Random numbers come of counters: hr_philox, hr_uniform_f32, hr_normal_f32
+ *  and others. dialect/random.h describes them. */
 #ifndef HEADRACE_DIALECT_H
 #define HEADRACE_DIALECT_H
 
-/* Compilers at run time get half.h, dialect/opencl.h and dialect/cuda.h before
- * this. */
+/* Compilers at run time get half.h, dialect/opencl.h, dialect/cuda.h and
+ * dialect/random.h before this. */
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
 #include <headrace/dialect/host.h>
+#include <headrace/dialect/random.h>
 #endif
 
 #ifdef HR_REPRODUCIBLE
@@ -153,6 +165,9 @@ typedef unsigned short hr_f16, hr_bf16;
 typedef struct hr_shape {
     hr_index extent[3], stride[3], start;
 } hr_shape;
+typedef struct hr_list_shape {
+    hr_index extent[3], stride[3], start, count, step;
+} hr_list_shape;
 typedef struct hr_domain {
     hr_index extent[3], tile[3], tiles[3], number[3];
     hr_index first[3], end[3], step[3];
@@ -230,7 +245,16 @@ HR_COMPLEX_(hr_c64, double)
 #define HR_AT3(view, i, j, k)                                                  \
     view[HR_SHAPE_(view).start + (i)*HR_STRIDE(view, 0) +                      \
          (j)*HR_STRIDE(view, 1) + (k)]
+#define HR_OF1(list, q, i)                                                     \
+    list[HR_SHAPE_(list).start + (q)*HR_SHAPE_(list).step + (i)]
+#define HR_OF2(list, q, i, j)                                                  \
+    list[HR_SHAPE_(list).start + (q)*HR_SHAPE_(list).step +                    \
+         (i)*HR_STRIDE(list, 0) + (j)]
+#define HR_OF3(list, q, i, j, k)                                               \
+    list[HR_SHAPE_(list).start + (q)*HR_SHAPE_(list).step +                    \
+         (i)*HR_STRIDE(list, 0) + (j)*HR_STRIDE(list, 1) + (k)]
 #endif
+#define HR_COUNT(list) (HR_SHAPE_(list).count)
 /* A negative index is a large unsigned number, so one comparison of 64 bits is
  * enough. */
 #define HR_HAS_(view, d, i)                                                    \
@@ -315,70 +339,96 @@ HR_COMPLEX_(hr_c64, double)
 #define HR_DECLARE_OUT(type, name)                                             \
     HR_MEMORY type *HR_RESTRICT name, const hr_shape name##_shape
 #define HR_DECLARE_INOUT(type, name) HR_DECLARE_OUT(type, name)
-#define HR_DECLARE_VALUE(type, name) const type name
+#define HR_DECLARE_INS(type, name)                                             \
+    HR_MEMORY const type *HR_RESTRICT name, const hr_list_shape name##_shape
+#define HR_DECLARE_OUTS(type, name)                                            \
+    HR_MEMORY type *HR_RESTRICT name, const hr_list_shape name##_shape
+#define HR_DECLARE_INOUTS(type, name) HR_DECLARE_OUTS(type, name)
+#define HR_DECLARE_VALUE(type, name)  const type name
 
 #define HR_PASS_(kind, type, rank, name) HR_PASS_##kind(type, name)
 
-/* Parameters with commas between them, and without. */
-#define HR_LIST1_(f, p1)                 f p1
-#define HR_LIST2_(f, p1, p2)             HR_LIST1_(f, p1), f p2
-#define HR_LIST3_(f, p1, p2, p3)         HR_LIST2_(f, p1, p2), f p3
-#define HR_LIST4_(f, p1, p2, p3, p4)     HR_LIST3_(f, p1, p2, p3), f p4
-#define HR_LIST5_(f, p1, p2, p3, p4, p5) HR_LIST4_(f, p1, p2, p3, p4), f p5
-#define HR_LIST6_(f, p1, p2, p3, p4, p5, p6)                                   \
-    HR_LIST5_(f, p1, p2, p3, p4, p5), f p6
-#define HR_LIST7_(f, p1, p2, p3, p4, p5, p6, p7)                               \
-    HR_LIST6_(f, p1, p2, p3, p4, p5, p6), f p7
-#define HR_LIST8_(f, p1, p2, p3, p4, p5, p6, p7, p8)                           \
-    HR_LIST7_(f, p1, p2, p3, p4, p5, p6, p7), f p8
-#define HR_ROW1_(f, p1)                     f p1
-#define HR_ROW2_(f, p1, p2)                 HR_ROW1_(f, p1) f p2
-#define HR_ROW3_(f, p1, p2, p3)             HR_ROW2_(f, p1, p2) f p3
-#define HR_ROW4_(f, p1, p2, p3, p4)         HR_ROW3_(f, p1, p2, p3) f p4
-#define HR_ROW5_(f, p1, p2, p3, p4, p5)     HR_ROW4_(f, p1, p2, p3, p4) f p5
-#define HR_ROW6_(f, p1, p2, p3, p4, p5, p6) HR_ROW5_(f, p1, p2, p3, p4, p5) f p6
-#define HR_ROW7_(f, p1, p2, p3, p4, p5, p6, p7)                                \
-    HR_ROW6_(f, p1, p2, p3, p4, p5, p6) f p7
-#define HR_ROW8_(f, p1, p2, p3, p4, p5, p6, p7, p8)                            \
-    HR_ROW7_(f, p1, p2, p3, p4, p5, p6, p7) f p8
+/* What stands between parameters. */
+#define HR_COMMA_() ,
+#define HR_NOTHING_()
 
-#define HR_KERNEL1(name, p1)                                                   \
-    HR_DEFINE_(name, 1, HR_LIST1_(HR_DECLARE_, p1), HR_LIST1_(HR_PASS_, p1),   \
-               HR_LIST1_(HR_OTHER_, p1), HR_ROW1_(HR_FIELD_, p1))
-#define HR_KERNEL2(name, p1, p2)                                               \
-    HR_DEFINE_(name, 2, HR_LIST2_(HR_DECLARE_, p1, p2),                        \
-               HR_LIST2_(HR_PASS_, p1, p2), HR_LIST2_(HR_OTHER_, p1, p2),      \
-               HR_ROW2_(HR_FIELD_, p1, p2))
-#define HR_KERNEL3(name, p1, p2, p3)                                           \
-    HR_DEFINE_(name, 3, HR_LIST3_(HR_DECLARE_, p1, p2, p3),                    \
-               HR_LIST3_(HR_PASS_, p1, p2, p3),                                \
-               HR_LIST3_(HR_OTHER_, p1, p2, p3),                               \
-               HR_ROW3_(HR_FIELD_, p1, p2, p3))
-#define HR_KERNEL4(name, p1, p2, p3, p4)                                       \
-    HR_DEFINE_(name, 4, HR_LIST4_(HR_DECLARE_, p1, p2, p3, p4),                \
-               HR_LIST4_(HR_PASS_, p1, p2, p3, p4),                            \
-               HR_LIST4_(HR_OTHER_, p1, p2, p3, p4),                           \
-               HR_ROW4_(HR_FIELD_, p1, p2, p3, p4))
-#define HR_KERNEL5(name, p1, p2, p3, p4, p5)                                   \
-    HR_DEFINE_(name, 5, HR_LIST5_(HR_DECLARE_, p1, p2, p3, p4, p5),            \
-               HR_LIST5_(HR_PASS_, p1, p2, p3, p4, p5),                        \
-               HR_LIST5_(HR_OTHER_, p1, p2, p3, p4, p5),                       \
-               HR_ROW5_(HR_FIELD_, p1, p2, p3, p4, p5))
-#define HR_KERNEL6(name, p1, p2, p3, p4, p5, p6)                               \
-    HR_DEFINE_(name, 6, HR_LIST6_(HR_DECLARE_, p1, p2, p3, p4, p5, p6),        \
-               HR_LIST6_(HR_PASS_, p1, p2, p3, p4, p5, p6),                    \
-               HR_LIST6_(HR_OTHER_, p1, p2, p3, p4, p5, p6),                   \
-               HR_ROW6_(HR_FIELD_, p1, p2, p3, p4, p5, p6))
-#define HR_KERNEL7(name, p1, p2, p3, p4, p5, p6, p7)                           \
-    HR_DEFINE_(name, 7, HR_LIST7_(HR_DECLARE_, p1, p2, p3, p4, p5, p6, p7),    \
-               HR_LIST7_(HR_PASS_, p1, p2, p3, p4, p5, p6, p7),                \
-               HR_LIST7_(HR_OTHER_, p1, p2, p3, p4, p5, p6, p7),               \
-               HR_ROW7_(HR_FIELD_, p1, p2, p3, p4, p5, p6, p7))
-#define HR_KERNEL8(name, p1, p2, p3, p4, p5, p6, p7, p8)                       \
-    HR_DEFINE_(name, 8,                                                        \
-               HR_LIST8_(HR_DECLARE_, p1, p2, p3, p4, p5, p6, p7, p8),         \
-               HR_LIST8_(HR_PASS_, p1, p2, p3, p4, p5, p6, p7, p8),            \
-               HR_LIST8_(HR_OTHER_, p1, p2, p3, p4, p5, p6, p7, p8),           \
-               HR_ROW8_(HR_FIELD_, p1, p2, p3, p4, p5, p6, p7, p8))
+/* Compilers of devices need no variadic macros: they get the macros for as many
+ * parameters as a file's kernels have (src/runtime/source.c). */
+#if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
+
+/* clang-format off */
+#define HR_LIST1_(f, s, p)       f p
+#define HR_LIST2_(f, s, p, ...)  f p s() HR_LIST1_(f, s, __VA_ARGS__)
+#define HR_LIST3_(f, s, p, ...)  f p s() HR_LIST2_(f, s, __VA_ARGS__)
+#define HR_LIST4_(f, s, p, ...)  f p s() HR_LIST3_(f, s, __VA_ARGS__)
+#define HR_LIST5_(f, s, p, ...)  f p s() HR_LIST4_(f, s, __VA_ARGS__)
+#define HR_LIST6_(f, s, p, ...)  f p s() HR_LIST5_(f, s, __VA_ARGS__)
+#define HR_LIST7_(f, s, p, ...)  f p s() HR_LIST6_(f, s, __VA_ARGS__)
+#define HR_LIST8_(f, s, p, ...)  f p s() HR_LIST7_(f, s, __VA_ARGS__)
+#define HR_LIST9_(f, s, p, ...)  f p s() HR_LIST8_(f, s, __VA_ARGS__)
+#define HR_LIST10_(f, s, p, ...) f p s() HR_LIST9_(f, s, __VA_ARGS__)
+#define HR_LIST11_(f, s, p, ...) f p s() HR_LIST10_(f, s, __VA_ARGS__)
+#define HR_LIST12_(f, s, p, ...) f p s() HR_LIST11_(f, s, __VA_ARGS__)
+#define HR_LIST13_(f, s, p, ...) f p s() HR_LIST12_(f, s, __VA_ARGS__)
+#define HR_LIST14_(f, s, p, ...) f p s() HR_LIST13_(f, s, __VA_ARGS__)
+#define HR_LIST15_(f, s, p, ...) f p s() HR_LIST14_(f, s, __VA_ARGS__)
+#define HR_LIST16_(f, s, p, ...) f p s() HR_LIST15_(f, s, __VA_ARGS__)
+#define HR_LIST17_(f, s, p, ...) f p s() HR_LIST16_(f, s, __VA_ARGS__)
+#define HR_LIST18_(f, s, p, ...) f p s() HR_LIST17_(f, s, __VA_ARGS__)
+#define HR_LIST19_(f, s, p, ...) f p s() HR_LIST18_(f, s, __VA_ARGS__)
+#define HR_LIST20_(f, s, p, ...) f p s() HR_LIST19_(f, s, __VA_ARGS__)
+#define HR_LIST21_(f, s, p, ...) f p s() HR_LIST20_(f, s, __VA_ARGS__)
+#define HR_LIST22_(f, s, p, ...) f p s() HR_LIST21_(f, s, __VA_ARGS__)
+#define HR_LIST23_(f, s, p, ...) f p s() HR_LIST22_(f, s, __VA_ARGS__)
+#define HR_LIST24_(f, s, p, ...) f p s() HR_LIST23_(f, s, __VA_ARGS__)
+#define HR_LIST25_(f, s, p, ...) f p s() HR_LIST24_(f, s, __VA_ARGS__)
+#define HR_LIST26_(f, s, p, ...) f p s() HR_LIST25_(f, s, __VA_ARGS__)
+#define HR_LIST27_(f, s, p, ...) f p s() HR_LIST26_(f, s, __VA_ARGS__)
+#define HR_LIST28_(f, s, p, ...) f p s() HR_LIST27_(f, s, __VA_ARGS__)
+#define HR_LIST29_(f, s, p, ...) f p s() HR_LIST28_(f, s, __VA_ARGS__)
+#define HR_LIST30_(f, s, p, ...) f p s() HR_LIST29_(f, s, __VA_ARGS__)
+#define HR_LIST31_(f, s, p, ...) f p s() HR_LIST30_(f, s, __VA_ARGS__)
+#define HR_LIST32_(f, s, p, ...) f p s() HR_LIST31_(f, s, __VA_ARGS__)
+
+#define HR_KERNEL_(name, count, list, ...)                                     \
+    HR_DEFINE_(name, count, list(HR_DECLARE_, HR_COMMA_, __VA_ARGS__),         \
+               list(HR_PASS_, HR_COMMA_, __VA_ARGS__),                         \
+               list(HR_OTHER_, HR_COMMA_, __VA_ARGS__),                        \
+               list(HR_FIELD_, HR_NOTHING_, __VA_ARGS__))
+#define HR_KERNEL1(name, ...)  HR_KERNEL_(name, 1, HR_LIST1_, __VA_ARGS__)
+#define HR_KERNEL2(name, ...)  HR_KERNEL_(name, 2, HR_LIST2_, __VA_ARGS__)
+#define HR_KERNEL3(name, ...)  HR_KERNEL_(name, 3, HR_LIST3_, __VA_ARGS__)
+#define HR_KERNEL4(name, ...)  HR_KERNEL_(name, 4, HR_LIST4_, __VA_ARGS__)
+#define HR_KERNEL5(name, ...)  HR_KERNEL_(name, 5, HR_LIST5_, __VA_ARGS__)
+#define HR_KERNEL6(name, ...)  HR_KERNEL_(name, 6, HR_LIST6_, __VA_ARGS__)
+#define HR_KERNEL7(name, ...)  HR_KERNEL_(name, 7, HR_LIST7_, __VA_ARGS__)
+#define HR_KERNEL8(name, ...)  HR_KERNEL_(name, 8, HR_LIST8_, __VA_ARGS__)
+#define HR_KERNEL9(name, ...)  HR_KERNEL_(name, 9, HR_LIST9_, __VA_ARGS__)
+#define HR_KERNEL10(name, ...) HR_KERNEL_(name, 10, HR_LIST10_, __VA_ARGS__)
+#define HR_KERNEL11(name, ...) HR_KERNEL_(name, 11, HR_LIST11_, __VA_ARGS__)
+#define HR_KERNEL12(name, ...) HR_KERNEL_(name, 12, HR_LIST12_, __VA_ARGS__)
+#define HR_KERNEL13(name, ...) HR_KERNEL_(name, 13, HR_LIST13_, __VA_ARGS__)
+#define HR_KERNEL14(name, ...) HR_KERNEL_(name, 14, HR_LIST14_, __VA_ARGS__)
+#define HR_KERNEL15(name, ...) HR_KERNEL_(name, 15, HR_LIST15_, __VA_ARGS__)
+#define HR_KERNEL16(name, ...) HR_KERNEL_(name, 16, HR_LIST16_, __VA_ARGS__)
+#define HR_KERNEL17(name, ...) HR_KERNEL_(name, 17, HR_LIST17_, __VA_ARGS__)
+#define HR_KERNEL18(name, ...) HR_KERNEL_(name, 18, HR_LIST18_, __VA_ARGS__)
+#define HR_KERNEL19(name, ...) HR_KERNEL_(name, 19, HR_LIST19_, __VA_ARGS__)
+#define HR_KERNEL20(name, ...) HR_KERNEL_(name, 20, HR_LIST20_, __VA_ARGS__)
+#define HR_KERNEL21(name, ...) HR_KERNEL_(name, 21, HR_LIST21_, __VA_ARGS__)
+#define HR_KERNEL22(name, ...) HR_KERNEL_(name, 22, HR_LIST22_, __VA_ARGS__)
+#define HR_KERNEL23(name, ...) HR_KERNEL_(name, 23, HR_LIST23_, __VA_ARGS__)
+#define HR_KERNEL24(name, ...) HR_KERNEL_(name, 24, HR_LIST24_, __VA_ARGS__)
+#define HR_KERNEL25(name, ...) HR_KERNEL_(name, 25, HR_LIST25_, __VA_ARGS__)
+#define HR_KERNEL26(name, ...) HR_KERNEL_(name, 26, HR_LIST26_, __VA_ARGS__)
+#define HR_KERNEL27(name, ...) HR_KERNEL_(name, 27, HR_LIST27_, __VA_ARGS__)
+#define HR_KERNEL28(name, ...) HR_KERNEL_(name, 28, HR_LIST28_, __VA_ARGS__)
+#define HR_KERNEL29(name, ...) HR_KERNEL_(name, 29, HR_LIST29_, __VA_ARGS__)
+#define HR_KERNEL30(name, ...) HR_KERNEL_(name, 30, HR_LIST30_, __VA_ARGS__)
+#define HR_KERNEL31(name, ...) HR_KERNEL_(name, 31, HR_LIST31_, __VA_ARGS__)
+#define HR_KERNEL32(name, ...) HR_KERNEL_(name, 32, HR_LIST32_, __VA_ARGS__)
+/* clang-format on */
+
+#endif
 
 #endif

@@ -52,6 +52,7 @@
 
 #include <headrace/kernel.h>
 #include <headrace/matrix.h>
+#include <headrace/reduce.h>
 #include <headrace/split.h>
 #include <headrace/view.h>
 
@@ -81,14 +82,22 @@ typedef struct hr_side {
     const void *value;    /**< of a constant boundary, one cell; NULL: zeros */
 } hr_side;
 
-/** A field. Cells beyond two ends at once follow the boundary of both. They are
+/** A field. Each cell has one or several values, its components: the velocity
+ *  in space has three, a lattice of nine directions nine. Values of a component
+ *  lie together. A kernel takes all components as one list of views (INS, OUTS
+ *  and INOUTS in dialect.h), which it indexes by their number, or one of them
+ *  (hr_field_component) as a view. What the field says holds for each of them.
+ *
+ *  Cells beyond two ends at once follow the boundary of both. They are
  *  constant where one of the two is, that of the lower dimension first. Where
  *  one of the two is HR_BOUNDARY_USER, they follow the other from what your
  *  phases have written. Where both are, your phases write them too. */
 typedef struct hr_field {
-    size_t element_bytes;        /**< 1 to 2147483647 */
-    hr_side before[HR_MAX_RANK]; /**< lower indices, of each dimension */
-    hr_side after[HR_MAX_RANK];  /**< higher indices */
+    size_t element_bytes;               /**< 1 to 2147483647 */
+    hr_side before[HR_MAX_KERNEL_RANK]; /**< lower indices, of each dimension */
+    hr_side after[HR_MAX_KERNEL_RANK];  /**< higher indices */
+    uint32_t components; /**< values of a cell, 1 to HR_MAX_COMPONENTS, of
+                              element_bytes each; 0: 1 */
 } hr_field;
 
 /** A field whose sides are all alike.
@@ -96,6 +105,12 @@ typedef struct hr_field {
  * @threads Any thread. */
 HR_API hr_field hr_field_of(size_t element_bytes, int64_t halo,
                             hr_boundary boundary, const void *value);
+
+/** One component of a field, for calls and arguments that take a field: they
+ *  then stand for that component alone, as for a field of one.
+ * @errors  None here: what takes a field checks it.
+ * @threads Any thread. */
+HR_API uint32_t hr_field_component(uint32_t field, uint32_t component);
 
 /** Options of hr_grid_create; zero is the default of each. */
 typedef struct hr_grid_options {
@@ -134,8 +149,8 @@ typedef struct hr_grid_options {
  *          on success. options may be NULL.
  * @errors  HR_ERROR_INVALID for NULL, and for an extent without cells or with
  *          more than 2^63 - 1. The same for no field or more than
- *          HR_MAX_FIELDS, and for an element_bytes or a halo beyond its
- *          limits. The same for options that are not valid.
+ *          HR_MAX_FIELDS, and for element_bytes, components or a halo beyond
+ *          their limits. The same for options that are not valid.
  *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators
  *          together do not hold the fields. HR_ERROR_LOST when all of them are
  *          lost, or with weights one of them.
@@ -144,14 +159,15 @@ HR_API HR_NODISCARD hr_status
 hr_grid_create(hr_context *context, hr_extent extent, const hr_field *fields,
                uint32_t count, const hr_grid_options *options, hr_grid **grid);
 
-enum { HR_MAX_FIELDS = 64 };
+enum { HR_MAX_FIELDS = 64, HR_MAX_COMPONENTS = 1024 };
 
 /** Wait for all work and free the grid. NULL is accepted.
  * @threads One at a time for each grid. */
 HR_API void hr_grid_destroy(hr_grid *grid);
 
 /** Copy packed values of the whole extent into a field, and wait. An earlier
- *  failure is forgotten: other fields hold zeros then.
+ *  failure is forgotten: other fields hold zeros then. Of a field of several
+ *  components, all values of component 0 come first, then those of the others.
  *
  * @owner   Reads data during the call.
  * @errors  HR_ERROR_INVALID for NULL or a field that is none;
@@ -172,7 +188,9 @@ HR_API HR_NODISCARD hr_status hr_grid_gather(hr_grid *grid, uint32_t field,
  *  comes after all that was enqueued before, and before all that follows.
  *
  * @shape   The view has the grid's rank and the field's element_bytes, and fits
- *          inside at origin[0 .. rank - 1]; NULL: at the start.
+ *          inside at origin[0 .. rank - 1]; NULL: at the start. For all of
+ *          several components it has a dimension more: dimension 0 counts
+ *          them.
  * @owner   As hr_copy_async.
  * @errors  Those of hr_copy_async; HR_ERROR_INVALID when it does not fit.
  * @threads One at a time for each grid. */
@@ -205,7 +223,8 @@ HR_API hr_argument hr_field_inout(uint32_t field);
 /** One phase of a step. */
 typedef struct hr_phase {
     const hr_kernel *kernel; /**< NULL: fields swap[0] and swap[1] change
-                                  places, which moves nothing */
+                                  places, which moves nothing; all their
+                                  components do */
     const hr_argument *arguments;
     size_t argument_count;
     uint32_t swap[2];
@@ -215,18 +234,18 @@ typedef struct hr_phase {
                            written must be HR_BOUNDARY_USER there. A kernel
                            reads neighbours there no further out than their
                            field's halo goes */
-    int64_t origin[HR_MAX_RANK]; /**< where those start */
-    hr_extent tile;              /**< of rank 0: the library chooses */
-    int64_t step[HR_MAX_RANK];   /**< cells of an item (HR_STEP); 0: 1. The
-                                       last dimension has 1 */
+    int64_t origin[HR_MAX_KERNEL_RANK]; /**< where those start */
+    hr_extent tile;                     /**< of rank 0: the library chooses */
+    int64_t step[HR_MAX_KERNEL_RANK]; /**< cells of an item (HR_STEP); 0: 1. The
+                                     last dimension has 1 */
 } hr_phase;
 
 /** A phase that runs kernel for every cell.
  * @threads Any thread. */
 HR_API hr_phase hr_phase_of(const hr_kernel *kernel,
                             const hr_argument *arguments, size_t count);
-/** A phase that swaps two fields, which have the same halos, boundaries and
- *  element_bytes.
+/** A phase that swaps two fields, which have the same halos, boundaries,
+ *  components and element_bytes.
  * @threads Any thread. */
 HR_API hr_phase hr_phase_swap(uint32_t a, uint32_t b);
 
@@ -271,24 +290,17 @@ HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases,
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_finish(hr_grid *grid);
 
-/** What a reduction makes of all cells. It works in double, in an order that
- *  depends on the extent alone. The bits are the same on any accelerators. */
-typedef enum hr_reduction {
-    HR_REDUCE_SUM = 1,     /**< sum of a */
-    HR_REDUCE_MIN,         /**< least a; a NaN wins */
-    HR_REDUCE_MAX,         /**< largest a; a NaN wins */
-    HR_REDUCE_DOT,         /**< sum of a b */
-    HR_REDUCE_DISTANCE,    /**< sum of (a - b)^2 */
-    HR_REDUCE_MAX_ABS_DIFF /**< largest |a - b|; a NaN wins */
-} hr_reduction;
-
 /** A reduction under way. */
 typedef struct hr_reducing hr_reducing;
 
-/** Enqueue a reduction of fields a and b after all that was enqueued before.
- *  Reductions of one field ignore b. Steps may follow at once.
+/** Enqueue a reduction (reduce.h) of fields a and b after all that was enqueued
+ *  before. Reductions of one field ignore b. Steps may follow at once.
  *
- * @shape   Elements are numbers of `type`: HR_F32, HR_F64 or HR_I32.
+ *  It works in double, in an order that depends on the extent alone. The bits
+ *  are the same on any accelerators. NORM, ARGMIN and ARGMAX are not offered.
+ *
+ * @shape   Elements are numbers of `type`: HR_F32, HR_F64 or HR_I32. A field of
+ *          several components is given by one of them (hr_field_component).
  * @owner   *reducing is the caller's, to be given to hr_grid_reduced before the
  *          grid is destroyed. Written only on success.
  * @errors  HR_ERROR_INVALID for NULL, a field that is none, or a type that is

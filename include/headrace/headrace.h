@@ -2,8 +2,9 @@
 /** @file headrace.h
  *  All of Headrace. Read the headers in this order, as its manual: status.h,
  *  matrix.h, context.h, gemm.h, batch.h, filter.h and npy.h. For kernels of
- *  your own, go on with queue.h, array.h, view.h, kernel.h, split.h, grid.h,
- *  half.h and check.h. dialect.h is the language of kernels. */
+ *  your own, go on with run.h, queue.h, array.h, view.h, kernel.h, split.h,
+ *  reduce.h, scan.h, random.h, grid.h, profile.h, half.h and check.h. dialect.h
+ *  is the language of kernels. */
 #ifndef HEADRACE_H
 #define HEADRACE_H
 
@@ -18,9 +19,15 @@
 #include <headrace/kernel.h>
 #include <headrace/matrix.h>
 #include <headrace/npy.h>
+#include <headrace/profile.h>
 #include <headrace/queue.h>
+#include <headrace/random.h>
+#include <headrace/reduce.h>
+#include <headrace/run.h>
+#include <headrace/scan.h>
 #include <headrace/split.h>
 #include <headrace/status.h>
+#include <headrace/transform.h>
 #include <headrace/view.h>
 
 #endif

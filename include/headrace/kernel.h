@@ -5,7 +5,8 @@
  *
  *  You write a kernel once, in C, in the dialect of headrace/dialect.h. The
  *  build compiles it into the program for the host and keeps its text. OpenCL
- *  and NVRTC compile the text when the kernel is first launched there. */
+ *  and NVRTC compile the text when the kernel is first launched there. A C
+ *  compiler does so for the host where the text is all there is. */
 #ifndef HEADRACE_KERNEL_H
 #define HEADRACE_KERNEL_H
 
@@ -20,25 +21,35 @@ extern "C" {
 #endif
 
 enum {
-    HR_MAX_PARAMETERS = 8, /**< of a kernel */
-    HR_MAX_ITEMS = 1024    /**< of a tile */
+    HR_MAX_PARAMETERS = 32, /**< of a kernel */
+    HR_MAX_ITEMS = 1024,    /**< of a tile */
+    HR_MAX_KERNEL_RANK = 3  /**< of domains, and of views as kernels see them */
 };
 
 /** What kernels see of a view beside a pointer. Element (i, j, ...) is start +
  *  i * stride[0] + j * stride[1] + ... elements behind the pointer. */
 typedef struct hr_shape {
-    int64_t extent[HR_MAX_RANK], stride[HR_MAX_RANK], start;
+    int64_t extent[HR_MAX_KERNEL_RANK], stride[HR_MAX_KERNEL_RANK], start;
 } hr_shape;
+
+/** The same of a list of views. Each has the hr_shape that this begins with,
+ *  behind a pointer of its own: view q lies q * step elements behind view 0. */
+typedef struct hr_list_shape {
+    int64_t extent[HR_MAX_KERNEL_RANK], stride[HR_MAX_KERNEL_RANK], start;
+    int64_t count; /**< of the views */
+    int64_t step;  /**< from view to view, in elements */
+} hr_list_shape;
 
 /** Where a call of a kernel stands. On the host a call does one tile. */
 typedef struct hr_domain {
-    int64_t extent[HR_MAX_RANK]; /**< of the domain */
-    int64_t tile[HR_MAX_RANK];   /**< items of a tile */
-    int64_t tiles[HR_MAX_RANK];  /**< how many tiles the part has */
-    int64_t number[HR_MAX_RANK]; /**< which of them this is; host only */
-    int64_t first[HR_MAX_RANK];  /**< of the part of the domain that runs */
-    int64_t end[HR_MAX_RANK];    /**< and the index behind its last point */
-    int64_t step[HR_MAX_RANK];   /**< points that an item stands for */
+    int64_t extent[HR_MAX_KERNEL_RANK]; /**< of the domain */
+    int64_t tile[HR_MAX_KERNEL_RANK];   /**< items of a tile */
+    int64_t tiles[HR_MAX_KERNEL_RANK];  /**< how many tiles the part has */
+    int64_t number[HR_MAX_KERNEL_RANK]; /**< which of them this is; host only */
+    int64_t
+        first[HR_MAX_KERNEL_RANK];   /**< of the part of the domain that runs */
+    int64_t end[HR_MAX_KERNEL_RANK]; /**< and the index behind its last point */
+    int64_t step[HR_MAX_KERNEL_RANK]; /**< points that an item stands for */
 } hr_domain;
 
 /** What a parameter of a kernel is. */
@@ -56,9 +67,10 @@ typedef struct hr_parameter {
     uint32_t rank;       /**< of a view */
     size_t bytes;        /**< of an element, or of the value */
     size_t at, shape_at; /**< in the arguments that host gets */
+    bool list;           /**< it takes a list of views, of this rank each */
 } hr_parameter;
 
-/** A kernel: a constant that HR_KERNEL1 to HR_KERNEL8 of the dialect make, or
+/** A kernel: a constant that HR_KERNEL1 to HR_KERNEL32 of the dialect make, or
  *  what hr_kernel_create gives. */
 typedef struct hr_kernel hr_kernel;
 struct hr_kernel {
@@ -81,17 +93,27 @@ typedef struct hr_argument {
     hr_parameter_kind kind;
     hr_access access;
     hr_view view;
-    const void *value;
-    size_t bytes;
+    const void *value;     /**< or host memory */
+    size_t bytes;          /**< of the value; from row to row of host memory */
     uint32_t field;        /**< 1 + a field of a grid (grid.h); 0: the view */
     bool near;             /**< its neighbours are read too */
     int64_t before, after; /**< of hr_near and hr_whole (split.h), which */
     bool whole;            /**< hr_launch does not look at */
+    bool data;             /**< host memory of the view's extent (run.h) */
+    const char *type;      /**< of the value; NULL: not known */
 } hr_argument;
 
 /** A view that the kernel reads (hr_in), writes (hr_out), or both (hr_inout).
  *  Elements of an hr_out view that the kernel does not write have no value
  *  afterwards.
+ *
+ *  A view of a higher rank than the parameter's is given with its first
+ *  dimensions as one: of 2 x 3 x 4 x 5 a kernel of rank 3 sees 6 x 4 x 5. Its
+ *  elements must allow that, as those of a whole array do.
+ *
+ *  A parameter that is a list of views (INS, OUTS and INOUTS in dialect.h)
+ *  takes a view with one dimension more. Dimension 0 counts the views of the
+ *  list. hr_view_list makes such a view of several.
  * @threads Any thread. */
 HR_API hr_argument hr_in(hr_view view);
 /** See hr_in.
@@ -105,14 +127,46 @@ HR_API hr_argument hr_inout(hr_view view);
  * @threads Any thread. */
 HR_API hr_argument hr_value(const void *value, size_t bytes);
 
+/** hr_value with the value's type, as kernels name it. hr_launch refuses it for
+ *  a parameter of another type, as it does elements (hr_array_wrap_typed).
+ *
+ *  In C11 hr_value(x) stands for this, of a number or struct x. It passes the
+ *  type of x, and its address is that of a copy of x, which lives as long as
+ *  the block that the call stands in. A compound literal as x needs parentheses
+ *  around it.
+ * @owner   Borrows the value, until the launch has returned.
+ * @threads Any thread. */
+HR_API hr_argument hr_value_typed(const void *value, const char *type,
+                                  size_t bytes);
+#ifndef __cplusplus
+/** Arguments as a list and its length: two arguments of hr_launch and others.
+ *  The list lives as long as the block that it stands in. */
+#define HR_ARGUMENTS(...)                                                      \
+    (const hr_argument[]){__VA_ARGS__},                                        \
+        sizeof((const hr_argument[]){__VA_ARGS__}) / sizeof(hr_argument)
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+/* clang-format off */
+#define HR_NINTH_(a, b, c, d, e, f, g, h, i, ...) i
+#define HR_VALUE_TYPED_(x)                                                     \
+    hr_value_typed((__typeof__(x)[1]){x}, HR_TYPE_AT_((__typeof__(x) *)0),     \
+                   sizeof(x))
+#define HR_VALUE_PLAIN_(...) (hr_value)(__VA_ARGS__)
+#define hr_value(...)                                                          \
+    HR_NINTH_(__VA_ARGS__, HR_VALUE_PLAIN_, HR_VALUE_PLAIN_, HR_VALUE_PLAIN_,  \
+        HR_VALUE_PLAIN_, HR_VALUE_PLAIN_, HR_VALUE_PLAIN_, HR_VALUE_PLAIN_,    \
+        HR_VALUE_TYPED_, )(__VA_ARGS__)
+/* clang-format on */
+#endif
+#endif
+
 /** That many bytes of memory of each tile, for a TILE parameter: 1 to 2^28, and
  *  no more than the accelerator has.
  * @threads Any thread. */
 HR_API hr_argument hr_tile_bytes(size_t bytes);
 
 /** A kernel out of text in the dialect that is known at run time only. It runs
- *  on accelerators with a compiler; the host runs only kernels that the build
- *  has compiled. `file` is its name in messages, or NULL. The list of
+ *  on accelerators with a compiler. That of the host is HEADRACE_CC, else cc,
+ *  gcc or clang in PATH. `file` is its name in messages, or NULL. The list of
  *  parameters is read before the preprocessor runs, and macros in it are not
  *  expanded. If the text has several kernels of that name, such as under `#if`,
  *  the first one's list counts.

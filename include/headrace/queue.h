@@ -36,7 +36,24 @@ typedef struct hr_event hr_event;
 HR_API HR_NODISCARD hr_status hr_queue_create(hr_context *context,
                                               uint32_t index, hr_queue **queue);
 
-/** Wait for everything enqueued, and free the queue. NULL is accepted.
+/** The default queue of accelerator index, 0 <= index < hr_accelerator_count.
+ *
+ *  Split launches (split.h) use it too, so these and launches on it run in the
+ *  order of the calls.
+ *
+ *  After a failure the next launch, hr_prefetch or hr_queue_wait that knows of
+ *  it starts the queue anew, and nothing more is skipped.
+ *
+ * @owner   *queue is the context's, and lives as long. Written only on success.
+ * @errors  As hr_queue_create.
+ * @threads As hr_queue_create. Calls for one accelerator give the same
+ *          queue. */
+HR_API HR_NODISCARD hr_status hr_queue_default(hr_context *context,
+                                               uint32_t index,
+                                               hr_queue **queue);
+
+/** Wait for everything enqueued, and free the queue. NULL is accepted. Leaves a
+ *  default queue alone, and does not wait for it.
  * @threads Any thread, when no other call on the queue is running. */
 HR_API void hr_queue_destroy(hr_queue *queue);
 

@@ -87,7 +87,7 @@ typedef struct hr_split_options {
 
 /** A view that the kernel reads, up to that many rows before and after the row
  *  of the point. An accelerator gets as many more rows than its band, as far as
- *  the view has them. hr_launch ignores this.
+ *  the view has them. It takes back hr_whole. hr_launch ignores this.
  * @threads Any thread. */
 HR_API hr_argument hr_near(hr_argument argument, int64_t before, int64_t after);
 
@@ -111,6 +111,15 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *  While others can have the rest, none gets more rows than fit into what its
  *  memory limit leaves. Weights are obeyed, whatever fits.
  *
+ *  A band that does not fit into memory streams: chunks of its rows go up, are
+ *  computed and go home, all at the same time. Every byte goes up once and home
+ *  once. That holds for rows of hr_near, too: within a band they stay on the
+ *  accelerator until no chunk reads them. Views of one array go up each for
+ *  itself. Whole views stay on the accelerator. Results of such a band are in
+ *  host memory when the call returns, wherever the array's home is. The call
+ *  waits for them. Without weights, bands stream only if no set of accelerators
+ *  has memory for all.
+ *
  * @shape    A view has as many rows as the domain. A point writes only its own
  *           row of it. Of views that it reads it uses its own row and what
  *           hr_near says. hr_whole: a view of any extent. A kernel of HR_ITEMS
@@ -121,9 +130,14 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *           out of range, and for accelerators out of range or listed twice.
  *           The same for views with another number of rows than the domain, and
  *           for near or whole ones that are written. HR_ERROR_LOST when all
- *           accelerators are lost, or with weights one of them. Nothing is
- *           enqueued then.
+ *           accelerators are lost, or with weights one of them.
+ *           HR_ERROR_OUT_OF_MEMORY, with the bytes that are enough, when a
+ *           memory limit leaves no room for the least chunks. A chunk has whole
+ *           tiles: one row without `tile`. It needs two buffers of each view,
+ *           three of one that is read and written. Nothing is enqueued then.
  *           When an accelerator fails, bands of other ones run all the same.
+ *           Rows that a band should have streamed have no values from the first
+ *           one on that may not have been written.
  * @threads  Any thread. The first call without weights, or with a report, waits
  *           for measurements, some tens of milliseconds for each accelerator.
  */

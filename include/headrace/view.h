@@ -70,6 +70,19 @@ HR_API HR_NODISCARD hr_status hr_view_section(hr_view view,
 HR_API HR_NODISCARD hr_status hr_view_project(hr_view view, int64_t index,
                                               hr_view *projection);
 
+/** Several views as one, with a new dimension 0 that counts them: what an
+ *  argument for a list of views is (kernel.h).
+ *
+ * @shape   Views of one array, with the same extent, element_bytes and strides.
+ *          They lie at equal distances: view i + 1 as far behind view i as view
+ *          1 behind view 0. One view alone is a list, too.
+ * @owner   *list is written only on success and borrows the array.
+ * @errors  HR_ERROR_INVALID for NULL, 0 views, a view of rank HR_MAX_RANK, or
+ *          views that are not like that.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_view_list(const hr_view *views, uint32_t count,
+                                           hr_view *list);
+
 /** The same elements in the same order under another extent. The extent may
  *  have fewer elements: the first ones.
  *
@@ -117,7 +130,8 @@ HR_API HR_NODISCARD hr_status hr_copy_async(hr_view from, hr_view to,
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_synchronize(hr_view view);
 
-/** hr_synchronize without waiting.
+/** hr_synchronize without waiting. It does wait where the array's memory is
+ *  strided (hr_array_wrap_strided).
  *
  * @owner   *event is the caller's; event may be NULL.
  * @threads Any thread. */

@@ -1,109 +1,282 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions of rows (indices of dimension 0) of one view or two, in double.
- * The order of sums depends only on the extents. LANES items take the elements
- * of a row in turn, then halves are joined. Launched over rows x LANES in tiles
- * of 1 x LANES. */
+/* Reductions of one view or two. A tile reduces a unit: some rows (indices of
+ * dimension 0), lines and columns. The order depends on extents and units
+ * alone. LANES items take the columns of a line in turn, then halves are
+ * joined. Launched over units x (LANES for each piece of a unit's rows) in
+ * tiles of 1 x LANES.
+ *
+ * The build compiles this file for floats. It makes copies for other types,
+ * with these macros defined before. EXACT: in integers of 64 bits. */
+#ifndef ELEMENT
+#define ELEMENT        float
+#define NUMBER         double
+#define NUMBER_OF(x)   ((double)(x))
+#define COMPARED       float
+#define COMPARED_OF(x) (x)
+#define KERNEL(shape)  hri_reduce_f32_##shape
+#endif
+/* What MIN and MAX compare. On devices float may lose subnormal numbers. */
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || !defined(COMPARED)
+#undef COMPARED
+#undef COMPARED_OF
+#define COMPARED       NUMBER
+#define COMPARED_OF(x) NUMBER_OF(x)
+#endif
+
 #include <headrace/dialect.h>
 
-enum {
-    LANES = 64
-}; /* as in src/grid/reduce.c; and the cells that make a row in rank 1 */
+enum { LANES = 64 }; /* as in src/calls/reduction.h */
 
-/* The values of enum hr_reduction in headrace/grid.h. */
-enum { SUM = 1, MIN, LARGEST, DOT, DISTANCE, MAX };
+/* The values of enum hr_reduction in headrace/reduce.h. */
+enum {
+    SUM = 1,
+    MIN,
+    LARGEST, /* not MAX: some compilers define that */
+    DOT,
+    DISTANCE,
+    MAX_ABS_DIFF,
+    PRODUCT,
+    SUM_ABS,
+    MAX_ABS,
+    NORM
+};
+
+/* src/calls/reduction.h has the same struct. */
+typedef struct hri_units {
+    hr_index kind;              /* enum hr_reduction */
+    hr_index rows, lines, cols; /* of a unit */
+    double scale;               /* of what is squared for NORM */
+} hri_units;
 
 #if defined(HR_HAS_DOUBLE)
 
-HR_FUNCTION int is_sum(int kind)
+#ifdef EXACT /* numbers are unsigned, since sums may wrap around */
+HR_FUNCTION NUMBER size_of(NUMBER x)
 {
-    return kind == SUM || kind == DOT || kind == DISTANCE;
+    return (long)x < 0 ? 0 - x : x;
+}
+#else
+HR_FUNCTION NUMBER size_of(NUMBER x)
+{
+    return fabs(x);
+}
+#endif
+
+HR_FUNCTION NUMBER squared(NUMBER x)
+{
+    return x * x;
 }
 
-/* If one is a NaN, the result is a NaN. */
-HR_FUNCTION double joined(int kind, double x, double y)
+HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 {
-    if (is_sum(kind)) {
-        return x + y;
+    return x < y ? x : y;
+}
+
+/* How two numbers are joined. If one is a NaN, the result is a NaN. */
+#define ADD(x, y)      ((x) + (y))
+#define MULTIPLY(x, y) ((x) * (y))
+#define LESSER(x, y)   ((int)((y) < (x)) | (int)((y) != (y)) ? (y) : (x))
+#define LARGER(x, y)   ((int)((y) > (x)) | (int)((y) != (y)) ? (y) : (x))
+
+/* What column k gives. AT names an element of a line. */
+#define A(AT, k)          NUMBER_OF(AT(a, k))
+#define KEY(AT, k)        COMPARED_OF(AT(a, k))
+#define B(AT, k)          NUMBER_OF(AT(b, k))
+#define SIZE(AT, k)       size_of(A(AT, k))
+#define PAIR(AT, k)       (A(AT, k) * B(AT, k))
+#define SQUARE(AT, k)     squared(A(AT, k) - B(AT, k))
+#define DIFFERENCE(AT, k) size_of(A(AT, k) - B(AT, k))
+#define SCALED(AT, k)     squared(A(AT, k) * units.scale)
+
+/* Devices have several columns of a lane on their way at once. The host fetches
+ * early what it reads soon, of the next unit more often than not. */
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+#define AT_ONCE 4
+#define FETCH(place)
+#else
+#define AT_ONCE 2
+enum { AHEAD = 2048, CACHE_LINE = 64 };
+#ifdef HR_CHECKED
+#define FETCH(place)
+#else
+#define FETCH(place)                                                           \
+    for (int l = 0; l < AT_ONCE * LANES * (int)sizeof(ELEMENT);                \
+         l += CACHE_LINE) {                                                    \
+        __builtin_prefetch((const char *)&(place) + AHEAD + l, 0, 2);          \
     }
-    if (kind == MIN) {
-        return y < x || y != y ? y : x;
+#endif
+#endif
+
+/* The lanes that have one of the last columns. On the host no others are
+ * visited. */
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(HR_CHECKED)
+#define LAST(at, end)                                                          \
+    HR_ITEMS2(i, lane)                                                         \
+    if (HR_LOCAL1 < (end) - (at))
+#else
+#define LAST(at, end)                                                          \
+    for (hr_index hr_item = 0, hr_l1 = 0;                                      \
+         hr_l1 < LANES && hr_l1 < (end) - (at); hr_item++, hr_l1++)
+#endif
+
+/* Take columns first to end of a line. */
+#define TAKE(AT, first, end, TYPE, sum, TERM, JOIN)                            \
+    {                                                                          \
+        hr_index at = (first);                                                 \
+        for (; at + AT_ONCE * LANES <= (end); at += AT_ONCE * LANES) {         \
+            FETCH(AT(a, at))                                                   \
+            HR_ITEMS2(i, lane)                                                 \
+            {                                                                  \
+                TYPE x = HR_P(sum);                                            \
+                HR_UNROLL                                                      \
+                for (int j = 0; j < AT_ONCE; j++) {                            \
+                    const TYPE y = TERM(AT, at + HR_LOCAL1 + j * LANES);       \
+                    x = JOIN(x, y);                                            \
+                }                                                              \
+                HR_P(sum) = x;                                                 \
+            }                                                                  \
+        }                                                                      \
+        for (; at < (end); at += LANES) {                                      \
+            LAST(at, end)                                                      \
+            {                                                                  \
+                const TYPE x = HR_P(sum);                                      \
+                const TYPE y = TERM(AT, at + HR_LOCAL1);                       \
+                HR_P(sum) = JOIN(x, y);                                        \
+            }                                                                  \
+        }                                                                      \
     }
-    return y > x || y != y ? y : x;
-}
 
-/* A value that changes nothing when it is joined with another. */
-HR_FUNCTION double nothing(int kind)
-{
-    const double infinity = 1.0 / 0.0;
-    return is_sum(kind) ? 0.0 : kind == MIN ? infinity : -infinity;
-}
-
-HR_FUNCTION double term(int kind, double a, double b)
-{
-    const double difference = a - b;
-    return kind == DOT        ? a * b
-           : kind == DISTANCE ? difference * difference
-           : kind == MAX      ? fabs(difference)
-                              : a;
-}
-
-/* Join the parts that all lanes have made of the row. */
-#define JOIN                                                                   \
+/* Join the parts of all lanes in halves. The host does it in loops that become
+ * vectors. */
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+#define HALVE(JOIN)                                                            \
     HR_BARRIER;                                                                \
     for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \
         HR_ITEMS2(i, lane)                                                     \
         {                                                                      \
             if (HR_LOCAL1 < apart) {                                           \
-                part[HR_LOCAL1] =                                              \
-                    joined(kind, part[HR_LOCAL1], part[HR_LOCAL1 + apart]);    \
+                const NUMBER x = part[HR_LOCAL1];                              \
+                const NUMBER y = part[HR_LOCAL1 + apart];                      \
+                part[HR_LOCAL1] = JOIN(x, y);                                  \
             }                                                                  \
         }                                                                      \
         HR_BARRIER;                                                            \
+    }
+#else
+#define HALVE(JOIN)                                                            \
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \
+        for (int l = 0; l < apart; l++) {                                      \
+            const NUMBER x = part[l], y = part[l + apart];                     \
+            part[l] = JOIN(x, y);                                              \
+        }                                                                      \
+    }
+#endif
+
+/* The parts of all lanes, each starting with a number that changes nothing. */
+#define LANE(LINES, TYPE, sum, nothing, TERM, JOIN)                            \
+    HR_ITEMS2(i, lane)                                                         \
+    {                                                                          \
+        HR_P(sum) = (TYPE)(nothing);                                           \
+    }                                                                          \
+    LINES(TYPE, sum, TERM, JOIN)                                               \
+    HR_ITEMS2(i, lane)                                                         \
+    {                                                                          \
+        part[HR_LOCAL1] = (NUMBER)HR_P(sum);                                   \
+    }                                                                          \
+    HALVE(JOIN)                                                                \
+    break;
+
+#ifdef EXACT
+#define FRACTIONS(LINES)
+#else
+#define INFINITE (1.0 / 0.0)
+#define FRACTIONS(LINES)                                                       \
+    case MIN:                                                                  \
+        LANE(LINES, COMPARED, most, INFINITE, KEY, LESSER)                     \
+    case LARGEST:                                                              \
+        LANE(LINES, COMPARED, most, -INFINITE, KEY, LARGER)                    \
+    case MAX_ABS_DIFF:                                                         \
+        LANE(LINES, NUMBER, sum, -INFINITE, DIFFERENCE, LARGER)                \
+    case MAX_ABS:                                                              \
+        LANE(LINES, NUMBER, sum, -INFINITE, SIZE, LARGER)                      \
+    case NORM:                                                                 \
+        LANE(LINES, NUMBER, sum, 0, SCALED, ADD)
+#endif
+
+#define REDUCE(LINES)                                                          \
+    if (HR_TILE(1) != LANES) { /* never; so that compilers know */             \
+        return;                                                                \
+    }                                                                          \
+    switch ((int)units.kind) {                                                 \
+    case SUM:                                                                  \
+        LANE(LINES, NUMBER, sum, 0, A, ADD)                                    \
+    case DOT:                                                                  \
+        LANE(LINES, NUMBER, sum, 0, PAIR, ADD)                                 \
+    case DISTANCE:                                                             \
+        LANE(LINES, NUMBER, sum, 0, SQUARE, ADD)                               \
+    case PRODUCT:                                                              \
+        LANE(LINES, NUMBER, sum, 1, A, MULTIPLY)                               \
+    case SUM_ABS:                                                              \
+        LANE(LINES, NUMBER, sum, 0, SIZE, ADD)                                 \
+        FRACTIONS(LINES)                                                       \
     }                                                                          \
     HR_ITEMS2(i, lane)                                                         \
     {                                                                          \
         if (HR_LOCAL1 == 0) {                                                  \
-            HR_AT1(out, i) = part[0];                                          \
+            HR_AT2(out, unit, piece) = part[0];                                \
         }                                                                      \
     }
 
-#define REDUCE(name, type)                                                     \
-    HR_KERNEL4(name##_rows, (IN, type, 3, a), (IN, type, 3, b),                \
-               (OUT, double, 1, out), (VALUE, int, 0, kind))                   \
-    {                                                                          \
-        HR_TILE_STATIC(double, part, [LANES]);                                 \
-        HR_ITEMS2(i, lane)                                                     \
-        {                                                                      \
-            double x = nothing(kind);                                          \
-            for (hr_index j = 0; j < HR_EXTENT(a, 1); j++) {                   \
-                for (hr_index k = lane; k < HR_EXTENT(a, 2); k += LANES) {     \
-                    x = joined(kind, x,                                        \
-                               term(kind, (double)HR_AT3(a, i, j, k),          \
-                                    (double)HR_AT3(b, i, j, k)));              \
-                }                                                              \
-            }                                                                  \
-            part[HR_LOCAL1] = x;                                               \
+/* The tile's place among all, outside of blocks. */
+#define UNIT  (hr_d.first[0] + HR_NUMBER_(2, 0))
+#define PIECE HR_NUMBER_(2, 1)
+
+/* ---- a view of rank 1, in units of so many columns */
+
+#define CELL(view, k) HR_AT1(view, k)
+#define ALL_CELLS(TYPE, sum, TERM, JOIN)                                       \
+    TAKE(CELL, unit *units.cols, end, TYPE, sum, TERM, JOIN)
+
+HR_KERNEL4(KERNEL(cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
+           (OUT, NUMBER, 2, out), (VALUE, hri_units, 0, units))
+{
+    HR_TILE_STATIC(NUMBER, part, [LANES]);
+    HR_PRIVATE(NUMBER, sum);
+#ifndef EXACT
+    HR_PRIVATE(COMPARED, most);
+#endif
+    const hr_index unit = UNIT, piece = 0;
+    const hr_index end = lesser((unit + 1) * units.cols, HR_EXTENT(a, 0));
+    REDUCE(ALL_CELLS)
+}
+
+/* ---- a view of rank 3, in units of so many rows, lines and columns */
+
+#define OF_LINE(view, k) HR_AT3(view, row, line, k)
+#define ALL_LINES(TYPE, sum, TERM, JOIN)                                       \
+    for (hr_index row = unit * units.rows; row < last_row; row++) {            \
+        for (hr_index line = across * units.lines; line < last_line; line++) { \
+            TAKE(OF_LINE, first, end, TYPE, sum, TERM, JOIN)                   \
         }                                                                      \
-        JOIN                                                                   \
-    }                                                                          \
-    HR_KERNEL4(name##_cells, (IN, type, 1, a), (IN, type, 1, b),               \
-               (OUT, double, 1, out), (VALUE, int, 0, kind))                   \
-    {                                                                          \
-        HR_TILE_STATIC(double, part, [LANES]);                                 \
-        HR_ITEMS2(i, lane)                                                     \
-        {                                                                      \
-            const hr_index k = i * LANES + lane;                               \
-            part[HR_LOCAL1] = k < HR_EXTENT(a, 0)                              \
-                                  ? joined(kind, nothing(kind),                \
-                                           term(kind, (double)HR_AT1(a, k),    \
-                                                (double)HR_AT1(b, k)))         \
-                                  : nothing(kind);                             \
-        }                                                                      \
-        JOIN                                                                   \
     }
 
-REDUCE(hri_reduce_f32, float)
-REDUCE(hri_reduce_f64, double)
-REDUCE(hri_reduce_i32, int)
+HR_KERNEL4(KERNEL(lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
+           (OUT, NUMBER, 2, out), (VALUE, hri_units, 0, units))
+{
+    HR_TILE_STATIC(NUMBER, part, [LANES]);
+    HR_PRIVATE(NUMBER, sum);
+#ifndef EXACT
+    HR_PRIVATE(COMPARED, most);
+#endif
+    const hr_index unit = UNIT, piece = PIECE, cols = HR_EXTENT(a, 2);
+    const hr_index pieces = (cols + units.cols - 1) / units.cols;
+    const hr_index across = piece / pieces;
+    const hr_index first = piece % pieces * units.cols;
+    const hr_index end = lesser(first + units.cols, cols);
+    const hr_index last_row = lesser((unit + 1) * units.rows, HR_EXTENT(a, 0));
+    const hr_index last_line =
+        lesser((across + 1) * units.lines, HR_EXTENT(a, 1));
+    REDUCE(ALL_LINES)
+}
 
 #endif

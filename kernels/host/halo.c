@@ -135,8 +135,9 @@ static void fill_sized_ends(const hri_ends *ends, unsigned char *row,
  * one counts one. */
 typedef struct rows {
     const hri_written_rows *written;
-    const hri_ends *ends[HR_MAX_RANK]; /* NULL: there is no such dimension */
-    int64_t stride[2];                 /* bytes */
+    const hri_ends
+        *ends[HR_MAX_KERNEL_RANK]; /* NULL: there is no such dimension */
+    int64_t stride[2];             /* bytes */
 } rows;
 
 /* Whether rows with index x of dimension d may give values to others. */
@@ -175,12 +176,11 @@ static void copy_row(const rows *r, unsigned char *row, int64_t i, int64_t j)
     }
 }
 
+/* Fill what follows from a tile's rows of a view. */
 static void fill_written_rows(const hri_written_rows *w,
                               const hr_domain *domain, bool space,
-                              const unsigned char *arguments)
+                              const hr_shape *shape, unsigned char *cells)
 {
-    const hr_shape *shape = (const hr_shape *)(arguments + w->shape_at);
-    unsigned char *cells = *(unsigned char *const *)(arguments + w->at);
     const int64_t first = space ? first_of(domain, 1) : 0;
     const int64_t end = space ? end_of(domain, 1) : 1;
     const rows r = {
@@ -206,7 +206,18 @@ void hri_row_ends_fill(const void *data, const hr_domain *domain,
                        const void *arguments)
 {
     const hri_row_ends *ends = data;
+    const unsigned char *at = arguments;
     for (uint32_t n = 0; n < ends->count; n++) {
-        fill_written_rows(&ends->of[n], domain, ends->rank == 3, arguments);
+        const hri_written_rows *w = &ends->of[n];
+        const hr_list_shape *list =
+            w->list ? (const hr_list_shape *)(at + w->shape_at) : NULL;
+        const int64_t count = list != NULL ? list->count : 1;
+        unsigned char *cells = *(unsigned char *const *)(at + w->at);
+        for (int64_t q = 0; q < count; q++) {
+            fill_written_rows(
+                w, domain, ends->rank == 3,
+                (const hr_shape *)(at + w->shape_at),
+                list != NULL ? cells + q * list->step * w->cell_bytes : cells);
+        }
     }
 }

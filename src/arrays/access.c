@@ -60,9 +60,13 @@ static hr_status synchronize(const hr_view *view, bool wait, hr_event **event)
     if (status == HR_OK) {
         status = bring_home(&w);
     }
-    if (status == HR_OK && wait) {
+    if (status == HR_OK && (wait || w.array->strided.data != NULL)) {
         status = hri_array_wait(w.array, NULL, &w.fences);
-    } else if (status == HR_OK && event != NULL) {
+    }
+    if (status == HR_OK) {
+        hri_strided_scatter(w.array, &w.region);
+    }
+    if (status == HR_OK && event != NULL) {
         status = hri_fences_to_event(w.array->context, &w.fences, event);
     }
     work_end(&w);
@@ -93,6 +97,7 @@ hr_status hr_invalidate(hr_view view)
     if (status == HR_OK) { /* an error of what was there before does not
                               matter */
         (void)hri_array_wait(w.array, NULL, &w.fences);
+        hri_strided_gather(w.array, &w.region);
         status = hri_array_end(w.array, HRI_HOST, &w.region, HR_OUT, NULL);
     }
     work_end(&w);
@@ -121,6 +126,9 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
     if (status == HR_OK && queue->context != w.array->context) {
         status = hri_fail(HR_ERROR_INVALID,
                           "prefetch: the queue belongs to another context");
+    }
+    if (status == HR_OK) {
+        status = hri_queue_enter(queue, true);
     }
     if (status == HR_OK) {
         int place = hri_place_of(queue->context, queue->accelerator);

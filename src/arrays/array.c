@@ -3,6 +3,7 @@
 #include "arrays/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/pages.h"
 #include "base/size.h"
@@ -21,6 +22,16 @@ hr_extent hr_extent2(int64_t rows, int64_t cols)
 hr_extent hr_extent3(int64_t slices, int64_t rows, int64_t cols)
 {
     return (hr_extent){3, {slices, rows, cols}};
+}
+
+hr_extent hr_extent_of(uint32_t rank, const int64_t *size)
+{
+    hr_extent extent = {.rank = 0};
+    if (rank <= HR_MAX_RANK && size != NULL) {
+        extent.rank = rank;
+        memcpy(extent.size, size, rank * sizeof *size);
+    }
+    return extent;
 }
 
 int64_t hr_extent_count(hr_extent extent)
@@ -119,8 +130,10 @@ static hr_status make(hr_context *context, size_t element_bytes,
                     .size = {1, 1, 1},
                     .home = HRI_HOST,
                     .stores = stores};
-    for (uint32_t i = 0; i < extent.rank; i++) {
-        a->size[HRI_DIMENSIONS - extent.rank + i] = extent.size[i];
+    for (uint32_t i = 0; i < extent.rank; i++) { /* leading ones: slices */
+        const uint32_t behind = extent.rank - 1 - i;
+        a->size[behind < HRI_DIMENSIONS ? HRI_DIMENSIONS - 1 - behind : 0] *=
+            extent.size[i];
     }
     a->size[HRI_DIMENSIONS - 1] *= (int64_t)element_bytes;
     set_pitch(a, (size_t)a->size[HRI_DIMENSIONS - 1]);
@@ -293,7 +306,8 @@ size_t hr_array_element_bytes(const hr_array *array)
 void *hr_array_data(const hr_array *array)
 {
     pthread_mutex_lock(&array->context->lock);
-    void *data = array->stores[HRI_HOST].host;
+    void *data = array->strided.data != NULL ? array->strided.data
+                                             : array->stores[HRI_HOST].host;
     pthread_mutex_unlock(&array->context->lock);
     return data;
 }

@@ -2,11 +2,12 @@
 /* Arrays inside the library: what each place holds of an array, which part of
  * it is valid, and what works on it.
  *
- * Boxes count slices, rows and bytes of a row, whatever the rank. So views with
- * other element sizes need no case of their own. A place is the host (0) or an
- * accelerator with memory of its own (1 + its index). Plain "host" is the host.
- * The caller of each function holds the context's lock, unless the function
- * says otherwise. */
+ * Boxes count slices, rows and bytes of a row, whatever the rank: all
+ * dimensions before the last two are slices. So views with other element sizes
+ * need no case of their own. A place is the host (0) or an accelerator with
+ * memory of its own (1 + its index). Plain "host" is the host. The caller of
+ * each function holds the context's lock, unless the function says otherwise.
+ */
 #ifndef HRI_ARRAYS_ARRAY_H
 #define HRI_ARRAYS_ARRAY_H
 
@@ -21,13 +22,21 @@
 struct hr_queue {
     hr_context *context; /* NULL: it was destroyed before the queue */
     hri_accelerator *accelerator;
-    hri_stream *stream;
+    hri_stream *stream;     /* of a default queue: see hri_queue_enter */
+    bool is_default;        /* one of context->default_queues */
     hr_queue *next, **self; /* in the context's list, with its lock */
 };
 
 /* Wait for the queues that the program has not destroyed, and close them.
- * hr_queue_destroy then frees them. The caller has the context to itself. */
+ * hr_queue_destroy then frees them. Default queues are freed here. The caller
+ * has the context to itself. */
 void hri_queues_close(hr_context *context);
+
+/* Begin a call on the caller's queue, with the context's lock: the stream of a
+ * default queue is that of its accelerator now. `enqueues`: the call enqueues
+ * work, so a stream that has failed is replaced. The launch there that is timed
+ * (src/model) no longer is, since its end would be the end of this call. */
+hr_status hri_queue_enter(hr_queue *queue, bool enqueues);
 
 /* hr_queue_create with a choice of priority. Kernels of an urgent queue start
  * before those of others, where the device has priorities. The caller does not
@@ -85,6 +94,13 @@ typedef enum hri_memory {
     HRI_MEMORY_PINNED
 } hri_memory;
 
+/* The caller's memory, where its elements are not adjacent. The host's memory
+ * is a packed copy then. */
+typedef struct hri_strided {
+    char *data; /* its first element; NULL: there is no such memory */
+    int64_t stride_bytes[HR_MAX_RANK];
+} hri_strided;
+
 struct hr_array {
     hr_context *context;
     hr_extent extent;
@@ -95,7 +111,8 @@ struct hr_array {
     hri_device *pinned_by;
     int home;          /* a place, or HRI_NOWHERE */
     hri_store *stores; /* [1 + accelerators] */
-    hri_error error;   /* of work that nothing has waited for */
+    hri_strided strided;
+    hri_error error; /* of work that nothing has waited for */
 };
 
 /* The hooks of HEADRACE_CHECK=1 between the caller and the work
@@ -137,12 +154,26 @@ static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
 hri_box hri_array_box(const hr_array *array);
 size_t hri_array_bytes(const hr_array *array);
 
-/* view.c: the boxes of a view. */
-hr_status hri_view_region(const hr_view *view, hri_boxes *region);
+/* view.c */
+
+/* Whether its elements lie next to each other, so that it can be reshaped. */
+bool hri_view_is_packed(const hr_view *view);
 /* The byte strides of an extent with all elements next to each other. Returns
  * the bytes of all elements. */
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
                            int64_t stride[HR_MAX_RANK]);
+/* The same elements in the same order as a view of this rank, or of a lower one
+ * that the view has: dimensions from `from` on are joined as far as needed.
+ * False: their elements are not at equal distances. */
+bool hri_view_flatten(hr_view *view, uint32_t from, uint32_t rank);
+
+/* strided.c: copy elements of a region from the caller's memory to the host's
+ * memory, or back. An array without such memory stays as it is. */
+void hri_strided_gather(const hr_array *array, const hri_boxes *region);
+void hri_strided_scatter(const hr_array *array, const hri_boxes *region);
+
+/* region.c: the boxes of a view. */
+hr_status hri_view_region(const hr_view *view, hri_boxes *region);
 
 /* store.c: give a place the memory for all of these boxes. */
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region);
@@ -210,6 +241,13 @@ hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
  * valid elements. The elements written are valid at that place alone. */
 hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
                          int place, const hri_box *to_box, hr_queue *queue);
+/* copy.c: copy a view to another one of the same extent, which gets memory at
+ * `place`. Elements come from the nearest places that have them. Views whose
+ * rows lie differently in their arrays cannot be copied like that: then all
+ * elements come to `source` first. The elements written are valid at `place`
+ * alone. */
+hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
+                        int place, hr_queue *queue);
 
 /* transfer.c: enqueue a copy between two places: the host and an accelerator,
  * two peers, or within host memory. It goes to queue when queue belongs to one

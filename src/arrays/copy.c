@@ -9,7 +9,8 @@ typedef struct side {
 
 typedef struct copying {
     side from, to;
-    int place; /* where the elements are written */
+    int source; /* where unlike views find what they copy */
+    int place;  /* where the elements are written */
 } copying;
 
 /* ---- rules */
@@ -86,7 +87,8 @@ static int busiest_place(const side *from)
 static bool are_same_kind(const copying *c)
 {
     const hri_box *f = &c->from.region.of[0], *t = &c->to.region.of[0];
-    bool same = !c->from.region.linear && !c->to.region.linear;
+    bool same = !c->from.region.linear && !c->to.region.linear &&
+                c->from.region.count == 1 && c->to.region.count == 1;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
         same = same && f->hi[i] - f->lo[i] == t->hi[i] - t->lo[i];
     }
@@ -100,7 +102,7 @@ static hri_copy local_copy(const copying *c)
     const uint32_t rank = v->extent.rank;
     hri_copy copy = {
         .to = hri_view_at(&c->to.view, c->to.region.linear, c->place, to),
-        .from = hri_view_at(v, c->from.region.linear, c->place, from),
+        .from = hri_view_at(v, c->from.region.linear, c->source, from),
         .width = (size_t)v->extent.size[rank - 1] * v->element_bytes,
         .height = rank > 1 ? (size_t)v->extent.size[rank - 2] : 1,
         .depth = rank > 2 ? (size_t)v->extent.size[0] : 1,
@@ -116,32 +118,139 @@ static hri_copy local_copy(const copying *c)
     return copy;
 }
 
-/* Copy between views of different shapes: first bring all of it to the place,
- * then copy there. */
-static hr_status copy_unlike(const copying *c)
+/* Copy between views of different shapes: first bring all of it to the source,
+ * then copy from there. */
+static hr_status copy_unlike(const copying *c, hr_queue *queue)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
     hr_status status =
-        hri_array_begin(from, c->place, &c->from.region, HR_IN, NULL);
+        hri_array_begin(from, c->source, &c->from.region, HR_IN, NULL);
     if (status == HR_OK) {
         const hri_copy copy = local_copy(c);
-        status = hri_transfer(from, c->place, &c->from.region, to, c->place,
-                              &c->to.region, &copy, NULL);
+        status = hri_transfer(from, c->source, &c->from.region, to, c->place,
+                              &c->to.region, &copy, queue);
     }
     return status == HR_OK
                ? hri_array_end(to, c->place, &c->to.region, HR_OUT, NULL)
                : status;
 }
 
+static hr_status find_regions(copying *c)
+{
+    hr_status status = hri_view_region(&c->from.view, &c->from.region);
+    return status == HR_OK ? hri_view_region(&c->to.view, &c->to.region)
+                           : status;
+}
+
+static void finish_regions(copying *c)
+{
+    hri_boxes_finish(&c->from.region);
+    hri_boxes_finish(&c->to.region);
+}
+
+/* Copy the elements to a place, which gets memory for them. */
+static hr_status copy_elements(const copying *c, hr_queue *queue)
+{
+    hr_array *from = c->from.view.array, *to = c->to.view.array;
+    hr_status status = hri_store_hold(to, c->place, &c->to.region);
+    if (status != HR_OK) {
+        return status;
+    }
+    return are_same_kind(c)
+               ? hri_array_copy(from, &c->from.region.of[0], to, c->place,
+                                &c->to.region.of[0], queue)
+               : copy_unlike(c, queue);
+}
+
+/* hri_view_copy of views of higher rank, one index of dimension 0 after the
+ * other. */
+static hr_status copy_projections(const hr_view *from, int source,
+                                  const hr_view *to, int place, hr_queue *queue)
+{
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < from->extent.size[0] && status == HR_OK; i++) {
+        hr_view x, y;
+        status = hr_view_project(*from, i, &x);
+        if (status == HR_OK) {
+            status = hr_view_project(*to, i, &y);
+        }
+        if (status == HR_OK) {
+            status = hri_view_copy(&x, source, &y, place, queue);
+        }
+    }
+    return status;
+}
+
+hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
+                        int place, hr_queue *queue)
+{
+    copying c = {{.view = *from}, {.view = *to}, source, place};
+    if (from->extent.rank > HRI_DIMENSIONS) {
+        return copy_projections(from, source, to, place, queue);
+    }
+    hr_status status = find_regions(&c);
+    if (status == HR_OK) {
+        status = copy_elements(&c, queue);
+    }
+    finish_regions(&c);
+    return status;
+}
+
 /* ---- the calls */
+
+/* Copy between views of rank 3 or less, whose regions are known. */
+static hr_status copy_space(const copying *c, hri_fences *fences)
+{
+    hr_array *from = c->from.view.array, *to = c->to.view.array;
+    /* an error of the work that wrote the elements is the copy's error */
+    hr_status status =
+        hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences);
+    if (status == HR_OK) {
+        status = copy_elements(c, NULL);
+    }
+    return status == HR_OK
+               ? hri_uses_collect(to, c->place, &c->to.region, true, fences)
+               : status;
+}
+
+/* Copy between views of any rank: of higher ones, one part in three dimensions
+ * after the other. Dimensions of both that can be joined make fewer parts. */
+static hr_status copy_parts(const copying *all, hri_fences *fences)
+{
+    copying c = {.from = {.view = all->from.view},
+                 .to = {.view = all->to.view},
+                 .source = all->source,
+                 .place = all->place};
+    hr_view from = c.from.view, to = c.to.view;
+    while (from.extent.rank > HRI_DIMENSIONS &&
+           hri_view_flatten(&from, 0, from.extent.rank - 1) &&
+           hri_view_flatten(&to, 0, to.extent.rank - 1)) {
+        c.from.view = from;
+        c.to.view = to;
+    }
+    hr_status status = HR_OK;
+    if (c.from.view.extent.rank <= HRI_DIMENSIONS) {
+        status = find_regions(&c);
+        status = status == HR_OK ? copy_space(&c, fences) : status;
+        finish_regions(&c);
+        return status;
+    }
+    from = c.from.view;
+    to = c.to.view;
+    for (int64_t i = 0; i < from.extent.size[0] && status == HR_OK; i++) {
+        status = hr_view_project(from, i, &c.from.view);
+        if (status == HR_OK) {
+            status = hr_view_project(to, i, &c.to.view);
+        }
+        status = status == HR_OK ? copy_parts(&c, fences) : status;
+    }
+    return status;
+}
 
 static hr_status work_through(copying *c, hri_fences *fences)
 {
-    hr_array *from = c->from.view.array, *to = c->to.view.array;
-    hr_status status = hri_view_region(&c->from.view, &c->from.region);
-    if (status == HR_OK) {
-        status = hri_view_region(&c->to.view, &c->to.region);
-    }
+    const hr_array *to = c->to.view.array;
+    hr_status status = find_regions(c);
     if (status == HR_OK) {
         status = check_overlap(c);
     }
@@ -149,20 +258,9 @@ static hr_status work_through(copying *c, hri_fences *fences)
         return status;
     }
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
-    /* an error of the work that wrote the elements is the copy's error */
-    status = hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences);
-    if (status == HR_OK) {
-        status = hri_store_hold(to, c->place, &c->to.region);
-    }
-    if (status == HR_OK) {
-        status = are_same_kind(c)
-                     ? hri_array_copy(from, &c->from.region.of[0], to, c->place,
-                                      &c->to.region.of[0], NULL)
-                     : copy_unlike(c);
-    }
-    return status == HR_OK
-               ? hri_uses_collect(to, c->place, &c->to.region, true, fences)
-               : status;
+    c->source = c->place;
+    return c->from.view.extent.rank <= HRI_DIMENSIONS ? copy_space(c, fences)
+                                                      : copy_parts(c, fences);
 }
 
 static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
@@ -177,8 +275,7 @@ static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
     hr_context *context = from->array->context;
     pthread_mutex_lock(&context->lock);
     status = work_through(&c, &fences);
-    hri_boxes_finish(&c.from.region);
-    hri_boxes_finish(&c.to.region);
+    finish_regions(&c);
     if (status == HR_OK && wait) {
         status = hri_array_wait(from->array, to->array, &fences);
     } else if (status == HR_OK && event != NULL) {

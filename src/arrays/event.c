@@ -211,16 +211,25 @@ hr_status hr_event_then(hr_event *event, hr_event_function function, void *data)
 
 /* ---- queues */
 
-hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
-                         hr_queue **queue)
+static hr_status check_queue(const hr_context *context, uint32_t index,
+                             hr_queue *const *queue)
 {
     if (context == NULL || queue == NULL) {
         return is_null("queue", context == NULL ? "the context" : "queue");
     }
-    if (index >= context->accelerator_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "queue: accelerator index %u is not below %u", index,
-                        context->accelerator_count);
+    return index < context->accelerator_count
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "queue: accelerator index %u is not below %u", index,
+                          context->accelerator_count);
+}
+
+hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
+                         hr_queue **queue)
+{
+    hr_status status = check_queue(context, index, queue);
+    if (status != HR_OK) {
+        return status;
     }
     hr_queue *q = calloc(1, sizeof *q);
     if (q == NULL) {
@@ -228,7 +237,7 @@ hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
     }
     *q = (hr_queue){.context = context,
                     .accelerator = &context->accelerators[index]};
-    hr_status status = hri_stream_create(q->accelerator, urgent, &q->stream);
+    status = hri_stream_create(q->accelerator, urgent, &q->stream);
     if (status != HR_OK) {
         free(q);
         return status;
@@ -250,6 +259,49 @@ hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
     return hri_queue_open(context, index, false, queue);
 }
 
+hr_status hr_queue_default(hr_context *context, uint32_t index,
+                           hr_queue **queue)
+{
+    hr_status status = check_queue(context, index, queue);
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&context->lock);
+    if (context->default_queues == NULL) {
+        context->default_queues =
+            calloc(context->accelerator_count, sizeof(hr_queue));
+    }
+    hr_queue *all = context->default_queues;
+    if (all == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "queue: out of memory");
+    } else {
+        all[index].context = context;
+        all[index].accelerator = &context->accelerators[index];
+        all[index].is_default = true;
+        status = hri_queue_enter(&all[index], false);
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (status == HR_OK) {
+        *queue = &all[index];
+    }
+    return status;
+}
+
+hr_status hri_queue_enter(hr_queue *queue, bool enqueues)
+{
+    hri_default_queue *d = &queue->accelerator->default_queue;
+    hr_status status = HR_OK;
+    if (!queue->is_default) {
+        return HR_OK;
+    }
+    d->kernel = NULL;
+    if (enqueues || d->stream == NULL) {
+        status = hri_accelerator_default_queue(queue->accelerator, &d->stream);
+    }
+    queue->stream = d->stream;
+    return status;
+}
+
 static void close_queue(hr_queue *queue)
 {
     pthread_mutex_lock(&queue->context->lock);
@@ -265,7 +317,10 @@ static void close_queue(hr_queue *queue)
 
 void hr_queue_destroy(hr_queue *queue)
 {
-    if (queue != NULL && queue->context != NULL) {
+    if (queue == NULL || queue->is_default) {
+        return;
+    }
+    if (queue->context != NULL) {
         close_queue(queue);
     }
     free(queue);
@@ -276,6 +331,8 @@ void hri_queues_close(hr_context *context)
     while (context->queues != NULL) {
         close_queue(context->queues);
     }
+    free(context->default_queues); /* the accelerators close their streams */
+    context->default_queues = NULL;
 }
 
 uint32_t hr_queue_accelerator(const hr_queue *queue)
@@ -289,7 +346,10 @@ static hr_status start(hr_queue *queue, bool wait)
 {
     hri_fence *fence = NULL;
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_fence_create_recorded(queue->stream, &fence);
+    hr_status status = hri_queue_enter(queue, false);
+    if (status == HR_OK) {
+        status = hri_fence_create_recorded(queue->stream, &fence);
+    }
     pthread_mutex_unlock(&queue->context->lock);
     if (status == HR_OK && wait) { /* other threads may use the context
                                       meanwhile */
@@ -319,7 +379,10 @@ hr_status hr_queue_record(hr_queue *queue, hr_event **event)
     hri_fences fences = {0};
     hri_fence *fence = NULL;
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_fence_create_recorded(queue->stream, &fence);
+    hr_status status = hri_queue_enter(queue, false);
+    if (status == HR_OK) {
+        status = hri_fence_create_recorded(queue->stream, &fence);
+    }
     if (status == HR_OK) {
         status = hri_fences_add(&fences, fence);
     }
@@ -340,8 +403,8 @@ hr_status hr_queue_wait(hr_queue *queue, hr_event *event)
         return hri_fail(HR_ERROR_INVALID,
                         "queue wait: the event belongs to another context");
     }
-    hr_status status = HR_OK;
     pthread_mutex_lock(&queue->context->lock);
+    hr_status status = hri_queue_enter(queue, true);
     for (size_t i = 0; i < event->fences.count && status == HR_OK; i++) {
         status = hri_stream_wait(queue->stream, event->fences.of[i]);
     }

@@ -3,6 +3,7 @@
 #include "arrays/launch.h"
 
 #include "arrays/array.h"
+#include "arrays/profile.h"
 #include "base/size.h"
 #include "runtime/module.h"
 
@@ -24,10 +25,17 @@ hr_argument hr_inout(hr_view view)
         .kind = HR_PARAMETER_VIEW, .access = HR_INOUT, .view = view};
 }
 
-hr_argument hr_value(const void *value, size_t bytes)
+hr_argument(hr_value)(const void *value, size_t bytes)
 {
-    return (hr_argument){
-        .kind = HR_PARAMETER_VALUE, .value = value, .bytes = bytes};
+    return hr_value_typed(value, NULL, bytes);
+}
+
+hr_argument hr_value_typed(const void *value, const char *type, size_t bytes)
+{
+    return (hr_argument){.kind = HR_PARAMETER_VALUE,
+                         .value = value,
+                         .bytes = bytes,
+                         .type = hri_element_name(type, bytes)};
 }
 
 hr_argument hr_tile_bytes(size_t bytes)
@@ -47,7 +55,50 @@ typedef struct launching {
     hri_kernel_argument passed[HR_MAX_PARAMETERS];
     hri_launch launch;
     const hri_part *part;
+    hri_profile *profile; /* NULL: the launch is not timed */
+    hri_fence *start;     /* right before the kernel; NULL: nobody wants it */
 } launching;
+
+/* ---- ranks */
+
+/* Dimensions of the view before those that the kernel indexes: that of the
+ * list. */
+static uint32_t lead_of(const hr_parameter *p)
+{
+    return p->list ? 1 : 0;
+}
+
+/* Whether an argument is a view of a higher rank than the parameter has. */
+static bool is_higher(const hr_parameter *p, const hr_argument *a)
+{
+    return p->kind == HR_PARAMETER_VIEW && a->kind == HR_PARAMETER_VIEW &&
+           a->view.extent.rank > p->rank + lead_of(p) &&
+           a->view.extent.rank <= HR_MAX_RANK;
+}
+
+void hri_argument_flatten(const hr_parameter *p, hr_argument *a)
+{
+    if (is_higher(p, a)) {
+        (void)hri_view_flatten(&a->view, lead_of(p), p->rank + lead_of(p));
+    }
+}
+
+/* Copy the arguments to `flat` if there are views to flatten. */
+static const hr_argument *flatten_all(const hr_kernel *kernel,
+                                      const hr_argument *arguments,
+                                      hr_argument *flat)
+{
+    const hr_parameter *p = kernel->parameters(kernel);
+    bool any = false;
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        any = any || is_higher(&p[i], &arguments[i]);
+    }
+    for (uint32_t i = 0; i < kernel->parameter_count && any; i++) {
+        flat[i] = arguments[i];
+        hri_argument_flatten(&p[i], &flat[i]);
+    }
+    return any ? flat : arguments;
+}
 
 /* ---- rules */
 
@@ -64,10 +115,36 @@ static const char *access_name(hr_access access)
     return access == HR_IN ? "IN" : access == HR_OUT ? "OUT" : "INOUT";
 }
 
+static hr_status refuse_rank(const launching *l, const hr_parameter *p,
+                             const hr_argument *a)
+{
+    const char *name = l->kernel->name;
+    const uint32_t rank = a->view.extent.rank;
+    if (rank > p->rank + lead_of(p) && a->field == 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s has rank %u, but the view has %u, and gaps "
+                        "between its first dimensions",
+                        name, p->name, p->rank, rank);
+    }
+    return p->list
+               ? hri_fail(HR_ERROR_INVALID,
+                          "%s: %s is a list of views of rank %u, given as a "
+                          "view of rank %u, but the view has %u",
+                          name, p->name, p->rank, p->rank + 1, rank)
+               : hri_fail(HR_ERROR_INVALID,
+                          "%s: %s has rank %u, but the view has %u", name,
+                          p->name, p->rank, rank);
+}
+
 static hr_status check_view(const launching *l, uint32_t i)
 {
     const hr_parameter *p = &l->parameters[i];
     const hr_argument *a = &l->arguments[i];
+    if (a->data) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is host memory, which hr_run alone takes",
+                        l->kernel->name, p->name);
+    }
     if (a->view.array == NULL || a->view.array->context != l->context) {
         return hri_fail(HR_ERROR_INVALID, "%s: the view for %s belongs to %s",
                         l->kernel->name, p->name,
@@ -79,10 +156,8 @@ static hr_status check_view(const launching *l, uint32_t i)
                         l->kernel->name, p->name, access_name(p->access),
                         access_name(a->access));
     }
-    if (a->view.extent.rank != p->rank) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s has rank %u, but the view has %u",
-                        l->kernel->name, p->name, p->rank, a->view.extent.rank);
+    if (a->view.extent.rank != p->rank + lead_of(p)) {
+        return refuse_rank(l, p, a);
     }
     if (a->view.element_bytes != p->bytes && p->bytes != 0) {
         return hri_fail(
@@ -100,6 +175,27 @@ static hr_status check_view(const launching *l, uint32_t i)
     return HR_OK;
 }
 
+static hr_status check_value(const launching *l, const hr_parameter *p,
+                             const hr_argument *a)
+{
+    if (a->value == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is a %s, but its pointer is NULL",
+                        l->kernel->name, p->name, p->type);
+    }
+    if ((a->bytes != p->bytes && p->bytes != 0) || a->bytes == 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is a %s of %zu byte%s, but %zu were given",
+                        l->kernel->name, p->name, p->type, p->bytes,
+                        hri_plural(p->bytes), a->bytes);
+    }
+    return hri_element_agrees(p->type, a->type)
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "%s: %s is a %s, but the value's type is %s",
+                          l->kernel->name, p->name, p->type, a->type);
+}
+
 static hr_status check_argument(const launching *l, uint32_t i)
 {
     const hr_parameter *p = &l->parameters[i];
@@ -112,17 +208,8 @@ static hr_status check_argument(const launching *l, uint32_t i)
     if (p->kind == HR_PARAMETER_VIEW) {
         return check_view(l, i);
     }
-    if (p->kind == HR_PARAMETER_VALUE && a->value == NULL) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s is a %s, but its pointer is NULL",
-                        l->kernel->name, p->name, p->type);
-    }
-    if (p->kind == HR_PARAMETER_VALUE &&
-        ((a->bytes != p->bytes && p->bytes != 0) || a->bytes == 0)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s is a %s of %zu byte%s, but %zu were given",
-                        l->kernel->name, p->name, p->type, p->bytes,
-                        hri_plural(p->bytes), a->bytes);
+    if (p->kind == HR_PARAMETER_VALUE) {
+        return check_value(l, p, a);
     }
     if (p->kind == HR_PARAMETER_TILE &&
         (a->bytes == 0 || a->bytes > HRI_MAX_TILE_BYTES)) {
@@ -169,7 +256,9 @@ static hr_status check_indexing(const launching *l, const hri_indexing *x)
 {
     const hr_domain *domain = &l->launch.domain;
     const hr_argument *a = &l->arguments[x->parameter];
-    const int64_t size = a->view.extent.size[x->dimension];
+    const int64_t size =
+        a->view.extent
+            .size[x->dimension + lead_of(&l->parameters[x->parameter])];
     const int64_t step = domain->step[x->index];
     const int64_t first = domain->first[x->index];
     const int64_t held =
@@ -251,20 +340,27 @@ static bool pass_view(launching *l, uint32_t i)
     const hr_view *v = &l->arguments[i].view;
     const hri_window *w =
         l->part->windows != NULL ? &l->part->windows[i] : NULL;
+    const uint32_t lead = lead_of(&l->parameters[i]);
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
     int64_t stride[HR_MAX_RANK] = {0};
     x->place = hri_view_at(v, l->regions[i].linear, l->place, stride);
-    x->shape = (hr_shape){.start = 0};
+    x->shape = (hr_list_shape){.start = 0};
     bool whole =
         (int64_t)x->place.offset % bytes == 0 || x->place.buffer == NULL;
     for (uint32_t d = 0; d < v->extent.rank; d++) {
-        x->held[d] = v->extent.size[d];
+        whole = whole && (v->extent.size[d] == 1 || stride[d] % bytes == 0);
+    }
+    for (uint32_t d = 0; d + lead < v->extent.rank; d++) {
+        x->held[d] = v->extent.size[d + lead];
         x->held_first[d] = w != NULL ? w->first[d] : 0;
         x->shape.extent[d] = w != NULL ? w->extent[d] : x->held[d];
-        x->shape.stride[d] = stride[d] / bytes;
+        x->shape.stride[d] = stride[d + lead] / bytes;
         x->shape.start -= x->held_first[d] * x->shape.stride[d];
-        whole = whole && (v->extent.size[d] == 1 || stride[d] % bytes == 0);
+    }
+    if (lead > 0) {
+        x->shape.count = v->extent.size[0];
+        x->shape.step = stride[0] / bytes;
     }
     return whole;
 }
@@ -318,13 +414,13 @@ static bool is_first(const launching *l, uint32_t i)
 /* Record the pending fence before this launch, so that its holders need not
  * wait for the launch. The record is left out when the launch makes all uses
  * superfluous that the fence is held for. */
-static hr_status record_before(const launching *l)
+static hr_status record_before(launching *l)
 {
     hri_stream *stream = l->queue->stream;
     hri_fence *fence = stream->pending;
     uint32_t covered = 0;
-    if (l->part->start != NULL) { /* the pending fence becomes *start */
-        return hri_fence_create_recorded(stream, l->part->start);
+    if (l->profile != NULL || l->part->start != NULL) {
+        return hri_fence_create_recorded(stream, &l->start);
     }
     for (uint32_t i = 0; i < l->kernel->parameter_count && fence != NULL; i++) {
         const hr_argument *a = &l->arguments[i];
@@ -381,6 +477,9 @@ static hr_status find_module(launching *l)
             hri_text_learn(l->kernel, i, 0);
         }
     }
+    if (l->launch.module != NULL && l->launch.module->kernel != NULL) {
+        l->launch.kernel = l->launch.module->kernel;
+    }
     return status;
 }
 
@@ -416,6 +515,15 @@ static hr_status enqueue(launching *l)
     if (status == HR_OK && !l->part->kept) {
         status = end_views(l);
     }
+    if (status == HR_OK && l->profile != NULL) {
+        status = hri_profile_launched(l->profile, l->queue, l->start, l->part,
+                                      l->arguments);
+    }
+    if (l->part->start != NULL && l->start != NULL) {
+        *l->part->start = l->start;
+    } else {
+        hri_fence_drop(l->start);
+    }
     return status == HR_OK ? hri_check_tell(l->context) : status;
 }
 
@@ -432,10 +540,15 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
                               .arguments = l.passed,
                               .epilogue = part->epilogue},
                    .part = part};
+    hr_argument flat[HR_MAX_PARAMETERS];
+    if (count == kernel->parameter_count && part->windows == NULL) {
+        l.arguments = flatten_all(kernel, arguments, flat);
+    }
     hri_accelerator *a = queue != NULL ? queue->accelerator : NULL;
     hr_status status = check(&l, count, a == NULL || a->device->info.host);
     if (status == HR_OK && a != NULL) {
         l.place = hri_place_of(context, a);
+        l.profile = hri_profile_find(context, kernel);
         status = enqueue(&l);
     }
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
@@ -457,8 +570,11 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
     hri_part part = hri_part_of(domain);
     part.tile = tile;
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status =
-        hri_launch_part(queue->context, queue, kernel, &part, arguments, count);
+    hr_status status = hri_queue_enter(queue, true);
+    if (status == HR_OK) {
+        status = hri_launch_part(queue->context, queue, kernel, &part,
+                                 arguments, count);
+    }
     pthread_mutex_unlock(&queue->context->lock);
     return status;
 }

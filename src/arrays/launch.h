@@ -14,17 +14,18 @@ enum { HRI_MAX_TILE_BYTES = 1 << 28 };
 /* What a kernel is told of a view: it starts at element `first` of something
  * larger, and indices count in the larger one. */
 typedef struct hri_window {
-    int64_t first[HR_MAX_RANK];
-    int64_t extent[HR_MAX_RANK]; /* of the larger one */
+    int64_t first[HR_MAX_KERNEL_RANK];
+    int64_t extent[HR_MAX_KERNEL_RANK]; /* of the larger one */
 } hri_window;
 
 /* The points of a domain from first on and before end. They may lie outside of
  * extent. All three have the same rank. */
 typedef struct hri_part {
     hr_extent domain;
-    int64_t first[HR_MAX_RANK], end[HR_MAX_RANK];
-    int64_t step[HR_MAX_RANK]; /* points of an item; 1 in the last dimension */
-    const hr_extent *tile;     /* in items; NULL: choose a usual tile */
+    int64_t first[HR_MAX_KERNEL_RANK], end[HR_MAX_KERNEL_RANK];
+    int64_t step[HR_MAX_KERNEL_RANK]; /* points of an item; 1 in the last
+                                         dimension */
+    const hr_extent *tile;            /* in items; NULL: choose a usual tile */
     const hri_window *windows; /* of each argument; NULL: views are whole */
     hri_fence **start; /* out: a fence right before the kernel, held by the
                           caller; NULL: not wanted */
@@ -46,7 +47,12 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host);
 hr_status hri_tile_fit(hri_launch *launch, bool ours,
                        const hr_argument *arguments);
 
-/* launch.c: hr_launch of a part. Kernel and list are not NULL. If queue is
+/* launch.c: give a view of a higher rank the parameter's rank, if its elements
+ * allow it. Other arguments stay as they are. */
+void hri_argument_flatten(const hr_parameter *parameter, hr_argument *argument);
+
+/* launch.c: hr_launch of a part. Views have their parameters' rank where the
+ * part has windows. Kernel and list are not NULL. If queue is
  * NULL, the launch is only checked against the rules that need no accelerator.
  * The caller holds the context's lock. */
 hr_status hri_launch_part(hr_context *context, hr_queue *queue,

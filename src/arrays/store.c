@@ -51,7 +51,8 @@ hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
     };
 }
 
-/* Views of array rows step from row to row or from slice to slice. */
+/* Views of array rows step over rows or over slices. So do linear views, where
+ * rows of the array may have gaps between them. */
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
                       int64_t stride[HR_MAX_RANK])
 {
@@ -63,12 +64,13 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
                view->offset_bytes % a->size[2]},
     };
     for (uint32_t i = 0; i < view->extent.rank; i++) {
-        int64_t rows = view->stride_bytes[i] / a->size[2];
-        stride[i] = view->stride_bytes[i];
-        if (!linear && i + 1 < view->extent.rank) {
-            stride[i] =
-                (int64_t)(rows == 1 && a->size[1] > 1 ? s->pitch : s->slice);
-        }
+        const int64_t step = view->stride_bytes[i], bytes = a->size[2];
+        const int64_t slice = bytes * a->size[1];
+        const bool last = i + 1 == view->extent.rank;
+        stride[i] = last || step % bytes != 0 ? step
+                    : linear || step % slice != 0
+                        ? step / bytes * (int64_t)s->pitch
+                        : step / slice * (int64_t)s->slice;
     }
     return place_in(s, &first);
 }

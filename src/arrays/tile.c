@@ -9,7 +9,7 @@ static int64_t device_tile(uint32_t rank, uint32_t d, const int64_t *items)
     static const int64_t flat[][2] = {{256, 1}, {8, 32}};
     enum { MAX_SLICES = 64 }; /* CUDA's limit */
     int64_t tile[] = {1, 8, 32};
-    if (rank < HR_MAX_RANK) {
+    if (rank < HR_MAX_KERNEL_RANK) {
         return flat[rank - 1][d];
     }
     while (tile[2] / 2 >= items[2]) {
@@ -44,7 +44,7 @@ static int64_t items_of(const hr_domain *x)
 
 static void count_tiles(hr_domain *x)
 {
-    for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
+    for (uint32_t d = 0; d < HR_MAX_KERNEL_RANK; d++) {
         int64_t items = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
         x->tiles[d] = hri_ceil_div(items, x->tile[d]);
     }
@@ -53,10 +53,10 @@ static void count_tiles(hr_domain *x)
 /* Tell why the points of a domain cannot be counted. */
 static hr_status refuse_domain(const char *name, const hr_extent *domain)
 {
-    if (domain->rank < 1 || domain->rank > HR_MAX_RANK) {
+    if (domain->rank < 1 || domain->rank > HR_MAX_KERNEL_RANK) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
                         "%s: the domain has rank %u, not 1 to %d", name,
-                        domain->rank, HR_MAX_RANK);
+                        domain->rank, HR_MAX_KERNEL_RANK);
     }
     for (uint32_t d = 0; d < domain->rank; d++) {
         if (domain->size[d] < 1) {
@@ -73,7 +73,7 @@ static hr_status refuse_domain(const char *name, const hr_extent *domain)
 hri_part hri_part_of(hr_extent domain)
 {
     hri_part part = {.domain = domain, .step = {1, 1, 1}};
-    for (uint32_t d = 0; d < domain.rank && d < HR_MAX_RANK; d++) {
+    for (uint32_t d = 0; d < domain.rank && d < HR_MAX_KERNEL_RANK; d++) {
         part.end[d] = domain.size[d];
     }
     return part;
@@ -84,7 +84,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
     hr_domain *x = &launch->domain;
     const char *name = launch->kernel->name;
     const hr_extent *domain = &part->domain, *tile = part->tile;
-    int64_t items = 1, most[HR_MAX_RANK];
+    int64_t items = 1, most[HR_MAX_KERNEL_RANK];
     if (hr_extent_count(*domain) == 0) {
         return refuse_domain(name, domain);
     }
@@ -94,7 +94,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
                         name, tile->rank, domain->rank);
     }
     launch->rank = domain->rank;
-    for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
+    for (uint32_t d = 0; d < HR_MAX_KERNEL_RANK; d++) {
         bool there = d < domain->rank;
         x->extent[d] = there ? domain->size[d] : 1;
         x->first[d] = there ? part->first[d] : 0;
@@ -102,7 +102,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
         x->step[d] = there ? part->step[d] : 1;
         most[d] = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
     }
-    for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
+    for (uint32_t d = 0; d < HR_MAX_KERNEL_RANK; d++) {
         x->tile[d] = d >= domain->rank ? 1
                      : tile != NULL    ? tile->size[d]
                                     : usual_tile(host, domain->rank, d, most);
@@ -143,7 +143,7 @@ static hr_status fit_items(hri_launch *launch, bool ours)
     hr_domain *x = &launch->domain;
     for (uint32_t d = 0; ours && items_of(x) > most->most_items;) {
         x->tile[d] = hri_ceil_div(x->tile[d], 2);
-        d += x->tile[d] == 1 && d + 1 < HR_MAX_RANK;
+        d += x->tile[d] == 1 && d + 1 < HR_MAX_KERNEL_RANK;
     }
     count_tiles(x);
     if (items_of(x) > most->most_items) {
@@ -177,7 +177,7 @@ static hr_status fit_items(hri_launch *launch, bool ours)
 hr_status hri_tile_fit(hri_launch *launch, bool ours,
                        const hr_argument *arguments)
 {
-    if (launch->module == NULL) {
+    if (launch->module == NULL || launch->module->device->info.host) {
         return HR_OK;
     }
     hr_status status = fit_items(launch, ours);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views as values: windows into windows, and the boxes of the array that they
- * cover. */
+/* Views as values: windows into windows. */
 #include "arrays/array.h"
 #include "base/size.h"
 
@@ -100,8 +99,109 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
     return HR_OK;
 }
 
-/* Whether its elements lie next to each other in the array's order. */
-static bool is_packed(const hr_view *view)
+/* Tell how view i of a list differs from view 0. HR_OK: it does not. */
+static hr_status check_pair(const hr_view *views, uint32_t i)
+{
+    const hr_view *a = &views[0], *b = &views[i];
+    bool same = a->array == b->array && a->element_bytes == b->element_bytes &&
+                a->extent.rank == b->extent.rank;
+    for (uint32_t d = 0; d < a->extent.rank && same; d++) {
+        same = a->extent.size[d] == b->extent.size[d] &&
+               a->stride_bytes[d] == b->stride_bytes[d];
+    }
+    if (!same) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "list: views 0 and %u are not of one array, with the "
+                        "same extent and strides",
+                        i);
+    }
+    const int64_t step = views[1].offset_bytes - a->offset_bytes;
+    const int64_t distance = b->offset_bytes - views[i - 1].offset_bytes;
+    return distance == step
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "list: view %u is %lld bytes behind the one before, "
+                          "but view 1 is %lld",
+                          i, (long long)distance, (long long)step);
+}
+
+hr_status hr_view_list(const hr_view *views, uint32_t count, hr_view *list)
+{
+    if (views == NULL || count == 0) {
+        return hri_fail(HR_ERROR_INVALID, views == NULL
+                                              ? "list: the views are NULL"
+                                              : "list: there are 0 views");
+    }
+    const hr_view *first = &views[0];
+    hr_status status = check(first, "list", list);
+    if (status == HR_OK && first->extent.rank >= HR_MAX_RANK) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "list: the views have rank %u, not 1 to %d",
+                          first->extent.rank, HR_MAX_RANK - 1);
+    }
+    for (uint32_t i = 1; i < count && status == HR_OK; i++) {
+        status = check_pair(views, i);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    hr_view out = *first;
+    out.extent.rank++;
+    out.extent.size[0] = count;
+    out.stride_bytes[0] = count > 1
+                              ? views[1].offset_bytes - first->offset_bytes
+                              : first->stride_bytes[0] * first->extent.size[0];
+    for (uint32_t d = 0; d < first->extent.rank; d++) {
+        out.extent.size[d + 1] = first->extent.size[d];
+        out.stride_bytes[d + 1] = first->stride_bytes[d];
+    }
+    *list = out;
+    return HR_OK;
+}
+
+/* Whether so many bytes of a view from its first element on lie next to each
+ * other at each place: they are in one row, or rows have no gaps. */
+static bool is_unbroken(const hr_view *v, int64_t bytes)
+{
+    const hr_array *a = v->array;
+    return a == NULL || v->offset_bytes % a->size[2] + bytes <= a->size[2] ||
+           a->stores[HRI_HOST].pitch == (size_t)a->size[2];
+}
+
+/* Join dimension d of a view with the one behind it. False: elements of the two
+ * are not at equal distances. Those of the last dimension stay adjacent. */
+static bool join(hr_view *v, uint32_t d)
+{
+    int64_t *size = v->extent.size, *stride = v->stride_bytes;
+    const bool last = d + 2 == v->extent.rank;
+    const bool inner = size[d + 1] > 1 || last;
+    if (size[d] > 1 && inner &&
+        (stride[d] != size[d + 1] * stride[d + 1] ||
+         (last && !is_unbroken(v, size[d] * stride[d])))) {
+        return false;
+    }
+    stride[d] = inner ? stride[d + 1] : stride[d];
+    size[d] *= size[d + 1];
+    v->extent.rank--;
+    for (uint32_t i = d + 1; i < v->extent.rank; i++) {
+        size[i] = size[i + 1];
+        stride[i] = stride[i + 1];
+    }
+    return true;
+}
+
+bool hri_view_flatten(hr_view *view, uint32_t from, uint32_t rank)
+{
+    hr_view flat = *view;
+    bool joined = true;
+    while (flat.extent.rank > rank && joined) {
+        joined = join(&flat, from);
+    }
+    *view = joined ? flat : *view;
+    return joined;
+}
+
+bool hri_view_is_packed(const hr_view *view)
 {
     int64_t stride[HR_MAX_RANK];
     const int64_t bytes =
@@ -111,9 +211,7 @@ static bool is_packed(const hr_view *view)
             return false;
         }
     }
-    const hr_array *a = view->array; /* if it spans rows: have these gaps? */
-    return view->offset_bytes % a->size[2] + bytes <= a->size[2] ||
-           a->stores[HRI_HOST].pitch == (size_t)a->size[2];
+    return is_unbroken(view, bytes);
 }
 
 hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
@@ -135,7 +233,7 @@ hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
             "reshape: the extent has %lld elements, but the view has %lld",
             (long long)count, (long long)hr_extent_count(view.extent));
     }
-    if (!is_packed(&view)) {
+    if (!hri_view_is_packed(&view)) {
         return hri_fail(HR_ERROR_INVALID,
                         "reshape: there are gaps between the view's rows");
     }
@@ -174,91 +272,4 @@ hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
     out.stride_bytes[last] = bytes;
     *other = out;
     return HR_OK;
-}
-
-/* ---- the boxes of views */
-
-/* Add the bytes from start to end of the packed array, one box at a time: the
- * rest of a row, whole rows, whole slices, then whole rows and a part of
- * one. */
-static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
-                         hri_boxes *region)
-{
-    const int64_t rows = a->size[1], bytes = a->size[2];
-    hr_status status = HR_OK;
-    while (start < end && status == HR_OK) {
-        int64_t z = start / bytes / rows, y = start / bytes % rows;
-        int64_t x = start % bytes, whole = (end - start) / bytes;
-        hri_box box = {{z, y, 0}, {z + 1, y + 1, bytes}};
-        if (x > 0 || whole == 0) {
-            box.lo[2] = x;
-            box.hi[2] = hri_min(bytes, x + end - start);
-        } else if (y > 0 || whole < rows) {
-            box.hi[1] = hri_min(rows, y + whole);
-        } else {
-            box.hi[0] = z + whole / rows;
-            box.hi[1] = rows;
-        }
-        start += (box.hi[0] - box.lo[0]) * (box.hi[1] - box.lo[1]) *
-                 (box.hi[2] - box.lo[2]);
-        status = hri_boxes_append(region, &box);
-    }
-    return status;
-}
-
-/* The one box of a view with the same dimensions as the array. */
-static bool as_box(const hr_view *v, hri_box *box)
-{
-    const hr_array *a = v->array;
-    const int64_t bytes = a->size[2], slice = a->size[1] * bytes;
-    const uint32_t last = v->extent.rank - 1;
-    bool taken[2] = {false, false};
-    const int64_t row = v->offset_bytes / bytes, x = v->offset_bytes % bytes;
-    *box = (hri_box){.lo = {row / a->size[1], row % a->size[1], x}};
-    box->hi[0] = box->lo[0] + 1;
-    box->hi[1] = box->lo[1] + 1;
-    box->hi[2] = x + v->extent.size[last] * (int64_t)v->element_bytes;
-    if (box->hi[2] > bytes) {
-        return false;
-    }
-    for (uint32_t i = 0; i < last; i++) {
-        int64_t count = v->extent.size[i], stride = v->stride_bytes[i];
-        if (count == 1) {
-            continue;
-        }
-        int d = stride == bytes && box->lo[1] + count <= a->size[1] ? 1 : 0;
-        if ((d == 0 && stride != slice) || taken[d]) {
-            return false;
-        }
-        taken[d] = true;
-        box->hi[d] = box->lo[d] + count;
-    }
-    return true;
-}
-
-hr_status hri_view_region(const hr_view *view, hri_boxes *region)
-{
-    hri_box box;
-    region->linear = !as_box(view, &box);
-    if (!region->linear) {
-        return hri_boxes_add(region, &box);
-    }
-    int64_t size[HR_MAX_RANK] = {1, 1, 1}, stride[HR_MAX_RANK] = {0, 0, 0};
-    for (uint32_t i = 0; i < view->extent.rank; i++) {
-        uint32_t d = HR_MAX_RANK - view->extent.rank + i;
-        size[d] = view->extent.size[i];
-        stride[d] = view->stride_bytes[i];
-    }
-    int64_t run = size[2] * (int64_t)view->element_bytes;
-    if (stride[1] == run) { /* rows without gaps count as one */
-        run *= size[1];
-        size[1] = 1;
-    }
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < size[0] * size[1] && status == HR_OK; i++) {
-        int64_t start = view->offset_bytes + i / size[1] * stride[0] +
-                        i % size[1] * stride[1];
-        status = add_run(view->array, start, start + run, region);
-    }
-    return status;
 }

@@ -4,9 +4,12 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "base/hash.h"
 
 enum { LINE_BYTES = 512, PATH_BYTES = 1024 };
 
@@ -52,6 +55,32 @@ void hri_machine_name(char *name, size_t bytes)
         bool known = uname(&system) >= 0;
         snprintf(name, bytes, "%s CPU", known ? system.machine : "unknown");
     }
+}
+
+/* Those of the first processor, whose lines end with an empty one. */
+uint64_t hri_machine_code(void)
+{
+    static const char *const keys[] = {"vendor_id", "cpu family", "model",
+                                       "stepping",  "flags",      "Features",
+                                       "CPU "};
+    uint64_t hash = HRI_HASH_INIT;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file != NULL && (length = getline(&line, &room, file)) > 1) {
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+            if (strncmp(line, keys[i], strlen(keys[i])) == 0) {
+                hash = hri_hash(hash, line, (size_t)length);
+                break;
+            }
+        }
+    }
+    free(line);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return hash;
 }
 
 uint64_t hri_memory_bytes(void)

@@ -8,6 +8,8 @@
 
 /* The name of its CPU. */
 void hri_machine_name(char *name, size_t bytes);
+/* A hash of its CPU's model and instructions, for machine code made for it. */
+uint64_t hri_machine_code(void);
 
 uint64_t hri_memory_bytes(void); /* physical memory */
 /* How much of it may be used now. Cgroups' limits count. */

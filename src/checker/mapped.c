@@ -8,22 +8,30 @@
 #include "checker/check.h"
 #include "hal/backend.h"
 
+/* Copy row number n of the elements, which counts all dimensions but the
+ * last. */
+static void copy_row(const hr_mapping *from, const hr_mapping *to, int64_t n)
+{
+    const uint32_t last = from->view.extent.rank - 1;
+    const int64_t *size = from->view.extent.size;
+    int64_t f = 0, t = 0;
+    for (uint32_t d = last; d-- > 0;) {
+        f += n % size[d] * from->stride_bytes[d];
+        t += n % size[d] * to->stride_bytes[d];
+        n /= size[d];
+    }
+    memcpy((char *)to->data + t, (const char *)from->data + f,
+           (size_t)size[last] * from->view.element_bytes);
+}
+
 static void copy_elements(const hr_mapping *from, const hr_mapping *to)
 {
-    const uint32_t rank = from->view.extent.rank;
-    const int64_t *size = from->view.extent.size;
-    const int64_t *f = from->stride_bytes, *t = to->stride_bytes;
-    hri_copy_rows(&(hri_copy){
-        .from = {.host = from->data},
-        .to = {.host = to->data},
-        .width = (size_t)size[rank - 1] * from->view.element_bytes,
-        .height = rank > 1 ? (size_t)size[rank - 2] : 1,
-        .depth = rank > 2 ? (size_t)size[0] : 1,
-        .from_pitch = rank > 1 ? (size_t)f[rank - 2] : 0,
-        .to_pitch = rank > 1 ? (size_t)t[rank - 2] : 0,
-        .from_slice = rank > 2 ? (size_t)f[0] : 0,
-        .to_slice = rank > 2 ? (size_t)t[0] : 0,
-    });
+    const hr_extent *extent = &from->view.extent;
+    const int64_t rows =
+        hr_extent_count(*extent) / extent->size[extent->rank - 1];
+    for (int64_t n = 0; n < rows; n++) {
+        copy_row(from, to, n);
+    }
 }
 
 hr_status hri_check_map(hr_mapping *mapping, const char *file, int line)
@@ -109,7 +117,7 @@ static hr_status collect(hri_findings *findings, const hri_guard *guard,
         return HR_OK;
     }
     use->told = true;
-    char key[320], sentence[HRI_MESSAGE_BYTES], element[80], code[160];
+    char key[320], sentence[HRI_MESSAGE_BYTES], element[160], code[160];
     const char *file = guard->file != NULL ? name_of(guard->file) : "map";
     name_element(element, sizeof element, guard,
                  address - (uintptr_t)guard->memory);

@@ -36,8 +36,8 @@ static void say_item(sentence *s, const hri_watch *w, const hri_seen *use)
     const hr_domain *d = &w->domain;
     const bool item = use->item >= 0;
     int64_t tile = use->tile, local = item ? use->item : 0;
-    int64_t at[HR_MAX_RANK];
-    for (int i = HR_MAX_RANK - 1; i >= 0; i--) {
+    int64_t at[HR_MAX_KERNEL_RANK];
+    for (int i = HR_MAX_KERNEL_RANK - 1; i >= 0; i--) {
         int64_t number = tile % d->tiles[i];
         at[i] = item
                     ? d->first[i] + (number * d->tile[i] + local % d->tile[i]) *
@@ -88,10 +88,10 @@ static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
 /* Write which part of the extent is there, when that is not all of it. */
 static void say_part(sentence *s, const hri_watched *v)
 {
-    const uint32_t rank = v->parameter->rank;
+    const uint32_t rank = v->rank;
     bool all = true;
     for (uint32_t d = 0; d < rank; d++) {
-        all = all && v->held_first[d] == 0 && v->held[d] == v->shape.extent[d];
+        all = all && v->held_first[d] == 0 && v->held[d] == v->extent[d];
     }
     if (!all) {
         say(s, ", of which this part holds ");
@@ -108,11 +108,12 @@ static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
     switch (r->fault) {
     case HRI_OUTSIDE:
         say(s, ", outside its extent ");
-        say_numbers(s, r->view->shape.extent, p->rank, " x ");
+        say_numbers(s, r->view->extent, r->view->rank, " x ");
         say_part(s, r->view);
         break;
     case HRI_RANK:
-        say(s, ", but %s has rank %u", p->name, p->rank);
+        say(s, ", but %s %s rank %u", p->name,
+            p->list ? "is a list of views of" : "has", p->rank);
         break;
     case HRI_CONFLICT:
         say_conflict(s, w, r);
@@ -151,12 +152,11 @@ void hri_watch_report(hri_watch *watch, const hri_report *report)
 void hri_watch_report_element(hri_watch *watch, int64_t element,
                               hri_report *report)
 {
-    const hr_shape *shape = &report->view->shape;
-    report->rank = report->view->parameter->rank;
+    const hri_watched *v = report->view;
+    report->rank = v->rank;
     for (uint32_t d = 0; d < report->rank; d++) {
-        report->index[d] =
-            report->view->held_first[d] + element / shape->stride[d];
-        element %= shape->stride[d];
+        report->index[d] = v->held_first[d] + element / v->stride[d];
+        element %= v->stride[d];
     }
     hri_watch_report(watch, report);
 }

@@ -197,10 +197,16 @@ static bool touch(hri_watch *w, hri_watched *v, int64_t index)
     return true;
 }
 
+/* Whether the access is to a view of this rank, or to a list of such views. */
+static bool suits(const hri_watched *v, const hr_checked_access *a)
+{
+    return a->list == v->parameter->list && a->rank == v->parameter->rank;
+}
+
 /* Memory for an access outside of the view. When it runs out, the first of
  * these accesses are reported, and their memory is used again. */
-static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
-                   const int64_t *index)
+static void *stray(hri_watch *w, const hri_watched *v,
+                   const hr_checked_access *a)
 {
     if (w->stray_count == HRI_STRAYS) {
         settle_strays(w);
@@ -208,13 +214,12 @@ static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
     hri_report *s = &w->strays[w->stray_count];
     unsigned char *memory = w->stray_memory + w->stray_count * w->stray_bytes;
     w->stray_count++;
-    *s = (hri_report){.fault =
-                          rank == v->parameter->rank ? HRI_OUTSIDE : HRI_RANK,
+    *s = (hri_report){.fault = suits(v, a) ? HRI_OUTSIDE : HRI_RANK,
                       .view = v,
-                      .rank = rank,
+                      .rank = a->rank + a->list,
                       .use = w->here};
-    s->use.line = line;
-    memcpy(s->index, index, sizeof s->index);
+    s->use.line = a->line;
+    memcpy(s->index, a->index, sizeof s->index);
     return memset(memory, NOTHING, w->stray_bytes);
 }
 
@@ -255,9 +260,13 @@ static hri_watched *find_view(hri_watch *w, const void *view)
 /* The address that HR_AT gives without a checker. */
 static void *plain_place(const hr_checked_access *a)
 {
-    int64_t element = a->shape->start + a->index[a->rank - 1];
+    const int64_t *index = a->index + a->list;
+    int64_t element = a->shape->start + index[a->rank - 1];
     for (uint32_t d = 0; d + 1 < a->rank; d++) {
-        element += a->index[d] * a->shape->stride[d];
+        element += index[d] * a->shape->stride[d];
+    }
+    if (a->list) {
+        element += a->index[0] * ((const hr_list_shape *)a->shape)->step;
     }
     return (unsigned char *)(uintptr_t)a->view + element * (int64_t)a->bytes;
 }
@@ -271,14 +280,14 @@ void *hr_checked_at(const hr_checked_access *access)
     if (v == NULL) {
         return plain_place(access);
     }
-    bool inside = access->rank == v->parameter->rank;
-    for (uint32_t d = 0; d < access->rank && inside; d++) {
+    bool inside = suits(v, access);
+    for (uint32_t d = 0; d < v->rank && inside; d++) {
         const int64_t at = index[d] - v->held_first[d];
         inside = at >= 0 && at < v->held[d];
-        element += inside ? at * v->shape.stride[d] : 0;
+        element += inside ? at * v->stride[d] : 0;
     }
     return inside ? access_element(w, v, element, access->line)
-                  : stray(w, v, access->line, access->rank, index);
+                  : stray(w, v, access);
 }
 
 int hr_checked_item(int more, int64_t item, uint32_t rank, int line)

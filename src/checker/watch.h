@@ -31,12 +31,17 @@ typedef struct hri_element {
     bool touched;     /* it is among the view's touched ones */
 } hri_element;
 
-/* A view, packed in memory of its own. */
+enum { HRI_MAX_WATCHED = 1 + HR_MAX_KERNEL_RANK }; /* dimensions */
+
+/* A view, or a list of views, packed in memory of its own. */
 typedef struct hri_watched {
     const hr_parameter *parameter; /* NULL: no view */
-    hr_shape shape;
-    /* the elements that there are: of the shape's, those from held_first on */
-    int64_t held_first[HR_MAX_RANK], held[HR_MAX_RANK];
+    hr_list_shape shape;           /* what the kernel gets */
+    uint32_t rank; /* of what follows: of a list, dimension 0 counts its views
+                    */
+    int64_t extent[HRI_MAX_WATCHED], stride[HRI_MAX_WATCHED];
+    /* the elements that there are: of extent, those from held_first on */
+    int64_t held_first[HRI_MAX_WATCHED], held[HRI_MAX_WATCHED];
     int64_t count;            /* of those elements */
     unsigned char *now;       /* the memory that the kernel works on */
     unsigned char *before;    /* what the view held before the launch */
@@ -60,7 +65,7 @@ typedef struct hri_pending {
 
 typedef enum hri_fault {
     HRI_OUTSIDE,
-    HRI_RANK,     /* HR_AT of another rank than the view's */
+    HRI_RANK,     /* HR_AT of another rank than the view's, or of a list */
     HRI_CONFLICT, /* two items access it, and one of them writes */
     HRI_UNIFORM,  /* code between blocks writes */
     HRI_NO_VALUE, /* it is read before it is written */
@@ -73,7 +78,7 @@ typedef struct hri_report {
     hri_fault fault;
     const hri_watched *view;
     uint32_t rank; /* of index */
-    int64_t index[HR_MAX_RANK];
+    int64_t index[HRI_MAX_WATCHED];
     hri_seen use; /* line 0: not known */
     bool writes;
     hri_seen other; /* the other access of a conflict */

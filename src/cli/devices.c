@@ -52,13 +52,14 @@ static hr_accelerator_info describe(const hr_context *context, uint32_t index,
 
 static void print_machine(const hr_context *context, cli_table *t)
 {
-    cli_table_head(t, "path|name|arithmetic|memory|chosen");
+    cli_table_head(t, "path|name|arithmetic|compiler|memory|chosen");
     for (uint32_t i = 0; i < hr_machine_count(context); i++) {
         hr_accelerator_info info = describe(context, i, true);
         bool device = info.memory_bytes > 0;
         cli_table_add(t, "%s", info.path);
         cli_table_add(t, "%s", info.name);
         cli_table_add(t, "%s", info.arithmetic);
+        cli_table_add(t, "%s", info.compiler);
         cli_table_add(t, "%s",
                       device ? cli_bytes_text(info.memory_bytes).text : "");
         cli_table_add(t, "%s%s", info.chosen ? "yes" : "no: ",
@@ -135,7 +136,7 @@ static int print_predictions(hr_context *context)
 static int print_tables(const hr_context *context,
                         const hr_accelerator_rates *rates)
 {
-    cli_table machine = {.align = "lllrl"};
+    cli_table machine = {.align = "llllrl"};
     cli_table chosen = {.align = rates != NULL ? "lrrrrr" : "lr"};
     print_machine(context, &machine);
     int status = cli_table_print(&machine);
@@ -154,6 +155,7 @@ static void write_info(cli_json *json, const hr_accelerator_info *info)
     cli_json_text(json, "path", info->path);
     cli_json_text(json, "name", info->name);
     cli_json_text(json, "arithmetic", info->arithmetic);
+    cli_json_text(json, "compiler", info->compiler);
     cli_json_count(json, "memory_bytes", info->memory_bytes);
     cli_json_count(json, "memory_limit", info->memory_limit);
     cli_json_count(json, "compute_units", info->compute_units);

@@ -37,6 +37,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     accelerator->device = device;
     accelerator->model = context->model;
     accelerator->reproducible = context->reproducible;
+    accelerator->checked = context->checker != NULL;
     hri_threads_init(&accelerator->threads);
     hri_deferral_init(&accelerator->deferral);
     hri_pools_init(accelerator);

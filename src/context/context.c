@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "arrays/profile.h"
 #include "base/cpus.h"
 #include "base/environment.h"
 #include "base/format.h"
@@ -87,6 +88,7 @@ static void describe_device(const hri_device_info *device,
     snprintf(info->name, sizeof info->name, "%s", device->name);
     snprintf(info->arithmetic, sizeof info->arithmetic, "%s",
              device->arithmetic);
+    snprintf(info->compiler, sizeof info->compiler, "%s", device->compiler);
     info->memory_bytes = device->memory_bytes;
     info->compute_units = device->compute_units;
     info->emulated = device->emulated;
@@ -281,7 +283,7 @@ static bool can_destroy(hr_context *context)
 
 void hr_context_destroy(hr_context *context)
 {
-    if (context == NULL || !can_destroy(context)) {
+    if (context == NULL || context->is_default || !can_destroy(context)) {
         return;
     }
     hri_queues_close(context);
@@ -290,6 +292,7 @@ void hr_context_destroy(hr_context *context)
         context->checker->close(context);
     }
     hri_predictions_keep(context);
+    hri_profiles_destroy(context);
     hri_plans_destroy(context->plans);
     hri_accelerators_close(context);
     hri_model_destroy(context);

@@ -236,6 +236,26 @@ static double block_end(const hri_totals *x, const hri_blocking *b,
                                               s->home);
 }
 
+/* Seconds from the first panel to the last tile at home, where blocks with
+ * whole k follow each other. The first block needs all of its panels. Later
+ * ones keep those of one side, so their panels come while others multiply. */
+static double blocks_end(const hri_totals *x, const hri_blocking *b,
+                         const tiling *t, const carried *all,
+                         const block_seconds *s)
+{
+    const hri_plan_shape *p = x->shape;
+    const double lines = s->rows * t->height + s->cols * t->width;
+    const double bytes = lines * (double)p->k * p->size;
+    const double load = x->up.rate > 0.0 ? all->up * bytes / b->bytes : 0.0;
+    const double pair = load * (t->height + t->width) / lines;
+    const double start = fmax(s->count * pair, load - s->compute);
+    const double blocks = (double)(b->block_rows * b->block_cols);
+    const double tile = s->count / (s->rows * s->cols);
+    return fmax(start + blocks * fmax(s->compute, s->home),
+                blocks * s->load + tile * s->compute) +
+           tile * s->home;
+}
+
 /* Seconds in which links and arithmetic cannot work at the same time: at the
  * start, and after most products are done. */
 static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
@@ -243,6 +263,7 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
 {
     const hri_plan_shape *p = x->shape;
     const block_seconds s = block_of(x, b, t, all, compute);
+    const double blocks = (double)(b->block_rows * b->block_cols);
     double seconds = 0.0;
     if (!x->one_device) {
         /* some accelerators wait for the last tile of others: on average for
@@ -254,9 +275,8 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
         return seconds + block_end(x, b, &s) -
                fmax(fmax(s.compute, s.load), s.home);
     }
-    /* later blocks with whole k need fewer panels than the first */
-    return seconds + s.count * (s.panels[HRI_A] + s.panels[HRI_B]) +
-           fmax(0.0, s.load - s.compute) + s.home / (s.rows * s.cols) * s.count;
+    return seconds + blocks_end(x, b, t, all, &s) -
+           blocks * fmax(fmax(s.compute, s.load), s.home);
 }
 
 /* Seconds of copies within the host's memory: panels, to one accelerator after

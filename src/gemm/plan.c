@@ -193,6 +193,26 @@ static hr_status improve(const hri_plan_shape *shape,
     return status;
 }
 
+/* Whether all accelerators together could be worth it instead of the best set
+ * so far. What the others compute in its time is the most that they can take
+ * from it. Searching for blocks of many takes milliseconds. */
+static bool may_pay(const hri_plan_shape *shape,
+                    const hri_plan_accelerator *all, uint32_t count,
+                    const candidate_set *best)
+{
+    const double flops =
+        shape->flops * (double)shape->m * (double)shape->n * (double)shape->k;
+    double more = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        more += all[i].rate;
+    }
+    for (uint32_t i = 0; i < best->count; i++) {
+        more -= best->speeds[i];
+    }
+    const double seconds = seconds_of(best);
+    return hri_model_pays(seconds / (1.0 + seconds * more / flops), seconds);
+}
+
 static hr_status too_little_memory(const hri_plan_shape *shape,
                                    const hri_plan_accelerator *all,
                                    uint32_t count)
@@ -234,7 +254,8 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
     if (status == HR_OK) {
         status = improve(shape, all, list, in_place, best);
     }
-    if (status == HR_OK && others > 0 && in_place > 0) {
+    if (status == HR_OK && others > 0 && in_place > 0 &&
+        may_pay(shape, all, count, best)) {
         list_candidates(shape, all, count, true, true, list);
         status = improve(shape, all, list, others + in_place, best);
     }

@@ -59,7 +59,8 @@ uint64_t hri_storage_row_bytes(const hr_grid *grid, const hri_field *field)
                     &pitch);
     }
     const int64_t lines = rank > 2 ? cells.hi[1] - cells.lo[1] : 1;
-    return hri_mul(field->element_bytes, (uint64_t)pitch, &bytes) &&
+    return hri_mul(field->element_bytes, field->components, &bytes) &&
+                   hri_mul(bytes, (uint64_t)pitch, &bytes) &&
                    hri_mul(bytes, (uint64_t)lines, &bytes)
                ? bytes
                : UINT64_MAX;
@@ -79,18 +80,32 @@ static hri_cells cells_of(const hr_grid *grid, const hri_field *field,
                 grid->extent.size[0] + after));
 }
 
+/* The components of a row of dimension 0 lie behind each other, so that halos
+ * are one copy. In rank 1 all of a component lies together. */
 hr_status hri_storage_create(const hr_grid *grid, const hri_field *field,
                              const hri_band *band, hri_storage *storage)
 {
     const uint32_t rank = grid->extent.rank;
-    hr_extent extent = {.rank = rank};
-    int64_t pitch;
+    const int64_t components = field->components;
+    int64_t size[HR_MAX_KERNEL_RANK], lines, pitch;
     storage->cells = cells_of(grid, field, band);
+    storage->rank = rank;
     for (uint32_t d = 0; d < rank; d++) {
-        extent.size[d] = storage->cells.hi[d] - storage->cells.lo[d];
+        size[d] = storage->cells.hi[d] - storage->cells.lo[d];
     }
-    measure_row(grid, field, extent.size[rank - 1], &storage->offset, &pitch);
-    extent.size[rank - 1] = pitch;
+    measure_row(grid, field, size[rank - 1], &storage->offset, &pitch);
+    lines = rank > 2 ? size[1] : 1;
+    storage->plane = lines * pitch;
+    storage->stride[0] = rank > 1 ? components * storage->plane : 1;
+    storage->stride[1] = rank > 2 ? pitch : 1;
+    storage->stride[2] = 1;
+    /* One component has the shape of the grid, and so that of the arrays that
+     * callers copy from and to. */
+    size[rank - 1] = pitch;
+    const hr_extent extent =
+        components == 1
+            ? hr_extent_of(rank, size)
+            : hr_extent3(rank > 1 ? size[0] : 1, components * lines, pitch);
     return hr_array_create(band->inner, field->element_bytes, extent,
                            &storage->array);
 }
@@ -103,16 +118,47 @@ void hri_storage_destroy(hri_storage *storage, uint32_t count)
     free(storage);
 }
 
-hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells)
+hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells,
+                         int64_t component)
 {
     hr_view view = hr_view_of(storage->array);
-    view.offset_bytes = storage->offset * (int64_t)view.element_bytes;
-    for (uint32_t d = 0; d < view.extent.rank; d++) {
+    const int64_t bytes = (int64_t)view.element_bytes;
+    int64_t first = storage->offset + component * storage->plane;
+    view.extent.rank = storage->rank;
+    for (uint32_t d = 0; d < storage->rank; d++) {
         view.extent.size[d] = cells->hi[d] - cells->lo[d];
-        view.offset_bytes +=
-            (cells->lo[d] - storage->cells.lo[d]) * view.stride_bytes[d];
+        view.stride_bytes[d] = storage->stride[d] * bytes;
+        first += (cells->lo[d] - storage->cells.lo[d]) * storage->stride[d];
     }
+    view.offset_bytes = first * bytes;
     return view;
+}
+
+hr_view hri_storage_list(const hri_storage *storage, const hri_cells *cells,
+                         int64_t component, int64_t count)
+{
+    const hr_view one = hri_storage_view(storage, cells, component);
+    hr_view list = one;
+    list.extent.rank++;
+    list.extent.size[0] = count;
+    list.stride_bytes[0] = storage->plane * (int64_t)one.element_bytes;
+    for (uint32_t d = 0; d < one.extent.rank; d++) {
+        list.extent.size[d + 1] = one.extent.size[d];
+        list.stride_bytes[d + 1] = one.stride_bytes[d];
+    }
+    return list;
+}
+
+hr_view hri_storage_argument(const hri_field *field, const hri_storage *storage,
+                             const hri_cells *cells,
+                             const hr_parameter *parameter,
+                             const hr_argument *argument)
+{
+    const int64_t part = hri_field_part(argument->field - 1);
+    const bool all = part == HRI_ALL_COMPONENTS;
+    return !parameter->list ? hri_storage_view(storage, cells, all ? 0 : part)
+                            : hri_storage_list(storage, cells, all ? 0 : part,
+                                               all ? field->components : 1);
 }
 
 /* ---- rows */
@@ -143,7 +189,8 @@ static weighing weigh(const hr_grid *grid)
         if (!hri_add(w.row, hri_storage_row_bytes(grid, field), &w.row)) {
             w.row = UINT64_MAX;
         }
-        w.spare += field->element_bytes + HRI_LINE_BYTES;
+        w.spare +=
+            field->element_bytes + (uint64_t)field->components * HRI_LINE_BYTES;
         w.others = hri_max(w.others, depth[HRI_BEFORE] + depth[HRI_AFTER]);
     }
     return w;

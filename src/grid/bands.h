@@ -27,8 +27,17 @@ void hri_storage_destroy(hri_storage *storage, uint32_t count);
  * more. */
 uint64_t hri_storage_row_bytes(const hr_grid *grid, const hri_field *field);
 
-/* The view of cells that are in storage. */
-hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells);
+/* The view of cells that are in storage, of one component. */
+hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells,
+                         int64_t component);
+/* The list of views of `count` components from this one on. */
+hr_view hri_storage_list(const hri_storage *storage, const hri_cells *cells,
+                         int64_t component, int64_t count);
+/* What an argument that is a field gives to a parameter. */
+hr_view hri_storage_argument(const hri_field *field, const hri_storage *storage,
+                             const hri_cells *cells,
+                             const hr_parameter *parameter,
+                             const hr_argument *argument);
 
 /* All cells of rows first to before end that the field has, with those beyond
  * the ends of the other dimensions. */
@@ -75,11 +84,11 @@ hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
 hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth);
 /* Fill rows beyond the ends of dimension 0. */
 hr_status hri_exchange_ends(hr_grid *grid, hri_field *f);
-/* Copy rows of one band's storage to another band's storage of the same field,
- * or to new storage. */
+/* Copy whole rows of one band's storage to another band's storage of the same
+ * field, or to new storage. */
 hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
-                         const hri_storage *to, int64_t shift, hr_queue *queue,
-                         uint64_t *bytes);
+                         const hri_storage *to, int64_t shift,
+                         uint32_t components, hr_queue *queue, uint64_t *bytes);
 
 /* ---- move.c: new storage of all bands replaces the old. The caller does not
  * hold the context's lock. */

@@ -29,33 +29,34 @@ static int unit_of(size_t element_bytes)
 
 static uint32_t axis_of(const hr_grid *grid, uint32_t d)
 {
-    return HR_MAX_RANK - grid->extent.rank + d;
+    return HR_MAX_KERNEL_RANK - grid->extent.rank + d;
 }
 
-/* A view of cells in three dimensions, as units of 1 << unit bytes, and its
- * window. */
+/* A view of cells of a component in three dimensions, as units of 1 << unit
+ * bytes, and its window. */
 static hr_view view_units(const hr_grid *grid, const hri_storage *storage,
-                          const hri_cells *cells, int unit, hri_window *window)
+                          const hri_cells *cells, int64_t component, int unit,
+                          hri_window *window)
 {
-    const hr_view v = hri_storage_view(storage, cells);
+    const hr_view v = hri_storage_view(storage, cells, component);
     const int64_t bytes = (int64_t)1 << unit;
     const int64_t units = (int64_t)v.element_bytes / bytes;
     hr_view u = v;
     u.extent = hr_extent3(1, 1, 1);
     u.element_bytes = (size_t)bytes;
     *window = (hri_window){{0, 0, 0}, {1, 1, 1}};
-    for (uint32_t a = 0; a < HR_MAX_RANK; a++) {
+    for (uint32_t a = 0; a < HR_MAX_KERNEL_RANK; a++) {
         u.stride_bytes[a] = v.stride_bytes[0] * v.extent.size[0];
     }
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         const uint32_t a = axis_of(grid, d);
-        const int64_t many = a + 1 == HR_MAX_RANK ? units : 1;
+        const int64_t many = a + 1 == HR_MAX_KERNEL_RANK ? units : 1;
         u.extent.size[a] = v.extent.size[d] * many;
         u.stride_bytes[a] = v.stride_bytes[d];
         window->first[a] = cells->lo[d] * many;
         window->extent[a] = grid->extent.size[d] * many;
     }
-    u.stride_bytes[HR_MAX_RANK - 1] = bytes;
+    u.stride_bytes[HR_MAX_KERNEL_RANK - 1] = bytes;
     return u;
 }
 
@@ -95,7 +96,7 @@ static hri_shell shell_of(const hr_grid *grid, const hri_field *field,
 static int64_t count_of(const hri_shell *s)
 {
     int64_t all = 1, inner = 1;
-    for (int a = 0; a < HR_MAX_RANK; a++) {
+    for (int a = 0; a < HR_MAX_KERNEL_RANK; a++) {
         all *= s->hi[a] - s->lo[a];
         inner *= s->out[a] - s->in[a];
     }
@@ -127,19 +128,23 @@ static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
         return HR_OK;
     }
     s->units = (int64_t)(f->element_bytes >> unit);
-    const hr_argument arguments[] = {
-        hr_inout(
-            view_units(grid, &f->storage[band], &cells, unit, &windows[0])),
-        hr_value(s, sizeof *s)};
     const hr_extent tile = hr_extent1(ROWS);
     hri_part part =
         hri_part_of(hr_extent1(by_rows ? hri_shell_rows(s, &whole) : count));
     part.tile = by_rows ? &tile : NULL;
     part.windows = windows;
     part.kept = grid->keeping;
-    return hri_launch_part(grid->context, queue,
-                           by_rows ? &hri_halo_rows : kernels[unit], &part,
-                           arguments, 2);
+    hr_status status = HR_OK;
+    for (uint32_t q = 0; q < f->components && status == HR_OK; q++) {
+        const hr_argument arguments[] = {
+            hr_inout(view_units(grid, &f->storage[band], &cells, q, unit,
+                                &windows[0])),
+            hr_value(s, sizeof *s)};
+        status = hri_launch_part(grid->context, queue,
+                                 by_rows ? &hri_halo_rows : kernels[unit],
+                                 &part, arguments, 2);
+    }
+    return status;
 }
 
 /* ---- behind kernels */
@@ -252,6 +257,7 @@ static bool list_fields(const hr_grid *grid, const hr_phase *phase,
             return false;
         }
         w->argument = i;
+        w->list = p[i].list;
         w->at = p[i].at;
         w->shape_at = p[i].shape_at;
         w->cell_bytes = (int64_t)f->element_bytes;
@@ -270,7 +276,8 @@ bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
                            uint32_t band, const hr_queue *queue,
                            const hri_cells *cells, hri_row_ends *ends)
 {
-    return is_by_rows(grid, queue) && has_whole_rows(grid, phase, cells) &&
+    return is_by_rows(grid, queue) && phase->kernel->host != NULL &&
+           has_whole_rows(grid, phase, cells) &&
            (list_fields(grid, phase, band, cells, true, ends) ||
             list_fields(grid, phase, band, cells, false, ends));
 }
@@ -310,7 +317,7 @@ hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
                             hr_queue *queue, int64_t first, int64_t end,
                             const hri_row_ends *done)
 {
-    const uint32_t a = axis_of(grid, 0), last = HR_MAX_RANK - 1;
+    const uint32_t a = axis_of(grid, 0), last = HR_MAX_KERNEL_RANK - 1;
     const bool all = hri_boundary_fills_ends(grid, f, first, end);
     const hri_cells *cells = &f->storage[band].cells;
     const int64_t lo = all ? cells->lo[0] : first;
@@ -353,7 +360,8 @@ hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
 /* Set cells to a value, which a small array holds. */
 static hr_status set(const hr_grid *grid, const hri_field *field,
                      const hri_storage *storage, hr_queue *queue,
-                     const hri_cells *cells, const unsigned char *value)
+                     const hri_cells *cells, int64_t component,
+                     const unsigned char *value)
 {
     static const hr_kernel *const kernels[] = {&hri_halo_set1, &hri_halo_set2,
                                                &hri_halo_set4, &hri_halo_set8};
@@ -364,13 +372,14 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
     if (hri_box_is_empty(cells)) {
         return HR_OK;
     }
-    const hr_view to = view_units(grid, storage, cells, unit, &windows[0]);
+    const hr_view to =
+        view_units(grid, storage, cells, component, unit, &windows[0]);
     hr_status status = hr_array_wrap(grid->context, value, (size_t)1 << unit,
                                      hr_extent1((int64_t)units), 0, &array);
     if (status == HR_OK) {
         const hr_argument arguments[] = {hr_out(to), hr_in(hr_view_of(array))};
         hri_part part = hri_part_of(to.extent);
-        for (uint32_t a = 0; a < HR_MAX_RANK; a++) {
+        for (uint32_t a = 0; a < HR_MAX_KERNEL_RANK; a++) {
             part.domain.size[a] = windows[0].extent[a];
             part.first[a] = windows[0].first[a];
             part.end[a] = part.first[a] + to.extent.size[a];
@@ -385,11 +394,12 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
     return status;
 }
 
-hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
-                           const hri_storage *storage, hr_queue *queue)
+static hr_status set_component(const hr_grid *grid, const hri_field *field,
+                               const hri_storage *storage, hr_queue *queue,
+                               int64_t component)
 {
-    hr_status status =
-        set(grid, field, storage, queue, &storage->cells, field->values);
+    hr_status status = set(grid, field, storage, queue, &storage->cells,
+                           component, field->values);
     for (uint32_t d = grid->extent.rank;
          d-- > 0 && field->valued && status == HR_OK;) {
         for (int side = 0; side < HRI_SIDES && status == HR_OK; side++) {
@@ -401,9 +411,20 @@ hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                 cells.lo[d] = hri_max(cells.lo[d], grid->extent.size[d]);
             }
             if (x->boundary == HR_BOUNDARY_CONSTANT) {
-                status = set(grid, field, storage, queue, &cells, x->value);
+                status = set(grid, field, storage, queue, &cells, component,
+                             x->value);
             }
         }
+    }
+    return status;
+}
+
+hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
+                           const hri_storage *storage, hr_queue *queue)
+{
+    hr_status status = HR_OK;
+    for (uint32_t q = 0; q < field->components && status == HR_OK; q++) {
+        status = set_component(grid, field, storage, queue, q);
     }
     return status;
 }

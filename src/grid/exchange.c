@@ -6,16 +6,16 @@
 /* ---- copies from band to band */
 
 hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
-                         const hri_storage *to, int64_t shift, hr_queue *queue,
-                         uint64_t *bytes)
+                         const hri_storage *to, int64_t shift,
+                         uint32_t components, hr_queue *queue, uint64_t *bytes)
 {
     hri_cells target = *cells;
     hri_boxes source = {0}, destination = {0}; /* one box each: of each row some
-                                                  cells */
+                                                  cells, of all components */
     target.lo[0] += shift;
     target.hi[0] += shift;
-    const hr_view here = hri_storage_view(from, cells);
-    const hr_view there = hri_storage_view(to, &target);
+    const hr_view here = hri_storage_list(from, cells, 0, components);
+    const hr_view there = hri_storage_list(to, &target, 0, components);
     hr_status status = hri_view_region(&here, &source);
     if (status == HR_OK) {
         status = hri_view_region(&there, &destination);
@@ -46,9 +46,9 @@ static hr_status fetch(hr_grid *grid, const hri_field *f, uint32_t band,
                                  ? hri_min(end, grid->bands[owner].end)
                                  : end;
         const hri_cells cells = hri_field_rows(grid, f, first, stop);
-        status =
-            hri_copy_cells(&f->storage[owner], &cells, &f->storage[band], shift,
-                           grid->bands[band].link, &grid->state.halo_bytes);
+        status = hri_copy_cells(&f->storage[owner], &cells, &f->storage[band],
+                                shift, f->components, grid->bands[band].link,
+                                &grid->state.halo_bytes);
         first = stop;
     }
     return status;

@@ -16,7 +16,7 @@ hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
                      const void *value)
 {
     hr_field field = {.element_bytes = element_bytes};
-    for (int d = 0; d < HR_MAX_RANK; d++) {
+    for (int d = 0; d < HR_MAX_KERNEL_RANK; d++) {
         field.before[d] = field.after[d] = (hr_side){halo, boundary, value};
     }
     return field;
@@ -45,10 +45,10 @@ static hr_status refuse_extent(const hr_extent *extent)
 {
     char text[3 * 24] = "";
     size_t length = 0;
-    if (extent->rank < 1 || extent->rank > HR_MAX_RANK) {
+    if (extent->rank < 1 || extent->rank > HR_MAX_KERNEL_RANK) {
         return hri_fail(HR_ERROR_INVALID,
                         "grid: the extent has rank %u, not 1 to %d",
-                        extent->rank, HR_MAX_RANK);
+                        extent->rank, HR_MAX_KERNEL_RANK);
     }
     bool empty = false;
     for (uint32_t d = 0; d < extent->rank; d++) {
@@ -81,6 +81,11 @@ static hr_status check_fields(hr_extent extent, const hr_field *fields,
                               "1 to %d",
                               f, fields[f].element_bytes, INT32_MAX);
         }
+        if (status == HR_OK && fields[f].components > HR_MAX_COMPONENTS) {
+            status = hri_fail(HR_ERROR_INVALID,
+                              "grid: field %u has %u components, not 1 to %d",
+                              f, fields[f].components, HR_MAX_COMPONENTS);
+        }
         for (uint32_t d = 0; d < extent.rank && status == HR_OK; d++) {
             status = check_side(f, &fields[f].before[d]);
             status =
@@ -102,7 +107,7 @@ static hr_status check(const hr_context *context, hr_extent extent,
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "grid: the context is NULL");
     }
-    if (hr_extent_count(extent) == 0) {
+    if (hr_extent_count(extent) == 0 || extent.rank > HR_MAX_KERNEL_RANK) {
         return refuse_extent(&extent);
     }
     if (options->steps_per_exchange > MAX_STEPS_ASKED) {
@@ -187,6 +192,8 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     grid->state.steps_per_exchange = 1;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         grid->fields[f].element_bytes = fields[f].element_bytes;
+        grid->fields[f].components =
+            fields[f].components > 0 ? fields[f].components : 1;
         status = copy_sides(grid, &fields[f], &grid->fields[f]);
     }
     if (status == HR_OK) {

@@ -27,7 +27,7 @@ enum { HRI_MAX_KEY_BYTES = 4096 };
 /* Cells, as indices of the grid. Dimensions that the grid does not have count
  * one. */
 typedef hri_box hri_cells;
-_Static_assert((int)HRI_DIMENSIONS == HR_MAX_RANK, "boxes hold cells");
+_Static_assert((int)HRI_DIMENSIONS == HR_MAX_KERNEL_RANK, "boxes hold cells");
 
 /* Numbers of rows on either side. */
 typedef struct hri_rows {
@@ -36,9 +36,13 @@ typedef struct hri_rows {
 
 /* A band's storage for a field. */
 typedef struct hri_storage {
-    hr_array *array; /* NULL: the band has no rows */
-    hri_cells cells; /* the cells that there is room for */
-    int64_t offset;  /* elements before the first of them */
+    hr_array *array;                    /* NULL: the band has no rows */
+    hri_cells cells;                    /* the cells that there is room for */
+    int64_t offset;                     /* elements before the first of them */
+    uint32_t rank;                      /* of the grid */
+    int64_t stride[HR_MAX_KERNEL_RANK]; /* elements from cell to cell in each
+                                           dimension of the grid, */
+    int64_t plane;                      /* and from component to component */
 } hri_storage;
 
 typedef struct hri_band {
@@ -53,11 +57,12 @@ typedef struct hri_band {
 
 typedef struct hri_field {
     size_t element_bytes;
-    hr_side sides[HRI_SIDES][HR_MAX_RANK]; /* their values are copied to
+    uint32_t components;                          /* 1 or more */
+    hr_side sides[HRI_SIDES][HR_MAX_KERNEL_RANK]; /* their values are copied to
                                               `values` */
-    unsigned char *values;                 /* zeros, and the values of the
-                                              sides */
-    bool valued; /* a side has a value that is not zero */
+    unsigned char *values; /* zeros, and the values of the
+                              sides */
+    bool valued;           /* a side has a value that is not zero */
     bool filled; /* it has cells beyond the ends of dimensions 1 and higher that
                     follow from cells inside */
     hri_storage *storage; /* [bands] */
@@ -96,13 +101,49 @@ struct hr_grid {
     hri_band bands[];
 };
 
+/* ---- state.c: fields as callers name them, whole or one of their components
+ */
+
+enum { HRI_FIELD_BITS = 8, HRI_ALL_COMPONENTS = -1 };
+
+static inline uint32_t hri_field_index(uint32_t name)
+{
+    return name & ((1u << HRI_FIELD_BITS) - 1);
+}
+
+/* The component that is named, or HRI_ALL_COMPONENTS. */
+static inline int64_t hri_field_part(uint32_t name)
+{
+    return (int64_t)(name >> HRI_FIELD_BITS) - 1;
+}
+
+/* The field that a caller's name stands for. The sentence of a refusal begins
+ * with `who`. */
+hr_status hri_field_find(const hr_grid *grid, const char *who, uint32_t name);
+
 /* The field that an argument of a phase stands for. NULL: it is not a field. */
 static inline const hri_field *hri_argument_field(const hr_grid *grid,
                                                   const hr_argument *argument)
 {
     return argument->kind == HR_PARAMETER_VIEW && argument->field > 0
-               ? &grid->fields[argument->field - 1]
+               ? &grid->fields[hri_field_index(argument->field - 1)]
                : NULL;
+}
+
+/* Whether an argument that is a field stands for one view. */
+static inline bool hri_argument_is_one(const hr_grid *grid,
+                                       const hr_argument *argument)
+{
+    return hri_field_part(argument->field - 1) != HRI_ALL_COMPONENTS ||
+           hri_argument_field(grid, argument)->components == 1;
+}
+
+/* Whether an argument that is a field stands for all of its components. */
+static inline bool hri_argument_is_all(const hr_grid *grid,
+                                       const hr_argument *argument)
+{
+    return hri_field_part(argument->field - 1) == HRI_ALL_COMPONENTS ||
+           hri_argument_field(grid, argument)->components == 1;
 }
 
 static inline bool hri_argument_writes(const hr_argument *argument)

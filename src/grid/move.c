@@ -86,8 +86,9 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
         const hri_cells cells = hri_box_meet(&old, &now);
         if (!hri_box_is_empty(&cells)) {
             uint64_t bytes = 0;
-            status = hri_copy_cells(&field->storage[from], &cells, &storage[b],
-                                    0, bands[b].inner, &bytes);
+            status =
+                hri_copy_cells(&field->storage[from], &cells, &storage[b], 0,
+                               field->components, bands[b].inner, &bytes);
             grid->state.moved_bytes += b != from ? bytes : 0;
         }
     }

@@ -58,7 +58,8 @@ static hr_status check_swap(const hr_grid *grid, const hr_phase *phase)
             grid->field_count);
     }
     const hri_field *x = &grid->fields[a], *y = &grid->fields[b];
-    bool same = x->element_bytes == y->element_bytes;
+    bool same =
+        x->element_bytes == y->element_bytes && x->components == y->components;
     for (int s = 0; s < HRI_SIDES && same; s++) {
         for (uint32_t d = 0; d < grid->extent.rank && same; d++) {
             const hr_side *p = &x->sides[s][d], *q = &y->sides[s][d];
@@ -69,7 +70,7 @@ static hr_status check_swap(const hr_grid *grid, const hr_phase *phase)
     return same ? HR_OK
                 : hri_fail(HR_ERROR_INVALID,
                            "grid: fields %u and %u are swapped, but their "
-                           "elements, halos or boundaries differ",
+                           "components, elements, halos or boundaries differ",
                            a, b);
 }
 
@@ -125,6 +126,16 @@ static hr_status check_cells(const hr_grid *grid, const hr_phase *phase)
     return HR_OK;
 }
 
+/* Whether two arguments are the same field, and not two components of it. */
+static bool share_values(const hr_grid *grid, const hr_argument *a,
+                         const hr_argument *b)
+{
+    const hri_field *f = hri_argument_field(grid, a);
+    return f != NULL && f == hri_argument_field(grid, b) &&
+           (hri_argument_is_all(grid, a) || hri_argument_is_all(grid, b) ||
+            a->field == b->field);
+}
+
 /* Check argument i by itself and against those before it. */
 static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
                                 size_t i)
@@ -142,22 +153,30 @@ static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
                               "write fields alone",
                               name, i);
     }
-    if (a->field > grid->field_count) {
+    const uint32_t index = hri_field_index(a->field - 1);
+    if (index >= grid->field_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: argument %zu is field %u, but the grid has %u",
-                        name, i, a->field - 1, grid->field_count);
+                        name, i, index, grid->field_count);
     }
-    for (size_t j = 0; j < i; j++) {
+    hr_status status = hri_field_find(grid, name, a->field - 1);
+    const hr_parameter *p = &phase->kernel->parameters(phase->kernel)[i];
+    if (status == HR_OK && !p->list && !hri_argument_is_one(grid, a)) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "%s: %s is one view, but field %u has %u components",
+                          name, p->name, index, grid->fields[index].components);
+    }
+    for (size_t j = 0; j < i && status == HR_OK; j++) {
         const hr_argument *b = &phase->arguments[j];
-        if (hri_argument_field(grid, b) == hri_argument_field(grid, a) &&
+        if (share_values(grid, a, b) &&
             (hri_argument_writes(a) || hri_argument_writes(b))) {
-            return hri_fail(
+            status = hri_fail(
                 HR_ERROR_INVALID,
                 "%s: field %u is two arguments, and one of them is written",
-                name, a->field - 1);
+                name, index);
         }
     }
-    return HR_OK;
+    return status;
 }
 
 hri_cells hri_phase_cells(const hr_grid *grid, const hr_phase *phase)
@@ -177,8 +196,11 @@ hri_cells hri_phase_cells(const hr_grid *grid, const hr_phase *phase)
 static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
 {
     const uint32_t band = hri_grid_owner(grid, 0);
+    const hr_parameter *p = phase->kernel->parameters(phase->kernel);
     hr_argument arguments[HR_MAX_PARAMETERS];
+    hri_window windows[HR_MAX_PARAMETERS] = {0};
     hri_part part = hri_part_of(grid->extent);
+    part.windows = windows;
     const hri_cells cells = hri_phase_cells(grid, phase);
     part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
@@ -190,9 +212,12 @@ static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
         const hr_argument *a = &phase->arguments[i];
         arguments[i] = *a;
         const hri_field *f = hri_argument_field(grid, a);
-        if (f != NULL) {
+        if (f == NULL) {
+            hri_argument_flatten(&p[i], &arguments[i]);
+        } else {
             const hri_storage *storage = &f->storage[band];
-            arguments[i].view = hri_storage_view(storage, &storage->cells);
+            arguments[i].view =
+                hri_storage_argument(f, storage, &storage->cells, &p[i], a);
         }
     }
     return hri_launch_part(grid->context, NULL, phase->kernel, &part, arguments,
@@ -252,7 +277,8 @@ static void go_back(const hr_grid *grid, const hr_phase *phase, hri_rows *need)
         const hri_field *f = hri_argument_field(grid, a);
         for (int s = 0; s < HRI_SIDES && f != NULL; s++) {
             if (hri_argument_writes(a)) {
-                made[s] = hri_max(made[s], need[a->field - 1].of[s]);
+                made[s] =
+                    hri_max(made[s], need[hri_field_index(a->field - 1)].of[s]);
             }
         }
     }
@@ -260,8 +286,9 @@ static void go_back(const hr_grid *grid, const hr_phase *phase, hri_rows *need)
         const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         for (int s = 0; s < HRI_SIDES && f != NULL; s++) {
-            int64_t *n = &need[a->field - 1].of[s];
-            if (a->access == HR_OUT && phase->extent.rank == 0) {
+            int64_t *n = &need[hri_field_index(a->field - 1)].of[s];
+            if (a->access == HR_OUT && phase->extent.rank == 0 &&
+                hri_argument_is_all(grid, a)) {
                 *n = 0;
             } else {
                 *n = hri_max(*n, made[s] + (a->near ? f->sides[s][0].halo : 0));

@@ -1,90 +1,86 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions: an accelerator reduces each row to one number, and the host joins
  * the numbers of all rows. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "arrays/launch.h"
 #include "base/size.h"
+#include "calls/reduction.h"
 #include "grid/bands.h"
-
-extern const hr_kernel hri_reduce_f32_rows, hri_reduce_f64_rows,
-    hri_reduce_i32_rows;
-extern const hr_kernel hri_reduce_f32_cells, hri_reduce_f64_cells,
-    hri_reduce_i32_cells;
-
-enum { LANES = HRI_BLOCK }; /* as in kernels/dialect/reduce.c */
 
 struct hr_reducing {
     hr_grid *grid;
-    hr_array *rows; /* one number for each row, in rank 1 for each block */
+    hr_array *rows; /* count x 1: a number for each row, in rank 1 for each
+                       block of HRI_BLOCK cells */
     int64_t count;
     hr_reduction reduction;
 };
 
-/* The kernel for a type and rank. NULL: there is none. */
-static const hr_kernel *kernel_for(hr_type type, uint32_t rank)
+/* The types of elements that fields are reduced with. */
+static bool is_offered(hr_type type)
 {
-    static const hr_kernel *const kernels[][2] = {
-        [HR_F32] = {&hri_reduce_f32_rows, &hri_reduce_f32_cells},
-        [HR_F64] = {&hri_reduce_f64_rows, &hri_reduce_f64_cells},
-        [HR_I32] = {&hri_reduce_i32_rows, &hri_reduce_i32_cells}};
-    return (size_t)type < sizeof kernels / sizeof kernels[0]
-               ? kernels[type][rank == 1]
-               : NULL;
-}
-
-static bool takes_two(hr_reduction reduction)
-{
-    return reduction >= HR_REDUCE_DOT;
+    return type == HR_F32 || type == HR_F64 || type == HR_I32;
 }
 
 static hr_status check_accelerators(const hr_grid *grid)
 {
-    for (uint32_t i = 0; i < grid->band_count; i++) {
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < grid->band_count && status == HR_OK; i++) {
         const hri_band *band = &grid->bands[i];
-        const hri_accelerator *x =
-            &grid->context->accelerators[band->accelerator];
-        if (!hri_band_is_empty(band) &&
-            !x->device->ops->gemm_offered(x->device, HR_F64, HR_F64,
-                                          HR_COMPUTE_NATIVE)) {
-            return hri_fail(HR_ERROR_UNSUPPORTED,
-                            "reduce: %s cannot compute in double", x->path);
+        if (!hri_band_is_empty(band)) {
+            status = hri_accelerator_check_double(
+                &grid->context->accelerators[band->accelerator]);
         }
     }
-    return HR_OK;
+    return status;
+}
+
+static hr_status check_field(const hr_grid *grid, hr_type type, uint32_t name)
+{
+    const uint32_t index = hri_field_index(name);
+    const hri_field *f = &grid->fields[index];
+    hr_status status = hri_field_find(grid, "reduce", name);
+    if (status == HR_OK && f->components > 1 &&
+        hri_field_part(name) == HRI_ALL_COMPONENTS) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "reduce: field %u has %u components, and one of them "
+                          "is reduced at a time",
+                          index, f->components);
+    }
+    if (status == HR_OK && f->element_bytes != hr_type_size(type)) {
+        status = hri_fail(
+            HR_ERROR_INVALID,
+            "reduce: field %u has elements of %zu byte%s, not %zu", index,
+            f->element_bytes, hri_plural(f->element_bytes), hr_type_size(type));
+    }
+    return status;
 }
 
 static hr_status check(const hr_grid *grid, hr_reduction reduction,
                        hr_type type, uint32_t a, uint32_t b)
 {
-    if ((int)reduction < HR_REDUCE_SUM || reduction > HR_REDUCE_MAX_ABS_DIFF) {
-        return hri_fail(HR_ERROR_INVALID, "reduce: unknown reduction %d",
+    if ((int)reduction < HR_REDUCE_SUM || reduction > HR_REDUCE_MAX_ABS) {
+        return hri_fail(HR_ERROR_INVALID,
+                        reduction > HR_REDUCE_MAX_ABS &&
+                                reduction <= HR_REDUCE_ARGMAX
+                            ? "reduce: grids have no reduction %d"
+                            : "reduce: unknown reduction %d",
                         (int)reduction);
     }
     if (hr_type_size(type) == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: unknown type %d",
                         (int)type);
     }
-    if (kernel_for(type, 1) == NULL) {
+    if (!is_offered(type)) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "reduce: only f32, f64 and i32 are offered, not %s",
                         hr_type_name(type));
     }
     const uint32_t fields[] = {a, b};
-    for (int i = 0; i < 1 + takes_two(reduction); i++) {
-        if (fields[i] >= grid->field_count) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "reduce: field index %u is not below %u", fields[i],
-                            grid->field_count);
-        }
-        if (grid->fields[fields[i]].element_bytes != hr_type_size(type)) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "reduce: field %u has elements of %zu byte%s, not "
-                            "%zu",
-                            fields[i], grid->fields[fields[i]].element_bytes,
-                            hri_plural(grid->fields[fields[i]].element_bytes),
-                            hr_type_size(type));
+    for (int i = 0; i < 1 + hri_reduction_takes_two(reduction); i++) {
+        hr_status status = check_field(grid, type, fields[i]);
+        if (status != HR_OK) {
+            return status;
         }
     }
     hr_status status = check_accelerators(grid);
@@ -101,7 +97,10 @@ static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
     for (uint32_t d = 1; d < grid->extent.rank; d++) {
         cells.hi[d] = grid->extent.size[d];
     }
-    hr_view v = hri_storage_view(&grid->fields[field].storage[band], &cells);
+    const int64_t part = hri_field_part(field);
+    hr_view v =
+        hri_storage_view(&grid->fields[hri_field_index(field)].storage[band],
+                         &cells, part == HRI_ALL_COMPONENTS ? 0 : part);
     if (grid->extent.rank == 2) {
         v.extent = hr_extent3(end - first, 1, grid->extent.size[1]);
         v.stride_bytes[2] = v.stride_bytes[1];
@@ -121,28 +120,32 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
     const hri_band *x = &grid->bands[band];
     const int64_t grain = hri_grid_grain(grid);
     const int64_t first = x->first / grain, end = hri_ceil_div(x->end, grain);
-    const int64_t origin[] = {first};
-    const int kind = (int)r->reduction;
-    const hr_extent tile = hr_extent2(1, LANES);
+    const int64_t origin[] = {first, 0};
+    const bool cells = grid->extent.rank == 1;
+    const hr_extent tile = hr_extent2(1, HRI_REDUCE_ITEMS);
     hri_window windows[4] = {{{0}, {0}}};
     hr_view out;
     hr_status status = hr_view_section(hr_view_of(r->rows), origin,
-                                       hr_extent1(end - first), &out);
+                                       hr_extent2(end - first, 1), &out);
     if (status != HR_OK) {
         return status;
     }
-    windows[2] = (hri_window){{first}, {r->count}};
-    const hr_argument arguments[] = {
-        hr_in(view_rows(grid, a, band, x->first, x->end, &windows[0])),
-        hr_in(view_rows(grid, b, band, x->first, x->end, &windows[1])),
-        hr_out(out), hr_value(&kind, sizeof kind)};
-    hri_part part = hri_part_of(hr_extent2(r->count, LANES));
+    windows[2] = (hri_window){{first, 0}, {r->count, 1}};
+    const hr_view va = view_rows(grid, a, band, x->first, x->end, &windows[0]);
+    const hr_view vb = view_rows(grid, b, band, x->first, x->end, &windows[1]);
+    const hri_units units = {
+        .kind = (int64_t)r->reduction,
+        .unit = {1, windows[0].extent[1], cells ? grain : windows[0].extent[2]},
+        .scale = 1};
+    const hr_argument arguments[] = {hr_in(va), hr_in(vb), hr_out(out),
+                                     hr_value(&units, sizeof units)};
+    hri_part part = hri_part_of(hr_extent2(r->count, HRI_REDUCE_ITEMS));
     part.first[0] = first;
     part.end[0] = end;
     part.tile = &tile;
     part.windows = windows;
     return hri_launch_part(grid->context, x->inner,
-                           kernel_for(type, grid->extent.rank), &part,
+                           hri_reduction_kernel(type, false, cells), &part,
                            arguments, 4);
 }
 
@@ -168,11 +171,12 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
     /* in memory that the first accelerator copies to without blocking the
      * caller */
     status = hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
-                                     hr_extent1(r->count), &r->rows);
+                                     hr_extent2(r->count, 1), &r->rows);
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t i = 0; i < grid->band_count && status == HR_OK; i++) {
         if (!hri_band_is_empty(&grid->bands[i])) {
-            status = launch(r, type, a, takes_two(reduction) ? b : a, i);
+            status = launch(r, type, a,
+                            hri_reduction_takes_two(reduction) ? b : a, i);
         }
     }
     pthread_mutex_unlock(&grid->context->lock);
@@ -188,27 +192,6 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
     return HR_OK;
 }
 
-/* Join the numbers in halves, so that errors grow with the logarithm of the
- * count. */
-static double join(hr_reduction reduction, const double *x, int64_t count)
-{
-    if (count == 1) {
-        return x[0];
-    }
-    const int64_t half = count / 2;
-    const double a = join(reduction, x, half);
-    const double b = join(reduction, x + half, count - half);
-    switch (reduction) {
-    case HR_REDUCE_MIN:
-        return b < a || isnan(b) ? b : a;
-    case HR_REDUCE_MAX:
-    case HR_REDUCE_MAX_ABS_DIFF:
-        return b > a || isnan(b) ? b : a;
-    default:
-        return a + b;
-    }
-}
-
 hr_status hr_grid_reduced(hr_reducing *reducing, double *value)
 {
     hr_mapping mapping = {0};
@@ -217,8 +200,8 @@ hr_status hr_grid_reduced(hr_reducing *reducing, double *value)
     }
     hr_status status = hr_map(hr_view_of(reducing->rows), HR_IN, &mapping);
     if (status == HR_OK) {
-        const double result =
-            join(reducing->reduction, mapping.data, reducing->count);
+        const double result = hri_reduction_join(reducing->reduction,
+                                                 mapping.data, reducing->count);
         status = hr_unmap(&mapping);
         if (status == HR_OK && value != NULL) {
             *value = result;

@@ -92,7 +92,8 @@ static int64_t period_of(const hr_grid *grid, const hr_phase *phases,
  * that one queue does all work. */
 static bool is_offered(const hr_grid *grid)
 {
-    return grid->context->checker == NULL && hri_grid_busy(grid) == 1 &&
+    return grid->context->checker == NULL && grid->context->profiles == NULL &&
+           hri_grid_busy(grid) == 1 &&
            hr_extent_count(grid->extent) <= MAX_CELLS &&
            !hri_grid_origin(grid)->accelerator->device->info.host;
 }

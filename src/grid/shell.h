@@ -14,11 +14,12 @@
  * three dimensions; the grid's are the last ones. kernels/dialect/halo.c has
  * the same struct. */
 typedef struct hri_shell {
-    int64_t extent[HR_MAX_RANK]; /* of the grid */
-    int64_t lo[HR_MAX_RANK], in[HR_MAX_RANK];
-    int64_t out[HR_MAX_RANK], hi[HR_MAX_RANK];
-    int64_t below[HR_MAX_RANK], above[HR_MAX_RANK]; /* boundaries */
-    int64_t units;                                  /* of a cell */
+    int64_t extent[HR_MAX_KERNEL_RANK]; /* of the grid */
+    int64_t lo[HR_MAX_KERNEL_RANK], in[HR_MAX_KERNEL_RANK];
+    int64_t out[HR_MAX_KERNEL_RANK], hi[HR_MAX_KERNEL_RANK];
+    int64_t below[HR_MAX_KERNEL_RANK],
+        above[HR_MAX_KERNEL_RANK]; /* boundaries */
+    int64_t units;                 /* of a cell */
 } hri_shell;
 
 static inline int64_t hri_wrap(int64_t x, int64_t period)
@@ -121,8 +122,9 @@ typedef struct hri_ends {
 typedef struct hri_written_rows {
     size_t at, shape_at; /* of the field in the kernel's arguments */
     uint32_t argument;
+    bool list;                 /* of views, one for each component */
     int64_t cell_bytes, cells; /* bytes of a cell, cells of a row inside */
-    hri_ends ends[HR_MAX_RANK];
+    hri_ends ends[HR_MAX_KERNEL_RANK];
 } hri_written_rows;
 
 typedef struct hri_row_ends {

@@ -1,9 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a grid: bands, queues, errors, and the graph of its steps. */
+/* The state of a grid: names of fields, bands, queues, errors, and the graph of
+ * its steps. */
 #include <stdlib.h>
 
 #include "grid/grid.h"
 #include "runtime/stream.h"
+
+/* ---- fields as callers name them */
+
+uint32_t hr_field_component(uint32_t field, uint32_t component)
+{
+    return component < HR_MAX_COMPONENTS
+               ? field | (component + 1) << HRI_FIELD_BITS
+               : UINT32_MAX - 1; /* no field */
+}
+
+hr_status hri_field_find(const hr_grid *grid, const char *who, uint32_t name)
+{
+    const uint32_t index = hri_field_index(name);
+    const int64_t part = hri_field_part(name);
+    if (index >= grid->field_count) {
+        return hri_fail(HR_ERROR_INVALID, "%s: field index %u is not below %u",
+                        who, part == HRI_ALL_COMPONENTS ? name : index,
+                        grid->field_count);
+    }
+    const uint32_t components = grid->fields[index].components;
+    return part < components
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "%s: component %lld of field %u is not below %u", who,
+                          (long long)part, index, components);
+}
 
 /* ---- bands */
 

@@ -2,6 +2,8 @@
 /* A step: what each band does in each phase, and in which queues. */
 #include "grid/step.h"
 
+#include <string.h>
+
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
@@ -75,7 +77,7 @@ static hr_status fetch_needs(running *s, bool *exchanged)
         if (!lacks_rows(grid, a)) {
             continue;
         }
-        hri_field *f = &grid->fields[a->field - 1];
+        hri_field *f = &grid->fields[hri_field_index(a->field - 1)];
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
@@ -84,7 +86,8 @@ static hr_status fetch_needs(running *s, bool *exchanged)
     for (size_t i = 0; i < s->phase->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->phase->arguments[i];
         if (lacks_ends(s, a)) {
-            status = hri_exchange_ends(grid, &grid->fields[a->field - 1]);
+            status = hri_exchange_ends(
+                grid, &grid->fields[hri_field_index(a->field - 1)]);
         }
     }
     return status;
@@ -166,6 +169,7 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
     const hri_epilogue epilogue = {hri_row_ends_fill, ends,
                                    ends != NULL ? hri_row_ends_bytes(ends) : 0};
     const hr_phase *phase = s->phase;
+    const hr_parameter *p = phase->kernel->parameters(phase->kernel);
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {{{0}, {0}}};
     hri_part part = hri_part_of(grid->extent);
@@ -183,13 +187,15 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
         const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         arguments[i] = *a;
-        for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
-            windows[i].extent[d] = a->view.extent.size[d];
-        }
-        if (f != NULL) {
+        if (f == NULL) {
+            hri_argument_flatten(&p[i], &arguments[i]);
+            memcpy(windows[i].extent,
+                   arguments[i].view.extent.size + (p[i].list ? 1 : 0),
+                   sizeof windows[i].extent);
+        } else {
             const hri_storage *storage = &f->storage[band];
             const hri_cells c = cells_for(s, i, storage, cells, ends);
-            arguments[i].view = hri_storage_view(storage, &c);
+            arguments[i].view = hri_storage_argument(f, storage, &c, &p[i], a);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
                 windows[i].extent[d] = grid->extent.size[d];
@@ -286,13 +292,15 @@ static void settle(const running *s)
         if (hri_argument_field(s->grid, a) == NULL || !hri_argument_writes(a)) {
             continue;
         }
-        hri_field *f = &s->grid->fields[a->field - 1];
-        const bool all = s->phase->extent.rank == 0;
+        hri_field *f = &s->grid->fields[hri_field_index(a->field - 1)];
+        const bool all =
+            s->phase->extent.rank == 0 && hri_argument_is_all(s->grid, a);
         for (int side = 0; side < HRI_SIDES; side++) {
             f->valid.of[side] =
                 all ? s->extra[side]
                     : hri_min(f->valid.of[side], s->extra[side]);
         }
+        /* ends of all components follow at once */
         f->ends_stale = !hri_boundary_fills_ends(s->grid, f, s->cells.lo[0],
                                                  s->cells.hi[0]);
     }

@@ -401,7 +401,7 @@ void hri_arguments_fill(const hr_kernel *kernel,
             memory += round_up(a->bytes);
         } else {
             memcpy(to + p[i].at, &views[i], sizeof views[i]);
-            memcpy(to + p[i].shape_at, &a->shape, sizeof a->shape);
+            memcpy(to + p[i].shape_at, &a->shape, hri_shape_bytes(&p[i]));
         }
     }
 }

@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 13 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 14 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -48,6 +48,8 @@ typedef struct hri_device_info {
     char name[128];            /* the device's own name */
     char arithmetic[128];      /* the library that multiplies: "OpenBLAS 0.3.21
                                   SkylakeX" */
+    char compiler[128];        /* where info.host is set: the C compiler that
+                                  compiles kernels, or why there is none */
     char target[512];          /* what the machine code of a kernel depends on
                                   beside its source: device, compiler, options and
                                   driver; "": it cannot be kept */
@@ -151,14 +153,24 @@ typedef struct hri_pack {
 typedef struct hri_kernel_argument {
     hri_place place; /* of a view: where its buffer starts, or host memory; the
                         offset is that of element `start` 0 */
-    hr_shape shape;  /* of a view */
+    hr_list_shape shape; /* of a view: the hr_shape that it begins with, and
+                            for a list all of it */
     /* of a view: the elements that exist, whatever extent the kernel is told.
      * held_first is the first one, and `start` is its place. Indices count in
      * the whole. */
-    int64_t held_first[HR_MAX_RANK], held[HR_MAX_RANK];
+    int64_t held_first[HR_MAX_KERNEL_RANK], held[HR_MAX_KERNEL_RANK];
     const void *value; /* of a value; copied when the launch is enqueued */
     size_t bytes;      /* of a value, or of tile memory */
 } hri_kernel_argument;
+
+_Static_assert(offsetof(hr_list_shape, count) == sizeof(hr_shape),
+               "it begins with an hr_shape");
+
+/* The bytes of the shape that a kernel gets of a view. */
+static inline size_t hri_shape_bytes(const hr_parameter *parameter)
+{
+    return parameter->list ? sizeof(hr_list_shape) : sizeof(hr_shape);
+}
 
 /* The machine code of all kernels of a source. */
 typedef struct hri_image {
@@ -166,7 +178,6 @@ typedef struct hri_image {
     size_t count;
 } hri_image;
 
-/* A kernel to run over a domain. */
 /* What the host runs behind each tile of a launch, on the tile's thread. */
 typedef struct hri_epilogue {
     /* The kernel's own arguments, and the tile's place in the domain. */
@@ -176,9 +187,11 @@ typedef struct hri_epilogue {
     size_t data_bytes;
 } hri_epilogue;
 
+/* A kernel to run over a domain. */
 typedef struct hri_launch {
-    const hr_kernel *kernel;
-    hri_module *module; /* of kernel; NULL where info.host is set */
+    const hr_kernel *kernel; /* that of the module, where it has one */
+    hri_module *module; /* of kernel; NULL where the program has the machine
+                           code (hr_kernel.host) and info.host is set */
     uint32_t rank;
     hr_domain domain; /* dimensions from rank on have extent and step 1; the
                          last dimension's step is 1; number is the backend's
@@ -279,7 +292,8 @@ typedef struct hri_device_ops {
     /* timed: `elapsed` may be asked of it. Others may be recorded faster. */
     hr_status (*create_event)(hri_device *device, bool timed,
                               hri_event **event);
-    /* build and load are NULL where info.host is set, and never called there.
+    /* Where info.host is set, build and load are called for kernels without
+     * machine code in the program alone (hr_kernel.host is NULL).
      * Compile a kernel's whole source, with the dialect. HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no
      * compiler. *image, unless image is NULL, becomes what load accepts, also
@@ -334,10 +348,12 @@ struct hri_buffer {
 
 struct hri_module {
     hri_device *device;
-    int64_t most_items;             /* of a tile; at least 1 */
-    int64_t most_tile[HR_MAX_RANK]; /* items of a tile in each dimension, from
-                                       the last dimension to the first */
-    uint64_t most_bytes;            /* tile memory that a launch may ask for */
+    const hr_kernel *kernel; /* as it was compiled, where info.host is set,
+                                which has no limits then; else NULL */
+    int64_t most_items;      /* of a tile; at least 1 */
+    int64_t most_tile[HR_MAX_KERNEL_RANK]; /* items of a tile in each dimension,
+                                       from the last dimension to the first */
+    uint64_t most_bytes; /* tile memory that a launch may ask for */
 };
 
 struct hri_queue {

@@ -14,8 +14,7 @@ const char *hri_behind(const hri_reading *r, const char *open)
     return at != NULL && at < r->end ? at : r->end;
 }
 
-/* The last character before `at` that is no space. */
-static const char *before(const hri_reading *r, const char *at)
+const char *hri_before(const hri_reading *r, const char *at)
 {
     for (at--; at > r->start && strchr(" \t\r\n\f\v", *at) != NULL; at--) {
     }
@@ -36,7 +35,7 @@ static const char *word_to(const hri_reading *r, const char *last)
 /* Whether a word names what is declared here. */
 static bool is_declared(const hri_reading *r, const char *word, bool pointer)
 {
-    const char *last = before(r, word);
+    const char *last = hri_before(r, word);
     return (pointer && *last == '*') ||
            (hri_in_word(*last) && !hri_is_control(word_to(r, last)));
 }
@@ -45,7 +44,7 @@ static bool is_declared(const hri_reading *r, const char *word, bool pointer)
 static void widen(const hri_reading *r, const char **last, const char **next)
 {
     while (**last == '(' && **next == ')') {
-        const char *outer = before(r, *last);
+        const char *outer = hri_before(r, *last);
         if (hri_in_word(*outer) && !hri_is_control(word_to(r, outer))) {
             return;
         }
@@ -57,7 +56,7 @@ static void widen(const hri_reading *r, const char **last, const char **next)
 /* Whether the program may change a variable where it names it. */
 static bool is_changed(const hri_reading *r, const char *word)
 {
-    const char *last = before(r, word);
+    const char *last = hri_before(r, word);
     const char *next = hri_skip_space(word + hri_word_length(word));
     widen(r, &last, &next);
     if ((next[0] == '=' && next[1] != '=') ||
@@ -70,7 +69,7 @@ static bool is_changed(const hri_reading *r, const char *word)
     if ((*last == '+' || *last == '-') && last[-1] == *last) {
         return true;
     }
-    const char *operand = before(r, last);
+    const char *operand = hri_before(r, last);
     return *last == '&' && *operand != '&' && !hri_in_word(*operand) &&
            *operand != ')' && *operand != ']';
 }
@@ -84,8 +83,7 @@ static bool is_index(const hri_reading *r, const char *word)
     return d < r->items.rank;
 }
 
-/* The view that a word names. parameter_count: none. */
-static uint32_t view_of(const hri_reading *r, const char *word)
+uint32_t hri_view_named(const hri_reading *r, const char *word)
 {
     uint32_t i = 0;
     while (i < r->kernel->parameter_count &&
@@ -101,11 +99,12 @@ bool hri_is_plain(const hri_reading *r, const char *end)
     size_t length;
     for (const char *at = r->body; at<end; at += length> 0 ? length : 1) {
         length = hri_word_length(at);
-        if (length > 0 && (!hri_stands_for_value(&r->macros, at) ||
-                           (at > r->items.word && is_index(r, at) &&
-                            (is_changed(r, at) || is_declared(r, at, false))) ||
-                           (view_of(r, at) < r->kernel->parameter_count &&
-                            is_declared(r, at, true)))) {
+        if (length > 0 &&
+            (!hri_stands_for_value(&r->macros, at) ||
+             (at > r->items.word && is_index(r, at) &&
+              (is_changed(r, at) || is_declared(r, at, false))) ||
+             (hri_view_named(r, at) < r->kernel->parameter_count &&
+              is_declared(r, at, true)))) {
             return false;
         }
     }
@@ -132,7 +131,8 @@ static bool is_sure(const char *at, const char *end)
  * them. Macros that the build may define elsewhere have capitals. */
 static bool is_function(const hri_reading *r, const char *word)
 {
-    static const char *const ours[] = {"HR_AT", "HR_ATOMIC_", "HR_FAST_"};
+    static const char *const ours[] = {"HR_AT", "HR_OF", "HR_ATOMIC_",
+                                       "HR_FAST_"};
     bool function = hri_is_control(word);
     for (size_t i = 0; i < hri_word_length(word); i++) {
         function = function || (word[i] >= 'a' && word[i] <= 'z');
@@ -196,15 +196,26 @@ static void note(hri_reading *r, uint32_t parameter, uint32_t dimension,
     }
 }
 
+const char *hri_view_accessed(const hri_reading *r, const char *word,
+                              const char **end)
+{
+    const char *at = hri_skip_space(word + sizeof "HR_AT1" - 1) + 1;
+    *end = hri_end_of_argument(r, at);
+    const char *view = hri_lone_word(at, *end);
+    if (strncmp(word, "HR_OF", 5) == 0 && **end == ',') {
+        *end = hri_end_of_argument(r, *end + 1);
+    }
+    return view;
+}
+
 /* Note the access HR_AT1(view, i) or the like at `word`. */
 static void note_access(hri_reading *r, const char *word)
 {
     const uint32_t rank = (uint32_t)(word[sizeof "HR_AT" - 1] - '0');
-    const char *at = hri_skip_space(word + sizeof "HR_AT1" - 1);
-    const char *end = hri_end_of_argument(r, ++at);
-    const char *view = hri_lone_word(at, end);
+    const char *at, *end;
+    const char *view = hri_view_accessed(r, word, &end);
     const uint32_t parameter =
-        view != NULL ? view_of(r, view) : r->kernel->parameter_count;
+        view != NULL ? hri_view_named(r, view) : r->kernel->parameter_count;
     if (parameter == r->kernel->parameter_count ||
         hri_is_macro(&r->macros, view) ||
         r->parameters[parameter].rank != rank) {
@@ -224,17 +235,18 @@ static void note_access(hri_reading *r, const char *word)
  * word stands before it that is no operator. */
 static bool may_be_unused(const hri_reading *r, const char *at)
 {
-    const char *last = before(r, at);
+    const char *last = hri_before(r, at);
     while (*last == '(') {
-        last = before(r, last);
+        last = hri_before(r, last);
     }
-    return *last == '&' || hri_in_word(*before(r, at));
+    return *last == '&' || hri_in_word(*hri_before(r, at));
 }
 
-static bool is_access(const char *word)
+bool hri_is_access(const char *word)
 {
     return hri_word_length(word) == sizeof "HR_AT1" - 1 &&
-           strncmp(word, "HR_AT", 5) == 0 && word[5] >= '1' && word[5] <= '3';
+           (strncmp(word, "HR_AT", 5) == 0 || strncmp(word, "HR_OF", 5) == 0) &&
+           word[5] >= '1' && word[5] <= '3';
 }
 
 void hri_note_accesses(hri_reading *r, const char *at, const char *end)
@@ -249,7 +261,7 @@ void hri_note_accesses(hri_reading *r, const char *at, const char *end)
         if (length > 0 && *next == '(' && !is_function(r, at)) {
             at = hri_behind(r, next);
         } else {
-            if (length > 0 && *next == '(' && is_access(at) &&
+            if (length > 0 && *next == '(' && hri_is_access(at) &&
                 (at == start || !may_be_unused(r, at))) {
                 note_access(r, at);
             }

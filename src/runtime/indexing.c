@@ -96,7 +96,8 @@ static bool read_names(const hri_reading *r, hri_items *block)
     const char *end = open;
     block->rank =
         (uint32_t)(block->word[hri_word_length(block->word) - 1] - '0');
-    bool good = *open == '(' && block->rank >= 1 && block->rank <= HR_MAX_RANK;
+    bool good =
+        *open == '(' && block->rank >= 1 && block->rank <= HR_MAX_KERNEL_RANK;
     for (uint32_t d = 0; good && d < block->rank; d++) {
         const char *at = end + 1;
         end = hri_end_of_argument(r, at);
@@ -130,6 +131,8 @@ static void read_items(hri_reading *r, bool sure)
     if (r->doubt || !hri_is_plain(r, r->at)) {
         r->doubt = true;
         r->found->count = known;
+    } else if (strncmp(block.word, "HR_EACH", 7) == 0) {
+        hri_count_own_rows(r, r->at);
     }
     r->items = (hri_items){.word = NULL};
 }
@@ -267,7 +270,7 @@ hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
     char *blanked =
         kernel->text != NULL ? hri_text_blanked(kernel->text) : NULL;
     hri_reading r = {.kernel = kernel, .start = blanked, .found = found};
-    found->count = 0;
+    *found = (hri_indexings){.count = 0};
     if (kernel->text == NULL) {
         return HR_OK;
     }
@@ -276,6 +279,9 @@ hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
         r.parameters = kernel->parameters(kernel);
         if (!changes_dialect(&r) && find_body(&r)) {
             read_statement(&r, true);
+            if (!r.doubt && r.at[-1] == '}') {
+                hri_find_own_rows(&r, r.at);
+            }
         }
     }
     free(r.macros.names);

@@ -62,3 +62,12 @@ hr_status hri_indices_read(const hr_context *context, const char *caller,
     }
     return status;
 }
+
+hr_status hri_accelerator_check_double(const hri_accelerator *accelerator)
+{
+    hri_device *device = accelerator->device;
+    return device->ops->gemm_offered(device, HR_F64, HR_F64, HR_COMPUTE_NATIVE)
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED, "%s cannot compute in double",
+                          accelerator->path);
+}

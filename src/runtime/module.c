@@ -80,6 +80,13 @@ static bool load_kept(hri_device *device, const hr_kernel *kernel,
     return taken;
 }
 
+static hri_source_form form_for(const hri_accelerator *a)
+{
+    return !a->device->info.host ? HRI_SOURCE_DEVICE
+           : a->checked          ? HRI_SOURCE_CHECKED
+                                 : HRI_SOURCE_HOST;
+}
+
 static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
                        hri_module **module)
 {
@@ -94,7 +101,7 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
             "%s: the kernel %s was built for the host alone, without its text",
             a->path, kernel->name);
     }
-    char *source = hri_kernel_source(kernel);
+    char *source = hri_kernel_source(kernel, form_for(a));
     if (source == NULL) {
         return hri_no_memory_for(a->path, kernel->name);
     }
@@ -128,17 +135,6 @@ static hr_status check_reproducible(const hri_accelerator *a,
     return HR_OK;
 }
 
-static hr_status check_compiled(const hri_accelerator *a,
-                                const hr_kernel *kernel)
-{
-    return kernel->host != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "%s: the kernel %s is known as text alone, but the "
-                          "host runs only compiled kernels",
-                          a->path, kernel->name);
-}
-
 hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
                                  hri_module **module)
 {
@@ -154,9 +150,8 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
         return hri_no_memory_for(a->path, kernel->name);
     }
     hr_status status = check_reproducible(a, kernel);
-    if (status == HR_OK) {
-        status = a->device->info.host ? check_compiled(a, kernel)
-                                      : build(a, kernel, &l->module);
+    if (status == HR_OK && !(a->device->info.host && kernel->host != NULL)) {
+        status = build(a, kernel, &l->module);
     }
     if (status != HR_OK) {
         free(l);
@@ -174,7 +169,9 @@ void hri_modules_close(hri_accelerator *a)
     while (a->loaded != NULL) {
         hri_loaded *l = a->loaded;
         a->loaded = l->next;
-        a->device->ops->unload(l->module);
+        if (l->module != NULL) {
+            a->device->ops->unload(l->module);
+        }
         free(l);
     }
 }

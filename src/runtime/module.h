@@ -7,18 +7,31 @@
 
 #include "runtime/runtime.h"
 
-/* The module of a kernel. *module is NULL where kernels are part of the
+/* The module of a kernel. *module is NULL where the kernel is part of the
  * program. */
 hr_status hri_accelerator_module(hri_accelerator *accelerator,
                                  const hr_kernel *kernel, hri_module **module);
 void hri_modules_close(hri_accelerator *accelerator);
 
+/* For which compiler a source is. */
+typedef enum hri_source_form {
+    HRI_SOURCE_DEVICE, /* OpenCL's or NVRTC */
+    HRI_SOURCE_HOST,   /* a C compiler */
+    HRI_SOURCE_CHECKED /* the same, for the checker */
+} hri_source_form;
+
 /* The dialect followed by the text of the kernel's file. The caller frees it.
  * NULL when there is no memory. The kernel must have its text. Any thread. */
-char *hri_kernel_source(const hr_kernel *kernel);
+char *hri_kernel_source(const hr_kernel *kernel, hri_source_form form);
 
 /* ---- text.c: kernels that are known as text alone (hr_kernel_create). The
  * caller holds the context's lock. */
+
+/* A kernel of this text that was made before, else a new one. For texts that
+ * calls of the library make. The caller does not hold the lock. */
+hr_status hri_text_kernel(hr_context *context, const char *text,
+                          const char *name, const char *file,
+                          const hr_kernel **kernel);
 
 /* HR_ERROR_INVALID when this is a kernel of another context. */
 hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context);
@@ -53,6 +66,8 @@ enum { HRI_MAX_INDEXINGS = 32 }; /* more are left out */
 typedef struct hri_indexings {
     uint32_t count;
     hri_indexing list[HRI_MAX_INDEXINGS];
+    bool own_row[HR_MAX_PARAMETERS]; /* a point uses no other rows of the view
+                                        than its own */
 } hri_indexings;
 
 /* Read the kernel's text. What cannot be told from it for sure is not found.

@@ -96,6 +96,7 @@ typedef struct hri_accelerator {
     hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": works in the caller's memory */
     bool reproducible;     /* the context is */
+    bool checked;          /* the context has a checker */
     hri_loss loss;
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
     pthread_mutex_t memory_lock; /* guards what follows, and blocks */
@@ -143,14 +144,18 @@ struct hr_context {
     hri_accelerator *accelerators;
     uint32_t accelerator_count; /* at least 1, except: */
     bool may_be_empty;
+    bool is_default;              /* stays until the process ends */
     bool reproducible;            /* see headrace/context.h */
     hr_accelerator_info *machine; /* what hr_machine_describe returns */
     uint32_t machine_count;
     hri_model *model;                  /* tuning data of the machine */
     struct hri_area *areas;            /* of hr_allocate_pinned */
     struct hr_queue *queues;           /* of hr_queue_create */
+    struct hr_queue *default_queues;   /* [accelerator_count], of
+                                          hr_queue_default; NULL: none yet */
     struct hri_text *texts;            /* of hr_kernel_create */
     struct hri_read *kernels;          /* that were read (module.h) */
+    struct hri_profile *profiles;      /* of hr_profile_kernel */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
                                           checked */
     struct hri_findings *findings;     /* of the checker, and of what it
@@ -285,6 +290,8 @@ hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
 hr_status hri_accelerator_check(hri_accelerator *accelerator);
 /* The same. This thread's message stays as it is. */
 bool hri_accelerator_is_lost(hri_accelerator *accelerator);
+/* Check that kernels can compute in double. */
+hr_status hri_accelerator_check_double(const hri_accelerator *accelerator);
 /* HR_OK, or HR_ERROR_LOST with the sentence of the first one that is lost. */
 hr_status hri_indices_check(const hr_context *context,
                             const hri_indices *indices);

@@ -9,7 +9,61 @@
 #include "runtime/module.h"
 #include "runtime/words.h"
 
-extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
+/* include/headrace/dialect.h and what it includes, for compilers of devices and
+ * for C compilers */
+extern const char hri_dialect_text[], hri_host_dialect_text[];
+
+/* ---- macros for kernels of so many parameters, as dialect.h has them for the
+ * host. OpenCL C has no variadic macros, so each form names its parameters. */
+
+enum { MAX_FORM_BYTES = 1600 };
+
+static char *append_names(char *end, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        end += sprintf(end, ", p%u", i);
+    }
+    return end;
+}
+
+static char *append_form(char *end, uint32_t count)
+{
+    static const char *const lists[] = {
+        "HR_DECLARE_, HR_COMMA_", "HR_PASS_, HR_COMMA_", "HR_OTHER_, HR_COMMA_",
+        "HR_FIELD_, HR_NOTHING_"};
+    end = append_names(end + sprintf(end, "#define HR_LIST%u_(f, s", count),
+                       count);
+    end += sprintf(end, ") f p0");
+    for (uint32_t i = 1; i < count; i++) {
+        end += sprintf(end, " s() f p%u", i);
+    }
+    end = append_names(end + sprintf(end, "\n#define HR_KERNEL%u(name", count),
+                       count);
+    end += sprintf(end, ") HR_DEFINE_(name, %u", count);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        end = append_names(
+            end + sprintf(end, ", HR_LIST%u_(%s", count, lists[i]), count);
+        end += sprintf(end, ")");
+    }
+    return end + sprintf(end, ")\n");
+}
+
+/* Append the forms that a text has. */
+static char *append_forms(char *end, const char *text)
+{
+    static const char start[] = "HR_KERNEL";
+    bool has[HR_MAX_PARAMETERS + 1] = {false};
+    while ((text = strstr(text, start)) != NULL) {
+        text += sizeof start - 1;
+        const unsigned long count =
+            isdigit((unsigned char)*text) ? strtoul(text, NULL, 10) : 0;
+        if (count >= 1 && count <= HR_MAX_PARAMETERS && !has[count]) {
+            has[count] = true;
+            end = append_form(end, (uint32_t)count);
+        }
+    }
+    return end;
+}
 
 /* Assertions that make the compiler check types with a size that only the
  * arguments tell. */
@@ -100,9 +154,9 @@ static void adapt_longs(char *text, const char *blanked)
     }
 }
 
-/* Change a kernel's text to what compilers of devices read. False: there is no
+/* Change a kernel's text to what compilers read. False: there is no
  * memory. */
-static bool adapt(char *text)
+static bool adapt(char *text, bool device)
 {
     static const char signature[] = "\xEF\xBB\xBF"; /* of UTF-8 */
     if (strncmp(text, signature, sizeof signature - 1) == 0) {
@@ -111,33 +165,54 @@ static bool adapt(char *text)
     char *blanked = hri_text_blanked(text);
     if (blanked != NULL) {
         remove_includes(text, blanked);
-        adapt_longs(text, blanked);
+        if (device) {
+            adapt_longs(text, blanked);
+        }
         free(blanked);
     }
     return blanked != NULL;
 }
 
+/* Where a kernel's own text begins. For C compilers the dialect is a header of
+ * the system: messages about its macros name the lines that use them. */
+static int print_start(char *to, const hr_kernel *kernel, hri_source_form form)
+{
+    const char *reproducible =
+        kernel->reproducible ? "#define HR_REPRODUCIBLE 1\n" : "";
+    if (form == HRI_SOURCE_DEVICE) {
+        return sprintf(to, "%s%s\n", reproducible, hri_dialect_text);
+    }
+    return sprintf(to,
+                   "%s%s#define HR_KERNEL_MODULE 1\n"
+                   "# 1 \"headrace/dialect.h\" 3\n%s\n",
+                   reproducible,
+                   form == HRI_SOURCE_CHECKED ? "#define HR_CHECKED 1\n" : "",
+                   hri_host_dialect_text);
+}
+
 /* The line directives make messages name the kernel's own file and lines. The
  * line that includes the dialect becomes empty. */
-char *hri_kernel_source(const hr_kernel *kernel)
+char *hri_kernel_source(const hr_kernel *kernel, hri_source_form form)
 {
+    enum { START = 200 };
+    const bool device = form == HRI_SOURCE_DEVICE;
     const hr_parameter *p = kernel->parameters(kernel);
-    size_t bytes =
-        strlen(hri_dialect_text) + strlen(kernel->file) + strlen(kernel->text);
+    size_t bytes = START +
+                   strlen(device ? hri_dialect_text : hri_host_dialect_text) +
+                   strlen(kernel->file) + strlen(kernel->text) +
+                   HR_MAX_PARAMETERS * (size_t)MAX_FORM_BYTES;
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         bytes += 160 + 2 * strlen(p[i].name) + strlen(p[i].type);
     }
-    char *source = malloc(bytes + 64);
+    char *source = malloc(bytes);
     if (source != NULL) {
-        char *line =
-            source +
-            sprintf(source, "%s%s\n",
-                    kernel->reproducible ? "#define HR_REPRODUCIBLE 1\n" : "",
-                    hri_dialect_text);
-        char *end = line + sprintf(line, "#line 1 \"%s\"\n%s", kernel->file,
-                                   kernel->text);
+        char *line = source + print_start(source, kernel, form);
+        line = device ? append_forms(line, kernel->text) : line;
+        char *end =
+            line + sprintf(line, "%s 1 \"%s\"\n%s", device ? "#line" : "#",
+                           kernel->file, kernel->text);
         append_sizes(end, kernel);
-        if (!adapt(end - strlen(kernel->text))) {
+        if (!adapt(end - strlen(kernel->text), device)) {
             free(source);
             source = NULL;
         }

@@ -113,15 +113,20 @@ static bool set_kind(hr_parameter *p, const char *word)
         const char *word;
         hr_parameter_kind kind;
         hr_access access;
-    } known[] = {{"IN", HR_PARAMETER_VIEW, HR_IN},
-                 {"OUT", HR_PARAMETER_VIEW, HR_OUT},
-                 {"INOUT", HR_PARAMETER_VIEW, HR_INOUT},
-                 {"VALUE", HR_PARAMETER_VALUE, (hr_access)0},
-                 {"TILE", HR_PARAMETER_TILE, (hr_access)0}};
+        bool list;
+    } known[] = {{"IN", HR_PARAMETER_VIEW, HR_IN, false},
+                 {"OUT", HR_PARAMETER_VIEW, HR_OUT, false},
+                 {"INOUT", HR_PARAMETER_VIEW, HR_INOUT, false},
+                 {"INS", HR_PARAMETER_VIEW, HR_IN, true},
+                 {"OUTS", HR_PARAMETER_VIEW, HR_OUT, true},
+                 {"INOUTS", HR_PARAMETER_VIEW, HR_INOUT, true},
+                 {"VALUE", HR_PARAMETER_VALUE, (hr_access)0, false},
+                 {"TILE", HR_PARAMETER_TILE, (hr_access)0, false}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].word, word) == 0) {
             p->kind = known[i].kind;
             p->access = known[i].access;
+            p->list = known[i].list;
             return true;
         }
     }
@@ -148,14 +153,16 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
     }
     if (!set_kind(p, words[0])) {
         return wrong(
-            r, "the parameter %s is %s, not IN, OUT, INOUT, VALUE or TILE",
+            r,
+            "the parameter %s is %s, not IN, OUT, INOUT, INS, OUTS, INOUTS, "
+            "VALUE or TILE",
             words[3], words[0]);
     }
     const bool view = p->kind == HR_PARAMETER_VIEW;
     char *end;
     long rank = strtol(words[2], &end, 10);
     if (*end != '\0' || end == words[2] || rank < (view ? 1 : 0) ||
-        rank > (view ? HR_MAX_RANK : 0)) {
+        rank > (view ? HR_MAX_KERNEL_RANK : 0)) {
         return wrong(r, "%s has rank %s, but %s", words[3], words[2],
                      view ? "views have 1 to 3" : "values and tiles have 0");
     }
@@ -309,6 +316,24 @@ hr_status hr_kernel_create(hr_context *context, const char *text,
     pthread_mutex_unlock(&context->lock);
     *kernel = &made->kernel;
     return HR_OK;
+}
+
+hr_status hri_text_kernel(hr_context *context, const char *text,
+                          const char *name, const char *file,
+                          const hr_kernel **kernel)
+{
+    pthread_mutex_lock(&context->lock);
+    const hri_text *found = context->texts;
+    while (found != NULL && (strcmp(found->kernel.text, text) != 0 ||
+                             strcmp(found->kernel.name, name) != 0)) {
+        found = found->next;
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (found != NULL) {
+        *kernel = &found->kernel;
+        return HR_OK;
+    }
+    return hr_kernel_create(context, text, name, file, kernel);
 }
 
 /* The hri_text of a kernel. A kernel that the build has compiled has a function

@@ -11,15 +11,17 @@ static const struct element {
     const char *name;
     size_t bytes;
     kind kind;
-} elements[] = {{"char", 1, INTEGER},           {"signed char", 1, INTEGER},
-                {"unsigned char", 1, INTEGER},  {"short", 2, INTEGER},
-                {"unsigned short", 2, INTEGER}, {"int", 4, INTEGER},
-                {"unsigned", 4, INTEGER},       {"unsigned int", 4, INTEGER},
-                {"long", 8, INTEGER},           {"unsigned long", 8, INTEGER},
-                {"hr_index", 8, INTEGER},       {"hr_f16", 2, INTEGER},
-                {"hr_bf16", 2, INTEGER},        {"float", 4, FRACTION},
-                {"double", 8, FRACTION},        {"hr_c32", 8, COMPLEX},
-                {"hr_c64", 16, COMPLEX}};
+} elements[] = {
+    {"char", 1, INTEGER},           {"signed char", 1, INTEGER},
+    {"unsigned char", 1, INTEGER},  {"short", 2, INTEGER},
+    {"unsigned short", 2, INTEGER}, {"int", 4, INTEGER},
+    {"unsigned", 4, INTEGER},       {"unsigned int", 4, INTEGER},
+    {"long", 8, INTEGER},           {"unsigned long", 8, INTEGER},
+    {"long long", 8, INTEGER},      {"unsigned long long", 8, INTEGER},
+    {"hr_index", 8, INTEGER},       {"hr_f16", 2, INTEGER},
+    {"hr_bf16", 2, INTEGER},        {"float", 4, FRACTION},
+    {"double", 8, FRACTION},        {"hr_c32", 8, COMPLEX},
+    {"hr_c64", 16, COMPLEX}};
 
 static const struct element *find(const char *type)
 {

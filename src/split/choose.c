@@ -20,7 +20,7 @@ typedef struct choice {
     double *weights;
     bool *in_place; /* [set size]: bands are better if laid out as if all rows
                        were there */
-    bool limited;   /* memory limits the bands */
+    hri_hold hold;  /* what accelerators must have memory for */
 } choice;
 
 /* The first participant that shares a device with this one. */
@@ -40,13 +40,22 @@ static hr_status list(const choice *c)
     const double rows = (double)s->domain.size[0];
     const hr_band everything = {.count = s->domain.size[0]};
     for (uint32_t i = 0; i < s->count; i++) {
+        hri_participant *p = &s->participants[i];
         hri_cost cost;
-        hr_status status = hri_split_cost(s, i, &everything, &cost);
+        p->chunk = 0;
+        hr_status status = c->hold == HRI_HOLD_CHUNKS
+                               ? hri_split_chunk(s, i, &everything, &p->chunk)
+                               : HR_OK;
+        if (status == HR_OK) {
+            status = hri_split_cost(s, i, &everything, &cost);
+        }
         if (status != HR_OK) {
             return status;
         }
+        const double home = cost.home[HRI_PINNED] + cost.home[HRI_STAGED];
+        const double up = cost.link[HRI_PINNED] + cost.link[HRI_STAGED] - home;
         const double sum =
-            cost.link[HRI_PINNED] + cost.link[HRI_STAGED] + cost.run;
+            hri_split_seconds(p, &everything, up, home, cost.run);
         c->row_costs[i] =
             (row_cost){.whole = cost.whole,
                        .row = {(sum - cost.whole) / rows, cost.run / rows}};
@@ -92,8 +101,8 @@ static void weigh(const choice *c, const hri_candidate *set, uint32_t count,
     }
 }
 
-/* Predict the time of the bands of a set. INFINITY when memory limits bands and
- * the set has not enough. */
+/* Predict the time of the bands of a set. INFINITY when it has not enough
+ * memory. */
 static hr_status try_bands(const choice *c, const hri_candidate *set,
                            uint32_t count, bool in_place, double *seconds)
 {
@@ -101,7 +110,10 @@ static hr_status try_bands(const choice *c, const hri_candidate *set,
     bool held;
     *seconds = INFINITY;
     weigh(c, set, count, in_place);
-    hr_status status = hri_split_cut(c->split, c->weights, c->limited, &held);
+    hr_status status = hri_split_cut(c->split, c->weights, c->hold, &held);
+    if (status == HR_OK && held && c->hold != HRI_HOLD_ALL) {
+        status = hri_split_find_chunks(c->split);
+    }
     return status == HR_OK && held
                ? hri_split_predict(c->split, seconds, &bound)
                : status;
@@ -121,19 +133,29 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
     return status;
 }
 
-/* If no set has enough memory, the launch will report which accelerator lacks
- * it. */
+/* Choose among the sets that have so much memory. */
+static hr_status choose_with(choice *c, hri_hold hold, hri_set *set)
+{
+    *set = (hri_set){0};
+    c->hold = hold;
+    hr_status status = list(c);
+    return status == HR_OK
+               ? hri_choose_set(c->candidates, c->split->count, predict, c, set)
+               : status;
+}
+
+/* Bands stream only if no set of accelerators has memory for all. If no set has
+ * it for chunks, hri_split_chunks reports which accelerator lacks it. */
 static hr_status choose(choice *c)
 {
-    hri_set set = {0};
+    hri_set set;
     double seconds;
-    c->limited = true;
-    hr_status status =
-        hri_choose_set(c->candidates, c->split->count, predict, c, &set);
+    hr_status status = choose_with(c, HRI_HOLD_ALL, &set);
     if (status == HR_OK && set.count == 0) {
-        c->limited = false;
-        status =
-            hri_choose_set(c->candidates, c->split->count, predict, c, &set);
+        status = choose_with(c, HRI_HOLD_CHUNKS, &set);
+    }
+    if (status == HR_OK && set.count == 0) {
+        status = choose_with(c, HRI_HOLD_ANY, &set);
     }
     const uint32_t count = set.count > 0 ? set.count : 1;
     return status == HR_OK ? try_bands(c, c->candidates, count,
@@ -154,9 +176,6 @@ hr_status hri_split_choose(hri_splitting *s)
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
                           "%s: no memory to choose from %u accelerator%s",
                           s->kernel->name, s->count, hri_plural(s->count));
-    }
-    if (status == HR_OK) {
-        status = list(&c);
     }
     if (status == HR_OK) {
         status = choose(&c);

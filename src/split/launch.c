@@ -12,6 +12,7 @@ hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
 {
     argument.before = before;
     argument.after = after;
+    argument.whole = false;
     return argument;
 }
 
@@ -42,6 +43,15 @@ static hr_status read_options(hri_splitting *s, const hr_split_options *options)
             s->context, s->kernel->name, s->options.accelerators,
             s->options.accelerator_count, &s->accelerators);
     }
+    if (status == HR_OK && s->own_kernel && s->options.tile != NULL) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "%s: options have a tile, which this call chooses "
+                          "itself",
+                          s->kernel->name);
+    }
+    if (s->own_kernel) {
+        s->options.tile = s->tile;
+    }
     return status;
 }
 
@@ -51,6 +61,7 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
     const hr_argument *a = &s->arguments[i];
     const char *name = s->parameters[i].name;
     const bool alone = !a->whole && a->before == 0 && a->after == 0;
+    const int64_t size = a->view.extent.size[hri_split_dimension(s, i)];
     if (a->before < 0 || a->after < 0) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s near %lld rows before and %lld after, not 0 or "
@@ -64,11 +75,11 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
             "%s: %s is written, so each accelerator takes its own rows, not %s",
             s->kernel->name, name, a->whole ? "all rows" : "rows near them");
     }
-    if (!a->whole && a->view.extent.size[0] != s->domain.size[0]) {
+    if (!a->whole &&
+        hri_ceil_div(size, hri_split_rows(s, i)) != s->domain.size[0]) {
         return hri_fail(
             HR_ERROR_INVALID, "%s: %s has %lld row%s, but the domain has %lld",
-            s->kernel->name, name, (long long)a->view.extent.size[0],
-            hri_plural((uint64_t)a->view.extent.size[0]),
+            s->kernel->name, name, (long long)size, hri_plural((uint64_t)size),
             (long long)s->domain.size[0]);
     }
     return HR_OK;
@@ -89,106 +100,16 @@ static hr_status check(const hri_splitting *s, size_t count)
 
 /* ---- launches */
 
-/* Make the arguments of a band, and their windows in the whole. */
-static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
-                               hr_argument *arguments, hri_window *windows)
-{
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < s->kernel->parameter_count && status == HR_OK;
-         i++) {
-        arguments[i] = s->arguments[i];
-        if (hri_split_is_view(s, i)) {
-            const hr_extent *whole = &s->arguments[i].view.extent;
-            status = hri_split_argument(s, i, band, &arguments[i].view,
-                                        &windows[i].first[0]);
-            for (uint32_t d = 0; d < whole->rank; d++) {
-                windows[i].extent[d] = whole->size[d];
-            }
-        }
-    }
-    return status;
-}
-
-/* Find the memory limit with which equal bands fit everywhere. */
-static hr_status find_common_limit(const hri_splitting *s, uint64_t *limit)
-{
-    const int64_t rows = s->domain.size[0];
-    const int64_t grain =
-        s->options.tile != NULL ? s->options.tile->size[0] : 1;
-    const int64_t share = hri_round_up(hri_ceil_div(rows, s->count), grain);
-    hr_status status = HR_OK;
-    int64_t first = 0;
-    *limit = 0;
-    for (uint32_t i = 0; i < s->count && first < rows && status == HR_OK; i++) {
-        const hr_band band = {.first = first,
-                              .count = hri_min(share, rows - first)};
-        uint64_t needed = 0;
-        status = hri_split_limit(s, i, &band, &needed);
-        *limit = needed > *limit ? needed : *limit;
-        first += band.count;
-    }
-    return status;
-}
-
-/* Say what is needed when a band did not fit into the memory limit. Other
- * failures keep their message. */
-static hr_status explain(const hri_splitting *s, uint32_t index,
-                         hr_status failure)
-{
-    const hr_band *band = &s->bands[index];
-    const hri_accelerator *a = s->participants[index].accelerator;
-    const bool chosen = s->options.weights == NULL && s->count > 1;
-    uint64_t needed = 0, each = 0;
-    hri_error error = {0};
-    hri_error_keep(&error, failure);
-    if (failure != HR_ERROR_OUT_OF_MEMORY ||
-        hri_split_limit(s, index, band, &needed) != HR_OK ||
-        needed <= a->memory_limit ||
-        (chosen && find_common_limit(s, &each) != HR_OK)) {
-        return hri_error_raise(&error);
-    }
-    if (chosen) {
-        return hri_fail(failure,
-                        "%s: the launch does not fit into the memory limits of "
-                        "%u accelerators; %llu bytes for each are enough",
-                        s->kernel->name, s->count, (unsigned long long)each);
-    }
-    return hri_fail(failure,
-                    "%s: a band of %lld row%s does not fit into %s's limit of "
-                    "%llu bytes: it needs %llu",
-                    s->kernel->name, (long long)band->count,
-                    hri_plural((uint64_t)band->count), a->path,
-                    (unsigned long long)a->memory_limit,
-                    (unsigned long long)needed);
-}
-
 static hr_status launch_band(const hri_splitting *s, uint32_t index,
                              hri_stream *stream)
 {
     const hr_band *band = &s->bands[index];
-    hri_accelerator *a = s->participants[index].accelerator;
-    hr_queue queue = {
-        .context = s->context, .accelerator = a, .stream = stream};
     hr_argument arguments[HR_MAX_PARAMETERS];
-    hri_window windows[HR_MAX_PARAMETERS] = {0};
-    hri_part part = hri_part_of(s->domain);
-    part.first[0] = band->first;
-    part.end[0] = band->first + band->count;
-    part.tile = s->options.tile;
-    part.windows = windows;
-    hr_status status = cut_arguments(s, band, arguments, windows);
-    if (status == HR_OK) {
-        const double rows = (double)band->count * hri_split_sharers(s, index);
-        part.start =
-            hri_model_time_kernel(a, s->kernel, hri_split_points(s), rows);
-        status = hri_launch_part(s->context, &queue, s->kernel, &part,
-                                 arguments, s->kernel->parameter_count);
-    }
-    if (status != HR_OK) {
-        a->default_queue.kernel = NULL;
-        status = explain(s, index, status);
-    }
-    return status;
+    hri_window windows[HR_MAX_PARAMETERS];
+    hr_status status = hri_split_arguments(s, band, arguments, windows);
+    return status == HR_OK
+               ? hri_split_launch(s, index, band, stream, arguments, windows)
+               : status;
 }
 
 static hr_status give(void *argument)
@@ -200,6 +121,9 @@ static hr_status give(void *argument)
     hri_fence *fence = NULL;
     if (s->bands[index].count == 0) {
         return HR_OK;
+    }
+    if (p->chunk > 0) {
+        return hri_split_stream(s, index);
     }
     pthread_mutex_lock(&s->context->lock);
     hr_status status = hri_accelerator_default_queue(p->accelerator, &stream);
@@ -217,13 +141,14 @@ static hr_status give(void *argument)
     return status;
 }
 
-/* Launch all bands, even after one has failed. */
+/* Launch all bands, even after one has failed. Those that stream do so at the
+ * same time. */
 static hr_status give_all(const hri_splitting *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         hri_participant *p = &s->participants[i];
         p->split = s;
-        if (s->options.threads && s->bands[i].count > 0) {
+        if ((s->options.threads || p->chunk > 0) && s->bands[i].count > 0) {
             p->call.threads = &p->accelerator->threads;
         }
     }
@@ -233,20 +158,32 @@ static hr_status give_all(const hri_splitting *s)
 
 /* ---- the call */
 
-/* Lost accelerators are left out, unless the caller gives each one a weight. */
+/* Accelerators that are lost or not usable are left out, unless the caller
+ * gives each one a weight. */
 static hr_status list_participants(hri_splitting *s)
 {
+    const bool all = s->options.weights != NULL;
+    hri_error refused = {0};
     s->count = 0;
     for (uint32_t i = 0; i < s->accelerators.count; i++) {
         hri_accelerator *a =
             &s->context->accelerators[hri_indices_at(&s->accelerators, i)];
-        if (s->options.weights != NULL || !hri_accelerator_is_lost(a)) {
+        if (!all && hri_accelerator_is_lost(a)) {
+            continue;
+        }
+        hr_status status = s->usable != NULL ? s->usable(a) : HR_OK;
+        if (status == HR_OK || all) {
             s->participants[s->count++].accelerator = a;
         }
+        if (status != HR_OK) {
+            hri_error_keep(&refused, status);
+        }
     }
-    return s->options.weights != NULL || s->count == 0
-               ? hri_indices_check(s->context, &s->accelerators)
-               : HR_OK;
+    if (s->count == 0 || all) {
+        hr_status status = hri_indices_check(s->context, &s->accelerators);
+        return status == HR_OK ? hri_error_raise(&refused) : status;
+    }
+    return HR_OK;
 }
 
 static hr_status plan(hri_splitting *s)
@@ -258,8 +195,12 @@ static hr_status plan(hri_splitting *s)
         status = hri_split_learn(s);
     }
     if (status == HR_OK) {
-        status = choose ? hri_split_choose(s)
-                        : hri_split_cut(s, s->options.weights, false, &held);
+        status =
+            choose ? hri_split_choose(s)
+                   : hri_split_cut(s, s->options.weights, HRI_HOLD_ANY, &held);
+    }
+    if (status == HR_OK) {
+        status = hri_split_chunks(s);
     }
     return status == HR_OK && s->options.report != NULL
                ? hri_split_predict(s, &s->report.seconds, &s->report.bound)
@@ -316,6 +257,32 @@ static hr_status allocate(hri_splitting *s)
                           s->kernel->name, s->count);
 }
 
+hr_status hri_split_run(hri_splitting *s, size_t count,
+                        const hr_split_options *options)
+{
+    s->parameters = s->kernel->parameters(s->kernel);
+    hr_argument flat[HR_MAX_PARAMETERS];
+    if (count == s->kernel->parameter_count) {
+        for (size_t i = 0; i < count; i++) {
+            flat[i] = s->arguments[i];
+            hri_argument_flatten(&s->parameters[i], &flat[i]);
+        }
+        s->arguments = flat;
+    }
+    hr_status status = read_options(s, options);
+    if (status == HR_OK) {
+        status = allocate(s);
+    }
+    if (status == HR_OK) {
+        status = run(s, count);
+    }
+    free(s->bands);
+    free(s->portions);
+    free(s->participants);
+    free(s->flows);
+    return status;
+}
+
 hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
                           hr_extent domain, const hr_argument *arguments,
                           size_t count, const hr_split_options *options)
@@ -328,19 +295,7 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
     }
     hri_splitting s = {.context = context,
                        .kernel = kernel,
-                       .parameters = kernel->parameters(kernel),
                        .domain = domain,
                        .arguments = arguments};
-    hr_status status = read_options(&s, options);
-    if (status == HR_OK) {
-        status = allocate(&s);
-    }
-    if (status == HR_OK) {
-        status = run(&s, count);
-    }
-    free(s.bands);
-    free(s.portions);
-    free(s.participants);
-    free(s.flows);
-    return status;
+    return hri_split_run(&s, count, options);
 }

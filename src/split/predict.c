@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Predicting the bands of a launch: bytes from what lies where, and time from
  * measurements of links, memory and the kernel. */
+#include <math.h>
+
 #include "arrays/array.h"
+#include "base/size.h"
 #include "model/model.h"
 #include "split/split.h"
 
@@ -99,13 +102,28 @@ static route route_of(const hri_participant *r, const hr_array *array)
  * than the host's. */
 static void add(hri_cost *c, const route *r, const hr_traffic *t, bool whole)
 {
-    const double seconds =
-        (double)(t->up + t->peer) / r->up + (double)t->down / r->down;
+    const double home = (double)t->down / r->down;
+    const double seconds = (double)(t->up + t->peer) / r->up + home;
     c->traffic.up += t->up;
     c->traffic.down += t->down;
     c->traffic.peer += t->peer;
     c->link[r->kind] += seconds;
+    c->home[r->kind] += home;
     c->whole += whole ? seconds : 0;
+}
+
+/* Whether what a band writes of view k goes home. It does so where its home is
+ * the host, and where it streams. */
+static hr_status goes_home(const hri_splitting *s, const hri_participant *p,
+                           const hr_band *band, uint32_t k, bool *goes)
+{
+    const hr_argument *a = &s->arguments[k];
+    const bool written = (a->access & HR_OUT) != 0 && !p->accelerator->in_place;
+    *goes = written && a->view.array->home == HRI_HOST;
+    return written && !*goes && p->chunk != 0
+               ? hri_split_streams(s, (uint32_t)(p - s->participants), band, k,
+                                   goes)
+               : HR_OK;
 }
 
 static hr_status add_view(const hri_splitting *s, uint32_t i,
@@ -113,6 +131,7 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
                           const hr_band *band, hri_cost *cost)
 {
     const hr_argument *argument = &s->arguments[i];
+    bool home = false;
     hr_array *array = argument->view.array;
     const int place = hri_place_of(s->context, participant->accelerator);
     const route r = route_of(participant, array);
@@ -127,8 +146,10 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     if (status == HR_OK && (argument->access & HR_IN) != 0) {
         status = hri_array_predict(array, place, &region, &t);
     }
-    if ((argument->access & HR_OUT) != 0 && array->home == HRI_HOST &&
-        place != HRI_HOST) {
+    if (status == HR_OK) {
+        status = goes_home(s, participant, band, i, &home);
+    }
+    if (home) {
         t.down += (uint64_t)hr_extent_count(view.extent) * view.element_bytes;
     }
     if (status == HR_OK) {
@@ -154,6 +175,22 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
 }
 
 /* ---- time */
+
+double hri_split_seconds(const hri_participant *p, const hr_band *band,
+                         double up, double home, double run)
+{
+    const double chunks =
+        p->chunk > 0 ? (double)hri_ceil_div(band->count, p->chunk) : 1;
+    const double all = up + home + run, most = fmax(fmax(up, home), run);
+    return most + (all - most) / chunks;
+}
+
+/* Seconds of one direction, beside the links of others. */
+static double beside(const hri_participant *p, const double *seconds)
+{
+    return seconds[HRI_PINNED] * p->slower[HRI_PINNED] +
+           seconds[HRI_STAGED] * p->slower[HRI_STAGED];
+}
 
 /* Set how much slower links of this kind are when all accelerators with rows
  * use theirs. 1 where this was not measured. */
@@ -232,14 +269,17 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
             continue;
         }
         const double sharers = hri_split_sharers(s, i);
-        const double moving =
-            sharers * (c->link[HRI_PINNED] * r->slower[HRI_PINNED] +
-                       c->link[HRI_STAGED] * r->slower[HRI_STAGED]);
+        const double moving = sharers * beside(r, c->link);
+        const double home = sharers * beside(r, c->home);
         const double run = sharers * c->run;
+        const double longest =
+            r->chunk > 0 ? fmax(moving - home, home) : moving;
         begin += r->overheads.wait;
-        if (begin + moving + run > *seconds) {
-            *seconds = begin + moving + run;
-            *bound = bound_of(r, run, moving);
+        const double end = begin + hri_split_seconds(r, &s->bands[i],
+                                                     moving - home, home, run);
+        if (end > *seconds) {
+            *seconds = end;
+            *bound = bound_of(r, run, longest);
         }
     }
     const double shared = host_memory(s);

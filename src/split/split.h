@@ -5,6 +5,7 @@
 
 #include <headrace/split.h>
 
+#include "arrays/launch.h"
 #include "distribute/distribute.h"
 #include "model/model.h"
 
@@ -13,6 +14,7 @@ typedef struct hri_cost {
     hr_traffic traffic;
     double link[HRI_LINKS]; /* copying what it lacks, and results home, with
                                pinned and with ordinary memory */
+    double home[HRI_LINKS]; /* of that: results home */
     double whole;           /* of that: for views that are given whole */
     double run;             /* the kernel, with the device to itself */
 } hri_cost;
@@ -31,16 +33,27 @@ typedef struct hri_participant {
     double slower[HRI_LINKS];  /* and how many times slower it is beside
                                   others */
     hri_cost cost;             /* of its present band */
+    int64_t chunk; /* rows at a time that its band streams in; 0: it fits into
+                      memory */
 } hri_participant;
 
-/* A split launch: the arguments of hr_launch_split. */
+enum { HRI_NO_CHUNK = -1 }; /* memory does not hold the least chunk */
+
+/* A split launch: the arguments of hr_launch_split, and what only Headrace's
+ * own calls set. */
 typedef struct hri_splitting {
     hr_context *context;
     const hr_kernel *kernel;
-    const hr_parameter *parameters;
     hr_extent domain;
     const hr_argument *arguments;
-    hr_split_options options;
+    bool own_kernel;       /* of Headrace: it has a tile of its own */
+    const int64_t *rows;   /* of argument i for each row of the domain, the last
+                              of which may have fewer; NULL: 1 of each */
+    const hr_extent *tile; /* of an own kernel; NULL: the default */
+    hr_status (*usable)(const hri_accelerator *a); /* which accelerators can
+                            take part; NULL: all */
+    const hr_parameter *parameters;
+    hr_split_options options;      /* read */
     hr_split_report report;        /* the caller's, or as many bytes of it as
                                       are known */
     hri_indices accelerators;      /* that the caller allows */
@@ -51,21 +64,36 @@ typedef struct hri_splitting {
     hri_flow *flows;               /* [count] */
 } hri_splitting;
 
+/* launch.c: carry out a splitting whose fields before `parameters` are set,
+ * with `count` arguments. The caller does not hold the context's lock. */
+hr_status hri_split_run(hri_splitting *s, size_t count,
+                        const hr_split_options *options);
+
 /* Set the rows that a band of `size` rows reads. A band without rows reads
  * none. */
 void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band);
+
+/* Rows of argument i for each row of the domain. */
+static inline int64_t hri_split_rows(const hri_splitting *s, uint32_t i)
+{
+    return s->rows != NULL ? s->rows[i] : 1;
+}
+
+/* The dimension of argument i that has its rows. */
+static inline uint32_t hri_split_dimension(const hri_splitting *s, uint32_t i)
+{
+    return s->parameters[i].list ? 1 : 0;
+}
 
 static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
 {
     return s->arguments[i].kind == HR_PARAMETER_VIEW;
 }
 
-/* bands.c: cut the domain's rows into s->bands by these weights (NULL: equal
- * ones), between tiles. Fills in the accelerators, and the rows that bands read
- * of views. limited: an accelerator gets at most what it has memory for, and
- * others get the rest. not *held: the accelerators with a weight cannot hold
- * all views together, and the bands stay as they were. */
-hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
+/* bands.c: make the bands for these weights (NULL: equal ones). If not *held,
+ * the bands stay as they were. */
+hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
+                        int64_t before, int64_t after, hr_band *bands,
                         bool *held);
 
 /* Points of a row of the domain. */
@@ -81,10 +109,61 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view,
                              int64_t *first);
 
-/* The memory limit that accelerator i needs for a band. The context's lock is
+/* ---- room.c */
+
+/* What an accelerator must have memory for. */
+typedef enum hri_hold {
+    HRI_HOLD_ANY,   /* nothing: it gets what its weight says */
+    HRI_HOLD_ALL,   /* its whole band */
+    HRI_HOLD_CHUNKS /* its band, or the least chunks of it */
+} hri_hold;
+
+/* Cut the domain's rows into s->bands by these weights (NULL: equal ones),
+ * between tiles. Fills in the accelerators, and the rows that bands read of
+ * views. An accelerator gets at most what it can hold, and others get the rest.
+ * not *held: the accelerators with a weight cannot hold all views together, and
+ * the bands stay as they were. */
+hr_status hri_split_cut(hri_splitting *s, const double *weights, hri_hold hold,
+                        bool *held);
+
+/* The rows of the chunks in which accelerator i streams a band. 0: it holds all
+ * of it. HRI_NO_CHUNK: it cannot hold the least chunk. Chunks are whole tiles,
+ * and the last may be short. */
+hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
+                          const hr_band *band, int64_t *chunk);
+/* Set the chunks of all participants, for s->bands. */
+hr_status hri_split_find_chunks(const hri_splitting *s);
+/* The same. HR_ERROR_OUT_OF_MEMORY, with the numbers, when an accelerator
+ * cannot hold the least chunk. */
+hr_status hri_split_chunks(const hri_splitting *s);
+
+/* Whether argument k streams when the band does. Else accelerator i has memory
+ * for it, or gets it: for whole views, and for other views of their arrays. */
+hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
+                            const hr_band *band, uint32_t k, bool *streams);
+/* The buffers in turn that chunks of an argument are in: while one goes up,
+ * another is used by the kernel, and a third may go home. */
+uint32_t hri_split_slots(hr_access access);
+/* The rows that each of these has, for argument k. */
+int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
+                            const hr_band *band, int64_t chunk);
+
+/* ---- part.c: rows of the domain on accelerator i. The context's lock is
  * held. */
-hr_status hri_split_limit(const hri_splitting *s, uint32_t i,
-                          const hr_band *band, uint64_t *limit);
+
+/* Make their arguments, and the windows of these in the whole views. */
+hr_status hri_split_arguments(const hri_splitting *s, const hr_band *rows,
+                              hr_argument *arguments, hri_window *windows);
+/* Launch them on the accelerator's default queue, and time the kernel. */
+hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
+                           const hr_band *rows, hri_stream *stream,
+                           const hr_argument *arguments,
+                           const hri_window *windows);
+
+/* stream.c: run band i in chunks, and wait for the last one. The caller does
+ * not hold the context's lock. After a failure, the rows that may not have been
+ * written have no values. */
+hr_status hri_split_stream(const hri_splitting *s, uint32_t i);
 
 /* predict.c: fill in row_seconds and memory of the participants, from
  * measurements. */
@@ -93,6 +172,10 @@ hr_status hri_split_learn(const hri_splitting *s);
  * what takes longest. */
 hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound);
+/* The seconds of a band whose copies up and home, and whose kernel, take so
+ * long. Where it streams, they overlap, but for the first and last chunk. */
+double hri_split_seconds(const hri_participant *p, const hr_band *band,
+                         double up, double home, double run);
 /* Compute the cost of a band for accelerator i. */
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
                          const hr_band *band, hri_cost *cost);

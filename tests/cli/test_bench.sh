@@ -114,6 +114,28 @@ check grep -q '^blocked ' "$out"
 expect 2 "and --peers are not for kernels" bench kernels --peers none
 expect 2 "kernels are measured in f32" bench kernels --types f64
 
+# Calls over views, in both types on each list.
+expect 0 '"bench": "calls"' bench calls --elements 5000 --repeat 1 --json \
+    --accelerators 'host;2xhost'
+equal "calls" 32 "$(wc -l <"$out" | tr -d ' ')"
+equal "elements" 5000 "$(field elements | sort -u)"
+expect 0 "its over ours" bench calls --elements 70 --types f64 --repeat 1
+check grep -q '^argmin ' "$out"
+expect 2 "and --peers are not for calls" bench calls --peers none
+expect 2 "calls are measured in f32 and f64" bench calls --types f16
+expect 2 "for calls and stream" bench matmul --elements 5
+
+# Views that stream: every byte moves once, also where memory holds all.
+expect 0 '"bench": "stream"' bench stream --elements 200001 --repeat 1 --json \
+    --accelerators '2xhost@2MiB;host,1xhost@1MiB;3xhost@64MiB' \
+    --memory ordinary,pinned
+equal "streams" 6 "$(wc -l <"$out" | tr -d ' ')"
+equal "bytes over the fewest" 1 "$(field over_compulsory | sort -u)"
+equal "bytes moved" "$((3 * 4 * 200001))" "$(field moved_bytes | head -n 1)"
+expect 0 "of links" bench stream --elements 50 --repeat 1 --accelerators host
+expect 2 "and --peers are not for stream" bench stream --peers none
+expect 2 "streams are measured in f32" bench stream --types f64
+
 # Filters.
 expect 0 '"method": "separable"' bench filter --size 90 --window 7 --repeat 1 \
     --json --accelerators '2xhost' --types f32,f64

@@ -8,6 +8,17 @@ unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 expect 0 "arithmetic" devices
 check grep -q '^host ' "$out"
 
+# The C compiler for kernels of text.
+HEADRACE_CC=/bin/sh
+export HEADRACE_CC
+expect 0 '"machine"' devices --accelerators host --json
+equal "compiler" /bin/sh "$(json 'accelerators[0].compiler')"
+check "$TOOLS/json_check" 'machine[0].compiler' <"$out" >/dev/null
+expect 0 " /bin/sh " devices
+HEADRACE_CC=off
+expect 0 "none: HEADRACE_CC is off" devices
+unset HEADRACE_CC
+
 expect 0 '"version": "0.1.0"' devices --accelerators host --json
 equal "path" host "$(json 'accelerators[0].path')"
 equal "in place" true "$(json 'accelerators[0].in_place')"

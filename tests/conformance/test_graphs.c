@@ -42,7 +42,7 @@ static void restart(setting *s)
 
 static void setting_init(setting *s, hri_device *device)
 {
-    char *source = hri_kernel_source(&axpy);
+    char *source = hri_kernel_source(&axpy, HRI_SOURCE_DEVICE);
     *s = (setting){.device = device,
                    .queue = conformance_queue(device),
                    .other = conformance_queue_as(device, true),
@@ -73,7 +73,7 @@ static void launch(setting *s, float a)
         float x;
         int n;
     } point = {0.5f, 2};
-    const hr_shape shape = {.extent = {COUNT}, .stride = {1}};
+    const hr_list_shape shape = {.extent = {COUNT}, .stride = {1}};
     const hri_kernel_argument arguments[] = {
         {.place = hri_at(s->x, 0), .shape = shape},
         {.place = hri_at(s->y, 0), .shape = shape},

@@ -45,7 +45,7 @@ static void check_accepted(const hr_kernel *kernel, const char *text)
         const bool view = p->kind == HR_PARAMETER_VIEW;
         check_name(p->name);
         fuzz_promise(p->type[0] != '\0' && p->bytes <= 16, "it has a type");
-        fuzz_promise(view ? p->rank >= 1 && p->rank <= HR_MAX_RANK
+        fuzz_promise(view ? p->rank >= 1 && p->rank <= HR_MAX_KERNEL_RANK
                           : p->rank == 0,
                      "only views have a rank");
         for (uint32_t k = 0; k < i; k++) {
@@ -67,7 +67,7 @@ static void check_indexings(const hr_kernel *kernel)
         fuzz_promise(x->parameter < kernel->parameter_count &&
                          parameters[x->parameter].kind == HR_PARAMETER_VIEW &&
                          x->dimension < parameters[x->parameter].rank &&
-                         x->index < x->rank && x->rank <= HR_MAX_RANK,
+                         x->index < x->rank && x->rank <= HR_MAX_KERNEL_RANK,
                      "an indexing is of a view");
     }
 }
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     hr_status status = hr_kernel_create(context, text, "scale", "f.c", &kernel);
     if (status == HR_OK) {
-        char *source = hri_kernel_source(kernel);
+        char *source = hri_kernel_source(kernel, HRI_SOURCE_DEVICE);
         fuzz_promise(source != NULL, "there is a source");
         free(source);
         check_accepted(kernel, text);

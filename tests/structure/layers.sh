@@ -28,7 +28,9 @@ BEGIN {
     may["src/gemm"] = "distribute model runtime hal base"
     may["src/filter"] = "arrays distribute model runtime hal base"
     may["src/split"] = "arrays distribute model runtime hal base"
-    may["src/grid"] = "arrays distribute model runtime hal base"
+    may["src/calls"] = "split arrays distribute model runtime hal base"
+    may["src/grid"] = "calls/reduction.h arrays distribute model runtime hal" \
+        " base"
     may["src/npy"] = "base"
     # Programs of the shared library may use headers that need no object.
     pure = "base/clock.h base/environment.h base/kind.h base/matrix.h"
@@ -41,7 +43,9 @@ BEGIN {
     may["src/cli"] = "console"
     may["include"] = ""
     may["bench"] = "bench console base"
-    may["examples"] = "support fdtd cartoonizer" # folders in examples
+    # folders in examples
+    may["examples"] = "support fdtd cartoonizer mandelbrot black_scholes " \
+        "conjugate_gradient steady gray_scott cylinder"
     may["bench/peers"] = "bench console base backends/host/cblas.h" \
         " backends/cuda/cuda.h" # tables of symbols
     may["bench/dialect"] = "bench console backends base" # tables of symbols

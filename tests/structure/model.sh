@@ -8,7 +8,7 @@ set -eu
 cd "$1"
 
 files=$(find src/arrays src/blas src/checker src/context src/distribute \
-    src/filter src/gemm src/grid src/mpi src/runtime src/split \
+    src/calls src/filter src/gemm src/grid src/mpi src/runtime src/split \
     -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || { echo "model: no sources in $1"; exit 1; }
 
@@ -22,6 +22,7 @@ BEGIN {
     may["src/gemm/batch_run.c", "clock"] = 1
     may["src/grid/timing.c", "clock"] = 1
     may["src/arrays/event.c", "clock"] = 1
+    may["src/arrays/profile.c", "clock"] = 1
     may["src/runtime/fence.c", "clock"] = 1
     may["src/runtime/stream.h", "clock"] = 1
     # Steps of the search for cuts, which say nothing about the machine.

@@ -289,9 +289,9 @@ static void refused_arrays(const bed *b)
     CHECK_FAILS(hr_array_create(NULL, 4, hr_extent1(3), &a), HR_ERROR_INVALID,
                 "NULL");
     CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){0}, &a),
-                HR_ERROR_INVALID, "the rank is 0, not 1 to 3");
-    CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){.rank = 4}, &a),
-                HR_ERROR_INVALID, "the rank is 4, not 1 to 3");
+                HR_ERROR_INVALID, "the rank is 0, not 1 to 6");
+    CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){.rank = 7}, &a),
+                HR_ERROR_INVALID, "the rank is 7, not 1 to 6");
     CHECK_FAILS(hr_array_create(b->queue, 4, hr_extent2(3, 0), &a),
                 HR_ERROR_INVALID, "dimension 1 has size 0");
     CHECK_FAILS(hr_array_create(b->queue, 0, hr_extent1(3), &a),

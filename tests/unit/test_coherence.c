@@ -165,7 +165,10 @@ static hr_view random_view(world *w, const model *m)
 {
     hr_view v = hr_view_of(m->array);
     for (int64_t steps = between(w, 1, 3); steps > 0; steps--) {
-        switch (between(w, 0, 5)) {
+        switch (between(w, 0, 6)) {
+        case 3:
+            (void)hri_view_flatten(&v, 0, (uint32_t)between(w, 1, 3));
+            break;
         case 0:
             v = random_reshape(w, v);
             break;
@@ -194,12 +197,20 @@ static void touch(world *w, const hr_view *v, bool linear, int place,
     int64_t stride[HR_MAX_RANK];
     const uint32_t rank = v->extent.rank;
     hri_queue *queue = w->queues[place - 1]->stream->queue;
+    if (rank > 3) {
+        for (int64_t i = 0; i < v->extent.size[0]; i++) {
+            hr_view part;
+            CHECK(hr_view_project(*v, i, &part) == HR_OK);
+            touch(w, &part, linear, place, bytes + i * bytes_of(&part), write);
+        }
+        return;
+    }
     hri_copy copy = {
         .from = hri_view_at(v, linear, place, stride),
         .to = hri_at_host(bytes, 0),
         .width = (size_t)v->extent.size[rank - 1] * v->element_bytes,
         .height = rank > 1 ? (size_t)v->extent.size[rank - 2] : 1,
-        .depth = rank > 2 ? (size_t)v->extent.size[0] : 1,
+        .depth = rank > 2 ? (size_t)v->extent.size[rank - 3] : 1,
     };
     copy.to_pitch = copy.width;
     copy.to_slice = copy.width * copy.height;
@@ -330,7 +341,7 @@ static void discard(model *m, hr_view v)
     }
 }
 
-/* Whether both views are boxes of the same size. Then bytes go directly from
+/* Whether both views are one box of the same size. Then bytes go directly from
  * where they are to where they belong. */
 static bool are_same_kind(const hr_view *a, const hr_view *b)
 {
@@ -338,7 +349,8 @@ static bool are_same_kind(const hr_view *a, const hr_view *b)
     bool equal;
     CHECK(hri_view_region(a, &regions[0]) == HR_OK);
     CHECK(hri_view_region(b, &regions[1]) == HR_OK);
-    equal = !regions[0].linear && !regions[1].linear;
+    equal = !regions[0].linear && !regions[1].linear && regions[0].count == 1 &&
+            regions[1].count == 1;
     for (int i = 0; i < HRI_DIMENSIONS && equal; i++) {
         equal = regions[0].of[0].hi[i] - regions[0].of[0].lo[i] ==
                 regions[1].of[0].hi[i] - regions[1].of[0].lo[i];
@@ -378,6 +390,38 @@ static int busiest(const model *m, const hr_view *v)
     return best;
 }
 
+/* Copies of higher ranks are made in parts of three dimensions. */
+static void expect_copy(world *w, model *from, hr_view v, model *to, hr_view u,
+                        int place)
+{
+    hr_view joined = v, other = u;
+    while (joined.extent.rank > 3 &&
+           hri_view_flatten(&joined, 0, joined.extent.rank - 1) &&
+           hri_view_flatten(&other, 0, other.extent.rank - 1)) {
+        v = joined;
+        u = other;
+    }
+    for (int64_t i = 0; v.extent.rank > 3 && i < v.extent.size[0]; i++) {
+        CHECK(hr_view_project(v, i, &joined) == HR_OK);
+        CHECK(hr_view_project(u, i, &other) == HR_OK);
+        expect_copy(w, from, joined, to, other, place);
+    }
+    bool equal = v.extent.rank <= 3 && are_same_kind(&v, &u);
+    for (int64_t i = 0; v.extent.rank <= 3 && i < bytes_of(&v); i++) {
+        int64_t byte = byte_of(&v, i);
+        bool known = is_known(from, byte);
+        if (equal) {
+            travel(w, from, place, byte);
+        } else {
+            fetch(w, from, place, byte);
+        }
+        if (known || !equal) {
+            write_byte(to, place, byte_of(&u, i), from->value[byte]);
+            to->vague[byte_of(&u, i)] = !known || from->vague[byte];
+        }
+    }
+}
+
 static void copy(world *w, model *from, hr_view v, model *to, hr_view u)
 {
     bool same = v.extent.rank == u.extent.rank;
@@ -394,20 +438,7 @@ static void copy(world *w, model *from, hr_view v, model *to, hr_view u)
     }
     CHECK(hr_copy(v, u) == HR_OK);
     int place = to->home == HRI_NOWHERE ? busiest(from, &v) : to->home;
-    bool equal = are_same_kind(&v, &u);
-    for (int64_t i = 0; i < bytes_of(&v); i++) {
-        int64_t byte = byte_of(&v, i);
-        bool known = is_known(from, byte);
-        if (equal) {
-            travel(w, from, place, byte);
-        } else {
-            fetch(w, from, place, byte);
-        }
-        if (known || !equal) {
-            write_byte(to, place, byte_of(&u, i), from->value[byte]);
-            to->vague[byte_of(&u, i)] = !known || from->vague[byte];
-        }
-    }
+    expect_copy(w, from, v, to, u, place);
 }
 
 /* A view of the same extent as v somewhere else, if there is one. */
@@ -471,13 +502,17 @@ static void step(world *w)
 static void make_model(world *w, model *m)
 {
     size_t element = (size_t)1 << between(w, 0, 3);
-    hr_extent extent = {.rank = (uint32_t)between(w, 1, 3), .size = {1, 1, 1}};
+    hr_extent extent = {.rank = (uint32_t)between(w, 1, HR_MAX_RANK)};
     for (uint32_t i = 0; i < extent.rank; i++) {
-        extent.size[i] = between(w, 1, 5);
+        extent.size[i] = between(w, 1,
+                                 extent.rank > 4   ? 2
+                                 : extent.rank > 3 ? 3
+                                                   : 5);
     }
     *m = (model){.size = {1, 1, 1}};
-    for (uint32_t i = 0; i < extent.rank; i++) {
-        m->size[HRI_DIMENSIONS - extent.rank + i] = extent.size[i];
+    for (uint32_t i = 0; i < extent.rank; i++) { /* leading ones: slices */
+        const uint32_t behind = extent.rank - 1 - i;
+        m->size[behind > 2 ? 0 : 2 - behind] *= extent.size[i];
     }
     m->size[2] *= (int64_t)element;
     m->bytes = m->size[0] * m->size[1] * m->size[2];

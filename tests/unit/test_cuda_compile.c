@@ -11,8 +11,14 @@
 
 extern const hr_kernel axpy, integers, broken, matmul_blocked,
     transpose_blocked;
-extern const hr_kernel step, half, float4, new; /* tests/kernels/names.c */
-extern const char bench_cuda_text[];            /* bench/dialect/by_hand.cu */
+extern const hr_kernel nine, eighteen, thirty_two;
+extern const hr_kernel lists2, lists3, lists_mixed; /* tests/kernels/lists.c */
+extern const hr_kernel step, half, float4, new;     /* tests/kernels/names.c */
+extern const hr_kernel philox_words, hri_random_bits_rows;
+extern const hr_kernel hri_reduce_f32_cells, hri_reduce_bf16_lines,
+    hri_reduce_i8_exact_cells, hri_scan_f32_cells, hri_scan_i32_i64_lines;
+extern const char hri_reduce_with_text[]; /* kernels/dialect/reduce_with.c */
+extern const char bench_cuda_text[];      /* bench/dialect/by_hand.cu */
 
 static void compiles(const char *source)
 {
@@ -29,29 +35,73 @@ static void dialect(void)
 {
     const hr_kernel *good[] = {&axpy,
                                &integers,
+                               &nine,
+                               &eighteen,
+                               &thirty_two,
+                               &lists2,
+                               &lists3,
+                               &lists_mixed,
                                &step,
                                &half,
                                &float4,
                                &new,
+                               &philox_words,
+                               &hri_random_bits_rows,
                                &matmul_blocked,
                                &transpose_blocked,
                                &hri_filter_across_float,
-                               &hri_filter_across_double};
+                               &hri_filter_across_double,
+                               &hri_reduce_f32_cells,
+                               &hri_reduce_bf16_lines,
+                               &hri_reduce_i8_exact_cells,
+                               &hri_scan_f32_cells,
+                               &hri_scan_i32_i64_lines};
     const char *none[] = {NULL};
     char *source = NULL, *image = NULL;
     size_t bytes = 0;
     TEST_CASE("kernels in the dialect");
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        source = hri_kernel_source(good[i]);
+        source = hri_kernel_source(good[i], HRI_SOURCE_DEVICE);
         compiles(source);
         free(source);
     }
-    source = hri_kernel_source(&broken);
+    source = hri_kernel_source(&broken, HRI_SOURCE_DEVICE);
     CHECK_FAILS(
         hri_nvrtc_compile("cuda:0", &broken, source, 90, none, &image, &bytes),
         HR_ERROR_BUILD, "cuda:0: broken of broken.c did not compile");
     CHECK(strstr(hr_last_error(), "broken.c(12)") != NULL);
     free(source);
+}
+
+/* With a function of two elements, as src/calls/reduce_with.c writes it. */
+static void reductions(void)
+{
+    static const char *const functions[][2] = {{"float", "fmax(a, b)"},
+                                               {"hr_c32", "hr_c32_mul(a, b)"},
+                                               {"double", "a + b"},
+                                               {"signed char", "a ^ b"}};
+    static const char *const names[] = {"reduce_cells", "reduce_lines"};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    TEST_CASE("reductions by functions of the caller's");
+    options.accelerators = "host";
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    for (size_t i = 0; i < 2 * sizeof functions / sizeof functions[0]; i++) {
+        const hr_kernel *kernel = NULL;
+        char *text = malloc(strlen(hri_reduce_with_text) + 200);
+        sprintf(text,
+                "typedef %s element; HR_FUNCTION element "
+                "joined(const element a, const element b) { return (%s\n); }\n"
+                "%s",
+                functions[i / 2][0], functions[i / 2][1], hri_reduce_with_text);
+        CHECK(hr_kernel_create(context, text, names[i % 2], "reduction",
+                               &kernel) == HR_OK);
+        char *source = hri_kernel_source(kernel, HRI_SOURCE_DEVICE);
+        compiles(source);
+        free(source);
+        free(text);
+    }
+    hr_context_destroy(context);
 }
 
 int main(void)
@@ -95,6 +145,7 @@ int main(void)
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
     TEST(dialect());
+    TEST(reductions());
     TEST_CASE("kernels written by hand, of bench/dialect");
     TEST(compiles(bench_cuda_text));
     return test_end();

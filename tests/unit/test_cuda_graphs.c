@@ -27,7 +27,7 @@ typedef struct setting {
 static hr_status setting_init(setting *s, const hri_backend *backend)
 {
     *s = (setting){.device = NULL};
-    char *source = hri_kernel_source(&axpy);
+    char *source = hri_kernel_source(&axpy, HRI_SOURCE_DEVICE);
     hr_status status = backend->open(0, 2, &s->device);
     hri_device *d = s->device;
     if (status == HR_OK) {
@@ -66,7 +66,7 @@ static hr_status launch(setting *s)
         float x;
         int n;
     } point = {0.5f, 2};
-    const hr_shape shape = {.extent = {COUNT}, .stride = {1}};
+    const hr_list_shape shape = {.extent = {COUNT}, .stride = {1}};
     const hri_kernel_argument arguments[] = {
         {.place = hri_at(s->x, 0), .shape = shape},
         {.place = hri_at(s->y, 0), .shape = shape},

@@ -318,6 +318,31 @@ static void guards(void)
 
 /* ---- OpenCL */
 
+static hr_context *of_parent;
+
+/* The host's threads of the parent's context are not here. */
+static bool has_its_own_default(void)
+{
+    float a[4] = {1, 2, 3, 4}, c[4];
+    hr_context *context = NULL;
+    const hr_matrix factor = hr_matrix_row_major(a, HR_F32, 2, 2, 0);
+    return hr_context_default(&context) == HR_OK && context != of_parent &&
+           hr_gemm(context, hr_real(1), factor, factor, hr_real(0),
+                   hr_matrix_row_major(c, HR_F32, 2, 2, 0), NULL) == HR_OK &&
+           c[3] == 22;
+}
+
+static void default_context(void)
+{
+    TEST_CASE("after the parent has used its default context");
+    hr_context *again = NULL;
+    setenv("HEADRACE_ACCELERATORS", "host", 1);
+    CHECK(hr_context_default(&of_parent) == HR_OK);
+    CHECK(is_true_in_child(has_its_own_default));
+    CHECK(hr_context_default(&again) == HR_OK && again == of_parent);
+    unsetenv("HEADRACE_ACCELERATORS");
+}
+
 static bool is_refused_opencl(void)
 {
     return open_list("opencl") == NULL &&
@@ -352,9 +377,10 @@ int main(void)
     TEST(once());
     TEST(given_up());
     TEST(guards());
-    if (MAY_ALLOCATE) {
+    if (MAY_ALLOCATE) { /* the threads of a new context do */
+        TEST(default_context());
         TEST(products());
+        TEST(opencl());
     }
-    TEST(opencl());
     return test_end();
 }

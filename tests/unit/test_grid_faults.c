@@ -323,8 +323,7 @@ static void lack_double(void)
     fault_backend_pretend_no_double(true);
     const uint64_t before = fault_backend_count(FAULT_LAUNCH);
     CHECK_FAILS(hr_grid_reduce(b.grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing),
-                HR_ERROR_UNSUPPORTED,
-                "reduce: host#0 cannot compute in double");
+                HR_ERROR_UNSUPPORTED, "host#0 cannot compute in double");
     CHECK(reducing == untouched);
     CHECK(fault_backend_count(FAULT_LAUNCH) == before);
     CHECK(step(&b, 2) == HR_OK && gather(&b) == 0);

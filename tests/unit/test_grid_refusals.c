@@ -209,8 +209,9 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
                 "list of phases is NULL");
     CHECK_FAILS(hr_grid_step(grid, &phase, 1, -1), HR_ERROR_INVALID,
                 "-1 steps");
-    CHECK_FAILS(hr_grid_step(grid, &unlike, 1, 1), HR_ERROR_INVALID,
-                "fields 0 and 3 are swapped, but their elements, halos or");
+    CHECK_FAILS(
+        hr_grid_step(grid, &unlike, 1, 1), HR_ERROR_INVALID,
+        "fields 0 and 3 are swapped, but their components, elements, halos or");
     CHECK_FAILS(hr_grid_step(grid, &strange, 1, 1), HR_ERROR_INVALID,
                 "fields 0 and 5 are swapped, but the grid has 5");
     CHECK_FAILS(hr_grid_step(grid, &few, 1, 1), HR_ERROR_INVALID,
@@ -247,8 +248,9 @@ static void refuse_swaps(hr_context *context)
         if (f == 1) {
             CHECK(hr_grid_step(grid, &phase, 1, 1) == HR_OK);
         } else {
-            CHECK_FAILS(hr_grid_step(grid, &phase, 1, 1), HR_ERROR_INVALID,
-                        "are swapped, but their elements, halos or");
+            CHECK_FAILS(
+                hr_grid_step(grid, &phase, 1, 1), HR_ERROR_INVALID,
+                "are swapped, but their components, elements, halos or");
         }
     }
     hr_grid_destroy(grid);
@@ -447,8 +449,10 @@ static void refuse_reductions(hr_grid *grid)
     } rows[] = {
         {(hr_reduction)0, HR_F32, 0, 1, HR_ERROR_INVALID,
          "unknown reduction 0"},
-        {(hr_reduction)7, HR_F32, 0, 1, HR_ERROR_INVALID,
-         "unknown reduction 7"},
+        {HR_REDUCE_NORM, HR_F32, 0, 1, HR_ERROR_INVALID,
+         "grids have no reduction 10"},
+        {(hr_reduction)99, HR_F32, 0, 1, HR_ERROR_INVALID,
+         "unknown reduction 99"},
         {HR_REDUCE_SUM, HR_F16, 0, 1, HR_ERROR_UNSUPPORTED,
          "f32, f64 and i32 are offered, not f16"},
         {HR_REDUCE_SUM, (hr_type)99, 0, 1, HR_ERROR_UNSUPPORTED, "type 99"},

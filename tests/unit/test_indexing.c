@@ -191,6 +191,80 @@ static void may_not_run(void)
     }
 }
 
+/* The views of which a text uses own rows alone, as "am". */
+static const char *own_in(const char *text)
+{
+    static char told[8];
+    const hr_kernel kernel = {.name = "k",
+                              .file = "user.c",
+                              .text = text,
+                              .parameters = parameters_of,
+                              .parameter_count = 4};
+    hri_indexings found;
+    char *end = told;
+    CHECK(hri_indexings_find(&kernel, &found) == HR_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        if (found.own_row[i]) {
+            *end++ = parameters_of(NULL)[i].name[0];
+        }
+    }
+    *end = '\0';
+    return told;
+}
+
+static void own_rows(void)
+{
+    static const struct {
+        const char *text, *own;
+    } rows[] = {
+        {IN_EACH("HR_AT1(a, i) = HR_AT2(m, i, 0) + HR_AT3(v, i, 1, 2);"),
+         "amv"},
+        {IN_EACH("if (i < n) { HR_AT1(a, i) = HR_AT2(m, i, i + 1); }"), "amv"},
+        {IN_EACH("if (n && HR_AT1(a, i) > 0) { continue; }"), "amv"},
+        {IN_EACH("float x = i > n ? HR_AT1(a, (i)) : HR_EXTENT(a, 0);"), "amv"},
+        {IN_EACH("HR_AT1(a, i) = HR_INSIDE2(m, i, n) ? HR_AT2(m, i, n) : 0;"),
+         "amv"},
+        {KERNEL("HR_EACH1(i) { HR_AT1(a, i) = 1; }\n"
+                "HR_EACH1(k) { HR_AT1(a, k) = HR_AT2(m, k, 0); }"),
+         "amv"},
+        {"#define N 16\n" IN_EACH("HR_AT1(a, i) = N;"), "amv"},
+        {KERNEL("HR_EACH2(i, j) { HR_AT2(m, i, j) = HR_AT1(a, j); }"), "mv"},
+        {KERNEL("HR_EACH2(i, j) { HR_AT2(m, j, i) = HR_AT1(a, i); }"), "av"},
+        {IN_EACH("HR_AT1(a, i) = HR_AT1(a, i + 1);"), "mv"},
+        {IN_EACH("HR_AT1(a, i) = HR_AT1(a, 0);"), "mv"},
+        {IN_EACH("HR_AT1(a, i) = HR_AT2(m, HR_AT1(a, i), 0);"), "av"},
+        {IN_EACH("HR_AT1(a, i) = 1; f(a);"), "mv"},
+        {IN_EACH("HR_MEMORY float *p = &HR_AT1(a, i);"), "mv"},
+        {IN_EACH("HR_MEMORY float *p = &(HR_AT1(a, i));"), "mv"},
+        {IN_EACH("HR_AT1(a, i) = p[HR_STRIDE(a, 0)];"), "mv"},
+        {KERNEL("HR_ITEMS1(i) { HR_AT1(a, i) = 1; }"), "mv"},
+        {KERNEL("HR_EACH1(i) { HR_AT1(a, i) = 1; }\n"
+                "HR_ITEMS1(i) { HR_AT1(a, i) = 1; }"),
+         "mv"},
+        {KERNEL("hr_index i = 3; n = HR_AT1(a, i); HR_EACH1(i) { }"), "mv"},
+        {"#define NEXT HR_AT1(a, i + 1)\n" IN_EACH("HR_AT1(a, i) = 1;"), "mv"},
+        {"#define NEXT \\\n HR_AT1(a, i + 1)\n" IN_EACH("NEXT;"), "mv"},
+        {IN_EACH("i = i + 1; HR_AT1(a, i) = 1;"), ""},
+        {IN_EACH("{ hr_index i = 0; HR_AT1(a, i) = 1; }"), ""},
+        {IN_EACH("HR_MEMORY float *a = b; HR_AT1(a, i) = 1;"), ""},
+        {IN_EACH("\n#if A\nHR_AT1(a, i) = 1;\n#endif\n"), ""},
+        {"#define WHERE(x) if (x)\n" IN_EACH("WHERE(n) HR_AT1(a, i) = 1;"), ""},
+        {"#define HR_AT1(v, i) v[0]\n" IN_EACH("HR_AT1(a, i) = 1;"), ""},
+        {"#define i 0\n" IN_EACH("HR_AT1(a, i) = 1;"), ""},
+        {"", ""},
+        {HEAD, ""},
+        {HEAD "{ HR_EACH1(i) { HR_AT1(a", ""},
+        {HEAD "{ HR_EACH1(i) { HR_AT1(a, i", ""},
+    };
+    TEST_CASE("views of which a point uses its own row alone");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!test_check(strcmp(own_in(rows[i].text), rows[i].own) == 0,
+                        rows[i].text, __FILE__, __LINE__)) {
+            fprintf(stderr, "found: %s\n", own_in(rows[i].text));
+        }
+    }
+}
+
 static void lines_and_limits(void)
 {
     enum { MANY = 100, DEPTH = 500 };
@@ -226,6 +300,7 @@ int main(void)
 {
     TEST(surely_runs());
     TEST(may_not_run());
+    TEST(own_rows());
     TEST(lines_and_limits());
     return test_end();
 }

@@ -177,7 +177,7 @@ static void point_wanted(const problem *p, const reach *r, side *const role[3],
 
 static void all_wanted(const problem *p, const reach *r, side *const role[3])
 {
-    int64_t size[HR_MAX_RANK] = {1, 1, 1}, i[HR_MAX_RANK];
+    int64_t size[HR_MAX_RANK] = {1, 1, 1}, i[HR_MAX_RANK] = {0};
     for (uint32_t d = 0; d < p->domain.rank; d++) {
         size[d] = p->domain.size[d];
     }

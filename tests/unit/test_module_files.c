@@ -209,7 +209,7 @@ static int refused(int number)
     hri_image kept = {0};
     (void)number;
     TEST_CASE("an image that the driver does not take is compiled anew");
-    char *source = hri_kernel_source(&transpose);
+    char *source = hri_kernel_source(&transpose, HRI_SOURCE_DEVICE);
     bed b = begin();
     const char *target = b.context->accelerators[0].device->info.target;
     hri_module_cache_keep(target, source, &image);

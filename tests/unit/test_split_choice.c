@@ -254,18 +254,15 @@ static const struct {
     const char *name;
     int rows[3]; /* that fit into memory, with a few for neighbours */
     int64_t want[3];
-    bool fits;
 } limits[] = {
-    {"one has the memory for all", {1010, 1010, 1010}, {1000, 0, 0}, true},
-    {"one has not, so that two share", {610, 610, 610}, {500, 500, 0}, true},
+    {"one has the memory for all", {1010, 1010, 1010}, {1000, 0, 0}},
+    {"one has not, so that two share", {610, 610, 610}, {500, 500, 0}},
     {"one has little, and the others the rest",
      {110, 510, 410},
-     {107, 486, 407},
-     true},
-    {"nobody has it together, so that the launch tells",
+     {107, 486, 407}},
+    {"nobody has it together, so that one streams",
      {110, 110, 110},
-     {1000, 0, 0},
-     false},
+     {1000, 0, 0}},
 };
 
 static const char words[] = "split2: the launch does not fit into the memory "
@@ -307,12 +304,56 @@ static void limited_choices(bed *b)
             b->context->accelerators[k].device->info.host = true;
         }
         CHECK(all == ROWS);
-        if (limits[i].fits) {
-            CHECK(launch_with(b, NULL) == HR_OK);
-        } else {
-            CHECK_FAILS(launch_with(b, NULL), HR_ERROR_OUT_OF_MEMORY, words);
-            CHECK(launch_with_enough(b) == HR_OK);
-        }
+        CHECK(launch_with(b, NULL) == HR_OK);
+        close_bed(b);
+    }
+}
+
+/* The launch tells what would be enough, and with less it fails. */
+static void no_room(bed *b)
+{
+    static const machine equal[3] = {
+        {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}};
+    TEST_CASE("nobody has memory for a row");
+    open_bed(b, equal, 3, true);
+    for (uint32_t k = 0; k < 3; k++) {
+        hri_accelerator *a = &b->context->accelerators[k];
+        a->memory_limit = a->device->info.gemm_bytes + ROW_BYTES;
+        a->device->info.host = true;
+    }
+    CHECK_FAILS(launch_with(b, NULL), HR_ERROR_OUT_OF_MEMORY, words);
+    CHECK(launch_with_enough(b) == HR_OK);
+    for (uint32_t k = 0; k < 3; k++) { /* some of it is held now */
+        b->context->accelerators[k].memory_limit -= COLS * sizeof(int);
+    }
+    CHECK_FAILS(launch_with(b, NULL), HR_ERROR_OUT_OF_MEMORY, words);
+    close_bed(b);
+}
+
+/* As slow as the slowest of link up, link home and kernel, and the first and
+ * last chunk beside it. */
+static void streamed_time(bed *b)
+{
+    static const machine linked[1] = {{1e12, 1e6, 1e-9}};
+    static const machine busy[1] = {{1e12, 1e12, 1e-3}};
+    const double up = (2 * COLS * ROWS + 10) * sizeof(int) / 1e6;
+    const double one[1] = {1};
+    hr_band bands[MAX_ACCELERATORS];
+    hr_split_report report;
+    TEST_CASE("time of what streams");
+    for (int i = 0; i < 2; i++) {
+        open_bed(b, i == 0 ? linked : busy, 1, false);
+        hri_accelerator *a = &b->context->accelerators[0];
+        const double longest = i == 0 ? up : 1e-3 * ROWS;
+        plan(b, one, bands, &report);
+        const double at_once = report.seconds;
+        a->memory_limit = a->device->info.gemm_bytes + 100 * ROW_BYTES;
+        plan(b, one, bands, &report);
+        CHECK(report.seconds >= longest && report.seconds < 1.1 * longest);
+        CHECK(i == 1 || report.seconds < 0.6 * at_once);
+        CHECK(report.bound == (i == 0 ? HR_BOUND_LINK : HR_BOUND_COMPUTE));
+        CHECK(report.traffic.up == (2 * COLS * ROWS + 10) * sizeof(int));
+        CHECK(report.traffic.down == 2 * COLS * ROWS * sizeof(int));
         close_bed(b);
     }
 }
@@ -340,6 +381,8 @@ int main(void)
         TEST(known_choices(b));
         TEST(random_choices(b, 100));
         TEST(limited_choices(b));
+        TEST(no_room(b));
+        TEST(streamed_time(b));
         TEST(stays(b));
         TEST(row_costs(b));
     }

@@ -395,6 +395,25 @@ static bool split_report_good(const bed *t, const void *s, bool whole)
            t->bands[0].accelerator == 1 && r->seconds > 0.0;
 }
 
+static hr_status launch_and_profile(bed *t, void *s)
+{
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hr_status status = hr_profile_kernel(t->host, &split1, 1.0);
+    set_split_options(t, &options);
+    options.dry_run = false;
+    status = status == HR_OK ? launch(t, &options) : status;
+    status = status == HR_OK ? hr_synchronize(hr_view_of(t->array)) : status;
+    return status == HR_OK ? hr_profile_read(t->host, &split1, 1, s) : status;
+}
+
+static bool profile_good(const bed *t, const void *s, bool whole)
+{
+    const hr_profile *p = s;
+    (void)t;
+    (void)whole;
+    return p->launches == 1 && p->running == 0;
+}
+
 static void set_grid_options(bed *t, void *s)
 {
     hr_grid_options *o = s;
@@ -495,6 +514,8 @@ static const row rows[] = {
         set_split_options, launch_with, split_options_good),
     ROW(hr_split_report, HR_SPLIT_REPORT_INIT, seconds, true, set_split_report,
         launch_and_tell, split_report_good),
+    ROW(hr_profile, HR_PROFILE_INIT, launches, true, set_nothing,
+        launch_and_profile, profile_good),
     ROW(hr_grid_options, HR_GRID_OPTIONS_INIT, weights, false, set_grid_options,
         create_grid, grid_options_good),
     ROW(hr_grid_state, HR_GRID_STATE_INIT, steps, true, set_nothing,
@@ -622,13 +643,21 @@ typedef struct last_field {
 
 /* tests/structure/structs.sh compares them with the headers. */
 static const last_field last_fields[] = {
-    LAST(hr_context_options, threads),    LAST(hr_accelerator_info, unused),
-    LAST(hr_accelerator_rates, f64),      LAST(hr_predictions, seen),
-    LAST(hr_gemm_options, report),        LAST(hr_gemm_report, recomputed),
-    LAST(hr_gemm_limits, ordinary_alone), LAST(hr_verify_report, unchecked),
-    LAST(hr_filter_options, report),      LAST(hr_filter_report, pieces),
-    LAST(hr_split_options, report),       LAST(hr_split_report, unused),
-    LAST(hr_grid_options, unused),        LAST(hr_grid_state, moved_bytes),
+    LAST(hr_context_options, threads),
+    LAST(hr_accelerator_info, unused),
+    LAST(hr_accelerator_rates, f64),
+    LAST(hr_predictions, seen),
+    LAST(hr_gemm_options, report),
+    LAST(hr_gemm_report, recomputed),
+    LAST(hr_gemm_limits, ordinary_alone),
+    LAST(hr_verify_report, unchecked),
+    LAST(hr_filter_options, report),
+    LAST(hr_filter_report, pieces),
+    LAST(hr_split_options, report),
+    LAST(hr_split_report, unused),
+    LAST(hr_profile, flops),
+    LAST(hr_grid_options, unused),
+    LAST(hr_grid_state, moved_bytes),
 };
 
 /* Padding of older programs is not zero, so no later field may lie in it. */

@@ -202,11 +202,17 @@ HR_FUNCTION unsigned short hr_f32_to_bf16(float value)
 #define HR_RAW_IN(type, name)             HR_DECLARE_IN(type, name)
 #define HR_RAW_OUT(type, name)            HR_DECLARE_OUT(type, name)
 #define HR_RAW_INOUT(type, name)          HR_DECLARE_OUT(type, name)
+#define HR_RAW_INS(type, name)            HR_DECLARE_INS(type, name)
+#define HR_RAW_OUTS(type, name)           HR_DECLARE_OUTS(type, name)
+#define HR_RAW_INOUTS(type, name)         HR_DECLARE_OUTS(type, name)
 #define HR_RAW_VALUE(type, name)          const type name
 #define HR_RAW_TILE(type, name)           const unsigned name
 #define HR_PASS_IN(type, name)            name, name##_shape
 #define HR_PASS_OUT(type, name)           name, name##_shape
 #define HR_PASS_INOUT(type, name)         name, name##_shape
+#define HR_PASS_INS(type, name)           name, name##_shape
+#define HR_PASS_OUTS(type, name)          name, name##_shape
+#define HR_PASS_INOUTS(type, name)        name, name##_shape
 #define HR_PASS_VALUE(type, name)         name
 #define HR_PASS_TILE(type, name)          (type *)(hr_tile_memory + name)
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \

@@ -22,9 +22,27 @@
 #define HR_IS_REPRODUCIBLE_ false
 #endif
 
+/* On x86-64 each kernel is compiled once more for AVX2 and for AVX-512, and the
+ * processor that runs it decides. HR_VARIANTS=0 turns that off. It is off, too,
+ * where the compiler's own target has all of it, and where the compiler does
+ * not optimize for speed. */
+#ifndef HR_VARIANTS
+#define HR_VARIANTS 1
+#endif
+#if HR_VARIANTS && defined(__x86_64__) && defined(__OPTIMIZE__) &&             \
+    !defined(__OPTIMIZE_SIZE__) && !defined(HR_CHECKED) &&                     \
+    !(defined(__AVX512F__) && defined(__AVX512BW__) &&                         \
+      defined(__AVX512CD__) && defined(__AVX512DQ__) && defined(__AVX512VL__))
+#define HR_HAS_VARIANTS_ 1
+/* A call would leave the variant. */
+#define HR_FUNCTION static inline __attribute__((always_inline))
+#else
+#define HR_HAS_VARIANTS_ 0
+#define HR_FUNCTION      static inline
+#endif
+
 #define HR_HAS_DOUBLE 1
 typedef int64_t hr_index;
-#define HR_FUNCTION static inline
 #define HR_CONSTANT static const
 #define HR_MEMORY
 #define HR_RESTRICT restrict
@@ -46,20 +64,31 @@ extern const char HR_KERNEL_TEXT[];
 
 #ifdef HR_CHECKED
 #include <headrace/check.h>
+#ifdef HR_KERNEL_MODULE /* the library fills this table in */
+HR_API hr_checked_calls hr_checked_table = {0, 0, 0, 0};
+#define hr_checked_at      hr_checked_table.at
+#define hr_checked_item    hr_checked_table.item
+#define hr_checked_atomic  hr_checked_table.atomic
+#define hr_checked_barrier hr_checked_table.barrier
+#endif
 #define HR_BARRIER        hr_checked_barrier()
 #define HR_MORE_(d, more) hr_checked_item((more), hr_item, (d) + 1, __LINE__)
-#define HR_CHECKED_(view, rank, i, j, k)                                       \
+#define HR_CHECKED_(view, rank, list, ...)                                     \
     (*(__typeof__(&(view)[0]))hr_checked_at(                                   \
         &(const hr_checked_access){(view),                                     \
-                                   &HR_SHAPE_(view),                           \
+                                   (const hr_shape *)&HR_SHAPE_(view),         \
                                    sizeof(view)[0],                            \
                                    __LINE__,                                   \
                                    rank,                                       \
-                                   {i, j, k}}))
-#define HR_AT1(view, i)       HR_CHECKED_(view, 1, i, 0, 0)
-#define HR_AT2(view, i, j)    HR_CHECKED_(view, 2, i, j, 0)
-#define HR_AT3(view, i, j, k) HR_CHECKED_(view, 3, i, j, k)
-#define HR_PLACE_(place)      ((__typeof__(&(place)))hr_checked_atomic(&(place)))
+                                   list,                                       \
+                                   {__VA_ARGS__}}))
+#define HR_AT1(view, i)          HR_CHECKED_(view, 1, false, i)
+#define HR_AT2(view, i, j)       HR_CHECKED_(view, 2, false, i, j)
+#define HR_AT3(view, i, j, k)    HR_CHECKED_(view, 3, false, i, j, k)
+#define HR_OF1(list, q, i)       HR_CHECKED_(list, 1, true, q, i)
+#define HR_OF2(list, q, i, j)    HR_CHECKED_(list, 2, true, q, i, j)
+#define HR_OF3(list, q, i, j, k) HR_CHECKED_(list, 3, true, q, i, j, k)
+#define HR_PLACE_(place)         ((__typeof__(&(place)))hr_checked_atomic(&(place)))
 #else
 #define HR_BARRIER        ((void)0)
 #define HR_MORE_(d, more) (more)
@@ -73,7 +102,8 @@ extern const char HR_KERNEL_TEXT[];
 
 /* The items of the tile, and how many of them are inside. All but the last
  * dimension may have steps. */
-#define HR_FIRST_(d) (hr_d.number[d] * hr_d.tile[d])
+#define HR_NUMBER_(rank, d) (hr_d.number[d])
+#define HR_FIRST_(d)        (HR_NUMBER_(3, d) * HR_TILE(d))
 #define HR_MANY_(d, all)                                                       \
     ((all)-HR_FIRST_(d) < HR_TILE(d) ? (all)-HR_FIRST_(d) : HR_TILE(d))
 #define HR_LEFT_(d)                                                            \
@@ -293,30 +323,48 @@ HR_INTEGERS_(HR_BITWISE_)
 #define HR_FIELD_OUT(type, name)                                               \
     type *name;                                                                \
     hr_shape name##_shape;
-#define HR_FIELD_INOUT(type, name)        HR_FIELD_OUT(type, name)
+#define HR_FIELD_INOUT(type, name) HR_FIELD_OUT(type, name)
+#define HR_FIELD_INS(type, name)                                               \
+    const type *name;                                                          \
+    hr_list_shape name##_shape;
+#define HR_FIELD_OUTS(type, name)                                              \
+    type *name;                                                                \
+    hr_list_shape name##_shape;
+#define HR_FIELD_INOUTS(type, name)       HR_FIELD_OUTS(type, name)
 #define HR_FIELD_VALUE(type, name)        type name;
 #define HR_FIELD_TILE(type, name)         type *name;
 #define HR_PASS_IN(type, name)            hr_a->name, hr_a->name##_shape
 #define HR_PASS_OUT(type, name)           hr_a->name, hr_a->name##_shape
 #define HR_PASS_INOUT(type, name)         hr_a->name, hr_a->name##_shape
+#define HR_PASS_INS(type, name)           hr_a->name, hr_a->name##_shape
+#define HR_PASS_OUTS(type, name)          hr_a->name, hr_a->name##_shape
+#define HR_PASS_INOUTS(type, name)        hr_a->name, hr_a->name##_shape
 #define HR_PASS_VALUE(type, name)         hr_a->name
 #define HR_PASS_TILE(type, name)          hr_a->name
 #define HR_OTHER_(kind, type, rank, name) HR_ABOUT_##kind(type, rank, name)
-#define HR_ABOUT_VIEW_(type, rank, name, access)                               \
+#define HR_ABOUT_VIEW_(type, rank, name, access, list)                         \
     {                                                                          \
 #name, #type, HR_PARAMETER_VIEW, access, rank, sizeof(type),           \
             offsetof(struct hr_fields, name),                                  \
-            offsetof(struct hr_fields, name##_shape)                           \
+            offsetof(struct hr_fields, name##_shape), list                     \
     }
 #define HR_ABOUT_PLAIN_(type, name, kind)                                      \
     {                                                                          \
 #name, #type, kind, (hr_access)0, 0, sizeof(type),                     \
-            offsetof(struct hr_fields, name), 0                                \
+            offsetof(struct hr_fields, name), 0, false                         \
     }
-#define HR_ABOUT_IN(type, rank, name)  HR_ABOUT_VIEW_(type, rank, name, HR_IN)
-#define HR_ABOUT_OUT(type, rank, name) HR_ABOUT_VIEW_(type, rank, name, HR_OUT)
+#define HR_ABOUT_IN(type, rank, name)                                          \
+    HR_ABOUT_VIEW_(type, rank, name, HR_IN, false)
+#define HR_ABOUT_OUT(type, rank, name)                                         \
+    HR_ABOUT_VIEW_(type, rank, name, HR_OUT, false)
 #define HR_ABOUT_INOUT(type, rank, name)                                       \
-    HR_ABOUT_VIEW_(type, rank, name, HR_INOUT)
+    HR_ABOUT_VIEW_(type, rank, name, HR_INOUT, false)
+#define HR_ABOUT_INS(type, rank, name)                                         \
+    HR_ABOUT_VIEW_(type, rank, name, HR_IN, true)
+#define HR_ABOUT_OUTS(type, rank, name)                                        \
+    HR_ABOUT_VIEW_(type, rank, name, HR_OUT, true)
+#define HR_ABOUT_INOUTS(type, rank, name)                                      \
+    HR_ABOUT_VIEW_(type, rank, name, HR_INOUT, true)
 #define HR_ABOUT_VALUE(type, rank, name)                                       \
     HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_VALUE)
 #define HR_ABOUT_TILE(type, rank, name)                                        \
@@ -335,11 +383,50 @@ HR_INTEGERS_(HR_BITWISE_)
     __attribute__((visibility("hidden"))) void name##_checked(                 \
         const hr_domain *, const void *);
 
+/* What the library is told of a kernel. One that is compiled at run time is a
+ * symbol that the library finds, whatever its name. */
+#ifdef HR_KERNEL_MODULE
+#define HR_OBJECT_(name) hr_kernel_##name
+#define HR_EXPORTED_     HR_API
+#else
+#define HR_OBJECT_(name) name
+#define HR_EXPORTED_
+#endif
+#define HR_DESCRIBE_(name, object, count, fields, host, checked, ...)          \
+    static const hr_parameter *name##_parameters(const hr_kernel *hr_k)        \
+    {                                                                          \
+        (void)hr_k;                                                            \
+        struct hr_fields {                                                     \
+            fields                                                             \
+        };                                                                     \
+        static const hr_parameter list[] = {__VA_ARGS__};                      \
+        return list;                                                           \
+    }                                                                          \
+    enum { name##_argument_bytes = sizeof(struct {fields}) };                  \
+    HR_EXPORTED_ extern const hr_kernel object;                                \
+    const hr_kernel object = {#name,                                           \
+                              HR_KERNEL_FILE,                                  \
+                              HR_KERNEL_TEXT,                                  \
+                              name##_parameters,                               \
+                              count,                                           \
+                              name##_argument_bytes,                           \
+                              host,                                            \
+                              checked,                                         \
+                              HR_IS_REPRODUCIBLE_};
+
 #ifdef HR_CHECKED
+#ifdef HR_KERNEL_MODULE
+#define HR_DESCRIBE_CHECKED_(name, count, fields, ...)                         \
+    HR_DESCRIBE_(name, HR_OBJECT_(name), count, fields, 0, name##_checked,     \
+                 __VA_ARGS__)
+#else /* the build compiles the file once more, and describes it there */
+#define HR_DESCRIBE_CHECKED_(name, count, fields, ...)
+#endif
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
     static inline void name##_body(const hr_domain hr_d, declared);            \
     HR_DECLARE_CHECKED_(name)                                                  \
     HR_ENTRY_(void name##_checked, name##_body, fields, passed)                \
+    HR_DESCRIBE_CHECKED_(name, count, fields, others)                          \
     static inline void name##_body(const hr_domain hr_d, declared)
 #else
 #ifdef HR_KERNEL_CHECKED /* the build compiles the file for that too */
@@ -347,31 +434,54 @@ HR_INTEGERS_(HR_BITWISE_)
 #else
 #define HR_CHECKED_FORM_(name) 0
 #endif
-#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
-    static inline void name##_body(const hr_domain hr_d, declared);            \
-    static const hr_parameter *name##_parameters(const hr_kernel *hr_k)        \
+#if HR_HAS_VARIANTS_
+#define HR_BODY_ HR_FUNCTION void
+#if defined(__AVX2__) && defined(__FMA__)
+#define HR_HAS_AVX2_ false /* the plain form has it */
+#else
+#define HR_HAS_AVX2_                                                           \
+    (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#endif
+#define HR_HAS_AVX512_                                                         \
+    (__builtin_cpu_supports("avx512f") &&                                      \
+     __builtin_cpu_supports("avx512bw") &&                                     \
+     __builtin_cpu_supports("avx512cd") &&                                     \
+     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+#define HR_TARGET_AVX512_ "avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+/* With 512 bits gcc made some kernels slower, such as one of n bodies (0.7
+ * times the speed of the plain form, gcc 12, Sapphire Rapids). */
+#ifdef __clang__ /* it has no such word */
+#define HR_AVX512_FORM_ __attribute__((target(HR_TARGET_AVX512_)))
+#else
+#define HR_AVX512_FORM_                                                        \
+    __attribute__((target(HR_TARGET_AVX512_ ",prefer-vector-width=256")))
+#endif
+/* clang-format off */
+#define HR_HOST_(name, fields, ...)                                            \
+    HR_ENTRY_(static void name##_plain, name##_body, fields, __VA_ARGS__)      \
+    __attribute__((target("avx2,fma")))                                        \
+    HR_ENTRY_(static void name##_avx2, name##_body, fields, __VA_ARGS__)       \
+    HR_AVX512_FORM_                                                            \
+    HR_ENTRY_(static void name##_avx512, name##_body, fields, __VA_ARGS__)     \
+    static void name##_host(const hr_domain *hr_d, const void *hr_arguments)   \
     {                                                                          \
-        (void)hr_k;                                                            \
-        struct hr_fields {                                                     \
-            fields                                                             \
-        };                                                                     \
-        static const hr_parameter list[] = {others};                           \
-        return list;                                                           \
-    }                                                                          \
-    HR_ENTRY_(static void name##_host, name##_body, fields, passed)            \
+        (HR_HAS_AVX512_ ? name##_avx512                                        \
+         : HR_HAS_AVX2_ ? name##_avx2                                          \
+                        : name##_plain)(hr_d, hr_arguments);                   \
+    }
+/* clang-format on */
+#else
+#define HR_BODY_ static inline void
+#define HR_HOST_(name, fields, ...)                                            \
+    HR_ENTRY_(static void name##_host, name##_body, fields, __VA_ARGS__)
+#endif
+#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
+    HR_BODY_ name##_body(const hr_domain hr_d, declared);                      \
+    HR_HOST_(name, fields, passed)                                             \
     HR_DECLARE_CHECKED_(name)                                                  \
-    enum { name##_argument_bytes = sizeof(struct {fields}) };                  \
-    extern const hr_kernel name;                                               \
-    const hr_kernel name = {#name,                                             \
-                            HR_KERNEL_FILE,                                    \
-                            HR_KERNEL_TEXT,                                    \
-                            name##_parameters,                                 \
-                            count,                                             \
-                            name##_argument_bytes,                             \
-                            name##_host,                                       \
-                            HR_CHECKED_FORM_(name),                            \
-                            HR_IS_REPRODUCIBLE_};                              \
-    static inline void name##_body(const hr_domain hr_d, declared)
+    HR_DESCRIBE_(name, HR_OBJECT_(name), count, fields, name##_host,           \
+                 HR_CHECKED_FORM_(name), others)                               \
+    HR_BODY_ name##_body(const hr_domain hr_d, declared)
 #endif
 
 #endif

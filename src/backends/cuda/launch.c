@@ -52,7 +52,7 @@ static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
     }
     module->base.most_items = items;
     module->base.most_bytes = (uint64_t)bytes;
-    for (int i = 0; i < HR_MAX_RANK; i++) {
+    for (int i = 0; i < HR_MAX_KERNEL_RANK; i++) {
         module->base.most_tile[i] =
             hri_cuda_unit_number(unit, CU_ATTRIBUTE_MAX_BLOCK_X + i);
     }
@@ -197,7 +197,8 @@ static cu_result launch_part(const hri_cuda_queue *queue, const hri_launch *l,
     const hri_cuda_module *module = (const hri_cuda_module *)l->module;
     hr_domain domain = l->domain;
     passed x = {.tile_bytes = 0};
-    unsigned blocks[HR_MAX_RANK] = {1, 1, 1}, items[HR_MAX_RANK] = {1, 1, 1};
+    unsigned blocks[HR_MAX_KERNEL_RANK] = {1, 1, 1},
+             items[HR_MAX_KERNEL_RANK] = {1, 1, 1};
     memcpy(domain.number, first, sizeof domain.number);
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         const uint32_t d = l->rank - 1 - i;
@@ -219,7 +220,7 @@ static cu_result launch_parts(const hri_cuda_queue *queue, const hri_launch *l)
     const uint32_t last = l->rank - 1;
     const int64_t *tiles = l->domain.tiles;
     cu_result error = CU_SUCCESS;
-    int64_t first[HR_MAX_RANK] = {0};
+    int64_t first[HR_MAX_KERNEL_RANK] = {0};
     while (error == CU_SUCCESS && first[0] < (last > 0 ? tiles[0] : 1)) {
         error = launch_part(queue, l, first, MAX_BLOCKS);
         uint32_t d = last > 0 ? last - 1 : 0;

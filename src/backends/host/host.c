@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/host/arithmetic.h"
+#include "backends/host/compiler.h"
 #include "base/cpus.h"
 #include "base/machine.h"
 #include "base/matrix.h"
@@ -234,7 +235,9 @@ static const hri_device_ops host_ops = {
     .is_pinned = host_is_pinned,
     .create_queue = hri_host_queue_create,
     .create_event = hri_host_event_create,
-    .unload = hri_no_unload,
+    .build = hri_host_module_build,
+    .load = hri_host_module_load,
+    .unload = hri_host_module_unload,
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,
@@ -258,6 +261,23 @@ static hr_status host_probe(uint32_t *count)
     return HR_OK;
 }
 
+/* The target stays empty where there is no compiler. That is not an error. */
+static void describe_compiler(hri_device_info *info)
+{
+    host_compiler compiler;
+    hri_error before = {0};
+    hri_error_keep(&before, HR_ERROR_UNAVAILABLE);
+    if (hri_host_compiler_find(&compiler) == HR_OK) {
+        snprintf(info->compiler, sizeof info->compiler, "%.*s",
+                 (int)sizeof info->compiler - 1, compiler.path);
+        hri_host_compiler_target(&compiler, info->target, sizeof info->target);
+    } else { /* keep the message of the last error */
+        snprintf(info->compiler, sizeof info->compiler, "none: %.*s",
+                 (int)sizeof info->compiler - 8, hr_last_error());
+        (void)hri_error_raise(&before);
+    }
+}
+
 static hr_status host_describe(uint32_t index, hri_device_info *info)
 {
     (void)index;
@@ -267,6 +287,7 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
              hri_host_arithmetic_name());
     info->memory_bytes = info->allocation_bytes = hri_memory_bytes();
     info->free_bytes = hri_memory_free();
+    describe_compiler(info);
     info->compute_units = hri_thread_count(); /* for contexts by default */
     return HR_OK;
 }

@@ -70,6 +70,14 @@ hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *launch,
 void hri_host_launch_run(host_launch *launch);
 void hri_host_launch_destroy(host_launch *launch);
 
+/* module.c: functions of hri_device_ops for kernels of text. */
+hr_status hri_host_module_build(hri_device *device, const hr_kernel *kernel,
+                                const char *source, hri_image *image,
+                                hri_module **module);
+hr_status hri_host_module_load(hri_device *device, const hr_kernel *kernel,
+                               const hri_image *image, hri_module **module);
+void hri_host_module_unload(hri_module *module);
+
 /* threads.c: something that threads of the backend are to run. It is in at most
  * one list. */
 typedef struct host_runnable {

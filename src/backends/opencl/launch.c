@@ -93,7 +93,7 @@ static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
     const uint64_t all = hri_cl_unit_number(unit, CL_DEVICE_LOCAL_MEM_SIZE);
     module->base.most_items = (int64_t)items;
     module->base.most_bytes = all > own ? all - own : 0;
-    for (int i = 0; i < HR_MAX_RANK; i++) {
+    for (int i = 0; i < HR_MAX_KERNEL_RANK; i++) {
         module->base.most_tile[i] = (int64_t)sizes[i];
     }
     return error;
@@ -227,15 +227,16 @@ void hri_cl_module_unload(hri_module *base)
 /* Pass a view: its buffer, and its shape, which holds the offset of its first
  * element. */
 static cl_int set_view(cl_kernel kernel, cl_uint *at,
-                       const hri_kernel_argument *a, size_t element_bytes)
+                       const hri_kernel_argument *a, const hr_parameter *p)
 {
     cl_mem memory = hri_cl_memory(a->place.buffer);
-    hr_shape shape = a->shape;
-    shape.start += (int64_t)(a->place.offset / element_bytes);
+    hr_list_shape shape = a->shape;
+    shape.start += (int64_t)(a->place.offset / p->bytes);
     cl_int error =
         hri_cl.clSetKernelArg(kernel, (*at)++, sizeof memory, &memory);
     return error == CL_SUCCESS
-               ? hri_cl.clSetKernelArg(kernel, (*at)++, sizeof shape, &shape)
+               ? hri_cl.clSetKernelArg(kernel, (*at)++, hri_shape_bytes(p),
+                                       &shape)
                : error;
 }
 
@@ -249,7 +250,7 @@ static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
          i++) {
         const hri_kernel_argument *a = &l->arguments[i];
         error = p[i].kind == HR_PARAMETER_VIEW
-                    ? set_view(kernel, &at, a, p[i].bytes)
+                    ? set_view(kernel, &at, a, &p[i])
                     : hri_cl.clSetKernelArg(kernel, at++, a->bytes, a->value);
     }
     return error;
@@ -258,7 +259,7 @@ static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
 hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
 {
     const hri_cl_module *module = (const hri_cl_module *)l->module;
-    size_t items[HR_MAX_RANK], tile[HR_MAX_RANK];
+    size_t items[HR_MAX_KERNEL_RANK], tile[HR_MAX_KERNEL_RANK];
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         uint32_t d = l->rank - 1 - i;
         tile[i] = (size_t)l->domain.tile[d];

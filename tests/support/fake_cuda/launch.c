@@ -33,8 +33,8 @@ bool fake_faults(const void *found)
 /* A launch whose arguments have been copied. */
 typedef struct launch {
     const hr_kernel *kernel;
-    hr_domain domain;            /* its number: the first block's */
-    int64_t blocks[HR_MAX_RANK]; /* in each dimension */
+    hr_domain domain;                   /* its number: the first block's */
+    int64_t blocks[HR_MAX_KERNEL_RANK]; /* in each dimension */
     unsigned shared;
     unsigned char fields[]; /* the struct that the host's code expects, with
                                offsets of memory of the tile for pointers */
@@ -50,7 +50,7 @@ static void take(launch *l, void **arguments)
         if (p[i].kind == HR_PARAMETER_VIEW) {
             memcpy(field, arguments[at++], sizeof(cu_address));
             memcpy(l->fields + p[i].shape_at, arguments[at++],
-                   sizeof(hr_shape));
+                   hri_shape_bytes(&p[i]));
         } else if (p[i].kind == HR_PARAMETER_VALUE) {
             memcpy(field, arguments[at++], p[i].bytes);
         } else {
@@ -85,7 +85,7 @@ static void run(const void *arguments)
         for (int64_t i = 0; i < l->blocks[0] * l->blocks[1] * l->blocks[2];
              i++) {
             int64_t left = i;
-            for (uint32_t k = HR_MAX_RANK; k-- > 0;) {
+            for (uint32_t k = HR_MAX_KERNEL_RANK; k-- > 0;) {
                 d.number[k] = l->domain.number[k] + left % l->blocks[k];
                 left /= l->blocks[k];
             }
@@ -106,7 +106,7 @@ static bool suits(const hr_domain *d, uint32_t rank, const unsigned *blocks,
 {
     bool right = blocks[1] <= MAX_BLOCKS && blocks[2] <= MAX_BLOCKS;
     part[0] = part[1] = part[2] = 1;
-    for (uint32_t k = 0; k < HR_MAX_RANK; k++) {
+    for (uint32_t k = 0; k < HR_MAX_KERNEL_RANK; k++) {
         const uint32_t at = rank - 1 - k; /* the dimension, where k < rank */
         const int64_t left = k < rank ? d->tiles[at] - d->number[at] : 1;
         const int64_t tile = k < rank ? d->tile[at] : 1;
@@ -127,7 +127,7 @@ cu_result fake_launch(cu_stream stream, const void *found,
 {
     const hr_kernel *kernel = found;
     hr_domain d;
-    int64_t part[HR_MAX_RANK];
+    int64_t part[HR_MAX_KERNEL_RANK];
     memcpy(&d, arguments[0], sizeof d);
     if (!suits(&d, 1, blocks, items, part) &&
         !suits(&d, 2, blocks, items, part) &&

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain C loops with OpenMP, as a user would write them, compiled for the
+ * processor that runs them. */
+#ifndef BENCH_OPENMP_H
+#define BENCH_OPENMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the calls of one run read and write. Elements are of `f64` or else of
+ * f32, keys are 32-bit integers. */
+typedef struct bench_loops_data {
+    int64_t count;
+    bool f64;
+    const void *x, *y; /* count elements */
+    void *out;         /* count elements */
+    const int32_t *keys;
+    int64_t *bins; /* BENCH_BINS of them, for elements of x from 0 to 1 */
+    double result; /* of a reduction */
+} bench_loops_data;
+
+enum { BENCH_BINS = 256 };
+
+typedef void (*bench_loop)(bench_loops_data *data);
+
+/* The loop that does what a call of this name does, compiled for any processor
+ * and for those of x86-64 with AVX2 and FMA or AVX-512. NULL: there is none. */
+bench_loop bench_loop_plain(const char *name);
+bench_loop bench_loop_avx2(const char *name);
+bench_loop bench_loop_avx512(const char *name);
+
+#endif

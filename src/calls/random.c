@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Fills with random numbers: split launches of kernels/dialect/random.c. */
+#include <headrace/random.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/views.h"
+#include "split/split.h"
+
+#define KERNELS(name)                                                          \
+    extern const hr_kernel name##_line, name##_rows, name##_slices
+KERNELS(hri_random_bits);
+KERNELS(hri_random_uniform_f32);
+KERNELS(hri_random_uniform_f64);
+KERNELS(hri_random_normal_f32);
+KERNELS(hri_random_normal_f64);
+
+enum { ROW = 4096 }; /* elements of rank 1: that of kernels/dialect/random.c */
+
+/* The kernel for views of a rank. NULL: there is none. */
+static const hr_kernel *kernel_for(hr_distribution distribution, hr_type type,
+                                   uint32_t rank)
+{
+#define OF(name)                                                               \
+    {                                                                          \
+        &name##_line, &name##_rows, &name##_slices                             \
+    }
+    static const hr_kernel *const kernels[][HR_I32 + 1][HR_MAX_KERNEL_RANK] = {
+        [HR_RANDOM_BITS] = {[HR_I32] = OF(hri_random_bits)},
+        [HR_RANDOM_UNIFORM] = {[HR_F32] = OF(hri_random_uniform_f32),
+                               [HR_F64] = OF(hri_random_uniform_f64)},
+        [HR_RANDOM_NORMAL] = {[HR_F32] = OF(hri_random_normal_f32),
+                              [HR_F64] = OF(hri_random_normal_f64)}};
+#undef OF
+    return kernels[distribution][type][rank - 1];
+}
+
+/* ---- rules */
+
+static hr_status check_type(hr_distribution distribution, hr_type type)
+{
+    if (distribution < HR_RANDOM_BITS || distribution > HR_RANDOM_NORMAL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "random fill: unknown distribution %d",
+                        (int)distribution);
+    }
+    if (hr_type_size(type) == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED, "random fill: unknown type %d",
+                        (int)type);
+    }
+    return kernel_for(distribution, type, 1) != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED, "random fill: %s, not %s",
+                          distribution == HR_RANDOM_BITS
+                              ? "bits are offered for i32 alone"
+                              : "only f32 and f64 are offered for fractions",
+                          hr_type_name(type));
+}
+
+static hr_status check_view(const hr_view *view, hr_type type, uint64_t offset)
+{
+    const int64_t count = hr_extent_count(view->extent);
+    if (view->array == NULL || count == 0) {
+        return hri_fail(HR_ERROR_INVALID, "random fill: the view %s",
+                        view->array == NULL ? "belongs to no array"
+                                            : "has no elements");
+    }
+    if (view->element_bytes != hr_type_size(type)) {
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "random fill: the view has elements of %zu byte%s, but %s has %zu",
+            view->element_bytes, hri_plural(view->element_bytes),
+            hr_type_name(type), hr_type_size(type));
+    }
+    return offset <= (UINT64_C(1) << 63) - (uint64_t)count
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "random fill: %lld elements from number %llu on "
+                          "exceed 2^63 numbers",
+                          (long long)count, (unsigned long long)offset);
+}
+
+/* ---- the launch */
+
+hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
+                         hr_random random, const hr_split_options *options)
+{
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "random fill: the context is NULL");
+    }
+    hr_status status = check_type(random.distribution, type);
+    if (status == HR_OK) {
+        status = check_view(&view, type, random.offset);
+    }
+    if (status == HR_OK) {
+        status = hri_view_for_kernels(&view, "random fill", "the view");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    const uint32_t rank = view.extent.rank;
+    const bool line = rank == 1;
+    const int64_t width = type == HR_F64 ? 2 : 4; /* numbers of an item */
+    const int64_t count = view.extent.size[rank - 1];
+    const int64_t cols = line ? ROW : count;
+    /* Where rows begin in the numbers of a counter: all at the same place, or
+     * anywhere. */
+    const int64_t lead =
+        cols % width == 0 ? (int64_t)random.offset % width : width - 1;
+    const int64_t groups = hri_ceil_div(hri_min(cols, count) + lead, width);
+    const unsigned long seed = random.seed, stream = random.stream;
+    const unsigned long offset = random.offset;
+    const int64_t rows[] = {line ? ROW : 1, 1, 1, 1};
+    const hr_argument arguments[] = {hr_out(view), hr_value(&seed, sizeof seed),
+                                     hr_value(&stream, sizeof stream),
+                                     hr_value(&offset, sizeof offset)};
+    hri_splitting s = {.context = context,
+                       .kernel = kernel_for(random.distribution, type, rank),
+                       .domain = view.extent,
+                       .arguments = arguments,
+                       .own_kernel = true,
+                       .rows = rows,
+                       .usable = type == HR_F64 ? hri_accelerator_check_double
+                                                : NULL};
+    if (line) {
+        s.domain = hr_extent2(hri_ceil_div(count, ROW), groups);
+    } else {
+        s.domain.size[rank - 1] = groups;
+    }
+    return hri_split_run(&s, 4, options);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Reductions by a function of the caller's: units become an element each, and
+ * these are reduced again until there is one. */
+#include <headrace/reduce.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/reduction.h"
+#include "runtime/module.h"
+#include "split/split.h"
+
+extern const char hri_reduce_with_text[]; /* kernels/dialect/reduce_with.c */
+
+/* A reduction under way. */
+typedef struct reducing {
+    hr_context *context;
+    hr_split_options options; /* of all rounds but the first */
+    hr_type type;
+    const hr_kernel *kernels[2]; /* of lines and of cells */
+    hri_layout layout;
+    hr_array *out; /* of the last round; NULL: there was none */
+    bool dry;      /* nothing was computed */
+} reducing;
+
+/* ---- rules */
+
+/* The dialect's name of a type. NULL: functions do not get it. */
+static const char *name_of(hr_type type)
+{
+    static const char *const names[] = {
+        [HR_F32] = "float",  [HR_F64] = "double",     [HR_C32] = "hr_c32",
+        [HR_C64] = "hr_c64", [HR_I8] = "signed char", [HR_I32] = "int"};
+    return (size_t)type < sizeof names / sizeof names[0] ? names[type] : NULL;
+}
+
+static hr_status check(const hr_context *context, hr_type type,
+                       const hr_view *view)
+{
+    const char *name = name_of(type);
+    if (name == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        hr_type_size(type) == 0
+                            ? "reduce: unknown type %d"
+                            : "reduce: type %d is kept as bits, which no "
+                              "function of two elements gets",
+                        (int)type);
+    }
+    if (view->array == NULL || view->array->context != context) {
+        return hri_fail(HR_ERROR_INVALID, "reduce: the view belongs to %s",
+                        view->array == NULL ? "no array" : "another context");
+    }
+    if (view->element_bytes != hr_type_size(type) ||
+        !hri_element_agrees(name, view->type)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "reduce: the view has elements of %zu bytes%s%s, but "
+                        "%s has %zu",
+                        view->element_bytes, view->type != NULL ? ", " : "",
+                        view->type != NULL ? view->type : "",
+                        hr_type_name(type), hr_type_size(type));
+    }
+    return HR_OK;
+}
+
+/* ---- the kernels */
+
+/* The expression begins in line 1: compilers name its own lines. */
+static hr_status make_kernels(reducing *r, const char *expression)
+{
+    static const char file[] = "reduction";
+    static const char format[] =
+        "typedef %s element; HR_FUNCTION element "
+        "joined(const element a, const element b) { return (%s\n); }\n%s";
+    const size_t bytes =
+        sizeof format + strlen(expression) + strlen(hri_reduce_with_text) + 16;
+    char *text = malloc(bytes);
+    if (text == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "reduce: no memory for the kernel");
+    }
+    snprintf(text, bytes, format, name_of(r->type), expression,
+             hri_reduce_with_text);
+    hr_status status = hri_text_kernel(r->context, text, "reduce_lines", file,
+                                       &r->kernels[false]);
+    if (status == HR_OK) {
+        status = hri_text_kernel(r->context, text, "reduce_cells", file,
+                                 &r->kernels[true]);
+    }
+    free(text);
+    return status;
+}
+
+/* ---- rounds */
+
+static hr_status launch(reducing *r, hr_array *out,
+                        const hr_split_options *options)
+{
+    const hri_layout *l = &r->layout;
+    const hr_extent tile = hr_extent2(1, HRI_REDUCE_ITEMS);
+    const int64_t rows[3] = {l->unit.rows, 1, 1};
+    const hr_argument arguments[] = {hr_in(l->views[0]),
+                                     hr_out(hr_view_of(out)),
+                                     hr_value(&l->unit, sizeof l->unit)};
+    hri_splitting s = {.context = r->context,
+                       .kernel = r->kernels[l->views[0].extent.rank == 1],
+                       .domain =
+                           hr_extent2(l->rows, l->pieces * HRI_REDUCE_ITEMS),
+                       .arguments = arguments,
+                       .own_kernel = true,
+                       .rows = rows,
+                       .tile = &tile,
+                       .usable = r->type == HR_F64 || r->type == HR_C64
+                                     ? hri_accelerator_check_double
+                                     : NULL};
+    hr_status status = hri_split_run(&s, 3, options);
+    r->options.accelerators = s.options.accelerators;
+    r->options.accelerator_count = s.options.accelerator_count;
+    r->options.threads = s.options.threads;
+    r->dry = s.options.dry_run;
+    return status;
+}
+
+/* Reduce each unit of a view to an element of a new array. */
+static hr_status run_round(reducing *r, hr_view view,
+                           const hr_split_options *options)
+{
+    hr_array *out = NULL;
+    r->layout = (hri_layout){.count = 1, .views = {view}};
+    hr_status status = hri_lay_out(&r->layout);
+    if (status == HR_OK) {
+        status = hr_array_create_anywhere(
+            r->context, view.element_bytes,
+            hr_extent2(r->layout.rows, r->layout.pieces), &out);
+    }
+    if (status == HR_OK) {
+        status = launch(r, out, options);
+    }
+    hr_array_destroy(r->out);
+    r->out = out;
+    return status;
+}
+
+static hr_status reduce(reducing *r, const hr_view *view,
+                        const hr_split_options *options, void *result)
+{
+    hr_mapping mapping = {0};
+    hr_status status = run_round(r, *view, options);
+    while (status == HR_OK && !r->dry &&
+           r->layout.rows * r->layout.pieces > 1) {
+        status = run_round(r, hr_view_of(r->out), &r->options);
+    }
+    if (status != HR_OK || r->dry) {
+        return status;
+    }
+    status = hr_map(hr_view_of(r->out), HR_IN, &mapping);
+    if (status == HR_OK) {
+        memcpy(result, mapping.data, view->element_bytes);
+        status = hr_unmap(&mapping);
+    }
+    return status;
+}
+
+hr_status hr_reduce_with(hr_context *context, const char *expression,
+                         hr_type type, hr_view view,
+                         const hr_split_options *options, void *result)
+{
+    if (context == NULL || expression == NULL || result == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "reduce: %s is NULL",
+                        context == NULL      ? "the context"
+                        : expression == NULL ? "the expression"
+                                             : "the result");
+    }
+    reducing r = {
+        .context = context, .type = type, .options = HR_SPLIT_OPTIONS_INIT};
+    hr_status status = check(context, type, &view);
+    if (status == HR_OK) {
+        status = make_kernels(&r, expression);
+    }
+    if (status == HR_OK) {
+        status = reduce(&r, &view, options, result);
+    }
+    hr_array_destroy(r.out);
+    return status;
+}

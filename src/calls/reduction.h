@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Reductions: the kernels, and joining what they give for each unit. */
+#ifndef HRI_CALLS_REDUCTION_H
+#define HRI_CALLS_REDUCTION_H
+
+#include <headrace/kernel.h>
+#include <headrace/reduce.h>
+
+#include "runtime/runtime.h"
+
+enum { HRI_REDUCE_ITEMS = 64 }; /* LANES in kernels/dialect/reduce.c */
+
+/* Rows, lines and columns of a unit. kernels/dialect/reduce_with.c has the same
+ * struct. */
+typedef struct hri_unit {
+    int64_t rows, lines, cols;
+} hri_unit;
+
+/* A reduction's views, and their units. */
+typedef struct hri_layout {
+    uint32_t count;   /* of views, of one extent: 1 or 2 */
+    hr_view views[2]; /* as kernels take them: of rank 1 (cells) or 3 */
+    hri_unit unit;
+    int64_t rows, pieces; /* results: for so many units of rows, this many */
+} hri_layout;
+
+/* units.c: choose the units of the views, and bring the views to rank 1 or 3.
+ * Units follow from the extent, and for short rows from whether there are gaps
+ * between them. Their elements follow each other by rows: a unit has several
+ * rows only if it has whole rows, and several lines only if it has whole
+ * lines. */
+hr_status hri_lay_out(hri_layout *layout);
+
+/* A value of kernels/dialect/reduce.c, which has the same struct. */
+typedef struct hri_units {
+    int64_t kind; /* enum hr_reduction */
+    hri_unit unit;
+    double scale; /* of what is squared for HR_REDUCE_NORM */
+} hri_units;
+
+/* The kernel for elements of a type in views of rank 1 (cells) or 3. Its
+ * arguments are a, b, a view of rank 2 for the results, and hri_units. exact:
+ * integers, with results of 64 bits that may wrap around. NULL: there is
+ * none. */
+const hr_kernel *hri_reduction_kernel(hr_type type, bool exact, bool cells);
+
+/* Whether a reduction reads two views. */
+bool hri_reduction_takes_two(hr_reduction reduction);
+
+/* Join the results of all units in halves, so that errors grow with the
+ * logarithm of the count. */
+double hri_reduction_join(hr_reduction reduction, const double *x,
+                          int64_t count);
+uint64_t hri_reduction_join_exact(hr_reduction reduction, const uint64_t *x,
+                                  int64_t count);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* How a reduction cuts its views into units. */
+#include "calls/reduction.h"
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/views.h"
+
+enum {
+    UNIT = 4096, /* elements of a unit, about */
+    SHORT = 256  /* columns of a line below which cells are better */
+};
+
+/* Whether a reduction takes all elements as one line. */
+static bool as_cells(const hri_layout *l)
+{
+    const hr_extent *x = &l->views[0].extent;
+    bool packed = true;
+    for (uint32_t i = 0; i < l->count; i++) {
+        packed = packed && hri_view_is_packed(&l->views[i]);
+    }
+    return x->rank == 1 || (packed && x->size[x->rank - 1] < SHORT);
+}
+
+/* Columns of a unit: all, or equal parts of about UNIT elements that end
+ * between turns of the items. */
+static int64_t columns(int64_t cols)
+{
+    const int64_t share = hri_ceil_div(cols, hri_ceil_div(cols, UNIT));
+    return cols <= UNIT ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
+}
+
+hr_status hri_lay_out(hri_layout *l)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
+        status = hri_view_for_kernels(&l->views[i], "reduce",
+                                      i == 0 ? "view a" : "view b");
+    }
+    if (status == HR_OK && as_cells(l)) {
+        const int64_t all = hr_extent_count(l->views[0].extent);
+        for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
+            status =
+                hr_view_reshape(l->views[i], hr_extent1(all), &l->views[i]);
+        }
+        l->unit = (hri_unit){.rows = UNIT, .lines = 1, .cols = UNIT};
+        l->rows = hri_ceil_div(all, UNIT);
+        l->pieces = 1;
+    }
+    if (status != HR_OK || l->views[0].extent.rank == 1) {
+        return status;
+    }
+    for (uint32_t i = 0; i < l->count; i++) {
+        l->views[i] = hri_view_in_space(l->views[i]);
+    }
+    const int64_t *n = l->views[0].extent.size;
+    l->unit.cols = columns(n[2]);
+    l->unit.lines = hri_min(hri_max(UNIT / n[2], 1), n[1]);
+    l->unit.rows = hri_min(hri_max(UNIT / n[2] / n[1], 1), n[0]);
+    l->rows = hri_ceil_div(n[0], l->unit.rows);
+    l->pieces =
+        hri_ceil_div(n[1], l->unit.lines) * hri_ceil_div(n[2], l->unit.cols);
+    return HR_OK;
+}

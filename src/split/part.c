@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Launching some of the rows on one accelerator. */
+#include "arrays/array.h"
+#include "arrays/launch.h"
+#include "split/split.h"
+
+hr_status hri_split_arguments(const hri_splitting *s, const hr_band *rows,
+                              hr_argument *arguments, hri_window *windows)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < s->kernel->parameter_count && status == HR_OK;
+         i++) {
+        arguments[i] = s->arguments[i];
+        windows[i] = (hri_window){.first = {0}};
+        if (hri_split_is_view(s, i)) {
+            const hr_extent *whole = &s->arguments[i].view.extent;
+            const uint32_t lead = hri_split_dimension(s, i);
+            status = hri_split_argument(s, i, rows, &arguments[i].view,
+                                        &windows[i].first[0]);
+            for (uint32_t d = 0; d + lead < whole->rank; d++) {
+                windows[i].extent[d] = whole->size[d + lead];
+            }
+        }
+    }
+    return status;
+}
+
+hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
+                           const hr_band *rows, hri_stream *stream,
+                           const hr_argument *arguments,
+                           const hri_window *windows)
+{
+    hri_accelerator *a = s->participants[i].accelerator;
+    hr_queue queue = {
+        .context = s->context, .accelerator = a, .stream = stream};
+    const double shared = (double)rows->count * hri_split_sharers(s, i);
+    hri_part part = hri_part_of(s->domain);
+    part.first[0] = rows->first;
+    part.end[0] = rows->first + rows->count;
+    part.tile = s->options.tile;
+    part.windows = windows;
+    part.start =
+        hri_model_time_kernel(a, s->kernel, hri_split_points(s), shared);
+    hr_status status = hri_launch_part(s->context, &queue, s->kernel, &part,
+                                       arguments, s->kernel->parameter_count);
+    if (status != HR_OK) {
+        a->default_queue.kernel = NULL;
+    }
+    return status;
+}

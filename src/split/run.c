@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* hr_run: a split launch over the caller's memory, with the results home when
+ * it returns. */
+#include <headrace/run.h>
+
+#include "arrays/array.h"
+#include "arrays/launch.h"
+#include "base/size.h"
+#include "runtime/module.h"
+#include "split/split.h"
+
+static hr_argument data_of(hr_access access, const void *data, const char *type,
+                           size_t element_bytes, const hr_extent *extent,
+                           size_t row_bytes)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VIEW,
+        .access = access,
+        .view = {.extent = *extent,
+                 .element_bytes = element_bytes,
+                 .type = hri_element_name(type, element_bytes)},
+        .value = data,
+        .bytes = row_bytes,
+        .whole = access == HR_IN,
+        .data = true};
+}
+
+hr_argument hr_in_data(const void *data, const char *type, size_t element_bytes,
+                       hr_extent extent, size_t row_bytes)
+{
+    return data_of(HR_IN, data, type, element_bytes, &extent, row_bytes);
+}
+
+hr_argument hr_out_data(void *data, const char *type, size_t element_bytes,
+                        hr_extent extent, size_t row_bytes)
+{
+    return data_of(HR_OUT, data, type, element_bytes, &extent, row_bytes);
+}
+
+hr_argument hr_inout_data(void *data, const char *type, size_t element_bytes,
+                          hr_extent extent, size_t row_bytes)
+{
+    return data_of(HR_INOUT, data, type, element_bytes, &extent, row_bytes);
+}
+
+typedef struct running {
+    hr_context *context;
+    const hr_kernel *kernel;
+    const hr_parameter *parameters;
+    hr_argument arguments[HR_MAX_PARAMETERS]; /* views alone, no host memory */
+    hr_array *arrays[HR_MAX_PARAMETERS]; /* around host memory; NULL: none */
+} running;
+
+/* ---- host memory */
+
+/* Rows of host memory that are pitch bytes apart, at least one of each. */
+typedef struct memory {
+    int64_t start, rows, width, pitch;
+} memory;
+
+/* The host memory of an array. False: it has none. */
+static bool find_memory(const hr_array *array, memory *m)
+{
+    const hri_store *s = &array->stores[HRI_HOST];
+    *m = (memory){.start = (int64_t)(uintptr_t)s->host,
+                  .rows = array->size[0] * array->size[1],
+                  .width = array->size[2],
+                  .pitch = (int64_t)s->pitch};
+    if (m->pitch == m->width) { /* one row, however long */
+        m->width *= m->rows;
+        m->rows = 1;
+    }
+    return s->host != NULL;
+}
+
+/* Whether rows of a and b meet. Both have the same pitch, or one of them a
+ * single row. Row j of b begins `distance` + (j - i) pitch behind row i of a.
+ */
+static bool rows_meet(const memory *a, const memory *b)
+{
+    const int64_t pitch = a->rows > 1 ? a->pitch : b->pitch;
+    const int64_t distance = b->start - a->start;
+    const int64_t before_end = a->width - 1 - distance;
+    int64_t most = before_end / pitch - (before_end % pitch < 0);
+    most = hri_min(most, b->rows - 1);
+    return most > -a->rows && distance + most * pitch > -b->width;
+}
+
+static bool meet(const memory *a, const memory *b)
+{
+    bool met = false;
+    if (a->pitch == b->pitch || a->rows == 1 || b->rows == 1) {
+        return rows_meet(a, b);
+    }
+    for (int64_t i = 0; i < a->rows && !met; i++) {
+        const memory row = {a->start + i * a->pitch, 1, a->width, a->width};
+        met = rows_meet(&row, b);
+    }
+    return met;
+}
+
+/* Check host memory i against the argument before it. Arrays of the caller's
+ * around the same memory count with all of it. */
+static hr_status check_overlap(const running *r, uint32_t i, uint32_t j)
+{
+    const hr_argument *a = &r->arguments[i], *b = &r->arguments[j];
+    memory x, y;
+    if (b->kind != HR_PARAMETER_VIEW || b->view.array == NULL ||
+        (r->arrays[i] == NULL && r->arrays[j] == NULL) ||
+        a->view.array == b->view.array ||
+        (a->access == HR_IN && b->access == HR_IN) ||
+        !find_memory(a->view.array, &x) || !find_memory(b->view.array, &y) ||
+        !meet(&x, &y)) {
+        return HR_OK;
+    }
+    return hri_fail(HR_ERROR_INVALID, "%s: the host memory of %s overlaps %s",
+                    r->kernel->name, r->parameters[i].name,
+                    r->parameters[j].name);
+}
+
+static hr_status check_overlaps(const running *r)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 1; i < r->kernel->parameter_count; i++) {
+        const bool view = r->arguments[i].kind == HR_PARAMETER_VIEW &&
+                          r->arguments[i].view.array != NULL;
+        for (uint32_t j = 0; j < i && view && status == HR_OK; j++) {
+            status = check_overlap(r, i, j);
+        }
+    }
+    return status;
+}
+
+/* Put the name of the argument before what an array cannot have. */
+static hr_status explain(const running *r, uint32_t i, hr_status failure)
+{
+    hri_error error = {0};
+    hri_error_keep(&error, failure);
+    return hri_fail(failure, "%s: %s: %s", r->kernel->name,
+                    r->parameters[i].name, error.message);
+}
+
+/* Make a view of the host memory of an argument. */
+static hr_status wrap(running *r, uint32_t i)
+{
+    hr_argument *a = &r->arguments[i];
+    const hr_view *v = &a->view;
+    hr_status status =
+        hr_array_wrap_typed(r->context, a->value, v->type, v->element_bytes,
+                            v->extent, a->bytes, &r->arrays[i]);
+    if (status != HR_OK) {
+        return explain(r, i, status);
+    }
+    a->view = hr_view_of(r->arrays[i]);
+    a->data = false;
+    hri_argument_flatten(&r->parameters[i], a);
+    return HR_OK;
+}
+
+/* ---- bands */
+
+/* Give bands of the memory of which points are known to read their own row. */
+static hr_status narrow(running *r, const hr_extent *domain)
+{
+    const hri_indexings *read = NULL;
+    hr_status status = hri_text_check(r->kernel, r->context);
+    if (status == HR_OK) {
+        status = hri_kernel_read(r->context, r->kernel, &read);
+    }
+    for (uint32_t i = 0; i < r->kernel->parameter_count && status == HR_OK;
+         i++) {
+        hr_argument *a = &r->arguments[i];
+        if (r->arrays[i] != NULL && read->own_row[i] &&
+            a->view.extent.size[r->parameters[i].list] == domain->size[0]) {
+            a->whole = false;
+        }
+    }
+    return status;
+}
+
+/* ---- the call */
+
+/* Make views of all host memory. */
+static hr_status begin(running *r, const hr_extent *domain)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < r->kernel->parameter_count && status == HR_OK;
+         i++) {
+        status = r->arguments[i].data ? wrap(r, i) : HR_OK;
+    }
+    pthread_mutex_lock(&r->context->lock);
+    if (status == HR_OK) {
+        status = check_overlaps(r);
+    }
+    if (status == HR_OK && r->context->accelerator_count > 1) {
+        status = narrow(r, domain);
+    }
+    pthread_mutex_unlock(&r->context->lock);
+    return status;
+}
+
+/* Bring home what was written. Wait for all of it, also after an error. */
+static hr_status finish(const running *r)
+{
+    hri_error error = {0};
+    for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
+        const hr_argument *a = &r->arguments[i];
+        if (a->kind == HR_PARAMETER_VIEW && (a->access & HR_OUT) != 0) {
+            hri_error_keep(&error, hr_synchronize(a->view));
+        }
+    }
+    return hri_error_raise(&error);
+}
+
+static hr_status run(running *r, hr_extent domain,
+                     const hr_split_options *options)
+{
+    hri_error error = {0};
+    hr_status status = begin(r, &domain);
+    hri_splitting s = {.context = r->context,
+                       .kernel = r->kernel,
+                       .domain = domain,
+                       .arguments = r->arguments};
+    if (status == HR_OK) {
+        status = hri_split_run(&s, r->kernel->parameter_count, options);
+    }
+    if (status == HR_OK && !s.options.dry_run) {
+        status = finish(r);
+    }
+    hri_error_keep(&error, status);
+    for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
+        hr_array_destroy(r->arrays[i]);
+    }
+    return hri_error_raise(&error);
+}
+
+hr_status hr_run(hr_context *context, const hr_kernel *kernel, hr_extent domain,
+                 const hr_argument *arguments, size_t count,
+                 const hr_split_options *options)
+{
+    running r = {.context = context, .kernel = kernel};
+    if (kernel == NULL || arguments == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "run: %s is NULL",
+                        kernel == NULL ? "the kernel"
+                                       : "the list of arguments");
+    }
+    hr_status status = context == NULL ? hr_context_default(&r.context) : HR_OK;
+    if (status == HR_OK && count != kernel->parameter_count) {
+        hri_splitting s = {.context = r.context,
+                           .kernel = kernel,
+                           .domain = domain,
+                           .arguments = arguments};
+        status = hri_split_run(&s, count, options); /* which says so */
+    } else if (status == HR_OK) {
+        r.parameters = kernel->parameters(kernel);
+        for (uint32_t i = 0; i < count; i++) {
+            r.arguments[i] = arguments[i];
+        }
+        status = run(&r, domain, options);
+    }
+    return status;
+}

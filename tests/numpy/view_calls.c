@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls over views of .npy files, for test_view_calls.py. Each line of standard
+ * input is a call, and each answer a line:
+ *     reduce KIND A [B]      what hr_reduced holds: value integer index
+ *     scan KIND HOW A OUT    "done": OUT has the scan of A
+ * A view of one column has rank 1. A call that fails answers with its status
+ * and sentence. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+enum { WORDS = 8, LINE = 4096 };
+
+/* A file, and the view of it. */
+typedef struct operand {
+    hr_npy *file;
+    hr_matrix matrix;
+    hr_array *array;
+    hr_view view;
+} operand;
+
+static const char *type_name(hr_type type)
+{
+    static const char *const names[] = {
+        [HR_F32] = "float",    [HR_F64] = "double",     [HR_F16] = "hr_f16",
+        [HR_BF16] = "hr_bf16", [HR_I8] = "signed char", [HR_I32] = "int",
+        [HR_C32] = "hr_c32",   [HR_C64] = "hr_c64"};
+    return names[type];
+}
+
+static hr_status wrap(hr_context *context, operand *o)
+{
+    const hr_matrix *m = &o->matrix;
+    const size_t bytes = hr_type_size(m->type);
+    const hr_extent extent =
+        m->cols == 1 ? hr_extent1(m->rows) : hr_extent2(m->rows, m->cols);
+    hr_status status = hr_array_wrap_typed(
+        context, m->data, type_name(m->type), bytes, extent,
+        m->cols == 1 ? 0 : (size_t)m->row_stride * bytes, &o->array);
+    if (status == HR_OK) {
+        o->view = hr_view_of(o->array);
+    }
+    return status;
+}
+
+static hr_status read_operand(hr_context *context, const char *path, operand *o)
+{
+    hr_status status = hr_npy_open(path, &o->file, &o->matrix);
+    return status == HR_OK ? wrap(context, o) : status;
+}
+
+static void close_operand(operand *o)
+{
+    hr_array_destroy(o->array);
+    hr_npy_close(o->file);
+}
+
+/* ---- calls: words[0 .. count - 1] are what follows the call's name */
+
+static hr_status reduce(hr_context *context, char *const *words, int count)
+{
+    static const char *const kinds[] = {
+        [HR_REDUCE_SUM] = "sum",
+        [HR_REDUCE_MIN] = "min",
+        [HR_REDUCE_MAX] = "max",
+        [HR_REDUCE_DOT] = "dot",
+        [HR_REDUCE_DISTANCE] = "distance",
+        [HR_REDUCE_MAX_ABS_DIFF] = "max_abs_diff",
+        [HR_REDUCE_PRODUCT] = "product",
+        [HR_REDUCE_SUM_ABS] = "sum_abs",
+        [HR_REDUCE_MAX_ABS] = "max_abs",
+        [HR_REDUCE_NORM] = "norm",
+        [HR_REDUCE_ARGMIN] = "argmin",
+        [HR_REDUCE_ARGMAX] = "argmax"};
+    operand a = {0}, b = {0};
+    hr_reduced result = {0};
+    int kind = HR_REDUCE_SUM;
+    while (kind < HR_REDUCE_ARGMAX && strcmp(words[0], kinds[kind]) != 0) {
+        kind++;
+    }
+    hr_status status = read_operand(context, words[1], &a);
+    if (status == HR_OK && count > 2) {
+        status = read_operand(context, words[2], &b);
+    }
+    if (status == HR_OK) {
+        status = hr_reduce(context, (hr_reduction)kind, a.matrix.type, a.view,
+                           count > 2 ? &b.view : NULL, NULL, &result);
+    }
+    if (status == HR_OK) {
+        printf("%a %lld %lld\n", result.value, (long long)result.integer,
+               (long long)result.index);
+    }
+    close_operand(&a);
+    close_operand(&b);
+    return status;
+}
+
+static hr_status scan_to(hr_context *context, char *const *words,
+                         const operand *a, operand *out)
+{
+    static const char *const kinds[] = {[HR_REDUCE_SUM] = "sum",
+                                        [HR_REDUCE_MIN] = "min",
+                                        [HR_REDUCE_MAX] = "max"};
+    int kind = HR_REDUCE_SUM;
+    while (kind < HR_REDUCE_MAX && strcmp(words[0], kinds[kind]) != 0) {
+        kind++;
+    }
+    hr_status status =
+        hr_npy_create(words[3], a->matrix.type, a->matrix.rows, a->matrix.cols,
+                      HR_ROW_MAJOR, &out->file, &out->matrix);
+    if (status == HR_OK) {
+        status = wrap(context, out);
+    }
+    if (status == HR_OK) {
+        status = hr_scan(context, (hr_reduction)kind,
+                         strcmp(words[1], "inclusive") == 0 ? HR_SCAN_INCLUSIVE
+                                                            : HR_SCAN_EXCLUSIVE,
+                         a->matrix.type, a->view, out->view, NULL);
+    }
+    if (status == HR_OK) {
+        status = hr_synchronize(out->view);
+    }
+    return status == HR_OK ? hr_npy_commit(out->file) : status;
+}
+
+static hr_status scan(hr_context *context, char *const *words, int count)
+{
+    operand a = {0}, out = {0};
+    hr_status status = read_operand(context, words[2], &a);
+    (void)count;
+    if (status == HR_OK) {
+        status = scan_to(context, words, &a, &out);
+    }
+    if (status == HR_OK) {
+        printf("done\n");
+    }
+    close_operand(&a);
+    close_operand(&out);
+    return status;
+}
+
+static const struct {
+    const char *name;
+    int least; /* words behind the name */
+    hr_status (*run)(hr_context *context, char *const *words, int count);
+} calls[] = {{"reduce", 2, reduce}, {"scan", 4, scan}};
+
+/* Make the call of a line. False: it is none. */
+static bool answer(hr_context *context, char *line)
+{
+    char *words[WORDS] = {NULL};
+    int count = 0;
+    for (char *word = strtok(line, " \n"); word != NULL && count < WORDS;
+         word = strtok(NULL, " \n")) {
+        words[count++] = word;
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (count > calls[i].least && strcmp(words[0], calls[i].name) == 0) {
+            const hr_status status =
+                calls[i].run(context, words + 1, count - 1);
+            if (status != HR_OK) {
+                printf("%s %s\n", hr_status_name(status), hr_last_error());
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+int main(void)
+{
+    char line[LINE];
+    hr_context *context = NULL;
+    bool good = true;
+    if (hr_context_create(NULL, &context) != HR_OK) {
+        printf("skip: %s\n", hr_last_error());
+        return 77;
+    }
+    while (good && fgets(line, sizeof line, stdin) != NULL) {
+        good = answer(context, line);
+    }
+    hr_context_destroy(context);
+    return good ? 0 : 2;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/* The C compiler that compiles kernels of text for the host: which one it is,
+ * how often it is called, and what is left behind. A script in its place notes
+ * each call. Each case is a process of its own. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backends/host/compiler.h"
+#include "base/program.h"
+#include "support/files.h"
+#include "test.h"
+
+enum { N = 1000, PROCESSES = 4 };
+
+/* Folders: of compilers, of files while one is called, and of the cache. */
+static char tools[64], temporary[64], cache[64];
+static char compiler[96], calls[96], real[PATH_MAX];
+static char modules[96], kept[PATH_MAX];
+
+static const char text[] = "HR_KERNEL2(twice, (IN, float, 1, x),\n"
+                           "           (OUT, float, 1, y))\n"
+                           "{\n"
+                           "    HR_EACH1(i)\n"
+                           "    {\n"
+                           "        HR_AT1(y, i) = 2 * HR_AT1(x, i);\n"
+                           "    }\n"
+                           "}\n";
+
+/* Let the compiler be a script that notes its call and then does this. */
+static void use_script(const char *then)
+{
+    char script[PATH_MAX + 400];
+    snprintf(script, sizeof script, "#!/bin/sh\necho call >>%s\n%s\n", calls,
+             then);
+    CHECK(files_write(compiler, script, strlen(script)));
+    CHECK(chmod(compiler, 0700) == 0);
+    CHECK(setenv("HEADRACE_CC", compiler, 1) == 0);
+    unlink(calls);
+}
+
+static void use_real(void)
+{
+    char then[PATH_MAX + 40];
+    snprintf(then, sizeof then, "exec %s \"$@\"", real);
+    use_script(then);
+}
+
+static int count_calls(void)
+{
+    size_t bytes = 0;
+    free(files_read(calls, &bytes));
+    return (int)(bytes / strlen("call\n"));
+}
+
+/* Launch the kernel on all accelerators of a set. */
+static hr_status launch(const char *set)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    const hr_kernel *kernel = NULL;
+    float x[N], y[N];
+    int ok = 1;
+    options.accelerators = set;
+    hr_status status = hr_context_create(&options, &context);
+    if (status == HR_OK) {
+        status = hr_kernel_create(context, text, "twice", "twice.c", &kernel);
+    }
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)i;
+        y[i] = -1.0f;
+    }
+    for (uint32_t a = 0; a < hr_accelerator_count(context) && status == HR_OK;
+         a++) {
+        hr_split_options one = HR_SPLIT_OPTIONS_INIT;
+        one.accelerators = &a;
+        one.accelerator_count = 1;
+        status = hr_run(context, kernel, hr_extent1(N),
+                        HR_ARGUMENTS(hr_in(x, N), hr_out(y, N)), &one);
+        for (int i = 0; i < N && status == HR_OK; i++) {
+            ok = ok && y[i] == 2.0f * (float)i;
+        }
+    }
+    hr_context_destroy(context);
+    return ok ? status : HR_ERROR_MISMATCH;
+}
+
+static int done(void)
+{
+    CHECK(files_count(temporary, NULL, 0) == 0); /* nothing is left */
+    return test_state.failures < 99 ? (int)test_state.failures : 99;
+}
+
+/* ---- which compiler */
+
+static int absent(int number)
+{
+    (void)number;
+    TEST_CASE("no compiler");
+    setenv("HEADRACE_CC", "off", 1);
+    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED,
+                "host: the kernel twice is known as text alone, and "
+                "HEADRACE_CC is off; install a C compiler, or name one in "
+                "HEADRACE_CC");
+    setenv("HEADRACE_CC", "/nowhere/cc", 1);
+    CHECK_FAILS(launch("3xhost"), HR_ERROR_UNSUPPORTED,
+                "HEADRACE_CC names no program: /nowhere/cc");
+    setenv("HEADRACE_CC", tools, 1);
+    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED, "names no program");
+    unsetenv("HEADRACE_CC");
+    setenv("PATH", "/nowhere::.:relative", 1);
+    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED,
+                "there is no cc, gcc or clang in PATH");
+    unsetenv("PATH");
+    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED, "in PATH");
+    return done();
+}
+
+static int named(int number)
+{
+    (void)number;
+    TEST_CASE("a compiler by its name in PATH");
+    char path[4096];
+    use_real();
+    snprintf(path, sizeof path, "%s:%s", tools, getenv("PATH"));
+    setenv("PATH", path, 1);
+    setenv("HEADRACE_CC", "compiler", 1);
+    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    unsetenv("HEADRACE_CC");
+    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    return done();
+}
+
+/* ---- compilers that fail */
+
+static int failing(int number)
+{
+    static const struct {
+        const char *script;
+        hr_status status;
+        const char *words;
+    } bad[] = {
+        {"echo 'twice.c:5:3: error: no such luck' >&2; exit 1", HR_ERROR_BUILD,
+         ": twice.c:5:3: error: no such luck"},
+        {"echo out of order; exit 3", HR_ERROR_BUILD, ": out of order"},
+        {"exit 1", HR_ERROR_BUILD, "host: twice of twice.c did not compile ("},
+        {"kill -9 $$", HR_ERROR_BUILD, "did not compile ("},
+        {"exit 0", HR_ERROR_BACKEND, "host: twice cannot be loaded: "},
+        {"while [ \"$1\" != -o ]; do shift; done; echo no code >\"$2\"",
+         HR_ERROR_BACKEND, "host: twice cannot be loaded: "},
+        {"while [ \"$1\" != -o ]; do shift; done; "
+         "echo 'int x;' | CC -x c - -shared -fPIC -o \"$2\"",
+         HR_ERROR_BUILD, "the kernel twice is not in what was compiled of"},
+    };
+    (void)number;
+    TEST_CASE("compilers that fail");
+    setenv("HEADRACE_CACHE", cache, 1);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char script[PATH_MAX + 200], *cc;
+        snprintf(script, sizeof script, "%s", bad[i].script);
+        if ((cc = strstr(script, "CC")) != NULL) {
+            snprintf(cc, sizeof script - (size_t)(cc - script), "%s%s", real,
+                     strstr(bad[i].script, "CC") + 2);
+        }
+        use_script(script);
+        CHECK_FAILS(launch("host"), bad[i].status, bad[i].words);
+        CHECK(count_calls() == 1 && files_count(modules, NULL, 0) == 0);
+    }
+    CHECK(files_write(compiler, "no program", 10)); /* but executable */
+    CHECK_FAILS(launch("host"), HR_ERROR_UNAVAILABLE, "does not start: ");
+    setenv("TMPDIR", "/nowhere", 1);
+    use_real();
+    CHECK_FAILS(launch("host"), HR_ERROR_UNAVAILABLE,
+                "host: no folder for compiling can be made in /nowhere");
+    CHECK(count_calls() == 0);
+    return done();
+}
+
+/* What hangs is ended with what it has started. */
+static int hanging(int number)
+{
+    char output[96], script[200];
+    size_t bytes = 0;
+    int code = 0;
+    (void)number;
+    TEST_CASE("a compiler that hangs");
+    snprintf(output, sizeof output, "%s/output", temporary);
+    snprintf(script, sizeof script, "sleep 1000 & echo $!; wait");
+    use_script(script);
+    const char *const arguments[] = {compiler, NULL};
+    CHECK_FAILS(hri_program_run(arguments, output, 1, &code), HR_ERROR_BACKEND,
+                "had not ended after 1 seconds and was killed");
+    char *child = files_read(output, &bytes);
+    const int started = child != NULL ? atoi(child) : 0;
+    CHECK(started > 0);
+    for (int i = 0; i < 500 && kill(started, 0) == 0; i++) {
+        const struct timespec moment = {.tv_nsec = 10000000};
+        nanosleep(&moment, NULL); /* until init has waited for it */
+    }
+    char state[64], *stat;
+    snprintf(state, sizeof state, "/proc/%d/stat", started);
+    stat = files_read(state, &bytes);
+    CHECK(stat == NULL || strstr(stat, ") Z ") != NULL);
+    free(stat);
+    free(child);
+    unlink(output);
+    return done();
+}
+
+/* ---- the process around it */
+
+static int signals(int number)
+{
+    (void)number;
+    TEST_CASE("SIGCHLD is ignored");
+    CHECK(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+    use_real();
+    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    use_script("echo twice.c:1: error: no >&2; exit 1");
+    CHECK_FAILS(launch("host"), HR_ERROR_BUILD, "twice.c:1: error: no");
+    return done();
+}
+
+static int no_input(int number)
+{
+    char then[PATH_MAX + 80];
+    (void)number;
+    TEST_CASE("standard input is empty, and messages are in English");
+    snprintf(then, sizeof then,
+             "read line && exit 9\n[ \"$LC_ALL\" = C ] || exit 8\n"
+             "exec %s \"$@\"",
+             real);
+    setenv("LC_ALL", "de_DE.UTF-8", 1);
+    use_script(then);
+    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    return done();
+}
+
+static void *in_thread(void *status)
+{
+    *(hr_status *)status = launch("host");
+    return NULL;
+}
+
+static int at_once(int number)
+{
+    pthread_t threads[PROCESSES];
+    hr_status status[PROCESSES];
+    (void)number;
+    TEST_CASE("several threads compile at once");
+    use_real();
+    for (int i = 0; i < PROCESSES; i++) {
+        CHECK(pthread_create(&threads[i], NULL, in_thread, &status[i]) == 0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(status[i] == HR_OK);
+    }
+    CHECK(count_calls() == PROCESSES);
+    return done();
+}
+
+/* ---- the cache */
+
+static void find_kept(void)
+{
+    CHECK(files_count(modules, kept, sizeof kept) == 1);
+}
+
+static int cached(int number)
+{
+    (void)number;
+    TEST_CASE("a text is compiled once");
+    use_real();
+    setenv("HEADRACE_CACHE", cache, 1);
+    CHECK(launch("3xhost") == HR_OK && count_calls() == 1);
+    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    find_kept();
+    return done();
+}
+
+static int second_process(int number)
+{
+    (void)number;
+    TEST_CASE("and not by another process");
+    setenv("HEADRACE_CACHE", cache, 1);
+    setenv("HEADRACE_CC", compiler, 1);
+    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    TEST_CASE("a compiler that has changed compiles anew");
+    use_script("echo other >&2; exit 1");
+    CHECK_FAILS(launch("host"), HR_ERROR_BUILD, "other");
+    return done();
+}
+
+/* Change the file, and let others write to it. */
+static int damaged(int number)
+{
+    (void)number;
+    TEST_CASE("files that are damaged, or that others may write");
+    use_real();
+    setenv("HEADRACE_CACHE", cache, 1);
+    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    find_kept();
+    size_t bytes = 0;
+    char *whole = files_read(kept, &bytes);
+    CHECK(whole != NULL && bytes > 1000);
+    for (size_t at = 0; whole != NULL && at < bytes; at += bytes / 5) {
+        const int before = count_calls();
+        whole[at] ^= 1;
+        CHECK(files_write(kept, whole, bytes));
+        CHECK(launch("host") == HR_OK && count_calls() == before + 1);
+        whole[at] ^= 1;
+    }
+    const int before = count_calls();
+    CHECK(files_write(kept, whole, bytes / 2));
+    CHECK(launch("host") == HR_OK && count_calls() == before + 1);
+    CHECK(launch("host") == HR_OK && count_calls() == before + 1);
+    CHECK(chmod(kept, 0666) == 0);
+    CHECK(launch("host") == HR_OK && count_calls() == before + 2);
+    CHECK(launch("host") == HR_OK && count_calls() == before + 2);
+    find_kept();
+    free(whole);
+    return done();
+}
+
+static int without_cache(int number)
+{
+    static const char *const names[] = {"", "/dev/null/x", "/proc/x"};
+    (void)number;
+    TEST_CASE("without a folder everything is compiled");
+    use_real();
+    for (int i = 0; i < 3; i++) {
+        CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
+        CHECK(launch("host") == HR_OK && count_calls() == i + 1);
+    }
+    return done();
+}
+
+static int one_of_many(int number)
+{
+    (void)number;
+    TEST_CASE("several processes at once");
+    setenv("HEADRACE_CACHE", cache, 1);
+    setenv("HEADRACE_CC", real, 1);
+    CHECK(launch("host") == HR_OK);
+    return (int)test_state.failures; /* others have files there */
+}
+
+static int after_many(int number)
+{
+    (void)number;
+    setenv("HEADRACE_CACHE", cache, 1);
+    find_kept();
+    return done();
+}
+
+/* The case in processes of its own. */
+static void in(int processes, int (*function)(int number))
+{
+    CHECK(files_in_children(processes, function) == 0);
+}
+
+/* The same, with an empty cache. */
+static void alone(int (*function)(int number))
+{
+    files_remove_folder(cache);
+    files_make_folder(cache, sizeof cache);
+    snprintf(modules, sizeof modules, "%s/modules", cache);
+    in(1, function);
+}
+
+int main(void)
+{
+    host_compiler found;
+    if (hri_host_compiler_find(&found) != HR_OK) {
+        return test_skip(hr_last_error());
+    }
+    snprintf(real, sizeof real, "%s", found.path);
+    files_make_folder(tools, sizeof tools);
+    files_make_folder(temporary, sizeof temporary);
+    files_make_folder(cache, sizeof cache);
+    snprintf(compiler, sizeof compiler, "%s/compiler", tools);
+    snprintf(calls, sizeof calls, "%s/calls", tools);
+    setenv("TMPDIR", temporary, 1);
+    setenv("HEADRACE_CACHE", "", 1);
+    TEST(alone(absent));
+    TEST(alone(named));
+    TEST(alone(failing));
+    TEST(alone(hanging));
+    TEST(alone(signals));
+    TEST(alone(no_input));
+    TEST(alone(at_once));
+    TEST(alone(cached));
+    TEST(in(1, second_process));
+    TEST(alone(damaged));
+    TEST(alone(without_cache));
+    TEST(in(PROCESSES, one_of_many));
+    TEST(in(1, after_many));
+    files_remove_folder(tools);
+    files_remove_folder(temporary);
+    files_remove_folder(cache);
+    return test_end();
+}

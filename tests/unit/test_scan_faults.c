@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans when any call to an accelerator fails, at once or later: results that
+ * are given are right, and nothing leaks. */
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/told.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+enum { N = 30000 };
+
+typedef enum way { CALL, OPERATION, LOSE } way;
+
+static int data[N], out[N];
+
+static hr_status create(hr_context **context, hr_array **arrays)
+{
+    static const hri_backend *list[2];
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    options.accelerators = "3xhost";
+    options.memory_limit = 1 << 20;
+    hr_status status = hri_context_create_from(list, &options, context);
+    if (status == HR_OK) { /* which takes thousands of calls to measure */
+        told_overheads(*context);
+        status = hr_array_wrap(*context, data, sizeof(int), hr_extent1(N), 0,
+                               &arrays[0]);
+    }
+    if (status == HR_OK) {
+        status = hr_array_wrap(*context, out, sizeof(int), hr_extent1(N), 0,
+                               &arrays[1]);
+    }
+    return status;
+}
+
+static bool is_right(hr_extent extent)
+{
+    const int64_t cols = extent.size[extent.rank - 1];
+    bool right = true;
+    for (int64_t i = 0; i < N && right; i++) {
+        const int64_t k = i % cols; /* data alternates; rows begin with 0 */
+        right = out[i] == (int)((k + 1) / 2);
+    }
+    return right;
+}
+
+/* How many of the scans fail. */
+static int scan(hr_context *context, hr_array *const *arrays)
+{
+    static const double weights[] = {1, 2, 1};
+    const hr_extent extents[] = {hr_extent1(N), hr_extent2(3, N / 3)};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    int failed = 0;
+    options.weights = weights;
+    for (int i = 0; i < 2; i++) {
+        hr_view a, b;
+        CHECK(hr_view_reshape(hr_view_of(arrays[0]), extents[i], &a) == HR_OK);
+        CHECK(hr_view_reshape(hr_view_of(arrays[1]), extents[i], &b) == HR_OK);
+        hr_status status = hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE,
+                                   HR_I32, a, b, &options);
+        if (status == HR_OK) {
+            status = hr_synchronize(b);
+        }
+        CHECK(status == HR_OK ? is_right(extents[i])
+                              : hr_last_error()[0] != '\0');
+        failed += status != HR_OK;
+    }
+    return failed;
+}
+
+static void inject(way how, uint64_t n)
+{
+    if (how == CALL) {
+        fault_backend_fail_call(n, HR_ERROR_BACKEND);
+    } else if (how == OPERATION) {
+        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
+    } else {
+        fault_backend_lose(n);
+    }
+}
+
+static void fail_each(way how, const char *name)
+{
+    int failed = 0;
+    bool more = true;
+    TEST_CASE(name);
+    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+        hr_context *context = NULL;
+        hr_array *arrays[2] = {NULL};
+        memset(out, 0x7f, sizeof out); /* while nothing works on it */
+        fault_backend_reset();
+        inject(how, n);
+        failed +=
+            create(&context, arrays) != HR_OK || scan(context, arrays) > 0;
+        more = (how == OPERATION ? fault_backend_operations()
+                                 : fault_backend_calls()) >= n;
+        hr_array_destroy(arrays[0]);
+        hr_array_destroy(arrays[1]);
+        hr_context_destroy(context);
+        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+        if (test_state.failures > 0) {
+            printf("number %llu\n", (unsigned long long)n);
+        }
+    }
+    printf("%s: %d failed\n", name, failed);
+    CHECK(failed > 0);
+}
+
+/* Accelerators without double get no band; with weights they are named. */
+static void without_double(void)
+{
+    TEST_CASE("no double");
+    static const double weights[] = {1, 2, 1};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    hr_array *arrays[2] = {NULL};
+    fault_backend_reset();
+    CHECK(create(&context, arrays) == HR_OK);
+    fault_backend_pretend_no_double(true);
+    options.weights = weights;
+    for (int i = 0; i < 2; i++) {
+        CHECK_FAILS(hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
+                            hr_view_of(arrays[0]), hr_view_of(arrays[1]),
+                            i == 0 ? NULL : &options),
+                    HR_ERROR_UNSUPPORTED, "host#0 cannot compute in double");
+    }
+    hr_array_destroy(arrays[0]);
+    hr_array_destroy(arrays[1]);
+    hr_context_destroy(context);
+}
+
+int main(void)
+{
+    for (int i = 0; i < N; i++) {
+        data[i] = i % 2;
+    }
+    TEST(fail_each(CALL, "a call fails"));
+    TEST(fail_each(OPERATION, "an operation fails later"));
+    TEST(fail_each(LOSE, "the device is lost"));
+    TEST(without_double());
+    return test_end();
+}

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches that are larger than the memory of the accelerators of argv[1]:
+ * results are those of plain loops, every byte moves once, and no more memory
+ * is used than the limit allows. */
+#include <math.h>
+
+#include "base/size.h"
+#include "runtime/runtime.h"
+#include "support/bed.h"
+
+extern const hr_kernel split1, split2, split3, split_tiled, run1;
+
+#if defined(__SANITIZE_THREAD__)
+enum { LAUNCHES = 40 };
+#else
+enum { LAUNCHES = 150 };
+#endif
+
+enum { ARGUMENTS = 3, MAX_ACCELERATORS = 8, TABLE = 32, ROOM = 1 << 28 };
+
+typedef struct reach {
+    int before, after;
+} reach;
+
+/* ---- memory limits */
+
+/* Let each accelerator have so many bytes beside those that it holds, and note
+ * the most that it uses from now on. */
+static void give_room(const bed *b, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        hri_accelerator *a = &b->context->accelerators[i];
+        hri_accelerator_trim(a);
+        a->memory_limit =
+            a->device->info.gemm_bytes + hri_accelerator_held(a) + bytes;
+        a->memory_peak = a->memory_used;
+    }
+}
+
+static bool kept_to_limits(const bed *b)
+{
+    bool kept = true;
+    for (uint32_t i = 0; i < b->count; i++) {
+        const hri_accelerator *a = &b->context->accelerators[i];
+        kept = kept && a->memory_peak <= a->memory_limit;
+    }
+    return kept;
+}
+
+/* ---- arrays with a margin around their views */
+
+typedef struct side {
+    hr_array *array;
+    hr_view view;
+    int64_t outer[HR_MAX_KERNEL_RANK], margin[HR_MAX_KERNEL_RANK];
+    int *own; /* memory to wrap; NULL: none */
+    int *want;
+    size_t count; /* elements */
+    bool pinned;
+} side;
+
+typedef struct problem {
+    bed *b;
+    hr_extent domain;
+    side sides[ARGUMENTS];
+    int table[TABLE];
+    hr_array *table_array;
+    uint64_t row_bytes;
+    reach r;
+} problem;
+
+static void make_array(problem *p, side *s, hr_extent outer)
+{
+    hr_context *c = p->b->context;
+    const int64_t kind = random_between(&p->b->random, 0, 3);
+    if (kind == 0) {
+        CHECK(hr_array_create_anywhere(c, sizeof(int), outer, &s->array) ==
+              HR_OK);
+        return;
+    }
+    s->pinned = kind == 1;
+    if (s->pinned) {
+        CHECK(hr_allocate_pinned(c, s->count * sizeof(int), (void **)&s->own) ==
+              HR_OK);
+    } else {
+        s->own = malloc(s->count * sizeof(int));
+    }
+    CHECK(hr_array_wrap(c, s->own, sizeof(int), outer, 0, &s->array) == HR_OK);
+}
+
+static void make_side(problem *p, side *s)
+{
+    hr_extent outer = p->domain;
+    hr_mapping m;
+    s->count = 1;
+    for (uint32_t d = 0; d < outer.rank; d++) {
+        s->margin[d] = random_between(&p->b->random, 0, 2);
+        outer.size[d] += s->margin[d] + random_between(&p->b->random, 0, 2);
+        s->outer[d] = outer.size[d];
+        s->count *= (size_t)outer.size[d];
+    }
+    s->want = malloc(s->count * sizeof(int));
+    make_array(p, s, outer);
+    CHECK(hr_view_section(hr_view_of(s->array), s->margin, p->domain,
+                          &s->view) == HR_OK);
+    for (size_t i = 0; i < s->count; i++) {
+        s->want[i] = (int)random_between(&p->b->random, -9, 9);
+    }
+    CHECK(hr_map(hr_view_of(s->array), HR_OUT, &m) == HR_OK);
+    memcpy(m.data, s->want, s->count * sizeof(int));
+    CHECK(hr_unmap(&m) == HR_OK);
+}
+
+static void make_problem(bed *b, problem *p)
+{
+    *p = (problem){.b = b};
+    p->domain.rank = (uint32_t)random_between(&b->random, 1, 3);
+    p->row_bytes = sizeof(int);
+    for (uint32_t d = 0; d < p->domain.rank; d++) {
+        p->domain.size[d] = random_between(&b->random, 1, d == 0 ? 90 : 9);
+        p->row_bytes *= d > 0 ? (uint64_t)p->domain.size[d] : 1;
+    }
+    for (int i = 0; i < ARGUMENTS; i++) {
+        make_side(p, &p->sides[i]);
+    }
+    for (int i = 0; i < TABLE; i++) {
+        p->table[i] = i * i;
+    }
+    p->r = (reach){(int)random_between(&b->random, 0, 4),
+                   (int)random_between(&b->random, 0, 3)};
+    p->table_array = bed_wrap(b, p->table, sizeof(int), hr_extent1(TABLE));
+}
+
+static void destroy_problem(problem *p)
+{
+    for (int i = 0; i < ARGUMENTS; i++) {
+        side *s = &p->sides[i];
+        hr_array_destroy(s->array);
+        if (s->pinned) {
+            hr_free_pinned(p->b->context, s->own);
+        } else {
+            free(s->own);
+        }
+        free(s->want);
+    }
+    hr_array_destroy(p->table_array);
+}
+
+/* ---- what plain loops make of it */
+
+static int low(int x)
+{
+    return x & 0xffff;
+}
+
+static int *wanted(const side *s, uint32_t rank, const int64_t *point)
+{
+    int64_t index = 0;
+    for (uint32_t d = 0; d < rank; d++) {
+        index = index * s->outer[d] + s->margin[d] + point[d];
+    }
+    return &s->want[index];
+}
+
+static void point_wanted(const problem *p, const int64_t *point)
+{
+    const uint32_t rank = p->domain.rank;
+    int64_t other[HR_MAX_KERNEL_RANK];
+    int sum = 0;
+    memcpy(other, point, sizeof other);
+    for (int64_t j = point[0] - p->r.before; j <= point[0] + p->r.after; j++) {
+        const bool inside = j >= 0 && j < p->domain.size[0];
+        other[0] = j;
+        sum += inside ? (int)(j - point[0] + 7) *
+                            low(*wanted(&p->sides[0], rank, other))
+                      : 1;
+    }
+    int *changed = wanted(&p->sides[1], rank, point);
+    *changed = low(3 * low(*changed) + sum);
+    *wanted(&p->sides[2], rank, point) =
+        low(sum + low(p->table[point[0] % TABLE]));
+}
+
+static void all_wanted(const problem *p)
+{
+    int64_t size[HR_MAX_KERNEL_RANK] = {1, 1, 1}, i[HR_MAX_KERNEL_RANK];
+    for (uint32_t d = 0; d < p->domain.rank; d++) {
+        size[d] = p->domain.size[d];
+    }
+    for (i[0] = 0; i[0] < size[0]; i[0]++) {
+        for (i[1] = 0; i[1] < size[1]; i[1]++) {
+            for (i[2] = 0; i[2] < size[2]; i[2]++) {
+                point_wanted(p, i);
+            }
+        }
+    }
+}
+
+/* Whether the array has the wanted values at home, margins and all. */
+static bool is_right(const side *s)
+{
+    hr_mapping m;
+    CHECK(hr_map(hr_view_of(s->array), HR_IN, &m) == HR_OK);
+    const bool right = memcmp(m.data, s->want, s->count * sizeof(int)) == 0;
+    CHECK(hr_unmap(&m) == HR_OK);
+    return right;
+}
+
+/* ---- launches */
+
+/* The bytes that chunks of `rows` rows need: two slots of what is read or
+ * written, three of what is both, and the table. */
+static uint64_t need_of(const problem *p, int64_t rows)
+{
+    const int64_t near =
+        hri_min(rows + p->r.before + p->r.after, p->domain.size[0]);
+    return (uint64_t)(2 * near + 5 * rows) * p->row_bytes + sizeof p->table;
+}
+
+static hr_status launch(const problem *p, const hr_split_options *options)
+{
+    static const hr_kernel *const kernels[] = {&split1, &split2, &split3};
+    const hr_argument arguments[] = {
+        hr_near(hr_in(p->sides[0].view), p->r.before, p->r.after),
+        hr_whole(hr_in(hr_view_of(p->table_array))), hr_inout(p->sides[1].view),
+        hr_out(p->sides[2].view), hr_value(&p->r, sizeof p->r)};
+    return hr_launch_split(p->b->context, kernels[p->domain.rank - 1],
+                           p->domain, arguments, 5, options);
+}
+
+/* What must move: what bands read, what they write, and the table for each.
+ * What others hold already may come from them. */
+static hr_traffic traffic_of(const problem *p, const hr_split_report *report)
+{
+    hr_traffic t = {0};
+    for (uint32_t i = 0; i < report->band_count; i++) {
+        const hr_band *band = &report->bands[i];
+        const int64_t first = hri_max(band->first - p->r.before, 0);
+        const int64_t end =
+            hri_min(band->first + band->count + p->r.after, p->domain.size[0]);
+        if (band->count > 0) {
+            t.up += (uint64_t)(end - first + band->count) * p->row_bytes +
+                    sizeof p->table;
+            t.down += (uint64_t)(2 * band->count) * p->row_bytes;
+        }
+    }
+    return t;
+}
+
+static bool is_same(const hr_traffic *a, const hr_traffic *b)
+{
+    return a->up == b->up && a->down == b->down && a->peer == b->peer;
+}
+
+static hr_traffic traffic_since(const bed *b, const hr_traffic *before)
+{
+    const hr_traffic now = hr_context_traffic(b->context);
+    return (hr_traffic){now.up - before->up, now.down - before->down,
+                        now.peer - before->peer};
+}
+
+/* Launch, and compare everything. Whether all of it streamed. */
+static bool check_launch(problem *p, hr_split_options *options)
+{
+    hr_band bands[MAX_ACCELERATORS];
+    hr_split_report report = HR_SPLIT_REPORT_INIT;
+    const hr_traffic before = hr_context_traffic(p->b->context);
+    report.bands = bands;
+    report.band_capacity = MAX_ACCELERATORS;
+    options->report = &report;
+    CHECK(launch(p, options) == HR_OK);
+    all_wanted(p);
+    const hr_traffic must = traffic_of(p, &report);
+    const hr_traffic launched = traffic_since(p->b, &before);
+    CHECK(hr_synchronize(p->sides[1].view) == HR_OK);
+    CHECK(hr_synchronize(p->sides[2].view) == HR_OK);
+    const hr_traffic moved = traffic_since(p->b, &before);
+    CHECK(launched.up == moved.up && launched.peer == moved.peer);
+    CHECK(moved.up + moved.peer == must.up);
+    CHECK(moved.down == must.down);
+    const bool streamed = launched.down == must.down;
+    CHECK(!streamed || is_same(&report.traffic, &must));
+    CHECK(report.seconds > 0);
+    CHECK(kept_to_limits(p->b));
+    for (int i = 0; i < ARGUMENTS; i++) {
+        CHECK(is_right(&p->sides[i]));
+    }
+    return streamed;
+}
+
+static void choose(const problem *p, double *weights, hr_extent *tile,
+                   hr_split_options *options)
+{
+    random_source *random = &p->b->random;
+    *options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
+    *tile = (hr_extent){p->domain.rank, {random_between(random, 1, 5), 2, 2}};
+    for (uint32_t i = 0; i < p->b->count; i++) {
+        weights[i] = (double)random_between(random, 0, 3);
+    }
+    weights[random_between(random, 0, p->b->count - 1)] = 2;
+    options->weights = random_between(random, 0, 3) > 0 ? weights : NULL;
+    options->tile = random_between(random, 0, 1) == 0 ? tile : NULL;
+    options->threads = random_between(random, 0, 3) == 0;
+}
+
+/* Any ranks, extents, kinds of memory, halos, weights and tiles, with room for
+ * chunks of few tiles. */
+static void random_launches(bed *b)
+{
+    int streamed = 0;
+    TEST_CASE("random launches");
+    for (int i = 0; i < LAUNCHES && test_state.failures == 0; i++) {
+        problem p;
+        double weights[MAX_ACCELERATORS];
+        hr_extent tile;
+        hr_split_options options;
+        make_problem(b, &p);
+        choose(&p, weights, &tile, &options);
+        const int64_t grain = options.tile != NULL ? tile.size[0] : 1;
+        give_room(b, need_of(&p, grain * random_between(&b->random, 1, 4)));
+        streamed += check_launch(&p, &options);
+        give_room(b, ROOM);
+        destroy_problem(&p);
+        if (test_state.failures > 0) {
+            printf("launch %d\n", i);
+        }
+    }
+    test_note("%d of %d streamed\n", streamed, LAUNCHES);
+    CHECK(streamed > LAUNCHES / 3);
+}
+
+/* ---- limits */
+
+/* With the bytes that the message names it works, and with one less it does
+ * not. */
+static void least_limit(bed *b)
+{
+    static const char words[] = "a part at a time it needs ";
+    const double one[MAX_ACCELERATORS] = {1};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hri_accelerator *a = &b->context->accelerators[0];
+    problem p;
+    TEST_CASE("the least limit");
+    do {
+        make_problem(b, &p);
+        if (p.domain.size[0] < 20) {
+            destroy_problem(&p);
+        }
+    } while (p.table_array == NULL || p.domain.size[0] < 20);
+    options.weights = one;
+    give_room(b, 1);
+    const hr_traffic before = hr_context_traffic(b->context);
+    const uint64_t held = hri_accelerator_held(a);
+    CHECK_FAILS(launch(&p, &options), HR_ERROR_OUT_OF_MEMORY, words);
+    const char *found = strstr(hr_last_error(), words);
+    const uint64_t needed =
+        found != NULL ? strtoull(found + sizeof words - 1, NULL, 10) : 0;
+    CHECK(needed == a->memory_limit - 1 + need_of(&p, 1));
+    a->memory_limit = needed - 1;
+    CHECK_FAILS(launch(&p, &options), HR_ERROR_OUT_OF_MEMORY, words);
+    const hr_traffic moved = traffic_since(b, &before);
+    CHECK(is_same(&moved, &(hr_traffic){0}));
+    CHECK(hri_accelerator_held(a) == held);
+    for (int i = 0; i < ARGUMENTS; i++) {
+        CHECK(is_right(&p.sides[i]));
+    }
+    a->memory_limit = needed;
+    CHECK(check_launch(&p, &options));
+    give_room(b, ROOM);
+    destroy_problem(&p);
+}
+
+/* ---- views whose rows are not rows of their arrays */
+
+enum { CELLS = 24 * 30 };
+
+static void reshaped(bed *b)
+{
+    enum { ROWS = 24, COLS = 30 };
+    static int from[CELLS], to[CELLS];
+    const hr_extent tile = hr_extent2(4, 4);
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hr_view views[2];
+    int wrong = 0;
+    TEST_CASE("views of arrays of another shape");
+    for (int i = 0; i < CELLS; i++) {
+        from[i] = i % 11;
+    }
+    hr_array *arrays[] = {
+        bed_wrap(b, from, sizeof(int), hr_extent1(CELLS)),
+        bed_wrap(b, to, sizeof(int), hr_extent3(2, 3, CELLS / 6))};
+    for (int i = 0; i < 2; i++) {
+        CHECK(hr_view_reshape(hr_view_of(arrays[i]), hr_extent2(ROWS, COLS),
+                              &views[i]) == HR_OK);
+    }
+    options.tile = &tile;
+    give_room(b, 2 * 2 * 4 * COLS * sizeof(int));
+    const hr_traffic before = hr_context_traffic(b->context);
+    CHECK(hr_launch_split(b->context, &split_tiled, hr_extent2(ROWS, COLS),
+                          HR_ARGUMENTS(hr_in(views[0]), hr_out(views[1])),
+                          &options) == HR_OK);
+    const hr_traffic moved = traffic_since(b, &before);
+    CHECK(is_same(&moved, &(hr_traffic){sizeof from, sizeof to, 0}));
+    CHECK(hr_synchronize(views[1]) == HR_OK);
+    CHECK(kept_to_limits(b));
+    for (int i = 0; i < CELLS; i++) {
+        const int row = i / COLS % 4, top = i - row * COLS;
+        int sum = row;
+        for (int k = 0; k < 4; k++) {
+            sum += from[top + k * COLS];
+        }
+        wrong += to[i] != sum;
+    }
+    CHECK(wrong == 0);
+    give_room(b, ROOM);
+    hr_array_destroy(arrays[0]);
+    hr_array_destroy(arrays[1]);
+}
+
+/* ---- values that lie on accelerators alone */
+
+static void from_accelerators(bed *b)
+{
+    enum { N = 1000 };
+    static float x[N];
+    const double weights[MAX_ACCELERATORS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const double last_first[MAX_ACCELERATORS] = {1, 3, 5, 7, 9, 9, 9, 9};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hr_array *y = NULL, *array = bed_wrap(b, x, sizeof *x, hr_extent1(N));
+    hr_mapping m;
+    int wrong = 0;
+    TEST_CASE("values that lie on accelerators");
+    CHECK(hr_array_create_anywhere(b->context, sizeof(float), hr_extent1(N),
+                                   &y) == HR_OK);
+    CHECK(hr_map(hr_view_of(y), HR_OUT, &m) == HR_OK);
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)i;
+        ((float *)m.data)[i] = 1;
+    }
+    CHECK(hr_unmap(&m) == HR_OK);
+    const hr_argument arguments[] = {hr_value(&(float){2}, sizeof(float)),
+                                     hr_in(hr_view_of(array)),
+                                     hr_inout(hr_view_of(y))};
+    give_room(b, ROOM);
+    options.weights = weights;
+    CHECK(hr_launch_split(b->context, &run1, hr_extent1(N), arguments, 3,
+                          &options) == HR_OK);
+    give_room(b, 500);
+    options.weights = last_first;
+    CHECK(hr_launch_split(b->context, &run1, hr_extent1(N), arguments, 3,
+                          &options) == HR_OK);
+    CHECK(kept_to_limits(b));
+    CHECK(hr_map(hr_view_of(y), HR_IN, &m) == HR_OK);
+    for (int i = 0; i < N; i++) {
+        wrong += ((float *)m.data)[i] != 1 + 4 * x[i];
+    }
+    CHECK(wrong == 0);
+    CHECK(hr_unmap(&m) == HR_OK);
+    give_room(b, ROOM);
+    hr_array_destroy(array);
+    hr_array_destroy(y);
+}
+
+/* ---- calls that are split launches */
+
+static void runs(bed *b)
+{
+    enum { N = 5003 };
+    static float x[N], y[N];
+    int wrong = 0;
+    TEST_CASE("hr_run");
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)(i % 100);
+        y[i] = (float)(i % 7);
+    }
+    give_room(b, 5 * 97 * sizeof(float));
+    const hr_traffic before = hr_context_traffic(b->context);
+    CHECK(hr_run(b->context, &run1, hr_extent1(N),
+                 HR_ARGUMENTS(hr_value(2.0F), hr_near(hr_in(x, N), 0, 0),
+                              hr_inout(y, N)),
+                 NULL) == HR_OK);
+    const hr_traffic moved = traffic_since(b, &before);
+    CHECK(is_same(&moved, &(hr_traffic){2 * sizeof x, sizeof y, 0}));
+    CHECK(kept_to_limits(b));
+    for (int i = 0; i < N; i++) {
+        wrong += y[i] != (float)(i % 7) + 2 * x[i];
+    }
+    CHECK(wrong == 0);
+    give_room(b, ROOM);
+}
+
+/* Units of a reduction are 4096 elements. */
+static void reductions(bed *b)
+{
+    enum { N = 300007 };
+    static int x[N];
+    hr_array *array = bed_wrap(b, x, sizeof *x, hr_extent1(N));
+    hr_reduced sum = {0}, greatest = {0};
+    int64_t want = 0;
+    TEST_CASE("reductions");
+    for (int i = 0; i < N; i++) {
+        x[i] = i % 1000 - 300;
+        want += x[i];
+    }
+    x[N - 5] = 1 << 20;
+    want += (1 << 20) - ((N - 5) % 1000 - 300);
+    give_room(b, 3 * 2 * 4096 * sizeof(int));
+    const hr_traffic before = hr_context_traffic(b->context);
+    CHECK(hr_reduce(b->context, HR_REDUCE_SUM, HR_I32, hr_view_of(array), NULL,
+                    NULL, &sum) == HR_OK);
+    const hr_traffic moved = traffic_since(b, &before);
+    CHECK(moved.up + moved.peer - sizeof x <= b->count * sizeof(int));
+    CHECK(moved.down == (N + 4095) / 4096 * sizeof(double));
+    CHECK(sum.integer == want);
+    CHECK(hr_reduce(b->context, HR_REDUCE_ARGMAX, HR_I32, hr_view_of(array),
+                    NULL, NULL, &greatest) == HR_OK);
+    CHECK(greatest.index == N - 5);
+    CHECK(kept_to_limits(b));
+    give_room(b, ROOM);
+    hr_array_destroy(array);
+}
+
+static void random_fills(bed *b)
+{
+    enum { N = 100001 };
+    static unsigned free_fill[N], streamed[N];
+    unsigned *const data[] = {free_fill, streamed};
+    const hr_random numbers = {HR_RANDOM_BITS, 7, 5, 3};
+    TEST_CASE("random fills");
+    for (int i = 0; i < 2; i++) {
+        hr_array *array = bed_wrap(b, data[i], sizeof(unsigned), hr_extent1(N));
+        give_room(b, i == 0 ? ROOM : 2 * 2 * 4096 * sizeof(unsigned));
+        const hr_traffic before = hr_context_traffic(b->context);
+        CHECK(hr_random_fill(b->context, hr_view_of(array), HR_I32, numbers,
+                             NULL) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
+        const hr_traffic moved = traffic_since(b, &before);
+        CHECK(is_same(&moved, &(hr_traffic){0, sizeof free_fill, 0}));
+        CHECK(kept_to_limits(b));
+        give_room(b, ROOM);
+        hr_array_destroy(array);
+    }
+    CHECK(memcmp(free_fill, streamed, sizeof streamed) == 0);
+}
+
+static void cases(bed *b)
+{
+    TEST(random_launches(b));
+    TEST(least_limit(b));
+    TEST(reshaped(b));
+    TEST(from_accelerators(b));
+    TEST(runs(b));
+    TEST(reductions(b));
+    TEST(random_fills(b));
+}
+
+int main(int argc, char **argv)
+{
+    return bed_main(argc > 1 ? argv[1] : "2xhost", cases);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Transforms, and reductions by a function, when any call to an accelerator
+ * fails, at once or later: success means right results, nothing leaks, and the
+ * next call works again. The cache has what the C compiler made: it is loaded
+ * each time. */
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/files.h"
+#include "support/told.h"
+#include "support/without_compiler.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+enum { N = 10000, ACCELERATORS = 3 };
+
+static hr_status create(hr_context **context)
+{
+    static const hri_backend *list[2];
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    options.accelerators = "3xhost";
+    options.memory_limit = 1 << 20;
+    hr_status status = hri_context_create_from(list, &options, context);
+    if (status == HR_OK) { /* which takes thousands of calls to measure */
+        told_overheads(*context);
+    }
+    return status;
+}
+
+static hr_split_options shared(void)
+{
+    static const double weights[ACCELERATORS] = {1, 2, 1};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    options.weights = weights;
+    return options;
+}
+
+static hr_status transform(hr_context *context)
+{
+    static float x[N], y[N];
+    const hr_split_options all = shared();
+    bool ok = true;
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)i;
+        y[i] = 1;
+    }
+    const hr_status status = hr_transform(
+        context, "y = a * x + y", "a, x, y",
+        HR_ARGUMENTS(hr_value(2.0F), hr_in(x, N), hr_inout(y, N)), &all);
+    for (int i = 0; i < N && status == HR_OK; i++) {
+        ok = ok && y[i] == 2.0F * (float)i + 1;
+    }
+    CHECK(ok);
+    return status;
+}
+
+static hr_status reduce(hr_context *context)
+{
+    static int data[N];
+    const hr_split_options all = shared();
+    hr_array *array = NULL;
+    int sum = 77;
+    for (int i = 0; i < N; i++) {
+        data[i] = i;
+    }
+    hr_status status =
+        hr_array_wrap(context, data, sizeof(int), hr_extent1(N), 0, &array);
+    if (status == HR_OK) {
+        status = hr_reduce_with(context, "a + b", HR_I32, hr_view_of(array),
+                                &all, &sum);
+    }
+    CHECK(sum == (status == HR_OK ? N * (N - 1) / 2 : 77));
+    hr_array_destroy(array);
+    return status;
+}
+
+typedef enum way { CALL, OPERATION, LOSE } way;
+
+static void inject(way how, uint64_t n)
+{
+    if (how == CALL) {
+        fault_backend_fail_call(n, HR_ERROR_BACKEND);
+    } else if (how == OPERATION) {
+        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
+    } else {
+        fault_backend_lose(n);
+    }
+}
+
+static void fail_each(way how, hr_status (*work)(hr_context *context),
+                      const char *name)
+{
+    int failed = 0;
+    bool more = true;
+    TEST_CASE(name);
+    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+        hr_context *context = NULL;
+        fault_backend_reset();
+        inject(how, n);
+        hr_status status = create(&context);
+        const bool created = status == HR_OK;
+        status = created ? work(context) : status;
+        CHECK(status == HR_OK || hr_last_error()[0] != '\0');
+        more = (how == OPERATION ? fault_backend_operations()
+                                 : fault_backend_calls()) >= n;
+        failed += status != HR_OK;
+        if (created && how != LOSE) { /* nothing of it stays */
+            inject(how, 0);
+            CHECK(work(context) == HR_OK);
+        }
+        hr_context_destroy(context);
+        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+        if (test_state.failures > 0) {
+            printf("number %llu\n", (unsigned long long)n);
+        }
+    }
+    test_note("%s: %d failed\n", name, failed);
+    CHECK(failed > 0);
+}
+
+int main(void)
+{
+    char cache[64];
+    if (has_no_compiler("host")) {
+        return test_skip(hr_last_error());
+    }
+    files_make_cache(cache, sizeof cache);
+    TEST(fail_each(CALL, transform, "a call fails"));
+    TEST(fail_each(OPERATION, transform, "an operation fails later"));
+    TEST(fail_each(LOSE, transform, "the devices are lost"));
+    TEST(fail_each(CALL, reduce, "a call of a reduction fails"));
+    TEST(fail_each(OPERATION, reduce, "an operation of one fails later"));
+    TEST(fail_each(LOSE, reduce, "the devices are lost in one"));
+    files_remove_folder(cache);
+    return test_end();
+}

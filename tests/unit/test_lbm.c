@@ -44,7 +44,7 @@ static hr_status step(const bed *b, const int64_t *tile, int64_t steps)
     hr_phase phases[] = {hr_phase_of(&lbm, arguments, 3), hr_phase_swap(0, 1)};
     phases[0].step[1] = Q;
     phases[0].tile.rank = tile[0] > 0 ? 3 : 0;
-    memcpy(phases[0].tile.size, tile, sizeof phases[0].tile.size);
+    memcpy(phases[0].tile.size, tile, sizeof tiles[0]);
     hr_grid *grid = NULL;
     hr_status status =
         hr_grid_create(b->context, extent, fields, 2, NULL, &grid);

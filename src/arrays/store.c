@@ -126,16 +126,16 @@ static bool is_held(const hr_array *array, int place, const hri_boxes *region)
 }
 
 /* Wait for all work at a place. What failed leaves no values, and the array
- * keeps its error. */
+ * keeps its error. Fails when work may still be under way. */
 static hr_status settle(hr_array *array, int place)
 {
     hri_fences fences = {0};
     const hri_boxes all = hri_boxes_of(&array->stores[place].held);
     hr_status status = hri_uses_collect(array, place, &all, false, &fences);
     if (status == HR_OK) {
-        (void)hri_fences_wait(&fences);
+        const hr_status waited = hri_fences_wait(&fences);
         hri_uses_prune(array, place);
-        hri_uses_drop(array, place);
+        status = array->stores[place].use_count > 0 ? waited : HR_OK;
     }
     hri_fences_finish(&fences);
     return status;

@@ -180,6 +180,7 @@ static bool is_same(double x, double y)
 static joined join(hr_reduction kind, bool exact, const void *numbers,
                    int64_t count)
 {
+    const bool extreme = kind == HR_REDUCE_MIN || kind == HR_REDUCE_MAX;
     joined j = {0};
     if (exact) {
         j.exact = hri_reduction_join_exact(kind, numbers, count);
@@ -187,7 +188,7 @@ static joined join(hr_reduction kind, bool exact, const void *numbers,
     }
     const double *x = numbers;
     j.value = hri_reduction_join(kind, x, count);
-    while (j.unit + 1 < count && !is_same(x[j.unit], j.value)) {
+    while (extreme && j.unit + 1 < count && !is_same(x[j.unit], j.value)) {
         j.unit++;
     }
     return j;

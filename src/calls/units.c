@@ -7,9 +7,20 @@
 #include "calls/views.h"
 
 enum {
-    UNIT = 4096, /* elements of a unit, about */
-    SHORT = 256  /* columns of a line below which cells are better */
+    LEAST_UNIT = 4096,   /* elements of a unit, about: not less, */
+    MOST_UNIT = 65536,   /* and not more, since units stream whole */
+    ENOUGH_UNITS = 8192, /* they keep several GPUs busy, and more would take the
+                            host longer to join */
+    SHORT = 256          /* columns of a line below which cells are better */
 };
+
+/* The elements of a unit, about. */
+static int64_t unit_elements(int64_t all)
+{
+    const int64_t share = hri_ceil_div(all, ENOUGH_UNITS);
+    return hri_round_up(hri_min(hri_max(share, LEAST_UNIT), MOST_UNIT),
+                        HRI_REDUCE_ITEMS);
+}
 
 /* Whether a reduction takes all elements as one line. */
 static bool as_cells(const hri_layout *l)
@@ -22,12 +33,12 @@ static bool as_cells(const hri_layout *l)
     return x->rank == 1 || (packed && x->size[x->rank - 1] < SHORT);
 }
 
-/* Columns of a unit: all, or equal parts of about UNIT elements that end
+/* Columns of a unit: all, or equal parts of about `unit` elements that end
  * between turns of the items. */
-static int64_t columns(int64_t cols)
+static int64_t columns(int64_t cols, int64_t unit)
 {
-    const int64_t share = hri_ceil_div(cols, hri_ceil_div(cols, UNIT));
-    return cols <= UNIT ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
+    const int64_t share = hri_ceil_div(cols, hri_ceil_div(cols, unit));
+    return cols <= unit ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
 }
 
 hr_status hri_lay_out(hri_layout *l)
@@ -37,14 +48,15 @@ hr_status hri_lay_out(hri_layout *l)
         status = hri_view_for_kernels(&l->views[i], "reduce",
                                       i == 0 ? "view a" : "view b");
     }
+    const int64_t all = hr_extent_count(l->views[0].extent);
+    const int64_t unit = unit_elements(all);
     if (status == HR_OK && as_cells(l)) {
-        const int64_t all = hr_extent_count(l->views[0].extent);
         for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
             status =
                 hr_view_reshape(l->views[i], hr_extent1(all), &l->views[i]);
         }
-        l->unit = (hri_unit){.rows = UNIT, .lines = 1, .cols = UNIT};
-        l->rows = hri_ceil_div(all, UNIT);
+        l->unit = (hri_unit){.rows = unit, .lines = 1, .cols = unit};
+        l->rows = hri_ceil_div(all, unit);
         l->pieces = 1;
     }
     if (status != HR_OK || l->views[0].extent.rank == 1) {
@@ -54,9 +66,9 @@ hr_status hri_lay_out(hri_layout *l)
         l->views[i] = hri_view_in_space(l->views[i]);
     }
     const int64_t *n = l->views[0].extent.size;
-    l->unit.cols = columns(n[2]);
-    l->unit.lines = hri_min(hri_max(UNIT / n[2], 1), n[1]);
-    l->unit.rows = hri_min(hri_max(UNIT / n[2] / n[1], 1), n[0]);
+    l->unit.cols = columns(n[2], unit);
+    l->unit.lines = hri_min(hri_max(unit / n[2], 1), n[1]);
+    l->unit.rows = hri_min(hri_max(unit / n[2] / n[1], 1), n[0]);
     l->rows = hri_ceil_div(n[0], l->unit.rows);
     l->pieces =
         hri_ceil_div(n[1], l->unit.lines) * hri_ceil_div(n[2], l->unit.cols);

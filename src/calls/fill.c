@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Fills with one value: split launches of kernels/dialect/fill.c. */
+#include <headrace/fill.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/views.h"
+#include "runtime/module.h"
+#include "split/split.h"
+
+#define KERNELS(name)                                                          \
+    extern const hr_kernel name##_line, name##_rows, name##_slices
+KERNELS(hri_fill8);
+KERNELS(hri_fill16);
+KERNELS(hri_fill32);
+KERNELS(hri_fill64);
+KERNELS(hri_fill128);
+
+/* The kernel for elements of 1, 2, 4, 8 or 16 bytes. */
+static const hr_kernel *kernel_for(size_t bytes, uint32_t rank)
+{
+#define OF(name)                                                               \
+    {                                                                          \
+        &name##_line, &name##_rows, &name##_slices                             \
+    }
+    static const hr_kernel *const kernels[][HR_MAX_KERNEL_RANK] = {
+        [1] = OF(hri_fill8),
+        [2] = OF(hri_fill16),
+        [4] = OF(hri_fill32),
+        [8] = OF(hri_fill64),
+        [16] = OF(hri_fill128)};
+#undef OF
+    return kernels[bytes][rank - 1];
+}
+
+/* ---- rules */
+
+/* The dialect's name of a type. */
+static const char *name_of(hr_type type)
+{
+    static const char *const names[] = {
+        [HR_F32] = "float",      [HR_F64] = "double", [HR_C32] = "hr_c32",
+        [HR_C64] = "hr_c64",     [HR_F16] = "hr_f16", [HR_BF16] = "hr_bf16",
+        [HR_I8] = "signed char", [HR_I32] = "int"};
+    return names[type];
+}
+
+static hr_status check_view(const hr_context *context, const hr_view *view,
+                            hr_type type)
+{
+    if (view->array == NULL || view->array->context != context) {
+        return hri_fail(HR_ERROR_INVALID, "fill: the view belongs to %s",
+                        view->array == NULL ? "no array" : "another context");
+    }
+    if (hr_extent_count(view->extent) == 0) {
+        return hri_fail(HR_ERROR_INVALID, "fill: the view has no elements");
+    }
+    if (view->element_bytes != hr_type_size(type)) {
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "fill: the view has elements of %zu byte%s, but %s has %zu",
+            view->element_bytes, hri_plural(view->element_bytes),
+            hr_type_name(type), hr_type_size(type));
+    }
+    return hri_element_agrees(name_of(type), view->type)
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "fill: the view has elements of %s, but the value is "
+                          "%s",
+                          view->type, hr_type_name(type));
+}
+
+/* ---- the launch */
+
+hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
+                  const void *value, const hr_split_options *options)
+{
+    const size_t bytes = hr_type_size(type);
+    if (context == NULL || value == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "fill: the %s is NULL",
+                        context == NULL ? "context" : "value");
+    }
+    if (bytes == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED, "fill: unknown type %d",
+                        (int)type);
+    }
+    hr_status status = check_view(context, &view, type);
+    if (status == HR_OK) {
+        status = hri_view_for_kernels(&view, "fill", "the view");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    view.type = NULL; /* the kernel is for bits */
+    const hr_argument arguments[] = {hr_out(view), hr_value(value, bytes)};
+    hri_splitting s = {.context = context,
+                       .kernel = kernel_for(bytes, view.extent.rank),
+                       .domain = view.extent,
+                       .arguments = arguments,
+                       .own_kernel = true};
+    return hri_split_run(&s, 2, options);
+}

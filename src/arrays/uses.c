@@ -10,9 +10,11 @@ static void drop(hri_store *s, size_t i)
     s->uses[i] = s->uses[--s->use_count];
 }
 
-/* Forget work that failed. What it should have written has no values. */
+/* Forget work that failed. What it should have written has no values. Perhaps
+ * only the question failed, and the work goes on: nothing may overtake it. */
 static void drop_failed(hri_store *s, size_t i)
 {
+    (void)hri_fence_wait(s->uses[i].fence);
     if (s->uses[i].writes) {
         (void)hri_boxes_remove(&s->valid, &s->uses[i].box);
     }

@@ -88,6 +88,13 @@ struct hr_kernel {
     bool reproducible; /**< compiled with HR_REPRODUCIBLE (dialect.h) */
 };
 
+/** How hr_combined (split.h) joins what accelerators make of a view. */
+typedef enum hr_combine {
+    HR_COMBINE_SUM = 1, /**< of integers, it wraps around */
+    HR_COMBINE_MIN = 2,
+    HR_COMBINE_MAX = 3
+} hr_combine;
+
 /** An argument of a launch; made by the functions below. */
 typedef struct hr_argument {
     hr_parameter_kind kind;
@@ -99,6 +106,7 @@ typedef struct hr_argument {
     bool near;             /**< its neighbours are read too */
     int64_t before, after; /**< of hr_near and hr_whole (split.h), which */
     bool whole;            /**< hr_launch does not look at */
+    hr_combine combine;    /**< of hr_combined (split.h), likewise; 0: not */
     bool data;             /**< host memory of the view's extent (run.h) */
     const char *type;      /**< of the value; NULL: not known */
 } hr_argument;

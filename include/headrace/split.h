@@ -96,6 +96,24 @@ HR_API hr_argument hr_near(hr_argument argument, int64_t before, int64_t after);
  * @threads Any thread. */
 HR_API hr_argument hr_whole(hr_argument argument);
 
+/** A view that the kernel reads and writes anywhere, such as the bins of a
+ *  histogram: hr_combined(hr_inout(bins), HR_COMBINE_SUM). hr_launch ignores
+ *  this.
+ *
+ *  The accelerator of the first band works on the view itself. Each other one
+ *  works on a copy of all of it, which begins with the neutral element: 0 for
+ *  SUM, the largest number for MIN, the smallest for MAX. At the end the copies
+ *  are folded into the view, in the order of the bands. So integers come out as
+ *  from one accelerator, and sums of fractions depend on the bands alone.
+ *
+ *  Items that change the same element do so with the atomics of dialect.h that
+ *  fit: HR_ATOMIC_ADD for SUM, MIN for MIN, MAX for MAX. An accelerator sees
+ *  only what its own band has made of the elements.
+ * @shape   A view of any extent, of int, unsigned, long, unsigned long, float
+ *          or double as the kernel declares it.
+ * @threads Any thread. */
+HR_API hr_argument hr_combined(hr_argument argument, hr_combine how);
+
 /** Enqueue a kernel on several accelerators, each for a band of the domain's
  *  rows. Indices, HR_EXTENT and HR_DOMAIN are those of the whole everywhere. On
  *  each accelerator such launches run in the order of the calls. A band fetches
@@ -120,24 +138,37 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *  waits for them. Without weights, bands stream only if no set of accelerators
  *  has memory for all.
  *
+ *  Combined views stay on their accelerators like whole ones. With several
+ *  bands the call waits until all copies are folded. An accelerator without
+ *  memory for its copies takes no part if others can have its rows. The first
+ *  one needs room for a copy beside its view, too.
+ *
  * @shape    A view has as many rows as the domain. A point writes only its own
  *           row of it. Of views that it reads it uses its own row and what
- *           hr_near says. hr_whole: a view of any extent. A kernel of HR_ITEMS
- *           that reads for items beyond the domain's end needs `tile`.
+ *           hr_near says. hr_whole and hr_combined: a view of any extent. A
+ *           kernel of HR_ITEMS that reads for items beyond the domain's end
+ *           needs `tile`.
  * @owner    As hr_launch; options and what it points to are read in the call.
- * @aliasing As hr_launch, of the whole views.
+ * @aliasing As hr_launch, of the whole views. No other view is of the array of
+ *           a combined one.
  * @errors   As hr_launch and hr_split. HR_ERROR_INVALID for options with a size
  *           out of range, and for accelerators out of range or listed twice.
  *           The same for views with another number of rows than the domain, and
- *           for near or whole ones that are written. HR_ERROR_LOST when all
+ *           for near or whole ones that are written. The same for combined
+ *           views that are not INOUT, are lists, near or whole, or have other
+ *           elements than hr_combined takes. HR_ERROR_LOST when all
  *           accelerators are lost, or with weights one of them.
+ *           HR_ERROR_UNSUPPORTED for combined sums of fractions in a
+ *           reproducible context.
  *           HR_ERROR_OUT_OF_MEMORY, with the bytes that are enough, when a
  *           memory limit leaves no room for the least chunks. A chunk has whole
  *           tiles: one row without `tile`. It needs two buffers of each view,
- *           three of one that is read and written. Nothing is enqueued then.
+ *           three of one that is read and written. Copies of combined views
+ *           count, too. Nothing is enqueued then.
  *           When an accelerator fails, bands of other ones run all the same.
  *           Rows that a band should have streamed have no values from the first
- *           one on that may not have been written.
+ *           one on that may not have been written. Combined views have no
+ *           values then.
  * @threads  Any thread. The first call without weights, or with a report, waits
  *           for measurements, some tens of milliseconds for each accelerator.
  */

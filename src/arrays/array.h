@@ -236,6 +236,10 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
 /* Add the bytes that hri_array_fetch would move. */
 hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
                             hr_traffic *traffic);
+/* Add the bytes that move when so many of an array go from one place to
+ * another. */
+void hri_traffic_predict(const hr_context *context, int from, int to,
+                         uint64_t bytes, hr_traffic *traffic);
 /* Copy a box of one array to a box of the same size, of the same or another
  * array, at a place that holds it. The sources are the nearest places with
  * valid elements. The elements written are valid at that place alone. */

@@ -29,9 +29,8 @@ typedef enum distance {
     DISTANCES
 } distance;
 
-static distance distance_of(const hr_array *array, int from, int place)
+static distance distance_of(const hr_context *c, int from, int place)
 {
-    const hr_context *c = array->context;
     if (from == place) {
         return ITSELF;
     }
@@ -44,6 +43,18 @@ static distance distance_of(const hr_array *array, int from, int place)
         return FAR;
     }
     return a->physical == b->physical ? SIBLINGS : PEERS;
+}
+
+void hri_traffic_predict(const hr_context *context, int from, int to,
+                         uint64_t bytes, hr_traffic *traffic)
+{
+    const distance d = distance_of(context, from, to);
+    if (d == FAR) {
+        hri_traffic_add(traffic, from, HRI_HOST, bytes);
+    }
+    if (d != ITSELF) {
+        hri_traffic_add(traffic, d == FAR ? HRI_HOST : from, to, bytes);
+    }
 }
 
 static hr_status copy_box(const moving *m, int from, const hri_box *box)
@@ -70,15 +81,13 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
  * the box goes through the host. */
 static hr_status move_box(const moving *m, int from, const hri_box *box)
 {
-    const uint64_t bytes = (uint64_t)hri_box_volume(box);
-    const bool far = distance_of(m->from, from, m->place) == FAR;
+    const hr_context *c = m->from->context;
+    const bool far = distance_of(c, from, m->place) == FAR;
     const int last = far ? HRI_HOST : from;
     const hri_boxes part = hri_boxes_of(box);
     if (m->predicted != NULL) {
-        if (far) {
-            hri_traffic_add(m->predicted, from, HRI_HOST, bytes);
-        }
-        hri_traffic_add(m->predicted, last, m->place, bytes);
+        hri_traffic_predict(c, from, m->place, (uint64_t)hri_box_volume(box),
+                            m->predicted);
         return HR_OK;
     }
     hr_status status =
@@ -112,7 +121,7 @@ static hr_status move_nearest(const moving *m, hri_boxes *wanted)
         for (int from = 0; from < place_count(m->from) && status == HR_OK &&
                            wanted->count > 0;
              from++) {
-            if (distance_of(m->from, from, m->place) == d) {
+            if (distance_of(m->from->context, from, m->place) == d) {
                 status = move_from(m, from, wanted);
             }
         }

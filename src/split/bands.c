@@ -90,7 +90,7 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
     int64_t origin[HR_MAX_RANK] = {0};
     hr_extent extent = a->view.extent;
     const uint32_t d = hri_split_dimension(s, i);
-    if (!a->whole) {
+    if (!hri_split_is_whole(s, i)) {
         const int64_t rows = hri_split_rows(s, i);
         hr_band own = {.first = band->first * rows};
         own.count = hri_min(band->count * rows, extent.size[d] - own.first);

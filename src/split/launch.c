@@ -69,6 +69,9 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
                         s->kernel->name, name, (long long)a->before,
                         (long long)a->after);
     }
+    if (hri_split_is_combined(s, i)) {
+        return hri_combined_check(s, i);
+    }
     if (a->access != HR_IN && !alone) {
         return hri_fail(
             HR_ERROR_INVALID,
@@ -106,7 +109,7 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index,
     const hr_band *band = &s->bands[index];
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS];
-    hr_status status = hri_split_arguments(s, band, arguments, windows);
+    hr_status status = hri_split_arguments(s, index, band, arguments, windows);
     return status == HR_OK
                ? hri_split_launch(s, index, band, stream, arguments, windows)
                : status;
@@ -235,7 +238,8 @@ static hr_status run(hri_splitting *s, size_t count)
     }
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && !s->options.dry_run) {
-        status = give_all(s);
+        status = hri_split_make_copies(s);
+        status = status == HR_OK ? hri_split_combine(s, give_all(s)) : status;
     }
     if (status == HR_OK) {
         report(s);

@@ -4,22 +4,29 @@
 #include "arrays/launch.h"
 #include "split/split.h"
 
-hr_status hri_split_arguments(const hri_splitting *s, const hr_band *rows,
-                              hr_argument *arguments, hri_window *windows)
+hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
+                              const hr_band *rows, hr_argument *arguments,
+                              hri_window *windows)
 {
+    hr_array *const *copies = s->participants[i].copies;
     hr_status status = HR_OK;
-    for (uint32_t i = 0; i < s->kernel->parameter_count && status == HR_OK;
-         i++) {
-        arguments[i] = s->arguments[i];
-        windows[i] = (hri_window){.first = {0}};
-        if (hri_split_is_view(s, i)) {
-            const hr_extent *whole = &s->arguments[i].view.extent;
-            const uint32_t lead = hri_split_dimension(s, i);
-            status = hri_split_argument(s, i, rows, &arguments[i].view,
-                                        &windows[i].first[0]);
-            for (uint32_t d = 0; d + lead < whole->rank; d++) {
-                windows[i].extent[d] = whole->size[d + lead];
-            }
+    for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
+         k++) {
+        hr_view *view = &arguments[k].view;
+        arguments[k] = s->arguments[k];
+        windows[k] = (hri_window){.first = {0}};
+        if (!hri_split_is_view(s, k)) {
+            continue;
+        }
+        const hr_extent *whole = &s->arguments[k].view.extent;
+        const uint32_t lead = hri_split_dimension(s, k);
+        if (copies[k] != NULL) {
+            *view = hr_view_of(copies[k]);
+        } else {
+            status = hri_split_argument(s, k, rows, view, &windows[k].first[0]);
+        }
+        for (uint32_t d = 0; d + lead < whole->rank; d++) {
+            windows[k].extent[d] = whole->size[d + lead];
         }
     }
     return status;
@@ -46,5 +53,24 @@ hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
     if (status != HR_OK) {
         a->default_queue.kernel = NULL;
     }
+    return status;
+}
+
+hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
+                           const hr_band *rows)
+{
+    const hr_array *array = s->arguments[k].view.array;
+    hri_boxes region = {0};
+    hr_view view;
+    int64_t first;
+    hr_status status = hri_split_argument(s, k, rows, &view, &first);
+    if (status == HR_OK) {
+        status = hri_view_region(&view, &region);
+    }
+    for (uint32_t p = 0; p <= s->context->accelerator_count && status == HR_OK;
+         p++) {
+        status = hri_boxes_remove_all(&array->stores[p].valid, &region);
+    }
+    hri_boxes_finish(&region);
     return status;
 }

@@ -153,10 +153,45 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
         t.down += (uint64_t)hr_extent_count(view.extent) * view.element_bytes;
     }
     if (status == HR_OK) {
-        add(cost, &r, &t, argument->whole);
+        add(cost, &r, &t, hri_split_is_whole(s, i));
     }
     hri_boxes_finish(&region);
     return status;
+}
+
+/* The participant whose band is the first one. */
+static const hri_participant *first_of(const hri_splitting *s)
+{
+    uint32_t i = 0;
+    while (s->bands[i].count == 0) {
+        i++;
+    }
+    return &s->participants[i];
+}
+
+/* Add what a copy of argument k costs participant p: setting it to the neutral
+ * element, and folding it where the first band is. Nothing else goes on then,
+ * so the links are alone. */
+static void add_copy(const hri_splitting *s, uint32_t k,
+                     const hri_participant *p, hri_cost *cost)
+{
+    const hri_participant *first = first_of(s);
+    const double bytes = (double)hri_split_copy_bytes(s, k);
+    const hri_link *from = &p->flows[HRI_PINNED].own,
+                   *to = &first->flows[HRI_PINNED].own;
+    hr_traffic t = {0};
+    hri_traffic_predict(s->context, hri_place_of(s->context, p->accelerator),
+                        hri_place_of(s->context, first->accelerator),
+                        hri_split_copy_bytes(s, k), &t);
+    const double down = (double)(t.down + t.peer), up = (double)t.up;
+    cost->traffic.up += t.up;
+    cost->traffic.down += t.down;
+    cost->traffic.peer += t.peer;
+    cost->run += bytes / p->bandwidth;
+    cost->fold +=
+        down / (from->down > 0 ? from->down : hri_guess(HRI_GUESS_LINK)) +
+        up / (to->up > 0 ? to->up : hri_guess(HRI_GUESS_LINK)) +
+        3 * bytes / first->bandwidth + first->overheads.wait;
 }
 
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
@@ -167,7 +202,9 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
     *cost = (hri_cost){.run = r->row_seconds * (double)band->count};
     for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
          k++) {
-        if (hri_split_is_view(s, k) && band->count > 0) {
+        if (band->count > 0 && hri_split_is_copied(s, k, band)) {
+            add_copy(s, k, r, cost);
+        } else if (hri_split_is_view(s, k) && band->count > 0) {
             status = add_view(s, k, r, band, cost);
         }
     }
@@ -253,7 +290,7 @@ static double host_memory(const hri_splitting *s)
 hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound)
 {
-    double begin = 0;
+    double begin = 0, fold = 0;
     crowd(s, HRI_PINNED);
     crowd(s, HRI_STAGED);
     *seconds = 0;
@@ -275,6 +312,7 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
         const double longest =
             r->chunk > 0 ? fmax(moving - home, home) : moving;
         begin += r->overheads.wait;
+        fold += c->fold;
         const double end = begin + hri_split_seconds(r, &s->bands[i],
                                                      moving - home, home, run);
         if (end > *seconds) {
@@ -287,5 +325,7 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
         *seconds = shared;
         *bound = HR_BOUND_HOST_MEMORY;
     }
+    *bound = fold > *seconds ? HR_BOUND_LINK : *bound;
+    *seconds += fold; /* behind all bands */
     return HR_OK;
 }

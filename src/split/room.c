@@ -1,205 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for bands: whether an accelerator can hold one, in which chunks it
- * streams a larger one, and bands that fit. */
+/* Memory for bands: in which chunks an accelerator streams a band that it
+ * cannot hold, and bands that fit. */
 #include <stddef.h>
 
 #include "arrays/array.h"
 #include "base/size.h"
 #include "split/split.h"
-
-/* ---- arrays */
-
-/* Whether argument j is a view of the same array as view k. */
-static bool is_same(const hri_splitting *s, uint32_t j, uint32_t k)
-{
-    return hri_split_is_view(s, j) &&
-           s->arguments[j].view.array == s->arguments[k].view.array;
-}
-
-/* Whether k is the first view of its array. */
-static bool is_first(const hri_splitting *s, uint32_t k)
-{
-    uint32_t j = 0;
-    while (!is_same(s, j, k)) {
-        j++;
-    }
-    return j == k;
-}
-
-/* The part of the array of view k that a band needs, for all views of that
- * array or for those that are given whole. */
-static hr_status find_region(const hri_splitting *s, uint32_t k,
-                             const hr_band *band, bool whole_alone,
-                             hri_boxes *region)
-{
-    hr_status status = HR_OK;
-    for (uint32_t j = 0; j < s->kernel->parameter_count && status == HR_OK;
-         j++) {
-        hri_boxes boxes = {0};
-        hr_view view;
-        int64_t first;
-        if (!is_same(s, j, k) || (whole_alone && !s->arguments[j].whole)) {
-            continue;
-        }
-        status = hri_split_argument(s, j, band, &view, &first);
-        if (status == HR_OK) {
-            status = hri_view_region(&view, &boxes);
-        }
-        boxes.linear = region->linear || boxes.linear;
-        if (status == HR_OK && region->count == 0) {
-            *region = boxes; /* there may be very many */
-            boxes = (hri_boxes){0};
-        } else if (status == HR_OK) {
-            status = hri_boxes_add_all(region, &boxes);
-            region->linear = boxes.linear;
-        }
-        hri_boxes_finish(&boxes);
-    }
-    return status;
-}
-
-/* The buffer that a band needs at a place for an array, and the one that is
- * freed then, in bytes. 0: none. */
-typedef struct lack {
-    uint64_t bytes, freed;
-} lack;
-
-static hr_status find_lack_of(const hri_splitting *s, uint32_t k, int place,
-                              const hr_band *band, bool whole_alone, lack *l)
-{
-    hri_boxes region = {0};
-    hr_status status = find_region(s, k, band, whole_alone, &region);
-    *l = (lack){0, 0};
-    if (status == HR_OK && region.count > 0) {
-        l->bytes = hri_store_lack(s->arguments[k].view.array, place, &region,
-                                  &l->freed);
-    }
-    hri_boxes_finish(&region);
-    return status;
-}
-
-/* What a band lacks of the array of view k: all of it, and what views lack that
- * are given whole. Where there is a difference, the other views can stream. */
-static hr_status find_lack(const hri_splitting *s, uint32_t k, int place,
-                           const hr_band *band, lack *all, lack *whole)
-{
-    hr_status status = find_lack_of(s, k, place, band, false, all);
-    *whole = (lack){0, 0};
-    return status == HR_OK && all->bytes > 0
-               ? find_lack_of(s, k, place, band, true, whole)
-               : status;
-}
-
-hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
-                            const hr_band *band, uint32_t k, bool *streams)
-{
-    const int place = hri_place_of(s->context, s->participants[i].accelerator);
-    lack all, whole;
-    *streams = false;
-    if (!hri_split_is_view(s, k) || s->arguments[k].whole) {
-        return HR_OK;
-    }
-    hr_status status = find_lack(s, k, place, band, &all, &whole);
-    *streams = status == HR_OK && all.bytes > whole.bytes;
-    return status;
-}
-
-/* ---- slots */
-
-uint32_t hri_split_slots(hr_access access)
-{
-    return access == HR_INOUT ? 3 : 2;
-}
-
-int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
-                            const hr_band *band, int64_t chunk)
-{
-    const hr_argument *a = &s->arguments[k];
-    const int64_t rows = hri_split_rows(s, k);
-    const int64_t size = a->view.extent.size[hri_split_dimension(s, k)];
-    hr_band own = {.first = band->first * rows};
-    own.count = hri_min(band->count * rows, size - own.first);
-    hri_band_reach(size, a->before, a->after, &own);
-    return hri_min(own.read_count,
-                   hri_min(chunk * rows, own.count) + a->before + a->after);
-}
-
-/* Bytes of a row of view k. */
-static uint64_t row_bytes(const hri_splitting *s, uint32_t k)
-{
-    const hr_view *v = &s->arguments[k].view;
-    const int64_t rows = v->extent.size[hri_split_dimension(s, k)];
-    return (uint64_t)(hr_extent_count(v->extent) / rows) * v->element_bytes;
-}
-
-/* ---- what a band needs */
-
-/* Bytes of buffers: the most at a time, and the largest. */
-typedef struct need {
-    uint64_t taken; /* so far, less what was freed */
-    uint64_t most, largest;
-} need;
-
-static void take(need *n, lack l)
-{
-    uint64_t sum;
-    sum = hri_add(n->taken, l.bytes, &sum) ? sum : UINT64_MAX;
-    n->most = sum > n->most ? sum : n->most;
-    n->largest = l.bytes > n->largest ? l.bytes : n->largest;
-    n->taken = sum - l.freed;
-}
-
-/* Take the slots of all views of the array of view k. */
-static void take_slots(const hri_splitting *s, uint32_t k, const hr_band *band,
-                       int64_t chunk, need *n)
-{
-    for (uint32_t j = k; j < s->kernel->parameter_count; j++) {
-        const int64_t rows = hri_split_slot_rows(s, j, band, chunk);
-        const uint32_t slots = hri_split_slots(s->arguments[j].access);
-        const bool streams = is_same(s, j, k) && !s->arguments[j].whole;
-        for (uint32_t i = 0; i < slots && streams; i++) {
-            take(n, (lack){(uint64_t)rows * row_bytes(s, j), 0});
-        }
-    }
-}
-
-/* Find what a band needs that accelerator i lacks. The old memory of an array
- * is freed only after its values have moved to the new one. chunk: rows that
- * stream at a time; 0: nothing streams. */
-static hr_status find_need(const hri_splitting *s, uint32_t i,
-                           const hr_band *band, int64_t chunk, need *n)
-{
-    const int place = hri_place_of(s->context, s->participants[i].accelerator);
-    hr_status status = HR_OK;
-    *n = (need){0};
-    for (uint32_t k = 0;
-         k < s->kernel->parameter_count && place != HRI_HOST && status == HR_OK;
-         k++) {
-        lack all, whole;
-        if (!hri_split_is_view(s, k) || !is_first(s, k)) {
-            continue;
-        }
-        status = find_lack(s, k, place, band, &all, &whole);
-        const bool streams = chunk > 0 && all.bytes > whole.bytes;
-        take(n, streams ? whole : all);
-        if (streams) {
-            take_slots(s, k, band, chunk, n);
-        }
-    }
-    return status;
-}
-
-/* Whether accelerator i has memory for what a band lacks there. */
-static hr_status fits(const hri_splitting *s, uint32_t i, const hr_band *band,
-                      int64_t chunk, bool *fits)
-{
-    hri_accelerator *a = s->participants[i].accelerator;
-    need n;
-    hr_status status = find_need(s, i, band, chunk, &n);
-    *fits = n.most <= hri_accelerator_room(a) &&
-            n.largest <= a->device->info.allocation_bytes;
-    return status;
-}
 
 /* ---- chunks */
 
@@ -219,7 +25,8 @@ static int64_t grain_of(const hri_splitting *s)
 static hr_status fits_grains(void *data, int64_t grains, bool *holds)
 {
     const streamed *x = data;
-    return fits(x->split, x->index, x->band, grains * x->grain, holds);
+    return hri_split_fits(x->split, x->index, x->band, grains * x->grain,
+                          holds);
 }
 
 /* Grains of so few bytes that the first chunk goes up, and the last one home,
@@ -229,9 +36,10 @@ static int64_t grains_that_suffice(const streamed *x)
     const uint64_t most = (uint64_t)64 << 20;
     uint64_t bytes = 1;
     for (uint32_t k = 0; k < x->split->kernel->parameter_count; k++) {
-        if (hri_split_is_view(x->split, k) && !x->split->arguments[k].whole) {
-            bytes +=
-                row_bytes(x->split, k) * (uint64_t)hri_split_rows(x->split, k);
+        if (hri_split_is_view(x->split, k) &&
+            !hri_split_is_whole(x->split, k)) {
+            bytes += hri_split_row_bytes(x->split, k) *
+                     (uint64_t)hri_split_rows(x->split, k);
         }
     }
     return hri_max(1, (int64_t)(most / bytes) / x->grain);
@@ -245,7 +53,7 @@ hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
     int64_t most = 1;
     bool held = false;
     *chunk = 0;
-    hr_status status = fits(s, i, band, 0, &held);
+    hr_status status = hri_split_fits(s, i, band, 0, &held);
     if (status != HR_OK || held) {
         return status;
     }
@@ -265,17 +73,19 @@ hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
 /* ---- limits */
 
 /* The memory limit that accelerator i needs for a band, at once or in the least
- * chunks. */
+ * chunks, and how much of it is for copies of combined views. */
 static hr_status find_limit(const hri_splitting *s, uint32_t i,
-                            const hr_band *band, uint64_t *limit)
+                            const hr_band *band, uint64_t *limit,
+                            uint64_t *copies)
 {
     hri_accelerator *a = s->participants[i].accelerator;
-    need all, least = {0};
-    hr_status status = find_need(s, i, band, 0, &all);
+    hri_need all, least = {0};
+    hr_status status = hri_split_need(s, i, band, 0, &all);
     if (status == HR_OK) {
-        status = find_need(s, i, band, grain_of(s), &least);
+        status = hri_split_need(s, i, band, grain_of(s), &least);
     }
     *limit = all.most < least.most ? all.most : least.most;
+    *copies = all.copies;
     if (!hri_add(*limit, a->device->info.gemm_bytes + hri_accelerator_held(a),
                  limit)) {
         *limit = UINT64_MAX;
@@ -295,8 +105,8 @@ static hr_status find_common_limit(const hri_splitting *s, uint64_t *limit)
     for (uint32_t i = 0; i < s->count && first < rows && status == HR_OK; i++) {
         const hr_band band = {.first = first,
                               .count = hri_min(share, rows - first)};
-        uint64_t needed = 0;
-        status = find_limit(s, i, &band, &needed);
+        uint64_t needed = 0, copies = 0;
+        status = find_limit(s, i, &band, &needed, &copies);
         *limit = needed > *limit ? needed : *limit;
         first += band.count;
     }
@@ -309,9 +119,9 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
     const hr_band *band = &s->bands[i];
     const hri_accelerator *a = s->participants[i].accelerator;
     const bool chosen = s->options.weights == NULL && s->count > 1;
-    uint64_t needed = 0;
+    uint64_t needed = 0, copies = 0;
     hr_status status = chosen ? find_common_limit(s, &needed)
-                              : find_limit(s, i, band, &needed);
+                              : find_limit(s, i, band, &needed, &copies);
     if (status != HR_OK) {
         return status;
     }
@@ -321,13 +131,23 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
                         "%u accelerators; %llu bytes for each are enough",
                         s->kernel->name, s->count, (unsigned long long)needed);
     }
-    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                    "%s: a band of %lld row%s does not fit into %s's limit of "
-                    "%llu bytes: even a part at a time it needs %llu",
-                    s->kernel->name, (long long)band->count,
-                    hri_plural((uint64_t)band->count), a->path,
-                    (unsigned long long)a->memory_limit,
-                    (unsigned long long)needed);
+    return copies > 0
+               ? hri_fail(
+                     HR_ERROR_OUT_OF_MEMORY,
+                     "%s: a band of %lld row%s needs %llu bytes, %llu of them "
+                     "for copies of combined views, but %s's limit is %llu",
+                     s->kernel->name, (long long)band->count,
+                     hri_plural((uint64_t)band->count),
+                     (unsigned long long)needed, (unsigned long long)copies,
+                     a->path, (unsigned long long)a->memory_limit)
+               : hri_fail(
+                     HR_ERROR_OUT_OF_MEMORY,
+                     "%s: a band of %lld row%s does not fit into %s's limit of "
+                     "%llu bytes: even a part at a time it needs %llu",
+                     s->kernel->name, (long long)band->count,
+                     hri_plural((uint64_t)band->count), a->path,
+                     (unsigned long long)a->memory_limit,
+                     (unsigned long long)needed);
 }
 
 hr_status hri_split_find_chunks(const hri_splitting *s)
@@ -361,7 +181,7 @@ static hr_status fits_at_once(void *data, uint32_t i, int64_t first,
                               int64_t count, bool *held)
 {
     const hr_band band = {.first = first, .count = count};
-    return fits(data, i, &band, 0, held);
+    return hri_split_fits(data, i, &band, 0, held);
 }
 
 static hr_status fits_in_chunks(void *data, uint32_t i, int64_t first,
@@ -370,7 +190,7 @@ static hr_status fits_in_chunks(void *data, uint32_t i, int64_t first,
     const hr_band band = {.first = first, .count = count};
     hr_status status = fits_at_once(data, i, first, count, held);
     return status == HR_OK && !*held
-               ? fits(data, i, &band, grain_of(data), held)
+               ? hri_split_fits(data, i, &band, grain_of(data), held)
                : status;
 }
 

@@ -17,6 +17,8 @@ typedef struct hri_cost {
     double home[HRI_LINKS]; /* of that: results home */
     double whole;           /* of that: for views that are given whole */
     double run;             /* the kernel, with the device to itself */
+    double fold; /* bringing its copies of combined views to the first band, and
+                    folding them there */
 } hri_cost;
 
 /* An accelerator that may take part. */
@@ -35,6 +37,7 @@ typedef struct hri_participant {
     hri_cost cost;             /* of its present band */
     int64_t chunk; /* rows at a time that its band streams in; 0: it fits into
                       memory */
+    hr_array *copies[HR_MAX_PARAMETERS]; /* of combined views; NULL: none */
 } hri_participant;
 
 enum { HRI_NO_CHUNK = -1 }; /* memory does not hold the least chunk */
@@ -90,6 +93,32 @@ static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
     return s->arguments[i].kind == HR_PARAMETER_VIEW;
 }
 
+static inline bool hri_split_is_combined(const hri_splitting *s, uint32_t k)
+{
+    return hri_split_is_view(s, k) && s->arguments[k].combine != 0;
+}
+
+/* Whether bands get all of argument k. */
+static inline bool hri_split_is_whole(const hri_splitting *s, uint32_t k)
+{
+    return s->arguments[k].whole || hri_split_is_combined(s, k);
+}
+
+/* Whether a band works on a copy of argument k. The first band works on the
+ * view itself. A chunk is no band here. */
+static inline bool hri_split_is_copied(const hri_splitting *s, uint32_t k,
+                                       const hr_band *band)
+{
+    return hri_split_is_combined(s, k) && band->first > 0;
+}
+
+/* Bytes of a copy of argument k. */
+static inline uint64_t hri_split_copy_bytes(const hri_splitting *s, uint32_t k)
+{
+    const hr_view *v = &s->arguments[k].view;
+    return (uint64_t)hr_extent_count(v->extent) * v->element_bytes;
+}
+
 /* bands.c: make the bands for these weights (NULL: equal ones). If not *held,
  * the bands stay as they were. */
 hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
@@ -108,6 +137,36 @@ uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i);
 hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view,
                              int64_t *first);
+
+/* ---- need.c */
+
+/* What a band needs that its accelerator lacks. Bytes of buffers: the most at a
+ * time, and the largest. */
+typedef struct hri_need {
+    uint64_t taken; /* so far, less what was freed */
+    uint64_t most, largest;
+    uint64_t slots, copies; /* of what was taken */
+} hri_need;
+
+/* Find what a band needs on accelerator i. chunk: rows that stream at a time;
+ * 0: nothing streams. */
+hr_status hri_split_need(const hri_splitting *s, uint32_t i,
+                         const hr_band *band, int64_t chunk, hri_need *n);
+/* Whether accelerator i has memory for that. */
+hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
+                         const hr_band *band, int64_t chunk, bool *fits);
+/* Bytes of a row of view k. */
+uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k);
+/* Whether argument k streams when the band does. Else accelerator i has memory
+ * for it, or gets it: for whole views, and for other views of their arrays. */
+hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
+                            const hr_band *band, uint32_t k, bool *streams);
+/* The buffers in turn that chunks of an argument are in: while one goes up,
+ * another is used by the kernel, and a third may go home. */
+uint32_t hri_split_slots(hr_access access);
+/* The rows that each of these has, for argument k. */
+int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
+                            const hr_band *band, int64_t chunk);
 
 /* ---- room.c */
 
@@ -137,28 +196,36 @@ hr_status hri_split_find_chunks(const hri_splitting *s);
  * cannot hold the least chunk. */
 hr_status hri_split_chunks(const hri_splitting *s);
 
-/* Whether argument k streams when the band does. Else accelerator i has memory
- * for it, or gets it: for whole views, and for other views of their arrays. */
-hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
-                            const hr_band *band, uint32_t k, bool *streams);
-/* The buffers in turn that chunks of an argument are in: while one goes up,
- * another is used by the kernel, and a third may go home. */
-uint32_t hri_split_slots(hr_access access);
-/* The rows that each of these has, for argument k. */
-int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
-                            const hr_band *band, int64_t chunk);
-
 /* ---- part.c: rows of the domain on accelerator i. The context's lock is
  * held. */
 
-/* Make their arguments, and the windows of these in the whole views. */
-hr_status hri_split_arguments(const hri_splitting *s, const hr_band *rows,
-                              hr_argument *arguments, hri_window *windows);
+/* Make their arguments, and the windows of these in the whole views. Where the
+ * participant has a copy, the argument is that. */
+hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
+                              const hr_band *rows, hr_argument *arguments,
+                              hri_window *windows);
 /* Launch them on the accelerator's default queue, and time the kernel. */
 hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
                            const hr_band *rows, hri_stream *stream,
                            const hr_argument *arguments,
                            const hri_window *windows);
+
+/* Rows of argument k have no values anywhere. */
+hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
+                           const hr_band *rows);
+
+/* ---- combine.c: views that bands combine. The caller does not hold the
+ * context's lock, but for the first function. */
+
+/* Check that argument k, which is to be combined, can be. */
+hr_status hri_combined_check(const hri_splitting *s, uint32_t k);
+/* Make the copies of all bands, and enqueue setting them to the neutral
+ * element. */
+hr_status hri_split_make_copies(const hri_splitting *s);
+/* Fold all copies into their views, and wait, unless the launches have failed.
+ * Destroys the copies. After an error, also of the launches, combined views
+ * have no values. */
+hr_status hri_split_combine(const hri_splitting *s, hr_status launched);
 
 /* stream.c: run band i in chunks, and wait for the last one. The caller does
  * not hold the context's lock. After a failure, the rows that may not have been

@@ -198,7 +198,8 @@ static hr_status enqueue(streaming *st, hri_stream *kernels, chunk *c)
     hr_argument rows[HR_MAX_PARAMETERS], arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS];
     const uint32_t count = s->kernel->parameter_count;
-    hr_status status = hri_split_arguments(s, &c->rows, rows, windows);
+    hr_status status =
+        hri_split_arguments(s, st->index, &c->rows, rows, windows);
     for (uint32_t k = 0; k < count && status == HR_OK; k++) {
         arguments[k] = rows[k];
         if (is_streamed(st, k)) {
@@ -262,26 +263,6 @@ static hr_status finish(streaming *st, chunk *c)
 
 /* ---- the band */
 
-/* Rows of argument k have no values anywhere. */
-static hr_status forget_rows(const hri_splitting *s, uint32_t k,
-                             const hr_band *rows)
-{
-    const hr_array *array = s->arguments[k].view.array;
-    hri_boxes region = {0};
-    hr_view view;
-    int64_t first;
-    hr_status status = hri_split_argument(s, k, rows, &view, &first);
-    if (status == HR_OK) {
-        status = hri_view_region(&view, &region);
-    }
-    for (uint32_t p = 0; p <= s->context->accelerator_count && status == HR_OK;
-         p++) {
-        status = hri_boxes_remove_all(&array->stores[p].valid, &region);
-    }
-    hri_boxes_finish(&region);
-    return status;
-}
-
 /* After an error, which the caller is told: what may not have been written has
  * no values. The context's lock is held. */
 static void forget(const streaming *st)
@@ -295,7 +276,7 @@ static void forget(const streaming *st)
             hri_uses_forget_failed(a->view.array);
         }
         if (is_streamed(st, k) && (a->access & HR_OUT) != 0 && lost.count > 0) {
-            (void)forget_rows(s, k, &lost);
+            (void)hri_split_forget(s, k, &lost);
         }
     }
 }

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* Views that bands combine. The first band works on the view itself. Each other
+ * one works on a copy of the whole view, which begins with the neutral element
+ * and is folded into the view at the end. */
+#include <math.h>
+#include <string.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "split/split.h"
+
+extern const hr_kernel hri_combine_i32, hri_combine_u32, hri_combine_i64,
+    hri_combine_u64, hri_combine_f32, hri_combine_f64;
+extern const hr_kernel hri_fill32_line, hri_fill64_line;
+
+typedef union number {
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint64_t u64;
+    float f32;
+    double f64;
+} number;
+
+/* Elements that can be combined. */
+typedef struct combinable {
+    const hr_kernel *fold, *fill;
+    bool fraction;
+    number neutral[HR_COMBINE_MAX + 1];
+} combinable;
+
+/* NULL: they cannot. */
+static const combinable *find_type(const char *type)
+{
+#define NUMBER(kind, width, is_fraction, least, most)                          \
+    {                                                                          \
+        &hri_combine_##kind, &hri_fill##width##_line, is_fraction,             \
+        {                                                                      \
+            [HR_COMBINE_SUM] = {.kind = 0}, [HR_COMBINE_MIN] = {.kind = most}, \
+            [HR_COMBINE_MAX] = {                                               \
+                .kind = least                                                  \
+            }                                                                  \
+        }                                                                      \
+    }
+    enum { I32, U32, I64, U64, F32, F64 };
+    static const combinable numbers[] = {
+        [I32] = NUMBER(i32, 32, false, INT32_MIN, INT32_MAX),
+        [U32] = NUMBER(u32, 32, false, 0, UINT32_MAX),
+        [I64] = NUMBER(i64, 64, false, INT64_MIN, INT64_MAX),
+        [U64] = NUMBER(u64, 64, false, 0, UINT64_MAX),
+        [F32] = NUMBER(f32, 32, true, -INFINITY, INFINITY),
+        [F64] = NUMBER(f64, 64, true, -INFINITY, INFINITY)};
+#undef NUMBER
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"int", I32},           {"unsigned", U32},
+                 {"unsigned int", U32},  {"long", I64},
+                 {"long long", I64},     {"hr_index", I64},
+                 {"unsigned long", U64}, {"unsigned long long", U64},
+                 {"float", F32},         {"double", F64}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(type, names[i].name) == 0) {
+            return &numbers[names[i].number];
+        }
+    }
+    return NULL;
+}
+
+hr_argument hr_combined(hr_argument argument, hr_combine how)
+{
+    argument.combine = how;
+    return argument;
+}
+
+/* ---- rules */
+
+/* Another argument that is a view of the same array. */
+static bool has_other(const hri_splitting *s, uint32_t k, uint32_t *other)
+{
+    uint32_t j = 0;
+    while (j < s->kernel->parameter_count &&
+           (j == k || !hri_split_is_view(s, j) ||
+            s->arguments[j].view.array != s->arguments[k].view.array)) {
+        j++;
+    }
+    *other = j;
+    return j < s->kernel->parameter_count;
+}
+
+static hr_status check_type(const hri_splitting *s, uint32_t k)
+{
+    const hr_argument *a = &s->arguments[k];
+    const hr_parameter *p = &s->parameters[k];
+    const combinable *type = find_type(p->type);
+    if (type == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s has elements of %s; only numbers of 32 and 64 "
+                        "bits can be combined",
+                        s->kernel->name, p->name, p->type);
+    }
+    return !s->context->reproducible || !type->fraction ||
+                   a->combine != HR_COMBINE_SUM
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "%s: %s has sums of fractions, which depend on the "
+                          "bands; the context is reproducible",
+                          s->kernel->name, p->name);
+}
+
+hr_status hri_combined_check(const hri_splitting *s, uint32_t k)
+{
+    const hr_argument *a = &s->arguments[k];
+    const char *kernel = s->kernel->name, *name = s->parameters[k].name;
+    uint32_t other = 0;
+    if (a->combine < HR_COMBINE_SUM || a->combine > HR_COMBINE_MAX) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is combined in the unknown way %d", kernel,
+                        name, (int)a->combine);
+    }
+    if (a->access != HR_INOUT || s->parameters[k].list) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is %s; only INOUT views can be combined",
+                        kernel, name,
+                        s->parameters[k].list ? "a list of views"
+                        : a->access == HR_IN  ? "IN"
+                                              : "OUT");
+    }
+    if (a->whole || a->before != 0 || a->after != 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is combined, so it takes neither hr_whole nor "
+                        "hr_near",
+                        kernel, name);
+    }
+    if (has_other(s, k, &other)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is combined, but %s is a view of its array",
+                        kernel, name, s->parameters[other].name);
+    }
+    return check_type(s, k);
+}
+
+/* ---- launches of our own */
+
+/* Launch a kernel on participant i's default queue. The band's launch there is
+ * no longer timed, but its time is kept if it is done. */
+static hr_status launch(const hri_splitting *s, uint32_t i,
+                        const hr_kernel *kernel, const hr_extent *domain,
+                        const hr_argument *arguments, size_t count)
+{
+    hri_accelerator *a = s->participants[i].accelerator;
+    const hri_part part = hri_part_of(*domain);
+    hr_queue queue = {.context = s->context, .accelerator = a};
+    hr_status status = hri_accelerator_default_queue(a, &queue.stream);
+    if (status != HR_OK) {
+        return status;
+    }
+    (void)hri_model_kernel(a, s->kernel, hri_split_points(s));
+    a->default_queue.kernel = NULL;
+    return hri_launch_part(s->context, &queue, kernel, &part, arguments, count);
+}
+
+/* Wait for what has written to a view. The context's lock is held, but other
+ * threads may use the context meanwhile. */
+static hr_status settle(const hr_view *view)
+{
+    hri_boxes region = {0};
+    hri_fences fences = {0};
+    hr_status status = hri_view_region(view, &region);
+    if (status == HR_OK) {
+        status =
+            hri_uses_collect(view->array, HRI_NOWHERE, &region, true, &fences);
+    }
+    if (status == HR_OK) {
+        status = hri_array_wait(view->array, NULL, &fences);
+    }
+    hri_fences_finish(&fences);
+    hri_boxes_finish(&region);
+    return status;
+}
+
+/* ---- copies */
+
+/* Enqueue setting a copy to the neutral element. */
+static hr_status neutralize(const hri_splitting *s, uint32_t i, uint32_t k,
+                            hr_array *copy)
+{
+    const combinable *type = find_type(s->parameters[k].type);
+    const hr_extent line = hr_extent1(hr_extent_count(copy->extent));
+    const number *neutral = &type->neutral[s->arguments[k].combine];
+    hr_view view;
+    hr_status status = hr_view_reshape(hr_view_of(copy), line, &view);
+    return status == HR_OK
+               ? launch(s, i, type->fill, &line,
+                        (const hr_argument[]){
+                            hr_out(view),
+                            (hr_value)(neutral, copy->element_bytes)},
+                        2)
+               : status;
+}
+
+static hr_status make_copy(const hri_splitting *s, uint32_t i, uint32_t k)
+{
+    const hr_view *view = &s->arguments[k].view;
+    hri_participant *p = &s->participants[i];
+    hr_queue queue = {.context = s->context, .accelerator = p->accelerator};
+    hr_status status = hr_array_create(&queue, view->element_bytes,
+                                       view->extent, &p->copies[k]);
+    if (status == HR_OK) {
+        pthread_mutex_lock(&s->context->lock);
+        status = neutralize(s, i, k, p->copies[k]);
+        pthread_mutex_unlock(&s->context->lock);
+    }
+    return status;
+}
+
+/* Wait for what is under way on the copies, and destroy them. */
+static void destroy_copies(const hri_splitting *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        for (uint32_t k = 0; k < HR_MAX_PARAMETERS; k++) {
+            hr_array_destroy(s->participants[i].copies[k]);
+            s->participants[i].copies[k] = NULL;
+        }
+    }
+}
+
+hr_status hri_split_make_copies(const hri_splitting *s)
+{
+    hri_error error = {0};
+    for (uint32_t i = 0; i < s->count; i++) {
+        for (uint32_t k = 0;
+             k < s->kernel->parameter_count && error.status == HR_OK; k++) {
+            if (s->bands[i].count > 0 &&
+                hri_split_is_copied(s, k, &s->bands[i])) {
+                hri_error_keep(&error, make_copy(s, i, k));
+            }
+        }
+    }
+    if (error.status != HR_OK) {
+        destroy_copies(s);
+    }
+    return hri_error_raise(&error);
+}
+
+/* ---- folding */
+
+/* The same elements as a view of rank 3. */
+static hr_view in_space(hr_view view)
+{
+    const uint32_t rank = view.extent.rank;
+    for (uint32_t d = HR_MAX_KERNEL_RANK; d-- > 0;) {
+        const uint32_t before = HR_MAX_KERNEL_RANK - rank;
+        view.extent.size[d] = d < before ? 1 : view.extent.size[d - before];
+        view.stride_bytes[d] = view.stride_bytes[d < before ? 0 : d - before];
+    }
+    view.extent.rank = HR_MAX_KERNEL_RANK;
+    view.type = NULL; /* the kernel's names are of its own */
+    return view;
+}
+
+/* The participant whose band is the first one. */
+static uint32_t first_of(const hri_splitting *s)
+{
+    uint32_t i = 0;
+    while (s->bands[i].count == 0) {
+        i++;
+    }
+    return i;
+}
+
+/* Fold the copy that participant i has of argument k into the view, and wait.
+ * The context's lock is held. */
+static hr_status fold(const hri_splitting *s, uint32_t i, uint32_t k)
+{
+    const hr_view to = in_space(s->arguments[k].view);
+    const hr_view from = in_space(hr_view_of(s->participants[i].copies[k]));
+    const int how = (int)s->arguments[k].combine;
+    const hr_argument arguments[] = {hr_inout(to), hr_in(from), hr_value(how)};
+    hr_status status = settle(&from);
+    if (status == HR_OK) {
+        status = settle(&to);
+    }
+    if (status == HR_OK) {
+        status = launch(s, first_of(s), find_type(s->parameters[k].type)->fold,
+                        &to.extent, arguments, 3);
+    }
+    return status == HR_OK ? settle(&to) : status;
+}
+
+/* After an error, which the caller is told: combined views have no values. */
+static void forget(const hri_splitting *s)
+{
+    const hr_band all = {.count = s->domain.size[0]};
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        if (hri_split_is_combined(s, k)) {
+            hri_uses_forget_failed(s->arguments[k].view.array);
+            (void)hri_split_forget(s, k, &all);
+        }
+    }
+}
+
+/* Fold the copies of argument k, in the order of the bands. Each is destroyed
+ * to make room for the next one. */
+static hr_status fold_all(const hri_splitting *s, uint32_t k)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+        hr_array **copy = &s->participants[i].copies[k];
+        if (*copy != NULL) {
+            pthread_mutex_lock(&s->context->lock);
+            status = fold(s, i, k);
+            pthread_mutex_unlock(&s->context->lock);
+        }
+        if (status == HR_OK) {
+            hr_array_destroy(*copy);
+            *copy = NULL;
+        }
+    }
+    return status;
+}
+
+hr_status hri_split_combine(const hri_splitting *s, hr_status launched)
+{
+    hri_error error = {0};
+    hri_error_keep(&error, launched);
+    for (uint32_t k = 0;
+         k < s->kernel->parameter_count && error.status == HR_OK; k++) {
+        hri_error_keep(&error, fold_all(s, k));
+    }
+    if (error.status != HR_OK) {
+        destroy_copies(s);
+        pthread_mutex_lock(&s->context->lock);
+        forget(s);
+        pthread_mutex_unlock(&s->context->lock);
+    }
+    return hri_error_raise(&error);
+}

@@ -41,10 +41,10 @@ typedef enum hr_scan_kind {
  *
  * @shape    Rank 1 to 6, gaps between rows included. Above rank 3 there
  *           are none between the first dimensions. b has a's extent. Rows of
- *           rank 1 are divided into units of 4096 elements among accelerators,
- *           others are not: dimension 0 is. The options' report and bands are
- *           those of the last launch. For rank 1 another one, with the same
- *           options, has reduced the units before.
+ *           rank 1 are divided among accelerators in units of 4096 elements, or
+ *           of up to 65,536 in long ones. Others are not: dimension 0 is. The
+ *           options' report and bands are those of the last launch. For rank 1
+ *           another one, with the same options, has reduced the units before.
  * @units    type is that of a: HR_F32, HR_F64, HR_I8 or HR_I32. b has elements
  *           of this type. From HR_F32 it may have doubles, from HR_I8 integers
  *           of 32 bits, and from HR_I32 those of 64 bits.

@@ -90,8 +90,11 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 
 /* Devices have several columns of a lane on their way at once. The host fetches
  * early what it reads soon, of the next unit more often than not. */
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+#if defined(__CUDACC__)
 #define AT_ONCE 8
+#define FETCH(place)
+#elif defined(__OPENCL_C_VERSION__)
+#define AT_ONCE 4
 #define FETCH(place)
 #else
 #define AT_ONCE 2

@@ -24,6 +24,9 @@ typedef struct hri_layout {
     int64_t rows, pieces; /* results: for so many units of rows, this many */
 } hri_layout;
 
+/* units.c: how many elements a unit has, about, of so many in all. */
+int64_t hri_unit_elements(int64_t all);
+
 /* units.c: choose the units of the views, and bring the views to rank 1 or 3.
  * Units follow from the extent, and for short rows from whether there are gaps
  * between them. Their elements follow each other by rows: a unit has several

@@ -11,10 +11,7 @@
 #include "calls/views.h"
 #include "split/split.h"
 
-enum {
-    UNIT = 4096,             /* elements of a unit */
-    ITEMS = HRI_REDUCE_ITEMS /* LANES in kernels/dialect/scan.c */
-};
+enum { ITEMS = HRI_REDUCE_ITEMS }; /* LANES in kernels/dialect/scan.c */
 
 #define KERNELS(name)                                                          \
     extern const hr_kernel hri_scan_##name##_cells, hri_scan_##name##_lines
@@ -57,7 +54,8 @@ typedef struct scanning {
     bool dry; /* nothing was computed */
     number start;
     hr_view a, b;     /* of rank 1 or 3 */
-    int64_t units;    /* of rank 1 */
+    int64_t unit;     /* of rank 1: the elements of a unit, */
+    int64_t units;    /* and how many there are */
     hr_array *before; /* units x 1: what comes before each unit */
 } scanning;
 
@@ -253,9 +251,10 @@ static hr_status launch(scanning *s, hri_splitting *split, size_t count)
 /* Reduce each unit to a number. */
 static hr_status reduce_units(scanning *s)
 {
-    const int64_t origin[HR_MAX_RANK] = {0}, rows[4] = {UNIT, UNIT, 1, 1};
+    const int64_t unit = s->unit;
+    const int64_t origin[HR_MAX_RANK] = {0}, rows[4] = {unit, unit, 1, 1};
     const hri_units units = {.kind = (int64_t)s->operation,
-                             .unit = {.rows = UNIT, .lines = 1, .cols = UNIT},
+                             .unit = {.rows = unit, .lines = 1, .cols = unit},
                              .scale = 1};
     hr_view first;
     hr_status status = hr_view_section(s->a, origin, hr_extent1(1), &first);
@@ -297,7 +296,7 @@ static hr_status scan_all(scanning *s)
     const bool cells = s->a.extent.rank == 1;
     const bool wide = s->b.element_bytes != s->a.element_bytes;
     const int kind = (int)s->operation, exclusive = s->exclusive;
-    const int64_t cols = UNIT, unit = cells ? UNIT : 1;
+    const int64_t cols = s->unit, unit = cells ? cols : 1;
     const int64_t rows[6] = {unit, s->in_place ? 1 : unit, 1, 1, 1, 1};
     hr_argument arguments[6];
     size_t n = 0;
@@ -329,7 +328,8 @@ static hr_status scan_all(scanning *s)
 
 static hr_status scan_cells(scanning *s)
 {
-    s->units = hri_ceil_div(s->a.extent.size[0], UNIT);
+    s->unit = hri_unit_elements(s->a.extent.size[0]);
+    s->units = hri_ceil_div(s->a.extent.size[0], s->unit);
     hr_status status = hr_array_create_anywhere(
         s->context, sizeof(number), hr_extent2(s->units, 1), &s->before);
     const bool reduced = s->units > 1;

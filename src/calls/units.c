@@ -7,19 +7,18 @@
 #include "calls/views.h"
 
 enum {
-    LEAST_UNIT = 4096,   /* elements of a unit, about: not less, */
+    LEAST_UNIT = 4096,   /* elements of a unit: not less, */
     MOST_UNIT = 65536,   /* and not more, since units stream whole */
+    GRAIN = 1024,        /* BLOCK in kernels/dialect/scan.c */
     ENOUGH_UNITS = 8192, /* they keep several GPUs busy, and more would take the
                             host longer to join */
     SHORT = 256          /* columns of a line below which cells are better */
 };
 
-/* The elements of a unit, about. */
-static int64_t unit_elements(int64_t all)
+int64_t hri_unit_elements(int64_t all)
 {
     const int64_t share = hri_ceil_div(all, ENOUGH_UNITS);
-    return hri_round_up(hri_min(hri_max(share, LEAST_UNIT), MOST_UNIT),
-                        HRI_REDUCE_ITEMS);
+    return hri_round_up(hri_min(hri_max(share, LEAST_UNIT), MOST_UNIT), GRAIN);
 }
 
 /* Whether a reduction takes all elements as one line. */
@@ -49,7 +48,7 @@ hr_status hri_lay_out(hri_layout *l)
                                       i == 0 ? "view a" : "view b");
     }
     const int64_t all = hr_extent_count(l->views[0].extent);
-    const int64_t unit = unit_elements(all);
+    const int64_t unit = hri_unit_elements(all);
     if (status == HR_OK && as_cells(l)) {
         for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
             status =

@@ -8,8 +8,7 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
-#include "test.h"
+#include "support/faults.h"
 
 extern const hri_backend hri_backend_host;
 
@@ -119,50 +118,29 @@ static bool arrived(const things *t)
     return memcmp(t->from, t->to, t->count * sizeof(int)) == 0;
 }
 
-typedef enum way { CALL, OPERATION, LOSE, WAYS } way;
-
-static void inject(way how, uint64_t n)
+static void fail_each(size_t kind, fault_way how, const char *name)
 {
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
-static void fail_each(size_t kind, way how, const char *name)
-{
-    int failed = 0;
-    bool more = true;
+    faults f = {.how = how};
     char text[80];
     snprintf(text, sizeof text, "%s, %s", kinds[kind].name, name);
     TEST_CASE(text);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+    while (faults_next(&f)) {
         things t = things_of(kind);
         for (int i = 0; i < MAX_ELEMENTS; i++) {
             t.from[i] = i * 7 + 1;
         }
-        fault_backend_reset();
         fault_backend_pretend_staged(kinds[kind].staged);
-        inject(how, n);
         hr_status status = create(&t);
         if (status == HR_OK) {
             status = travel(&t);
         }
         CHECK(status != HR_OK || arrived(&t));
-        CHECK(status == HR_OK || hr_last_error()[0] != '\0');
         CHECK(status == HR_OK || status == HR_ERROR_LOST ||
               status == HR_ERROR_BACKEND || status == HR_ERROR_UNAVAILABLE);
-        failed += status != HR_OK;
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
+        faults_note(&f, status != HR_OK);
         destroy(&t);
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
     }
-    printf("%s: %d failed\n", text, failed);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 /* After a failure everything goes on that does not depend on it: other queues,

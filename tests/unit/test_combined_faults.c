@@ -5,9 +5,8 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
+#include "support/faults.h"
 #include "support/told.h"
-#include "test.h"
 
 extern const hri_backend hri_backend_host;
 extern const hr_kernel combined_count;
@@ -105,19 +104,6 @@ static void destroy(bed *b)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-typedef enum way { CALL, OPERATION, LOSE } way;
-
-static void inject(way how, uint64_t n)
-{
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
 /* Launch, and bring the bins home. */
 static hr_status run(bed *b)
 {
@@ -128,31 +114,21 @@ static hr_status run(bed *b)
     return status == HR_OK ? hr_synchronize(hr_view_of(b->bins_array)) : status;
 }
 
-static void fail_each(way how, bool streams, const char *name)
+static void fail_each(fault_way how, bool streams, const char *name)
 {
-    int failed = 0;
-    bool more = true;
+    faults f = {.how = how};
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+    while (faults_next(&f)) {
         bed b = {.streams = streams};
-        fault_backend_reset();
-        inject(how, n);
         const hr_status status = run(&b);
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
-        failed += status != HR_OK;
-        CHECK(status == HR_OK ? is_right(&b) : hr_last_error()[0] != '\0');
-        if (b.bins_array != NULL && how != LOSE) {
-            inject(how, 0);
+        faults_note(&f, status != HR_OK);
+        CHECK(status != HR_OK || is_right(&b));
+        if (b.bins_array != NULL && faults_stop(&f)) {
             launch_again(&b);
         }
         destroy(&b);
-        if (test_state.failures > 0) {
-            printf("number %llu\n", (unsigned long long)n);
-        }
     }
-    test_note("%s: %d failed\n", name, failed);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 int main(void)

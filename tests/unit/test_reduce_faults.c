@@ -4,15 +4,12 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
+#include "support/faults.h"
 #include "support/told.h"
-#include "test.h"
 
 extern const hri_backend hri_backend_host;
 
 enum { N = 30000 };
-
-typedef enum way { CALL, OPERATION, LOSE } way;
 
 static const hr_reduction kinds[] = {HR_REDUCE_SUM, HR_REDUCE_ARGMAX,
                                      HR_REDUCE_NORM};
@@ -59,40 +56,19 @@ static int reduce(hr_context *context, hr_array *array)
     return failed;
 }
 
-static void inject(way how, uint64_t n)
+static void fail_each(fault_way how, const char *name)
 {
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
-static void fail_each(way how, const char *name)
-{
-    int failed = 0;
-    bool more = true;
+    faults f = {.how = how};
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+    while (faults_next(&f)) {
         hr_context *context = NULL;
         hr_array *array = NULL;
-        fault_backend_reset();
-        inject(how, n);
-        failed +=
-            create(&context, &array) != HR_OK || reduce(context, array) > 0;
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
+        faults_note(&f, create(&context, &array) != HR_OK ||
+                            reduce(context, array) > 0);
         hr_array_destroy(array);
         hr_context_destroy(context);
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-        if (test_state.failures > 0) {
-            printf("number %llu\n", (unsigned long long)n);
-        }
     }
-    printf("%s: %d failed\n", name, failed);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 /* Accelerators without double get no band; with weights they are named. */

@@ -7,9 +7,8 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
+#include "support/faults.h"
 #include "support/told.h"
-#include "test.h"
 
 extern const hri_backend hri_backend_host;
 extern const hr_kernel run1, run_reverse;
@@ -114,47 +113,23 @@ static hr_status launch_twice(const bed *b)
     return status;
 }
 
-typedef enum way { CALL, OPERATION, LOSE } way;
-
-static void inject(way how, uint64_t n)
-{
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
-static void fail_each(way how, hr_status (*work)(const bed *b),
+static void fail_each(fault_way how, hr_status (*work)(const bed *b),
                       const char *name)
 {
-    int failed = 0;
-    bool more = true;
+    faults f = {.how = how};
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+    while (faults_next(&f)) {
         bed b = {0};
-        fault_backend_reset();
-        inject(how, n);
         hr_status status = create(&b);
         const bool created = status == HR_OK;
         status = created ? work(&b) : status;
-        CHECK(status == HR_OK || hr_last_error()[0] != '\0');
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
-        failed += status != HR_OK;
-        if (created && how != LOSE) { /* nothing of it stays */
-            inject(how, 0);
+        faults_note(&f, status != HR_OK);
+        if (created && faults_stop(&f)) { /* nothing of it stays */
             CHECK(work(&b) == HR_OK);
         }
         destroy(&b);
-        if (test_state.failures > 0) {
-            printf("number %llu\n", (unsigned long long)n);
-        }
     }
-    test_note("%s: %d failed\n", name, failed);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 int main(void)

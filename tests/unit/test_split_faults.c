@@ -6,9 +6,8 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
+#include "support/faults.h"
 #include "support/told.h"
-#include "test.h"
 
 extern const hri_backend hri_backend_host;
 extern const hr_kernel split1;
@@ -108,44 +107,21 @@ static void destroy(bed *b)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-typedef enum way { CALL, OPERATION, LOSE } way;
-
-static void inject(way how, uint64_t n)
+static void fail_each(fault_way how, bool chosen, uint64_t stride,
+                      const char *name)
 {
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
-static void fail_each(way how, bool chosen, uint64_t stride, const char *name)
-{
-    int failed = 0;
-    bool more = true;
+    faults f = {.how = how, .stride = stride};
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0;
-         n += stride * FAULT_STEP) {
+    while (faults_next(&f)) {
         bed b = {.chosen = chosen};
-        fault_backend_reset();
-        inject(how, n);
         hr_status status = create(&b);
         if (status == HR_OK) {
             status = launch_all(&b);
         }
-        CHECK(status == HR_OK || hr_last_error()[0] != '\0');
-        failed += status == HR_OK ? read_all(&b) > 0 : 1;
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
+        faults_note(&f, status != HR_OK || read_all(&b) > 0);
         destroy(&b);
-        if (test_state.failures > 0) {
-            printf("number %llu\n", (unsigned long long)n);
-        }
     }
-    printf("%s: %d failed\n", name, failed);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 /* After a failure, launches on the same accelerators work again. */

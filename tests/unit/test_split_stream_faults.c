@@ -5,9 +5,8 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
+#include "support/faults.h"
 #include "support/told.h"
-#include "test.h"
 
 extern const hri_backend hri_backend_host;
 extern const hr_kernel split1;
@@ -125,46 +124,23 @@ static void destroy(bed *b)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-typedef enum way { CALL, OPERATION, LOSE } way;
-
-static void inject(way how, uint64_t n)
+static void fail_each(fault_way how, const char *name)
 {
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
-static void fail_each(way how, const char *name)
-{
-    int failed = 0;
-    bool more = true;
+    faults f = {.how = how};
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+    while (faults_next(&f)) {
         bed b = {0};
-        fault_backend_reset();
-        inject(how, n);
         hr_status status = create(&b);
         const bool created = status == HR_OK;
         status = created ? launch(&b) : status;
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
-        failed += status != HR_OK;
-        CHECK(status == HR_OK ? is_right(&b) : hr_last_error()[0] != '\0');
-        if (created && how != LOSE) {
-            inject(how, 0);
+        faults_note(&f, status != HR_OK);
+        CHECK(status != HR_OK || is_right(&b));
+        if (created && faults_stop(&f)) {
             launch_again(&b);
         }
         destroy(&b);
-        if (test_state.failures > 0) {
-            printf("number %llu\n", (unsigned long long)n);
-        }
     }
-    test_note("%s: %d failed\n", name, failed);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 int main(void)

@@ -8,11 +8,10 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
+#include "support/faults.h"
 #include "support/files.h"
 #include "support/told.h"
 #include "support/without_compiler.h"
-#include "test.h"
 
 extern const hri_backend hri_backend_host;
 
@@ -79,48 +78,23 @@ static hr_status reduce(hr_context *context)
     return status;
 }
 
-typedef enum way { CALL, OPERATION, LOSE } way;
-
-static void inject(way how, uint64_t n)
-{
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
-static void fail_each(way how, hr_status (*work)(hr_context *context),
+static void fail_each(fault_way how, hr_status (*work)(hr_context *context),
                       const char *name)
 {
-    int failed = 0;
-    bool more = true;
+    faults f = {.how = how};
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+    while (faults_next(&f)) {
         hr_context *context = NULL;
-        fault_backend_reset();
-        inject(how, n);
         hr_status status = create(&context);
         const bool created = status == HR_OK;
         status = created ? work(context) : status;
-        CHECK(status == HR_OK || hr_last_error()[0] != '\0');
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
-        failed += status != HR_OK;
-        if (created && how != LOSE) { /* nothing of it stays */
-            inject(how, 0);
+        faults_note(&f, status != HR_OK);
+        if (created && faults_stop(&f)) { /* nothing of it stays */
             CHECK(work(context) == HR_OK);
         }
         hr_context_destroy(context);
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-        if (test_state.failures > 0) {
-            printf("number %llu\n", (unsigned long long)n);
-        }
     }
-    test_note("%s: %d failed\n", name, failed);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 int main(void)

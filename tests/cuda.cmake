@@ -48,7 +48,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
       test_profile test_launch_lists test_grid_components
       test_arrays_strided
       test_dialect test_parameters test_text test_filter test_random_fill
-      test_fill test_combined
+      test_fill test_combined test_histogram
       test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run test_reduce
       test_scan)

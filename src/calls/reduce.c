@@ -389,7 +389,8 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
                   .scale = 1};
     status = part(&r);
     if (status == HR_OK) {
-        status = hri_lay_out(&r.layout);
+        status = hri_lay_out(&r.layout, "reduce",
+                             hri_unit_elements(hr_extent_count(a.extent)));
     }
     if (status == HR_OK) {
         status = reduce(&r, reduction, &reduced);

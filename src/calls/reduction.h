@@ -24,15 +24,17 @@ typedef struct hri_layout {
     int64_t rows, pieces; /* results: for so many units of rows, this many */
 } hri_layout;
 
-/* units.c: how many elements a unit has, about, of so many in all. */
+/* units.c: how many elements a unit of a reduction or scan has, about, of so
+ * many in all. */
 int64_t hri_unit_elements(int64_t all);
 
-/* units.c: choose the units of the views, and bring the views to rank 1 or 3.
+/* units.c: choose units of about so many elements, and bring the views to rank
+ * 1 or 3. Messages name the call.
  * Units follow from the extent, and for short rows from whether there are gaps
  * between them. Their elements follow each other by rows: a unit has several
  * rows only if it has whole rows, and several lines only if it has whole
  * lines. */
-hr_status hri_lay_out(hri_layout *layout);
+hr_status hri_lay_out(hri_layout *layout, const char *call, int64_t elements);
 
 /* A value of kernels/dialect/reduce.c, which has the same struct. */
 typedef struct hri_units {

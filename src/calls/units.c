@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a reduction cuts its views into units. */
+/* How reductions, scans and histograms cut their views into units. */
 #include "calls/reduction.h"
 
 #include "arrays/array.h"
@@ -21,7 +21,7 @@ int64_t hri_unit_elements(int64_t all)
     return hri_round_up(hri_min(hri_max(share, LEAST_UNIT), MOST_UNIT), GRAIN);
 }
 
-/* Whether a reduction takes all elements as one line. */
+/* Whether the call takes all elements as one line. */
 static bool as_cells(const hri_layout *l)
 {
     const hr_extent *x = &l->views[0].extent;
@@ -32,30 +32,29 @@ static bool as_cells(const hri_layout *l)
     return x->rank == 1 || (packed && x->size[x->rank - 1] < SHORT);
 }
 
-/* Columns of a unit: all, or equal parts of about `unit` elements that end
+/* Columns of a unit: all, or equal parts of about so many elements that end
  * between turns of the items. */
-static int64_t columns(int64_t cols, int64_t unit)
+static int64_t columns(int64_t cols, int64_t elements)
 {
-    const int64_t share = hri_ceil_div(cols, hri_ceil_div(cols, unit));
-    return cols <= unit ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
+    const int64_t share = hri_ceil_div(cols, hri_ceil_div(cols, elements));
+    return cols <= elements ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
 }
 
-hr_status hri_lay_out(hri_layout *l)
+hr_status hri_lay_out(hri_layout *l, const char *call, int64_t elements)
 {
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
-        status = hri_view_for_kernels(&l->views[i], "reduce",
+        status = hri_view_for_kernels(&l->views[i], call,
                                       i == 0 ? "view a" : "view b");
     }
-    const int64_t all = hr_extent_count(l->views[0].extent);
-    const int64_t unit = hri_unit_elements(all);
     if (status == HR_OK && as_cells(l)) {
+        const int64_t all = hr_extent_count(l->views[0].extent);
         for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
             status =
                 hr_view_reshape(l->views[i], hr_extent1(all), &l->views[i]);
         }
-        l->unit = (hri_unit){.rows = unit, .lines = 1, .cols = unit};
-        l->rows = hri_ceil_div(all, unit);
+        l->unit = (hri_unit){.rows = elements, .lines = 1, .cols = elements};
+        l->rows = hri_ceil_div(all, elements);
         l->pieces = 1;
     }
     if (status != HR_OK || l->views[0].extent.rank == 1) {
@@ -65,9 +64,9 @@ hr_status hri_lay_out(hri_layout *l)
         l->views[i] = hri_view_in_space(l->views[i]);
     }
     const int64_t *n = l->views[0].extent.size;
-    l->unit.cols = columns(n[2], unit);
-    l->unit.lines = hri_min(hri_max(unit / n[2], 1), n[1]);
-    l->unit.rows = hri_min(hri_max(unit / n[2] / n[1], 1), n[0]);
+    l->unit.cols = columns(n[2], elements);
+    l->unit.lines = hri_min(hri_max(elements / n[2], 1), n[1]);
+    l->unit.rows = hri_min(hri_max(elements / n[2] / n[1], 1), n[0]);
     l->rows = hri_ceil_div(n[0], l->unit.rows);
     l->pieces =
         hri_ceil_div(n[1], l->unit.lines) * hri_ceil_div(n[2], l->unit.cols);

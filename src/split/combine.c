@@ -181,22 +181,20 @@ static hr_status settle(const hr_view *view)
 
 /* ---- copies */
 
-/* Enqueue setting a copy to the neutral element. */
+/* Enqueue setting a view of rank 1, argument k or a copy of it, to the neutral
+ * element. */
 static hr_status neutralize(const hri_splitting *s, uint32_t i, uint32_t k,
-                            hr_array *copy)
+                            hr_view view)
 {
     const combinable *type = find_type(s->parameters[k].type);
-    const hr_extent line = hr_extent1(hr_extent_count(copy->extent));
     const number *neutral = &type->neutral[s->arguments[k].combine];
-    hr_view view;
-    hr_status status = hr_view_reshape(hr_view_of(copy), line, &view);
-    return status == HR_OK
-               ? launch(s, i, type->fill, &line,
-                        (const hr_argument[]){
-                            hr_out(view),
-                            (hr_value)(neutral, copy->element_bytes)},
-                        2)
-               : status;
+    view.type = NULL; /* the kernel is for bits */
+    const hr_argument arguments[] = {hr_out(view),
+                                     hr_value(neutral, view.element_bytes)};
+    pthread_mutex_lock(&s->context->lock);
+    hr_status status = launch(s, i, type->fill, &view.extent, arguments, 2);
+    pthread_mutex_unlock(&s->context->lock);
+    return status;
 }
 
 static hr_status make_copy(const hri_splitting *s, uint32_t i, uint32_t k)
@@ -206,12 +204,24 @@ static hr_status make_copy(const hri_splitting *s, uint32_t i, uint32_t k)
     hr_queue queue = {.context = s->context, .accelerator = p->accelerator};
     hr_status status = hr_array_create(&queue, view->element_bytes,
                                        view->extent, &p->copies[k]);
+    const hr_extent line = hr_extent1(hr_extent_count(view->extent));
+    hr_view all = *view;
     if (status == HR_OK) {
-        pthread_mutex_lock(&s->context->lock);
-        status = neutralize(s, i, k, p->copies[k]);
-        pthread_mutex_unlock(&s->context->lock);
+        status = hr_view_reshape(hr_view_of(p->copies[k]), line, &all);
     }
-    return status;
+    return status == HR_OK ? neutralize(s, i, k, all) : status;
+}
+
+/* What argument k needs before participant i's band runs. */
+static hr_status begin(const hri_splitting *s, uint32_t i, uint32_t k)
+{
+    const hr_band *band = &s->bands[i];
+    if (band->count == 0 || !hri_split_is_combined(s, k)) {
+        return HR_OK;
+    }
+    return hri_split_is_copied(s, k, band) ? make_copy(s, i, k)
+           : s->fresh ? neutralize(s, i, k, s->arguments[k].view)
+                      : HR_OK;
 }
 
 /* Wait for what is under way on the copies, and destroy them. */
@@ -223,24 +233,6 @@ static void destroy_copies(const hri_splitting *s)
             s->participants[i].copies[k] = NULL;
         }
     }
-}
-
-hr_status hri_split_make_copies(const hri_splitting *s)
-{
-    hri_error error = {0};
-    for (uint32_t i = 0; i < s->count; i++) {
-        for (uint32_t k = 0;
-             k < s->kernel->parameter_count && error.status == HR_OK; k++) {
-            if (s->bands[i].count > 0 &&
-                hri_split_is_copied(s, k, &s->bands[i])) {
-                hri_error_keep(&error, make_copy(s, i, k));
-            }
-        }
-    }
-    if (error.status != HR_OK) {
-        destroy_copies(s);
-    }
-    return hri_error_raise(&error);
 }
 
 /* ---- folding */
@@ -288,18 +280,6 @@ static hr_status fold(const hri_splitting *s, uint32_t i, uint32_t k)
     return status == HR_OK ? settle(&to) : status;
 }
 
-/* After an error, which the caller is told: combined views have no values. */
-static void forget(const hri_splitting *s)
-{
-    const hr_band all = {.count = s->domain.size[0]};
-    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
-        if (hri_split_is_combined(s, k)) {
-            hri_uses_forget_failed(s->arguments[k].view.array);
-            (void)hri_split_forget(s, k, &all);
-        }
-    }
-}
-
 /* Fold the copies of argument k, in the order of the bands. Each is destroyed
  * to make room for the next one. */
 static hr_status fold_all(const hri_splitting *s, uint32_t k)
@@ -320,7 +300,45 @@ static hr_status fold_all(const hri_splitting *s, uint32_t k)
     return status;
 }
 
-hr_status hri_split_combine(const hri_splitting *s, hr_status launched)
+/* After an error, which the caller is told: combined views have no values. */
+static void forget(const hri_splitting *s)
+{
+    const hr_band all = {.count = s->domain.size[0]};
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        if (hri_split_is_combined(s, k)) {
+            hri_uses_forget_failed(s->arguments[k].view.array);
+            (void)hri_split_forget(s, k, &all);
+        }
+    }
+}
+
+/* After an error of bands or folds. */
+static void give_up(const hri_splitting *s)
+{
+    destroy_copies(s);
+    pthread_mutex_lock(&s->context->lock);
+    forget(s);
+    pthread_mutex_unlock(&s->context->lock);
+}
+
+hr_status hri_split_begin_combined(const hri_splitting *s)
+{
+    hri_error error = {0};
+    for (uint32_t i = 0; i < s->count; i++) {
+        for (uint32_t k = 0;
+             k < s->kernel->parameter_count && error.status == HR_OK; k++) {
+            hri_error_keep(&error, begin(s, i, k));
+        }
+    }
+    if (error.status != HR_OK && s->fresh) {
+        give_up(s);
+    } else if (error.status != HR_OK) {
+        destroy_copies(s);
+    }
+    return hri_error_raise(&error);
+}
+
+hr_status hri_split_end_combined(const hri_splitting *s, hr_status launched)
 {
     hri_error error = {0};
     hri_error_keep(&error, launched);
@@ -329,10 +347,7 @@ hr_status hri_split_combine(const hri_splitting *s, hr_status launched)
         hri_error_keep(&error, fold_all(s, k));
     }
     if (error.status != HR_OK) {
-        destroy_copies(s);
-        pthread_mutex_lock(&s->context->lock);
-        forget(s);
-        pthread_mutex_unlock(&s->context->lock);
+        give_up(s);
     }
     return hri_error_raise(&error);
 }

@@ -143,7 +143,8 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     if (status == HR_OK) {
         status = hri_view_region(&view, &region);
     }
-    if (status == HR_OK && (argument->access & HR_IN) != 0) {
+    const bool fresh = s->fresh && hri_split_is_combined(s, i);
+    if (status == HR_OK && (argument->access & HR_IN) != 0 && !fresh) {
         status = hri_array_predict(array, place, &region, &t);
     }
     if (status == HR_OK) {

@@ -53,6 +53,8 @@ typedef struct hri_splitting {
     const int64_t *rows;   /* of argument i for each row of the domain, the last
                               of which may have fewer; NULL: 1 of each */
     const hr_extent *tile; /* of an own kernel; NULL: the default */
+    bool fresh;            /* combined views, of rank 1, begin with the neutral
+                              element in the first band, too */
     hr_status (*usable)(const hri_accelerator *a); /* which accelerators can
                             take part; NULL: all */
     const hr_parameter *parameters;
@@ -220,12 +222,12 @@ hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
 /* Check that argument k, which is to be combined, can be. */
 hr_status hri_combined_check(const hri_splitting *s, uint32_t k);
 /* Make the copies of all bands, and enqueue setting them to the neutral
- * element. */
-hr_status hri_split_make_copies(const hri_splitting *s);
+ * element. Fresh views are set, too. */
+hr_status hri_split_begin_combined(const hri_splitting *s);
 /* Fold all copies into their views, and wait, unless the launches have failed.
  * Destroys the copies. After an error, also of the launches, combined views
  * have no values. */
-hr_status hri_split_combine(const hri_splitting *s, hr_status launched);
+hr_status hri_split_end_combined(const hri_splitting *s, hr_status launched);
 
 /* stream.c: run band i in chunks, and wait for the last one. The caller does
  * not hold the context's lock. After a failure, the rows that may not have been

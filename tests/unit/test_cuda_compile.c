@@ -15,7 +15,8 @@ extern const hr_kernel nine, eighteen, thirty_two;
 extern const hr_kernel lists2, lists3, lists_mixed; /* tests/kernels/lists.c */
 extern const hr_kernel step, half, float4, new;     /* tests/kernels/names.c */
 extern const hr_kernel philox_words, hri_random_bits_rows;
-extern const hr_kernel hri_fill8_line, hri_fill128_slices;
+extern const hr_kernel hri_fill8_line, hri_fill128_slices, hri_combine_f64,
+    hri_histogram_f32_cells, hri_histogram_i32_lines;
 extern const hr_kernel hri_reduce_f32_cells, hri_reduce_bf16_lines,
     hri_reduce_i8_exact_cells, hri_scan_f32_cells, hri_scan_i32_i64_lines;
 extern const char hri_reduce_with_text[]; /* kernels/dialect/reduce_with.c */
@@ -50,6 +51,9 @@ static void dialect(void)
                                &hri_random_bits_rows,
                                &hri_fill8_line,
                                &hri_fill128_slices,
+                               &hri_combine_f64,
+                               &hri_histogram_f32_cells,
+                               &hri_histogram_i32_lines,
                                &matmul_blocked,
                                &transpose_blocked,
                                &hri_filter_across_float,

@@ -22,7 +22,7 @@ KERNELS(i8);
 KERNELS(i32);
 
 enum {
-    LANES = 256,       /* as in kernels/dialect/histogram.c */
+    ITEMS = 256,       /* LANES in kernels/dialect/histogram.c */
     MIN_UNIT = 16384,  /* elements, */
     MAX_UNIT = 262144, /* so that a tile's counter has room for all */
     UNITS = 2048,   /* at least as many, where they can be larger than that */
@@ -209,7 +209,7 @@ static int64_t unit_of(const counting *c, const hr_view *a)
     const int64_t share = hr_extent_count(a->extent) / UNITS;
     const int64_t least =
         hri_max(MIN_UNIT, hri_min(BIN_SHARE * c->bins, MAX_UNIT));
-    return hri_round_up(hri_max(least, hri_min(share, MAX_UNIT)), LANES);
+    return hri_round_up(hri_max(least, hri_min(share, MAX_UNIT)), ITEMS);
 }
 
 /* How the kernel finds the bin of a number x, about: f = (x / 2 - half_low) *
@@ -237,7 +237,7 @@ static hr_status launch(counting *c, hr_view counts,
                         const hr_split_options *options)
 {
     const hri_layout *l = &c->layout;
-    const hr_extent tile = hr_extent2(1, LANES);
+    const hr_extent tile = hr_extent2(1, ITEMS);
     const int64_t rows[] = {l->unit.rows, 1, 1, 1};
     const bool wide = c->type == HR_F64;
     const binning64 b = wide ? find_binning(c, 0x1p-53, 0x1p-960, DBL_MAX)
@@ -253,7 +253,7 @@ static hr_status launch(counting *c, hr_view counts,
                    wide ? sizeof b : sizeof narrow)};
     hri_splitting s = {.context = c->context,
                        .kernel = kernel_for(c->type, a.extent.rank == 1),
-                       .domain = hr_extent2(l->rows, l->pieces * LANES),
+                       .domain = hr_extent2(l->rows, l->pieces * ITEMS),
                        .arguments = arguments,
                        .own_kernel = true,
                        .rows = rows,

@@ -31,7 +31,8 @@ typedef struct calling {
     hr_type type;
     void *memory[ARRAYS];
     hr_array *arrays[ARRAYS];
-    int64_t bins[BENCH_BINS];
+    hr_array *counts;         /* of a histogram */
+    int64_t bins[BENCH_BINS]; /* of the loop's */
     hr_reduced reduced;
     cub_times cub;
 } calling;
@@ -112,15 +113,31 @@ static hr_status scan(calling *c)
                            c->type, view(c, X), view(c, OUT), NULL));
 }
 
+static hr_status fill(calling *c)
+{
+    const float narrow = 1.5F;
+    const double wide = 1.5;
+    const void *value = c->type == HR_F64 ? (const void *)&wide : &narrow;
+    return wait(c, hr_fill(c->context, view(c, OUT), c->type, value, NULL));
+}
+
+static hr_status histogram(calling *c)
+{
+    return wait(c, hr_histogram(c->context, c->type, view(c, X), 0, 1,
+                                hr_view_of(c->counts), NULL));
+}
+
 /* What is measured, and the elements that it must read and write. */
 static const struct {
     const char *name;
     double moved;
     hr_status (*run)(calling *c);
 } calls[] = {
-    {"sum", 1, sum},       {"dot", 2, dot},       {"norm", 1, norm},
-    {"max", 1, most},      {"argmin", 1, argmin}, {"uniform", 1, uniform},
+    {"sum", 1, sum},       {"dot", 2, dot},
+    {"norm", 1, norm},     {"max", 1, most},
+    {"argmin", 1, argmin}, {"uniform", 1, uniform},
     {"normal", 1, normal}, {"scan", 2, scan},
+    {"fill", 1, fill},     {"histogram", 1, histogram},
 };
 
 enum { CALLS = sizeof calls / sizeof calls[0] };
@@ -247,7 +264,9 @@ static bool fill_memory(calling *c)
     const size_t bytes = (size_t)c->count * hr_type_size(c->type);
     const hr_random random = {HR_RANDOM_UNIFORM, .seed = 1};
     const hr_random bits = {HR_RANDOM_BITS, .seed = 2};
-    bool good = true;
+    bool good =
+        hr_array_create_anywhere(c->context, sizeof *c->bins,
+                                 hr_extent1(BENCH_BINS), &c->counts) == HR_OK;
     for (int i = 0; i < ARRAYS && good; i++) {
         const size_t each = i == KEYS ? 4 : hr_type_size(c->type);
         c->memory[i] =
@@ -265,6 +284,8 @@ static bool fill_memory(calling *c)
 
 static void free_memory(calling *c)
 {
+    hr_array_destroy(c->counts);
+    c->counts = NULL;
     for (int i = 0; i < ARRAYS; i++) {
         hr_array_destroy(c->arrays[i]);
         bench_release(NULL, c->memory[i]);

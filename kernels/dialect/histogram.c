@@ -19,7 +19,7 @@
 #include <headrace/dialect.h>
 
 /* as in src/calls/histogram.c */
-enum { LANES = 256, MOST = 4096 /* bins in memory of the tile */ };
+enum { LANES = 256, MAX_BINS = 4096 /* bins in memory of the tile */ };
 
 /* src/calls/histogram.c has the same struct. */
 typedef struct hri_binning {
@@ -94,7 +94,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #define IN_VIEW HR_ATOMIC_ADD(HR_AT1(counts, b), 1L);
 
 #define HISTOGRAM(LINES)                                                       \
-    if (bins > MOST) {                                                         \
+    if (bins > MAX_BINS) {                                                     \
         LINES(IN_VIEW)                                                         \
     } else {                                                                   \
         HR_ITEMS2(i, lane)                                                     \
@@ -132,7 +132,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 HR_KERNEL4(KERNEL(cells), (IN, ELEMENT, 1, a), (IN, EDGE, 1, edges),
            (INOUT, long, 1, counts), (VALUE, hri_binning, 0, binning))
 {
-    HR_TILE_STATIC(unsigned, part, [MOST]);
+    HR_TILE_STATIC(unsigned, part, [MAX_BINS]);
     BINS const hr_index unit = UNIT;
     const hr_index end = lesser((unit + 1) * binning.cols, HR_EXTENT(a, 0));
     HISTOGRAM(ALL_CELLS)
@@ -152,7 +152,7 @@ HR_KERNEL4(KERNEL(cells), (IN, ELEMENT, 1, a), (IN, EDGE, 1, edges),
 HR_KERNEL4(KERNEL(lines), (IN, ELEMENT, 3, a), (IN, EDGE, 1, edges),
            (INOUT, long, 1, counts), (VALUE, hri_binning, 0, binning))
 {
-    HR_TILE_STATIC(unsigned, part, [MOST]);
+    HR_TILE_STATIC(unsigned, part, [MAX_BINS]);
     BINS const hr_index unit = UNIT, piece = PIECE, cols = HR_EXTENT(a, 2);
     const hr_index pieces = (cols + binning.cols - 1) / binning.cols;
     const hr_index across = piece / pieces;

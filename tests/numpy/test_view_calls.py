@@ -229,12 +229,94 @@ def scans(caller):
                               least.accumulate(array, axis=-1), 0)
 
 
+# ---- fills
+
+def filled(out, value, shape):
+    def judge(words):
+        want = np.full(shape, value[0], value.dtype)
+        return words == ["done"] and np.load(out).tobytes() == want.tobytes()
+    return judge
+
+
+def fills(caller):
+    for dtype in [*TYPES, "<c8", "<c16"]:
+        for seed, (rows, cols) in enumerate([(1, 1), (1, 2), (4097, 1),
+                                             (100003, 1), (257, 1025),
+                                             (3000, 7)]):
+            random = np.random.default_rng(seed + 200)
+            size = np.dtype(dtype).itemsize
+            value = np.frombuffer(random.bytes(size), dtype)
+            out = caller.path()
+            caller.call(filled(out, value, (rows, cols)), "fill",
+                        caller.save(value), rows, cols, out)
+
+
+# ---- histograms
+
+def counted(array, bins, ends):
+    with np.errstate(invalid="ignore"):
+        wanted, _ = np.histogram(array, bins, ends)
+    return lambda words: words == [str(count) for count in wanted]
+
+
+def call_histogram(caller, array, bins, ends, path=None):
+    path = path or caller.save(array)
+    caller.call(counted(array, bins, ends), "histogram", bins,
+                *(float(end).hex() for end in ends), path)
+
+
+def on_edges(dtype, bins, ends, seed):
+    """Elements on edges, and on either side of them."""
+    edges = np.linspace(*ends, bins + 1).astype(dtype)
+    random = np.random.default_rng(seed)
+    chosen = random.choice(edges, 30000)
+    side = random.integers(0, 3, chosen.size)
+    return np.where(side == 0, chosen,
+                    np.nextafter(chosen, np.where(side == 1, -np.inf, np.inf)
+                                 .astype(dtype))).astype(dtype)
+
+
+def float_histograms(caller, dtype):
+    for seed, (bins, ends) in enumerate([(1, (0, 1)), (10, (-1, 2)),
+                                         (100, (-0.1, 0.7)), (256, (0, 1)),
+                                         (3, (0.1, 0.3)), (500, (-4.7, 3.3)),
+                                         (4100, (-1, 1)), (20, (-1e30, 2e30))]):
+        call_histogram(caller, on_edges(dtype, bins, ends, seed), bins, ends)
+        call_histogram(caller, np.full(5000, ends[1], dtype), bins, ends)
+        for array in float_arrays(dtype, (100003,), seed + 300):
+            call_histogram(caller, array, bins, ends)
+
+
+def histograms(caller):
+    for dtype in ["<f4", "<f8"]:
+        float_histograms(caller, dtype)
+        for seed, shape in enumerate(SHAPES):
+            for array in float_arrays(dtype, shape, seed + 400):
+                call_histogram(caller, array, 30, (-2, 2.5))
+    for dtype in ["|i1", "<i4"]:
+        for seed, shape in enumerate(SHAPES):
+            array = numbers(dtype, shape, seed + 500)
+            limits = np.iinfo(dtype)
+            for bins, ends in [(7, (limits.min, limits.max)), (10, (-5, 5)),
+                               (4100, (limits.min / 2, limits.max / 3))]:
+                call_histogram(caller, array, bins, ends)
+    small = np.random.default_rng(1).integers(0, 300, 50000).astype("<i4")
+    wanted = [str(count) for count in np.bincount(small)]
+    caller.call(lambda words: words == wanted, "histogram", len(wanted), -0.5,
+                len(wanted) - 0.5, caller.save(small))
+    empty = caller.save(np.zeros(0, "<f4"))
+    caller.call(lambda words: words[0] == "HR_ERROR_INVALID", "histogram", 3, 0,
+                1, empty)
+
+
 def main():
     tool = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(dir=".") as name:
         caller = Caller(tool, Path(name))
         reductions(caller)
         scans(caller)
+        fills(caller)
+        histograms(caller)
         caller.run()
     print(f"NumPy {np.__version__}: {checks} checks, {failures} failures")
     return 1 if failures else 0

@@ -3,6 +3,8 @@
  * input is a call, and each answer a line:
  *     reduce KIND A [B]      what hr_reduced holds: value integer index
  *     scan KIND HOW A OUT    "done": OUT has the scan of A
+ *     fill VALUE ROWS COLS OUT    "done": OUT has the one element of VALUE
+ *     histogram BINS LOW HIGH A   the counts
  * A view of one column has rank 1. A call that fails answers with its status
  * and sentence. */
 #include <stdio.h>
@@ -141,11 +143,86 @@ static hr_status scan(hr_context *context, char *const *words, int count)
     return status;
 }
 
+static hr_status fill_to(hr_context *context, char *const *words,
+                         const operand *value, operand *out)
+{
+    hr_status status =
+        hr_npy_create(words[3], value->matrix.type, atoll(words[1]),
+                      atoll(words[2]), HR_ROW_MAJOR, &out->file, &out->matrix);
+    if (status == HR_OK) {
+        status = wrap(context, out);
+    }
+    if (status == HR_OK) {
+        status = hr_fill(context, out->view, value->matrix.type,
+                         value->matrix.data, NULL);
+    }
+    if (status == HR_OK) {
+        status = hr_synchronize(out->view);
+    }
+    return status == HR_OK ? hr_npy_commit(out->file) : status;
+}
+
+static hr_status fill(hr_context *context, char *const *words, int count)
+{
+    operand value = {0}, out = {0};
+    hr_status status = read_operand(context, words[0], &value);
+    (void)count;
+    if (status == HR_OK) {
+        status = fill_to(context, words, &value, &out);
+    }
+    if (status == HR_OK) {
+        printf("done\n");
+    }
+    close_operand(&value);
+    close_operand(&out);
+    return status;
+}
+
+static hr_status print_counts(hr_view counts)
+{
+    hr_mapping m;
+    hr_status status = hr_map(counts, HR_IN, &m);
+    for (int64_t b = 0; status == HR_OK && b < counts.extent.size[0]; b++) {
+        printf("%lld ", (long long)((const int64_t *)m.data)[b]);
+    }
+    if (status == HR_OK) {
+        printf("\n");
+        status = hr_unmap(&m);
+    }
+    return status;
+}
+
+static hr_status histogram(hr_context *context, char *const *words, int count)
+{
+    operand a = {0};
+    hr_array *counts = NULL;
+    hr_status status = read_operand(context, words[3], &a);
+    (void)count;
+    if (status == HR_OK) {
+        status = hr_array_create_anywhere(context, sizeof(int64_t),
+                                          hr_extent1(atoll(words[0])), &counts);
+    }
+    if (status == HR_OK) {
+        status =
+            hr_histogram(context, a.matrix.type, a.view, strtod(words[1], NULL),
+                         strtod(words[2], NULL), hr_view_of(counts), NULL);
+    }
+    if (status == HR_OK) {
+        status = print_counts(hr_view_of(counts));
+    }
+    hr_array_destroy(counts);
+    close_operand(&a);
+    return status;
+}
+
 static const struct {
     const char *name;
     int least; /* words behind the name */
     hr_status (*run)(hr_context *context, char *const *words, int count);
-} calls[] = {{"reduce", 2, reduce}, {"scan", 4, scan}};
+} calls[] = {{"reduce", 2, reduce},
+             {"scan", 4, scan},
+             {"fill", 4, fill},
+             {"histogram", 4, histogram}};
 
 /* Make the call of a line. False: it is none. */
 static bool answer(hr_context *context, char *line)

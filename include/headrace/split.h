@@ -101,7 +101,7 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *  this.
  *
  *  The accelerator of the first band works on the view itself. Each other one
- *  works on a copy of all of it, which begins with the neutral element: 0 for
+ *  works on a copy of all of it. A copy begins with the neutral element: 0 for
  *  SUM, the largest number for MIN, the smallest for MAX. At the end the copies
  *  are folded into the view, in the order of the bands. So integers come out as
  *  from one accelerator, and sums of fractions depend on the bands alone.

@@ -3,8 +3,8 @@
  *  All of Headrace. Read the headers in this order, as its manual: status.h,
  *  matrix.h, context.h, gemm.h, batch.h, filter.h and npy.h. For kernels of
  *  your own, go on with run.h, queue.h, array.h, view.h, kernel.h, split.h,
- *  reduce.h, scan.h, histogram.h, fill.h, random.h, grid.h, profile.h, half.h
- *  and check.h. dialect.h is the language of kernels. */
+ *  reduce.h, scan.h, sort.h, histogram.h, fill.h, random.h, grid.h, profile.h,
+ *  half.h and check.h. dialect.h is the language of kernels. */
 #ifndef HEADRACE_H
 #define HEADRACE_H
 
@@ -27,6 +27,7 @@
 #include <headrace/reduce.h>
 #include <headrace/run.h>
 #include <headrace/scan.h>
+#include <headrace/sort.h>
 #include <headrace/split.h>
 #include <headrace/status.h>
 #include <headrace/transform.h>

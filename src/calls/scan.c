@@ -166,18 +166,6 @@ static hr_status check(const scanning *s, hr_scan_kind kind)
     return status == HR_OK ? check_extents(&s->a, &s->b) : status;
 }
 
-/* Whether both views have the same elements in the same places. */
-static bool is_same(const hr_view *a, const hr_view *b)
-{
-    bool same = a->array == b->array && a->offset_bytes == b->offset_bytes &&
-                a->element_bytes == b->element_bytes;
-    for (uint32_t d = 0; d < a->extent.rank; d++) {
-        same = same && (a->extent.size[d] == 1 ||
-                        a->stride_bytes[d] == b->stride_bytes[d]);
-    }
-    return same;
-}
-
 /* ---- numbers */
 
 /* The largest or the least number of the type. */
@@ -366,7 +354,7 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
     if (status != HR_OK) {
         return status;
     }
-    s.in_place = is_same(&a, &b);
+    s.in_place = hri_view_is_same(&a, &b);
     s.start = find_start(&s);
     status = hri_view_for_kernels(&s.a, "scan", "view a");
     if (status == HR_OK) {

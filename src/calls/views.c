@@ -23,3 +23,14 @@ hr_view hri_view_in_space(hr_view view)
     }
     return view;
 }
+
+bool hri_view_is_same(const hr_view *a, const hr_view *b)
+{
+    bool same = a->array == b->array && a->offset_bytes == b->offset_bytes &&
+                a->element_bytes == b->element_bytes;
+    for (uint32_t d = 0; d < a->extent.rank; d++) {
+        same = same && (a->extent.size[d] == 1 ||
+                        a->stride_bytes[d] == b->stride_bytes[d]);
+    }
+    return same;
+}

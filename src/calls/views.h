@@ -13,4 +13,8 @@ hr_status hri_view_for_kernels(hr_view *view, const char *call,
 /* Rank 2 becomes rank 3. */
 hr_view hri_view_in_space(hr_view view);
 
+/* Whether both views, of one extent, have the same elements in the same
+ * places. */
+bool hri_view_is_same(const hr_view *a, const hr_view *b);
+
 #endif

@@ -239,8 +239,11 @@ static hr_status run(hri_splitting *s, size_t count)
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && !s->options.dry_run) {
         status = hri_split_begin_combined(s);
-        status =
-            status == HR_OK ? hri_split_end_combined(s, give_all(s)) : status;
+    }
+    if (status == HR_OK && !s->options.dry_run) {
+        status = hri_split_end_combined(s, s->carry_out != NULL
+                                               ? s->carry_out(s, s->data)
+                                               : give_all(s));
     }
     if (status == HR_OK) {
         report(s);

@@ -55,9 +55,11 @@ hr_status hri_split_learn(const hri_splitting *s)
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
         hri_participant *r = &s->participants[i];
         status = know(s->context, r);
-        r->memory = row_bytes(s) / r->bandwidth;
-        r->row_seconds =
-            hri_model_kernel(r->accelerator, s->kernel, hri_split_points(s));
+        r->memory = row_bytes(s) / r->bandwidth * (s->times > 0 ? s->times : 1);
+        r->row_seconds = s->times > 0
+                             ? r->memory
+                             : hri_model_kernel(r->accelerator, s->kernel,
+                                                hri_split_points(s));
         known = known == NULL && r->row_seconds > 0 ? r : known;
     }
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {

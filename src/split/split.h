@@ -57,6 +57,12 @@ typedef struct hri_splitting {
                               element in the first band, too */
     hr_status (*usable)(const hri_accelerator *a); /* which accelerators can
                             take part; NULL: all */
+    double times; /* bands are planned for so many launches, by the bytes that
+                     a launch touches; 0: for one, by what was measured */
+    hr_status (*carry_out)(const struct hri_splitting *s,
+                           void *data); /* does the work of the bands that were
+                            planned; NULL: the kernel is launched */
+    void *data;
     const hr_parameter *parameters;
     hr_split_options options;      /* read */
     hr_split_report report;        /* the caller's, or as many bytes of it as

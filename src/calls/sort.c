@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorts of views: the rules, the kernels, and which way is taken. */
+#include "calls/sort.h"
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/views.h"
+
+enum {
+    UNIT = 4096, /* elements of a band's unit */
+    SHORT = 4096 /* elements of a short row, of 8 bytes half of them: as BLOCK
+                    in kernels/dialect/sort.c */
+};
+
+#define BY_SIZE(make) make(u8) make(u16) make(u32) make(u64)
+#define KEYS(name)                                                             \
+    extern const hr_kernel hri_sort_##name##_differ, hri_sort_##name##_count,  \
+        hri_sort_##name##_ranks, hri_sort_##name##_scatter,                    \
+        hri_sort_##name##_merge, hri_sort_##name##_short,                      \
+        hri_sort_##name##_short_in_place;
+#define PAIRS(name)                                                            \
+    extern const hr_kernel hri_sort_##name##_scatter, hri_sort_##name##_merge, \
+        hri_sort_##name##_short_in_place;
+#define BOTH_PAIRS(name) PAIRS(name##_u32) PAIRS(name##_u64)
+BY_SIZE(KEYS)
+BY_SIZE(BOTH_PAIRS)
+extern const hr_kernel hri_sort_plan, hri_sort_plan_in_place,
+    hri_sort_plan_by_key;
+
+/* A type of keys: its kernels without values and with values of 4 and 8 bytes,
+ * and how its numbers are compared. */
+typedef struct key_kind {
+    hri_sort_kernels kernels[3];
+    hri_sort_form form;
+} key_kind;
+
+static const key_kind *find_type(hr_type type)
+{
+#define ALONE(name)                                                            \
+    {                                                                          \
+        &hri_sort_##name##_differ, &hri_sort_##name##_count,                   \
+            &hri_sort_##name##_ranks, &hri_sort_##name##_scatter,              \
+            &hri_sort_##name##_merge, &hri_sort_##name##_short,                \
+            &hri_sort_##name##_short_in_place                                  \
+    }
+#define WITH(name, value)                                                      \
+    {                                                                          \
+        &hri_sort_##name##_differ, &hri_sort_##name##_count,                   \
+            &hri_sort_##name##_ranks, &hri_sort_##name##_##value##_scatter,    \
+            &hri_sort_##name##_##value##_merge, NULL,                          \
+            &hri_sort_##name##_##value##_short_in_place                        \
+    }
+#define KERNELS(name)                                                          \
+    {                                                                          \
+        ALONE(name), WITH(name, u32), WITH(name, u64)                          \
+    }
+#define INTEGER(sign)                                                          \
+    {                                                                          \
+        sign, 0, 0, (sign)-1, 0                                                \
+    }
+#define FRACTION(sign, infinity)                                               \
+    {                                                                          \
+        sign, (sign)-1, sign, infinity, 0                                      \
+    }
+    static const key_kind types[] = {
+        [HR_F32] = {KERNELS(u32), FRACTION(0x80000000U, 0x7f800000U)},
+        [HR_F64] = {KERNELS(u64),
+                    FRACTION(UINT64_C(1) << 63, UINT64_C(0x7ff0000000000000))},
+        [HR_F16] = {KERNELS(u16), FRACTION(0x8000U, 0x7c00U)},
+        [HR_BF16] = {KERNELS(u16), FRACTION(0x8000U, 0x7f80U)},
+        [HR_I8] = {KERNELS(u8), INTEGER(0x80U)},
+        [HR_I32] = {KERNELS(u32), INTEGER(0x80000000U)}};
+#undef ALONE
+#undef WITH
+#undef KERNELS
+#undef INTEGER
+#undef FRACTION
+    const size_t count = sizeof types / sizeof types[0];
+    return (size_t)type < count && types[type].kernels[0].differ != NULL
+               ? &types[type]
+               : NULL;
+}
+
+/* ---- rules */
+
+static hr_status check_type(hr_sort_order order, hr_type type)
+{
+    if (order != HR_SORT_ASCENDING && order != HR_SORT_DESCENDING) {
+        return hri_fail(HR_ERROR_INVALID, "sort: unknown order %d", (int)order);
+    }
+    if (hr_type_size(type) == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED, "sort: unknown type %d",
+                        (int)type);
+    }
+    return find_type(type) != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "sort: only f32, f64, f16, bf16, i8 and i32 are "
+                          "offered, not %s",
+                          hr_type_name(type));
+}
+
+static hr_status check_view(const hr_context *context, hr_type type,
+                            const hr_view *view, const char *name)
+{
+    const size_t bytes = hr_type_size(type), given = view->element_bytes;
+    if (view->array == NULL || view->array->context != context) {
+        return hri_fail(HR_ERROR_INVALID, "sort: view %s belongs to %s", name,
+                        view->array == NULL ? "no array" : "another context");
+    }
+    return given == bytes
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "sort: view %s has elements of %zu byte%s, but %s "
+                          "has %zu",
+                          name, given, hri_plural(given), hr_type_name(type),
+                          bytes);
+}
+
+static hr_status check_extents(const hr_view *a, const char *a_name,
+                               const hr_view *b, const char *b_name)
+{
+    if (hr_extent_count(a->extent) == 0) {
+        return hri_fail(HR_ERROR_INVALID, "sort: view %s has no elements",
+                        a_name);
+    }
+    if (a->extent.rank != b->extent.rank) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "sort: view %s has rank %u, but view %s has %u", a_name,
+                        a->extent.rank, b_name, b->extent.rank);
+    }
+    for (uint32_t d = 0; d < a->extent.rank; d++) {
+        if (a->extent.size[d] != b->extent.size[d]) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "sort: view %s has size %lld in dimension %u, but "
+                            "view %s has %lld",
+                            a_name, (long long)a->extent.size[d], d, b_name,
+                            (long long)b->extent.size[d]);
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- views as kernels take them */
+
+/* Make a view one of rows, of elements that are only bits. */
+static hr_status lay_out(hr_view *view, const char *name)
+{
+    if (!hri_view_flatten(view, 0, 2)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "sort: view %s has rank %u, and gaps between its first "
+                        "dimensions",
+                        name, view->extent.rank);
+    }
+    if (view->extent.rank == 1) {
+        view->extent = hr_extent2(1, view->extent.size[0]);
+        view->stride_bytes[1] = view->stride_bytes[0];
+        view->stride_bytes[0] = view->extent.size[1] * view->stride_bytes[1];
+    }
+    view->type = NULL;
+    return HR_OK;
+}
+
+/* ---- short rows: a split launch */
+
+static hr_status sort_short(const hri_sorting *s)
+{
+    static const hr_extent tile = {2, {1, HRI_SORT_ITEMS}};
+    const bool pairs = s->to.values.array != NULL;
+    hr_argument arguments[3];
+    size_t n = 0;
+    if (!s->in_place) {
+        arguments[n++] = hr_in(s->from.keys);
+    }
+    arguments[n++] = s->in_place ? hr_inout(s->to.keys) : hr_out(s->to.keys);
+    if (pairs) {
+        arguments[n++] = hr_inout(s->to.values);
+    }
+    arguments[n++] = hr_value(&s->form, sizeof s->form);
+    hri_splitting split = {
+        .context = s->context,
+        .kernel = s->in_place ? s->kernels.brief_in_place : s->kernels.brief,
+        .domain = hr_extent2(s->to.keys.extent.size[0], HRI_SORT_ITEMS),
+        .arguments = arguments,
+        .own_kernel = true,
+        .tile = &tile,
+        .usable = hri_accelerator_check_double};
+    return hri_split_run(&split, n, s->options);
+}
+
+/* ---- long rows: bands are planned as of a launch that touches all memory of
+ * the sort */
+
+/* Bytes in rows of the plan: the only row of a view is divided. */
+static hr_status bytes_of(hr_view *view)
+{
+    if (view->extent.size[0] == 1) {
+        view->extent = hr_extent2(view->extent.size[1], 1);
+        view->stride_bytes[0] = view->stride_bytes[1];
+    }
+    return hr_view_reinterpret(*view, 1, view);
+}
+
+static hr_status carry_out(const hri_splitting *split, void *data)
+{
+    return hri_sort_run(data, split);
+}
+
+static hr_status plan(hri_sorting *s, hr_argument *arguments, size_t n)
+{
+    static const hr_extent tile = {2, {1, HRI_SORT_ITEMS}};
+    const int64_t *size = s->to.keys.extent.size;
+    const int64_t rows[] = {UNIT, UNIT, UNIT, UNIT};
+    const bool one = size[0] == 1;
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < n && status == HR_OK; i++) {
+        status = bytes_of(&arguments[i].view);
+    }
+    hri_splitting split = {
+        .context = s->context,
+        .kernel = s->to.values.array != NULL ? &hri_sort_plan_by_key
+                  : s->in_place              ? &hri_sort_plan_in_place
+                                             : &hri_sort_plan,
+        .domain = hr_extent2(one ? hri_ceil_div(size[1], UNIT) : size[0],
+                             HRI_SORT_ITEMS),
+        .arguments = arguments,
+        .own_kernel = true,
+        .rows = one ? rows : NULL,
+        .tile = &tile,
+        .usable = hri_accelerator_check_double,
+        .times = (double)s->key_bytes,
+        .carry_out = carry_out,
+        .data = s};
+    return status == HR_OK ? hri_split_run(&split, n, s->options) : status;
+}
+
+/* Sort with arrays that stand for temporary memory in the plan. */
+static hr_status sort_long(hri_sorting *s)
+{
+    hr_array *keys = NULL, *values = NULL;
+    const hri_sort_data *to = &s->to;
+    const bool pairs = to->values.array != NULL;
+    hr_argument arguments[4];
+    size_t n = 0;
+    hr_status status = hr_array_create_anywhere(
+        s->context, to->keys.element_bytes, to->keys.extent, &keys);
+    if (status == HR_OK && pairs) {
+        status = hr_array_create_anywhere(s->context, to->values.element_bytes,
+                                          to->values.extent, &values);
+    }
+    if (status == HR_OK) {
+        if (!s->in_place) {
+            arguments[n++] = hr_in(s->from.keys);
+        }
+        arguments[n++] = s->in_place ? hr_inout(to->keys) : hr_out(to->keys);
+        arguments[n++] = hr_out(hr_view_of(keys));
+        if (pairs) {
+            arguments[n++] = hr_inout(to->values);
+            arguments[n++] = hr_out(hr_view_of(values));
+        }
+        status = plan(s, arguments, n);
+    }
+    hr_array_destroy(keys);
+    hr_array_destroy(values);
+    return status;
+}
+
+/* ---- the calls */
+
+static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
+                      hri_sort_data from, hri_sort_data to,
+                      const hr_split_options *options)
+{
+    const key_kind *t = find_type(type);
+    const bool pairs = to.values.array != NULL;
+    hri_sorting s = {
+        .context = context,
+        .options = options,
+        .kernels = t->kernels[pairs ? to.values.element_bytes / 4 : 0],
+        .form = t->form,
+        .key_bytes = hr_type_size(type),
+        .in_place = pairs || hri_view_is_same(&from.keys, &to.keys),
+        .from = from,
+        .to = to};
+    s.form.turn = order == HR_SORT_DESCENDING ? UINT64_MAX : 0;
+    hr_status status = lay_out(&s.from.keys, pairs ? "keys" : "a");
+    if (status == HR_OK) {
+        status = lay_out(&s.to.keys, pairs ? "keys" : "b");
+    }
+    if (status == HR_OK && pairs) {
+        status = lay_out(&s.to.values, "values");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    s.from.values = s.to.values;
+    const int64_t most = s.key_bytes > 4 ? SHORT / 2 : SHORT;
+    return s.to.keys.extent.size[1] <= most ? sort_short(&s) : sort_long(&s);
+}
+
+hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
+                  hr_view a, hr_view b, const hr_split_options *options)
+{
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "sort: the context is NULL");
+    }
+    hr_status status = check_type(order, type);
+    if (status == HR_OK) {
+        status = check_view(context, type, &a, "a");
+    }
+    if (status == HR_OK) {
+        status = check_view(context, type, &b, "b");
+    }
+    if (status == HR_OK) {
+        status = check_extents(&a, "a", &b, "b");
+    }
+    const hri_sort_data from = {.keys = a}, to = {.keys = b};
+    return status == HR_OK ? sort(context, order, type, from, to, options)
+                           : status;
+}
+
+static hr_status check_values(hr_type type)
+{
+    const size_t bytes = hr_type_size(type);
+    if (bytes == 4 || bytes == 8) {
+        return HR_OK;
+    }
+    return bytes == 0 ? hri_fail(HR_ERROR_UNSUPPORTED,
+                                 "sort: unknown type %d of values", (int)type)
+                      : hri_fail(HR_ERROR_UNSUPPORTED,
+                                 "sort: values of %s have %zu byte%s; only "
+                                 "those of 4 and 8 bytes are moved",
+                                 hr_type_name(type), bytes, hri_plural(bytes));
+}
+
+hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
+                         hr_type key_type, hr_view keys, hr_type value_type,
+                         hr_view values, const hr_split_options *options)
+{
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "sort: the context is NULL");
+    }
+    hr_status status = check_type(order, key_type);
+    if (status == HR_OK) {
+        status = check_values(value_type);
+    }
+    if (status == HR_OK) {
+        status = check_view(context, key_type, &keys, "keys");
+    }
+    if (status == HR_OK) {
+        status = check_view(context, value_type, &values, "values");
+    }
+    if (status == HR_OK) {
+        status = check_extents(&keys, "keys", &values, "values");
+    }
+    const hri_sort_data data = {keys, values};
+    return status == HR_OK ? sort(context, order, key_type, data, data, options)
+                           : status;
+}

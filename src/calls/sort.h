@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorts: what src/calls/sort*.c share. */
+#ifndef HRI_CALLS_SORT_H
+#define HRI_CALLS_SORT_H
+
+#include <headrace/kernel.h>
+#include <headrace/sort.h>
+
+#include "split/split.h"
+
+enum {
+    HRI_SORT_ITEMS = 256, /* LANES in kernels/dialect/sort.c */
+    HRI_SORT_DIGITS = 256
+};
+
+/* kernels/dialect/sort.c has the same struct. */
+typedef struct hri_sort_form {
+    uint64_t sign, body, zero, most, turn;
+} hri_sort_form;
+
+/* The kernels for keys of a size, and for values that they carry. */
+typedef struct hri_sort_kernels {
+    const hr_kernel *differ, *count, *ranks; /* of keys alone */
+    const hr_kernel *scatter, *merge;
+    const hr_kernel *brief, *brief_in_place; /* for short rows; brief: of keys
+                                                alone */
+} hri_sort_kernels;
+
+/* Keys, and values that go with them, as views of rows x columns. */
+typedef struct hri_sort_data {
+    hr_view keys, values; /* values.array is NULL: there are none */
+} hri_sort_data;
+
+enum { HRI_SORT_RESULT, HRI_SORT_TEMPORARY, HRI_SORT_SIDES };
+
+/* What an accelerator sorts: rows, or a part of the only one. */
+typedef struct hri_sort_band {
+    hr_queue *queue; /* of its own: once it has failed, it skips the rest */
+    int64_t first;   /* element of the row, or row */
+    hri_sort_data from;
+    hri_sort_data sides[HRI_SORT_SIDES];
+    hr_array *temporary[2];     /* keys, values */
+    hr_array *differing;        /* rows x units: bits in which keys differ */
+    hr_array *counts;           /* rows x digits x units */
+    hr_array *before;           /* the same: elements before those counted */
+    hr_array *prefixes, *ranks; /* of a merge: cuts x 1, cuts x digits */
+    int64_t rows, cols, units, unit; /* units of a row, and their elements */
+} hri_sort_band;
+
+/* A sort under way. */
+typedef struct hri_sorting {
+    hr_context *context;
+    const hr_split_options *options;
+    hri_sort_kernels kernels;
+    hri_sort_form form;
+    size_t key_bytes;
+    bool in_place;
+    hri_sort_data from, to; /* the same in place */
+    hri_sort_band *bands;   /* that have elements, in order */
+    uint32_t count;
+} hri_sorting;
+
+/* sort_run.c: sort in the bands of a split that was planned. */
+hr_status hri_sort_run(hri_sorting *s, const hri_splitting *split);
+
+/* Launch a kernel on a band's queue, in tiles of 1 x HRI_SORT_ITEMS. */
+hr_status hri_sort_launch(const hri_sort_band *band, const hr_kernel *kernel,
+                          hr_extent domain, const hr_argument *arguments,
+                          size_t count);
+/* Wait for all that the bands' queues have. */
+hr_status hri_sort_finish(const hri_sorting *s);
+/* The columns from `first` on of rows. */
+hr_status hri_sort_columns(const hri_sort_data *data, int64_t first,
+                           int64_t count, hri_sort_data *section);
+
+/* sort_merge.c: merge the first `rights` elements of a run with another one;
+ * rights is 0: copy `left`. */
+hr_status hri_sort_merge(const hri_sorting *s, const hri_sort_band *band,
+                         const hri_sort_data *left, const hri_sort_data *right,
+                         int64_t rights, const hri_sort_data *to);
+/* Make one sorted row of those that the bands have sorted. */
+hr_status hri_sort_join(hri_sorting *s);
+
+#endif

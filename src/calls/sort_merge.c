@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* One sorted row of several sorted runs, one of each accelerator. Each gets the
+ * part of the result that its band is: from each run what belongs there. Then
+ * it merges these parts, two at a time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/sort.h"
+
+enum {
+    EACH = 16,       /* elements that an item merges */
+    HOST_EACH = 256, /* the same where an item is a turn of a loop */
+    DIGITS = HRI_SORT_DIGITS
+};
+
+/* ---- merging two runs */
+
+static int64_t columns_of(const hri_sort_data *data)
+{
+    return data->keys.extent.size[1];
+}
+
+hr_status hri_sort_merge(const hri_sorting *s, const hri_sort_band *band,
+                         const hri_sort_data *left, const hri_sort_data *right,
+                         int64_t rights, const hri_sort_data *to)
+{
+    const bool pairs = to->values.array != NULL;
+    const int64_t each =
+        band->queue->accelerator->device->info.host ? HOST_EACH : EACH;
+    hr_argument arguments[9];
+    size_t n = 0;
+    arguments[n++] = hr_in(left->keys);
+    if (pairs) {
+        arguments[n++] = hr_in(left->values);
+    }
+    arguments[n++] = hr_in(right->keys);
+    if (pairs) {
+        arguments[n++] = hr_in(right->values);
+    }
+    arguments[n++] = hr_out(to->keys);
+    if (pairs) {
+        arguments[n++] = hr_out(to->values);
+    }
+    arguments[n++] = hr_value(&s->form, sizeof s->form);
+    arguments[n++] = hr_value(&rights, sizeof rights);
+    arguments[n++] = hr_value(&each, sizeof each);
+    return hri_sort_launch(
+        band, s->kernels.merge,
+        hr_extent2(to->keys.extent.size[0], hri_ceil_div(columns_of(to), each)),
+        arguments, n);
+}
+
+/* ---- cutting runs
+ *
+ * Cut m is before the result's element at which band m + 1 begins. Of run i the
+ * elements before begin[i] are before the cut. The key there is found from its
+ * highest byte to its lowest: a kernel counts the elements of each run that are
+ * below a prefix and each next digit. */
+
+typedef struct cut {
+    int64_t rank;    /* elements before it */
+    uint64_t prefix; /* of the key there, as far as it is known */
+    int digit;       /* that was found last */
+} cut;
+
+typedef struct joining {
+    hri_sorting *sort;
+    uint32_t runs;  /* at least 2 */
+    cut *cuts;      /* [runs - 1] */
+    int64_t *begin; /* [runs + 1][runs]: where each part of each run begins */
+    int64_t *end;   /* [runs - 1][runs]: elements up to the prefix of a cut */
+    int64_t *found; /* [runs][runs - 1][DIGITS] */
+} joining;
+
+static int64_t *begin_at(const joining *j, uint32_t m)
+{
+    return j->begin + (size_t)m * j->runs;
+}
+
+static const int64_t *found_at(const joining *j, uint32_t run, uint32_t m)
+{
+    return j->found + ((size_t)run * (j->runs - 1) + m) * DIGITS;
+}
+
+static hr_status write_prefixes(const joining *j, const hri_sort_band *b)
+{
+    hr_mapping m = {0};
+    hr_status status = hr_map(hr_view_of(b->prefixes), HR_OUT, &m);
+    if (status != HR_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i + 1 < j->runs; i++) {
+        ((uint64_t *)m.data)[i] = j->cuts[i].prefix;
+    }
+    return hr_unmap(&m);
+}
+
+static hr_status count_below(const joining *j, const hri_sort_band *b,
+                             int shift)
+{
+    const hr_argument arguments[] = {
+        hr_in(b->sides[HRI_SORT_RESULT].keys), hr_in(hr_view_of(b->prefixes)),
+        hr_out(hr_view_of(b->ranks)),
+        hr_value(&j->sort->form, sizeof j->sort->form),
+        hr_value(&shift, sizeof shift)};
+    hr_status status = write_prefixes(j, b);
+    return status == HR_OK
+               ? hri_sort_launch(b, j->sort->kernels.ranks,
+                                 hr_extent2(j->runs - 1, DIGITS), arguments, 5)
+               : status;
+}
+
+static hr_status read_counts(const joining *j, uint32_t run)
+{
+    const size_t each = (size_t)(j->runs - 1) * DIGITS;
+    hr_mapping m = {0};
+    hr_status status = hr_map(hr_view_of(j->sort->bands[run].ranks), HR_IN, &m);
+    if (status != HR_OK) {
+        return status;
+    }
+    memcpy(j->found + run * each, m.data, each * sizeof *j->found);
+    return hr_unmap(&m);
+}
+
+/* Find the next digit of a cut's key: the largest one below which there are no
+ * more elements than before the cut. */
+static void find_digit(const joining *j, uint32_t m, int shift)
+{
+    cut *c = &j->cuts[m];
+    for (c->digit = DIGITS - 1; c->digit > 0; c->digit--) {
+        int64_t below = 0;
+        for (uint32_t i = 0; i < j->runs; i++) {
+            below += found_at(j, i, m)[c->digit];
+        }
+        if (below <= c->rank) {
+            break;
+        }
+    }
+    c->prefix |= (uint64_t)c->digit << shift;
+    for (uint32_t i = 0; i < j->runs; i++) {
+        const int64_t *found = found_at(j, i, m);
+        begin_at(j, m + 1)[i] = found[c->digit];
+        if (c->digit + 1 < DIGITS) {
+            j->end[(size_t)m * j->runs + i] = found[c->digit + 1];
+        }
+    }
+}
+
+/* Of the elements that are equal to the key, those of the first runs are before
+ * the cut. */
+static void share_equals(const joining *j, uint32_t m)
+{
+    int64_t *begin = begin_at(j, m + 1), left = j->cuts[m].rank;
+    for (uint32_t i = 0; i < j->runs; i++) {
+        left -= begin[i];
+    }
+    for (uint32_t i = 0; i < j->runs; i++) {
+        const int64_t equal = j->end[(size_t)m * j->runs + i] - begin[i];
+        const int64_t taken = hri_min(left, equal);
+        begin[i] += taken;
+        left -= taken;
+    }
+}
+
+static hr_status cut_byte(const joining *j, int shift)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
+        status = count_below(j, &j->sort->bands[i], shift);
+    }
+    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
+        status = read_counts(j, i);
+    }
+    for (uint32_t m = 0; m + 1 < j->runs && status == HR_OK; m++) {
+        find_digit(j, m, shift);
+    }
+    return status;
+}
+
+static hr_status cut_runs(const joining *j)
+{
+    hri_sort_band *bands = j->sort->bands;
+    const int64_t cuts = j->runs - 1;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
+        begin_at(j, j->runs)[i] = bands[i].cols;
+        for (uint32_t m = 0; m + 1 < j->runs; m++) {
+            j->cuts[m].rank = bands[m + 1].first;
+            j->end[(size_t)m * j->runs + i] = bands[i].cols;
+        }
+        status =
+            hr_array_create_anywhere(j->sort->context, sizeof(uint64_t),
+                                     hr_extent2(cuts, 1), &bands[i].prefixes);
+        if (status == HR_OK) {
+            status = hr_array_create_anywhere(j->sort->context, sizeof(int64_t),
+                                              hr_extent2(cuts, DIGITS),
+                                              &bands[i].ranks);
+        }
+    }
+    for (size_t k = j->sort->key_bytes; k-- > 0 && status == HR_OK;) {
+        status = cut_byte(j, 8 * (int)k);
+    }
+    for (uint32_t m = 0; m + 1 < j->runs && status == HR_OK; m++) {
+        share_equals(j, m);
+    }
+    return status;
+}
+
+/* ---- bringing parts together */
+
+static int64_t part_of(const joining *j, uint32_t band, uint32_t run)
+{
+    return begin_at(j, band + 1)[run] - begin_at(j, band)[run];
+}
+
+static hr_status copy(const hri_sort_data *from, const hri_sort_data *to,
+                      hr_event **events)
+{
+    hr_status status = hr_copy_async(from->keys, to->keys, &events[0]);
+    return status == HR_OK && to->values.array != NULL
+               ? hr_copy_async(from->values, to->values, &events[1])
+               : status;
+}
+
+/* Start copies of all parts of a band into its temporary memory. */
+static hr_status gather(const joining *j, uint32_t band, hr_event **events)
+{
+    const hri_sort_data *to = &j->sort->bands[band].sides[HRI_SORT_TEMPORARY];
+    int64_t at = 0;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
+        const int64_t count = part_of(j, band, i);
+        hri_sort_data from, part;
+        if (count == 0) {
+            continue;
+        }
+        status = hri_sort_columns(&j->sort->bands[i].sides[HRI_SORT_RESULT],
+                                  begin_at(j, band)[i], count, &from);
+        if (status == HR_OK) {
+            status = hri_sort_columns(to, at, count, &part);
+        }
+        if (status == HR_OK) {
+            status = copy(&from, &part, &events[2 * (size_t)i]);
+        }
+        at += count;
+    }
+    return status;
+}
+
+static hr_status gather_all(const joining *j)
+{
+    const size_t count = 2 * (size_t)j->runs * j->runs;
+    hr_event **events = calloc(count, sizeof(hr_event *));
+    hri_error error = {0};
+    if (events == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "sort: no memory for %zu events", count);
+    }
+    for (uint32_t i = 0; i < j->runs && error.status == HR_OK; i++) {
+        hri_error_keep(&error, gather(j, i, events + 2 * (size_t)i * j->runs));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (events[i] != NULL) {
+            hri_error_keep(&error, hr_event_wait(events[i]));
+            hr_event_destroy(events[i]);
+        }
+    }
+    free(events);
+    return hri_error_raise(&error);
+}
+
+/* ---- merging the parts of a band */
+
+/* Merge neighbours among `count` parts that begin at at[0 .. count]. */
+static hr_status merge_pairs(const joining *j, const hri_sort_band *b, int side,
+                             int64_t *at, uint32_t count)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < count && status == HR_OK; i += 2) {
+        const int64_t lefts = at[i + 1] - at[i];
+        const int64_t rights = i + 1 < count ? at[i + 2] - at[i + 1] : 0;
+        hri_sort_data left, right, to;
+        status = hri_sort_columns(&b->sides[side], at[i], lefts, &left);
+        right = left;
+        if (status == HR_OK && rights > 0) {
+            status =
+                hri_sort_columns(&b->sides[side], at[i + 1], rights, &right);
+        }
+        if (status == HR_OK) {
+            status = hri_sort_columns(&b->sides[1 - side], at[i],
+                                      lefts + rights, &to);
+        }
+        if (status == HR_OK) {
+            status = hri_sort_merge(j->sort, b, &left, &right, rights, &to);
+        }
+        at[i / 2] = at[i];
+    }
+    at[(count + 1) / 2] = b->cols;
+    return status;
+}
+
+/* Merge the parts that were gathered, and end on the result's side. */
+static hr_status merge_parts(const joining *j, uint32_t band)
+{
+    const hri_sort_band *b = &j->sort->bands[band];
+    int64_t *at = calloc((size_t)j->runs + 1, sizeof *at);
+    uint32_t count = 0;
+    int side = HRI_SORT_TEMPORARY;
+    hr_status status = HR_OK;
+    if (at == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u parts",
+                        j->runs);
+    }
+    for (uint32_t i = 0; i < j->runs; i++) {
+        const int64_t part = part_of(j, band, i);
+        if (part > 0) {
+            at[count + 1] = at[count] + part;
+            count++;
+        }
+    }
+    while ((count > 1 || side == HRI_SORT_TEMPORARY) && status == HR_OK) {
+        status = merge_pairs(j, b, side, at, count);
+        count = (count + 1) / 2;
+        side = 1 - side;
+    }
+    free(at);
+    return status;
+}
+
+/* ---- the join */
+
+static hr_status join(const joining *j)
+{
+    hr_status status = cut_runs(j);
+    if (status == HR_OK) {
+        status = gather_all(j);
+    }
+    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
+        status = merge_parts(j, i);
+    }
+    const hr_status finished = hri_sort_finish(j->sort);
+    return status == HR_OK ? finished : status;
+}
+
+hr_status hri_sort_join(hri_sorting *s)
+{
+    const size_t runs = s->count;
+    joining j = {.sort = s,
+                 .runs = s->count,
+                 .cuts = calloc(runs - 1, sizeof *j.cuts),
+                 .begin = calloc((runs + 1) * runs, sizeof *j.begin),
+                 .end = calloc((runs - 1) * runs, sizeof *j.end),
+                 .found = calloc(runs * (runs - 1) * DIGITS, sizeof *j.found)};
+    const bool made =
+        j.cuts != NULL && j.begin != NULL && j.end != NULL && j.found != NULL;
+    hr_status status =
+        made ? join(&j)
+             : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "sort: no memory to join %u runs", s->count);
+    free(j.cuts);
+    free(j.begin);
+    free(j.end);
+    free(j.found);
+    return status;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorting the bands of a plan: each accelerator sorts its own, by one byte
+ * after the other. */
+#include <headrace/reduce.h>
+
+#include <stdlib.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/sort.h"
+
+enum {
+    MIN_UNIT = 8192, /* elements that a tile takes, for which it has a count of
+                        each digit */
+    UNITS = 1024,    /* at most, where a row is not divided further */
+    HOST_UNITS = 128
+};
+
+extern const hr_kernel hri_scan_i32_i64_lines;
+
+/* ---- parts of data */
+
+static hr_status section(const hri_sort_data *data, const int64_t *origin,
+                         hr_extent extent, hri_sort_data *out)
+{
+    *out = *data;
+    hr_status status = hr_view_section(data->keys, origin, extent, &out->keys);
+    return status == HR_OK && data->values.array != NULL
+               ? hr_view_section(data->values, origin, extent, &out->values)
+               : status;
+}
+
+hr_status hri_sort_columns(const hri_sort_data *data, int64_t first,
+                           int64_t count, hri_sort_data *out)
+{
+    const int64_t origin[] = {0, first};
+    return section(data, origin, hr_extent2(data->keys.extent.size[0], count),
+                   out);
+}
+
+/* ---- launches */
+
+hr_status hri_sort_launch(const hri_sort_band *band, const hr_kernel *kernel,
+                          hr_extent domain, const hr_argument *arguments,
+                          size_t count)
+{
+    const hr_extent tile = hr_extent2(1, HRI_SORT_ITEMS);
+    return hr_launch(band->queue, kernel, domain, &tile, arguments, count);
+}
+
+hr_status hri_sort_finish(const hri_sorting *s)
+{
+    hri_error error = {0};
+    for (uint32_t i = 0; i < s->count; i++) {
+        hri_error_keep(&error, hr_queue_finish(s->bands[i].queue));
+    }
+    return hri_error_raise(&error);
+}
+
+/* ---- bands */
+
+static hr_status create(hri_sort_band *b, size_t bytes, hr_extent extent,
+                        hr_array **array)
+{
+    return hr_array_create(b->queue, bytes, extent, array);
+}
+
+/* Make temporary memory, so that what does not fit is found before anything is
+ * sorted. */
+static hr_status allocate(hri_sort_band *b)
+{
+    hri_sort_data *result = &b->sides[HRI_SORT_RESULT];
+    hri_sort_data *temporary = &b->sides[HRI_SORT_TEMPORARY];
+    const hr_extent cells = hr_extent2(b->rows, b->cols);
+    const hr_extent digits = hr_extent3(b->rows, HRI_SORT_DIGITS, b->units);
+    const bool pairs = result->values.array != NULL;
+    *temporary = *result;
+    hr_status status =
+        create(b, result->keys.element_bytes, cells, &b->temporary[0]);
+    if (status == HR_OK) {
+        temporary->keys = hr_view_of(b->temporary[0]);
+        status = pairs ? create(b, result->values.element_bytes, cells,
+                                &b->temporary[1])
+                       : HR_OK;
+    }
+    if (status == HR_OK && pairs) {
+        temporary->values = hr_view_of(b->temporary[1]);
+    }
+    if (status == HR_OK) {
+        status = create(b, sizeof(uint64_t), hr_extent2(b->rows, b->units),
+                        &b->differing);
+    }
+    if (status == HR_OK) {
+        status = create(b, sizeof(int32_t), digits, &b->counts);
+    }
+    return status == HR_OK ? create(b, sizeof(int64_t), digits, &b->before)
+                           : status;
+}
+
+static hr_status prefetch(const hri_sort_band *b)
+{
+    hr_status status = hr_prefetch(b->from.keys, b->queue);
+    return status == HR_OK && b->from.values.array != NULL
+               ? hr_prefetch(b->from.values, b->queue)
+               : status;
+}
+
+static void choose_units(hri_sort_band *b, const hri_accelerator *a)
+{
+    const int64_t most = a->device->info.host ? HOST_UNITS : UNITS;
+    const int64_t share = hri_ceil_div(b->rows * b->cols, most);
+    b->unit = hri_round_up(hri_max(share, MIN_UNIT), MIN_UNIT);
+    b->unit = hri_min(b->unit, INT32_MAX / MIN_UNIT * MIN_UNIT);
+    b->units = hri_ceil_div(b->cols, b->unit);
+}
+
+/* Make the band that an accelerator was given. */
+static hr_status begin(const hri_sorting *s, hri_accelerator *a,
+                       const hr_band *given, int64_t unit, hri_sort_band *b)
+{
+    const hr_extent all = s->to.keys.extent;
+    const bool one = all.size[0] == 1;
+    const uint32_t index = (uint32_t)(a - s->context->accelerators);
+    const int64_t first = given->first * (one ? unit : 1);
+    const int64_t origin[] = {one ? 0 : first, one ? first : 0};
+    b->first = first;
+    b->rows = one ? 1 : given->count;
+    b->cols =
+        one ? hri_min(given->count * unit, all.size[1] - first) : all.size[1];
+    const hr_extent extent = hr_extent2(b->rows, b->cols);
+    choose_units(b, a);
+    hr_status status = section(&s->from, origin, extent, &b->from);
+    if (status == HR_OK) {
+        status = section(&s->to, origin, extent, &b->sides[HRI_SORT_RESULT]);
+    }
+    if (status == HR_OK) {
+        status = hr_queue_create(s->context, index, &b->queue);
+    }
+    if (status == HR_OK) {
+        status = allocate(b);
+    }
+    return status == HR_OK ? prefetch(b) : status;
+}
+
+static hr_status begin_all(hri_sorting *s, const hri_splitting *split)
+{
+    const int64_t unit = split->rows != NULL ? split->rows[0] : 1;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < split->count && status == HR_OK; i++) {
+        const hri_participant *p = &split->participants[i];
+        if (split->bands[i].count == 0) {
+            continue;
+        }
+        if (p->chunk > 0) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "sort: %s cannot hold a band of %lld row%s and its "
+                            "copy, and rows this long do not stream",
+                            p->accelerator->path,
+                            (long long)split->bands[i].count,
+                            hri_plural((uint64_t)split->bands[i].count));
+        }
+        status = begin(s, p->accelerator, &split->bands[i], unit,
+                       &s->bands[s->count++]);
+    }
+    return status;
+}
+
+static void end(hri_sort_band *b)
+{
+    hr_queue_destroy(b->queue); /* waits, so that arrays are at rest */
+    hr_array_destroy(b->temporary[0]);
+    hr_array_destroy(b->temporary[1]);
+    hr_array_destroy(b->differing);
+    hr_array_destroy(b->counts);
+    hr_array_destroy(b->before);
+    hr_array_destroy(b->prefixes);
+    hr_array_destroy(b->ranks);
+}
+
+/* ---- one byte after the other */
+
+static hr_status find_differing(const hri_sorting *s, const hri_sort_band *b)
+{
+    const hr_argument arguments[] = {
+        hr_in(b->from.keys), hr_out(hr_view_of(b->differing)),
+        hr_value(&s->form, sizeof s->form), hr_value(&b->unit, sizeof b->unit)};
+    return hri_sort_launch(b, s->kernels.differ,
+                           hr_extent2(b->rows * b->units, HRI_SORT_ITEMS),
+                           arguments, 4);
+}
+
+/* Bits in which any key of a row differs from the first one. */
+static hr_status read_differing(const hri_sort_band *b, uint64_t *bits)
+{
+    hr_mapping m = {0};
+    *bits = 0;
+    hr_status status = hr_map(hr_view_of(b->differing), HR_IN, &m);
+    if (status != HR_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < b->rows * b->units; i++) {
+        *bits |= ((const uint64_t *)m.data)[i];
+    }
+    return hr_unmap(&m);
+}
+
+static hr_status count_digits(const hri_sorting *s, const hri_sort_band *b,
+                              const hri_sort_data *from, int shift)
+{
+    enum { SCAN_ITEMS = 64, SUM = HR_REDUCE_SUM, EXCLUSIVE = 1 };
+    const int sum = SUM, exclusive = EXCLUSIVE;
+    const uint64_t start = 0;
+    const hr_extent tile = hr_extent2(1, SCAN_ITEMS);
+    const hr_argument counting[] = {
+        hr_in(from->keys), hr_out(hr_view_of(b->counts)),
+        hr_value(&s->form, sizeof s->form), hr_value(&b->unit, sizeof b->unit),
+        hr_value(&shift, sizeof shift)};
+    const hr_argument scanning[] = {
+        hr_in(hr_view_of(b->counts)), hr_out(hr_view_of(b->before)),
+        hr_value(&start, sizeof start), hr_value(&sum, sizeof sum),
+        hr_value(&exclusive, sizeof exclusive)};
+    hr_status status = hri_sort_launch(
+        b, s->kernels.count, hr_extent2(b->rows * b->units, HRI_SORT_ITEMS),
+        counting, 5);
+    return status == HR_OK
+               ? hr_launch(b->queue, &hri_scan_i32_i64_lines,
+                           hr_extent2(b->rows, HRI_SORT_DIGITS * SCAN_ITEMS),
+                           &tile, scanning, 5)
+               : status;
+}
+
+static hr_status scatter(const hri_sorting *s, const hri_sort_band *b,
+                         const hri_sort_data *from, const hri_sort_data *to,
+                         int shift)
+{
+    const bool pairs = to->values.array != NULL;
+    hr_argument arguments[9];
+    size_t n = 0;
+    arguments[n++] = hr_in(from->keys);
+    if (pairs) {
+        arguments[n++] = hr_in(from->values);
+    }
+    arguments[n++] = hr_in(hr_view_of(b->counts));
+    arguments[n++] = hr_in(hr_view_of(b->before));
+    arguments[n++] = hr_out(to->keys);
+    if (pairs) {
+        arguments[n++] = hr_out(to->values);
+    }
+    arguments[n++] = hr_value(&s->form, sizeof s->form);
+    arguments[n++] = hr_value(&b->unit, sizeof b->unit);
+    arguments[n++] = hr_value(&shift, sizeof shift);
+    return hri_sort_launch(b, s->kernels.scatter,
+                           hr_extent2(b->rows * b->units, HRI_SORT_ITEMS),
+                           arguments, n);
+}
+
+/* Sort by the bytes that differ. Memory changes sides each time, and the result
+ * ends on its side; from there another source starts on the side that leads to
+ * this. */
+static hr_status sort_band(const hri_sorting *s, const hri_sort_band *b,
+                           uint64_t bits)
+{
+    int passes = 0, side = HRI_SORT_RESULT;
+    hr_status status = HR_OK;
+    for (size_t k = 0; k < s->key_bytes; k++) {
+        passes += (bits >> 8 * k & 0xff) != 0;
+    }
+    if (!s->in_place) {
+        side = passes % 2;
+    }
+    const hri_sort_data *from = &b->from;
+    for (size_t k = 0; k < s->key_bytes && status == HR_OK; k++) {
+        const int shift = 8 * (int)k;
+        if ((bits >> shift & 0xff) != 0) {
+            side = 1 - side;
+            status = count_digits(s, b, from, shift);
+            if (status == HR_OK) {
+                status = scatter(s, b, from, &b->sides[side], shift);
+            }
+            from = &b->sides[side];
+        }
+    }
+    const bool there = side == HRI_SORT_RESULT && (s->in_place || passes > 0);
+    return status == HR_OK && !there
+               ? hri_sort_merge(s, b, from, from, 0, &b->sides[HRI_SORT_RESULT])
+               : status;
+}
+
+static hr_status sort_all(hri_sorting *s)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+        status = find_differing(s, &s->bands[i]);
+    }
+    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+        uint64_t bits = 0;
+        status = read_differing(&s->bands[i], &bits);
+        if (status == HR_OK) {
+            status = sort_band(s, &s->bands[i], bits);
+        }
+    }
+    const hr_status finished = hri_sort_finish(s);
+    return status == HR_OK ? finished : status;
+}
+
+hr_status hri_sort_run(hri_sorting *s, const hri_splitting *split)
+{
+    s->bands = calloc(split->count, sizeof *s->bands);
+    if (s->bands == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u bands",
+                        split->count);
+    }
+    hr_status status = begin_all(s, split);
+    if (status == HR_OK) {
+        status = sort_all(s);
+    }
+    if (status == HR_OK && s->count > 1 && s->to.keys.extent.size[0] == 1) {
+        status = hri_sort_join(s);
+    }
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    for (uint32_t i = 0; i < s->count; i++) {
+        end(&s->bands[i]);
+    }
+    free(s->bands);
+    s->bands = NULL;
+    return hri_error_raise(&error);
+}

@@ -661,41 +661,48 @@ HR_KERNEL6(KERNEL(merge), (IN, KEY, 2, left), (IN, KEY, 2, right),
 }
 #endif
 
-/* ---- what long rows are planned with: bytes that a sort reads and writes */
+/* ---- what long rows are planned with: bytes that a sort reads and writes.
+ * These kernels are never launched. */
 
 #ifdef PLANS
 
-/* These are never launched. */
-HR_KERNEL3(hri_sort_plan, (IN, unsigned char, 2, a), (OUT, unsigned char, 2, b),
-           (OUT, unsigned char, 2, temporary))
-{
-    HR_EACH2(row, col)
-    {
-        HR_AT2(b, row, 0) = HR_AT2(a, row, 0);
-        HR_AT2(temporary, row, 0) = HR_AT2(a, row, 0);
-    }
-}
+#define AT_ROW(view)  HR_AT2(view, unit, 0)
+#define AT_CELL(view) HR_AT1(view, unit)
 
-HR_KERNEL2(hri_sort_plan_in_place, (INOUT, unsigned char, 2, b),
-           (OUT, unsigned char, 2, temporary))
-{
-    HR_EACH2(row, col)
-    {
-        HR_AT2(temporary, row, 0) = HR_AT2(b, row, 0);
+#define PLANS_OF(shape, rank, AT)                                              \
+    HR_KERNEL3(hri_sort_plan_##shape, (IN, unsigned char, rank, a),            \
+               (OUT, unsigned char, rank, b),                                  \
+               (OUT, unsigned char, rank, temporary))                          \
+    {                                                                          \
+        HR_EACH2(unit, item)                                                   \
+        {                                                                      \
+            AT(b) = AT(a);                                                     \
+            AT(temporary) = AT(a);                                             \
+        }                                                                      \
+    }                                                                          \
+    HR_KERNEL2(hri_sort_plan_##shape##_in_place,                               \
+               (INOUT, unsigned char, rank, b),                                \
+               (OUT, unsigned char, rank, temporary))                          \
+    {                                                                          \
+        HR_EACH2(unit, item)                                                   \
+        {                                                                      \
+            AT(temporary) = AT(b);                                             \
+        }                                                                      \
+    }                                                                          \
+    HR_KERNEL4(hri_sort_plan_##shape##_by_key,                                 \
+               (INOUT, unsigned char, rank, keys),                             \
+               (OUT, unsigned char, rank, temporary),                          \
+               (INOUT, unsigned char, rank, values),                           \
+               (OUT, unsigned char, rank, temporary_values))                   \
+    {                                                                          \
+        HR_EACH2(unit, item)                                                   \
+        {                                                                      \
+            AT(temporary) = AT(keys);                                          \
+            AT(temporary_values) = AT(values);                                 \
+        }                                                                      \
     }
-}
 
-HR_KERNEL4(hri_sort_plan_by_key, (INOUT, unsigned char, 2, keys),
-           (OUT, unsigned char, 2, temporary),
-           (INOUT, unsigned char, 2, values),
-           (OUT, unsigned char, 2, temporary_values))
-{
-    HR_EACH2(row, col)
-    {
-        HR_AT2(temporary, row, 0) = HR_AT2(keys, row, 0);
-        HR_AT2(temporary_values, row, 0) = HR_AT2(values, row, 0);
-    }
-}
+PLANS_OF(cells, 1, AT_CELL) PLANS_OF(rows, 2, AT_ROW)
 
 #endif
 

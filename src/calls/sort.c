@@ -7,7 +7,7 @@
 #include "calls/views.h"
 
 enum {
-    UNIT = 4096, /* elements of a band's unit */
+    MAX_PLANNED = 4, /* arguments of a plan's kernel */
     SHORT = 4096 /* elements of a short row, of 8 bytes half of them: as BLOCK
                     in kernels/dialect/sort.c */
 };
@@ -24,8 +24,11 @@ enum {
 #define BOTH_PAIRS(name) PAIRS(name##_u32) PAIRS(name##_u64)
 BY_SIZE(KEYS)
 BY_SIZE(BOTH_PAIRS)
-extern const hr_kernel hri_sort_plan, hri_sort_plan_in_place,
-    hri_sort_plan_by_key;
+#define PLANS(shape)                                                           \
+    extern const hr_kernel hri_sort_plan_##shape,                              \
+        hri_sort_plan_##shape##_in_place, hri_sort_plan_##shape##_by_key
+PLANS(cells);
+PLANS(rows);
 
 /* A type of keys: its kernels without values and with values of 4 and 8 bytes,
  * and how its numbers are compared. */
@@ -191,14 +194,24 @@ static hr_status sort_short(const hri_sorting *s)
 /* ---- long rows: bands are planned as of a launch that touches all memory of
  * the sort */
 
-/* Bytes in rows of the plan: the only row of a view is divided. */
+/* Make a view one of bytes, the only row of one a view of rank 1. */
 static hr_status bytes_of(hr_view *view)
 {
-    if (view->extent.size[0] == 1) {
-        view->extent = hr_extent2(view->extent.size[1], 1);
+    if (view->extent.rank == 2 && view->extent.size[0] == 1) {
+        view->extent = hr_extent1(view->extent.size[1]);
         view->stride_bytes[0] = view->stride_bytes[1];
     }
     return hr_view_reinterpret(*view, 1, view);
+}
+
+static const hr_kernel *plan_kernel(const hri_sorting *s, bool one)
+{
+    static const hr_kernel *const kernels[2][3] = {
+        {&hri_sort_plan_rows, &hri_sort_plan_rows_in_place,
+         &hri_sort_plan_rows_by_key},
+        {&hri_sort_plan_cells, &hri_sort_plan_cells_in_place,
+         &hri_sort_plan_cells_by_key}};
+    return kernels[one][s->to.values.array != NULL ? 2 : s->in_place];
 }
 
 static hr_status carry_out(const hri_splitting *split, void *data)
@@ -206,62 +219,101 @@ static hr_status carry_out(const hri_splitting *split, void *data)
     return hri_sort_run(data, split);
 }
 
-static hr_status plan(hri_sorting *s, hr_argument *arguments, size_t n)
+/* A plan's arguments, and the bytes of each for a row of the domain. */
+typedef struct planned {
+    hr_argument arguments[MAX_PLANNED];
+    int64_t rows[MAX_PLANNED];
+    size_t count;
+    hr_array *temporary[2];
+} planned;
+
+static hr_status add(planned *p, const hr_argument *argument)
+{
+    const size_t i = p->count++;
+    p->arguments[i] = *argument;
+    p->rows[i] = HRI_SORT_UNIT * (int64_t)argument->view.element_bytes;
+    return bytes_of(&p->arguments[i].view);
+}
+
+/* Add an array that stands for a copy of a view, with `more` bytes for each row
+ * of the domain. */
+static hr_status add_temporary(planned *p, const hr_view *view, int64_t more,
+                               hr_array **array)
+{
+    const int64_t *size = view->extent.size;
+    const int64_t bytes = (int64_t)view->element_bytes;
+    const int64_t unit = HRI_SORT_UNIT * bytes + more;
+    const hr_extent extent =
+        size[0] == 1 ? hr_extent1(hri_ceil_div(size[1], HRI_SORT_UNIT) * unit)
+                     : hr_extent2(size[0], size[1] * bytes + more);
+    hr_status status =
+        hr_array_create_anywhere(view->array->context, 1, extent, array);
+    if (status == HR_OK) {
+        p->rows[p->count] = unit;
+        p->arguments[p->count++] = hr_out(hr_view_of(*array));
+    }
+    return status;
+}
+
+/* Bytes that count digits, for each row of the domain. */
+static int64_t count_bytes(const hri_sorting *s)
+{
+    enum { UNIT_BYTES = 4096 }; /* for a unit, with some room */
+    const int64_t *size = s->to.keys.extent.size;
+    const int64_t unit = hri_sort_unit(size[0], size[1], false);
+    return size[0] == 1 ? HRI_SORT_UNIT * UNIT_BYTES / unit
+                        : hri_ceil_div(size[1], unit) * UNIT_BYTES;
+}
+
+static hr_status add_all(const hri_sorting *s, planned *p)
+{
+    const hri_sort_data *to = &s->to;
+    const hr_argument from = hr_in(s->from.keys);
+    const hr_argument keys =
+        s->in_place ? hr_inout(to->keys) : hr_out(to->keys);
+    const hr_argument values = hr_inout(to->values);
+    hr_status status = s->in_place ? HR_OK : add(p, &from);
+    if (status == HR_OK) {
+        status = add(p, &keys);
+    }
+    if (status == HR_OK) {
+        status = add_temporary(p, &to->keys, count_bytes(s), &p->temporary[0]);
+    }
+    if (status == HR_OK && to->values.array != NULL) {
+        status = add(p, &values);
+        if (status == HR_OK) {
+            status = add_temporary(p, &to->values, 0, &p->temporary[1]);
+        }
+    }
+    return status;
+}
+
+static hr_status sort_long(hri_sorting *s)
 {
     static const hr_extent tile = {2, {1, HRI_SORT_ITEMS}};
     const int64_t *size = s->to.keys.extent.size;
-    const int64_t rows[] = {UNIT, UNIT, UNIT, UNIT};
     const bool one = size[0] == 1;
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < n && status == HR_OK; i++) {
-        status = bytes_of(&arguments[i].view);
-    }
+    planned p = {.count = 0};
+    hr_status status = add_all(s, &p);
     hri_splitting split = {
         .context = s->context,
-        .kernel = s->to.values.array != NULL ? &hri_sort_plan_by_key
-                  : s->in_place              ? &hri_sort_plan_in_place
-                                             : &hri_sort_plan,
-        .domain = hr_extent2(one ? hri_ceil_div(size[1], UNIT) : size[0],
-                             HRI_SORT_ITEMS),
-        .arguments = arguments,
+        .kernel = plan_kernel(s, one),
+        .domain =
+            hr_extent2(one ? hri_ceil_div(size[1], HRI_SORT_UNIT) : size[0],
+                       HRI_SORT_ITEMS),
+        .arguments = p.arguments,
         .own_kernel = true,
-        .rows = one ? rows : NULL,
+        .rows = one ? p.rows : NULL,
         .tile = &tile,
         .usable = hri_accelerator_check_double,
         .times = (double)s->key_bytes,
         .carry_out = carry_out,
         .data = s};
-    return status == HR_OK ? hri_split_run(&split, n, s->options) : status;
-}
-
-/* Sort with arrays that stand for temporary memory in the plan. */
-static hr_status sort_long(hri_sorting *s)
-{
-    hr_array *keys = NULL, *values = NULL;
-    const hri_sort_data *to = &s->to;
-    const bool pairs = to->values.array != NULL;
-    hr_argument arguments[4];
-    size_t n = 0;
-    hr_status status = hr_array_create_anywhere(
-        s->context, to->keys.element_bytes, to->keys.extent, &keys);
-    if (status == HR_OK && pairs) {
-        status = hr_array_create_anywhere(s->context, to->values.element_bytes,
-                                          to->values.extent, &values);
-    }
     if (status == HR_OK) {
-        if (!s->in_place) {
-            arguments[n++] = hr_in(s->from.keys);
-        }
-        arguments[n++] = s->in_place ? hr_inout(to->keys) : hr_out(to->keys);
-        arguments[n++] = hr_out(hr_view_of(keys));
-        if (pairs) {
-            arguments[n++] = hr_inout(to->values);
-            arguments[n++] = hr_out(hr_view_of(values));
-        }
-        status = plan(s, arguments, n);
+        status = hri_split_run(&split, p.count, s->options);
     }
-    hr_array_destroy(keys);
-    hr_array_destroy(values);
+    hr_array_destroy(p.temporary[0]);
+    hr_array_destroy(p.temporary[1]);
     return status;
 }
 

@@ -10,7 +10,9 @@
 
 enum {
     HRI_SORT_ITEMS = 256, /* LANES in kernels/dialect/sort.c */
-    HRI_SORT_DIGITS = 256
+    HRI_SORT_DIGITS = 256,
+    HRI_SORT_UNIT = 4096 /* elements in which the only row is divided among
+                            accelerators */
 };
 
 /* kernels/dialect/sort.c has the same struct. */
@@ -62,6 +64,9 @@ typedef struct hri_sorting {
 
 /* sort_run.c: sort in the bands of a split that was planned. */
 hr_status hri_sort_run(hri_sorting *s, const hri_splitting *split);
+
+/* Elements of a unit, which has a count for each digit. */
+int64_t hri_sort_unit(int64_t rows, int64_t cols, bool host);
 
 /* Launch a kernel on a band's queue, in tiles of 1 x HRI_SORT_ITEMS. */
 hr_status hri_sort_launch(const hri_sort_band *band, const hr_kernel *kernel,

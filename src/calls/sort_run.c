@@ -105,30 +105,29 @@ static hr_status prefetch(const hri_sort_band *b)
                : status;
 }
 
-static void choose_units(hri_sort_band *b, const hri_accelerator *a)
+int64_t hri_sort_unit(int64_t rows, int64_t cols, bool host)
 {
-    const int64_t most = a->device->info.host ? HOST_UNITS : UNITS;
-    const int64_t share = hri_ceil_div(b->rows * b->cols, most);
-    b->unit = hri_round_up(hri_max(share, MIN_UNIT), MIN_UNIT);
-    b->unit = hri_min(b->unit, INT32_MAX / MIN_UNIT * MIN_UNIT);
-    b->units = hri_ceil_div(b->cols, b->unit);
+    const int64_t share = hri_ceil_div(rows * cols, host ? HOST_UNITS : UNITS);
+    const int64_t unit = hri_round_up(hri_max(share, MIN_UNIT), MIN_UNIT);
+    return hri_min(unit, INT32_MAX / MIN_UNIT * MIN_UNIT);
 }
 
 /* Make the band that an accelerator was given. */
 static hr_status begin(const hri_sorting *s, hri_accelerator *a,
-                       const hr_band *given, int64_t unit, hri_sort_band *b)
+                       const hr_band *given, hri_sort_band *b)
 {
     const hr_extent all = s->to.keys.extent;
     const bool one = all.size[0] == 1;
     const uint32_t index = (uint32_t)(a - s->context->accelerators);
-    const int64_t first = given->first * (one ? unit : 1);
+    const int64_t first = given->first * (one ? HRI_SORT_UNIT : 1);
     const int64_t origin[] = {one ? 0 : first, one ? first : 0};
     b->first = first;
     b->rows = one ? 1 : given->count;
-    b->cols =
-        one ? hri_min(given->count * unit, all.size[1] - first) : all.size[1];
+    b->cols = one ? hri_min(given->count * HRI_SORT_UNIT, all.size[1] - first)
+                  : all.size[1];
     const hr_extent extent = hr_extent2(b->rows, b->cols);
-    choose_units(b, a);
+    b->unit = hri_sort_unit(b->rows, b->cols, a->device->info.host);
+    b->units = hri_ceil_div(b->cols, b->unit);
     hr_status status = section(&s->from, origin, extent, &b->from);
     if (status == HR_OK) {
         status = section(&s->to, origin, extent, &b->sides[HRI_SORT_RESULT]);
@@ -142,25 +141,38 @@ static hr_status begin(const hri_sorting *s, hri_accelerator *a,
     return status == HR_OK ? prefetch(b) : status;
 }
 
+/* Rows this long do not stream: say what a band takes, and what there is. */
+static hr_status refuse(const hri_sorting *s, hri_accelerator *a,
+                        const hr_band *given)
+{
+    const hr_extent all = s->to.keys.extent;
+    const int64_t cells =
+        all.size[0] == 1 ? hri_min(given->count * HRI_SORT_UNIT, all.size[1])
+                         : given->count * all.size[1];
+    const size_t each =
+        (s->in_place ? 2 : 3) * s->to.keys.element_bytes +
+        (s->to.values.array != NULL ? 2 * s->to.values.element_bytes : 0);
+    pthread_mutex_lock(&s->context->lock);
+    const uint64_t room = hri_accelerator_room(a);
+    pthread_mutex_unlock(&s->context->lock);
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "sort: %lld elements take %lld bytes of %s, which has room "
+                    "for %llu",
+                    (long long)cells, (long long)cells * (long long)each,
+                    a->path, (unsigned long long)room);
+}
+
 static hr_status begin_all(hri_sorting *s, const hri_splitting *split)
 {
-    const int64_t unit = split->rows != NULL ? split->rows[0] : 1;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < split->count && status == HR_OK; i++) {
         const hri_participant *p = &split->participants[i];
-        if (split->bands[i].count == 0) {
-            continue;
+        const hr_band *given = &split->bands[i];
+        if (given->count > 0) {
+            status = p->chunk > 0 ? refuse(s, p->accelerator, given)
+                                  : begin(s, p->accelerator, given,
+                                          &s->bands[s->count++]);
         }
-        if (p->chunk > 0) {
-            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "sort: %s cannot hold a band of %lld row%s and its "
-                            "copy, and rows this long do not stream",
-                            p->accelerator->path,
-                            (long long)split->bands[i].count,
-                            hri_plural((uint64_t)split->bands[i].count));
-        }
-        status = begin(s, p->accelerator, &split->bands[i], unit,
-                       &s->bands[s->count++]);
     }
     return status;
 }

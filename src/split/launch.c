@@ -229,6 +229,17 @@ static void report(hri_splitting *s)
     hri_struct_write(&report_struct, r, s->options.report);
 }
 
+/* Do the work of all bands, with the copies of combined views around it. */
+static hr_status work(hri_splitting *s)
+{
+    hr_status status = hri_split_begin_combined(s);
+    if (status == HR_OK) {
+        status = s->carry_out != NULL ? s->carry_out(s, s->data) : give_all(s);
+        status = hri_split_end_combined(s, status);
+    }
+    return status;
+}
+
 static hr_status run(hri_splitting *s, size_t count)
 {
     pthread_mutex_lock(&s->context->lock);
@@ -238,12 +249,7 @@ static hr_status run(hri_splitting *s, size_t count)
     }
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && !s->options.dry_run) {
-        status = hri_split_begin_combined(s);
-    }
-    if (status == HR_OK && !s->options.dry_run) {
-        status = hri_split_end_combined(s, s->carry_out != NULL
-                                               ? s->carry_out(s, s->data)
-                                               : give_all(s));
+        status = work(s);
     }
     if (status == HR_OK) {
         report(s);

@@ -50,52 +50,23 @@ static double join(hr_reduction reduction, double a, double b)
     }
 }
 
-/* Join x[i] and x[i + 4] and so on, for four i that a processor does at once.
- * Inlined for each reduction, so that the loop has no cases. */
-static inline double join_few(hr_reduction reduction, const double *x,
-                              int64_t count)
-{
-    double part[4] = {x[0], x[1], x[2], x[3]};
-    int64_t i = 4;
-    for (; i + 4 <= count; i += 4) {
-        for (int k = 0; k < 4; k++) {
-            part[k] = join(reduction, part[k], x[i + k]);
-        }
-    }
-    for (; i < count; i++) {
-        part[0] = join(reduction, part[0], x[i]);
-    }
-    return join(reduction, join(reduction, part[0], part[1]),
-                join(reduction, part[2], part[3]));
-}
-
 double hri_reduction_join(hr_reduction reduction, const double *x,
                           int64_t count)
 {
-    enum { LEAST = 4, FEW = 256 };
-    if (count < LEAST) {
-        double all = x[0];
-        for (int64_t i = 1; i < count; i++) {
-            all = join(reduction, all, x[i]);
-        }
-        return all;
-    }
-    if (count > FEW) {
-        const int64_t half = count / 2;
+    const int64_t half = count / 2;
+    switch (count) { /* calls take longer than joining */
+    case 1:
+        return x[0];
+    case 2:
+        return join(reduction, x[0], x[1]);
+    case 3:
+        return join(reduction, x[0], join(reduction, x[1], x[2]));
+    case 4:
+        return join(reduction, join(reduction, x[0], x[1]),
+                    join(reduction, x[2], x[3]));
+    default:
         return join(reduction, hri_reduction_join(reduction, x, half),
                     hri_reduction_join(reduction, x + half, count - half));
-    }
-    switch (reduction) {
-    case HR_REDUCE_MIN:
-        return join_few(HR_REDUCE_MIN, x, count);
-    case HR_REDUCE_MAX:
-    case HR_REDUCE_MAX_ABS_DIFF:
-    case HR_REDUCE_MAX_ABS:
-        return join_few(HR_REDUCE_MAX, x, count);
-    case HR_REDUCE_PRODUCT:
-        return join_few(HR_REDUCE_PRODUCT, x, count);
-    default:
-        return join_few(HR_REDUCE_SUM, x, count);
     }
 }
 

@@ -7,8 +7,8 @@
 #include "calls/views.h"
 
 enum {
-    LEAST_UNIT = 4096,   /* elements of a unit: not less, */
-    MOST_UNIT = 65536,   /* and not more, since units stream whole */
+    MIN_UNIT = 4096,     /* elements of a unit: not less, */
+    MAX_UNIT = 65536,    /* and not more, since units stream whole */
     GRAIN = 1024,        /* BLOCK in kernels/dialect/scan.c */
     ENOUGH_UNITS = 8192, /* they keep several GPUs busy, and more would take the
                             host longer to join */
@@ -18,7 +18,7 @@ enum {
 int64_t hri_unit_elements(int64_t all)
 {
     const int64_t share = hri_ceil_div(all, ENOUGH_UNITS);
-    return hri_round_up(hri_min(hri_max(share, LEAST_UNIT), MOST_UNIT), GRAIN);
+    return hri_round_up(hri_min(hri_max(share, MIN_UNIT), MAX_UNIT), GRAIN);
 }
 
 /* Whether the call takes all elements as one line. */

@@ -36,21 +36,33 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
     return x < y ? x : y;
 }
 
-/* Devices have several columns of a lane on their way at once. */
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
-#define AT_ONCE 4
-#else
-#define AT_ONCE 1
-#endif
+/* What is known of the bin of a number: the bin, or one of these. */
+enum { OUTSIDE = -1, NEAR = -2 /* about bin NEAR - b, but an edge is near */ };
 
-/* Halves cannot overflow when they are subtracted. */
-#define COUNT(x, PUT)                                                          \
-    if ((EDGE)(x) >= low && (EDGE)(x) <= high) {                               \
-        const NUMBER f = ((NUMBER)(x) / 2 - binning.half_low) * binning.scale; \
-        int b = f < (NUMBER)bins ? (int)f : bins - 1;                          \
-        const NUMBER rest = f - (NUMBER)b;                                     \
-        if (!(rest > binning.margin && rest < 1 - binning.margin)) {           \
-            b = b < 0 ? 0 : b;                                                 \
+/* Without branches, so that the host's loop over items becomes vectors. Halves
+ * cannot overflow when they are subtracted. */
+HR_FUNCTION int place_of(NUMBER x, int inside, int bins, hri_binning s)
+{
+    const NUMBER f = (x / 2 - s.half_low) * s.scale;
+    const NUMBER last = (NUMBER)(bins - 1);
+    const NUMBER up = f > 0 ? f : 0;
+    const int b = (int)(up < last ? up : last);
+    const NUMBER rest = f - (NUMBER)b;
+    const int sure = (int)(rest > s.margin) & (int)(rest < 1 - s.margin);
+    const int known = sure ? b : NEAR - b;
+    return inside ? known : OUTSIDE;
+}
+
+#define PLACE(x)                                                               \
+    place_of((NUMBER)(x), (int)((EDGE)(x) >= low) & (int)((EDGE)(x) <= high),  \
+             bins, binning)
+
+/* Count x, of which PLACE has told `place`. */
+#define COUNT(place, x, PUT)                                                   \
+    {                                                                          \
+        int b = (place);                                                       \
+        if (b <= NEAR) {                                                       \
+            b = NEAR - b;                                                      \
             while (b > 0 && (EDGE)(x) < HR_AT1(edges, b)) {                    \
                 b--;                                                           \
             }                                                                  \
@@ -58,10 +70,15 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
                 b++;                                                           \
             }                                                                  \
         }                                                                      \
-        PUT                                                                    \
+        if (b >= 0) {                                                          \
+            PUT                                                                \
+        }                                                                      \
     }
 
-/* Count columns first to end of a line. */
+/* Count columns first to end of a line. Devices have several columns of a lane
+ * on their way at once. The host finds the places of a row of items first. */
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+enum { AT_ONCE = 4 };
 #define TAKE(AT, first, end, PUT)                                              \
     {                                                                          \
         hr_index at = (first);                                                 \
@@ -75,7 +92,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
                 }                                                              \
                 HR_UNROLL                                                      \
                 for (int j = 0; j < AT_ONCE; j++) {                            \
-                    COUNT(x[j], PUT)                                           \
+                    COUNT(PLACE(x[j]), x[j], PUT)                              \
                 }                                                              \
             }                                                                  \
         }                                                                      \
@@ -84,16 +101,41 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
             {                                                                  \
                 if (HR_LOCAL1 < (end)-at) {                                    \
                     const ELEMENT x = AT(a, at + HR_LOCAL1);                   \
-                    COUNT(x, PUT)                                              \
+                    COUNT(PLACE(x), x, PUT)                                    \
                 }                                                              \
             }                                                                  \
         }                                                                      \
     }
+#else
+#define TAKE(AT, first, end, PUT)                                              \
+    for (hr_index at = (first); at < (end); at += LANES) {                     \
+        if ((end)-at >= LANES) {                                               \
+            HR_ITEMS2(i, lane)                                                 \
+            {                                                                  \
+                HR_P(place) = PLACE(AT(a, at + HR_LOCAL1));                    \
+            }                                                                  \
+        } else {                                                               \
+            HR_ITEMS2(i, lane)                                                 \
+            {                                                                  \
+                HR_P(place) = HR_LOCAL1 < (end)-at                             \
+                                  ? PLACE(AT(a, at + HR_LOCAL1))               \
+                                  : OUTSIDE;                                   \
+            }                                                                  \
+        }                                                                      \
+        HR_ITEMS2(i, lane)                                                     \
+        {                                                                      \
+            COUNT(HR_P(place), AT(a, at + HR_LOCAL1), PUT)                     \
+        }                                                                      \
+    }
+#endif
 
 #define IN_TILE HR_ATOMIC_ADD(part[b], 1U);
 #define IN_VIEW HR_ATOMIC_ADD(HR_AT1(counts, b), 1L);
 
 #define HISTOGRAM(LINES)                                                       \
+    if (HR_TILE(1) != LANES) { /* never; so that compilers know */             \
+        return;                                                                \
+    }                                                                          \
     if (bins > MAX_BINS) {                                                     \
         LINES(IN_VIEW)                                                         \
     } else {                                                                   \
@@ -121,6 +163,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #define PIECE HR_NUMBER_(2, 1)
 
 #define BINS                                                                   \
+    HR_PRIVATE(int, place);                                                    \
     const int bins = (int)HR_EXTENT(counts, 0);                                \
     const EDGE low = HR_AT1(edges, 0), high = HR_AT1(edges, bins);
 

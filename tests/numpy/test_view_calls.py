@@ -5,6 +5,7 @@
 Random numbers, one element, many, none, NaN and infinities, in one dimension
 and in two. HEADRACE_ACCELERATORS chooses where the calls run.
 """
+import os
 import subprocess
 import sys
 import tempfile
@@ -309,6 +310,54 @@ def histograms(caller):
                 1, empty)
 
 
+# ---- sorts
+
+def same_bits(out, exact):
+    def judge(words):
+        found = np.load(out).reshape(exact.shape)
+        return (words == ["done"] and found.dtype == exact.dtype
+                and found.tobytes() == exact.tobytes())
+    return judge
+
+
+def places(array, order):
+    """A stable sort of what is reversed, reversed, has the largest first."""
+    if order == "ascending":
+        return np.argsort(array, axis=-1, kind="stable")
+    backwards = np.argsort(array[..., ::-1], axis=-1, kind="stable")
+    return array.shape[-1] - 1 - backwards[..., ::-1]
+
+
+def sort_array(caller, array):
+    path = caller.save(array)
+    for order in ["ascending", "descending"]:
+        exact = places(array, order)
+        out = caller.path()
+        caller.call(same_bits(out, exact.astype("<i4")), "argsort", order, path,
+                    out)
+        out = caller.path()
+        caller.call(same_bits(out, np.take_along_axis(array, exact, -1)),
+                    "sort", order, path, out)
+
+
+def sorts(caller):
+    shapes = [(1,), (2,), (4096,), (4097,), (40009,), (1, 300), (300, 7),
+              (5, 5003)]
+    for dtype in TYPES:
+        for seed, shape in enumerate(shapes):
+            *_, array = arrays(dtype, shape, seed + 200)
+            sort_array(caller, array)
+        few = numbers("|i1", (20011,), 300) // 50
+        sort_array(caller, few.astype(dtype))
+        sort_array(caller, with_specials(np.zeros(9001, dtype),
+                                         [-0.0] * 50 + [1]))
+    if os.environ.get("HEADRACE_ACCELERATORS") == "host":
+        sort_array(caller, numbers("<f4", (10000000,), 400))
+    empty = caller.save(np.zeros(0, "<f4"))
+    caller.call(lambda words: words[0] == "HR_ERROR_INVALID",
+                "sort ascending", empty, caller.path())
+
+
 def main():
     tool = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(dir=".") as name:
@@ -317,6 +366,7 @@ def main():
         scans(caller)
         fills(caller)
         histograms(caller)
+        sorts(caller)
         caller.run()
     print(f"NumPy {np.__version__}: {checks} checks, {failures} failures")
     return 1 if failures else 0

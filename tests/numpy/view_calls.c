@@ -5,6 +5,8 @@
  *     scan KIND HOW A OUT    "done": OUT has the scan of A
  *     fill VALUE ROWS COLS OUT    "done": OUT has the one element of VALUE
  *     histogram BINS LOW HIGH A   the counts
+ *     sort ORDER A OUT       "done": OUT has the rows of A, sorted
+ *     argsort ORDER A OUT    "done": OUT has where their elements were, in i32
  * A view of one column has rank 1. A call that fails answers with its status
  * and sentence. */
 #include <stdio.h>
@@ -215,6 +217,101 @@ static hr_status histogram(hr_context *context, char *const *words, int count)
     return status;
 }
 
+static hr_sort_order order_of(const char *word)
+{
+    return strcmp(word, "ascending") == 0 ? HR_SORT_ASCENDING
+                                          : HR_SORT_DESCENDING;
+}
+
+/* Make the file OUT of A's shape, with elements of a type. */
+static hr_status make(hr_context *context, const char *path, hr_type type,
+                      const operand *a, operand *out)
+{
+    hr_status status = hr_npy_create(path, type, a->matrix.rows, a->matrix.cols,
+                                     HR_ROW_MAJOR, &out->file, &out->matrix);
+    return status == HR_OK ? wrap(context, out) : status;
+}
+
+static hr_status finish(hr_status status, operand *out)
+{
+    if (status == HR_OK) {
+        status = hr_synchronize(out->view);
+    }
+    if (status == HR_OK) {
+        status = hr_npy_commit(out->file);
+    }
+    if (status == HR_OK) {
+        printf("done\n");
+    }
+    return status;
+}
+
+static hr_status sort(hr_context *context, char *const *words, int count)
+{
+    operand a = {0}, out = {0};
+    hr_status status = read_operand(context, words[1], &a);
+    (void)count;
+    if (status == HR_OK) {
+        status = make(context, words[2], a.matrix.type, &a, &out);
+    }
+    if (status == HR_OK) {
+        status = hr_sort(context, order_of(words[0]), a.matrix.type, a.view,
+                         out.view, NULL);
+    }
+    status = finish(status, &out);
+    close_operand(&a);
+    close_operand(&out);
+    return status;
+}
+
+/* Sort a copy of the keys, and with it where they were in their row. */
+static hr_status sort_places(hr_context *context, hr_sort_order order,
+                             const operand *a, operand *out)
+{
+    const bool one = a->matrix.cols == 1;
+    hr_array *keys = NULL;
+    for (int64_t r = 0; r < a->matrix.rows; r++) {
+        int32_t *row = (int32_t *)out->matrix.data + r * out->matrix.row_stride;
+        for (int64_t c = 0; c < a->matrix.cols; c++) {
+            row[c] = (int32_t)(one ? r : c);
+        }
+    }
+    hr_status status = hr_invalidate(out->view);
+    if (status == HR_OK) {
+        status = hr_array_create_anywhere(context, a->view.element_bytes,
+                                          a->view.extent, &keys);
+    }
+    if (status == HR_OK) {
+        status = hr_copy(a->view, hr_view_of(keys));
+    }
+    if (status == HR_OK) {
+        status = hr_sort_by_key(context, order, a->matrix.type,
+                                hr_view_of(keys), HR_I32, out->view, NULL);
+    }
+    if (status == HR_OK) { /* before the keys go */
+        status = hr_synchronize(out->view);
+    }
+    hr_array_destroy(keys);
+    return status;
+}
+
+static hr_status argsort(hr_context *context, char *const *words, int count)
+{
+    operand a = {0}, out = {0};
+    hr_status status = read_operand(context, words[1], &a);
+    (void)count;
+    if (status == HR_OK) {
+        status = make(context, words[2], HR_I32, &a, &out);
+    }
+    if (status == HR_OK) {
+        status = sort_places(context, order_of(words[0]), &a, &out);
+    }
+    status = finish(status, &out);
+    close_operand(&a);
+    close_operand(&out);
+    return status;
+}
+
 static const struct {
     const char *name;
     int least; /* words behind the name */
@@ -222,7 +319,9 @@ static const struct {
 } calls[] = {{"reduce", 2, reduce},
              {"scan", 4, scan},
              {"fill", 4, fill},
-             {"histogram", 4, histogram}};
+             {"histogram", 4, histogram},
+             {"sort", 3, sort},
+             {"argsort", 3, argsort}};
 
 /* Make the call of a line. False: it is none. */
 static bool answer(hr_context *context, char *line)

@@ -3,6 +3,7 @@
 #include "bench/peers/openmp.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A loop over x (and y) of either type: SUM += TERM or the like. */
@@ -165,6 +166,163 @@ static void scan(bench_loops_data *d)
     }
 }
 
+/* Stable sorts. Chunks that fit into caches are sorted by merging. Then pairs
+ * of sorted parts are merged, each merge by many threads: a piece of the result
+ * finds by bisection where it begins in both parts. */
+enum { FEW = 32, CHUNK = 8192, PIECE = 65536 };
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+#define KEY_OF(x)  (x)
+#define PAIR_OF(x) ((x).key)
+
+#define SORT(name, element, OF)                                                \
+    /* y[k ..] := where x[i .. middle - 1] and x[j .. end - 1] are merged */   \
+    static void name##_merge(const element *x, int64_t i, int64_t middle,      \
+                             int64_t j, int64_t end, element *y, int64_t k,    \
+                             int64_t last)                                     \
+    {                                                                          \
+        for (; k < last; k++) {                                                \
+            const bool left =                                                  \
+                i < middle && (j >= end || OF(x[i]) <= OF(x[j]));              \
+            y[k] = left ? x[i++] : x[j++];                                     \
+        }                                                                      \
+    }                                                                          \
+    static void name##_insert(element *x, int64_t count)                       \
+    {                                                                          \
+        for (int64_t k = 1; k < count; k++) {                                  \
+            const element own = x[k];                                          \
+            int64_t at = k;                                                    \
+            for (; at > 0 && OF(x[at - 1]) > OF(own); at--) {                  \
+                x[at] = x[at - 1];                                             \
+            }                                                                  \
+            x[at] = own;                                                       \
+        }                                                                      \
+    }                                                                          \
+    static void name##_chunk(element *x, element *y, int64_t n)                \
+    {                                                                          \
+        for (int64_t at = 0; at < n; at += FEW) {                              \
+            name##_insert(x + at, smaller(n - at, FEW));                       \
+        }                                                                      \
+        /* an even number of turns */                                          \
+        for (int64_t part = FEW; part < CHUNK; part *= 2) {                    \
+            for (int64_t at = 0; at < n; at += 2 * part) {                     \
+                const int64_t middle = smaller(at + part, n);                  \
+                const int64_t end = smaller(middle + part, n);                 \
+                name##_merge(x, at, middle, middle, end, y, at, end);          \
+            }                                                                  \
+            element *z = x;                                                    \
+            x = y;                                                             \
+            y = z;                                                             \
+        }                                                                      \
+    }                                                                          \
+    static void name##_piece(const element *x, element *y, int64_t part,       \
+                             int64_t n, int64_t first)                         \
+    {                                                                          \
+        const int64_t at = first / (2 * part) * (2 * part);                    \
+        const int64_t middle = smaller(at + part, n);                          \
+        const int64_t end = smaller(middle + part, n), before = first - at;    \
+        int64_t low = before > end - middle ? before - (end - middle) : 0;     \
+        int64_t high = smaller(before, middle - at);                           \
+        while (low < high) {                                                   \
+            const int64_t i = low + (high - low) / 2;                          \
+            if (OF(x[at + i]) <= OF(x[middle + before - 1 - i])) {             \
+                low = i + 1;                                                   \
+            } else {                                                           \
+                high = i;                                                      \
+            }                                                                  \
+        }                                                                      \
+        name##_merge(x, at + low, middle, middle + before - low, end, y,       \
+                     first, smaller(first + smaller(part, PIECE), end));       \
+    }                                                                          \
+    /* Returns the one of the two that has the result. */                      \
+    static element *name(element *x, element *y, int64_t n)                    \
+    {                                                                          \
+        _Pragma("omp parallel for") for (int64_t at = 0; at < n; at += CHUNK)  \
+        {                                                                      \
+            name##_chunk(x + at, y + at, smaller(n - at, CHUNK));              \
+        }                                                                      \
+        for (int64_t part = CHUNK; part < n; part *= 2) {                      \
+            const int64_t piece = smaller(part, PIECE);                        \
+            _Pragma("omp parallel for") for (int64_t at = 0; at < n;           \
+                                             at += piece)                      \
+            {                                                                  \
+                name##_piece(x, y, part, n, at);                               \
+            }                                                                  \
+            element *z = x;                                                    \
+            x = y;                                                             \
+            y = z;                                                             \
+        }                                                                      \
+        return x;                                                              \
+    }
+
+typedef struct pair_f32 {
+    float key;
+    int32_t value;
+} pair_f32;
+
+typedef struct pair_f64 {
+    double key;
+    int32_t value;
+} pair_f64;
+
+SORT(sort_f32, float, KEY_OF)
+SORT(sort_f64, double, KEY_OF)
+SORT(sort_pairs_f32, pair_f32, PAIR_OF)
+SORT(sort_pairs_f64, pair_f64, PAIR_OF)
+
+static void sort(bench_loops_data *d)
+{
+    const size_t bytes = (size_t)d->count * (d->f64 ? 8 : 4);
+    void *more = malloc(bytes);
+    if (more == NULL) {
+        return;
+    }
+    memcpy(d->out, d->x, bytes);
+    const void *sorted = d->f64 ? (void *)sort_f64(d->out, more, d->count)
+                                : (void *)sort_f32(d->out, more, d->count);
+    if (sorted == more) {
+        memcpy(d->out, more, bytes);
+    }
+    free(more);
+}
+
+#define SORT_PAIRS(name, sorter, pair, number)                                 \
+    static void name(const bench_loops_data *d, pair *x, pair *y)              \
+    {                                                                          \
+        const int64_t n = d->count;                                            \
+        const number *keys = d->x;                                             \
+        number *out = d->out;                                                  \
+        _Pragma("omp parallel for") for (int64_t i = 0; i < n; i++)            \
+        {                                                                      \
+            x[i] = (pair){keys[i], d->keys[i]};                                \
+        }                                                                      \
+        const pair *sorted = sorter(x, y, n);                                  \
+        _Pragma("omp parallel for") for (int64_t i = 0; i < n; i++)            \
+        {                                                                      \
+            out[i] = sorted[i].key;                                            \
+            d->values[i] = sorted[i].value;                                    \
+        }                                                                      \
+    }
+SORT_PAIRS(by_key_f32, sort_pairs_f32, pair_f32, float)
+SORT_PAIRS(by_key_f64, sort_pairs_f64, pair_f64, double)
+
+static void sort_by_key(bench_loops_data *d)
+{
+    const size_t bytes = (size_t)d->count * sizeof(pair_f64);
+    void *x = malloc(bytes), *y = malloc(bytes);
+    if (x != NULL && y != NULL && d->f64) {
+        by_key_f64(d, x, y);
+    } else if (x != NULL && y != NULL) {
+        by_key_f32(d, x, y);
+    }
+    free(x);
+    free(y);
+}
+
 /* Each thread counts into bins of its own. */
 static void histogram(bench_loops_data *d)
 {
@@ -251,6 +409,8 @@ bench_loop GLUE(bench_loop_, FORM)(const char *name)
                  {"fill", fill},
                  {"transform", transform},
                  {"scan", scan},
+                 {"sort", sort},
+                 {"sort_by_key", sort_by_key},
                  {"histogram", histogram},
                  {"uniform", uniform}};
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {

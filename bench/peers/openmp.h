@@ -15,6 +15,7 @@ typedef struct bench_loops_data {
     const void *x, *y; /* count elements */
     void *out;         /* count elements */
     const int32_t *keys;
+    int32_t *values; /* count elements: keys in the order of x */
     int64_t *bins; /* BENCH_BINS of them, for elements of x from 0 to 1 */
     double result; /* of a reduction */
 } bench_loops_data;

@@ -12,7 +12,7 @@
 #include "console/context.h"
 #include "console/output.h"
 
-enum { X, Y, OUT, KEYS, ARRAYS };
+enum { X, Y, OUT, KEYS, VALUES, ARRAYS };
 
 /* Times of a GPU's library: lines "NAME TYPE SECONDS" of a program. */
 typedef struct cub_times {
@@ -127,17 +127,39 @@ static hr_status histogram(calling *c)
                                 hr_view_of(c->counts), NULL));
 }
 
-/* What is measured, and the elements that it must read and write. */
+static hr_status sort(calling *c)
+{
+    return wait(c, hr_sort(c->context, HR_SORT_ASCENDING, c->type, view(c, X),
+                           view(c, OUT), NULL));
+}
+
+/* Keys and values to sort in place: they are not measured. */
+static hr_status copy_pairs(calling *c)
+{
+    hr_status status = hr_copy(view(c, X), view(c, OUT));
+    return status == HR_OK ? hr_copy(view(c, KEYS), view(c, VALUES)) : status;
+}
+
+static hr_status sort_by_key(calling *c)
+{
+    return wait(c, hr_sort_by_key(c->context, HR_SORT_ASCENDING, c->type,
+                                  view(c, OUT), HR_I32, view(c, VALUES), NULL));
+}
+
+/* What is measured, what comes before it, and the elements that it must read
+ * and write. */
 static const struct {
     const char *name;
     double moved;
     hr_status (*run)(calling *c);
+    hr_status (*prepare)(calling *c); /* NULL: nothing */
 } calls[] = {
-    {"sum", 1, sum},       {"dot", 2, dot},
-    {"norm", 1, norm},     {"max", 1, most},
-    {"argmin", 1, argmin}, {"uniform", 1, uniform},
-    {"normal", 1, normal}, {"scan", 2, scan},
-    {"fill", 1, fill},     {"histogram", 1, histogram},
+    {"sum", 1, sum, NULL},       {"dot", 2, dot, NULL},
+    {"norm", 1, norm, NULL},     {"max", 1, most, NULL},
+    {"argmin", 1, argmin, NULL}, {"uniform", 1, uniform, NULL},
+    {"normal", 1, normal, NULL}, {"scan", 2, scan, NULL},
+    {"sort", 2, sort, NULL},     {"sort_by_key", 2, sort_by_key, copy_pairs},
+    {"fill", 1, fill, NULL},     {"histogram", 1, histogram, NULL},
 };
 
 enum { CALLS = sizeof calls / sizeof calls[0] };
@@ -206,6 +228,7 @@ static double loop_once(calling *c, bench_loop loop)
                           .y = c->memory[Y],
                           .out = c->memory[OUT],
                           .keys = c->memory[KEYS],
+                          .values = c->memory[VALUES],
                           .bins = c->bins};
     const double start = cli_clock();
     loop(&d);
@@ -241,6 +264,10 @@ static int measure(calling *c, int call)
         c->setting->host_only ? find_loop(calls[call].name) : NULL;
     double first = 0, best = 0, peer_first = 0, peer = NAN;
     for (int64_t i = 0; i <= c->bench->o.repeat; i++) {
+        if (calls[call].prepare != NULL &&
+            wait(c, calls[call].prepare(c)) != HR_OK) {
+            return cli_failed_call();
+        }
         const double start = cli_clock();
         if (calls[call].run(c) != HR_OK) {
             return cli_failed_call();
@@ -268,16 +295,16 @@ static bool fill_memory(calling *c)
         hr_array_create_anywhere(c->context, sizeof *c->bins,
                                  hr_extent1(BENCH_BINS), &c->counts) == HR_OK;
     for (int i = 0; i < ARRAYS && good; i++) {
-        const size_t each = i == KEYS ? 4 : hr_type_size(c->type);
+        const bool keys = i == KEYS || i == VALUES;
+        const size_t each = keys ? 4 : hr_type_size(c->type);
         c->memory[i] =
-            bench_allocate(NULL, i == KEYS ? 4 * (size_t)c->count : bytes);
-        good =
-            c->memory[i] != NULL &&
-            hr_array_wrap(c->context, c->memory[i], each, hr_extent1(c->count),
-                          0, &c->arrays[i]) == HR_OK &&
-            hr_random_fill(c->context, view(c, i), i == KEYS ? HR_I32 : c->type,
-                           i == KEYS ? bits : random, NULL) == HR_OK &&
-            hr_synchronize(view(c, i)) == HR_OK;
+            bench_allocate(NULL, keys ? 4 * (size_t)c->count : bytes);
+        good = c->memory[i] != NULL &&
+               hr_array_wrap(c->context, c->memory[i], each,
+                             hr_extent1(c->count), 0, &c->arrays[i]) == HR_OK &&
+               hr_random_fill(c->context, view(c, i), keys ? HR_I32 : c->type,
+                              keys ? bits : random, NULL) == HR_OK &&
+               hr_synchronize(view(c, i)) == HR_OK;
     }
     return good;
 }

@@ -316,12 +316,9 @@ static const struct {
     const char *name;
     int least; /* words behind the name */
     hr_status (*run)(hr_context *context, char *const *words, int count);
-} calls[] = {{"reduce", 2, reduce},
-             {"scan", 4, scan},
-             {"fill", 4, fill},
-             {"histogram", 4, histogram},
-             {"sort", 3, sort},
-             {"argsort", 3, argsort}};
+} calls[] = {{"reduce", 2, reduce}, {"scan", 4, scan},
+             {"fill", 4, fill},     {"histogram", 4, histogram},
+             {"sort", 3, sort},     {"argsort", 3, argsort}};
 
 /* Make the call of a line. False: it is none. */
 static bool answer(hr_context *context, char *line)

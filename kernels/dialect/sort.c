@@ -32,8 +32,7 @@ enum {
     DIGITS = 256,
     EACH = sizeof(KEY) > 4 ? 8 : 16,
     BLOCK = LANES * EACH,
-    BINS = 16, /* of a stage, which sorts by 4 bits */
-    BITS = 8 * (int)sizeof(KEY)
+    BINS = 16 /* of a step, which sorts by 4 bits */
 };
 
 /* How bits are compared as numbers; src/calls/sort.h has the same struct. */
@@ -43,7 +42,7 @@ typedef struct hri_sort_form {
     unsigned long zero; /* bits that count as 0: those of -0 */
     unsigned long most; /* the largest number without its sign. All beyond are
                            NaNs, which are alike, and larger than numbers */
-    unsigned long turn; /* all bits, if the largest comes first */
+    unsigned long flip; /* all bits, if the largest comes first */
 } hri_sort_form;
 
 /* A number that is compared without a sign. */
@@ -54,7 +53,7 @@ HR_FUNCTION KEY key_of(KEY x, const hri_sort_form f)
     const KEY z = (KEY)(y ^ sign ^ ((y & sign) != 0 ? (KEY)f.body : (KEY)0));
     const KEY last = (KEY) ~(KEY)0;
     return (KEY)(((KEY)(x & (KEY)~sign) > (KEY)f.most ? last : z) ^
-                 (KEY)f.turn);
+                 (KEY)f.flip);
 }
 
 #define DIGIT(x, shift, digits)                                                \
@@ -123,7 +122,7 @@ typedef struct elements {
 
 /* Sort the block by 4 bits of its keys, and keep the order of equal ones.
  * Places without an element stay behind all others. */
-#define STAGE(count, shift)                                                    \
+#define BIN_STEP(count, shift)                                                 \
     HR_ITEMS2(i, lane)                                                         \
     {                                                                          \
         const int l = (int)HR_LOCAL1;                                          \
@@ -373,8 +372,8 @@ HR_KERNEL5(KERNEL(count), (IN, KEY, 2, from), (OUT, int, 3, counts),
     for (hr_index at = first; at < end; at += BLOCK) {                         \
         const int count = end - at < BLOCK ? (int)(end - at) : (int)BLOCK;     \
         LOAD(from, at, count)                                                  \
-        STAGE(count, shift)                                                    \
-        STAGE(count, shift + 4)                                                \
+        BIN_STEP(count, shift)                                                 \
+        BIN_STEP(count, shift + 4)                                             \
         FIND_DIGITS(count)                                                     \
         WRITE(at, count)                                                       \
     }
@@ -458,8 +457,8 @@ typedef struct carried {
     BLOCK_MEMORY CARRY(HR_PRIVATE(carried, moved);) const hr_index row = TILE; \
     const int count = (int)HR_EXTENT(input, 1);                                \
     LOAD(input, 0, count)                                                      \
-    for (int shift = 0; shift < BITS; shift += 4) {                            \
-        STAGE(count, shift)                                                    \
+    for (int shift = 0; shift < bits; shift += 4) {                            \
+        BIN_STEP(count, shift)                                                 \
     }                                                                          \
     CARRY(HR_ITEMS2(i, lane) {                                                 \
         HR_UNROLL                                                              \
@@ -528,13 +527,13 @@ HR_FUNCTION _Bool move_by(const element *x, element *y, int count, int shift)
 }
 
 /* Returns the one of the two that has the result. */
-HR_FUNCTION element *sort_short(element *x, element *y, int count)
+HR_FUNCTION element *sort_short(element *x, element *y, int count, int bits)
 {
     if (count <= FEW) {
         sort_few(x, count);
         return x;
     }
-    for (int shift = 0; shift < BITS; shift += 8) {
+    for (int shift = 0; shift < bits; shift += 8) {
         if (move_by(x, y, count, shift)) {
             element *z = x;
             x = y;
@@ -558,7 +557,7 @@ HR_FUNCTION element *sort_short(element *x, element *y, int count)
                 x[k].from = (unsigned short)k;                                 \
                 CARRY(moved[k] = HR_AT2(values, row, k);)                      \
             }                                                                  \
-            const element *z = sort_short(x, y, count);                        \
+            const element *z = sort_short(x, y, count, bits);                  \
             for (int k = 0; k < count; k++) {                                  \
                 HR_AT2(output, row, k) = z[k].bits;                            \
                 CARRY(HR_AT2(values, row, k) = moved[z[k].from];)              \
@@ -568,16 +567,19 @@ HR_FUNCTION element *sort_short(element *x, element *y, int count)
 
 #endif
 
+/* bits: those of a key. As a constant it would make compilers of devices unroll
+ * all steps. */
 #ifdef CARRIED
-HR_KERNEL3(KERNEL(short_in_place), (INOUT, KEY, 2, to),
-           (INOUT, CARRIED, 2, values),
-           (VALUE, hri_sort_form, 0, form)){SHORT(to, to)}
+HR_KERNEL4(KERNEL(short_in_place), (INOUT, KEY, 2, to),
+           (INOUT, CARRIED, 2, values), (VALUE, hri_sort_form, 0, form),
+           (VALUE, int, 0, bits)){SHORT(to, to)}
 #else
-HR_KERNEL3(KERNEL(short), (IN, KEY, 2, from), (OUT, KEY, 2, to),
-           (VALUE, hri_sort_form, 0, form)){SHORT(from, to)}
+HR_KERNEL4(KERNEL(short), (IN, KEY, 2, from), (OUT, KEY, 2, to),
+           (VALUE, hri_sort_form, 0, form),
+           (VALUE, int, 0, bits)){SHORT(from, to)}
 
-HR_KERNEL2(KERNEL(short_in_place), (INOUT, KEY, 2, to),
-           (VALUE, hri_sort_form, 0, form))
+HR_KERNEL3(KERNEL(short_in_place), (INOUT, KEY, 2, to),
+           (VALUE, hri_sort_form, 0, form), (VALUE, int, 0, bits))
 {
     SHORT(to, to)
 }

@@ -170,7 +170,8 @@ static hr_status sort_short(const hri_sorting *s)
 {
     static const hr_extent tile = {2, {1, HRI_SORT_ITEMS}};
     const bool pairs = s->to.values.array != NULL;
-    hr_argument arguments[3];
+    const int bits = 8 * (int)s->key_bytes;
+    hr_argument arguments[4];
     size_t n = 0;
     if (!s->in_place) {
         arguments[n++] = hr_in(s->from.keys);
@@ -180,6 +181,7 @@ static hr_status sort_short(const hri_sorting *s)
         arguments[n++] = hr_inout(s->to.values);
     }
     arguments[n++] = hr_value(&s->form, sizeof s->form);
+    arguments[n++] = hr_value(&bits, sizeof bits);
     hri_splitting split = {
         .context = s->context,
         .kernel = s->in_place ? s->kernels.brief_in_place : s->kernels.brief,
@@ -334,7 +336,7 @@ static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
         .in_place = pairs || hri_view_is_same(&from.keys, &to.keys),
         .from = from,
         .to = to};
-    s.form.turn = order == HR_SORT_DESCENDING ? UINT64_MAX : 0;
+    s.form.flip = order == HR_SORT_DESCENDING ? UINT64_MAX : 0;
     hr_status status = lay_out(&s.from.keys, pairs ? "keys" : "a");
     if (status == HR_OK) {
         status = lay_out(&s.to.keys, pairs ? "keys" : "b");

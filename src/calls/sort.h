@@ -17,7 +17,7 @@ enum {
 
 /* kernels/dialect/sort.c has the same struct. */
 typedef struct hri_sort_form {
-    uint64_t sign, body, zero, most, turn;
+    uint64_t sign, body, zero, most, flip;
 } hri_sort_form;
 
 /* The kernels for keys of a size, and for values that they carry. */

@@ -26,7 +26,7 @@ typedef struct hri_binning {
     hr_index rows, lines, cols; /* of a unit */
     NUMBER half_low;            /* half the first edge */
     NUMBER scale;               /* twice the bins for 1 */
-    NUMBER margin; /* how far the number may be from what the edges say */
+    float margin; /* how far the number may be from what the edges say */
 } hri_binning;
 
 #if !defined(NEEDS_DOUBLE) || defined(HR_HAS_DOUBLE)
@@ -41,21 +41,19 @@ enum { OUTSIDE = -1, NEAR = -2 /* about bin NEAR - b, but an edge is near */ };
 
 /* Without branches, so that the host's loop over items becomes vectors. Halves
  * cannot overflow when they are subtracted. */
-HR_FUNCTION int place_of(NUMBER x, int inside, int bins, hri_binning s)
+HR_FUNCTION int place_of(EDGE x, EDGE low, EDGE high, float last, hri_binning s)
 {
-    const NUMBER f = (x / 2 - s.half_low) * s.scale;
-    const NUMBER last = (NUMBER)(bins - 1);
-    const NUMBER up = f > 0 ? f : 0;
+    const float f = (float)(((NUMBER)x / 2 - s.half_low) * s.scale);
+    const float up = f > 0 ? f : 0;
     const int b = (int)(up < last ? up : last);
-    const NUMBER rest = f - (NUMBER)b;
+    const float rest = f - (float)b;
     const int sure = (int)(rest > s.margin) & (int)(rest < 1 - s.margin);
-    const int known = sure ? b : NEAR - b;
-    return inside ? known : OUTSIDE;
+    const int inside = (int)(x >= low) & (int)(x <= high);
+    const int known = b ^ ((b ^ (NEAR - b)) & (sure - 1));
+    return known | (inside - 1); /* OUTSIDE has all bits */
 }
 
-#define PLACE(x)                                                               \
-    place_of((NUMBER)(x), (int)((EDGE)(x) >= low) & (int)((EDGE)(x) <= high),  \
-             bins, binning)
+#define PLACE(x) place_of((EDGE)(x), low, high, (float)(bins - 1), binning)
 
 /* Count x, of which PLACE has told `place`. */
 #define COUNT(place, x, PUT)                                                   \

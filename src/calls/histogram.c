@@ -38,7 +38,8 @@ typedef struct binning32 {
 
 typedef struct binning64 {
     int64_t rows, lines, cols;
-    double half_low, scale, margin;
+    double half_low, scale;
+    float margin;
 } binning64;
 
 typedef struct counting {
@@ -213,24 +214,22 @@ static int64_t unit_of(const counting *c, const hr_view *a)
 }
 
 /* How the kernel finds the bin of a number x, about: f = (x / 2 - half_low) *
- * scale. f and the edges are each off by a few roundings of f, and of x in
- * widths of a bin. u: the unit roundoff. */
+ * scale, as float. It is off by a few roundings of f. So it is by a few of x
+ * and of the edges, in widths of a bin; u: their unit roundoff. */
 static binning64 find_binning(const counting *c, double u, double least,
                               double most)
 {
     const double range = c->high - c->low, bins = (double)c->bins;
     const double size = fmax(fabs(c->low), fabs(c->high));
     const double scale = 2 * bins / range;
-    binning64 b = {.rows = c->layout.unit.rows,
-                   .lines = c->layout.unit.lines,
-                   .cols = c->layout.unit.cols,
-                   .half_low = c->low / 2,
-                   .scale = fmin(scale, most),
-                   .margin = 8 * bins * u * (1 + size / range)};
-    if (range < least || scale > most) { /* roundings of another kind */
-        b.margin = 1;
-    }
-    return b;
+    const bool odd = range < least || scale > most; /* they round otherwise */
+    const double margin = 8 * bins * (0x1p-24 + u * size / range);
+    return (binning64){.rows = c->layout.unit.rows,
+                       .lines = c->layout.unit.lines,
+                       .cols = c->layout.unit.cols,
+                       .half_low = c->low / 2,
+                       .scale = fmin(scale, most),
+                       .margin = odd ? 1 : (float)fmin(margin, 1)};
 }
 
 static hr_status launch(counting *c, hr_view counts,
@@ -242,9 +241,8 @@ static hr_status launch(counting *c, hr_view counts,
     const bool wide = c->type == HR_F64;
     const binning64 b = wide ? find_binning(c, 0x1p-53, 0x1p-960, DBL_MAX)
                              : find_binning(c, 0x1p-24, 0x1p-100, FLT_MAX);
-    const binning32 narrow = {b.rows,         b.lines,
-                              b.cols,         (float)b.half_low,
-                              (float)b.scale, (float)fmin(b.margin, 1)};
+    const binning32 narrow = {
+        b.rows, b.lines, b.cols, (float)b.half_low, (float)b.scale, b.margin};
     hr_view a = l->views[0];
     const hr_argument arguments[] = {
         hr_in(a), hr_whole(hr_in(hr_view_of(c->edges_array))),

@@ -16,8 +16,8 @@ typedef struct bench_loops_data {
     void *out;         /* count elements */
     const int32_t *keys;
     int32_t *values; /* count elements: keys in the order of x */
-    int64_t *bins; /* BENCH_BINS of them, for elements of x from 0 to 1 */
-    double result; /* of a reduction */
+    int64_t *bins;   /* BENCH_BINS of them, for elements of x from 0 to 1 */
+    double result;   /* of a reduction */
 } bench_loops_data;
 
 enum { BENCH_BINS = 256 };

@@ -80,10 +80,11 @@ HR_API HR_NODISCARD hr_status hr_sort(hr_context *context, hr_sort_order order,
  * @errors   Those of hr_sort. After a failure neither keys nor values have
  *           values.
  * @threads  Any thread. */
-HR_API HR_NODISCARD hr_status
-hr_sort_by_key(hr_context *context, hr_sort_order order, hr_type key_type,
-               hr_view keys, hr_type value_type, hr_view values,
-               const hr_split_options *options);
+HR_API HR_NODISCARD hr_status hr_sort_by_key(hr_context *context,
+                                             hr_sort_order order,
+                                             hr_type key_type, hr_view keys,
+                                             hr_type value_type, hr_view values,
+                                             const hr_split_options *options);
 
 #ifdef __cplusplus
 }

@@ -178,6 +178,7 @@ int bench_filter(benchmark *bench);  /* workloads/filter.c */
 int bench_grid(benchmark *bench);    /* workloads/grid.c */
 int bench_sizes(benchmark *bench);   /* workloads/sizes.c */
 int bench_calls(benchmark *bench);   /* workloads/calls.c */
+int bench_run(benchmark *bench);     /* workloads/run.c */
 int bench_stream(benchmark *bench);  /* workloads/stream.c */
 
 /* setting.c: find the settings and try each list once. They are the option's
@@ -248,8 +249,9 @@ void bench_sum_up(double *seconds, int64_t count, double *best, double *median);
 bool bench_time_calls(bool (*call)(void *data), void *data, double *seconds);
 
 /* Wait until the threads of what ran before stop spinning, in this process or
- * another: OpenBLAS's do so for about 0.1 s. */
-void bench_rest(void);
+ * another: OpenBLAS's do so for about 0.1 s, OpenMP's for milliseconds. Less
+ * than a second. */
+void bench_rest(double seconds);
 
 /* Note a time: of the first run (0), or the best of later ones. */
 void bench_note(int64_t run, double seconds, double *first, double *best);

@@ -43,8 +43,8 @@ static const cli_option table[] = {
     {"--batch", "N", &bench_steps, offsetof(bench_options, batch),
      "batch: the number of products (as many as take 96 MiB)"},
     {"--elements", "N", &bench_steps, offsetof(bench_options, elements),
-     "calls, stream: of each view (10000000; stream:\n"
-     "50000000)"},
+     "calls, stream, run: of each view (10000000; stream:\n"
+     "50000000; run: 16777216)"},
     {"--window", "S", &cli_window, offsetof(bench_options, reach),
      "filter: how far windows reach (60)"},
     {"--workload", "LIST", &bench_workload_list,
@@ -100,6 +100,9 @@ static const subject subjects[] = {
     {"stream", bench_stream, NULL, "2xhost@64MiB", "f32", "f32",
      "--types: streams are measured in f32",
      "--shape, --window, --from-files and --peers are not for stream"},
+    {"run", bench_run, NULL, "host", "f32", "f32",
+     "--types: run is measured in f32",
+     "--shape, --window, --memory, --from-files and --peers are not for run"},
     {"grid", bench_grid, NULL, "host;2xhost", "f32", "f32",
      "--types: grids are measured in f32",
      "--shape, --window, --memory, --from-files and --peers are not for grid"},
@@ -117,7 +120,8 @@ static bool has_types(const bench_options *o, const subject *s)
 static int check(const bench_options *o, const subject *s)
 {
     const bool grid = s->run == bench_grid;
-    const bool views = s->run == bench_calls || s->run == bench_stream;
+    const bool views =
+        s->run == bench_calls || s->run == bench_stream || s->run == bench_run;
     const bool usual = !o->memories.pinned[0] && o->memories.count == 1;
     const bool plain =
         !o->from_files && !o->peers.given && (usual || s->run == bench_stream);
@@ -134,7 +138,7 @@ static int check(const bench_options *o, const subject *s)
          "--workload, --steps, --residual and --weak are for grid"},
         {s->options_wrong != NULL && (!plain || ((grid || views) && !flat)),
          s->options_wrong},
-        {o->elements > 0 && !views, "--elements is for calls and stream"},
+        {o->elements > 0 && !views, "--elements is for calls, stream and run"},
         {o->batch > 0 && s->run != bench_batch, "--batch is for batch"},
         {!has_types(o, s), s->types_wrong},
         {turns && o->from_files,
@@ -262,6 +266,11 @@ static const char details[] =
     "same rows for each accelerator. Views that are larger than its memory\n"
     "stream. It prints the bytes moved a second and over the fewest possible,\n"
     "and what the links carry in the same run.\n\n"
+    "run: calls nine small kernels by hr_run, from ordinary memory, on each\n"
+    "list (host). It compares the results with those of plain loops with\n"
+    "OpenMP, and prints the times beside these and beside NumPy, where a\n"
+    "python3 has it. --elements is the length of the longest views. Squares\n"
+    "have as many elements, so 4096 rows; the picture has a 16th of them.\n\n"
     "dialect: runs kernels in the dialect beside the same kernels written by\n"
     "hand. copies: measures copies between arrays. Both have options of their\n"
     "own, which headrace bench dialect --help and headrace bench copies\n"
@@ -269,9 +278,10 @@ static const char details[] =
 
 const cli_command bench_command = {
     .name = "bench",
-    .usage = "matmul|sizes|batch|kernels|filter|grid|calls|stream [options]\n"
-             "       headrace bench dialect [options]\n"
-             "       headrace bench copies [LIST [MIB]]",
+    .usage =
+        "matmul|sizes|batch|kernels|filter|grid|calls|stream|run [options]\n"
+        "       headrace bench dialect [options]\n"
+        "       headrace bench copies [LIST [MIB]]",
     .details = details,
     .examples =
         "  headrace bench matmul\n"
@@ -286,12 +296,13 @@ const cli_command bench_command = {
         "  headrace bench calls --elements 100000000 --accelerators cuda:0\n"
         "  headrace bench stream --memory ordinary,pinned --accelerators "
         "'2xhost@64MiB;cuda:0@1GiB'\n"
+        "  headrace bench run --repeat 20\n"
         "  headrace bench matmul --shape 20000x500x20000 --from-files \\\n"
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
     .operand_names = "1 word, what to measure (matmul, sizes, batch, kernels, "
-                     "filter, grid, calls, stream, dialect or copies)",
+                     "filter, grid, calls, stream, run, dialect or copies)",
     .run = run,
 };
 

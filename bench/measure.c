@@ -32,9 +32,9 @@ void bench_sum_up(double *seconds, int64_t count, double *best, double *median)
                              : 0.5 * (seconds[half - 1] + seconds[half]);
 }
 
-void bench_rest(void)
+void bench_rest(double seconds)
 {
-    struct timespec pause = {0, 200000000L};
+    struct timespec pause = {0, (long)(seconds * 1e9)};
     nanosleep(&pause, NULL);
 }
 

@@ -61,7 +61,7 @@ _headrace() {
         words=
         case $word in
         -*) words="$(_headrace_options "$command") --help" ;;
-        *) [ "$command" != bench ] || words="matmul sizes batch kernels filter grid calls stream dialect copies" ;;
+        *) [ "$command" != bench ] || words="matmul sizes batch kernels filter grid calls stream run dialect copies" ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

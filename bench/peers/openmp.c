@@ -418,5 +418,5 @@ bench_loop GLUE(bench_loop_, FORM)(const char *name)
             return loops[i].loop;
         }
     }
-    return NULL;
+    return GLUE(bench_run_loop_, FORM)(name);
 }

@@ -11,23 +11,44 @@
  * f32, keys are 32-bit integers. */
 typedef struct bench_loops_data {
     int64_t count;
+    int64_t edge;   /* rows and columns of squares, and bodies */
+    int64_t pixels; /* rows and columns of a picture */
     bool f64;
     const void *x, *y; /* count elements */
     void *out;         /* count elements */
     const int32_t *keys;
-    int32_t *values; /* count elements: keys in the order of x */
-    int64_t *bins;   /* BENCH_BINS of them, for elements of x from 0 to 1 */
-    double result;   /* of a reduction */
+    int32_t *values;            /* count elements: keys in the order of x */
+    const unsigned char *bytes; /* count */
+    int64_t *bins; /* BENCH_BINS of them, for elements of x from 0 to 1 */
+    double result; /* of a reduction */
 } bench_loops_data;
 
 enum { BENCH_BINS = 256 };
 
+/* What n-body forces are made of. */
+typedef struct bench_body {
+    float x, y, z, mass;
+} bench_body;
+
+typedef struct bench_force {
+    float x, y, z;
+} bench_force;
+
+#define BENCH_SOFTENING 1e-3f
+
 typedef void (*bench_loop)(bench_loops_data *data);
 
-/* The loop that does what a call of this name does, compiled for any processor
- * and for those of x86-64 with AVX2 and FMA or AVX-512. NULL: there is none. */
+/* The loop that does what a call or kernel of this name does, in the form for
+ * this processor. NULL: there is none. */
+bench_loop bench_loop_find(const char *name);
+
+/* Loops compiled for any processor, and for those of x86-64 with AVX2 and FMA
+ * or AVX-512: of calls, and of kernels (openmp_run.c). */
 bench_loop bench_loop_plain(const char *name);
 bench_loop bench_loop_avx2(const char *name);
 bench_loop bench_loop_avx512(const char *name);
+bench_loop bench_run_loop_plain(const char *name);
+bench_loop bench_run_loop_avx2(const char *name);
+bench_loop bench_run_loop_avx512(const char *name);
 
 #endif

@@ -16,15 +16,10 @@ extern char **environ;
 /* ---- asking a peer */
 
 /* Start it with the given pipe ends as its input and output. */
-static bool spawn(bench_peer *peer, const char *path, const char *which,
-                  const char *core, const int ends[2])
+static bool spawn(bench_peer *peer, const char *file, char *const arguments[],
+                  const int ends[2])
 {
-    char words[2][16];
-    char *arguments[] = {(char[]){"headrace-bench"}, (char[]){"peer"}, words[0],
-                         core != NULL ? words[1] : NULL, NULL};
     posix_spawn_file_actions_t actions;
-    snprintf(words[0], sizeof words[0], "%s", which);
-    snprintf(words[1], sizeof words[1], "%s", core != NULL ? core : "");
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return false;
     }
@@ -35,8 +30,8 @@ static bool spawn(bench_peer *peer, const char *path, const char *which,
             0 &&
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
                                          O_WRONLY, 0) == 0 &&
-        posix_spawn(&peer->process, path, &actions, NULL, arguments, environ) ==
-            0;
+        posix_spawnp(&peer->process, file, &actions, NULL, arguments,
+                     environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     peer->process = started ? peer->process : 0;
     return started;
@@ -82,8 +77,8 @@ static bool is_error(const char *line)
     return strncmp(line, "error ", 6) == 0;
 }
 
-bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
-                      const char *core)
+bool bench_peer_spawn(bench_peer *peer, const char *file,
+                      char *const arguments[])
 {
     int down[2], up[2];
     *peer = (bench_peer){.process = 0};
@@ -95,8 +90,7 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
         close(down[1]);
         return false;
     }
-    bool started = spawn(peer, program != NULL ? program : "/proc/self/exe",
-                         which, core, (int[]){down[0], up[1]});
+    bool started = spawn(peer, file, arguments, (int[]){down[0], up[1]});
     close(down[0]);
     close(up[1]);
     peer->to = fdopen(down[1], "w");
@@ -108,6 +102,25 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
         return false;
     }
     return true;
+}
+
+bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
+                      const char *core)
+{
+    char words[2][16];
+    char *const arguments[] = {(char[]){"headrace-bench"}, (char[]){"peer"},
+                               words[0], core != NULL ? words[1] : NULL, NULL};
+    snprintf(words[0], sizeof words[0], "%s", which);
+    snprintf(words[1], sizeof words[1], "%s", core != NULL ? core : "");
+    return bench_peer_spawn(peer, program != NULL ? program : "/proc/self/exe",
+                            arguments);
+}
+
+bool bench_peer_ask(bench_peer *peer, const char *request, char *line,
+                    size_t size)
+{
+    return peer->to != NULL && fprintf(peer->to, "%s\n", request) > 0 &&
+           fflush(peer->to) == 0 && read_line(peer, line, size);
 }
 
 /* Read an answer. Blocks before an error do not count. */

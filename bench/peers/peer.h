@@ -55,6 +55,16 @@ typedef struct bench_answer {
 bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
                       const char *core);
 
+/* Start the program that `file` names, if need be by PATH, as a peer. arguments
+ * end with NULL and begin with a name. */
+bool bench_peer_spawn(bench_peer *peer, const char *file,
+                      char *const arguments[]);
+
+/* Send a line and read the line that answers it. False when the process has
+ * ended. */
+bool bench_peer_ask(bench_peer *peer, const char *request, char *line,
+                    size_t size);
+
 /* Run a request. False, with a message in error, when it fails. The peer frees
  * all memory of GPUs before it answers. */
 bool bench_peer_run(bench_peer *peer, const bench_request *request,
@@ -85,6 +95,10 @@ typedef struct bench_library {
 } bench_library;
 
 extern const bench_library bench_openblas, bench_cublasxt, bench_cublas;
+
+/* ---- numpy.c: a Python with NumPy that runs run_numpy.py */
+
+bool bench_numpy_start(bench_peer *peer);
 
 /* ---- cblas.c */
 

@@ -204,21 +204,6 @@ static double cub_seconds(const calling *c, const char *name)
     return NAN;
 }
 
-/* The form of bench/peers/openmp.c for this processor. */
-static bench_loop find_loop(const char *name)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512vl")
-               ? bench_loop_avx512(name)
-           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-               ? bench_loop_avx2(name)
-               : bench_loop_plain(name);
-#else
-    return bench_loop_plain(name);
-#endif
-}
-
 /* Run a loop on the same memory. */
 static double loop_once(calling *c, bench_loop loop)
 {
@@ -261,7 +246,7 @@ static void add_row(calling *c, int call, double first, double best,
 static int measure(calling *c, int call)
 {
     const bench_loop loop =
-        c->setting->host_only ? find_loop(calls[call].name) : NULL;
+        c->setting->host_only ? bench_loop_find(calls[call].name) : NULL;
     double first = 0, best = 0, peer_first = 0, peer = NAN;
     for (int64_t i = 0; i <= c->bench->o.repeat; i++) {
         if (calls[call].prepare != NULL &&

@@ -109,7 +109,7 @@ static bench_peer *find_best(matmul *x)
                 best = &x->peers[i];
             }
         }
-        bench_rest();
+        bench_rest(0.2);
     }
     return best;
 }
@@ -316,7 +316,7 @@ static int run_once(matmul *x, matmul_entry *entry, int64_t round)
         !bench_operands_spoil(&x->operands)) {
         return cli_failed_call();
     }
-    bench_rest();
+    bench_rest(0.2);
     int status = run_entry(x, entry, &seconds);
     if (status != CLI_OK || entry->note[0] != '\0') {
         return status;

@@ -208,7 +208,7 @@ static int run_once(bench_turns *t, bench_contestant *c, int64_t round)
         return cli_failed_call();
     }
     if (o->count * o->c.rows >= THREADED_SIZE) {
-        bench_rest();
+        bench_rest(0.2);
     }
     if (!(c->kind == BENCH_CUBLAS ? ask_cublas(t, round == 0, &seconds, r)
                                   : time_here(t, c, round == 0, &seconds))) {

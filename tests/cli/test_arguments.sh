@@ -25,7 +25,7 @@ expect 2 "there is no command 'x'" help x
 expect 2 "headrace devices takes no files, but 1 was given" devices A.npy
 expect 2 "takes 2 files, A.npy and B.npy, but 1 was given" matmul A.npy
 expect 2 "takes 2 files, A.npy and B.npy, but 3 were given" matmul A B C
-expect 2 "takes 1 word, what to measure (matmul, sizes, batch, kernels, filter, grid, calls, stream, dialect or copies), but 0 were given" bench
+expect 2 "takes 1 word, what to measure (matmul, sizes, batch, kernels, filter, grid, calls, stream, run, dialect or copies), but 0 were given" bench
 expect 2 "--json takes no value" devices --json=yes
 expect 2 "--memory-limit needs a value, SIZE" devices --memory-limit
 expect 2 "--memory-limit needs a value, SIZE" devices --memory-limit --json

@@ -124,7 +124,7 @@ check grep -q '^argmin ' "$out"
 check grep -q '^histogram ' "$out"
 expect 2 "and --peers are not for calls" bench calls --peers none
 expect 2 "calls are measured in f32 and f64" bench calls --types f16
-expect 2 "for calls and stream" bench matmul --elements 5
+expect 2 "for calls, stream and run" bench matmul --elements 5
 
 # Views that stream: every byte moves once, also where memory holds all.
 expect 0 '"bench": "stream"' bench stream --elements 200001 --repeat 1 --json \
@@ -136,6 +136,31 @@ equal "bytes moved" "$((3 * 4 * 200001))" "$(field moved_bytes | head -n 1)"
 expect 0 "of links" bench stream --elements 50 --repeat 1 --accelerators host
 expect 2 "and --peers are not for stream" bench stream --peers none
 expect 2 "streams are measured in f32" bench stream --types f64
+
+# Nine kernels by hr_run, whose results are those of OpenMP and of NumPy.
+expect 0 '"bench": "run"' bench run --elements 5000 --repeat 1 --json \
+    --accelerators 'host;3xhost'
+equal "kernels" 18 "$(wc -l <"$out" | tr -d ' ')"
+equal "sizes" "5000 5000 70 x 70 70 x 70 17 x 17 70 70 x 70 5000 70 x 70" \
+    "$(field size | head -n 9 | tr '\n' ' ' | sed 's/ $//')"
+equal "beside OpenMP" 18 "$(field over_openmp | grep -c '^[0-9]')"
+expect 0 "OpenMP over ours" bench run --elements 1 --repeat 1
+check grep -q '^blur 5x5  *1 x 1 ' "$out"
+mkdir "$base/python"
+numpy() { # SCRIPT: a python3 of our own
+    printf '#!/bin/sh\necho NumPy 0\n%s\n' "$1" >"$base/python/python3"
+    chmod +x "$base/python/python3"
+    PATH=$base/python:$PATH "$HEADRACE" bench run --elements 40 --repeat 1 \
+        --json >"$out" 2>"$err"
+}
+numpy 'exit 0'
+equal "status without NumPy" 0 $?
+equal "times of NumPy" null "$(field numpy_seconds | sort -u)"
+numpy 'while read -r line; do echo 1 5; done'
+equal "status with other results" 1 $?
+check is_sentence "but 5 with NumPy"
+expect 2 "and --peers are not for run" bench run --peers none
+expect 2 "run is measured in f32" bench run --types f64
 
 # Filters.
 expect 0 '"method": "separable"' bench filter --size 90 --window 7 --repeat 1 \

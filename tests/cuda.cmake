@@ -56,6 +56,9 @@ foreach(set cuda 2xcuda:0 cuda,host)
     test_again(conformance/${name}:fake_${set} conformance "${crowd}"
       ${name} ${set})
   endforeach()
+  set(nine headrace-bench run --elements 5000 --repeat 1 --accelerators ${set})
+  test_again(gpu/bench_run:${set} gpu "" ${nine})
+  test_again(conformance/bench_run:fake_${set} conformance "${crowd}" ${nine})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()

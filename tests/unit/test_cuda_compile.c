@@ -10,7 +10,7 @@
 #include "test.h"
 
 extern const hr_kernel axpy, integers, broken, matmul_blocked,
-    transpose_blocked;
+    transpose_blocked, run_nbody, run_histogram;
 extern const hr_kernel nine, eighteen, thirty_two;
 extern const hr_kernel lists2, lists3, lists_mixed; /* tests/kernels/lists.c */
 extern const hr_kernel step, half, float4, new;     /* tests/kernels/names.c */
@@ -58,6 +58,8 @@ static void dialect(void)
                                &hri_histogram_i32_lines,
                                &matmul_blocked,
                                &transpose_blocked,
+                               &run_nbody,
+                               &run_histogram,
                                &hri_filter_across_float,
                                &hri_filter_across_double,
                                &hri_reduce_f32_cells,

@@ -14,7 +14,7 @@ typedef struct bench_loops_data {
     int64_t edge;   /* rows and columns of squares, and bodies */
     int64_t pixels; /* rows and columns of a picture */
     bool f64;
-    const void *x, *y; /* count elements */
+    const void *x, *y; /* count elements; for the blur, a margin more */
     void *out;         /* count elements */
     const int32_t *keys;
     int32_t *values;            /* count elements: keys in the order of x */
@@ -23,7 +23,7 @@ typedef struct bench_loops_data {
     double result; /* of a reduction */
 } bench_loops_data;
 
-enum { BENCH_BINS = 256 };
+enum { BENCH_BINS = 256, BENCH_REACH = 2 /* of the 5x5 blur */ };
 
 /* What n-body forces are made of. */
 typedef struct bench_body {

@@ -104,19 +104,16 @@ class Nbody:
 
 class Blur:
     def __init__(self, s):
-        self.x = square(s)
-        self.y = self.x.copy()
+        self.n, wide = s.edge, s.edge + 4
+        self.x = fractions(wide**2).reshape(wide, wide)
 
     def run(self):
-        rows, cols = self.x.shape
-        if rows > 4:
-            total = np.zeros((rows - 4, cols - 4), np.float32)
-            for i in range(5):
-                for j in range(5):
-                    part = self.x[i : i + rows - 4, j : j + cols - 4]
-                    total += WEIGHTS[i] * WEIGHTS[j] * part
-            self.y[2:-2, 2:-2] = total
-        return self.y
+        n = self.n
+        y = np.zeros((n, n), np.float32)
+        for i in range(5):
+            for j in range(5):
+                y += WEIGHTS[i] * WEIGHTS[j] * self.x[i : i + n, j : j + n]
+        return y
 
 
 class Gather:

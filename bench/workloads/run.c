@@ -34,7 +34,7 @@ static hr_status stencil(hr_context *context, const run_data *d)
 
 static hr_status transpose(hr_context *context, const run_data *d)
 {
-    const hr_extent edge = hr_extent2(d->edge, d->edge), tile = {2, {32, 32}};
+    const hr_extent edge = hr_extent2(d->edge, d->edge), tile = {2, {16, 16}};
     const hr_split_options o = {.size = sizeof o, .tile = &tile};
     return hr_run(context, &run_transpose, edge,
                   HR_ARGUMENTS(hr_in(d->x, d->edge, d->edge),
@@ -75,7 +75,7 @@ static hr_status nbody(hr_context *context, const run_data *d)
 static hr_status blur(hr_context *context, const run_data *d)
 {
     return hr_run(context, &run_blur, hr_extent2(d->edge, d->edge),
-                  HR_ARGUMENTS(hr_near(hr_in(d->x, d->edge, d->edge), 2, 2),
+                  HR_ARGUMENTS(hr_in(d->x, d->edge + 4, d->edge + 4),
                                hr_out(d->y, d->edge, d->edge)),
                   NULL);
 }
@@ -92,7 +92,7 @@ static hr_status histogram(hr_context *context, const run_data *d)
 {
     const hr_argument bins = hr_inout(d->counts, BENCH_BINS);
     const hr_argument bytes = hr_in(d->bytes, d->edge, d->edge);
-    const hr_extent tile = {2, {4, BENCH_BINS}};
+    const hr_extent tile = {2, {2, BENCH_BINS}};
     const hr_split_options o = {.size = sizeof o, .tile = &tile};
     return hr_run(
         context, &run_histogram, hr_extent2(d->edge, BENCH_BINS),

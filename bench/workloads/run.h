@@ -12,7 +12,7 @@ typedef struct run_data {
     int64_t n;            /* elements */
     int64_t edge;         /* rows and columns of squares, and bodies */
     int64_t pixels;       /* rows and columns of the picture */
-    float *x;             /* n */
+    float *x;             /* n, or a square and a margin for the blur */
     bench_body *bodies;   /* edge: the same memory */
     int *indices;         /* n of them, from 0 to n - 1 */
     unsigned char *bytes; /* n */

@@ -34,10 +34,16 @@ static int64_t root(int64_t n)
     return r;
 }
 
+static int64_t x_count(const run_data *d)
+{
+    const int64_t wide = d->edge + 2 * BENCH_REACH;
+    return wide * wide > d->n + MARGIN ? wide * wide : d->n + MARGIN;
+}
+
 static bool allocate(run_data *d)
 {
     const size_t count = (size_t)d->n + MARGIN;
-    d->x = bench_allocate(NULL, count * sizeof *d->x);
+    d->x = bench_allocate(NULL, (size_t)x_count(d) * sizeof *d->x);
     d->bodies = (bench_body *)d->x;
     d->indices = bench_allocate(NULL, count * sizeof *d->indices);
     d->bytes = bench_allocate(NULL, count);
@@ -59,9 +65,11 @@ bool run_data_make(run_data *d, int64_t n)
         run_data_free(d);
         return false;
     }
-    for (int64_t i = 0; i < n + MARGIN; i++) {
-        const uint64_t random = mixed((uint32_t)i);
+    for (int64_t i = 0; i < x_count(d); i++) {
         d->x[i] = fraction((uint32_t)i);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t random = mixed((uint32_t)i);
         d->indices[i] = (int)(random * (uint64_t)n >> 32);
         d->bytes[i] = (unsigned char)(random >> 24);
     }

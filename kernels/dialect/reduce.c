@@ -191,6 +191,7 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 
 #ifdef EXACT
 #define FRACTIONS(LINES)
+#define FRACTIONS_OF_TWO(LINES)
 #else
 #define INFINITE (1.0 / 0.0)
 #define FRACTIONS(LINES)                                                       \
@@ -198,30 +199,37 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
         LANE(LINES, COMPARED, most, INFINITE, KEY, LESSER)                     \
     case LARGEST:                                                              \
         LANE(LINES, COMPARED, most, -INFINITE, KEY, LARGER)                    \
-    case MAX_ABS_DIFF:                                                         \
-        LANE(LINES, NUMBER, sum, -INFINITE, DIFFERENCE, LARGER)                \
     case MAX_ABS:                                                              \
         LANE(LINES, NUMBER, sum, -INFINITE, SIZE, LARGER)                      \
     case NORM:                                                                 \
         LANE(LINES, NUMBER, sum, 0, SCALED, ADD)
+#define FRACTIONS_OF_TWO(LINES)                                                \
+    case MAX_ABS_DIFF:                                                         \
+        LANE(LINES, NUMBER, sum, -INFINITE, DIFFERENCE, LARGER)
 #endif
 
-#define REDUCE(LINES)                                                          \
-    if (HR_TILE(1) != LANES) { /* never; so that compilers know */             \
-        return;                                                                \
-    }                                                                          \
-    switch ((int)units.kind) {                                                 \
+/* The cases of one view, and of two. */
+#define ONE(LINES)                                                             \
     case SUM:                                                                  \
         LANE(LINES, NUMBER, sum, 0, A, ADD)                                    \
-    case DOT:                                                                  \
-        LANE(LINES, NUMBER, sum, 0, PAIR, ADD)                                 \
-    case DISTANCE:                                                             \
-        LANE(LINES, NUMBER, sum, 0, SQUARE, ADD)                               \
     case PRODUCT:                                                              \
         LANE(LINES, NUMBER, sum, 1, A, MULTIPLY)                               \
     case SUM_ABS:                                                              \
         LANE(LINES, NUMBER, sum, 0, SIZE, ADD)                                 \
-        FRACTIONS(LINES)                                                       \
+        FRACTIONS(LINES)
+#define TWO(LINES)                                                             \
+    case DOT:                                                                  \
+        LANE(LINES, NUMBER, sum, 0, PAIR, ADD)                                 \
+    case DISTANCE:                                                             \
+        LANE(LINES, NUMBER, sum, 0, SQUARE, ADD)                               \
+        FRACTIONS_OF_TWO(LINES)
+
+#define REDUCE(CASES, LINES)                                                   \
+    if (HR_TILE(1) != LANES) { /* never; so that compilers know */             \
+        return;                                                                \
+    }                                                                          \
+    switch ((int)units.kind) {                                                 \
+        CASES(LINES)                                                           \
     }                                                                          \
     HR_ITEMS2(i, lane)                                                         \
     {                                                                          \
@@ -240,18 +248,29 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 #define ALL_CELLS(TYPE, sum, TERM, JOIN)                                       \
     TAKE(CELL, unit *units.cols, end, TYPE, sum, TERM, JOIN)
 
-HR_KERNEL4(KERNEL(cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
-           (OUT, NUMBER, 2, out), (VALUE, hri_units, 0, units))
-{
-    HR_TILE_STATIC(NUMBER, part, [LANES]);
+#define MEMORY                                                                 \
+    HR_TILE_STATIC(NUMBER, part, [LANES]);                                     \
     HR_PRIVATE(NUMBER, sum);
-#ifndef EXACT
-    HR_PRIVATE(COMPARED, most);
+
+/* What kernels of one view have besides. */
+#ifdef EXACT
+#define MOST
+#else
+#define MOST HR_PRIVATE(COMPARED, most);
 #endif
-    const hr_index unit = UNIT, piece = 0;
-    const hr_index end = lesser((unit + 1) * units.cols, HR_EXTENT(a, 0));
-    REDUCE(ALL_CELLS)
-}
+
+#define REDUCE_CELLS(CASES)                                                    \
+    MEMORY                                                                     \
+    const hr_index unit = UNIT, piece = 0;                                     \
+    const hr_index end = lesser((unit + 1) * units.cols, HR_EXTENT(a, 0));     \
+    REDUCE(CASES, ALL_CELLS)
+
+HR_KERNEL3(KERNEL(cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
+           (VALUE, hri_units, 0, units)){MOST REDUCE_CELLS(ONE)}
+
+HR_KERNEL4(KERNEL(pair_cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
+           (OUT, NUMBER, 2, out),
+           (VALUE, hri_units, 0, units)){REDUCE_CELLS(TWO)}
 
 /* ---- a view of rank 3, in units of so many rows, lines and columns */
 
@@ -263,23 +282,26 @@ HR_KERNEL4(KERNEL(cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
         }                                                                      \
     }
 
-HR_KERNEL4(KERNEL(lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
+#define REDUCE_LINES(CASES)                                                    \
+    MEMORY                                                                     \
+    const hr_index unit = UNIT, piece = PIECE, cols = HR_EXTENT(a, 2);         \
+    const hr_index pieces = (cols + units.cols - 1) / units.cols;              \
+    const hr_index across = piece / pieces;                                    \
+    const hr_index first = piece % pieces * units.cols;                        \
+    const hr_index end = lesser(first + units.cols, cols);                     \
+    const hr_index last_row =                                                  \
+        lesser((unit + 1) * units.rows, HR_EXTENT(a, 0));                      \
+    const hr_index last_line =                                                 \
+        lesser((across + 1) * units.lines, HR_EXTENT(a, 1));                   \
+    REDUCE(CASES, ALL_LINES)
+
+HR_KERNEL3(KERNEL(lines), (IN, ELEMENT, 3, a), (OUT, NUMBER, 2, out),
+           (VALUE, hri_units, 0, units)){MOST REDUCE_LINES(ONE)}
+
+HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
            (OUT, NUMBER, 2, out), (VALUE, hri_units, 0, units))
 {
-    HR_TILE_STATIC(NUMBER, part, [LANES]);
-    HR_PRIVATE(NUMBER, sum);
-#ifndef EXACT
-    HR_PRIVATE(COMPARED, most);
-#endif
-    const hr_index unit = UNIT, piece = PIECE, cols = HR_EXTENT(a, 2);
-    const hr_index pieces = (cols + units.cols - 1) / units.cols;
-    const hr_index across = piece / pieces;
-    const hr_index first = piece % pieces * units.cols;
-    const hr_index end = lesser(first + units.cols, cols);
-    const hr_index last_row = lesser((unit + 1) * units.rows, HR_EXTENT(a, 0));
-    const hr_index last_line =
-        lesser((across + 1) * units.lines, HR_EXTENT(a, 1));
-    REDUCE(ALL_LINES)
+    REDUCE_LINES(TWO)
 }
 
 #endif

@@ -128,29 +128,19 @@ static hr_status part(reducing *r)
 
 /* ---- the launch */
 
-/* The first element of a view, for a kernel that reads another view alone. */
-static hr_status first_of(const hr_view *view, hr_view *first)
-{
-    const int64_t origin[HR_MAX_RANK] = {0};
-    const hr_extent one = {view->extent.rank, {1, 1, 1}};
-    return hr_view_section(*view, origin, one, first);
-}
-
 static hr_status launch(reducing *r, const hr_kernel *kernel)
 {
     const hr_extent tile = hr_extent2(1, ITEMS);
-    const int64_t rows[4] = {r->layout.unit.rows, r->layout.unit.rows, 1, 1};
     const hri_units units = {r->kind, r->layout.unit, r->scale};
-    hr_view second = r->layout.views[1];
-    hr_status status =
-        r->layout.count == 1 ? first_of(&r->layout.views[0], &second) : HR_OK;
-    if (status != HR_OK) {
-        return status;
+    const uint32_t count = r->layout.count;
+    int64_t rows[4] = {1, 1, 1, 1};
+    hr_argument arguments[4];
+    for (uint32_t i = 0; i < count; i++) {
+        arguments[i] = hr_in(r->layout.views[i]);
+        rows[i] = r->layout.unit.rows;
     }
-    hr_argument arguments[] = {hr_in(r->layout.views[0]), hr_in(second),
-                               hr_out(hr_view_of(r->out)),
-                               hr_value(&units, sizeof units)};
-    arguments[1].whole = r->layout.count == 1;
+    arguments[count] = hr_out(hr_view_of(r->out));
+    arguments[count + 1] = hr_value(&units, sizeof units);
     hri_splitting s = {.context = r->context,
                        .kernel = kernel,
                        .domain =
@@ -160,7 +150,7 @@ static hr_status launch(reducing *r, const hr_kernel *kernel)
                        .rows = rows,
                        .tile = &tile,
                        .usable = hri_accelerator_check_double};
-    status = hri_split_run(&s, 4, r->options);
+    const hr_status status = hri_split_run(&s, count + 2, r->options);
     r->dry = s.options.dry_run;
     return status;
 }
@@ -204,7 +194,7 @@ static hr_status run(reducing *r, hr_reduction kind, bool exact, joined *result)
         r->context, sizeof(double),
         hr_extent2(r->layout.rows, r->layout.pieces), &r->out);
     if (status == HR_OK) {
-        status = launch(r, hri_reduction_kernel(r->type, exact, cells));
+        status = launch(r, hri_reduction_kernel(kind, r->type, exact, cells));
     }
     if (status == HR_OK && !r->dry) {
         status = hr_map(hr_view_of(r->out), HR_IN, &mapping);

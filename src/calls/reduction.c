@@ -3,29 +3,43 @@
 
 #include <math.h>
 
-extern const hr_kernel hri_reduce_f32_cells, hri_reduce_f64_cells,
-    hri_reduce_f16_cells, hri_reduce_bf16_cells, hri_reduce_i8_cells,
-    hri_reduce_i32_cells, hri_reduce_i8_exact_cells, hri_reduce_i32_exact_cells;
-extern const hr_kernel hri_reduce_f32_lines, hri_reduce_f64_lines,
-    hri_reduce_f16_lines, hri_reduce_bf16_lines, hri_reduce_i8_lines,
-    hri_reduce_i32_lines, hri_reduce_i8_exact_lines, hri_reduce_i32_exact_lines;
+#define KERNELS(name)                                                          \
+    extern const hr_kernel hri_reduce_##name##_lines,                          \
+        hri_reduce_##name##_cells, hri_reduce_##name##_pair_lines,             \
+        hri_reduce_##name##_pair_cells
+KERNELS(f32);
+KERNELS(f64);
+KERNELS(f16);
+KERNELS(bf16);
+KERNELS(i8);
+KERNELS(i32);
+KERNELS(i8_exact);
+KERNELS(i32_exact);
 
-const hr_kernel *hri_reduction_kernel(hr_type type, bool exact, bool cells)
+/* [1] for two views, [1] for rank 1. */
+typedef const hr_kernel *const shapes[2][2];
+
+const hr_kernel *hri_reduction_kernel(hr_reduction reduction, hr_type type,
+                                      bool exact, bool cells)
 {
-    static const hr_kernel *const plain[][2] = {
-        [HR_F32] = {&hri_reduce_f32_lines, &hri_reduce_f32_cells},
-        [HR_F64] = {&hri_reduce_f64_lines, &hri_reduce_f64_cells},
-        [HR_F16] = {&hri_reduce_f16_lines, &hri_reduce_f16_cells},
-        [HR_BF16] = {&hri_reduce_bf16_lines, &hri_reduce_bf16_cells},
-        [HR_I8] = {&hri_reduce_i8_lines, &hri_reduce_i8_cells},
-        [HR_I32] = {&hri_reduce_i32_lines, &hri_reduce_i32_cells}};
-    static const hr_kernel *const exactly[][2] = {
-        [HR_I8] = {&hri_reduce_i8_exact_lines, &hri_reduce_i8_exact_cells},
-        [HR_I32] = {&hri_reduce_i32_exact_lines, &hri_reduce_i32_exact_cells}};
+#define OF(name)                                                               \
+    {                                                                          \
+        {&hri_reduce_##name##_lines, &hri_reduce_##name##_cells},              \
+        {                                                                      \
+            &hri_reduce_##name##_pair_lines, &hri_reduce_##name##_pair_cells   \
+        }                                                                      \
+    }
+    static shapes plain[] = {
+        [HR_F32] = OF(f32),   [HR_F64] = OF(f64), [HR_F16] = OF(f16),
+        [HR_BF16] = OF(bf16), [HR_I8] = OF(i8),   [HR_I32] = OF(i32)};
+    static shapes exactly[] = {
+        [HR_I8] = OF(i8_exact), [HR_I32] = OF(i32_exact)};
+#undef OF
+    const bool two = hri_reduction_takes_two(reduction);
     if ((size_t)type >= sizeof plain / sizeof plain[0]) {
         return NULL;
     }
-    return exact ? exactly[type][cells] : plain[type][cells];
+    return exact ? exactly[type][two][cells] : plain[type][two][cells];
 }
 
 bool hri_reduction_takes_two(hr_reduction reduction)

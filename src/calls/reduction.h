@@ -43,11 +43,13 @@ typedef struct hri_units {
     double scale; /* of what is squared for HR_REDUCE_NORM */
 } hri_units;
 
-/* The kernel for elements of a type in views of rank 1 (cells) or 3. Its
- * arguments are a, b, a view of rank 2 for the results, and hri_units. exact:
+/* The kernel of a reduction, for elements of a type in views of rank 1 (cells)
+ * or 3. Its arguments are a, also b if the reduction takes two views, a view of
+ * rank 2 for the results, and hri_units. exact:
  * integers, with results of 64 bits that may wrap around. NULL: there is
  * none. */
-const hr_kernel *hri_reduction_kernel(hr_type type, bool exact, bool cells);
+const hr_kernel *hri_reduction_kernel(hr_reduction reduction, hr_type type,
+                                      bool exact, bool cells);
 
 /* Whether a reduction reads two views. */
 bool hri_reduction_takes_two(hr_reduction reduction);

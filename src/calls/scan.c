@@ -240,24 +240,18 @@ static hr_status launch(scanning *s, hri_splitting *split, size_t count)
 static hr_status reduce_units(scanning *s)
 {
     const int64_t unit = s->unit;
-    const int64_t origin[HR_MAX_RANK] = {0}, rows[4] = {unit, unit, 1, 1};
+    const int64_t rows[] = {unit, 1, 1};
     const hri_units units = {.kind = (int64_t)s->operation,
                              .unit = {.rows = unit, .lines = 1, .cols = unit},
                              .scale = 1};
-    hr_view first;
-    hr_status status = hr_view_section(s->a, origin, hr_extent1(1), &first);
-    if (status != HR_OK) {
-        return status;
-    }
-    const hr_argument arguments[] = {hr_in(s->a), hr_whole(hr_in(first)),
-                                     hr_out(hr_view_of(s->before)),
+    const hr_argument arguments[] = {hr_in(s->a), hr_out(hr_view_of(s->before)),
                                      hr_value(&units, sizeof units)};
-    hri_splitting split = {.kernel =
-                               hri_reduction_kernel(s->type, is_exact(s), true),
+    hri_splitting split = {.kernel = hri_reduction_kernel(s->operation, s->type,
+                                                          is_exact(s), true),
                            .domain = hr_extent2(s->units, ITEMS),
                            .arguments = arguments,
                            .rows = rows};
-    return launch(s, &split, 4);
+    return launch(s, &split, 3);
 }
 
 /* Put what comes before each unit in the place of what the unit gave. */

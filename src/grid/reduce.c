@@ -130,23 +130,28 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
     if (status != HR_OK) {
         return status;
     }
-    windows[2] = (hri_window){{first, 0}, {r->count, 1}};
-    const hr_view va = view_rows(grid, a, band, x->first, x->end, &windows[0]);
-    const hr_view vb = view_rows(grid, b, band, x->first, x->end, &windows[1]);
+    hr_argument arguments[4];
+    size_t n = 0;
+    for (; n < 1U + hri_reduction_takes_two(r->reduction); n++) {
+        arguments[n] = hr_in(view_rows(grid, n == 0 ? a : b, band, x->first,
+                                       x->end, &windows[n]));
+    }
     const hri_units units = {
         .kind = (int64_t)r->reduction,
         .unit = {1, windows[0].extent[1], cells ? grain : windows[0].extent[2]},
         .scale = 1};
-    const hr_argument arguments[] = {hr_in(va), hr_in(vb), hr_out(out),
-                                     hr_value(&units, sizeof units)};
+    windows[n] = (hri_window){{first, 0}, {r->count, 1}};
+    arguments[n++] = hr_out(out);
+    arguments[n++] = hr_value(&units, sizeof units);
     hri_part part = hri_part_of(hr_extent2(r->count, HRI_REDUCE_ITEMS));
     part.first[0] = first;
     part.end[0] = end;
     part.tile = &tile;
     part.windows = windows;
-    return hri_launch_part(grid->context, x->inner,
-                           hri_reduction_kernel(type, false, cells), &part,
-                           arguments, 4);
+    return hri_launch_part(
+        grid->context, x->inner,
+        hri_reduction_kernel(r->reduction, type, false, cells), &part,
+        arguments, n);
 }
 
 hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,

@@ -513,6 +513,34 @@ static void refusals(bed *b)
     drop(&p);
 }
 
+/* Bands in memory that holds little more: each holds its own elements alone. */
+static void bands(void)
+{
+    enum { N = 200001, ROOM = 3 * 4096 * (int)sizeof(int) };
+    static const double weights[] = {1, 1, 1};
+    static int data[N];
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_split_options split = HR_SPLIT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    hr_array *array = NULL;
+    hr_reduced got = {0};
+    TEST_CASE("bands in little memory");
+    for (int i = 0; i < N; i++) {
+        data[i] = i;
+    }
+    options.accelerators = "3xhost";
+    options.memory_limit = sizeof data / 3 + ROOM;
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    CHECK(hr_array_wrap(context, data, sizeof(int), hr_extent1(N), 0, &array) ==
+          HR_OK);
+    split.weights = weights;
+    CHECK(hr_reduce(context, HR_REDUCE_SUM, HR_I32, hr_view_of(array), NULL,
+                    &split, &got) == HR_OK);
+    CHECK(got.integer == (int64_t)N * (N - 1) / 2);
+    hr_array_destroy(array);
+    hr_context_destroy(context);
+}
+
 int main(int argc, char **argv)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -537,6 +565,7 @@ int main(int argc, char **argv)
     TEST(complex_numbers(&b));
     TEST(report(&b));
     TEST(refusals(&b));
+    TEST(bands());
     hr_context_destroy(b.context);
     hr_context_destroy(b.host);
     return test_end();

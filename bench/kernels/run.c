@@ -179,24 +179,28 @@ HR_KERNEL3(run_gather, (IN, float, 1, x), (IN, int, 1, indices),
 
 enum { BINS = 256, RUN = 16 };
 
-/* How often each byte is there, in tiles of 256 columns. A tile counts its rows
- * in memory of its own, neighbours in turns in two places: an addition need not
- * wait for the last one. An item reads 16 bytes that follow each other. */
+/* How often each byte is there. Any number of items may share a row: each reads
+ * 16 bytes that follow each other, then goes on behind the others. A tile
+ * counts in memory of its own, neighbours in turns in two places: an addition
+ * need not wait for the last one. */
 HR_KERNEL2(run_histogram, (IN, unsigned char, 2, x), (INOUT, int, 1, bins))
 {
     HR_TILE_STATIC(int, own, [2][BINS]);
-    HR_ITEMS2(row, bin)
+    HR_ITEMS2(row, item)
     {
-        if (HR_LOCAL0 == 0 && row >= 0) {
-            own[0][bin] = own[1][bin] = 0;
+        hr_index b = HR_LOCAL0 * HR_TILE(1) + HR_LOCAL1;
+        for (; b < BINS && row >= 0 && item >= 0;
+             b += HR_TILE(0) * HR_TILE(1)) {
+            own[0][b] = own[1][b] = 0;
         }
     }
     HR_TILE_BARRIER;
     HR_ITEMS2(row, item)
     {
-        const hr_index end = row < HR_EXTENT(x, 0) ? HR_EXTENT(x, 1) : 0;
+        const hr_index end =
+            row < HR_END(0) && item < HR_END(1) ? HR_EXTENT(x, 1) : 0;
         hr_index k = item * RUN;
-        for (; k + RUN <= end; k += BINS * RUN) {
+        for (; k + RUN <= end; k += HR_DOMAIN(1) * RUN) {
             for (int q = 0; q < RUN; q++) {
                 HR_ATOMIC_ADD(own[q & 1][HR_AT2(x, row, k + q)], 1);
             }
@@ -206,10 +210,12 @@ HR_KERNEL2(run_histogram, (IN, unsigned char, 2, x), (INOUT, int, 1, bins))
         }
     }
     HR_TILE_BARRIER;
-    HR_ITEMS2(row, bin)
+    HR_ITEMS2(row, item)
     {
-        if (HR_LOCAL0 == 0 && row >= 0) {
-            HR_ATOMIC_ADD(HR_AT1(bins, bin), own[0][bin] + own[1][bin]);
+        hr_index b = HR_LOCAL0 * HR_TILE(1) + HR_LOCAL1;
+        for (; b < BINS && row >= 0 && item >= 0;
+             b += HR_TILE(0) * HR_TILE(1)) {
+            HR_ATOMIC_ADD(HR_AT1(bins, b), own[0][b] + own[1][b]);
         }
     }
 }

@@ -34,12 +34,11 @@ static hr_status stencil(hr_context *context, const run_data *d)
 
 static hr_status transpose(hr_context *context, const run_data *d)
 {
-    const hr_extent edge = hr_extent2(d->edge, d->edge), tile = {2, {16, 16}};
+    const int64_t n = d->edge;
+    const hr_extent tile = {2, {16, 16}};
     const hr_split_options o = {.size = sizeof o, .tile = &tile};
-    return hr_run(context, &run_transpose, edge,
-                  HR_ARGUMENTS(hr_in(d->x, d->edge, d->edge),
-                               hr_out(d->y, d->edge, d->edge)),
-                  &o);
+    return hr_run(context, &run_transpose, hr_extent2(n, n),
+                  HR_ARGUMENTS(hr_in(d->x, n, n), hr_out(d->y, n, n)), &o);
 }
 
 static hr_status row_sums(hr_context *context, const run_data *d)
@@ -88,16 +87,14 @@ static hr_status gather(hr_context *context, const run_data *d)
                   NULL);
 }
 
+/* 16 items share a row. */
 static hr_status histogram(hr_context *context, const run_data *d)
 {
     const hr_argument bins = hr_inout(d->counts, BENCH_BINS);
-    const hr_argument bytes = hr_in(d->bytes, d->edge, d->edge);
-    const hr_extent tile = {2, {2, BENCH_BINS}};
-    const hr_split_options o = {.size = sizeof o, .tile = &tile};
-    return hr_run(
-        context, &run_histogram, hr_extent2(d->edge, BENCH_BINS),
-        HR_ARGUMENTS(hr_near(bytes, 0, 0), hr_combined(bins, HR_COMBINE_SUM)),
-        &o);
+    return hr_run(context, &run_histogram, hr_extent2(d->edge, 16),
+                  HR_ARGUMENTS(hr_near(hr_in(d->bytes, d->edge, d->edge), 0, 0),
+                               hr_combined(bins, HR_COMBINE_SUM)),
+                  NULL);
 }
 
 /* ---- kernels */

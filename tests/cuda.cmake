@@ -57,7 +57,9 @@ foreach(set cuda 2xcuda:0 cuda,host)
       ${name} ${set})
   endforeach()
   set(nine headrace-bench run --elements 5000 --repeat 1 --accelerators ${set})
-  test_again(gpu/bench_run:${set} gpu "" ${nine})
+  test_again(gpu/bench_run:${set} gpu "" sh -c "\"$0\" devices --accelerators \
+${set} >/dev/null 2>&1 || exit 77; exec \"$@\"" $<TARGET_FILE:headrace-cli>
+    ${nine})
   test_again(conformance/bench_run:fake_${set} conformance "${crowd}" ${nine})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})

@@ -81,24 +81,35 @@ typedef struct window {
     float left, top, width; /* of the picture, in the complex plane */
 } window;
 
-/* How many steps z stays near 0. The loop has the same length for all pixels,
- * so that the host takes several at once. */
+/* How many steps z stays near 0. The loop over steps is outside, so that the
+ * host takes several points at once. */
 HR_KERNEL2(run_mandelbrot, (VALUE, window, 0, w), (OUT, int, 2, out))
 {
+    HR_PRIVATE(float, x);
+    HR_PRIVATE(float, y);
+    HR_PRIVATE(int, inside);
+    const float step = w.width / (float)HR_EXTENT(out, 1);
     HR_EACH2(row, col)
     {
-        const float step = w.width / (float)HR_EXTENT(out, 1);
-        const float re = w.left + step * (float)col;
-        const float im = w.top - step * (float)row;
-        float x = 0.0f, y = 0.0f;
-        int inside = 0;
-        for (int k = 0; k < STEPS; k++) {
+        HR_P(x) = HR_P(y) = 0.0f;
+        HR_P(inside) = 0;
+    }
+    for (int k = 0; k < STEPS; k++) {
+        HR_EACH2(row, col)
+        {
+            const float re = w.left + step * (float)col;
+            const float im = w.top - step * (float)row;
+            const float x = HR_P(x), y = HR_P(y);
             const float next = x * x - y * y + re;
-            y = 2.0f * x * y + im;
-            x = next;
-            inside += x * x + y * y <= 4.0f;
+            const float other = 2.0f * x * y + im;
+            HR_P(x) = next;
+            HR_P(y) = other;
+            HR_P(inside) += next * next + other * other <= 4.0f;
         }
-        HR_AT2(out, row, col) = inside;
+    }
+    HR_EACH2(row, col)
+    {
+        HR_AT2(out, row, col) = HR_P(inside);
     }
 }
 
@@ -189,8 +200,7 @@ HR_KERNEL2(run_histogram, (IN, unsigned char, 2, x), (INOUT, int, 1, bins))
     HR_ITEMS2(row, item)
     {
         hr_index b = HR_LOCAL0 * HR_TILE(1) + HR_LOCAL1;
-        for (; b < BINS && row >= 0 && item >= 0;
-             b += HR_TILE(0) * HR_TILE(1)) {
+        for (; b < BINS; b += HR_TILE(0) * HR_TILE(1)) {
             own[0][b] = own[1][b] = 0;
         }
     }
@@ -213,8 +223,7 @@ HR_KERNEL2(run_histogram, (IN, unsigned char, 2, x), (INOUT, int, 1, bins))
     HR_ITEMS2(row, item)
     {
         hr_index b = HR_LOCAL0 * HR_TILE(1) + HR_LOCAL1;
-        for (; b < BINS && row >= 0 && item >= 0;
-             b += HR_TILE(0) * HR_TILE(1)) {
+        for (; b < BINS; b += HR_TILE(0) * HR_TILE(1)) {
             HR_ATOMIC_ADD(HR_AT1(bins, b), own[0][b] + own[1][b]);
         }
     }

@@ -117,7 +117,7 @@ expect 2 "kernels are measured in f32" bench kernels --types f64
 # Calls over views, in both types on each list.
 expect 0 '"bench": "calls"' bench calls --elements 5000 --repeat 1 --json \
     --accelerators 'host;2xhost'
-equal "calls" 40 "$(wc -l <"$out" | tr -d ' ')"
+equal "calls" 48 "$(wc -l <"$out" | tr -d ' ')"
 equal "elements" 5000 "$(field elements | sort -u)"
 expect 0 "its over ours" bench calls --elements 70 --types f64 --repeat 1
 check grep -q '^argmin ' "$out"

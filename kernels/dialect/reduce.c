@@ -254,9 +254,9 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 
 /* What kernels of one view have besides. */
 #ifdef EXACT
-#define MOST
+#define OF_ONE
 #else
-#define MOST HR_PRIVATE(COMPARED, most);
+#define OF_ONE HR_PRIVATE(COMPARED, most);
 #endif
 
 #define REDUCE_CELLS(CASES)                                                    \
@@ -266,7 +266,7 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
     REDUCE(CASES, ALL_CELLS)
 
 HR_KERNEL3(KERNEL(cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
-           (VALUE, hri_units, 0, units)){MOST REDUCE_CELLS(ONE)}
+           (VALUE, hri_units, 0, units)){OF_ONE REDUCE_CELLS(ONE)}
 
 HR_KERNEL4(KERNEL(pair_cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
            (OUT, NUMBER, 2, out),
@@ -296,7 +296,7 @@ HR_KERNEL4(KERNEL(pair_cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
     REDUCE(CASES, ALL_LINES)
 
 HR_KERNEL3(KERNEL(lines), (IN, ELEMENT, 3, a), (OUT, NUMBER, 2, out),
-           (VALUE, hri_units, 0, units)){MOST REDUCE_LINES(ONE)}
+           (VALUE, hri_units, 0, units)){OF_ONE REDUCE_LINES(ONE)}
 
 HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
            (OUT, NUMBER, 2, out), (VALUE, hri_units, 0, units))

@@ -4,7 +4,7 @@
 function(test_again name label variables)
   add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES
-    LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT ${timeout} ENVIRONMENT
+    LABELS "${label}" SKIP_RETURN_CODE 77 TIMEOUT ${timeout} ENVIRONMENT
     "${environment};CONFORMANCE_BACKEND=cuda;${variables}")
 endfunction()
 
@@ -60,7 +60,8 @@ foreach(set cuda 2xcuda:0 cuda,host)
   # Where no GPU is there, the command says so and the test is left out.
   test_again(gpu/bench_run:${set} gpu "" sh -c "\"$0\" devices --accelerators \
 ${set} && exec \"$@\" || exit 77" $<TARGET_FILE:headrace-cli> ${nine})
-  test_again(conformance/bench_run:fake_${set} conformance "${crowd}" ${nine})
+  test_again(conformance/bench_run:fake_${set} "conformance;unthreaded"
+    "${crowd}" ${nine})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()

@@ -8,6 +8,8 @@
 #include "runtime/module.h"
 #include "split/split.h"
 
+static const char call[] = "fill", name[] = "the view";
+
 #define KERNELS(name)                                                          \
     extern const hr_kernel name##_line, name##_rows, name##_slices
 KERNELS(hri_fill8);
@@ -35,34 +37,17 @@ static const hr_kernel *kernel_for(size_t bytes, uint32_t rank)
 
 /* ---- rules */
 
-/* The dialect's name of a type. */
-static const char *name_of(hr_type type)
-{
-    static const char *const names[] = {
-        [HR_F32] = "float",      [HR_F64] = "double", [HR_C32] = "hr_c32",
-        [HR_C64] = "hr_c64",     [HR_F16] = "hr_f16", [HR_BF16] = "hr_bf16",
-        [HR_I8] = "signed char", [HR_I32] = "int"};
-    return names[type];
-}
-
 static hr_status check_view(const hr_context *context, const hr_view *view,
                             hr_type type)
 {
-    if (view->array == NULL || view->array->context != context) {
-        return hri_fail(HR_ERROR_INVALID, "fill: the view belongs to %s",
-                        view->array == NULL ? "no array" : "another context");
+    hr_status status = hri_view_check(view, context, type, call, name);
+    if (status == HR_OK) {
+        status = hri_view_check_count(view, call, name);
     }
-    if (hr_extent_count(view->extent) == 0) {
-        return hri_fail(HR_ERROR_INVALID, "fill: the view has no elements");
+    if (status != HR_OK) {
+        return status;
     }
-    if (view->element_bytes != hr_type_size(type)) {
-        return hri_fail(
-            HR_ERROR_INVALID,
-            "fill: the view has elements of %zu byte%s, but %s has %zu",
-            view->element_bytes, hri_plural(view->element_bytes),
-            hr_type_name(type), hr_type_size(type));
-    }
-    return hri_element_agrees(name_of(type), view->type)
+    return hri_element_agrees(hri_element_of(type), view->type)
                ? HR_OK
                : hri_fail(HR_ERROR_INVALID,
                           "fill: the view has elements of %s, but the value is "
@@ -86,7 +71,7 @@ hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
     }
     hr_status status = check_view(context, &view, type);
     if (status == HR_OK) {
-        status = hri_view_for_kernels(&view, "fill", "the view");
+        status = hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name);
     }
     if (status != HR_OK) {
         return status;

@@ -10,8 +10,11 @@
 #include "arrays/array.h"
 #include "base/size.h"
 #include "calls/reduction.h"
+#include "calls/views.h"
 #include "runtime/module.h"
 #include "split/split.h"
+
+static const char call[] = "histogram";
 
 #define KERNELS(name)                                                          \
     extern const hr_kernel hri_histogram_##name##_cells,                       \
@@ -86,27 +89,17 @@ static hr_status check_type(hr_type type)
 
 static hr_status check_a(const counting *c, const hr_view *a)
 {
-    if (a->array == NULL || a->array->context != c->context) {
-        return hri_fail(HR_ERROR_INVALID, "histogram: view a belongs to %s",
-                        a->array == NULL ? "no array" : "another context");
-    }
-    if (hr_extent_count(a->extent) == 0) {
-        return hri_fail(HR_ERROR_INVALID, "histogram: view a has no elements");
-    }
-    return a->element_bytes == hr_type_size(c->type)
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "histogram: view a has elements of %zu byte%s, but "
-                          "%s has %zu",
-                          a->element_bytes, hri_plural(a->element_bytes),
-                          hr_type_name(c->type), hr_type_size(c->type));
+    const hr_status status =
+        hri_view_check(a, c->context, c->type, call, "view a");
+    return status == HR_OK ? hri_view_check_count(a, call, "view a") : status;
 }
 
 static hr_status check_counts(const counting *c, const hr_view *counts)
 {
-    if (counts->array == NULL || counts->array->context != c->context) {
-        return hri_fail(HR_ERROR_INVALID, "histogram: counts belongs to %s",
-                        counts->array == NULL ? "no array" : "another context");
+    const hr_status status =
+        hri_view_check_owner(counts, c->context, call, "counts");
+    if (status != HR_OK) {
+        return status;
     }
     if (counts->extent.rank != 1 || counts->extent.size[0] < 1 ||
         counts->extent.size[0] > MAX_BINS) {
@@ -277,7 +270,7 @@ hr_status hr_histogram(hr_context *context, hr_type type, hr_view a, double low,
     }
     hr_status status = check(&c, &a, &counts);
     if (status == HR_OK) {
-        status = hri_lay_out(&c.layout, "histogram", unit_of(&c, &a));
+        status = hri_lay_out(&c.layout, call, unit_of(&c, &a));
     }
     if (status == HR_OK) {
         status = make_edges(&c);

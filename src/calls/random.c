@@ -7,6 +7,8 @@
 #include "calls/views.h"
 #include "split/split.h"
 
+static const char call[] = "random fill", name[] = "the view";
+
 #define KERNELS(name)                                                          \
     extern const hr_kernel name##_line, name##_rows, name##_slices
 KERNELS(hri_random_bits);
@@ -57,20 +59,16 @@ static hr_status check_type(hr_distribution distribution, hr_type type)
                           hr_type_name(type));
 }
 
-static hr_status check_view(const hr_view *view, hr_type type, uint64_t offset)
+static hr_status check_view(const hr_context *context, const hr_view *view,
+                            hr_type type, uint64_t offset)
 {
     const int64_t count = hr_extent_count(view->extent);
-    if (view->array == NULL || count == 0) {
-        return hri_fail(HR_ERROR_INVALID, "random fill: the view %s",
-                        view->array == NULL ? "belongs to no array"
-                                            : "has no elements");
+    hr_status status = hri_view_check(view, context, type, call, name);
+    if (status == HR_OK) {
+        status = hri_view_check_count(view, call, name);
     }
-    if (view->element_bytes != hr_type_size(type)) {
-        return hri_fail(
-            HR_ERROR_INVALID,
-            "random fill: the view has elements of %zu byte%s, but %s has %zu",
-            view->element_bytes, hri_plural(view->element_bytes),
-            hr_type_name(type), hr_type_size(type));
+    if (status != HR_OK) {
+        return status;
     }
     return offset <= (UINT64_C(1) << 63) - (uint64_t)count
                ? HR_OK
@@ -90,10 +88,10 @@ hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
     }
     hr_status status = check_type(random.distribution, type);
     if (status == HR_OK) {
-        status = check_view(&view, type, random.offset);
+        status = check_view(context, &view, type, random.offset);
     }
     if (status == HR_OK) {
-        status = hri_view_for_kernels(&view, "random fill", "the view");
+        status = hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name);
     }
     if (status != HR_OK) {
         return status;

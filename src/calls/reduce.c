@@ -10,9 +10,12 @@
 #include "arrays/array.h"
 #include "base/size.h"
 #include "calls/reduction.h"
+#include "calls/views.h"
 #include "split/split.h"
 
 enum { ITEMS = HRI_REDUCE_ITEMS };
+
+static const char call[] = "reduce";
 
 /* A reduction under way. */
 typedef struct reducing {
@@ -56,48 +59,12 @@ static hr_status check_kind(hr_reduction reduction, hr_type type)
                           hr_type_name(type));
 }
 
-static hr_status check_view(const hr_context *context, hr_type type,
-                            const hr_view *view, const char *name)
-{
-    if (view->array == NULL || view->array->context != context) {
-        return hri_fail(HR_ERROR_INVALID, "reduce: view %s belongs to %s", name,
-                        view->array == NULL ? "no array" : "another context");
-    }
-    return view->element_bytes == hr_type_size(type)
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "reduce: view %s has elements of %zu byte%s, but %s "
-                          "has %zu",
-                          name, view->element_bytes,
-                          hri_plural(view->element_bytes), hr_type_name(type),
-                          hr_type_size(type));
-}
-
-static hr_status check_pair(const hr_view *a, const hr_view *b)
-{
-    if (a->extent.rank != b->extent.rank) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "reduce: view a has rank %u, but view b has %u",
-                        a->extent.rank, b->extent.rank);
-    }
-    for (uint32_t d = 0; d < a->extent.rank; d++) {
-        if (a->extent.size[d] != b->extent.size[d]) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "reduce: view a has size %lld in dimension %u, but "
-                            "view b has %lld",
-                            (long long)a->extent.size[d], d,
-                            (long long)b->extent.size[d]);
-        }
-    }
-    return HR_OK;
-}
-
 static hr_status check(const hr_context *context, hr_reduction reduction,
                        hr_type type, const hr_view *a, const hr_view *b)
 {
     hr_status status = check_kind(reduction, type);
     if (status == HR_OK) {
-        status = check_view(context, type, a, "a");
+        status = hri_view_check(a, context, type, call, "view a");
     }
     if (status == HR_OK && hri_reduction_takes_two(reduction) != (b != NULL)) {
         return hri_fail(HR_ERROR_INVALID, "reduce: view b is %s",
@@ -105,9 +72,11 @@ static hr_status check(const hr_context *context, hr_reduction reduction,
                                   : "given, but this reduction reads one view");
     }
     if (status == HR_OK && b != NULL) {
-        status = check_view(context, type, b, "b");
+        status = hri_view_check(b, context, type, call, "view b");
     }
-    return status == HR_OK && b != NULL ? check_pair(a, b) : status;
+    return status == HR_OK && b != NULL
+               ? hri_views_check_extents(a, "view a", b, "view b", call)
+               : status;
 }
 
 /* ---- views as kernels take them */
@@ -379,7 +348,7 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
                   .scale = 1};
     status = part(&r);
     if (status == HR_OK) {
-        status = hri_lay_out(&r.layout, "reduce",
+        status = hri_lay_out(&r.layout, call,
                              hri_unit_elements(hr_extent_count(a.extent)));
     }
     if (status == HR_OK) {

@@ -10,6 +10,7 @@
 #include "arrays/array.h"
 #include "base/size.h"
 #include "calls/reduction.h"
+#include "calls/views.h"
 #include "runtime/module.h"
 #include "split/split.h"
 
@@ -28,20 +29,11 @@ typedef struct reducing {
 
 /* ---- rules */
 
-/* The dialect's name of a type. NULL: functions do not get it. */
-static const char *name_of(hr_type type)
-{
-    static const char *const names[] = {
-        [HR_F32] = "float",  [HR_F64] = "double",     [HR_C32] = "hr_c32",
-        [HR_C64] = "hr_c64", [HR_I8] = "signed char", [HR_I32] = "int"};
-    return (size_t)type < sizeof names / sizeof names[0] ? names[type] : NULL;
-}
-
 static hr_status check(const hr_context *context, hr_type type,
                        const hr_view *view)
 {
-    const char *name = name_of(type);
-    if (name == NULL) {
+    const char *element = hri_element_of(type);
+    if (element == NULL || type == HR_F16 || type == HR_BF16) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         hr_type_size(type) == 0
                             ? "reduce: unknown type %d"
@@ -49,12 +41,13 @@ static hr_status check(const hr_context *context, hr_type type,
                               "function of two elements gets",
                         (int)type);
     }
-    if (view->array == NULL || view->array->context != context) {
-        return hri_fail(HR_ERROR_INVALID, "reduce: the view belongs to %s",
-                        view->array == NULL ? "no array" : "another context");
+    const hr_status status =
+        hri_view_check_owner(view, context, "reduce", "the view");
+    if (status != HR_OK) {
+        return status;
     }
     if (view->element_bytes != hr_type_size(type) ||
-        !hri_element_agrees(name, view->type)) {
+        !hri_element_agrees(element, view->type)) {
         return hri_fail(HR_ERROR_INVALID,
                         "reduce: the view has elements of %zu bytes%s%s, but "
                         "%s has %zu",
@@ -81,7 +74,7 @@ static hr_status make_kernels(reducing *r, const char *expression)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "reduce: no memory for the kernel");
     }
-    snprintf(text, bytes, format, name_of(r->type), expression,
+    snprintf(text, bytes, format, hri_element_of(r->type), expression,
              hri_reduce_with_text);
     hr_status status = hri_text_kernel(r->context, text, "reduce_lines", file,
                                        &r->kernels[false]);

@@ -13,6 +13,8 @@
 
 enum { ITEMS = HRI_REDUCE_ITEMS }; /* LANES in kernels/dialect/scan.c */
 
+static const char call[] = "scan";
+
 #define KERNELS(name)                                                          \
     extern const hr_kernel hri_scan_##name##_cells, hri_scan_##name##_lines
 #define KERNELS_IN_PLACE(name)                                                 \
@@ -108,62 +110,39 @@ static hr_status check_kind(const scanning *s, hr_scan_kind kind)
                           hr_type_name(s->type));
 }
 
-static hr_status check_view(const scanning *s, const hr_view *view,
-                            const char *name, size_t wide_bytes)
+static hr_status check_b(const scanning *s)
 {
-    const size_t bytes = hr_type_size(s->type), given = view->element_bytes;
-    if (view->array == NULL || view->array->context != s->context) {
-        return hri_fail(HR_ERROR_INVALID, "scan: view %s belongs to %s", name,
-                        view->array == NULL ? "no array" : "another context");
+    const size_t bytes = hr_type_size(s->type), wide = s->kernels->wide_bytes;
+    const size_t given = s->b.element_bytes;
+    if (given == bytes || wide == 0) {
+        return hri_view_check(&s->b, s->context, s->type, call, "view b");
     }
-    if (given == bytes || (given == wide_bytes && wide_bytes > 0)) {
-        return HR_OK;
-    }
-    return wide_bytes == 0
-               ? hri_fail(HR_ERROR_INVALID,
-                          "scan: view %s has elements of %zu byte%s, but %s "
-                          "has %zu",
-                          name, given, hri_plural(given), hr_type_name(s->type),
-                          bytes)
+    const hr_status status =
+        hri_view_check_owner(&s->b, s->context, call, "view b");
+    return status != HR_OK || given == wide
+               ? status
                : hri_fail(HR_ERROR_INVALID,
-                          "scan: view %s has elements of %zu byte%s; scans of "
+                          "scan: view b has elements of %zu byte%s; scans of "
                           "%s write %zu or %zu",
-                          name, given, hri_plural(given), hr_type_name(s->type),
-                          bytes, wide_bytes);
-}
-
-static hr_status check_extents(const hr_view *a, const hr_view *b)
-{
-    if (hr_extent_count(a->extent) == 0) {
-        return hri_fail(HR_ERROR_INVALID, "scan: view a has no elements");
-    }
-    if (a->extent.rank != b->extent.rank) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "scan: view a has rank %u, but view b has %u",
-                        a->extent.rank, b->extent.rank);
-    }
-    for (uint32_t d = 0; d < a->extent.rank; d++) {
-        if (a->extent.size[d] != b->extent.size[d]) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "scan: view a has size %lld in dimension %u, but "
-                            "view b has %lld",
-                            (long long)a->extent.size[d], d,
-                            (long long)b->extent.size[d]);
-        }
-    }
-    return HR_OK;
+                          given, hri_plural(given), hr_type_name(s->type),
+                          bytes, wide);
 }
 
 static hr_status check(const scanning *s, hr_scan_kind kind)
 {
     hr_status status = check_kind(s, kind);
     if (status == HR_OK) {
-        status = check_view(s, &s->a, "a", 0);
+        status = hri_view_check(&s->a, s->context, s->type, call, "view a");
     }
     if (status == HR_OK) {
-        status = check_view(s, &s->b, "b", s->kernels->wide_bytes);
+        status = check_b(s);
     }
-    return status == HR_OK ? check_extents(&s->a, &s->b) : status;
+    if (status == HR_OK) {
+        status = hri_view_check_count(&s->a, call, "view a");
+    }
+    return status == HR_OK
+               ? hri_views_check_extents(&s->a, "view a", &s->b, "view b", call)
+               : status;
 }
 
 /* ---- numbers */
@@ -350,9 +329,9 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
     }
     s.in_place = hri_view_is_same(&a, &b);
     s.start = find_start(&s);
-    status = hri_view_for_kernels(&s.a, "scan", "view a");
+    status = hri_view_for_kernels(&s.a, HR_MAX_KERNEL_RANK, call, "view a");
     if (status == HR_OK) {
-        status = hri_view_for_kernels(&s.b, "scan", "view b");
+        status = hri_view_for_kernels(&s.b, HR_MAX_KERNEL_RANK, call, "view b");
     }
     if (status != HR_OK) {
         return status;

@@ -6,6 +6,8 @@
 #include "base/size.h"
 #include "calls/views.h"
 
+static const char call[] = "sort";
+
 enum {
     MAX_PLANNED = 4, /* arguments of a plan's kernel */
     SHORT = 4096 /* elements of a short row, of 8 bytes half of them: as BLOCK
@@ -103,45 +105,12 @@ static hr_status check_type(hr_sort_order order, hr_type type)
                           hr_type_name(type));
 }
 
-static hr_status check_view(const hr_context *context, hr_type type,
-                            const hr_view *view, const char *name)
-{
-    const size_t bytes = hr_type_size(type), given = view->element_bytes;
-    if (view->array == NULL || view->array->context != context) {
-        return hri_fail(HR_ERROR_INVALID, "sort: view %s belongs to %s", name,
-                        view->array == NULL ? "no array" : "another context");
-    }
-    return given == bytes
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "sort: view %s has elements of %zu byte%s, but %s "
-                          "has %zu",
-                          name, given, hri_plural(given), hr_type_name(type),
-                          bytes);
-}
-
 static hr_status check_extents(const hr_view *a, const char *a_name,
                                const hr_view *b, const char *b_name)
 {
-    if (hr_extent_count(a->extent) == 0) {
-        return hri_fail(HR_ERROR_INVALID, "sort: view %s has no elements",
-                        a_name);
-    }
-    if (a->extent.rank != b->extent.rank) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "sort: view %s has rank %u, but view %s has %u", a_name,
-                        a->extent.rank, b_name, b->extent.rank);
-    }
-    for (uint32_t d = 0; d < a->extent.rank; d++) {
-        if (a->extent.size[d] != b->extent.size[d]) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "sort: view %s has size %lld in dimension %u, but "
-                            "view %s has %lld",
-                            a_name, (long long)a->extent.size[d], d, b_name,
-                            (long long)b->extent.size[d]);
-        }
-    }
-    return HR_OK;
+    hr_status status = hri_view_check_count(a, call, a_name);
+    return status == HR_OK ? hri_views_check_extents(a, a_name, b, b_name, call)
+                           : status;
 }
 
 /* ---- views as kernels take them */
@@ -149,11 +118,9 @@ static hr_status check_extents(const hr_view *a, const char *a_name,
 /* Make a view one of rows, of elements that are only bits. */
 static hr_status lay_out(hr_view *view, const char *name)
 {
-    if (!hri_view_flatten(view, 0, 2)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "sort: view %s has rank %u, and gaps between its first "
-                        "dimensions",
-                        name, view->extent.rank);
+    const hr_status status = hri_view_for_kernels(view, 2, call, name);
+    if (status != HR_OK) {
+        return status;
     }
     if (view->extent.rank == 1) {
         view->extent = hr_extent2(1, view->extent.size[0]);
@@ -337,12 +304,12 @@ static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
         .from = from,
         .to = to};
     s.form.flip = order == HR_SORT_DESCENDING ? UINT64_MAX : 0;
-    hr_status status = lay_out(&s.from.keys, pairs ? "keys" : "a");
+    hr_status status = lay_out(&s.from.keys, pairs ? "view keys" : "view a");
     if (status == HR_OK) {
-        status = lay_out(&s.to.keys, pairs ? "keys" : "b");
+        status = lay_out(&s.to.keys, pairs ? "view keys" : "view b");
     }
     if (status == HR_OK && pairs) {
-        status = lay_out(&s.to.values, "values");
+        status = lay_out(&s.to.values, "view values");
     }
     if (status != HR_OK) {
         return status;
@@ -360,13 +327,13 @@ hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
     }
     hr_status status = check_type(order, type);
     if (status == HR_OK) {
-        status = check_view(context, type, &a, "a");
+        status = hri_view_check(&a, context, type, call, "view a");
     }
     if (status == HR_OK) {
-        status = check_view(context, type, &b, "b");
+        status = hri_view_check(&b, context, type, call, "view b");
     }
     if (status == HR_OK) {
-        status = check_extents(&a, "a", &b, "b");
+        status = check_extents(&a, "view a", &b, "view b");
     }
     const hri_sort_data from = {.keys = a}, to = {.keys = b};
     return status == HR_OK ? sort(context, order, type, from, to, options)
@@ -399,13 +366,14 @@ hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
         status = check_values(value_type);
     }
     if (status == HR_OK) {
-        status = check_view(context, key_type, &keys, "keys");
+        status = hri_view_check(&keys, context, key_type, call, "view keys");
     }
     if (status == HR_OK) {
-        status = check_view(context, value_type, &values, "values");
+        status =
+            hri_view_check(&values, context, value_type, call, "view values");
     }
     if (status == HR_OK) {
-        status = check_extents(&keys, "keys", &values, "values");
+        status = check_extents(&keys, "view keys", &values, "view values");
     }
     const hri_sort_data data = {keys, values};
     return status == HR_OK ? sort(context, order, key_type, data, data, options)

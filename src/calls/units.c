@@ -44,7 +44,7 @@ hr_status hri_lay_out(hri_layout *l, const char *call, int64_t elements)
 {
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
-        status = hri_view_for_kernels(&l->views[i], call,
+        status = hri_view_for_kernels(&l->views[i], HR_MAX_KERNEL_RANK, call,
                                       i == 0 ? "view a" : "view b");
     }
     if (status == HR_OK && as_cells(l)) {

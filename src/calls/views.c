@@ -3,10 +3,70 @@
 
 #include "arrays/array.h"
 
-hr_status hri_view_for_kernels(hr_view *view, const char *call,
+hr_status hri_view_check_owner(const hr_view *view, const hr_context *context,
+                               const char *call, const char *name)
+{
+    return view->array != NULL && view->array->context == context
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "%s: %s belongs to %s", call, name,
+                          view->array == NULL ? "no array" : "another context");
+}
+
+hr_status hri_view_check(const hr_view *view, const hr_context *context,
+                         hr_type type, const char *call, const char *name)
+{
+    const hr_status status = hri_view_check_owner(view, context, call, name);
+    return status != HR_OK || view->element_bytes == hr_type_size(type)
+               ? status
+               : hri_fail(HR_ERROR_INVALID,
+                          "%s: %s has elements of %zu byte%s, but %s has %zu",
+                          call, name, view->element_bytes,
+                          hri_plural(view->element_bytes), hr_type_name(type),
+                          hr_type_size(type));
+}
+
+hr_status hri_view_check_count(const hr_view *view, const char *call,
                                const char *name)
 {
-    return hri_view_flatten(view, 0, HR_MAX_KERNEL_RANK)
+    return hr_extent_count(view->extent) > 0
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "%s: %s has no elements", call,
+                          name);
+}
+
+hr_status hri_views_check_extents(const hr_view *a, const char *a_name,
+                                  const hr_view *b, const char *b_name,
+                                  const char *call)
+{
+    if (a->extent.rank != b->extent.rank) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s has rank %u, but %s has %u",
+                        call, a_name, a->extent.rank, b_name, b->extent.rank);
+    }
+    for (uint32_t d = 0; d < a->extent.rank; d++) {
+        if (a->extent.size[d] != b->extent.size[d]) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "%s: %s has size %lld in dimension %u, but %s has "
+                            "%lld",
+                            call, a_name, (long long)a->extent.size[d], d,
+                            b_name, (long long)b->extent.size[d]);
+        }
+    }
+    return HR_OK;
+}
+
+const char *hri_element_of(hr_type type)
+{
+    static const char *const names[] = {
+        [HR_F32] = "float",      [HR_F64] = "double", [HR_C32] = "hr_c32",
+        [HR_C64] = "hr_c64",     [HR_F16] = "hr_f16", [HR_BF16] = "hr_bf16",
+        [HR_I8] = "signed char", [HR_I32] = "int"};
+    return (size_t)type < sizeof names / sizeof names[0] ? names[type] : NULL;
+}
+
+hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,
+                               const char *name)
+{
+    return hri_view_flatten(view, 0, rank)
                ? HR_OK
                : hri_fail(HR_ERROR_INVALID,
                           "%s: %s has rank %u, and gaps between its first "

@@ -14,8 +14,28 @@
 #ifndef FAULTS_H
 #define FAULTS_H
 
+#include "runtime/runtime.h"
 #include "support/fault_backend.h"
+#include "support/told.h"
 #include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+/* A context of three hosts that may fail. Their overheads are known, since
+ * measuring them takes thousands of calls. */
+static inline hr_status faults_context(hr_context **context)
+{
+    static const hri_backend *list[2];
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    options.accelerators = "3xhost";
+    options.memory_limit = 1 << 20;
+    const hr_status status = hri_context_create_from(list, &options, context);
+    if (status == HR_OK) {
+        told_overheads(*context);
+    }
+    return status;
+}
 
 typedef enum fault_way {
     CALL,      /* a call to an accelerator fails */

@@ -4,11 +4,8 @@
  * launch works again. */
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
 #include "support/faults.h"
-#include "support/told.h"
 
-extern const hri_backend hri_backend_host;
 extern const hr_kernel combined_count;
 
 enum { N = 40, BINS = 5, ACCELERATORS = 3, CHUNK = 3 };
@@ -33,13 +30,8 @@ static void fill(bed *b)
 /* With a limit, x goes through in chunks of CHUNK rows. */
 static hr_status create(bed *b)
 {
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
     fill(b);
-    hr_status status = hri_context_create_from(list, &options, &b->context);
+    hr_status status = faults_context(&b->context);
     for (uint32_t i = 0;
          status == HR_OK && b->streams && i < b->context->accelerator_count;
          i++) {

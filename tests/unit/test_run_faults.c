@@ -6,11 +6,8 @@
 
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
 #include "support/faults.h"
-#include "support/told.h"
 
-extern const hri_backend hri_backend_host;
 extern const hr_kernel run1, run_reverse;
 
 enum { N = 30, ACCELERATORS = 3 };
@@ -19,20 +16,6 @@ typedef struct bed {
     hr_context *context;
     hr_queue *queue;
 } bed;
-
-static hr_status create(bed *b)
-{
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
-    hr_status status = hri_context_create_from(list, &options, &b->context);
-    if (status == HR_OK) {
-        told_overheads(b->context);
-    }
-    return status;
-}
 
 static void destroy(bed *b)
 {
@@ -120,7 +103,7 @@ static void fail_each(fault_way how, hr_status (*work)(const bed *b),
     TEST_CASE(name);
     while (faults_next(&f)) {
         bed b = {0};
-        hr_status status = create(&b);
+        hr_status status = faults_context(&b.context);
         const bool created = status == HR_OK;
         status = created ? work(&b) : status;
         faults_note(&f, status != HR_OK);

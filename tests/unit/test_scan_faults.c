@@ -5,11 +5,7 @@
 
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
 #include "support/faults.h"
-#include "support/told.h"
-
-extern const hri_backend hri_backend_host;
 
 enum { N = 30000 };
 
@@ -17,14 +13,8 @@ static int data[N], out[N];
 
 static hr_status create(hr_context **context, hr_array **arrays)
 {
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
-    hr_status status = hri_context_create_from(list, &options, context);
-    if (status == HR_OK) { /* which takes thousands of calls to measure */
-        told_overheads(*context);
+    hr_status status = faults_context(context);
+    if (status == HR_OK) {
         status = hr_array_wrap(*context, data, sizeof(int), hr_extent1(N), 0,
                                &arrays[0]);
     }

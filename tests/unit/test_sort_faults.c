@@ -5,16 +5,9 @@
 
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
-#include "support/fault_backend.h"
-#include "support/told.h"
-#include "test.h"
-
-extern const hri_backend hri_backend_host;
+#include "support/faults.h"
 
 enum { N = 20000, ARRAYS = 3 };
-
-typedef enum way { CALL, OPERATION, LOSE } way;
 
 /* Keys, what they are sorted into, and values. */
 static int data[ARRAYS][N];
@@ -26,15 +19,7 @@ static int key_at(int i)
 
 static hr_status create(hr_context **context, hr_array **arrays)
 {
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
-    hr_status status = hri_context_create_from(list, &options, context);
-    if (status == HR_OK) { /* which takes thousands of calls to measure */
-        told_overheads(*context);
-    }
+    hr_status status = faults_context(context);
     for (int i = 0; i < ARRAYS && status == HR_OK; i++) {
         status = hr_array_wrap(*context, data[i], sizeof(int), hr_extent1(N), 0,
                                &arrays[i]);
@@ -112,43 +97,22 @@ static bool fails(hr_context *context, hr_array *const *arrays)
     return status != HR_OK;
 }
 
-static void inject(way how, uint64_t n)
+static void fail_each(fault_way how, const char *name)
 {
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(n);
-    }
-}
-
-static void fail_each(way how, const char *name)
-{
-    int failed = 0, tried = 0;
-    bool more = true;
+    faults f = {.how = how};
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
+    while (faults_next(&f)) {
         hr_context *context = NULL;
         hr_array *arrays[ARRAYS] = {NULL};
         fill();
-        fault_backend_reset();
-        inject(how, n);
-        failed += create(&context, arrays) != HR_OK || fails(context, arrays);
-        tried++;
-        more = (how == OPERATION ? fault_backend_operations()
-                                 : fault_backend_calls()) >= n;
+        faults_note(&f, create(&context, arrays) != HR_OK ||
+                            fails(context, arrays));
         for (int i = 0; i < ARRAYS; i++) {
             hr_array_destroy(arrays[i]);
         }
         hr_context_destroy(context);
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-        if (test_state.failures > 0) {
-            printf("number %llu\n", (unsigned long long)n);
-        }
     }
-    printf("%s: %d of %d failed\n", name, failed, tried);
-    CHECK(failed > 0);
+    faults_end(&f);
 }
 
 /* What does not fit is refused before anything is sorted. Without weights

@@ -5,11 +5,8 @@
 
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
 #include "support/faults.h"
-#include "support/told.h"
 
-extern const hri_backend hri_backend_host;
 extern const hr_kernel split1;
 
 enum { N = 30, ARRAYS = 3, STEPS = 3 };
@@ -27,18 +24,10 @@ typedef struct bed {
 
 static hr_status create(bed *b)
 {
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
     for (int i = 0; i < ARRAYS * N; i++) {
         b->data[i / N][i % N] = b->want[i / N][i % N] = i % 7;
     }
-    hr_status status = hri_context_create_from(list, &options, &b->context);
-    if (status == HR_OK) { /* which takes thousands of calls to measure */
-        told_overheads(b->context);
-    }
+    hr_status status = faults_context(&b->context);
     for (int i = 0; i < ARRAYS && status == HR_OK; i++) {
         status = hr_array_wrap(b->context, b->data[i], sizeof(int),
                                hr_extent1(N), 0, &b->arrays[i]);

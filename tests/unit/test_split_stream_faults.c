@@ -4,11 +4,8 @@
  * again. */
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
 #include "support/faults.h"
-#include "support/told.h"
 
-extern const hri_backend hri_backend_host;
 extern const hr_kernel split1;
 
 enum { N = 40, ARRAYS = 3, ACCELERATORS = 3, CHUNK = 3 };
@@ -34,13 +31,8 @@ static void fill(bed *b)
  * whole. */
 static hr_status create(bed *b)
 {
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
     fill(b);
-    hr_status status = hri_context_create_from(list, &options, &b->context);
+    hr_status status = faults_context(&b->context);
     for (uint32_t i = 0; status == HR_OK && i < b->context->accelerator_count;
          i++) {
         hri_accelerator *a = &b->context->accelerators[i];

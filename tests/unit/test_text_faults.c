@@ -7,29 +7,11 @@
 
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
 #include "support/faults.h"
 #include "support/files.h"
-#include "support/told.h"
 #include "support/without_compiler.h"
 
-extern const hri_backend hri_backend_host;
-
 enum { N = 10000, ACCELERATORS = 3 };
-
-static hr_status create(hr_context **context)
-{
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
-    hr_status status = hri_context_create_from(list, &options, context);
-    if (status == HR_OK) { /* which takes thousands of calls to measure */
-        told_overheads(*context);
-    }
-    return status;
-}
 
 static hr_split_options shared(void)
 {
@@ -85,7 +67,7 @@ static void fail_each(fault_way how, hr_status (*work)(hr_context *context),
     TEST_CASE(name);
     while (faults_next(&f)) {
         hr_context *context = NULL;
-        hr_status status = create(&context);
+        hr_status status = faults_context(&context);
         const bool created = status == HR_OK;
         status = created ? work(context) : status;
         faults_note(&f, status != HR_OK);

@@ -60,15 +60,18 @@ int files_count(const char *folder, char *last, size_t bytes)
 
 char *files_read(const char *path, size_t *bytes)
 {
-    struct stat s;
+    enum { PIECE = 4096 };
     FILE *file = fopen(path, "r");
-    char *text = file != NULL && fstat(fileno(file), &s) == 0
-                     ? calloc((size_t)s.st_size + 1, 1)
-                     : NULL;
-    if (text != NULL) {
-        *bytes = fread(text, 1, (size_t)s.st_size, file);
+    char *text = NULL;
+    size_t got = 0, piece = PIECE;
+    while (file != NULL && piece == PIECE) { /* files of /proc tell no size */
+        text = realloc(text, got + PIECE + 1);
+        piece = fread(text + got, 1, PIECE, file);
+        got += piece;
     }
     if (file != NULL) {
+        text[got] = '\0';
+        *bytes = got;
         fclose(file);
     }
     return text;

@@ -465,10 +465,14 @@ static void higher_ranks(bed *b)
     options.weights = equal;
     memset(views, 0, sizeof views);
     memset(want, 0, sizeof want);
+    for (int at = 0; at < BINS; at++) {
+        views[1][at] = want[1][at] = 2000;
+    }
     for (int e = 0; e < ROWS * COLS; e++) {
         x[e] = e * 37 % 3000;
         const int at = x[e] % 8 * 3 + e % COLS % 3;
         want[0][at] += x[e] % 7;
+        want[1][at] = (int)hri_min(want[1][at], x[e] % 1000);
         want[2][at] = (int)hri_max(want[2][at], x[e] % 1000);
     }
     arrays[VIEWS] = bed_wrap(b, x, sizeof *x, hr_extent2(ROWS, COLS));

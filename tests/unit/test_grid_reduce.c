@@ -15,7 +15,13 @@
 
 extern const hr_kernel stir1_4, stir2_4, stir3_4, stir1_8, stir2_8, stir3_8;
 
-enum { LANES = 64, MAX_CELLS = 8000, MAX_BANDS = 8, CASES = 60 };
+enum {
+    LANES = 64,
+    MAX_CELLS = 8000,
+    MAX_BANDS = 8,
+    CASES = 60,
+    KINDS = HR_REDUCE_MAX_ABS
+};
 
 typedef struct bed {
     hr_context *context;
@@ -40,8 +46,11 @@ static double joined(hr_reduction kind, double x, double y)
     case HR_REDUCE_MIN:
         return y < x || isnan(y) ? y : x;
     case HR_REDUCE_MAX:
+    case HR_REDUCE_MAX_ABS:
     case HR_REDUCE_MAX_ABS_DIFF:
         return y > x || isnan(y) ? y : x;
+    case HR_REDUCE_PRODUCT:
+        return x * y;
     default:
         return x + y;
     }
@@ -49,9 +58,22 @@ static double joined(hr_reduction kind, double x, double y)
 
 static double nothing(hr_reduction kind)
 {
-    return kind == HR_REDUCE_MIN                                     ? INFINITY
-           : kind == HR_REDUCE_MAX || kind == HR_REDUCE_MAX_ABS_DIFF ? -INFINITY
-                                                                     : 0.0;
+    switch (kind) {
+    case HR_REDUCE_MIN:
+        return INFINITY;
+    case HR_REDUCE_MAX:
+    case HR_REDUCE_MAX_ABS:
+    case HR_REDUCE_MAX_ABS_DIFF:
+        return -INFINITY;
+    default:
+        return kind == HR_REDUCE_PRODUCT;
+    }
+}
+
+static bool takes_two(hr_reduction kind)
+{
+    return kind == HR_REDUCE_DOT || kind == HR_REDUCE_DISTANCE ||
+           kind == HR_REDUCE_MAX_ABS_DIFF;
 }
 
 static double term(hr_reduction kind, double a, double b)
@@ -60,7 +82,8 @@ static double term(hr_reduction kind, double a, double b)
     return kind == HR_REDUCE_DOT            ? a * b
            : kind == HR_REDUCE_DISTANCE     ? difference * difference
            : kind == HR_REDUCE_MAX_ABS_DIFF ? fabs(difference)
-                                            : a;
+           : kind == HR_REDUCE_SUM_ABS || kind == HR_REDUCE_MAX_ABS ? fabs(a)
+                                                                    : a;
 }
 
 /* A row of `lines` lines, which lanes take in turn. */
@@ -127,6 +150,7 @@ static bool is_near(const bed *b, hr_reduction kind, double value)
         const long double x = b->a[i], y = b->b[i];
         const long double t = kind == HR_REDUCE_DOT        ? x * y
                               : kind == HR_REDUCE_DISTANCE ? (x - y) * (x - y)
+                              : kind == HR_REDUCE_SUM_ABS  ? fabsl(x)
                                                            : x;
         sum += t;
         size += fabsl(t);
@@ -140,7 +164,7 @@ static bool is_near(const bed *b, hr_reduction kind, double value)
 static bool is_sum(hr_reduction kind)
 {
     return kind == HR_REDUCE_SUM || kind == HR_REDUCE_DOT ||
-           kind == HR_REDUCE_DISTANCE;
+           kind == HR_REDUCE_DISTANCE || kind == HR_REDUCE_SUM_ABS;
 }
 
 static bool is_right(const bed *b, hr_reduction kind, double value)
@@ -236,14 +260,14 @@ static hr_status disturb(const bed *b)
  * get other values, if so wanted. */
 static void reduce_all(const bed *b, double *values, bool disturbed)
 {
-    hr_reducing *under_way[HR_REDUCE_MAX_ABS_DIFF + 1] = {NULL};
-    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MAX_ABS_DIFF; kind++) {
+    hr_reducing *under_way[KINDS + 1] = {NULL};
+    for (int kind = HR_REDUCE_SUM; kind <= KINDS; kind++) {
         CHECK(hr_grid_reduce(b->grid, (hr_reduction)kind, b->type, 0,
-                             kind < HR_REDUCE_DOT ? 77 : 1,
+                             takes_two((hr_reduction)kind) ? 1 : 77,
                              &under_way[kind]) == HR_OK);
     }
     CHECK(!disturbed || disturb(b) == HR_OK);
-    for (int kind = HR_REDUCE_MAX_ABS_DIFF; kind >= HR_REDUCE_SUM; kind--) {
+    for (int kind = KINDS; kind >= HR_REDUCE_SUM; kind--) {
         values[kind] = 77;
         CHECK(hr_grid_reduced(under_way[kind], &values[kind]) == HR_OK);
     }
@@ -251,7 +275,7 @@ static void reduce_all(const bed *b, double *values, bool disturbed)
 
 static void compare(const bed *b, const double *values, const char *when)
 {
-    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MAX_ABS_DIFF; kind++) {
+    for (int kind = HR_REDUCE_SUM; kind <= KINDS; kind++) {
         if (!CHECK(is_right(b, (hr_reduction)kind, values[kind]))) {
             fprintf(stderr,
                     "  kind %d, type %d, %lld x %lld x %lld of rank %u, %s: "
@@ -287,8 +311,7 @@ static void make_extent(bed *b)
 static void run(bed *b)
 {
     static const hr_type types[] = {HR_F32, HR_F64, HR_I32};
-    double values[HR_REDUCE_MAX_ABS_DIFF + 1],
-        again[HR_REDUCE_MAX_ABS_DIFF + 1];
+    double values[KINDS + 1], again[KINDS + 1];
     double weights[MAX_BANDS];
     make_extent(b);
     b->type = types[any(b, 0, 2)];
@@ -308,7 +331,7 @@ static void run(bed *b)
 
 static void run_nan(bed *b, hr_type type)
 {
-    double values[HR_REDUCE_MAX_ABS_DIFF + 1];
+    double values[KINDS + 1];
     b->type = type;
     create(b);
     make_values(b, false);

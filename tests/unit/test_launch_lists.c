@@ -205,7 +205,12 @@ static void try_bytes(bed *b)
     hr_view views[2];
     static int own[2][COUNT * ROWS * COLS];
     const int shift = 0;
+    bool apart = true; /* none works in place */
     TEST_CASE("bytes of lists in bands");
+    for (int i = 0; i < COUNT * ROWS * COLS; i++) {
+        own[0][i] = i % 7;
+        own[1][i] = -1;
+    }
     for (int i = 0; i < 2; i++) {
         CHECK(hr_array_wrap(b->context, own[i], sizeof(int),
                             hr_extent3(COUNT, ROWS, COLS), 0,
@@ -228,9 +233,24 @@ static void try_bytes(bed *b)
     CHECK(hr_synchronize(views[1]) == HR_OK);
     const hr_traffic after = hr_context_traffic(b->context);
     const uint64_t up = after.up - before.up, count = report.band_count;
+    for (uint32_t i = 0; i < hr_accelerator_count(b->context); i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        CHECK(hr_accelerator_describe(b->context, i, &info) == HR_OK);
+        apart = apart && !info.in_place;
+    }
     /* each that has memory of its own got its rows alone, and gave as many */
     CHECK(up == report.traffic.up && after.down - before.down == up);
     CHECK(up <= sizeof own[0] && up * count % sizeof own[0] == 0);
+    CHECK(!apart || up == sizeof own[0]);
+    bool right = true;
+    for (int k = 0; k < COUNT * ROWS * COLS; k++) {
+        int sum = 0;
+        for (int p = 0; p < COUNT; p++) {
+            sum += (p + 1) * own[0][p * ROWS * COLS + k % (ROWS * COLS)];
+        }
+        right = right && own[1][k] == (k / (ROWS * COLS) + 2) * sum;
+    }
+    CHECK(right);
     hr_array_destroy(arrays[0]);
     hr_array_destroy(arrays[1]);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions when any call to an accelerator fails, at once or later: a result
  * that is given is right, and nothing leaks. */
+#include <math.h>
+
 #include <headrace/headrace.h>
 
 #include "support/faults.h"
@@ -23,9 +25,10 @@ static hr_status create(hr_context **context, hr_array **array)
 
 static bool is_right(hr_reduction kind, const hr_reduced *got)
 {
-    return kind == HR_REDUCE_SUM      ? got->integer == N / 2
-           : kind == HR_REDUCE_ARGMAX ? got->index == 1 && got->integer == 1
-                                      : got->value * got->value - N / 2 < 1e-9;
+    return kind == HR_REDUCE_SUM ? got->integer == N / 2
+           : kind == HR_REDUCE_ARGMAX
+               ? got->index == 1 && got->integer == 1
+               : fabs(got->value * got->value - N / 2) < 1e-9;
 }
 
 /* How many of the reductions fail. */

@@ -18,6 +18,8 @@ typedef struct bed {
     random_source random;
 } bed;
 
+enum { UNTOUCHED = 0x5a }; /* each byte before the call */
+
 /* Where values come from. */
 typedef enum values { RANDOM, ZEROS, SPECIAL, TINY, SORTED } values;
 
@@ -209,7 +211,7 @@ static void copy_memory(const problem *p, const memory *from, memory *to)
     to->a = malloc(from->a_bytes);
     to->b = p->in_place ? to->a : malloc(from->b_bytes);
     memcpy(to->a, from->a, from->a_bytes);
-    memset(to->b, 0x5a, p->in_place ? 0 : from->b_bytes);
+    memset(to->b, UNTOUCHED, p->in_place ? 0 : from->b_bytes);
 }
 
 static void drop(const problem *p, memory *m)
@@ -283,6 +285,28 @@ static bool same_bits(const problem *p, const memory *x, const memory *y)
     return same;
 }
 
+/* Whether what lies around the result is as before. */
+static bool is_around_untouched(const problem *p, const memory *given,
+                                const memory *m)
+{
+    bool same = true;
+    for (int64_t i = 0; i < hr_extent_count(p->outer) && same; i++) {
+        const char *now = (const char *)m->b + (size_t)i * p->out_bytes;
+        const char *old = (const char *)given->a + (size_t)i * p->out_bytes;
+        int64_t rest = i;
+        bool inside = true;
+        for (uint32_t d = p->outer.rank; d-- > 0;) {
+            const int64_t at = rest % p->outer.size[d] - p->margin[d];
+            inside = inside && at >= 0 && at < p->extent.size[d];
+            rest /= p->outer.size[d];
+        }
+        for (size_t k = 0; k < p->out_bytes && !inside; k++) {
+            same = same && now[k] == (p->in_place ? old[k] : UNTOUCHED);
+        }
+    }
+    return same;
+}
+
 static void random_options(bed *b, hr_split_options *options, double *weights)
 {
     const uint32_t count = hr_accelerator_count(b->context);
@@ -313,6 +337,7 @@ static void scan_problem(bed *b, problem *p)
         !scan(b->context, p, &chosen, NULL) ||
         !scan(b->host, p, &alone, NULL) ||
         !CHECK(rows_right(p, given.a, banded.b)) ||
+        !CHECK(is_around_untouched(p, &given, &banded)) ||
         !CHECK(same_bits(p, &banded, &alone)) ||
         !CHECK(same_bits(p, &chosen, &alone))) {
         fprintf(stderr,

@@ -257,7 +257,7 @@ static const char details[] =
     "and bytes a second, how much of the exchange of halos takes no time,\n"
     "speed-up and efficiency, beside what the list's accelerators copy and\n"
     "beside the first list.\n\n"
-    "calls: reduces views and fills them with random numbers on each list\n"
+    "calls: reductions, scans, sorts, histograms and fills on each list\n"
     "(host), beside loops of OpenMP for the host, and beside CUB for GPUs\n"
     "(bench/run-gpu compiles that). Arrays lie where the list computes; the\n"
     "first call brings them there.\n\n"

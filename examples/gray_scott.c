@@ -5,7 +5,7 @@
  *     gray_scott [CELLS [STEPS [PICTURE]]]
  *
  * writes the middle slice to the file PICTURE, if there is one. It ends with 1
- * when a cell is not that of plain C. */
+ * when a cell of v is not that of plain C. */
 #include <stdio.h>
 #include <stdlib.h>
 

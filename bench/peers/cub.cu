@@ -64,10 +64,6 @@ struct uniform {
     }
 };
 
-template <typename T> struct axpy {
-    __host__ __device__ T operator()(T x, T y) const { return T(2) * x + y; }
-};
-
 template <typename T> static void measure(const char *type, long n)
 {
     thrust::device_vector<T> x(n), y(n), out(n);
@@ -154,10 +150,6 @@ template <typename T> static void measure(const char *type, long n)
     });
     report("fill", type,
            [&] { thrust::fill(out.begin(), out.end(), T(1.5)); });
-    report("transform", type, [&] {
-        thrust::transform(x.begin(), x.end(), y.begin(), out.begin(),
-                          axpy<T>{});
-    });
     cudaFree(m.data);
 }
 

@@ -105,26 +105,6 @@ static void fill(bench_loops_data *d)
     }
 }
 
-static void transform(bench_loops_data *d)
-{
-    const int64_t n = d->count;
-    if (d->f64) {
-        const double *x = d->x, *y = d->y;
-        double *out = d->out;
-#pragma omp parallel for simd
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = 2.0 * x[i] + y[i];
-        }
-    } else {
-        const float *x = d->x, *y = d->y;
-        float *out = d->out;
-#pragma omp parallel for simd
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = 2.0f * x[i] + y[i];
-        }
-    }
-}
-
 /* Blocks are summed, then scanned from where they start. */
 static void scan(bench_loops_data *d)
 {
@@ -407,7 +387,6 @@ bench_loop GLUE(bench_loop_, FORM)(const char *name)
                  {"max", most},
                  {"argmin", argmin},
                  {"fill", fill},
-                 {"transform", transform},
                  {"scan", scan},
                  {"sort", sort},
                  {"sort_by_key", sort_by_key},

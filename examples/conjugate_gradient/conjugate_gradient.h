@@ -22,7 +22,7 @@ typedef struct solver {
 void solver_open(solver *s, int side);
 void solver_close(solver *s);
 
-/* checks.c: compute the residual in plain C, and solve the same there. */
+/* checks.c: compute the residual in plain C. */
 void solver_check(solver *s, double tolerance, int steps);
 
 /* b in this row. */

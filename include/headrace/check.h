@@ -4,8 +4,10 @@
  *
  *  A context that is created while the environment has HEADRACE_CHECK=1 runs
  *  each launch inside hr_launch. The launch runs on the host, in one thread and
- *  on copies of the views, whatever accelerator it is for. The checker watches
- *  every HR_AT. It finds:
+ *  on copies of the views, whatever accelerator it is for. A kernel of text is
+ *  checked on accelerators of the host alone. Elsewhere hr_launch returns
+ *  HR_ERROR_UNSUPPORTED for it, and so do hr_transform and hr_reduce_with. The
+ *  checker watches every HR_AT. It finds:
  *
  *  - An index outside of a view. The access goes elsewhere and harms nothing.
  *

@@ -137,6 +137,8 @@ HR_API hr_argument hr_value(const void *value, size_t bytes);
 
 /** hr_value with the value's type, as kernels name it. hr_launch refuses it for
  *  a parameter of another type, as it does elements (hr_array_wrap_typed).
+ *  Integers, fractions and complex numbers differ, but signed and unsigned
+ *  integers do not. Of structs and typedefs only the size counts.
  *
  *  In C11 hr_value(x) stands for this, of a number or struct x. It passes the
  *  type of x, and its address is that of a copy of x, which lives as long as

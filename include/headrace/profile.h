@@ -42,9 +42,9 @@ typedef struct hr_profile {
     }
 
 /** Profile a kernel from now on: all its launches in this context, by
- * hr_launch, hr_launch_split, hr_run and the phases of grids. A second call
- * sets all sums to 0. Each launch is timed by two events. Steps of a grid run
- * one by one then, not as a graph.
+ *  hr_launch, hr_launch_split, hr_run and the phases of grids. A second call
+ *  sets all sums to 0. Each launch is timed by two events. Steps of a grid run
+ *  one by one then, not as a graph.
  *
  * @units    flops: floating-point operations of one point of the domain; 0: not
  *           known.

@@ -66,7 +66,7 @@ typedef struct hr_reduced {
  *          none between the first dimensions. *b has a's extent. DOT,
  *          DISTANCE and MAX_ABS_DIFF read it; b is NULL for the others. Bands
  *          of options' report count units of about 4096 elements, and up to
- * 65,536 where there are many.
+ *          65,536 where there are many.
  * @units   Elements are numbers of `type`. HR_C32 and HR_C64 have NORM and
  *          DISTANCE.
  * @owner   *result is written only on success, and not with dry_run. options
@@ -104,8 +104,7 @@ HR_API HR_NODISCARD hr_status hr_reduce(hr_context *context,
  *  hr_context_options.reproducible the bits are the same on any accelerators.
  *
  * @shape    Rank 1 to 6, gaps between rows included, as of hr_reduce. Bands
- *           of options' report count units of the first round, as for
- * hr_reduce.
+ *           of options' report count the units of the first round.
  * @units    Elements are numbers of `type`: HR_F32, HR_F64, HR_I8, HR_I32, or
  *           HR_C32 and HR_C64, for which hr_c32_mul(a, b) and so on are.
  * @owner    expression may go after the call. *result is one element. It is

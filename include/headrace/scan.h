@@ -21,8 +21,8 @@ typedef enum hr_scan_kind {
 
 /** Write to each element of b what the elements of a up to there give, counted
  *  from the start of the row. Rows are along the last dimension. A view of rank
- *  1 is one row, and the call waits for it. Views of rank 2 and 3 are enqueued
- *  as hr_launch_split does.
+ *  1 is one row, and the call waits for it. Views of rank 2 and more are
+ *  enqueued as hr_launch_split does.
  *
  *  operation is HR_REDUCE_SUM, PRODUCT, MIN or MAX. The first result of an
  *  exclusive scan is 0, 1, the largest or the least number of the type. Of

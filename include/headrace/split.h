@@ -159,16 +159,16 @@ HR_API hr_argument hr_combined(hr_argument argument, hr_combine how);
  *           elements than hr_combined takes. HR_ERROR_LOST when all
  *           accelerators are lost, or with weights one of them.
  *           HR_ERROR_UNSUPPORTED for combined sums of fractions in a
- *           reproducible context.
- *           HR_ERROR_OUT_OF_MEMORY, with the bytes that are enough, when a
- *           memory limit leaves no room for the least chunks. A chunk has whole
- *           tiles: one row without `tile`. It needs two buffers of each view,
- *           three of one that is read and written. Copies of combined views
- *           count, too. Nothing is enqueued then.
- *           When an accelerator fails, bands of other ones run all the same.
- *           Rows that a band should have streamed have no values from the first
- *           one on that may not have been written. Combined views have no
- *           values then.
+ *           reproducible context. HR_ERROR_OUT_OF_MEMORY, with the bytes that
+ *           the launch needs on that accelerator, when a memory limit leaves no
+ *           room for the least chunks or a buffer is larger than the
+ *           accelerator allows. A chunk has whole tiles: one row without
+ *           `tile`. It needs two buffers of each view, three of one that is
+ *           read and written. Copies of combined views count, too. Nothing is
+ *           enqueued then. When an accelerator fails, bands of other ones run
+ *           all the same. Rows that a band should have streamed have no values
+ *           from the first one on that may not have been written. Combined
+ *           views have no values then.
  * @threads  Any thread. The first call without weights, or with a report, waits
  *           for measurements, some tens of milliseconds for each accelerator.
  */

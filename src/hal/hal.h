@@ -387,6 +387,7 @@ struct hri_backend {
 
 /* Every backend, ended by NULL, in order of preference (registry.c). */
 extern const hri_backend *const hri_backends[];
+extern const hri_backend hri_backend_cuda, hri_backend_opencl, hri_backend_host;
 
 /* Set the domain to tile `index` for a kernel's call. The last dimension runs
  * fastest. */

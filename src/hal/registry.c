@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "hal/hal.h"
 
-extern const hri_backend hri_backend_cuda, hri_backend_opencl, hri_backend_host;
-
 /* The list is in order of preference. A backend is added here and nowhere
  * else. */
 const hri_backend *const hri_backends[] = {

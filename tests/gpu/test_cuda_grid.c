@@ -11,8 +11,6 @@
 #include "support/fault_backend.h"
 #include "support/grid_model.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_cuda;
 extern const hr_kernel stir2_4;
 
 enum { ROWS = 20, COLS = 13, CELLS = ROWS * COLS, FIELDS = 3, MAX_PHASES = 3 };

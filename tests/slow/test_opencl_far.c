@@ -5,8 +5,6 @@
 #include "hal/hal.h"
 #include "support/conformance.h"
 
-extern const hri_backend hri_backend_opencl;
-
 static const size_t buffer_bytes = ((size_t)9 << 30) + 13;
 
 static uint8_t byte_at(hri_queue *queue, hri_buffer *buffer, size_t offset)

@@ -15,8 +15,6 @@
 #include "support/fault_backend.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host, hri_backend_opencl, hri_backend_cuda;
-
 enum { RUNS = 5, SLOWER = 20, SLOW = 1 };
 
 typedef struct product {

@@ -7,8 +7,6 @@
 
 #include "support/fault_backend.h"
 
-extern const hri_backend hri_backend_host;
-
 /* A test that waits for what never comes ends after this long. */
 enum { PATIENCE_SECONDS = 300 };
 

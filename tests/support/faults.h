@@ -19,8 +19,6 @@
 #include "support/told.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 /* A context of three hosts that may fail. Their overheads are known, since
  * measuring them takes thousands of calls. */
 static inline hr_status faults_context(hr_context **context)

@@ -10,8 +10,6 @@
 #include "runtime/runtime.h"
 #include "support/faults.h"
 
-extern const hri_backend hri_backend_host;
-
 /* Where accelerators are staged, a copy pool copies ordinary memory of the
  * large ones. */
 static const struct {

@@ -14,8 +14,6 @@
 #include "support/fault_backend.h"
 #include "support/random.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_host;
 extern const hr_kernel axpy;
 
 enum { ACCELERATORS = 2, MIB = 1 << 20 };

@@ -12,8 +12,6 @@
 #include "support/random.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 enum { THREADS = 4, ROWS = 16, COLS = 24, STEPS = 150 };
 
 typedef struct user {

@@ -9,8 +9,6 @@
 #include "hal/hal.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_cuda;
-
 enum { EMPTY, STRANGER, FAKE, NOWHERE, OFF, FILES };
 
 static const char *files[FILES] = {

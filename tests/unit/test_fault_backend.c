@@ -7,8 +7,6 @@
 #include "support/fault_backend.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 enum { BYTES = 1000 };
 
 static const hri_backend *wrapped;

@@ -8,8 +8,6 @@
 #include "support/fault_backend.h"
 #include "support/instant.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_host;
 extern const hr_kernel axpy;
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };

@@ -12,8 +12,6 @@
 #include "support/random.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 static hr_context *open_context(const char *list, uint64_t limit)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;

@@ -11,8 +11,6 @@
 #include "support/told.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 enum { COUNT = 12, EDGE = 12, ELEMENTS = COUNT * EDGE * EDGE };
 
 typedef struct setup {

@@ -9,8 +9,6 @@
 #include "support/told.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 typedef struct operands {
     int64_t edge;
     float *data, *old; /* A, B and C, and C before */

@@ -11,8 +11,6 @@
 #include "support/told.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 enum { EDGE = 40, PADDED = 43, BYTES = EDGE * PADDED * 16 };
 
 static hr_context *open_context(const char *list)

@@ -11,8 +11,6 @@
 #include "support/told.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 typedef struct operands {
     int64_t m, n, k;
     hr_matrix a, b, c;

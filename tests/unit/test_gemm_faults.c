@@ -13,8 +13,6 @@
 #include "support/told.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 enum { MAX_ELEMENTS = 70 * 8200 };
 
 typedef struct setup {

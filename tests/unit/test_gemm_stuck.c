@@ -19,8 +19,6 @@
 #include "support/told.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host, hri_backend_opencl, hri_backend_cuda;
-
 enum { M = 260, N = 250, K = 60 };
 
 /* Seconds. Other tests wait for ever. Under sanitizers a thread may be slow to

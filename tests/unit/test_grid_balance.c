@@ -7,8 +7,6 @@
 #include "support/fault_backend.h"
 #include "support/grid_model.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_host;
 extern const hr_kernel stir2_4;
 
 enum { ROWS = 400, COLS = 8, CELLS = ROWS * COLS, MAX_PHASES = 8 };

@@ -11,8 +11,6 @@
 #include "support/fault_backend.h"
 #include "support/grid_model.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_host;
 extern const hr_kernel stir1_4, stir2_4, stir3_4;
 
 static const hr_kernel *const kernels[] = {&stir1_4, &stir2_4, &stir3_4};

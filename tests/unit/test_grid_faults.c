@@ -10,8 +10,6 @@
 #include "support/fault_backend.h"
 #include "support/grid_model.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_host;
 extern const hr_kernel stir2_4;
 
 enum { ROWS = 7, COLS = 5, CELLS = ROWS * COLS, FIELDS = 2 };

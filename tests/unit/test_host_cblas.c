@@ -11,8 +11,6 @@
 #include "backends/host/cblas.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 /* Copies of a library cannot be had under the sanitizers. */
 static bool copies_can_be_had(void)
 {

@@ -14,8 +14,6 @@
 #include "base/pool.h"
 #include "test.h"
 
-extern const hri_backend hri_backend_host;
-
 enum { BYTES = 512, COMMANDS = 5000, DEVICES = 3, QUEUES = 300 };
 
 /* What the fake product does, told by its m. */

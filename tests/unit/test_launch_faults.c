@@ -8,8 +8,6 @@
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_host;
 extern const hr_kernel axpy;
 
 enum { N = 64, ARRAYS = 3, QUEUES = 3, OPERATIONS = 8 };

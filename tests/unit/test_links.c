@@ -8,8 +8,6 @@
 #include "runtime/staging.h"
 #include "support/fault_backend.h"
 
-extern const hri_backend hri_backend_host;
-
 /* Whether a copy is said to take 1 ms and 1 ns for each byte, and how small a
  * copy cannot be timed. */
 static bool pretends;

@@ -9,8 +9,6 @@
 #include "support/fault_backend.h"
 #include "support/files.h"
 #include "test.h"
-
-extern const hri_backend hri_backend_opencl, hri_backend_cuda;
 extern const hr_kernel transpose, box, broken;
 
 enum { PROCESSES = 8, EDGE = 20 };

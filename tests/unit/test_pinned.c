@@ -6,8 +6,6 @@
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 
-extern const hri_backend hri_backend_host;
-
 static hr_context *create(const char *list, int staged)
 {
     static const hri_backend *backends[2];

@@ -14,8 +14,6 @@
 #include "backends/cuda/api.h"
 #include "hal/backend.h"
 
-extern const hri_backend hri_backend_cuda;
-
 enum { HRI_CUDA_TYPES = HR_I8 + 1 }; /* types of A and B; index: hr_type */
 
 /* The gemm kernel for one type, loaded into a unit's context. */

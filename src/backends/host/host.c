@@ -15,8 +15,6 @@
 #include "base/size.h"
 #include "base/threads.h"
 
-extern const hri_backend hri_backend_host;
-
 /* ---- what commands do */
 
 /* A plain mutex would let one queue go on again and again while the others

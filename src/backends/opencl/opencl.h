@@ -12,8 +12,6 @@
 #include "backends/opencl/api.h"
 #include "hal/backend.h"
 
-extern const hri_backend hri_backend_opencl;
-
 /* The layout of the gemm kernel: see gemm.c. */
 typedef enum hri_cl_layout {
     HRI_CL_CPU,   /* one item computes a whole tile, in wide vectors */

@@ -73,8 +73,8 @@ HR_API hr_argument hr_inout_data(void *data, const char *type,
  * @errors   As hr_launch_split, hr_array_wrap_typed, hr_synchronize and, with
  *           NULL, hr_context_default. HR_ERROR_INVALID for a pointer that is
  *           NULL, and for host memory that overlaps. The first error is
- *           returned when all work has ended. Elements that should have been
- *           written then have no values.
+ *           returned when all work on host memory has ended. Elements that
+ *           should have been written then have no values.
  * @threads  Any thread; as hr_launch_split. Threads may pass the same memory as
  *           long as none writes it. */
 HR_API HR_NODISCARD hr_status hr_run(hr_context *context,

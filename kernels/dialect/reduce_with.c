@@ -12,10 +12,10 @@
 
 enum { LANES = 64 }; /* as in src/calls/reduction.h */
 
-/* src/calls/reduce_with.c has the same struct. */
-typedef struct hri_box {
+/* src/calls/reduction.h has the same struct. */
+typedef struct hri_unit {
     hr_index rows, lines, cols; /* of a unit */
-} hri_box;
+} hri_unit;
 
 HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 {
@@ -82,7 +82,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #define CELL(view, k) HR_AT1(view, k)
 
 HR_KERNEL3(reduce_cells, (IN, element, 1, a), (OUT, element, 2, out),
-           (VALUE, hri_box, 0, box))
+           (VALUE, hri_unit, 0, box))
 {
     HR_TILE_STATIC(element, part, [LANES]);
     HR_PRIVATE(element, sum);
@@ -100,7 +100,7 @@ HR_KERNEL3(reduce_cells, (IN, element, 1, a), (OUT, element, 2, out),
 #define OF_LINE(view, k) HR_AT3(view, row, line, k)
 
 HR_KERNEL3(reduce_lines, (IN, element, 3, a), (OUT, element, 2, out),
-           (VALUE, hri_box, 0, box))
+           (VALUE, hri_unit, 0, box))
 {
     HR_TILE_STATIC(element, part, [LANES]);
     HR_PRIVATE(element, sum);

@@ -108,9 +108,8 @@ hr_status hr_discard(hr_view view)
 {
     work w;
     hr_status status = work_begin(&w, &view, "discard");
-    for (uint32_t p = 0;
-         status == HR_OK && p <= w.array->context->accelerator_count; p++) {
-        status = hri_boxes_remove_all(&w.array->stores[p].valid, &w.region);
+    if (status == HR_OK) {
+        status = hri_array_forget(w.array, &w.region);
     }
     work_end(&w);
     return status;

@@ -263,7 +263,9 @@ void hr_array_destroy(hr_array *array)
     const hri_box box = hri_array_box(array);
     const hri_boxes all = hri_boxes_of(&box);
     hri_fences fences = {0};
+    hri_error told = {0}; /* the thread's message stays as it is */
     const int places = 1 + (int)context->accelerator_count;
+    hri_error_keep(&told, HR_ERROR_BACKEND);
     pthread_mutex_lock(&context->lock);
     bool listed =
         hri_uses_collect(array, HRI_NOWHERE, &all, false, &fences) == HR_OK;
@@ -289,6 +291,7 @@ void hr_array_destroy(hr_array *array)
     }
     free(array->stores);
     free(array);
+    (void)hri_error_raise(&told);
 }
 
 /* ---- asking them */

@@ -166,6 +166,8 @@ int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
  * that the view has: dimensions from `from` on are joined as far as needed.
  * False: their elements are not at equal distances. */
 bool hri_view_flatten(hr_view *view, uint32_t from, uint32_t rank);
+/* Rank 2 becomes rank 3. */
+hr_view hri_view_in_space(hr_view view);
 
 /* strided.c: copy elements of a region from the caller's memory to the host's
  * memory, or back. An array without such memory stays as it is. */
@@ -233,6 +235,8 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
 /* Make region valid at a place. The source may be any place that has it. */
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue);
+/* A region has no values anywhere from now on. */
+hr_status hri_array_forget(hr_array *array, const hri_boxes *region);
 /* Add the bytes that hri_array_fetch would move. */
 hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
                             hr_traffic *traffic);

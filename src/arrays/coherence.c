@@ -151,6 +151,15 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
     return status == HR_OK ? move_missing(&m, region) : status;
 }
 
+hr_status hri_array_forget(hr_array *array, const hri_boxes *region)
+{
+    hr_status status = HR_OK;
+    for (int p = 0; p < place_count(array) && status == HR_OK; p++) {
+        status = hri_boxes_remove_all(&array->stores[p].valid, region);
+    }
+    return status;
+}
+
 hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
                             hr_traffic *traffic)
 {

@@ -548,10 +548,10 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
     hr_status status = check(&l, count, a == NULL || a->device->info.host);
     if (status == HR_OK && a != NULL) {
         l.place = hri_place_of(context, a);
-        l.profile = hri_profile_find(context, kernel);
+        l.profile = part->kept ? NULL : hri_profile_find(context, kernel);
         status = enqueue(&l);
     }
-    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         hri_boxes_finish(&l.regions[i]);
     }
     return status;

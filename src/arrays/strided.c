@@ -72,16 +72,20 @@ static bool are_rows(const hr_extent *extent, size_t element_bytes,
                      const int64_t *stride, size_t *row_bytes)
 {
     const uint32_t last = extent->rank - 1;
-    const int64_t bytes = (int64_t)element_bytes;
-    const int64_t row = extent->size[last] * bytes;
+    uint64_t row = 0, expected = 0;
     int64_t pitch = 0, rows = 1;
-    bool good = extent->size[last] == 1 || stride[last] == bytes;
+    bool good =
+        hri_mul((uint64_t)extent->size[last], element_bytes, &row) &&
+        row <= INT64_MAX &&
+        (extent->size[last] == 1 || stride[last] == (int64_t)element_bytes);
     for (uint32_t d = last; d-- > 0;) {
         if (extent->size[d] > 1 && pitch == 0) {
             pitch = stride[d] / rows;
-            good = good && pitch >= row;
+            good = good && pitch >= (int64_t)row;
         }
-        good = good && (extent->size[d] == 1 || stride[d] == pitch * rows);
+        good = good && (extent->size[d] == 1 ||
+                        (hri_mul((uint64_t)pitch, (uint64_t)rows, &expected) &&
+                         (uint64_t)stride[d] == expected));
         rows *= extent->size[d];
     }
     *row_bytes = (size_t)pitch;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Views as values: windows into windows. */
 #include "arrays/array.h"
-#include "base/size.h"
 
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
                            int64_t stride[HR_MAX_RANK])
@@ -199,6 +198,16 @@ bool hri_view_flatten(hr_view *view, uint32_t from, uint32_t rank)
     }
     *view = joined ? flat : *view;
     return joined;
+}
+
+hr_view hri_view_in_space(hr_view view)
+{
+    if (view.extent.rank == 2) {
+        view.extent = hr_extent3(view.extent.size[0], 1, view.extent.size[1]);
+        view.stride_bytes[2] = view.stride_bytes[1];
+        view.stride_bytes[1] = view.stride_bytes[0];
+    }
+    return view;
 }
 
 bool hri_view_is_packed(const hr_view *view)

@@ -2,8 +2,6 @@
 /* Fills with one value: split launches of kernels/dialect/fill.c. */
 #include <headrace/fill.h>
 
-#include "arrays/array.h"
-#include "base/size.h"
 #include "calls/views.h"
 #include "runtime/module.h"
 #include "split/split.h"
@@ -40,10 +38,7 @@ static const hr_kernel *kernel_for(size_t bytes, uint32_t rank)
 static hr_status check_view(const hr_context *context, const hr_view *view,
                             hr_type type)
 {
-    hr_status status = hri_view_check(view, context, type, call, name);
-    if (status == HR_OK) {
-        status = hri_view_check_count(view, call, name);
-    }
+    const hr_status status = hri_view_check(view, context, type, call, name);
     if (status != HR_OK) {
         return status;
     }

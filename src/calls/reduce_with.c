@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "arrays/array.h"
-#include "base/size.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
 #include "runtime/module.h"

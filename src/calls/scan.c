@@ -137,9 +137,6 @@ static hr_status check(const scanning *s, hr_scan_kind kind)
     if (status == HR_OK) {
         status = check_b(s);
     }
-    if (status == HR_OK) {
-        status = hri_view_check_count(&s->a, call, "view a");
-    }
     return status == HR_OK
                ? hri_views_check_extents(&s->a, "view a", &s->b, "view b", call)
                : status;

@@ -105,14 +105,6 @@ static hr_status check_type(hr_sort_order order, hr_type type)
                           hr_type_name(type));
 }
 
-static hr_status check_extents(const hr_view *a, const char *a_name,
-                               const hr_view *b, const char *b_name)
-{
-    hr_status status = hri_view_check_count(a, call, a_name);
-    return status == HR_OK ? hri_views_check_extents(a, a_name, b, b_name, call)
-                           : status;
-}
-
 /* ---- views as kernels take them */
 
 /* Make a view one of rows, of elements that are only bits. */
@@ -181,11 +173,6 @@ static const hr_kernel *plan_kernel(const hri_sorting *s, bool one)
         {&hri_sort_plan_cells, &hri_sort_plan_cells_in_place,
          &hri_sort_plan_cells_by_key}};
     return kernels[one][s->to.values.array != NULL ? 2 : s->in_place];
-}
-
-static hr_status carry_out(const hri_splitting *split, void *data)
-{
-    return hri_sort_run(data, split);
 }
 
 /* A plan's arguments, and the bytes of each for a row of the domain. */
@@ -276,7 +263,7 @@ static hr_status sort_long(hri_sorting *s)
         .tile = &tile,
         .usable = hri_accelerator_check_double,
         .times = (double)s->key_bytes,
-        .carry_out = carry_out,
+        .carry_out = hri_sort_run,
         .data = s};
     if (status == HR_OK) {
         status = hri_split_run(&split, p.count, s->options);
@@ -333,7 +320,7 @@ hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
         status = hri_view_check(&b, context, type, call, "view b");
     }
     if (status == HR_OK) {
-        status = check_extents(&a, "view a", &b, "view b");
+        status = hri_views_check_extents(&a, "view a", &b, "view b", call);
     }
     const hri_sort_data from = {.keys = a}, to = {.keys = b};
     return status == HR_OK ? sort(context, order, type, from, to, options)
@@ -373,7 +360,8 @@ hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
             hri_view_check(&values, context, value_type, call, "view values");
     }
     if (status == HR_OK) {
-        status = check_extents(&keys, "view keys", &values, "view values");
+        status = hri_views_check_extents(&keys, "view keys", &values,
+                                         "view values", call);
     }
     const hri_sort_data data = {keys, values};
     return status == HR_OK ? sort(context, order, key_type, data, data, options)

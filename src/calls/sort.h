@@ -62,8 +62,9 @@ typedef struct hri_sorting {
     uint32_t count;
 } hri_sorting;
 
-/* sort_run.c: sort in the bands of a split that was planned. */
-hr_status hri_sort_run(hri_sorting *s, const hri_splitting *split);
+/* sort_run.c: sort in the bands of a split that was planned. sorting is an
+ * hri_sorting. */
+hr_status hri_sort_run(void *sorting, const hri_splitting *split);
 
 /* Elements of a unit, which has a count for each digit. */
 int64_t hri_sort_unit(int64_t rows, int64_t cols, bool host);

@@ -62,7 +62,6 @@ hr_status hri_sort_merge(const hri_sorting *s, const hri_sort_band *band,
 typedef struct cut {
     int64_t rank;    /* elements before it */
     uint64_t prefix; /* of the key there, as far as it is known */
-    int digit;       /* that was found last */
 } cut;
 
 typedef struct joining {
@@ -129,21 +128,22 @@ static hr_status read_counts(const joining *j, uint32_t run)
 static void find_digit(const joining *j, uint32_t m, int shift)
 {
     cut *c = &j->cuts[m];
-    for (c->digit = DIGITS - 1; c->digit > 0; c->digit--) {
+    int digit = DIGITS - 1;
+    for (; digit > 0; digit--) {
         int64_t below = 0;
         for (uint32_t i = 0; i < j->runs; i++) {
-            below += found_at(j, i, m)[c->digit];
+            below += found_at(j, i, m)[digit];
         }
         if (below <= c->rank) {
             break;
         }
     }
-    c->prefix |= (uint64_t)c->digit << shift;
+    c->prefix |= (uint64_t)digit << shift;
     for (uint32_t i = 0; i < j->runs; i++) {
         const int64_t *found = found_at(j, i, m);
-        begin_at(j, m + 1)[i] = found[c->digit];
-        if (c->digit + 1 < DIGITS) {
-            j->end[(size_t)m * j->runs + i] = found[c->digit + 1];
+        begin_at(j, m + 1)[i] = found[digit];
+        if (digit + 1 < DIGITS) {
+            j->end[(size_t)m * j->runs + i] = found[digit + 1];
         }
     }
 }

@@ -7,6 +7,7 @@
 
 #include "arrays/array.h"
 #include "base/size.h"
+#include "calls/reduction.h"
 #include "calls/sort.h"
 
 enum {
@@ -219,10 +220,10 @@ static hr_status read_differing(const hri_sort_band *b, uint64_t *bits)
 static hr_status count_digits(const hri_sorting *s, const hri_sort_band *b,
                               const hri_sort_data *from, int shift)
 {
-    enum { SCAN_ITEMS = 64, SUM = HR_REDUCE_SUM, EXCLUSIVE = 1 };
+    enum { SUM = HR_REDUCE_SUM, EXCLUSIVE = 1 };
     const int sum = SUM, exclusive = EXCLUSIVE;
     const uint64_t start = 0;
-    const hr_extent tile = hr_extent2(1, SCAN_ITEMS);
+    const hr_extent tile = hr_extent2(1, HRI_REDUCE_ITEMS);
     const hr_argument counting[] = {
         hr_in(from->keys), hr_out(hr_view_of(b->counts)),
         hr_value(&s->form, sizeof s->form), hr_value(&b->unit, sizeof b->unit),
@@ -235,9 +236,10 @@ static hr_status count_digits(const hri_sorting *s, const hri_sort_band *b,
         b, s->kernels.count, hr_extent2(b->rows * b->units, HRI_SORT_ITEMS),
         counting, 5);
     return status == HR_OK
-               ? hr_launch(b->queue, &hri_scan_i32_i64_lines,
-                           hr_extent2(b->rows, HRI_SORT_DIGITS * SCAN_ITEMS),
-                           &tile, scanning, 5)
+               ? hr_launch(
+                     b->queue, &hri_scan_i32_i64_lines,
+                     hr_extent2(b->rows, HRI_SORT_DIGITS * HRI_REDUCE_ITEMS),
+                     &tile, scanning, 5)
                : status;
 }
 
@@ -315,14 +317,25 @@ static hr_status sort_all(hri_sorting *s)
     return status == HR_OK ? finished : status;
 }
 
-hr_status hri_sort_run(hri_sorting *s, const hri_splitting *split)
+/* What was being sorted has no values. */
+static hr_status forget(const hri_sorting *s)
 {
+    hr_status status = hr_discard(s->to.keys);
+    return status == HR_OK && s->to.values.array != NULL
+               ? hr_discard(s->to.values)
+               : status;
+}
+
+hr_status hri_sort_run(void *sorting, const hri_splitting *split)
+{
+    hri_sorting *s = sorting;
     s->bands = calloc(split->count, sizeof *s->bands);
     if (s->bands == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u bands",
                         split->count);
     }
     hr_status status = begin_all(s, split);
+    const bool begun = status == HR_OK;
     if (status == HR_OK) {
         status = sort_all(s);
     }
@@ -333,6 +346,9 @@ hr_status hri_sort_run(hri_sorting *s, const hri_splitting *split)
     hri_error_keep(&error, status);
     for (uint32_t i = 0; i < s->count; i++) {
         end(&s->bands[i]);
+    }
+    if (begun && status != HR_OK) {
+        hri_error_keep(&error, forget(s));
     }
     free(s->bands);
     s->bands = NULL;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
-#include "hal/backend.h"
 #include "runtime/module.h"
 #include "runtime/words.h"
 

@@ -6,10 +6,14 @@
 hr_status hri_view_check_owner(const hr_view *view, const hr_context *context,
                                const char *call, const char *name)
 {
-    return view->array != NULL && view->array->context == context
+    if (view->array == NULL || view->array->context != context) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s belongs to %s", call, name,
+                        view->array == NULL ? "no array" : "another context");
+    }
+    return hr_extent_count(view->extent) > 0
                ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "%s: %s belongs to %s", call, name,
-                          view->array == NULL ? "no array" : "another context");
+               : hri_fail(HR_ERROR_INVALID, "%s: %s has no elements", call,
+                          name);
 }
 
 hr_status hri_view_check(const hr_view *view, const hr_context *context,
@@ -23,15 +27,6 @@ hr_status hri_view_check(const hr_view *view, const hr_context *context,
                           call, name, view->element_bytes,
                           hri_plural(view->element_bytes), hr_type_name(type),
                           hr_type_size(type));
-}
-
-hr_status hri_view_check_count(const hr_view *view, const char *call,
-                               const char *name)
-{
-    return hr_extent_count(view->extent) > 0
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "%s: %s has no elements", call,
-                          name);
 }
 
 hr_status hri_views_check_extents(const hr_view *a, const char *a_name,
@@ -72,16 +67,6 @@ hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,
                           "%s: %s has rank %u, and gaps between its first "
                           "dimensions",
                           call, name, view->extent.rank);
-}
-
-hr_view hri_view_in_space(hr_view view)
-{
-    if (view.extent.rank == 2) {
-        view.extent = hr_extent3(view.extent.size[0], 1, view.extent.size[1]);
-        view.stride_bytes[2] = view.stride_bytes[1];
-        view.stride_bytes[1] = view.stride_bytes[0];
-    }
-    return view;
 }
 
 bool hri_view_is_same(const hr_view *a, const hr_view *b)

@@ -8,15 +8,12 @@
 
 /* The rules. Their sentences name the call ("scan") and the view ("view a"). */
 
-/* A view of an array of the context. */
+/* A view of an array of the context, with elements. */
 hr_status hri_view_check_owner(const hr_view *view, const hr_context *context,
                                const char *call, const char *name);
 /* The same, and elements of the size of a type. */
 hr_status hri_view_check(const hr_view *view, const hr_context *context,
                          hr_type type, const char *call, const char *name);
-/* Elements at all. */
-hr_status hri_view_check_count(const hr_view *view, const char *call,
-                               const char *name);
 /* Two views of one extent. */
 hr_status hri_views_check_extents(const hr_view *a, const char *a_name,
                                   const hr_view *b, const char *b_name,
@@ -28,9 +25,6 @@ hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,
 
 /* The name of a type's elements in kernels. NULL: there is no such type. */
 const char *hri_element_of(hr_type type);
-
-/* Rank 2 becomes rank 3. */
-hr_view hri_view_in_space(hr_view view);
 
 /* Whether both views, of one extent, have the same elements in the same
  * places. */

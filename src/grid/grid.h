@@ -104,7 +104,7 @@ struct hr_grid {
 /* ---- state.c: fields as callers name them, whole or one of their components
  */
 
-enum { HRI_FIELD_BITS = 8, HRI_ALL_COMPONENTS = -1 };
+enum { HRI_FIELD_BITS = 16, HRI_ALL_COMPONENTS = -1 };
 
 static inline uint32_t hri_field_index(uint32_t name)
 {

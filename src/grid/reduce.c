@@ -88,7 +88,7 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
 }
 
 /* A view of rows first to before end of a field, without the cells beyond the
- * ends. Rank 3 becomes rank 2. */
+ * ends. Rank 2 becomes rank 3. */
 static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
                          int64_t first, int64_t end, hri_window *window)
 {
@@ -98,14 +98,9 @@ static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
         cells.hi[d] = grid->extent.size[d];
     }
     const int64_t part = hri_field_part(field);
-    hr_view v =
+    const hr_view v = hri_view_in_space(
         hri_storage_view(&grid->fields[hri_field_index(field)].storage[band],
-                         &cells, part == HRI_ALL_COMPONENTS ? 0 : part);
-    if (grid->extent.rank == 2) {
-        v.extent = hr_extent3(end - first, 1, grid->extent.size[1]);
-        v.stride_bytes[2] = v.stride_bytes[1];
-        v.stride_bytes[1] = v.stride_bytes[0];
-    }
+                         &cells, part == HRI_ALL_COMPONENTS ? 0 : part));
     for (uint32_t d = 0; d < v.extent.rank; d++) {
         window->extent[d] = v.extent.size[d];
     }

@@ -42,6 +42,15 @@ static hr_status check(int64_t size, uint32_t count, int64_t before,
     return HR_OK;
 }
 
+uint32_t hri_split_first(const hri_splitting *s)
+{
+    uint32_t i = 0;
+    while (s->bands[i].count == 0) {
+        i++;
+    }
+    return i;
+}
+
 hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
                         int64_t before, int64_t after, hr_band *bands,
                         bool *held)

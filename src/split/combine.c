@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "arrays/array.h"
-#include "base/size.h"
 #include "split/split.h"
 
 extern const hr_kernel hri_combine_i32, hri_combine_u32, hri_combine_i64,
@@ -251,16 +250,6 @@ static hr_view in_space(hr_view view)
     return view;
 }
 
-/* The participant whose band is the first one. */
-static uint32_t first_of(const hri_splitting *s)
-{
-    uint32_t i = 0;
-    while (s->bands[i].count == 0) {
-        i++;
-    }
-    return i;
-}
-
 /* Fold the copy that participant i has of argument k into the view, and wait.
  * The context's lock is held. */
 static hr_status fold(const hri_splitting *s, uint32_t i, uint32_t k)
@@ -274,8 +263,9 @@ static hr_status fold(const hri_splitting *s, uint32_t i, uint32_t k)
         status = settle(&to);
     }
     if (status == HR_OK) {
-        status = launch(s, first_of(s), find_type(s->parameters[k].type)->fold,
-                        &to.extent, arguments, 3);
+        status = launch(s, hri_split_first(s),
+                        find_type(s->parameters[k].type)->fold, &to.extent,
+                        arguments, 3);
     }
     return status == HR_OK ? settle(&to) : status;
 }

@@ -234,7 +234,7 @@ static hr_status work(hri_splitting *s)
 {
     hr_status status = hri_split_begin_combined(s);
     if (status == HR_OK) {
-        status = s->carry_out != NULL ? s->carry_out(s, s->data) : give_all(s);
+        status = s->carry_out != NULL ? s->carry_out(s->data, s) : give_all(s);
         status = hri_split_end_combined(s, status);
     }
     return status;

@@ -146,11 +146,13 @@ static void take_slots(const hri_splitting *s, uint32_t k, const hr_band *band,
                        int64_t chunk, hri_need *n)
 {
     for (uint32_t j = k; j < s->kernel->parameter_count; j++) {
+        if (!is_same(s, j, k) || hri_split_is_whole(s, j)) {
+            continue;
+        }
         const int64_t rows = hri_split_slot_rows(s, j, band, chunk);
+        const uint64_t bytes = (uint64_t)rows * hri_split_row_bytes(s, j);
         const uint32_t slots = hri_split_slots(s->arguments[j].access);
-        const bool streams = is_same(s, j, k) && !hri_split_is_whole(s, j);
-        for (uint32_t i = 0; i < slots && streams; i++) {
-            const uint64_t bytes = (uint64_t)rows * hri_split_row_bytes(s, j);
+        for (uint32_t i = 0; i < slots; i++) {
             take(n, (lack){bytes, 0});
             n->slots += bytes;
         }
@@ -194,8 +196,10 @@ hr_status hri_split_need(const hri_splitting *s, uint32_t i,
     const int place = hri_place_of(s->context, s->participants[i].accelerator);
     hr_status status = HR_OK;
     *n = (hri_need){0};
-    for (uint32_t k = 0;
-         k < s->kernel->parameter_count && place != HRI_HOST && status == HR_OK;
+    if (place == HRI_HOST) {
+        return HR_OK;
+    }
+    for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
          k++) {
         lack all, whole;
         if (hri_split_is_copied(s, k, band)) {
@@ -212,9 +216,7 @@ hr_status hri_split_need(const hri_splitting *s, uint32_t i,
             take_slots(s, k, band, chunk, n);
         }
     }
-    if (place != HRI_HOST) {
-        take_folded(s, band, n);
-    }
+    take_folded(s, band, n);
     return status;
 }
 

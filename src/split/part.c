@@ -59,7 +59,6 @@ hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
 hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
                            const hr_band *rows)
 {
-    const hr_array *array = s->arguments[k].view.array;
     hri_boxes region = {0};
     hr_view view;
     int64_t first;
@@ -67,9 +66,8 @@ hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
     if (status == HR_OK) {
         status = hri_view_region(&view, &region);
     }
-    for (uint32_t p = 0; p <= s->context->accelerator_count && status == HR_OK;
-         p++) {
-        status = hri_boxes_remove_all(&array->stores[p].valid, &region);
+    if (status == HR_OK) {
+        status = hri_array_forget(s->arguments[k].view.array, &region);
     }
     hri_boxes_finish(&region);
     return status;

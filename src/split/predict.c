@@ -56,10 +56,8 @@ hr_status hri_split_learn(const hri_splitting *s)
         hri_participant *r = &s->participants[i];
         status = know(s->context, r);
         r->memory = row_bytes(s) / r->bandwidth * (s->times > 0 ? s->times : 1);
-        r->row_seconds = s->times > 0
-                             ? r->memory
-                             : hri_model_kernel(r->accelerator, s->kernel,
-                                                hri_split_points(s));
+        r->row_seconds =
+            hri_model_kernel(r->accelerator, s->kernel, hri_split_points(s));
         known = known == NULL && r->row_seconds > 0 ? r : known;
     }
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
@@ -81,6 +79,12 @@ typedef struct route {
     int kind;        /* HRI_PINNED or HRI_STAGED */
 } route;
 
+/* A link's rate, guessed if it was not measured. */
+static double rate_of(double measured)
+{
+    return measured > 0 ? measured : hri_guess(HRI_GUESS_LINK);
+}
+
 /* Where accelerators are fast with any memory, all of it counts as pinned. In
  * place, the rows that must be copied are those that others have, so their
  * links count. An order of magnitude is enough there. */
@@ -95,9 +99,7 @@ static route route_of(const hri_participant *r, const hr_array *array)
                         device->ops->is_pinned(device, s->host, bytes);
     const int kind = pinned ? HRI_PINNED : HRI_STAGED;
     const hri_link *link = &r->flows[kind].own;
-    return (route){link->up > 0 ? link->up : hri_guess(HRI_GUESS_LINK),
-                   link->down > 0 ? link->down : hri_guess(HRI_GUESS_LINK),
-                   kind};
+    return (route){rate_of(link->up), rate_of(link->down), kind};
 }
 
 /* Add the seconds of bytes. Links between peers are assumed to be no slower
@@ -162,23 +164,13 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     return status;
 }
 
-/* The participant whose band is the first one. */
-static const hri_participant *first_of(const hri_splitting *s)
-{
-    uint32_t i = 0;
-    while (s->bands[i].count == 0) {
-        i++;
-    }
-    return &s->participants[i];
-}
-
 /* Add what a copy of argument k costs participant p: setting it to the neutral
  * element, and folding it where the first band is. Nothing else goes on then,
  * so the links are alone. */
 static void add_copy(const hri_splitting *s, uint32_t k,
                      const hri_participant *p, hri_cost *cost)
 {
-    const hri_participant *first = first_of(s);
+    const hri_participant *first = &s->participants[hri_split_first(s)];
     const double bytes = (double)hri_split_copy_bytes(s, k);
     const hri_link *from = &p->flows[HRI_PINNED].own,
                    *to = &first->flows[HRI_PINNED].own;
@@ -191,10 +183,8 @@ static void add_copy(const hri_splitting *s, uint32_t k,
     cost->traffic.down += t.down;
     cost->traffic.peer += t.peer;
     cost->run += bytes / p->bandwidth;
-    cost->fold +=
-        down / (from->down > 0 ? from->down : hri_guess(HRI_GUESS_LINK)) +
-        up / (to->up > 0 ? to->up : hri_guess(HRI_GUESS_LINK)) +
-        3 * bytes / first->bandwidth + first->overheads.wait;
+    cost->fold += down / rate_of(from->down) + up / rate_of(to->up) +
+                  3 * bytes / first->bandwidth + first->overheads.wait;
 }
 
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,

@@ -131,15 +131,6 @@ static hr_status check_overlaps(const running *r)
     return status;
 }
 
-/* Put the name of the argument before what an array cannot have. */
-static hr_status explain(const running *r, uint32_t i, hr_status failure)
-{
-    hri_error error = {0};
-    hri_error_keep(&error, failure);
-    return hri_fail(failure, "%s: %s: %s", r->kernel->name,
-                    r->parameters[i].name, error.message);
-}
-
 /* Make a view of the host memory of an argument. */
 static hr_status wrap(running *r, uint32_t i)
 {
@@ -149,7 +140,8 @@ static hr_status wrap(running *r, uint32_t i)
         hr_array_wrap_typed(r->context, a->value, v->type, v->element_bytes,
                             v->extent, a->bytes, &r->arrays[i]);
     if (status != HR_OK) {
-        return explain(r, i, status);
+        return hri_fail(status, "%s: %s: %s", r->kernel->name,
+                        r->parameters[i].name, hr_last_error());
     }
     a->view = hr_view_of(r->arrays[i]);
     a->data = false;

@@ -59,9 +59,9 @@ typedef struct hri_splitting {
                             take part; NULL: all */
     double times; /* bands are planned for so many launches, by the bytes that
                      a launch touches; 0: for one, by what was measured */
-    hr_status (*carry_out)(const struct hri_splitting *s,
-                           void *data); /* does the work of the bands that were
-                            planned; NULL: the kernel is launched */
+    hr_status (*carry_out)(
+        void *data, const struct hri_splitting *s); /* does the work of the
+                     bands that were planned; NULL: the kernel is launched */
     void *data;
     const hr_parameter *parameters;
     hr_split_options options;      /* read */
@@ -127,6 +127,8 @@ static inline uint64_t hri_split_copy_bytes(const hri_splitting *s, uint32_t k)
     return (uint64_t)hr_extent_count(v->extent) * v->element_bytes;
 }
 
+/* bands.c: the participant whose band is the first one. */
+uint32_t hri_split_first(const hri_splitting *s);
 /* bands.c: make the bands for these weights (NULL: equal ones). If not *held,
  * the bands stay as they were. */
 hr_status hri_bands_cut(const hri_distribution *d, const double *weights,

@@ -100,12 +100,10 @@ hr_status hri_host_module_build(hri_device *device, const hr_kernel *kernel,
     host_compiler compiler;
     host_folder folder;
     if (hri_host_compiler_find(&compiler) != HR_OK) {
-        char why[HRI_MESSAGE_BYTES];
-        snprintf(why, sizeof why, "%s", hr_last_error());
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "host: the kernel %s is known as text alone, and %s; "
                         "install a C compiler, or name one in HEADRACE_CC",
-                        kernel->name, why);
+                        kernel->name, hr_last_error());
     }
     hr_status status = hri_host_folder_create(&folder);
     if (status != HR_OK) {

@@ -274,10 +274,13 @@ hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
     if (kernel->text == NULL) {
         return HR_OK;
     }
-    const bool room = blanked != NULL && hri_macros_find(&r.macros, blanked);
-    if (room) {
+    hr_status status = HR_OK;
+    if (blanked == NULL || !hri_macros_find(&r.macros, blanked)) {
+        status = hri_no_memory_for(kernel->file, kernel->name);
+    } else {
         r.parameters = kernel->parameters(kernel);
         if (!changes_dialect(&r) && find_body(&r)) {
+            status = hri_elements_check(&r);
             read_statement(&r, true);
             if (!r.doubt && r.at[-1] == '}') {
                 hri_find_own_rows(&r, r.at);
@@ -286,5 +289,5 @@ hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
     }
     free(r.macros.names);
     free(blanked);
-    return room ? HR_OK : hri_no_memory_for(kernel->file, kernel->name);
+    return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two files share that read how kernels index: indexing.c reads
+/* What the files share that read how kernels index: indexing.c reads
  * statements, accesses.c the expressions in them. */
 #ifndef HRI_RUNTIME_INDEXING_H
 #define HRI_RUNTIME_INDEXING_H
@@ -46,6 +46,12 @@ bool hri_is_plain(const hri_reading *r, const char *end);
 
 /* Note what an expression that runs for each item indexes. */
 void hri_note_accesses(hri_reading *r, const char *at, const char *end);
+
+/* ---- elements.c */
+
+/* Check how the kernel names elements of its views. r->body is known.
+ * HR_ERROR_BUILD, with the line. */
+hr_status hri_elements_check(const hri_reading *r);
 
 /* ---- own_rows.c */
 

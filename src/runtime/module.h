@@ -71,6 +71,7 @@ typedef struct hri_indexings {
 } hri_indexings;
 
 /* Read the kernel's text. What cannot be told from it for sure is not found.
+ * HR_ERROR_BUILD for what is no element of a view (elements.c);
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found);
 

@@ -37,12 +37,12 @@ HR_KERNEL1(writes_beyond3, (INOUT, short, 3, c))
         HR_AT3(c, z, y, x - 1) = 1;
     }
 }
-
+#define FIRST_ROW HR_AT1 /* in the text, such an access is refused */
 HR_KERNEL1(wrong_rank, (OUT, int, 2, c))
 {
     HR_EACH1(i)
     {
-        HR_AT1(c, i) = 1;
+        FIRST_ROW(c, i) = 1;
     }
 }
 

@@ -133,7 +133,6 @@ static const char *const unsure[] = {
     IN_EACH("HR_MEMORY float *a = b; HR_AT1(a, i) = 1;"),
     /* not this kernel's views */
     IN_EACH("HR_AT1(b, i) = 1;"),
-    IN_EACH("HR_AT1(m, i) = 1;"),
     IN_EACH("HR_AT1(n, i) = 1;"),
     "HR_KERNEL1(other, (IN, float, 1, a)) { HR_EACH1(i) { HR_AT1(a, i); } "
     "}\n",
@@ -296,11 +295,59 @@ static void lines_and_limits(void)
     CHECK(hri_indexings_find(&kernel, &found) == HR_OK && found.count == 0);
 }
 
+static hr_status check(const char *body)
+{
+    char text[512];
+    hri_indexings found;
+    snprintf(text, sizeof text, "HR_KERNEL4(k, )\n%s\n", body);
+    const hr_kernel kernel = {.name = "k",
+                              .file = "user.c",
+                              .text = text,
+                              .parameters = parameters_of,
+                              .parameter_count = 4};
+    return hri_indexings_find(&kernel, &found);
+}
+
+static void no_elements(void)
+{
+    static const struct {
+        const char *body, *sentence;
+    } bad[] = {
+        {"{ HR_EACH1(i) { a[i] = 1; } }",
+         "user.c:2: k: a[] does not know where the view a begins; write "
+         "HR_AT1(a, i)"},
+        {"{ HR_EACH1(i)\n{ HR_AT1(a, i) = 2 * v [i]; } }",
+         "user.c:3: k: v[] does not know where the view v begins; write "
+         "HR_AT3(v, i, j, k)"},
+        {"{ HR_EACH1(i) { f(&m[i], sizeof a[0]); } }", "write HR_AT2(m, i, j)"},
+        {"{ HR_EACH1(i) { return a[i]; } }", "a[] does not know"},
+        {"{ HR_EACH2(i, j) { HR_AT2(a, i, j) = 1; } }",
+         "user.c:2: k: HR_AT2 takes a view of rank 2, but a has rank 1"},
+        {"{ HR_EACH1(i) { x = HR_AT1 (( m ), i); } }",
+         "user.c:2: k: HR_AT1 takes a view of rank 1, but m has rank 2"},
+    };
+    static const char *const good[] = {
+        "{ HR_EACH1(i) { s.a[i] = p->a[i] + aa[i] + HR_AT2(other, i, j); } }",
+        "{ HR_EACH1(i) { float *a = p; a[0] = 1; } }",
+        "{ HR_EACH1(i) { { int a[3]; a[i] = 1; HR_AT2(a, 1, 1); } } }",
+        "{ HR_EACH1(i) { f(a + 1); g(HR_EXTENT(a, 0), *a); } }",
+        "{ HR_EACH1(i) { }\n#if 1\n}\n#endif\nint f() { a[1]; }",
+    };
+    TEST_CASE("what is no element of a view");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        CHECK_FAILS(check(bad[i].body), HR_ERROR_BUILD, bad[i].sentence);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        test_check(check(good[i]) == HR_OK, good[i], __FILE__, __LINE__);
+    }
+}
+
 int main(void)
 {
     TEST(surely_runs());
     TEST(may_not_run());
     TEST(own_rows());
     TEST(lines_and_limits());
+    TEST(no_elements());
     return test_end();
 }

@@ -3,7 +3,14 @@
  * value is bits, so a kernel is for all types of its size. */
 #include <headrace/dialect.h>
 
-typedef struct bits128 {
+/* CUDA devices keep elements of 16 bytes at multiples of 16. */
+#if defined(__CUDACC__)
+#define ALIGNED __align__(16)
+#else
+#define ALIGNED
+#endif
+
+typedef struct ALIGNED bits128 {
     unsigned long low, high;
 } bits128;
 

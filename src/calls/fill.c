@@ -2,9 +2,14 @@
 /* Fills with one value: split launches of kernels/dialect/fill.c. */
 #include <headrace/fill.h>
 
+#include <string.h>
+
+#include "arrays/array.h"
 #include "calls/views.h"
 #include "runtime/module.h"
 #include "split/split.h"
+
+enum { WIDE = 16 }; /* bytes of the widest elements */
 
 static const char call[] = "fill", name[] = "the view";
 
@@ -52,6 +57,26 @@ static hr_status check_view(const hr_context *context, const hr_view *view,
 
 /* ---- the launch */
 
+/* Whether all places keep what starts at multiples of WIDE bytes of the array
+ * there. Devices do so within a row. */
+static bool is_aligned(const hr_array *a)
+{
+    const uintptr_t host = (uintptr_t)a->stores[HRI_HOST].host;
+    return host % WIDE == 0 && (a->extent.rank == 1 || a->size[2] % WIDE == 0);
+}
+
+/* Where the view's rows divide into elements of WIDE bytes, make it a view of
+ * these. Fewer and wider accesses are faster. */
+static void widen(hr_view *view, size_t bytes, unsigned char *value)
+{
+    if (is_aligned(view->array) &&
+        hr_view_reinterpret(*view, WIDE, view) == HR_OK) {
+        for (size_t at = bytes; at < WIDE; at += bytes) {
+            memcpy(value + at, value, bytes);
+        }
+    }
+}
+
 hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
                   const void *value, const hr_split_options *options)
 {
@@ -71,10 +96,15 @@ hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
     if (status != HR_OK) {
         return status;
     }
+    unsigned char bits[WIDE] = {0};
     view.type = NULL; /* the kernel is for bits */
-    const hr_argument arguments[] = {hr_out(view), hr_value(value, bytes)};
+    memcpy(bits, value, bytes);
+    widen(&view, bytes, bits);
+    const hr_argument arguments[] = {
+        hr_out(view), hr_value((const void *)bits, view.element_bytes)};
     hri_splitting s = {.context = context,
-                       .kernel = kernel_for(bytes, view.extent.rank),
+                       .kernel =
+                           kernel_for(view.element_bytes, view.extent.rank),
                        .domain = view.extent,
                        .arguments = arguments,
                        .own_kernel = true};

@@ -15,8 +15,8 @@
 #define COMPARED_OF(x) (x)
 #define KERNEL(shape)  hri_reduce_f32_##shape
 #endif
-/* What MIN and MAX compare. On devices float may lose subnormal numbers. */
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || !defined(COMPARED)
+/* What MIN and MAX compare. With OpenCL float may lose subnormal numbers. */
+#if defined(__OPENCL_C_VERSION__) || !defined(COMPARED)
 #undef COMPARED
 #undef COMPARED_OF
 #define COMPARED       NUMBER
@@ -25,7 +25,8 @@
 
 #include <headrace/dialect.h>
 
-enum { LANES = 64 }; /* as in src/calls/reduction.h */
+/* As in src/calls/reduction.h. A kernel's LANES is one of these. */
+enum { CELL_LANES = 256, LINE_LANES = 64 };
 
 /* The values of enum hr_reduction in headrace/reduce.h. */
 enum {
@@ -248,7 +249,8 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 #define ALL_CELLS(TYPE, sum, TERM, JOIN)                                       \
     TAKE(CELL, unit *units.cols, end, TYPE, sum, TERM, JOIN)
 
-#define MEMORY                                                                 \
+#define MEMORY(lanes)                                                          \
+    enum { LANES = lanes };                                                    \
     HR_TILE_STATIC(NUMBER, part, [LANES]);                                     \
     HR_PRIVATE(NUMBER, sum);
 
@@ -260,7 +262,7 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 #endif
 
 #define REDUCE_CELLS(CASES)                                                    \
-    MEMORY                                                                     \
+    MEMORY(CELL_LANES)                                                         \
     const hr_index unit = UNIT, piece = 0;                                     \
     const hr_index end = lesser((unit + 1) * units.cols, HR_EXTENT(a, 0));     \
     REDUCE(CASES, ALL_CELLS)
@@ -283,7 +285,7 @@ HR_KERNEL4(KERNEL(pair_cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
     }
 
 #define REDUCE_LINES(CASES)                                                    \
-    MEMORY                                                                     \
+    MEMORY(LINE_LANES)                                                         \
     const hr_index unit = UNIT, piece = PIECE, cols = HR_EXTENT(a, 2);         \
     const hr_index pieces = (cols + units.cols - 1) / units.cols;              \
     const hr_index across = piece / pieces;                                    \

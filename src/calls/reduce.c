@@ -13,8 +13,6 @@
 #include "calls/views.h"
 #include "split/split.h"
 
-enum { ITEMS = HRI_REDUCE_ITEMS };
-
 static const char call[] = "reduce";
 
 /* A reduction under way. */
@@ -99,7 +97,10 @@ static hr_status part(reducing *r)
 
 static hr_status launch(reducing *r, const hr_kernel *kernel)
 {
-    const hr_extent tile = hr_extent2(1, ITEMS);
+    const int64_t items = r->layout.views[0].extent.rank == 1
+                              ? HRI_REDUCE_CELL_ITEMS
+                              : HRI_REDUCE_ITEMS;
+    const hr_extent tile = hr_extent2(1, items);
     const hri_units units = {r->kind, r->layout.unit, r->scale};
     const uint32_t count = r->layout.count;
     int64_t rows[4] = {1, 1, 1, 1};
@@ -113,7 +114,7 @@ static hr_status launch(reducing *r, const hr_kernel *kernel)
     hri_splitting s = {.context = r->context,
                        .kernel = kernel,
                        .domain =
-                           hr_extent2(r->layout.rows, r->layout.pieces * ITEMS),
+                           hr_extent2(r->layout.rows, r->layout.pieces * items),
                        .arguments = arguments,
                        .own_kernel = true,
                        .rows = rows,

@@ -8,7 +8,8 @@
 
 #include "runtime/runtime.h"
 
-enum { HRI_REDUCE_ITEMS = 64 }; /* LANES in kernels/dialect/reduce.c */
+/* Items of a tile: LINE_LANES and CELL_LANES in kernels/dialect/reduce.c. */
+enum { HRI_REDUCE_ITEMS = 64, HRI_REDUCE_CELL_ITEMS = 256 };
 
 /* Rows, lines and columns of a unit. kernels/dialect/reduce_with.c has the same
  * struct. */
@@ -24,7 +25,7 @@ typedef struct hri_layout {
     int64_t rows, pieces; /* results: for so many units of rows, this many */
 } hri_layout;
 
-/* units.c: how many elements a unit of a reduction or scan has, about, of so
+/* units.c: how many elements a unit of a reduction has, about, of so
  * many in all. */
 int64_t hri_unit_elements(int64_t all);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How reductions, scans and histograms cut their views into units. */
+/* How reductions cut their views into units. */
 #include "calls/reduction.h"
 
 #include "arrays/array.h"
@@ -9,9 +9,9 @@
 enum {
     MIN_UNIT = 4096,     /* elements of a unit: not less, */
     MAX_UNIT = 65536,    /* and not more, since units stream whole */
-    GRAIN = 1024,        /* BLOCK in kernels/dialect/scan.c */
-    ENOUGH_UNITS = 8192, /* they keep several GPUs busy, and more would take the
-                            host longer to join */
+    GRAIN = 1024,        /* whole turns of the items */
+    ENOUGH_UNITS = 2048, /* they keep a GPU busy, and more would take the host
+                            longer to join */
     SHORT = 256          /* columns of a line below which cells are better */
 };
 

@@ -117,7 +117,8 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
     const int64_t first = x->first / grain, end = hri_ceil_div(x->end, grain);
     const int64_t origin[] = {first, 0};
     const bool cells = grid->extent.rank == 1;
-    const hr_extent tile = hr_extent2(1, HRI_REDUCE_ITEMS);
+    const int64_t items = cells ? HRI_REDUCE_CELL_ITEMS : HRI_REDUCE_ITEMS;
+    const hr_extent tile = hr_extent2(1, items);
     hri_window windows[4] = {{{0}, {0}}};
     hr_view out;
     hr_status status = hr_view_section(hr_view_of(r->rows), origin,
@@ -138,7 +139,7 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
     windows[n] = (hri_window){{first, 0}, {r->count, 1}};
     arguments[n++] = hr_out(out);
     arguments[n++] = hr_value(&units, sizeof units);
-    hri_part part = hri_part_of(hr_extent2(r->count, HRI_REDUCE_ITEMS));
+    hri_part part = hri_part_of(hr_extent2(r->count, items));
     part.first[0] = first;
     part.end[0] = end;
     part.tile = &tile;

@@ -21,7 +21,7 @@ typedef enum hr_scan_kind {
 
 /** Write to each element of b what the elements of a up to there give, counted
  *  from the start of the row. Rows are along the last dimension. A view of rank
- *  1 is one row, and the call waits for it. Views of rank 2 and more are
+ *  1 is one row, and the call may wait for it. Views of rank 2 and more are
  *  enqueued as hr_launch_split does.
  *
  *  operation is HR_REDUCE_SUM, PRODUCT, MIN or MAX. The first result of an
@@ -41,10 +41,11 @@ typedef enum hr_scan_kind {
  *
  * @shape    Rank 1 to 6, gaps between rows included. Above rank 3 there
  *           are none between the first dimensions. b has a's extent. Rows of
- *           rank 1 are divided among accelerators in units of 4096 elements, or
- *           of up to 65,536 in long ones. Others are not: dimension 0 is. The
- *           options' report and bands are those of the last launch. For rank 1
- *           another one, with the same options, has reduced the units before.
+ *           rank 1 are divided among accelerators in units of 4096 elements.
+ *           Others are not: dimension 0 is. The options' report and bands are
+ *           those of the last launch. For rank 1 another one, with the same
+ *           options, has joined the elements of each unit before. In a context
+ *           with one accelerator, a GPU of CUDA, there is one launch.
  * @units    type is that of a: HR_F32, HR_F64, HR_I8 or HR_I32. b has elements
  *           of this type. From HR_F32 it may have doubles, from HR_I8 integers
  *           of 32 bits, and from HR_I32 those of 64 bits.

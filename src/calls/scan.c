@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of views. Long rows are cut into units: accelerators reduce them, the
- * host scans what they give, and accelerators scan each unit from there. */
+/* Scans of views. Long rows are cut into units: accelerators join the elements
+ * of each, the host scans what they give, and accelerators scan each unit from
+ * there. One accelerator whose tiles may wait for others does it in one
+ * launch. */
 #include <headrace/scan.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "arrays/array.h"
 #include "base/size.h"
@@ -11,15 +14,25 @@
 #include "calls/views.h"
 #include "split/split.h"
 
-enum { ITEMS = HRI_REDUCE_ITEMS }; /* LANES in kernels/dialect/scan.c */
+/* As in kernels/dialect/scan.c. */
+enum {
+    ITEMS = HRI_REDUCE_ITEMS, /* LANES, */
+    UNIT = 4096,              /* elements of a unit, */
+    ONCE_ITEMS = 256,         /* TILE, */
+    GROUP = 32,               /* WARP, */
+    LEVELS = 10,
+    SECTION = 1 << LEVELS /* units */
+};
 
 static const char call[] = "scan";
 
 #define KERNELS(name)                                                          \
-    extern const hr_kernel hri_scan_##name##_cells, hri_scan_##name##_lines
+    extern const hr_kernel hri_scan_##name##_cells, hri_scan_##name##_lines,   \
+        hri_scan_##name##_once
 #define KERNELS_IN_PLACE(name)                                                 \
     extern const hr_kernel hri_scan_##name##_cells_in_place,                   \
-        hri_scan_##name##_lines_in_place
+        hri_scan_##name##_lines_in_place, hri_scan_##name##_once_in_place,     \
+        hri_scan_##name##_totals
 KERNELS(f32);
 KERNELS(f32_f64);
 KERNELS(f64);
@@ -32,10 +45,14 @@ KERNELS_IN_PLACE(f64);
 KERNELS_IN_PLACE(i8);
 KERNELS_IN_PLACE(i32);
 
-/* The kernels of a type: [1] for views of rank 1. */
+/* Views of rank 3, or of rank 1: in two passes or in one. */
+enum { LINES, CELLS, ONCE, SHAPES };
+
+/* The kernels of a type. */
 typedef struct scan_kernels {
     size_t wide_bytes; /* of the wider elements; 0: there are none */
-    const hr_kernel *same[2], *wide[2], *in_place[2];
+    const hr_kernel *same[SHAPES], *wide[SHAPES], *in_place[SHAPES];
+    const hr_kernel *totals; /* of units */
 } scan_kernels;
 
 /* A number that is joined: of fractions a double. */
@@ -56,8 +73,7 @@ typedef struct scanning {
     bool dry; /* nothing was computed */
     number start;
     hr_view a, b;     /* of rank 1 or 3 */
-    int64_t unit;     /* of rank 1: the elements of a unit, */
-    int64_t units;    /* and how many there are */
+    int64_t units;    /* of rank 1 */
     hr_array *before; /* units x 1: what comes before each unit */
 } scanning;
 
@@ -66,12 +82,13 @@ static const scan_kernels *find_kernels(hr_type type)
 {
 #define OF(name)                                                               \
     {                                                                          \
-        &hri_scan_##name##_lines, &hri_scan_##name##_cells                     \
+        &hri_scan_##name##_lines, &hri_scan_##name##_cells,                    \
+            &hri_scan_##name##_once                                            \
     }
 #define IN_PLACE(name)                                                         \
-    {                                                                          \
-        &hri_scan_##name##_lines_in_place, &hri_scan_##name##_cells_in_place   \
-    }
+    {&hri_scan_##name##_lines_in_place, &hri_scan_##name##_cells_in_place,     \
+     &hri_scan_##name##_once_in_place},                                        \
+        &hri_scan_##name##_totals
     static const scan_kernels kernels[] = {
         [HR_F32] = {8, OF(f32), OF(f32_f64), IN_PLACE(f32)},
         [HR_F64] = {0, OF(f64), {NULL}, IN_PLACE(f64)},
@@ -174,35 +191,42 @@ static number find_start(const scanning *s)
     return x;
 }
 
-/* Whether units are reduced in integers of 64 bits, not in double. */
-static bool is_exact(const scanning *s)
+/* Join as kernels do. */
+static number join(const scanning *s, number x, number y)
 {
-    return s->integers &&
-           (s->operation == HR_REDUCE_SUM || s->operation == HR_REDUCE_PRODUCT);
-}
-
-/* Join what comes before a unit with what reducing the unit gave. */
-static number join(const scanning *s, number before, number unit)
-{
-    const double pair[2] = {
-        s->integers ? (double)before.integer : before.fraction, unit.fraction};
-    const uint64_t exact[2] = {before.exact, unit.exact};
-    number x = {0};
-    if (is_exact(s)) {
-        x.exact = hri_reduction_join_exact(s->operation, exact, 2);
+    const hr_reduction o = s->operation;
+    number z = y;
+    if (o == HR_REDUCE_SUM) {
+        if (s->integers) {
+            z.exact = x.exact + y.exact;
+        } else {
+            z.fraction = x.fraction + y.fraction;
+        }
+    } else if (o == HR_REDUCE_PRODUCT) {
+        if (s->integers) {
+            z.exact = x.exact * y.exact;
+        } else {
+            z.fraction = x.fraction * y.fraction;
+        }
     } else if (s->integers) {
-        x.integer = (int64_t)hri_reduction_join(s->operation, pair, 2);
+        const bool less = y.integer<x.integer, more = y.integer> x.integer;
+        z = (o == HR_REDUCE_MIN ? less : more) ? y : x;
     } else {
-        x.fraction = hri_reduction_join(s->operation, pair, 2);
+        const bool less = y.fraction<x.fraction, more = y.fraction> x.fraction;
+        z = isnan(y.fraction) || (o == HR_REDUCE_MIN ? less : more) ? y : x;
     }
-    return x;
+    return z;
 }
 
 /* ---- launches */
 
-static hr_status launch(scanning *s, hri_splitting *split, size_t count)
+enum { MAX_ARGUMENTS = 7 };
+
+/* In tiles of so many items. */
+static hr_status launch(scanning *s, hri_splitting *split, int64_t items,
+                        size_t count)
 {
-    static const hr_extent tile = {2, {1, ITEMS}};
+    const hr_extent tile = hr_extent2(1, items);
     split->context = s->context;
     split->own_kernel = true;
     split->tile = &tile;
@@ -212,96 +236,197 @@ static hr_status launch(scanning *s, hri_splitting *split, size_t count)
     return status;
 }
 
-/* Reduce each unit to a number. */
-static hr_status reduce_units(scanning *s)
+/* Join the elements of each unit. */
+static hr_status find_totals(scanning *s)
 {
-    const int64_t unit = s->unit;
-    const int64_t rows[] = {unit, 1, 1};
-    const hri_units units = {.kind = (int64_t)s->operation,
-                             .unit = {.rows = unit, .lines = 1, .cols = unit},
-                             .scale = 1};
+    static const int64_t rows[] = {UNIT, 1, 1};
+    const int kind = (int)s->operation;
     const hr_argument arguments[] = {hr_in(s->a), hr_out(hr_view_of(s->before)),
-                                     hr_value(&units, sizeof units)};
-    hri_splitting split = {.kernel = hri_reduction_kernel(s->operation, s->type,
-                                                          is_exact(s), true),
+                                     hr_value(&kind, sizeof kind)};
+    hri_splitting split = {.kernel = s->kernels->totals,
                            .domain = hr_extent2(s->units, ITEMS),
                            .arguments = arguments,
                            .rows = rows};
-    return launch(s, &split, 3);
+    return launch(s, &split, ITEMS, 3);
 }
 
-/* Put what comes before each unit in the place of what the unit gave. */
-static hr_status scan_units(const scanning *s, bool reduced)
+/* Put what comes before each unit in the place of what the unit gave. A section
+ * is a tree of pairs: pair[k] is what the last 2^k units gave, where these are
+ * one, and before[k] is what is before the units after it. */
+static hr_status scan_units(const scanning *s, bool totals)
 {
     hr_mapping m = {0};
+    number pair[LEVELS + 1], before[LEVELS + 1];
     hr_status status =
-        hr_map(hr_view_of(s->before), reduced ? HR_INOUT : HR_OUT, &m);
+        hr_map(hr_view_of(s->before), totals ? HR_INOUT : HR_OUT, &m);
     if (status != HR_OK) {
         return status;
     }
-    number *units = m.data, before = s->start;
+    number *units = m.data;
+    for (int k = 0; k <= LEVELS; k++) {
+        before[k] = s->start;
+    }
     for (int64_t i = 0; i < s->units; i++) {
-        const number unit = reduced ? units[i] : before;
-        units[i] = before;
-        before = reduced ? join(s, before, unit) : before;
+        number x = totals ? units[i] : s->start;
+        int k = 0;
+        units[i] = before[0];
+        for (; (i % SECTION >> k & 1) != 0; k++) {
+            x = join(s, pair[k], x);
+        }
+        pair[k] = x;
+        x = join(s, before[k < LEVELS ? k + 1 : LEVELS], x);
+        for (; k >= 0; k--) {
+            before[k] = x;
+        }
     }
     return hr_unmap(&m);
+}
+
+/* The kernel, and its arguments as far as all of them have the same: a and b
+ * with so many rows, or b alone. */
+static const hr_kernel *begin(const scanning *s, int shape, int64_t each,
+                              hr_argument *arguments, int64_t *rows,
+                              size_t *count)
+{
+    const bool wide = s->b.element_bytes != s->a.element_bytes;
+    *count = 0;
+    if (!s->in_place) {
+        rows[*count] = each;
+        arguments[(*count)++] = hr_in(s->a);
+    }
+    rows[*count] = each;
+    arguments[(*count)++] = s->in_place ? hr_inout(s->b) : hr_out(s->b);
+    return (s->in_place ? s->kernels->in_place
+            : wide      ? s->kernels->wide
+                        : s->kernels->same)[shape];
 }
 
 /* Scan each unit, or the lines of a view of rank 3. */
 static hr_status scan_all(scanning *s)
 {
     const bool cells = s->a.extent.rank == 1;
-    const bool wide = s->b.element_bytes != s->a.element_bytes;
     const int kind = (int)s->operation, exclusive = s->exclusive;
-    const int64_t cols = s->unit, unit = cells ? cols : 1;
-    const int64_t rows[6] = {unit, s->in_place ? 1 : unit, 1, 1, 1, 1};
-    hr_argument arguments[6];
-    size_t n = 0;
-    if (!s->in_place) {
-        arguments[n++] = hr_in(s->a);
-    }
-    arguments[n++] = s->in_place ? hr_inout(s->b) : hr_out(s->b);
-    if (cells) {
-        arguments[n++] = hr_in(hr_view_of(s->before));
-        arguments[n++] = hr_value(&cols, sizeof cols);
-    } else {
-        arguments[n++] = hr_value(&s->start, sizeof s->start);
-    }
+    int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
+    hr_argument arguments[MAX_ARGUMENTS];
+    size_t n;
+    const hr_kernel *kernel =
+        begin(s, cells ? CELLS : LINES, cells ? UNIT : 1, arguments, rows, &n);
+    arguments[n++] = cells ? hr_in(hr_view_of(s->before))
+                           : hr_value(&s->start, sizeof s->start);
     arguments[n++] = hr_value(&kind, sizeof kind);
     arguments[n++] = hr_value(&exclusive, sizeof exclusive);
     const int64_t *size = s->a.extent.size;
-    hri_splitting split = {.kernel = (s->in_place ? s->kernels->in_place
-                                      : wide      ? s->kernels->wide
-                                                  : s->kernels->same)[cells],
+    hri_splitting split = {.kernel = kernel,
                            .domain = cells
                                          ? hr_extent2(s->units, ITEMS)
                                          : hr_extent2(size[0], size[1] * ITEMS),
                            .arguments = arguments,
                            .rows = rows};
-    return launch(s, &split, n);
+    return launch(s, &split, ITEMS, n);
+}
+
+/* ---- in one launch */
+
+/* Whether the context has one accelerator, whose tiles may wait. */
+static bool can_once(const scanning *s)
+{
+    const hr_context *c = s->context;
+    return c->accelerator_count == 1 && s->units > 1 &&
+           c->accelerators[0].device->info.proceeds;
+}
+
+/* Give the context words for so many units, all 0. */
+static hr_status hold_words(hr_context *context, int64_t units)
+{
+    const int64_t groups = hri_ceil_div(units, GROUP);
+    const int64_t count =
+        2 * (1 + units + groups + hri_ceil_div(groups, GROUP) + 1);
+    hr_mapping m = {0};
+    if (context->words != NULL && context->scans < UINT32_MAX &&
+        context->words->extent.size[0] >= count) {
+        return HR_OK;
+    }
+    hr_array_destroy(context->words);
+    context->words = NULL;
+    context->scans = 0;
+    hr_status status = hr_array_create_anywhere(
+        context, sizeof(uint64_t), hr_extent1(count), &context->words);
+    if (status == HR_OK) {
+        status = hr_map(hr_view_of(context->words), HR_OUT, &m);
+    }
+    if (status == HR_OK) {
+        memset(m.data, 0, (size_t)count * sizeof(uint64_t));
+        status = hr_unmap(&m);
+    }
+    return status;
+}
+
+/* Launch with the context's words. */
+static hr_status scan_with_words(scanning *s)
+{
+    const int kind = (int)s->operation, exclusive = s->exclusive;
+    const int64_t all = s->a.extent.size[0];
+    int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
+    hr_argument arguments[MAX_ARGUMENTS];
+    size_t n;
+    const hr_kernel *kernel = begin(s, ONCE, all, arguments, rows, &n);
+    const uint32_t turn = ++s->context->scans;
+    rows[n] = s->context->words->extent.size[0];
+    arguments[n++] = hr_inout(hr_view_of(s->context->words));
+    arguments[n++] = hr_value(&s->start, sizeof s->start);
+    arguments[n++] = hr_value(&turn, sizeof turn);
+    arguments[n++] = hr_value(&kind, sizeof kind);
+    arguments[n++] = hr_value(&exclusive, sizeof exclusive);
+    hri_splitting split = {.kernel = kernel,
+                           .domain = hr_extent2(1, s->units * ONCE_ITEMS),
+                           .arguments = arguments,
+                           .rows = rows};
+    return launch(s, &split, ONCE_ITEMS, n);
+}
+
+static hr_status scan_once(scanning *s)
+{
+    hr_context *c = s->context;
+    pthread_mutex_lock(&c->one_scan);
+    hr_status status = hold_words(c, s->units);
+    if (status == HR_OK) {
+        status = scan_with_words(s);
+    }
+    if (status != HR_OK) { /* who knows what they say */
+        hr_array_destroy(c->words);
+        c->words = NULL;
+    }
+    pthread_mutex_unlock(&c->one_scan);
+    return status;
 }
 
 /* ---- the call */
 
-static hr_status scan_cells(scanning *s)
+static hr_status scan_in_two(scanning *s)
 {
-    s->unit = hri_unit_elements(s->a.extent.size[0]);
-    s->units = hri_ceil_div(s->a.extent.size[0], s->unit);
+    const bool totals = s->units > 1;
     hr_status status = hr_array_create_anywhere(
         s->context, sizeof(number), hr_extent2(s->units, 1), &s->before);
-    const bool reduced = s->units > 1;
-    if (status == HR_OK && reduced) {
-        status = reduce_units(s);
+    if (status == HR_OK && totals) {
+        status = find_totals(s);
     }
     if (status == HR_OK && !s->dry) {
-        status = scan_units(s, reduced);
+        status = scan_units(s, totals);
     }
     if (status == HR_OK) {
         status = scan_all(s);
     }
     hr_array_destroy(s->before);
     return status;
+}
+
+static hr_status scan_cells(scanning *s)
+{
+    s->units = hri_ceil_div(s->a.extent.size[0], UNIT);
+    const hr_status status =
+        can_once(s) ? scan_once(s) : HR_ERROR_OUT_OF_MEMORY;
+    /* units can stream */
+    return status == HR_ERROR_OUT_OF_MEMORY ? scan_in_two(s) : status;
 }
 
 hr_status hr_scan(hr_context *context, hr_reduction operation,

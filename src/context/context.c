@@ -185,6 +185,7 @@ static hr_status make_context(hri_machine *machine,
     }
     pthread_mutex_init(&context->lock, NULL);
     pthread_mutex_init(&context->filters, NULL);
+    pthread_mutex_init(&context->one_scan, NULL);
     pthread_mutex_init(&context->log_lock, NULL);
     context->log = options->log;
     context->log_data = options->log_data;
@@ -286,6 +287,7 @@ void hr_context_destroy(hr_context *context)
     if (context == NULL || context->is_default || !can_destroy(context)) {
         return;
     }
+    hr_array_destroy(context->words);
     hri_queues_close(context);
     hri_areas_free(context);
     if (context->checker != NULL) {
@@ -302,6 +304,7 @@ void hr_context_destroy(hr_context *context)
     free(context->machine);
     pthread_mutex_destroy(&context->log_lock);
     pthread_mutex_destroy(&context->filters);
+    pthread_mutex_destroy(&context->one_scan);
     pthread_mutex_destroy(&context->lock);
     free(context);
 }

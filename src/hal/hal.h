@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 14 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 15 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -72,6 +72,8 @@ typedef struct hri_device_info {
     bool staged;     /* it copies ordinary memory slowly: use allocate_pinned */
     bool reaches;    /* gemm also writes C into memory of allocate_pinned, where
                         beta is 0 */
+    bool proceeds;   /* tiles that have started go on while others wait for
+                        them */
 } hri_device_info;
 
 /* A place in memory: inside a buffer, or in host memory when buffer is NULL. */

@@ -161,6 +161,10 @@ struct hr_context {
     struct hri_findings *findings;     /* of the checker, and of what it
                                           found */
     struct hri_guard *guards;          /* of hr_map */
+    pthread_mutex_t one_scan; /* one scan in one launch at a time; locked before
+                                 `lock` */
+    struct hr_array *words;   /* of such scans (calls/scan.c); NULL: none yet */
+    uint32_t scans;           /* that have used them */
     hri_direct direct[HRI_DIRECT_KINDS];
     struct hri_plans *plans;         /* of the last products (gemm/plans.h) */
     struct hri_run_state *abandoned; /* products that an accelerator has not

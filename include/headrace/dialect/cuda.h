@@ -215,9 +215,13 @@ HR_FUNCTION unsigned short hr_f32_to_bf16(float value)
 #define HR_PASS_INOUTS(type, name)        name, name##_shape
 #define HR_PASS_VALUE(type, name)         name
 #define HR_PASS_TILE(type, name)          (type *)(hr_tile_memory + name)
+/* A file of the library's own defines this before a kernel whose tiles have no
+ * more items: __launch_bounds__(items). */
+#define HR_BOUNDS_
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
     HR_FUNCTION void hr_body_##name(const hr_domain hr_d, declared);           \
-    extern "C" __global__ void hr_kernel_##name(const hr_domain hr_d, others)  \
+    extern "C" __global__ void HR_BOUNDS_ hr_kernel_##name(                    \
+        const hr_domain hr_d, others)                                          \
     {                                                                          \
         hr_body_##name(hr_d, passed);                                          \
     }                                                                          \

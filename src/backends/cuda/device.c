@@ -10,7 +10,8 @@
 
 static hr_status ask_driver(const hri_cuda_unit *unit, hri_device_info *info)
 {
-    hri_device_info d = {.staged = true, .reaches = true, .ieee = true};
+    hri_device_info d = {
+        .staged = true, .reaches = true, .ieee = true, .proceeds = true};
     size_t bytes = 0;
     memcpy(d.path, unit->path, sizeof d.path);
     hr_status status = hri_cuda_check(

@@ -19,10 +19,13 @@ enum {
     extern const hr_kernel hri_sort_##name##_differ, hri_sort_##name##_count,  \
         hri_sort_##name##_ranks, hri_sort_##name##_scatter,                    \
         hri_sort_##name##_merge, hri_sort_##name##_short,                      \
-        hri_sort_##name##_short_in_place;
+        hri_sort_##name##_short_in_place, hri_sort_##name##_tally,             \
+        hri_sort_##name##_sweep, hri_sort_##name##_sweep_in_place,             \
+        hri_sort_##name##_settle;
 #define PAIRS(name)                                                            \
     extern const hr_kernel hri_sort_##name##_scatter, hri_sort_##name##_merge, \
-        hri_sort_##name##_short_in_place;
+        hri_sort_##name##_short_in_place, hri_sort_##name##_sweep_in_place,    \
+        hri_sort_##name##_settle;
 #define BOTH_PAIRS(name) PAIRS(name##_u32) PAIRS(name##_u64)
 BY_SIZE(KEYS)
 BY_SIZE(BOTH_PAIRS)
@@ -46,14 +49,19 @@ static const key_kind *find_type(hr_type type)
         &hri_sort_##name##_differ, &hri_sort_##name##_count,                   \
             &hri_sort_##name##_ranks, &hri_sort_##name##_scatter,              \
             &hri_sort_##name##_merge, &hri_sort_##name##_short,                \
-            &hri_sort_##name##_short_in_place                                  \
+            &hri_sort_##name##_short_in_place, &hri_sort_##name##_tally,       \
+            &hri_sort_##name##_sweep, &hri_sort_##name##_sweep_in_place,       \
+            &hri_sort_##name##_settle                                          \
     }
 #define WITH(name, value)                                                      \
     {                                                                          \
         &hri_sort_##name##_differ, &hri_sort_##name##_count,                   \
             &hri_sort_##name##_ranks, &hri_sort_##name##_##value##_scatter,    \
             &hri_sort_##name##_##value##_merge, NULL,                          \
-            &hri_sort_##name##_##value##_short_in_place                        \
+            &hri_sort_##name##_##value##_short_in_place,                       \
+            &hri_sort_##name##_tally, NULL,                                    \
+            &hri_sort_##name##_##value##_sweep_in_place,                       \
+            &hri_sort_##name##_##value##_settle                                \
     }
 #define KERNELS(name)                                                          \
     {                                                                          \
@@ -61,11 +69,11 @@ static const key_kind *find_type(hr_type type)
     }
 #define INTEGER(sign)                                                          \
     {                                                                          \
-        sign, 0, 0, (sign)-1, 0                                                \
+        UINT64_MAX, 0, sign, UINT64_MAX, 0                                     \
     }
 #define FRACTION(sign, infinity)                                               \
     {                                                                          \
-        sign, (sign)-1, sign, infinity, 0                                      \
+        (sign) - 1, (sign) + (infinity), infinity, 2 * (infinity) + 1, 0       \
     }
     static const key_kind types[] = {
         [HR_F32] = {KERNELS(u32), FRACTION(0x80000000U, 0x7f800000U)},
@@ -217,8 +225,14 @@ static int64_t count_bytes(const hri_sorting *s)
     enum { UNIT_BYTES = 4096 }; /* for a unit, with some room */
     const int64_t *size = s->to.keys.extent.size;
     const int64_t unit = hri_sort_unit(size[0], size[1], false);
-    return size[0] == 1 ? HRI_SORT_UNIT * UNIT_BYTES / unit
-                        : hri_ceil_div(size[1], unit) * UNIT_BYTES;
+    int64_t bytes = size[0] == 1 ? HRI_SORT_UNIT * UNIT_BYTES / unit
+                                 : hri_ceil_div(size[1], unit) * UNIT_BYTES;
+    for (uint32_t i = 0; i < s->context->accelerator_count; i++) {
+        if (hri_sort_sweeps(&s->context->accelerators[i], size[1])) {
+            bytes = hri_max(bytes, hri_sort_sweep_bytes(s));
+        }
+    }
+    return bytes;
 }
 
 static hr_status add_all(const hri_sorting *s, planned *p)

@@ -17,7 +17,7 @@ enum {
 
 /* kernels/dialect/sort.c has the same struct. */
 typedef struct hri_sort_form {
-    uint64_t sign, body, zero, most, flip;
+    uint64_t positive, below, above, last, flip;
 } hri_sort_form;
 
 /* The kernels for keys of a size, and for values that they carry. */
@@ -26,6 +26,9 @@ typedef struct hri_sort_kernels {
     const hr_kernel *scatter, *merge;
     const hr_kernel *brief, *brief_in_place; /* for short rows; brief: of keys
                                                 alone */
+    const hr_kernel *tally;                  /* of sweeps, of keys alone */
+    const hr_kernel *sweep, *sweep_in_place; /* sweep: of keys alone */
+    const hr_kernel *settle;
 } hri_sort_kernels;
 
 /* Keys, and values that go with them, as views of rows x columns. */
@@ -41,9 +44,13 @@ typedef struct hri_sort_band {
     int64_t first;   /* element of the row, or row */
     hri_sort_data from;
     hri_sort_data sides[HRI_SORT_SIDES];
-    hr_array *temporary[2];     /* keys, values */
+    hr_array *temporary[2]; /* keys, values */
+    bool sweeps;
     hr_array *differing;        /* rows x units: bits in which keys differ */
-    hr_array *counts;           /* rows x digits x units */
+    hr_array *counts;           /* rows x digits x units; of sweeps: rows x
+                                   units x (passes x digits) */
+    hr_array *places, *words;   /* of sweeps: rows x passes x (digits + 2), rows
+                                   x blocks x digits */
     hr_array *before;           /* the same: elements before those counted */
     hr_array *prefixes, *ranks; /* of a merge: cuts x 1, cuts x digits */
     int64_t rows, cols, units, unit; /* units of a row, and their elements */
@@ -68,6 +75,19 @@ hr_status hri_sort_run(void *sorting, const hri_splitting *split);
 
 /* Elements of a unit, which has a count for each digit. */
 int64_t hri_sort_unit(int64_t rows, int64_t cols, bool host);
+
+/* sort_sweep.c: whether an accelerator sorts rows of so many elements by
+ * sweeps. */
+bool hri_sort_sweeps(const hri_accelerator *accelerator, int64_t cols);
+/* Elements of a unit that a tile counts. */
+int64_t hri_sort_sweep_unit(const hri_accelerator *accelerator, int64_t rows,
+                            int64_t cols);
+/* Bytes that sweeps take for each row of a plan's domain beside the elements,
+ * some more or less. */
+int64_t hri_sort_sweep_bytes(const hri_sorting *s);
+hr_status hri_sort_sweep_allocate(const hri_sorting *s, hri_sort_band *band);
+/* Enqueue all of a band's sort. */
+hr_status hri_sort_sweep(const hri_sorting *s, const hri_sort_band *band);
 
 /* Launch a kernel on a band's queue, in tiles of 1 x HRI_SORT_ITEMS. */
 hr_status hri_sort_launch(const hri_sort_band *band, const hr_kernel *kernel,

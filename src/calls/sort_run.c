@@ -68,7 +68,7 @@ static hr_status create(hri_sort_band *b, size_t bytes, hr_extent extent,
 
 /* Make temporary memory, so that what does not fit is found before anything is
  * sorted. */
-static hr_status allocate(hri_sort_band *b)
+static hr_status allocate(const hri_sorting *s, hri_sort_band *b)
 {
     hri_sort_data *result = &b->sides[HRI_SORT_RESULT];
     hri_sort_data *temporary = &b->sides[HRI_SORT_TEMPORARY];
@@ -86,6 +86,9 @@ static hr_status allocate(hri_sort_band *b)
     }
     if (status == HR_OK && pairs) {
         temporary->values = hr_view_of(b->temporary[1]);
+    }
+    if (status == HR_OK && b->sweeps) {
+        return hri_sort_sweep_allocate(s, b);
     }
     if (status == HR_OK) {
         status = create(b, sizeof(uint64_t), hr_extent2(b->rows, b->units),
@@ -127,7 +130,9 @@ static hr_status begin(const hri_sorting *s, hri_accelerator *a,
     b->cols = one ? hri_min(given->count * HRI_SORT_UNIT, all.size[1] - first)
                   : all.size[1];
     const hr_extent extent = hr_extent2(b->rows, b->cols);
-    b->unit = hri_sort_unit(b->rows, b->cols, a->device->info.host);
+    b->sweeps = hri_sort_sweeps(a, b->cols);
+    b->unit = b->sweeps ? hri_sort_sweep_unit(a, b->rows, b->cols)
+                        : hri_sort_unit(b->rows, b->cols, a->device->info.host);
     b->units = hri_ceil_div(b->cols, b->unit);
     hr_status status = section(&s->from, origin, extent, &b->from);
     if (status == HR_OK) {
@@ -137,7 +142,7 @@ static hr_status begin(const hri_sorting *s, hri_accelerator *a,
         status = hr_queue_create(s->context, index, &b->queue);
     }
     if (status == HR_OK) {
-        status = allocate(b);
+        status = allocate(s, b);
     }
     return status == HR_OK ? prefetch(b) : status;
 }
@@ -186,6 +191,8 @@ static void end(hri_sort_band *b)
     hr_array_destroy(b->differing);
     hr_array_destroy(b->counts);
     hr_array_destroy(b->before);
+    hr_array_destroy(b->places);
+    hr_array_destroy(b->words);
     hr_array_destroy(b->prefixes);
     hr_array_destroy(b->ranks);
 }
@@ -271,11 +278,11 @@ static hr_status scatter(const hri_sorting *s, const hri_sort_band *b,
 /* Sort by the bytes that differ. Memory changes sides each time, and the result
  * ends on its side; from there another source starts on the side that leads to
  * this. */
-static hr_status sort_band(const hri_sorting *s, const hri_sort_band *b,
-                           uint64_t bits)
+static hr_status sort_band(const hri_sorting *s, const hri_sort_band *b)
 {
     int passes = 0, side = HRI_SORT_RESULT;
-    hr_status status = HR_OK;
+    uint64_t bits = 0;
+    hr_status status = read_differing(b, &bits);
     for (size_t k = 0; k < s->key_bytes; k++) {
         passes += (bits >> 8 * k & 0xff) != 0;
     }
@@ -304,14 +311,11 @@ static hr_status sort_all(hri_sorting *s)
 {
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
-        status = find_differing(s, &s->bands[i]);
+        const hri_sort_band *b = &s->bands[i];
+        status = b->sweeps ? hri_sort_sweep(s, b) : find_differing(s, b);
     }
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
-        uint64_t bits = 0;
-        status = read_differing(&s->bands[i], &bits);
-        if (status == HR_OK) {
-            status = sort_band(s, &s->bands[i], bits);
-        }
+        status = s->bands[i].sweeps ? HR_OK : sort_band(s, &s->bands[i]);
     }
     const hr_status finished = hri_sort_finish(s);
     return status == HR_OK ? finished : status;

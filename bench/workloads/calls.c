@@ -133,11 +133,32 @@ static hr_status sort(calling *c)
                            view(c, OUT), NULL));
 }
 
-/* Keys and values to sort in place: they are not measured. */
+/* Bring copies to where they are used: they are not measured. */
+static hr_status bring(calling *c, int array)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0;
+         i < hr_accelerator_count(c->context) && status == HR_OK; i++) {
+        hr_queue *queue = NULL;
+        status = hr_queue_default(c->context, i, &queue);
+        if (status == HR_OK) {
+            status = hr_prefetch(view(c, array), queue);
+        }
+    }
+    return status;
+}
+
+/* Keys and values to sort in place. */
 static hr_status copy_pairs(calling *c)
 {
     hr_status status = hr_copy(view(c, X), view(c, OUT));
-    return status == HR_OK ? hr_copy(view(c, KEYS), view(c, VALUES)) : status;
+    if (status == HR_OK) {
+        status = hr_copy(view(c, KEYS), view(c, VALUES));
+    }
+    if (status == HR_OK) {
+        status = bring(c, OUT);
+    }
+    return status == HR_OK ? bring(c, VALUES) : status;
 }
 
 static hr_status sort_by_key(calling *c)

@@ -696,13 +696,13 @@ HR_FUNCTION unsigned peers_of(int digit)
     return peers;
 }
 
-/* Elements of a digit before the block. own: those of the block. All lanes of
- * the warp come here. */
+/* Elements of a digit before the block, which is not the row's first one. own:
+ * those of the block. All lanes of the warp come here. */
 HR_FUNCTION int look_back(const hri_sort_block b, int digit, int own)
 {
     volatile unsigned *words = b.words + digit;
     int at = b.number - 1, sum = 0;
-    bool done = at < 0;
+    bool done = false;
     while (__any_sync(~0u, !done)) {
         unsigned seen[LOOKED];
         bool stop = done;
@@ -774,9 +774,10 @@ HR_FUNCTION void sweep(const hri_sort_block b, const hri_sort_form form)
         for (int w = 0; w < WARPS; w++) {
             own += tallies[w * DIGITS + item];
         }
-        /* Places without an element count too, but no block follows. */
+        /* Places without an element count too, but no block follows. The first
+         * block never tells of itself alone: whoever looks back ends there. */
         ((volatile unsigned *)b.words)[b.number * DIGITS + item] =
-            (unsigned)own | b.told | TOLD;
+            (unsigned)own | (b.number > 0 ? b.told | TOLD : b.told ^ SUM);
         begin = own;
         HR_UNROLL
         for (int apart = 1; apart < 32; apart *= 2) {
@@ -832,7 +833,7 @@ HR_FUNCTION void sweep(const hri_sort_block b, const hri_sort_form form)
     }
     int to[SWEEP];
 #endif
-    if (counts) {
+    if (counts && b.number > 0) {
         offset[item] += look_back(b, item, own);
     }
     __syncthreads();

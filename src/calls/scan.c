@@ -370,11 +370,11 @@ static hr_status scan_with_words(scanning *s)
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
     const hr_kernel *kernel = begin(s, ONCE, all, arguments, rows, &n);
-    const uint32_t turn = ++s->context->scans;
+    const uint32_t launch_number = ++s->context->scans;
     rows[n] = s->context->words->extent.size[0];
     arguments[n++] = hr_inout(hr_view_of(s->context->words));
     arguments[n++] = hr_value(&s->start, sizeof s->start);
-    arguments[n++] = hr_value(&turn, sizeof turn);
+    arguments[n++] = hr_value(&launch_number, sizeof launch_number);
     arguments[n++] = hr_value(&kind, sizeof kind);
     arguments[n++] = hr_value(&exclusive, sizeof exclusive);
     hri_splitting split = {.kernel = kernel,

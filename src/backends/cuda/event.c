@@ -8,10 +8,10 @@
 #include "backends/cuda/cuda.h"
 #include "base/clock.h"
 
-/* How often to ask an event before its thread goes to sleep. Waiting threads
- * often find their event nearly done, and waking up takes longer than
- * asking. */
-enum { QUESTIONS = 50 };
+/* Seconds for which a thread asks for its event before it goes to sleep. A
+ * short kernel with its result takes less, and waking up takes as long as that.
+ */
+static const double awake = 5e-5;
 
 /* Seconds of the shortest sleep between questions, of the longest in the first
  * second, and their part of the time waited so far. The driver can wake a
@@ -67,14 +67,18 @@ static void doze(uint64_t since_ns)
 /* Ask the driver whether a recorded event is done, or wait for it. */
 static cu_result ask(const hri_cuda_event *event, bool wait)
 {
+    enum { QUESTIONS = 8 }; /* so often without asking the clock */
     const uint64_t since_ns = wait ? hri_clock_ns() : 0;
     cu_result error = hri_cuda_enter(event->unit);
     if (error != CU_SUCCESS) {
         return error;
     }
+    bool tired = false;
     error = hri_cuda.cuEventQuery(event->event);
     for (uint64_t i = 1; wait && error == CU_NOT_READY; i++) {
-        if (i >= QUESTIONS) {
+        tired = tired ||
+                (i % QUESTIONS == 0 && hri_seconds_since(since_ns) > awake);
+        if (tired) {
             doze(since_ns);
         }
         error = hri_cuda.cuEventQuery(event->event);

@@ -288,6 +288,8 @@ void hr_array_destroy(hr_array *array)
         hri_scattered_free(host);
     } else if (array->memory == HRI_MEMORY_PINNED) {
         array->pinned_by->ops->release_pinned(array->pinned_by, host);
+    } else if (array->memory == HRI_MEMORY_SMALL) {
+        hri_accelerator_give_small(array->lender, host);
     }
     free(array->stores);
     free(array);

@@ -34,8 +34,7 @@ void hri_queues_close(hr_context *context);
 
 /* Begin a call on the caller's queue, with the context's lock: the stream of a
  * default queue is that of its accelerator now. `enqueues`: the call enqueues
- * work, so a stream that has failed is replaced. The launch there that is timed
- * (src/model) no longer is, since its end would be the end of this call. */
+ * work, so a stream that has failed is replaced. */
 hr_status hri_queue_enter(hr_queue *queue, bool enqueues);
 
 /* hr_queue_create with a choice of priority. Kernels of an urgent queue start
@@ -44,14 +43,15 @@ hr_status hri_queue_enter(hr_queue *queue, bool enqueues);
 hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
                          hr_queue **queue);
 
-/* A list of fences that it holds once each. {0} is the empty list. The list is
- * finished and waited for without the lock. */
+/* A list of fences that it holds, at most one of each stream. {0} is the empty
+ * list. The list is finished and waited for without the lock. */
 typedef struct hri_fences {
     hri_fence **of;
     size_t count, capacity;
 } hri_fences;
 
-/* Add a fence and record it, so that any thread can wait for it at any time. */
+/* Add a fence and record it, so that any thread can wait for it at any time. Of
+ * the fences of a stream, the list keeps the one recorded last. */
 hr_status hri_fences_add(hri_fences *fences, hri_fence *fence);
 void hri_fences_finish(hri_fences *fences);
 /* Wait for all of them. Returns the first error. */
@@ -91,7 +91,8 @@ typedef enum hri_memory {
     HRI_MEMORY_NONE,
     HRI_MEMORY_BORROWED,
     HRI_MEMORY_PAGES,
-    HRI_MEMORY_PINNED
+    HRI_MEMORY_PINNED,
+    HRI_MEMORY_SMALL /* of an accelerator's small pinned areas */
 } hri_memory;
 
 /* The caller's memory, where its elements are not adjacent. The host's memory
@@ -109,8 +110,9 @@ struct hr_array {
     int64_t size[HRI_DIMENSIONS]; /* slices, rows, bytes of a row */
     hri_memory memory;
     hri_device *pinned_by;
-    int home;          /* a place, or HRI_NOWHERE */
-    hri_store *stores; /* [1 + accelerators] */
+    hri_accelerator *lender; /* of small areas */
+    int home;                /* a place, or HRI_NOWHERE */
+    hri_store *stores;       /* [1 + accelerators] */
     hri_strided strided;
     hri_error error; /* of work that nothing has waited for */
 };
@@ -259,8 +261,10 @@ hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
 
 /* transfer.c: enqueue a copy between two places: the host and an accelerator,
  * two peers, or within host memory. It goes to queue when queue belongs to one
- * of the places, else to a copy queue. The caller has made both places hold the
- * boxes. The copy reads at most `read` and writes at most `written`. */
+ * of the places. A few bytes go home on the stream that has just written them,
+ * if nothing was enqueued there since. Other copies go to a copy queue. The
+ * caller has made both places hold the boxes. The copy reads at most `read` and
+ * writes at most `written`. */
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,
                        const hri_copy *copy, hr_queue *queue);

@@ -25,12 +25,29 @@ static hr_status is_null(const char *function, const char *what)
 
 /* ---- fences */
 
-hr_status hri_fences_add(hri_fences *fences, hri_fence *fence)
+/* A later fence of a stream stands for its earlier ones, and has their error:
+ * that of a stream is sticky. */
+static bool joins(hri_fences *fences, hri_fence *fence)
 {
     for (size_t i = 0; i < fences->count; i++) {
-        if (fences->of[i] == fence) {
-            return HR_OK;
+        hri_fence **of = &fences->of[i];
+        if ((*of)->serial == fence->serial) {
+            if ((*of)->number < fence->number) {
+                hri_fence_hold(fence);
+                hri_fence_drop(*of);
+                *of = fence;
+            }
+            return true;
         }
+    }
+    return false;
+}
+
+hr_status hri_fences_add(hri_fences *fences, hri_fence *fence)
+{
+    hr_status status = hri_fence_record(fence);
+    if (status != HR_OK || joins(fences, fence)) {
+        return status;
     }
     if (fences->count == fences->capacity) {
         size_t capacity = fences->capacity * 2 + 8;
@@ -42,12 +59,9 @@ hr_status hri_fences_add(hri_fences *fences, hri_fence *fence)
         fences->of = of;
         fences->capacity = capacity;
     }
-    hr_status status = hri_fence_record(fence);
-    if (status == HR_OK) {
-        hri_fence_hold(fence);
-        fences->of[fences->count++] = fence;
-    }
-    return status;
+    hri_fence_hold(fence);
+    fences->of[fences->count++] = fence;
+    return HR_OK;
 }
 
 void hri_fences_finish(hri_fences *fences)
@@ -294,7 +308,6 @@ hr_status hri_queue_enter(hr_queue *queue, bool enqueues)
     if (!queue->is_default) {
         return HR_OK;
     }
-    d->kernel = NULL;
     if (enqueues || d->stream == NULL) {
         status = hri_accelerator_default_queue(queue->accelerator, &d->stream);
     }

@@ -75,6 +75,19 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
     return place_in(s, &first);
 }
 
+/* Get small pinned memory for the array from the first accelerator that has
+ * such memory. */
+static void *borrow(hr_array *array, size_t bytes)
+{
+    const hr_context *c = array->context;
+    void *memory = NULL;
+    for (uint32_t i = 0; i < c->accelerator_count && memory == NULL; i++) {
+        array->lender = &c->accelerators[i];
+        memory = hri_accelerator_take_small(array->lender, bytes);
+    }
+    return memory;
+}
+
 /* Make the host hold the whole array. */
 static hr_status hold_on_host(hr_array *array)
 {
@@ -83,12 +96,17 @@ static hr_status hold_on_host(hr_array *array)
         return HR_OK;
     }
     const size_t bytes = hri_array_bytes(array);
-    *host = hri_scattered_pages(bytes);
+    *host = borrow(array, bytes);
+    array->memory = HRI_MEMORY_SMALL;
     if (*host == NULL) {
+        *host = hri_scattered_pages(bytes);
+        array->memory = HRI_MEMORY_PAGES;
+    }
+    if (*host == NULL) {
+        array->memory = HRI_MEMORY_NONE;
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "array: no %zu bytes of host memory", bytes);
     }
-    array->memory = HRI_MEMORY_PAGES;
     return HR_OK;
 }
 

@@ -3,6 +3,53 @@
 #include "arrays/array.h"
 #include "hal/backend.h"
 
+/* The default queue or the queue of the caller's whose last work ends at this
+ * fence. NULL: there is none. */
+static hri_stream *stream_ending_at(const hr_context *context,
+                                    const hri_fence *fence)
+{
+    hri_stream *s = fence->accelerator->default_queue.stream;
+    const hr_queue *q = context->queues;
+    while (s == NULL || s->serial != fence->serial) {
+        if (q == NULL) {
+            return NULL;
+        }
+        s = q->stream;
+        q = q->next;
+    }
+    return (s->pending != NULL ? s->pending : s->last) == fence ? s : NULL;
+}
+
+/* The stream that wrote all that a small copy home reads, with nothing behind
+ * it. There the copy begins at once, while another stream would first see an
+ * event. NULL: there is none. */
+static hri_stream *writer_of(const hr_array *from, int place,
+                             const hri_boxes *read, const hr_array *to,
+                             const hri_copy *copy)
+{
+    const hri_store *s = &from->stores[place];
+    const hri_fence *written = NULL;
+    if (copy->to.buffer != NULL ||
+        copy->width * copy->height * copy->depth > HRI_SMALL_BYTES) {
+        return NULL;
+    }
+    for (size_t i = 0; i < s->use_count; i++) {
+        const hri_use *use = &s->uses[i];
+        if (use->writes && hri_boxes_touch_any(read, &use->box)) {
+            if (written != NULL && written != use->fence) {
+                return NULL;
+            }
+            written = use->fence;
+        }
+    }
+    hri_stream *stream =
+        written != NULL ? stream_ending_at(from->context, written) : NULL;
+    return stream != NULL && (to->memory == HRI_MEMORY_SMALL ||
+                              !hri_stream_defers(stream, copy))
+               ? stream
+               : NULL;
+}
+
 /* Choose the stream that copies: the caller's if it belongs to one of the
  * places. Else it is the copy queue of the accelerator that gets the box, or
  * that has it when the host gets it. */
@@ -59,21 +106,26 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
         return copy_on_host(from, read, to, written, copy);
     }
     hr_context *context = from->context;
-    hri_stream *chosen = NULL;
+    hri_stream *const writer =
+        queue == NULL ? writer_of(from, from_place, read, to, copy) : NULL;
+    hri_stream *chosen = writer;
     hri_fence *fence = NULL;
-    hr_status status =
-        choose_stream(context, from_place, to_place, queue, &chosen);
+    hr_status status = writer != NULL ? HR_OK
+                                      : choose_stream(context, from_place,
+                                                      to_place, queue, &chosen);
     if (status == HR_OK) {
         status = hri_uses_order(from, from_place, read, false, chosen);
     }
     if (status == HR_OK) {
         status = hri_uses_order(to, to_place, written, true, chosen);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && writer == NULL) { /* else the pending fence moves on
+                                                behind the copy */
         status = hri_stream_record_pending(chosen);
     }
     if (status == HR_OK) {
-        status = hri_stream_copy(chosen, copy);
+        status = writer != NULL ? hri_stream_copy_now(chosen, copy)
+                                : hri_stream_copy(chosen, copy);
     }
     if (status == HR_OK) {
         status = hri_fence_create_recorded(chosen, &fence);

@@ -31,13 +31,18 @@ void *hri_pages(size_t bytes)
     return memory;
 }
 
-/* Successive calls start at different multiples of 128 bytes. All 32 of them
- * are used before one repeats, and successive ones are far apart. */
-void *hri_scattered_pages(size_t bytes)
+/* Successive calls give different multiples of 128 bytes. All 32 of them are
+ * used before one repeats, and successive ones are far apart. */
+size_t hri_scatter(void)
 {
     enum { STEP = 9 * 128 };
     static atomic_uint calls;
-    const size_t start = atomic_fetch_add(&calls, 1) * STEP % SMALL_PAGE;
+    return atomic_fetch_add(&calls, 1) * STEP % HRI_SCATTER_BYTES;
+}
+
+void *hri_scattered_pages(size_t bytes)
+{
+    const size_t start = hri_scatter();
     char *memory = bytes <= SIZE_MAX - start ? hri_pages(start + bytes) : NULL;
     return memory != NULL ? memory + start : NULL;
 }
@@ -45,6 +50,6 @@ void *hri_scattered_pages(size_t bytes)
 void hri_scattered_free(void *memory)
 {
     if (memory != NULL) {
-        free((char *)memory - (uintptr_t)memory % SMALL_PAGE);
+        free((char *)memory - (uintptr_t)memory % HRI_SCATTER_BYTES);
     }
 }

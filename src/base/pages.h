@@ -17,4 +17,9 @@ void *hri_pages(size_t bytes);
 void *hri_scattered_pages(size_t bytes);
 void hri_scattered_free(void *memory); /* accepts NULL */
 
+/* Where within its page the next operand starts: for pages from elsewhere, with
+ * so many bytes more. */
+enum { HRI_SCATTER_BYTES = 4096 };
+size_t hri_scatter(void);
+
 #endif

@@ -198,12 +198,11 @@ static void learn_launch(hri_accelerator *a)
     hri_default_queue *queue = &a->default_queue;
     uint64_t ns = 0;
     bool done = false;
-    const hri_fence *last = queue->kernel != NULL ? queue->stream->last : NULL;
-    if (last == NULL || queue->start == NULL ||
-        hri_fence_query(last, &done) != HR_OK || !done) {
+    if (queue->kernel == NULL || queue->start == NULL || queue->end == NULL ||
+        hri_fence_query(queue->end, &done) != HR_OK || !done) {
         return;
     }
-    if (hri_fence_elapsed(queue->start, last, &ns) == HR_OK && ns > 0) {
+    if (hri_fence_elapsed(queue->start, queue->end, &ns) == HR_OK && ns > 0) {
         const hri_kind kind = row_of(queue->kernel, queue->points);
         const double seconds = (double)ns * 1e-9;
         const double row = hri_figure_learned(hri_subject_of(a), kind);
@@ -224,6 +223,15 @@ double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
                               row_of(kernel, points));
 }
 
+bool hri_model_is_curious(hri_accelerator *accelerator, const hr_kernel *kernel,
+                          int64_t points)
+{
+    enum { NOW_AND_THEN = 16 };
+    hri_default_queue *queue = &accelerator->default_queue;
+    return hri_model_kernel(accelerator, kernel, points) <= 0.0 ||
+           ++queue->untimed % NOW_AND_THEN == 0;
+}
+
 hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,
                                   double rows)
@@ -234,6 +242,8 @@ hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
     queue->points = points;
     queue->rows = rows;
     hri_fence_drop(queue->start);
+    hri_fence_drop(queue->end);
     queue->start = NULL;
+    queue->end = NULL;
     return &queue->start;
 }

@@ -273,6 +273,12 @@ static const double hri_model_brief = 4e-5;
 double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
                         int64_t points);
 
+/* Whether to time a launch that is planned the same whatever it takes: until
+ * its seconds are known, and now and then later. Timing takes longer than
+ * launching. */
+bool hri_model_is_curious(hri_accelerator *accelerator, const hr_kernel *kernel,
+                          int64_t points);
+
 /* Time a kernel that goes to the default queue. Returns where to put the fence
  * right before it. Each row counts as often as accelerators share the device.
  * An earlier launch that is not done by now is no longer timed. */

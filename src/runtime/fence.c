@@ -69,6 +69,7 @@ hr_status hri_fence_record(hri_fence *fence)
         hri_stream_settle(stream);
         return status;
     }
+    fence->number = stream->records++;
     fence->pending = NULL;
     stream->pending = NULL;
     hri_fence_hold(fence);

@@ -3,22 +3,38 @@
  * and page-locking take longer than many a product. */
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "hal/backend.h"
 #include "runtime/runtime.h"
 
-/* A buffer, or an area of pinned memory when buffer is NULL. The list of the
- * accelerator starts with the block that was released last. */
+enum {
+    LEAST_SMALL = 8 << 10, /* bytes of the least small area */
+    SMALL_LIMIT = 4 << 20  /* of all of them together */
+};
+
+typedef enum block_kind {
+    BUFFER,
+    PINNED, /* an area of pinned memory for an engine */
+    SMALL,  /* one for an array's few bytes on the host */
+    KINDS
+} block_kind;
+
+/* The list of the accelerator starts with the block that was released last. */
 struct hri_block {
     hri_block *next;
-    hri_buffer *buffer;
-    void *host;
+    block_kind kind;
+    hri_buffer *buffer; /* NULL: it is no buffer */
+    void *host;         /* NULL: it is one */
     uint64_t bytes;
     bool used; /* false: it is in the cache */
 };
 
-static uint64_t *used_bytes(hri_accelerator *accelerator, bool pinned)
+static uint64_t *used_bytes(hri_accelerator *accelerator, block_kind kind)
 {
-    return pinned ? &accelerator->pinned_used : &accelerator->memory_used;
+    uint64_t *const used[KINDS] = {&accelerator->memory_used,
+                                   &accelerator->pinned_used,
+                                   &accelerator->small_used};
+    return used[kind];
 }
 
 /* Unlink *link from the list and give its memory back to the device. The lock
@@ -28,7 +44,7 @@ static void free_block(hri_accelerator *accelerator, hri_block **link)
     hri_block *block = *link;
     hri_device *device = accelerator->device;
     *link = block->next;
-    *used_bytes(accelerator, block->buffer == NULL) -= block->bytes;
+    *used_bytes(accelerator, block->kind) -= block->bytes;
     pthread_mutex_unlock(&accelerator->memory_lock);
     if (block->buffer != NULL) {
         device->ops->release(block->buffer);
@@ -40,12 +56,12 @@ static void free_block(hri_accelerator *accelerator, hri_block **link)
 }
 
 /* The cached block of this kind that was released longest ago, or NULL. */
-static hri_block **oldest_cached(hri_accelerator *accelerator, bool pinned)
+static hri_block **oldest_cached(hri_accelerator *accelerator, block_kind kind)
 {
     hri_block **oldest = NULL;
     for (hri_block **link = &accelerator->blocks; *link != NULL;
          link = &(*link)->next) {
-        if (!(*link)->used && ((*link)->buffer == NULL) == pinned) {
+        if (!(*link)->used && (*link)->kind == kind) {
             oldest = link;
         }
     }
@@ -56,10 +72,20 @@ static hri_block **oldest_cached(hri_accelerator *accelerator, bool pinned)
 static void trim(hri_accelerator *accelerator)
 {
     hri_block **link;
-    while ((link = oldest_cached(accelerator, false)) != NULL ||
-           (link = oldest_cached(accelerator, true)) != NULL) {
-        free_block(accelerator, link);
+    for (int i = 0; i < KINDS; i++) {
+        while ((link = oldest_cached(accelerator, (block_kind)i)) != NULL) {
+            free_block(accelerator, link);
+        }
     }
+}
+
+static bool has_cache(const hri_accelerator *accelerator)
+{
+    const hri_block *b = accelerator->blocks;
+    while (b != NULL && b->used) {
+        b = b->next;
+    }
+    return b != NULL;
 }
 
 void hri_accelerator_trim(hri_accelerator *accelerator)
@@ -89,7 +115,7 @@ static uint64_t held_bytes(const hri_accelerator *accelerator)
 {
     uint64_t held = 0;
     for (const hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
-        held += b->used && b->buffer != NULL ? b->bytes : 0;
+        held += b->used && b->kind == BUFFER ? b->bytes : 0;
     }
     return held;
 }
@@ -144,10 +170,10 @@ uint64_t hri_accelerator_room(hri_accelerator *accelerator)
 
 /* Take a cached block of exactly this size; NULL when there is none. */
 static hri_block *reuse(hri_accelerator *accelerator, uint64_t bytes,
-                        bool pinned)
+                        block_kind kind)
 {
     for (hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
-        if (!b->used && b->bytes == bytes && (b->buffer == NULL) == pinned) {
+        if (!b->used && b->bytes == bytes && b->kind == kind) {
             b->used = true;
             return b;
         }
@@ -156,37 +182,37 @@ static hri_block *reuse(hri_accelerator *accelerator, uint64_t bytes,
 }
 
 static hr_status ask_device(hri_accelerator *accelerator, uint64_t bytes,
-                            bool pinned, hri_block *block)
+                            hri_block *block)
 {
     hri_device *device = accelerator->device;
-    return pinned ? device->ops->allocate_pinned(device, bytes, &block->host)
-                  : device->ops->allocate(device, bytes, &block->buffer);
+    return block->kind == BUFFER
+               ? device->ops->allocate(device, bytes, &block->buffer)
+               : device->ops->allocate_pinned(device, bytes, &block->host);
 }
 
 /* Get a new block from the device. If the device is out of memory, free the
  * cache and try once more. The lock is held, and released for the device's
  * calls: they may take long. The bytes count before that. */
 static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
-                            bool pinned, hri_block **out)
+                            block_kind kind, hri_block **out)
 {
     hri_block *block = calloc(1, sizeof *block);
     if (block == NULL) {
         return hri_no_memory(accelerator->path);
     }
-    *used_bytes(accelerator, pinned) += bytes;
+    block->kind = kind;
+    *used_bytes(accelerator, kind) += bytes;
     pthread_mutex_unlock(&accelerator->memory_lock);
-    hr_status status = ask_device(accelerator, bytes, pinned, block);
+    hr_status status = ask_device(accelerator, bytes, block);
     pthread_mutex_lock(&accelerator->memory_lock);
-    if (status == HR_ERROR_OUT_OF_MEMORY &&
-        (oldest_cached(accelerator, false) != NULL ||
-         oldest_cached(accelerator, true) != NULL)) {
+    if (status == HR_ERROR_OUT_OF_MEMORY && has_cache(accelerator)) {
         trim(accelerator);
         pthread_mutex_unlock(&accelerator->memory_lock);
-        status = ask_device(accelerator, bytes, pinned, block);
+        status = ask_device(accelerator, bytes, block);
         pthread_mutex_lock(&accelerator->memory_lock);
     }
     if (status != HR_OK) {
-        *used_bytes(accelerator, pinned) -= bytes;
+        *used_bytes(accelerator, kind) -= bytes;
         free(block);
         return status;
     }
@@ -231,19 +257,20 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
 }
 
 /* A cached block of exactly this size, else a new one. The lock is held. Cached
- * blocks of its kind are freed first, oldest first. Buffers are freed until the
- * limit allows the new one. Pinned areas have no limit, so all are freed: the
- * cache holds what the last run needed. */
+ * blocks of its kind are freed first, oldest first. Buffers and small areas are
+ * freed until the limit allows the new one. Other pinned areas have no limit,
+ * so all are freed: the cache holds what the last run needed. */
 static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
-                        bool pinned, hri_block **block)
+                        block_kind kind, hri_block **block)
 {
     hri_block **oldest;
-    uint64_t most = 0; /* bytes that may exist beside it */
-    *block = reuse(accelerator, bytes, pinned);
+    uint64_t most = kind == SMALL ? SMALL_LIMIT - bytes : 0; /* bytes that may
+                                                       exist beside it */
+    *block = reuse(accelerator, bytes, kind);
     if (*block != NULL) {
         return HR_OK;
     }
-    if (!pinned) {
+    if (kind == BUFFER) {
         hr_status status = check_fits(accelerator, bytes);
         if (status != HR_OK) {
             return status;
@@ -251,11 +278,16 @@ static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
         most = limit_of(accelerator) - accelerator->device->info.gemm_bytes -
                bytes;
     }
-    while (*used_bytes(accelerator, pinned) > most &&
-           (oldest = oldest_cached(accelerator, pinned)) != NULL) {
+    while (*used_bytes(accelerator, kind) > most &&
+           (oldest = oldest_cached(accelerator, kind)) != NULL) {
         free_block(accelerator, oldest);
     }
-    return make_block(accelerator, bytes, pinned, block);
+    if (kind == SMALL && accelerator->small_used > most) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: arrays have all of its small pinned areas",
+                        accelerator->path);
+    }
+    return make_block(accelerator, bytes, kind, block);
 }
 
 hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
@@ -263,7 +295,7 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
 {
     hri_block *block;
     pthread_mutex_lock(&accelerator->memory_lock);
-    hr_status status = obtain(accelerator, bytes, false, &block);
+    hr_status status = obtain(accelerator, bytes, BUFFER, &block);
     pthread_mutex_unlock(&accelerator->memory_lock);
     if (status == HR_OK) {
         *buffer = block->buffer;
@@ -281,12 +313,21 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                         accelerator->path, (unsigned long long)bytes);
     }
     pthread_mutex_lock(&accelerator->memory_lock);
-    hr_status status = obtain(accelerator, bytes, true, &block);
+    hr_status status = obtain(accelerator, bytes, PINNED, &block);
     pthread_mutex_unlock(&accelerator->memory_lock);
     if (status == HR_OK) {
         *host = block->host;
     }
     return status;
+}
+
+/* Whether a block is this buffer, or has this byte of host memory. */
+static bool is_of(const hri_block *block, const hri_buffer *buffer,
+                  const void *host)
+{
+    const uintptr_t at = (uintptr_t)host, start = (uintptr_t)block->host;
+    return block->kind == BUFFER ? block->buffer == buffer
+                                 : at >= start && at - start < block->bytes;
 }
 
 /* Put the used block with this buffer or area into the cache. Nothing is done
@@ -298,7 +339,7 @@ static void release(hri_accelerator *accelerator, const hri_buffer *buffer,
     for (hri_block **link = &accelerator->blocks; *link != NULL;
          link = &(*link)->next) {
         hri_block *block = *link;
-        if (block->used && block->buffer == buffer && block->host == host) {
+        if (block->used && is_of(block, buffer, host)) {
             block->used = false;
             *link = block->next;
             block->next = accelerator->blocks;
@@ -317,4 +358,31 @@ void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer)
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host)
 {
     release(accelerator, NULL, host);
+}
+
+/* ---- small areas */
+
+void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes)
+{
+    hri_block *block = NULL;
+    hri_error told = {0}; /* the thread's message stays as it is */
+    uint64_t size = LEAST_SMALL;
+    if (accelerator->in_place || !accelerator->device->info.staged ||
+        accelerator->device->info.emulated || bytes > HRI_SMALL_BYTES) {
+        return NULL;
+    }
+    while (size < bytes + HRI_SCATTER_BYTES) { /* few sizes, to be used again */
+        size *= 2;
+    }
+    hri_error_keep(&told, HR_ERROR_OUT_OF_MEMORY);
+    pthread_mutex_lock(&accelerator->memory_lock);
+    hr_status status = obtain(accelerator, size, SMALL, &block);
+    pthread_mutex_unlock(&accelerator->memory_lock);
+    (void)hri_error_raise(&told);
+    return status == HR_OK ? (char *)block->host + hri_scatter() : NULL;
+}
+
+void hri_accelerator_give_small(hri_accelerator *accelerator, void *memory)
+{
+    release(accelerator, NULL, memory);
 }

@@ -72,11 +72,11 @@ typedef struct hri_event_pool {
 typedef struct hri_default_queue {
     hri_stream *stream; /* NULL until it is needed; a recorded fence follows all
                            of its work */
-    hri_fence *start;   /* a fence right before the kernel that is timed, which
-                           ends at that recorded fence; held; NULL: none is
-                           timed */
+    hri_fence *start;   /* fences right before and behind the kernel that is */
+    hri_fence *end;     /* timed; held; NULL: none is timed */
     const hr_kernel *kernel; /* the kernel that is timed (src/model); NULL:
                                 none */
+    uint32_t untimed;        /* launches that need not have been timed */
     int64_t points;          /* points of each of its rows, */
     double rows;             /* and its number of rows */
 } hri_default_queue;
@@ -103,7 +103,8 @@ typedef struct hri_accelerator {
     uint64_t call_limit;   /* memory_limit for the running call; 0: no other */
     uint64_t memory_used;  /* bytes of buffers that exist, with cached ones */
     uint64_t memory_peak;  /* the most memory_used has been */
-    uint64_t pinned_used;  /* bytes of pinned memory that exist */
+    uint64_t pinned_used;  /* bytes of pinned memory that exist, and beside */
+    uint64_t small_used;   /* them those of small areas */
     hri_threads threads;   /* threads that work for it, on CPUs near it */
     uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: its copies
                               are not staged */
@@ -212,6 +213,15 @@ void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer);
 hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
+
+/* Pinned memory for an array's few bytes on the host, where copies are staged:
+ * so no thread has to carry them. It starts within its page like operands do
+ * (base/pages.h). NULL: the accelerator stages no copies, there are too many
+ * bytes, or arrays have all that may exist. The second function puts it
+ * back. */
+enum { HRI_SMALL_BYTES = 128 << 10 };
+void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes);
+void hri_accelerator_give_small(hri_accelerator *accelerator, void *memory);
 
 /* Set the limit for the running call; 0: there is no other again. */
 void hri_accelerator_limit(hri_accelerator *accelerator, uint64_t bytes);

@@ -71,9 +71,9 @@ static size_t bytes_of(const hri_copy *copy)
     return copy->width * copy->height * copy->depth;
 }
 
-/* Whether the driver may block the caller. Buffers of an emulated device lie in
- * host memory, so pinned memory would be a detour. */
-static bool may_hold(const hri_stream *s, const hri_copy *c)
+/* Buffers of an emulated device lie in host memory, so pinned memory would be a
+ * detour. */
+bool hri_stream_defers(const hri_stream *s, const hri_copy *c)
 {
     hri_device *device = s->accelerator->device;
     const bool up = c->from.buffer == NULL;
@@ -89,11 +89,17 @@ static bool may_hold(const hri_stream *s, const hri_copy *c)
                                    bytes);
 }
 
+hr_status hri_stream_copy_now(hri_stream *s, const hri_copy *copy)
+{
+    const hri_command c = {.kind = HRI_COMMAND_COPY, .copy = copy};
+    return enqueue(s, &c);
+}
+
 hr_status hri_stream_copy(hri_stream *s, const hri_copy *copy)
 {
     hri_command c = {.kind = HRI_COMMAND_COPY, .copy = copy};
-    if (!may_hold(s, copy)) {
-        return enqueue(s, &c);
+    if (!hri_stream_defers(s, copy)) {
+        return hri_stream_copy_now(s, copy);
     }
     if (bytes_of(copy) >= MIN_STAGED_BYTES &&
         s->accelerator->copy_threads > 0) {
@@ -307,6 +313,7 @@ void hri_accelerator_drop_default_queue(hri_accelerator *accelerator)
 {
     hri_default_queue *queue = &accelerator->default_queue;
     hri_fence_drop(queue->start);
+    hri_fence_drop(queue->end);
     if (queue->stream != NULL) {
         hri_stream_forget(queue->stream);
         hri_stream_destroy(queue->stream);

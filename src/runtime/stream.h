@@ -26,6 +26,7 @@ struct hri_stream {
                            address */
     hri_fence *pending; /* NULL: there is none */
     hri_fence *last;    /* the fence recorded last, held; NULL: none yet */
+    uint64_t records;   /* fences recorded so far */
     hri_error error;    /* an error of deferred commands or of fences waited
                            for. The driver does not know it, so later commands
                            are skipped here: their input never came */
@@ -49,8 +50,12 @@ void hri_stream_forget(hri_stream *stream);
 /* Wait for all its work, then destroy it. NULL is accepted. */
 void hri_stream_destroy(hri_stream *stream);
 
+/* Whether a copy would be deferred, since the driver may block the caller. */
+bool hri_stream_defers(const hri_stream *stream, const hri_copy *copy);
 /* A deferred launch has its own copy of the arguments, values and epilogue. */
 hr_status hri_stream_copy(hri_stream *stream, const hri_copy *copy);
+/* The same for a copy that is known not to be deferred. */
+hr_status hri_stream_copy_now(hri_stream *stream, const hri_copy *copy);
 hr_status hri_stream_launch(hri_stream *stream, const hri_launch *launch);
 
 /* Make later work of the stream wait for the fence, which may belong to any
@@ -108,6 +113,7 @@ void hri_accelerator_drop_default_queue(hri_accelerator *accelerator);
 struct hri_fence {
     hri_accelerator *accelerator;
     uint64_t serial;      /* of the fence's stream */
+    uint64_t number;      /* how many fences of it were recorded before */
     hri_stream *pending;  /* the stream that has yet to record it; NULL:
                              recorded */
     hri_event *event;     /* the driver's event. NULL: the fence is pending, or

@@ -46,11 +46,21 @@ hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
     part.end[0] = rows->first + rows->count;
     part.tile = s->options.tile;
     part.windows = windows;
-    part.start =
-        hri_model_time_kernel(a, s->kernel, hri_split_points(s), shared);
+    if (s->count > 1 || s->options.report != NULL ||
+        hri_model_is_curious(a, s->kernel, hri_split_points(s))) {
+        part.start =
+            hri_model_time_kernel(a, s->kernel, hri_split_points(s), shared);
+    }
     hr_status status = hri_launch_part(s->context, &queue, s->kernel, &part,
                                        arguments, s->kernel->parameter_count);
-    if (status != HR_OK) {
+    if (part.start == NULL) {
+        return status;
+    }
+    if (status == HR_OK) { /* a profiled launch has recorded its fence */
+        a->default_queue.end =
+            stream->pending != NULL ? stream->pending : stream->last;
+        hri_fence_hold(a->default_queue.end);
+    } else {
         a->default_queue.kernel = NULL;
     }
     return status;

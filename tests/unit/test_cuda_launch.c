@@ -183,6 +183,68 @@ static void failures(bed *b)
     CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_ERROR_OUT_OF_MEMORY);
 }
 
+static void reduce(const bed *b, hr_array *x)
+{
+    hr_reduced sum = {.value = 0};
+    CHECK(hr_reduce(b->context, HR_REDUCE_SUM, HR_F32, hr_view_of(x), NULL,
+                    NULL, &sum) == HR_OK);
+    CHECK(sum.value == 2.0 * (double)hr_extent_count(hr_array_extent(x)));
+}
+
+static void transpose_and_map(const bed *b, hr_array *to)
+{
+    hr_mapping m = {0};
+    const hr_extent tile = hr_extent2(8, 8);
+    const hr_argument arguments[] = {hr_in(hr_view_of(b->arrays[0])),
+                                     hr_out(hr_view_of(to))};
+    CHECK(hr_launch(b->queues[0], &transpose_tiled, hr_extent2(EDGE, EDGE),
+                    &tile, arguments, 2) == HR_OK);
+    CHECK(hr_map(hr_view_of(to), HR_IN, &m) == HR_OK);
+    CHECK(((const int *)m.data)[1] == b->data[0][EDGE]);
+    CHECK(hr_unmap(&m) == HR_OK);
+}
+
+/* Entering the context and leaving it are calls, too. */
+static void small_results(const bed *b)
+{
+    const float two = 2.0f;
+    hr_array *x = NULL;
+    CHECK(hr_array_create(b->queues[0], sizeof two, hr_extent1(5000), &x) ==
+          HR_OK);
+    CHECK(hr_fill(b->context, hr_view_of(x), HR_F32, &two, NULL) == HR_OK);
+
+    TEST_CASE("a small reduction: a kernel, a copy behind it, and two events");
+    reduce(b, x); /* the first ones make what is kept, and time the kernel */
+    reduce(b, x);
+    reduce(b, x);
+    long calls = b->fake->calls, recorded = records(b);
+    reduce(b, x);
+    CHECK(b->fake->calls - calls == 3 * 4 + 3); /* and a wait */
+    CHECK(records(b) - recorded == 2);
+
+    TEST_CASE("one of sixteen is timed, by one event more and two questions");
+    calls = b->fake->calls;
+    recorded = records(b);
+    for (int i = 0; i < 16; i++) {
+        reduce(b, x);
+    }
+    CHECK(b->fake->calls - calls == 16 * (3 * 4 + 3) + 3 + 2 * 3);
+    CHECK(records(b) - recorded == 16 * 2 + 1);
+    hr_array_destroy(x);
+
+    TEST_CASE("a launch with its small result: a kernel, a copy and an event");
+    CHECK(hr_array_create(b->queues[0], sizeof(int), hr_extent2(EDGE, EDGE),
+                          &x) == HR_OK);
+    transpose_and_map(b, x); /* makes an event, as does the next one */
+    transpose_and_map(b, x);
+    calls = b->fake->calls;
+    recorded = records(b);
+    transpose_and_map(b, x);
+    CHECK(b->fake->calls - calls == 3 * 3 + 3);
+    CHECK(records(b) - recorded == 1);
+    hr_array_destroy(x);
+}
+
 static void bed_init(bed *b)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -211,6 +273,7 @@ int main(void)
     TEST(other_queues(&b));
     TEST(waited_for_apart(&b));
     TEST(read_twice(&b));
+    TEST(small_results(&b));
     TEST(failures(&b));
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(b.arrays[i]);

@@ -251,26 +251,36 @@ static hr_status unit_of(const reducing *r, int64_t unit, int64_t *origin,
     return hr_view_section(*all, origin, extent, view);
 }
 
+/* The first of count elements that is x. count: none is. */
+static int64_t first_of(hr_type type, const char *at, int64_t step,
+                        int64_t count, double x)
+{
+    int64_t k = 0;
+    while (k < count && !is_same(element(type, at), x)) {
+        at += step;
+        k++;
+    }
+    return k;
+}
+
 /* The number of the first element of a mapping, by rows, that is x. */
 static int64_t first_in(hr_type type, const hr_mapping *m, double x)
 {
-    const int64_t *stride = m->stride_bytes;
-    const int64_t count = hr_extent_count(m->view.extent);
     int64_t size[HR_MAX_RANK] = {1, 1, 1}, step[HR_MAX_RANK] = {0};
-    int64_t k = 0;
-    for (uint32_t d = 0; d < m->view.extent.rank; d++) {
-        size[d] = m->view.extent.size[d];
-        step[d] = stride[d];
+    const uint32_t rank = m->view.extent.rank;
+    for (uint32_t d = 0; d < rank; d++) { /* rank 1: one line */
+        const uint32_t to = rank == 1 ? 2 : d;
+        size[to] = m->view.extent.size[d];
+        step[to] = m->stride_bytes[d];
     }
-    for (; k < count; k++) {
-        const int64_t line = k / size[2];
+    const int64_t lines = size[0] * size[1];
+    int64_t line = 0, k = size[2];
+    for (; line < lines && k == size[2]; line++) {
         const char *at = (const char *)m->data + line / size[1] * step[0] +
-                         line % size[1] * step[1] + k % size[2] * step[2];
-        if (is_same(element(type, at), x)) {
-            break;
-        }
+                         line % size[1] * step[1];
+        k = first_of(type, at, step[2], size[2], x);
     }
-    return k;
+    return (line - 1) * size[2] + k;
 }
 
 /* Find where the first element of a unit is that has the value. */

@@ -222,14 +222,12 @@ static number join(const scanning *s, number x, number y)
 
 enum { MAX_ARGUMENTS = 7 };
 
-/* In tiles of so many items. */
-static hr_status launch(scanning *s, hri_splitting *split, int64_t items,
-                        size_t count)
+static const hr_extent tile = {2, {1, ITEMS}}, once_tile = {2, {1, ONCE_ITEMS}};
+
+static hr_status launch(scanning *s, hri_splitting *split, size_t count)
 {
-    const hr_extent tile = hr_extent2(1, items);
     split->context = s->context;
     split->own_kernel = true;
-    split->tile = &tile;
     split->usable = hri_accelerator_check_double;
     hr_status status = hri_split_run(split, count, s->options);
     s->dry = split->options.dry_run;
@@ -246,8 +244,9 @@ static hr_status find_totals(scanning *s)
     hri_splitting split = {.kernel = s->kernels->totals,
                            .domain = hr_extent2(s->units, ITEMS),
                            .arguments = arguments,
-                           .rows = rows};
-    return launch(s, &split, ITEMS, 3);
+                           .rows = rows,
+                           .tile = &tile};
+    return launch(s, &split, 3);
 }
 
 /* Put what comes before each unit in the place of what the unit gave. A section
@@ -321,8 +320,9 @@ static hr_status scan_all(scanning *s)
                                          ? hr_extent2(s->units, ITEMS)
                                          : hr_extent2(size[0], size[1] * ITEMS),
                            .arguments = arguments,
-                           .rows = rows};
-    return launch(s, &split, ITEMS, n);
+                           .rows = rows,
+                           .tile = &tile};
+    return launch(s, &split, n);
 }
 
 /* ---- in one launch */
@@ -380,8 +380,9 @@ static hr_status scan_with_words(scanning *s)
     hri_splitting split = {.kernel = kernel,
                            .domain = hr_extent2(1, s->units * ONCE_ITEMS),
                            .arguments = arguments,
-                           .rows = rows};
-    return launch(s, &split, ONCE_ITEMS, n);
+                           .rows = rows,
+                           .tile = &once_tile};
+    return launch(s, &split, n);
 }
 
 static hr_status scan_once(scanning *s)

@@ -10,8 +10,8 @@ enum {
     MIN_UNIT = 4096,     /* elements of a unit: not less, */
     MAX_UNIT = 65536,    /* and not more, since units stream whole */
     GRAIN = 1024,        /* whole turns of the items */
-    ENOUGH_UNITS = 2048, /* they keep a GPU busy, and more would take the host
-                            longer to join */
+    ENOUGH_UNITS = 8192, /* they keep several GPUs busy, and more would take the
+                            host longer to join */
     SHORT = 256          /* columns of a line below which cells are better */
 };
 

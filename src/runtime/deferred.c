@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "runtime/staging.h"
 #include "runtime/stream.h"
 
 /* A command with its own copy of what it points to. */
@@ -61,15 +62,137 @@ static void hand_on(hri_stream *stream, const hri_command *c)
     hri_fence_drop(c->fence);
 }
 
-static void run_first(hri_stream *s, hri_node *n)
+/* The first command has run. */
+static void drop_first(hri_stream *s, hri_node *n)
 {
     hri_deferral *deferral = &s->accelerator->deferral;
-    hand_on(s, &n->command);
     pthread_mutex_lock(&deferral->lock);
     atomic_store(&s->deferred, n->next);
     pthread_cond_broadcast(&deferral->changed);
     pthread_mutex_unlock(&deferral->lock);
     free(n);
+}
+
+static hri_node *node_after(hri_stream *s, const hri_node *n)
+{
+    hri_deferral *deferral = &s->accelerator->deferral;
+    pthread_mutex_lock(&deferral->lock);
+    hri_node *next = n->next;
+    pthread_mutex_unlock(&deferral->lock);
+    return next;
+}
+
+static bool is_upload(const hri_command *c)
+{
+    return c->kind == HRI_COMMAND_STAGED_COPY && c->copy->from.buffer == NULL;
+}
+
+/* Whether the command holds up none behind it. */
+static bool is_passed(const hri_command *c)
+{
+    bool done = c->kind == HRI_COMMAND_RECORD;
+    return done || (c->kind == HRI_COMMAND_WAIT &&
+                    hri_fence_query(c->fence, &done) == HR_OK && done);
+}
+
+/* A staged copy. node is NULL where there is none. */
+typedef struct upload {
+    hri_node *node;
+    hri_slices slices;
+} upload;
+
+/* Begin to bring the next upload to pinned memory, if nothing holds it up and
+ * no other copy waits for that memory. */
+static upload look_ahead(hri_stream *s, hri_stager *stager, const hri_node *n)
+{
+    upload next = {.node = node_after(s, n)};
+    while (next.node != NULL && is_passed(&next.node->command)) {
+        next.node = node_after(s, next.node);
+    }
+    if (next.node == NULL || !is_upload(&next.node->command) ||
+        hri_copy_pool_is_wanted(&stager->copy_pool) ||
+        hri_stager_put(stager, next.node->command.copy, true, &next.slices) !=
+            HR_OK) {
+        next.node = NULL;
+    }
+    return next;
+}
+
+/* Wait for a copy, and meanwhile look for the next one. False after an
+ * error. */
+static bool wait_and_look(hri_stream *s, hri_stager *stager, const upload *now,
+                          upload *next)
+{
+    const bool up = is_upload(&now->node->command);
+    if (up) {
+        *next = look_ahead(s, stager, now->node);
+    }
+    const bool done = hri_stager_wait(stager, &now->slices);
+    if (up && done && next->node == NULL) { /* more may be passed by now */
+        *next = look_ahead(s, stager, now->node);
+    }
+    return done;
+}
+
+/* Run what comes before the node. */
+static void run_until(hri_stream *s, const hri_node *end)
+{
+    hri_node *n;
+    while ((n = atomic_load(&s->deferred)) != end) {
+        hand_on(s, &n->command);
+        drop_first(s, n);
+    }
+}
+
+/* Run the first command, a staged copy, and uploads behind it with all between
+ * them. The next upload comes to pinned memory during the one before, so that
+ * the link need not wait for it, but enters the queue in its turn. */
+static void run_staged(hri_stream *s, hri_node *n)
+{
+    upload now = {.node = n}, next = {0};
+    hri_stager stager;
+    hr_status status = hri_stream_await_link(s);
+    if (status != HR_OK) {
+        hri_error_keep(&s->error, status);
+        drop_first(s, n);
+        return;
+    }
+    hri_stager_begin(&stager, s->accelerator, s->serial, s->queue,
+                     is_upload(&n->command));
+    status = hri_stager_put(&stager, n->command.copy, false, &now.slices);
+    while (status == HR_OK) {
+        if (!wait_and_look(s, &stager, &now, &next) || next.node == NULL) {
+            break;
+        }
+        drop_first(s, now.node);
+        free(now.slices.jobs);
+        now = (upload){0};
+        run_until(s, next.node);
+        status = s->error.status;
+        if (status == HR_OK) {
+            hri_stager_let(&stager, &next.slices);
+            now = next;
+            next = (upload){0};
+        }
+    }
+    hri_error_keep(&s->error, status);
+    hri_error_keep(&s->error, hri_stager_end(&stager, next.node != NULL));
+    if (now.node != NULL) {
+        drop_first(s, now.node);
+    }
+    free(now.slices.jobs);
+    free(next.slices.jobs);
+}
+
+static void run_first(hri_stream *s, hri_node *n)
+{
+    if (n->command.kind == HRI_COMMAND_STAGED_COPY &&
+        s->error.status == HR_OK) {
+        run_staged(s, n);
+        return;
+    }
+    hand_on(s, &n->command);
+    drop_first(s, n);
 }
 
 static hri_node *wait_for_node(hri_stream *s)

@@ -44,17 +44,27 @@ enum {
                               link */
     HRI_COPIES = 4,        /* of pinned memory on the link in one direction */
     HRI_MAX_COPY_THREADS = 8,
+    HRI_MAX_STREAM_THREADS = 9, /* for an array's copy */
+    HRI_STREAM_PIECES = 3, /* of a thread, where an array's copy goes up: one is
+                              copied, and more wait for the link */
     HRI_EXECUTOR_THREADS = 3 /* of an executor of products, beside those */
 };
 
 /* The pinned memory of copy pools (staging.h) for one direction. The copies of
  * each piece end in an event. One copy pool has it at a time. */
 typedef struct hri_staging {
-    pthread_mutex_t lock; /* guards taken */
+    uint32_t threads;     /* of a copy pool for copies of arrays */
+    uint32_t pieces;      /* of pinned memory */
+    pthread_mutex_t lock; /* guards taken and wanted */
     pthread_cond_t changed;
-    bool taken; /* a copy pool uses the memory */
+    bool taken;      /* a copy pool uses the memory */
+    uint32_t wanted; /* copy pools that wait for it */
     void *pinned;
-    hri_event *events[HRI_MAX_COPY_THREADS * HRI_THREAD_PIECES];
+    hri_event *events[HRI_MAX_STREAM_THREADS * HRI_STREAM_PIECES];
+    /* fields of the pool that has it: */
+    uint64_t owner; /* the stream whose uploads may still be on their way from
+                       it; 0: none are */
+    uint32_t sent[HRI_MAX_STREAM_THREADS]; /* by the threads of its last pool */
 } hri_staging;
 
 /* The events of an accelerator that no fence has (pools.c). */

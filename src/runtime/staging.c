@@ -153,6 +153,26 @@ bool hri_copy_pool_wait(hri_copy_pool *pool, hri_job *job)
     return finished;
 }
 
+void hri_copy_pool_let(hri_copy_pool *pool, hri_job *job)
+{
+    pthread_mutex_lock(&pool->lock);
+    job->held = false;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* Wait until the job's copies may be enqueued. False: the pool was stopped. */
+static bool wait_while_held(hri_copy_pool *pool, const hri_job *job)
+{
+    hri_lock_soon(&pool->lock);
+    while (job->held && !pool->stopped) {
+        pthread_cond_wait(&pool->changed, &pool->lock);
+    }
+    const bool may = !job->held;
+    pthread_mutex_unlock(&pool->lock);
+    return may;
+}
+
 /* ---- threads */
 
 /* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
@@ -219,7 +239,7 @@ static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
     const uint32_t at = copy_thread->sent % pool->depth;
     hri_event *event = copy_thread->events[at];
     const work this = *w;
-    bool both = false;
+    bool both = false, go = true;
     hr_status status = HR_OK;
     *w = (work){0};
     if (copy_thread->sent++ >= pool->depth) { /* its earlier copy may go on */
@@ -234,12 +254,15 @@ static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
         touch_ends(pool);
         hri_piece piece = this.piece;
         piece.rows += both ? w->piece.rows : 0;
-        status = enqueue_piece(pool, this.job, &piece, copy_thread->pinned[at],
-                               event);
+        go = wait_while_held(pool, this.job);
+        status = go ? enqueue_piece(pool, this.job, &piece,
+                                    copy_thread->pinned[at], event)
+                    : HR_OK;
     }
-    finish(pool, this.job, status == HR_OK);
-    if (w->job != NULL && (both || status != HR_OK)) {
-        finish(pool, w->job, status == HR_OK);
+    go = go && status == HR_OK;
+    finish(pool, this.job, go);
+    if (w->job != NULL && (both || !go)) {
+        finish(pool, w->job, go);
         *w = (work){0};
     }
     return status;
@@ -384,7 +407,10 @@ void hri_copy_pool_help(hri_copy_pool *pool)
 /* No more threads than pieces: waking one takes as long as copying some. */
 static uint32_t useful_threads(const hri_copy_pool *pool)
 {
-    const uint32_t all = pool->accelerator->copy_threads;
+    const hri_accelerator *a = pool->accelerator;
+    const uint32_t all = pool->stream == 0
+                             ? a->copy_threads
+                             : a->staging[pool->up ? HRI_UP : HRI_DOWN].threads;
     const uint64_t pieces = pool->bytes / HRI_MIN_PIECE_BYTES + 1;
     if (pool->alone) {
         return 1;
@@ -397,7 +423,9 @@ hr_status hri_copy_pool_init(hri_copy_pool *pool)
     hri_accelerator *a = pool->accelerator;
     hr_status status = HR_OK;
     pool->thread_count = pool->direct ? 1 : useful_threads(pool);
-    pool->depth = pool->direct ? HRI_COPIES : HRI_THREAD_PIECES;
+    pool->depth = pool->direct                    ? HRI_COPIES
+                  : pool->stream != 0 && pool->up ? HRI_STREAM_PIECES
+                                                  : HRI_THREAD_PIECES;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->changed, NULL);
     for (uint32_t i = 0; i < pool->thread_count; i++) {

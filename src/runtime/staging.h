@@ -16,7 +16,8 @@ enum {
     HRI_PAGE_BYTES = 4 << 10 /* pieces are whole pages */
 };
 
-_Static_assert(HRI_THREAD_PIECES <= HRI_COPIES,
+_Static_assert((int)HRI_THREAD_PIECES <= (int)HRI_COPIES &&
+                   (int)HRI_STREAM_PIECES <= (int)HRI_COPIES,
                "copy threads have too few events");
 
 /* A box (depth 1) to copy between host memory and a buffer. The caller keeps
@@ -25,6 +26,8 @@ typedef struct hri_job {
     hri_copy copy;
     hri_queue *queue;
     hri_event *after;         /* an event that its copies wait for, or NULL */
+    bool held;                /* its copies wait for hri_copy_pool_let, while
+                                 threads bring it to pinned memory */
     void (*done)(void *data); /* NULL, or called once when the job is finished,
                                  by a thread of the copy pool that holds no
                                  lock */
@@ -45,7 +48,7 @@ typedef struct hri_copy_pool hri_copy_pool;
 typedef struct hri_copy_thread {
     hri_copy_pool *pool;
     hri_thread *thread;
-    void *pinned[HRI_COPIES];      /* HRI_THREAD_PIECES of them, or none */
+    void *pinned[HRI_COPIES];      /* `depth` of the pool, or none */
     hri_event *events[HRI_COPIES]; /* as many as the copies that it may have
                                       under way */
     uint32_t sent;                 /* pieces to the accelerator so far */
@@ -64,7 +67,13 @@ struct hri_copy_pool {
     bool helped;                  /* its first thread is the one that calls
                                      hri_copy_pool_help */
     bool alone;                   /* it is helped, and has no other thread */
-    uint64_t bytes; /* of all jobs: so few need few threads; 0: not known */
+    uint64_t bytes;  /* of all jobs: so few need few threads; 0: not known */
+    uint64_t stream; /* the serial number of the only one that the pool copies
+                        for. It has fewer threads, since those of both
+                        directions share the processors. Copies to the
+                        accelerator may be under way from pinned memory when it
+                        is finished, if only the link holds them up. 0: the pool
+                        copies for no stream */
     pthread_mutex_t *queues; /* held around calls on the queues of jobs */
     void (*fail)(void *data, hr_status status); /* is told the first error, on a
                                                    thread of the copy pool */
@@ -72,7 +81,7 @@ struct hri_copy_pool {
     /* the copy pool's own fields */
     uint32_t thread_count; /* threads */
     uint32_t depth;        /* copies that each thread may have under way */
-    hri_copy_thread threads[HRI_MAX_COPY_THREADS];
+    hri_copy_thread threads[HRI_MAX_STREAM_THREADS];
     uint32_t started;
     pthread_mutex_t
         lock; /* guards what follows, and the copy pool's part of jobs */
@@ -107,12 +116,42 @@ void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent);
 /* Wait until a job is finished. False when the copy pool was stopped before
  * that. It will not touch the job any more. */
 bool hri_copy_pool_wait(hri_copy_pool *pool, hri_job *job);
+/* Let the copies of a job that is held go. */
+void hri_copy_pool_let(hri_copy_pool *pool, hri_job *job);
+/* Whether another pool waits for the pinned memory of this one. */
+bool hri_copy_pool_is_wanted(const hri_copy_pool *pool);
 
-/* Copy a box between ordinary memory and a buffer by a copy pool, after all
- * work of the queue. Returns when the copy is done. It neither needs nor takes
- * the context's lock. */
-hr_status hri_staging_copy(hri_accelerator *accelerator, hri_queue *queue,
-                           const hri_copy *copy);
+/* ---- staged.c: copies of a stream by a copy pool. They neither need nor take
+ * the context's lock */
+
+typedef struct hri_stager {
+    hri_copy_pool copy_pool;
+    hri_queue *queue;
+    pthread_mutex_t lock; /* held around calls on the queue; guards error */
+    hri_error error;
+} hri_stager;
+
+/* The jobs of one copy. */
+typedef struct hri_slices {
+    hri_job *jobs; /* one for each slice */
+    size_t count;
+} hri_slices;
+
+/* Make a copy pool ready, and start it. What fails here is told by
+ * hri_stager_end. */
+void hri_stager_begin(hri_stager *stager, hri_accelerator *accelerator,
+                      uint64_t stream, hri_queue *queue, bool up);
+/* Put a copy between ordinary memory and a buffer, which is held until
+ * hri_stager_let or not. */
+hr_status hri_stager_put(hri_stager *stager, const hri_copy *copy, bool held,
+                         hri_slices *slices);
+void hri_stager_let(hri_stager *stager, const hri_slices *slices);
+/* Wait until a copy is done, or to the accelerator: until all of it is
+ * enqueued. False after an error. */
+bool hri_stager_wait(hri_stager *stager, const hri_slices *slices);
+/* Wait for all copies in the same way, or drop those that are held. No jobs are
+ * used any more. */
+hr_status hri_stager_end(hri_stager *stager, bool drop);
 
 /* Work on the jobs that were put so far, as the first thread of a pool that is
  * helped. Returns when no piece is left to begin, and pieces that this thread

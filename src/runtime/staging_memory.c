@@ -26,33 +26,40 @@ void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
 {
     /* half of the threads for each direction, as many of them wait for memory
      * or copies */
-    int64_t count = threads / (2 * accelerators);
+    const int64_t share = threads / accelerators;
+    const int64_t count = share / 2;
     accelerator->copy_threads =
         (uint32_t)hri_min(hri_max(count, 1), HRI_MAX_COPY_THREADS);
     for (int way = 0; way < HRI_WAYS; way++) {
-        pthread_mutex_init(&accelerator->staging[way].lock, NULL);
-        pthread_cond_init(&accelerator->staging[way].changed, NULL);
+        hri_staging *staging = &accelerator->staging[way];
+        const int64_t least = accelerator->copy_threads * HRI_THREAD_PIECES;
+        const int64_t most = way == HRI_UP ? share * 9 / 16 : share / 4;
+        staging->threads =
+            (uint32_t)hri_min(hri_max(most, 1), HRI_MAX_STREAM_THREADS);
+        staging->pieces = (uint32_t)hri_max(
+            least, (int64_t)staging->threads *
+                       (way == HRI_UP ? HRI_STREAM_PIECES : HRI_THREAD_PIECES));
+        pthread_mutex_init(&staging->lock, NULL);
+        pthread_cond_init(&staging->changed, NULL);
     }
     stay_near(accelerator);
 }
 
-static size_t staging_bytes(const hri_accelerator *accelerator)
+static size_t staging_bytes(const hri_staging *staging)
 {
-    return (size_t)accelerator->copy_threads * HRI_THREAD_PIECES *
-           HRI_PIECE_BYTES;
+    return (size_t)staging->pieces * HRI_PIECE_BYTES;
 }
 
 hr_status hri_staging_open(hri_accelerator *a)
 {
     hri_device *device = a->device;
-    const size_t bytes = staging_bytes(a);
     hr_status status = HR_OK;
     for (int way = 0; way < HRI_WAYS && status == HR_OK; way++) {
         hri_staging *staging = &a->staging[way];
+        const size_t bytes = staging_bytes(staging);
         status = device->ops->allocate_pinned(device, bytes, &staging->pinned);
         a->pinned_used += status == HR_OK ? bytes : 0;
-        for (uint32_t i = 0;
-             i < a->copy_threads * HRI_THREAD_PIECES && status == HR_OK; i++) {
+        for (uint32_t i = 0; i < staging->pieces && status == HR_OK; i++) {
             status =
                 device->ops->create_event(device, false, &staging->events[i]);
         }
@@ -64,14 +71,14 @@ void hri_staging_close(hri_accelerator *a)
 {
     for (int way = 0; way < HRI_WAYS && a->copy_threads > 0; way++) {
         hri_staging *staging = &a->staging[way];
-        for (uint32_t i = 0; i < a->copy_threads * HRI_THREAD_PIECES; i++) {
+        for (uint32_t i = 0; i < staging->pieces; i++) {
             if (staging->events[i] != NULL) {
                 staging->events[i]->ops->destroy(staging->events[i]);
             }
         }
         if (staging->pinned != NULL) {
             a->device->ops->release_pinned(a->device, staging->pinned);
-            a->pinned_used -= staging_bytes(a);
+            a->pinned_used -= staging_bytes(staging);
         }
         pthread_cond_destroy(&staging->changed);
         pthread_mutex_destroy(&staging->lock);
@@ -83,15 +90,49 @@ static hri_staging *staging_of(const hri_copy_pool *pool)
     return &pool->accelerator->staging[pool->up ? HRI_UP : HRI_DOWN];
 }
 
+/* Wait for the uploads of another stream. Their errors are that stream's, whose
+ * fences tell them. The error message of this thread stays as it is. */
+static void await_uploads(const hri_staging *staging)
+{
+    hri_error told = {0};
+    hri_error_keep(&told, HR_ERROR_BACKEND);
+    for (uint32_t i = 0; i < staging->pieces; i++) {
+        (void)staging->events[i]->ops->wait(staging->events[i]);
+    }
+    (void)hri_error_raise(&told);
+}
+
+bool hri_copy_pool_is_wanted(const hri_copy_pool *pool)
+{
+    hri_staging *staging = staging_of(pool);
+    pthread_mutex_lock(&staging->lock);
+    const bool wanted = staging->wanted > 0;
+    pthread_mutex_unlock(&staging->lock);
+    return wanted;
+}
+
 void hri_staging_take(hri_copy_pool *pool)
 {
     hri_staging *staging = staging_of(pool);
     pthread_mutex_lock(&staging->lock);
+    staging->wanted++;
     while (staging->taken) {
         pthread_cond_wait(&staging->changed, &staging->lock);
     }
+    staging->wanted--;
     staging->taken = true;
     pthread_mutex_unlock(&staging->lock);
+    if (staging->owner != 0 && staging->owner != pool->stream) {
+        await_uploads(staging);
+    }
+    for (uint32_t i = 0; i < pool->thread_count; i++) {
+        /* its threads go on where those of the last pool ended */
+        pool->threads[i].sent =
+            staging->owner != 0 && staging->owner == pool->stream
+                ? pool->depth + staging->sent[i] % pool->depth
+                : 0;
+    }
+    staging->owner = pool->up ? pool->stream : 0;
     for (uint32_t i = 0; i < pool->thread_count * pool->depth; i++) {
         hri_copy_thread *copy_thread = &pool->threads[i / pool->depth];
         copy_thread->pinned[i % pool->depth] =
@@ -103,6 +144,9 @@ void hri_staging_take(hri_copy_pool *pool)
 void hri_staging_give(const hri_copy_pool *pool)
 {
     hri_staging *staging = staging_of(pool);
+    for (uint32_t i = 0; i < pool->thread_count; i++) {
+        staging->sent[i] = pool->threads[i].sent;
+    }
     pthread_mutex_lock(&staging->lock);
     staging->taken = false;
     pthread_cond_signal(&staging->changed);

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "runtime/staging.h"
-
 enum {
     MIN_STAGED_BYTES = 1 << 20, /* fewer bytes are not worth waking threads */
     MAX_TAKEN_BYTES = 64 << 10  /* of ordinary memory that drivers copy without
@@ -25,6 +23,45 @@ static hr_status run_launch(hri_stream *s, const hri_launch *launch)
     return status;
 }
 
+/* The queue may have to wait for more than one fence. */
+static void set_busy(hri_stream *s)
+{
+    s->busy = true;
+    hri_fence_drop(s->before);
+    s->before = NULL;
+}
+
+/* The queue waits for the fence. */
+static void note_wait(hri_stream *s, hri_fence *fence)
+{
+    bool done = false;
+    if (!s->defers || s->busy ||
+        (fence->event->ops->query(fence->event, &done) == HR_OK && done)) {
+        return;
+    }
+    if (s->before != NULL) {
+        set_busy(s);
+    } else {
+        hri_fence_hold(fence);
+        s->before = fence;
+    }
+}
+
+hr_status hri_stream_await_link(hri_stream *s)
+{
+    hr_status status = HR_OK;
+    if (s->busy) {
+        status = s->queue->ops->finish(s->queue);
+    } else if (s->before != NULL) {
+        status = s->before->event->ops->wait(s->before->event);
+    }
+    if (status == HR_OK) {
+        set_busy(s);
+        s->busy = false;
+    }
+    return status;
+}
+
 /* An error that the driver does not know is kept and told later. */
 static hr_status run_wait(hri_stream *s, hri_fence *fence)
 {
@@ -33,8 +70,11 @@ static hr_status run_wait(hri_stream *s, hri_fence *fence)
         hri_error_keep(&s->error, hri_error_raise(&fence->error));
         return HR_OK;
     }
-    return fence->event != NULL ? s->queue->ops->wait(s->queue, fence->event)
-                                : HR_OK;
+    if (fence->event == NULL) {
+        return HR_OK;
+    }
+    note_wait(s, fence);
+    return s->queue->ops->wait(s->queue, fence->event);
 }
 
 hr_status hri_command_run(hri_stream *s, const hri_command *c)
@@ -44,10 +84,12 @@ hr_status hri_command_run(hri_stream *s, const hri_command *c)
     }
     switch (c->kind) {
     case HRI_COMMAND_COPY:
+        set_busy(s);
         return s->queue->ops->copy(s->queue, c->copy);
     case HRI_COMMAND_STAGED_COPY:
-        return hri_staging_copy(s->accelerator, s->queue, c->copy);
+        break;
     case HRI_COMMAND_LAUNCH:
+        set_busy(s);
         return run_launch(s, c->launch);
     case HRI_COMMAND_RECORD:
         return s->queue->ops->record(s->queue, c->fence->event);
@@ -212,6 +254,7 @@ hr_status hri_stream_end_graph(hri_stream *s, hri_graph **graph)
 hr_status hri_stream_run_graph(hri_stream *s, hri_graph *graph)
 {
     hri_deferred_drain(s);
+    set_busy(s);
     return s->error.status == HR_OK ? s->queue->ops->run_graph(s->queue, graph)
                                     : HR_OK;
 }
@@ -260,6 +303,7 @@ void hri_stream_destroy(hri_stream *s)
     if (s->queue != NULL) {
         s->queue->ops->destroy(s->queue);
     }
+    hri_fence_drop(s->before);
     hri_fence_drop(s->last);
     free(s);
 }

@@ -17,8 +17,8 @@
 
 typedef struct hri_node hri_node; /* deferred.c: a deferred command */
 
-/* As long as there are deferred commands, queue and error belong to the thread
- * that runs them. Else they belong to the caller. */
+/* As long as there are deferred commands, queue, error, busy and before belong
+ * to the thread that runs them. Else they belong to the caller. */
 struct hri_stream {
     hri_accelerator *accelerator;
     hri_queue *queue;
@@ -31,6 +31,10 @@ struct hri_stream {
                            for. The driver does not know it, so later commands
                            are skipped here: their input never came */
     bool defers;        /* false: nothing is ever deferred */
+    /* what the queue may have to wait for, besides the link */
+    bool busy;         /* more than `before` */
+    hri_fence *before; /* held, if it is one fence of the accelerator's or a
+                          peer's; NULL: nothing */
     /* fields of deferred.c; changed with the lock of the accelerator's
      * deferral */
     _Atomic(hri_node *) deferred; /* the first command; NULL: all have run */
@@ -192,7 +196,10 @@ hr_status hri_deferred_add(hri_stream *stream, const hri_command *command);
 /* Run all deferred commands, then end the thread. */
 void hri_deferred_close(hri_stream *stream);
 
-/* stream.c: run a command now. The stream keeps errors of deferred commands. */
+/* stream.c: wait for what may hold up the queue, except the link. */
+hr_status hri_stream_await_link(hri_stream *stream);
+/* stream.c: run a command now, but no staged copy, which deferred.c runs. The
+ * stream keeps errors of deferred commands. */
 hr_status hri_command_run(hri_stream *stream, const hri_command *command);
 
 void hri_deferral_init(hri_deferral *deferral);

@@ -446,6 +446,119 @@ static void one_thread_brings_many(void)
     close_machine(&m);
 }
 
+/* ---- uploads one behind the other */
+
+/* The second copy comes to pinned memory during the first, and travels when it
+ * may, or never. */
+static void held_copies_wait(bool drop)
+{
+    enum { BYTES_EACH = 3 * MIB + 5 };
+    TEST_CASE(drop ? "a held copy is dropped" : "a held copy waits");
+    machine m = open_machine();
+    hri_accelerator *a = &m.context->accelerators[0];
+    unsigned char *there = numbers(2 * BYTES_EACH, 5);
+    unsigned char *here = calloc(2, BYTES_EACH);
+    hri_buffer *buffer = NULL;
+    hri_queue *queue = NULL;
+    hri_slices slices[2];
+    hri_stager stager;
+    CHECK(hri_accelerator_allocate(a, 2 * BYTES_EACH, &buffer) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, &queue) == HR_OK);
+    hri_stager_begin(&stager, a, UINT64_MAX, queue, true);
+    for (size_t i = 0; i < 2; i++) {
+        const hri_copy up =
+            hri_flat_copy(hri_at(buffer, i * BYTES_EACH),
+                          hri_at_host(there, i * BYTES_EACH), BYTES_EACH);
+        CHECK(hri_stager_put(&stager, &up, i == 1, &slices[i]) == HR_OK);
+    }
+    CHECK(hri_stager_wait(&stager, &slices[0]));
+    CHECK(fault_backend_bytes(FAULT_UP) == BYTES_EACH);
+    if (!drop) {
+        hri_stager_let(&stager, &slices[1]);
+        CHECK(hri_stager_wait(&stager, &slices[1]));
+    }
+    CHECK(hri_stager_end(&stager, drop) == HR_OK);
+    CHECK(fault_backend_bytes(FAULT_UP) == (drop ? 1 : 2) * BYTES_EACH);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    const hri_copy down = hri_flat_copy(hri_at_host(here, 0), hri_at(buffer, 0),
+                                        (drop ? 1 : 2) * BYTES_EACH);
+    CHECK(queue->ops->copy(queue, &down) == HR_OK);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    CHECK(memcmp(here, there, (drop ? 1 : 2) * BYTES_EACH) == 0);
+    for (int i = 0; i < 2; i++) {
+        free(slices[i].jobs);
+    }
+    hri_accelerator_forget(a);
+    hri_accelerator_release(a, buffer);
+    free(here);
+    free(there);
+    close_machine(&m);
+}
+
+/* Two queues of one accelerator bring arrays there, one behind the other, with
+ * kernels and copies between them, and take turns at the pinned memory. */
+static void queues_take_turns(void)
+{
+    enum { UPLOADS = 12, N = 700000 };
+    TEST_CASE("queues take turns at pinned memory");
+    machine m = open_machine();
+    const hr_extent extent = hr_extent1(N);
+    hr_queue *queues[2] = {m.queues[0], NULL};
+    float *x[UPLOADS], *y[UPLOADS], factor = 3.0F;
+    hr_array *from[UPLOADS], *to[UPLOADS], *home[UPLOADS];
+    struct {
+        float x;
+        int n;
+    } p = {1.0F, 2};
+    CHECK(hr_queue_create(m.context, 0, &queues[1]) == HR_OK);
+    for (int i = 0; i < UPLOADS; i++) {
+        x[i] = malloc(N * sizeof(float));
+        y[i] = calloc(N, sizeof(float));
+        for (int k = 0; k < N; k++) {
+            x[i][k] = (float)((k + 7 * i) % 1000);
+        }
+        CHECK(hr_array_wrap(m.context, x[i], sizeof(float), extent, 0,
+                            &from[i]) == HR_OK);
+        CHECK(hr_array_wrap(m.context, y[i], sizeof(float), extent, 0,
+                            &home[i]) == HR_OK);
+        CHECK(hr_array_create(queues[i % 2], sizeof(float), extent, &to[i]) ==
+              HR_OK);
+    }
+    for (int i = 0; i < UPLOADS; i++) {
+        CHECK(hr_copy_async(hr_view_of(from[i]), hr_view_of(to[i]), NULL) ==
+              HR_OK);
+        CHECK(hr_prefetch(hr_view_of(from[i]), queues[i % 2]) == HR_OK);
+        if (i % 4 == 3) {
+            const hr_argument arguments[] = {
+                hr_in(hr_view_of(from[i])), hr_inout(hr_view_of(to[i])),
+                hr_value(&factor, sizeof factor), hr_value(&p, sizeof p)};
+            CHECK(hr_launch(queues[i % 2], &axpy, extent, NULL, arguments, 4) ==
+                  HR_OK);
+        }
+    }
+    for (int i = 0; i < UPLOADS; i++) {
+        CHECK(hr_copy_async(hr_view_of(to[i]), hr_view_of(home[i]), NULL) ==
+              HR_OK);
+    }
+    for (int i = 0; i < UPLOADS; i++) {
+        long wrong = 0;
+        CHECK(hr_synchronize(hr_view_of(home[i])) == HR_OK);
+        for (int k = 0; k < N; k++) {
+            const float launched = 4.0F * x[i][k] + 2.0F;
+            wrong += y[i][k] != (i % 4 == 3 ? launched : x[i][k]);
+        }
+        CHECK(wrong == 0);
+        hr_array_destroy(from[i]);
+        hr_array_destroy(to[i]);
+        hr_array_destroy(home[i]);
+        free(x[i]);
+        free(y[i]);
+    }
+    CHECK(fault_backend_largest_ordinary() == 0);
+    hr_queue_destroy(queues[1]);
+    close_machine(&m);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
@@ -459,5 +572,8 @@ int main(void)
     TEST(much_at_once());
     TEST(stopped_copy_pools_take_no_jobs());
     TEST(one_thread_brings_many());
+    held_copies_wait(false);
+    held_copies_wait(true);
+    TEST(queues_take_turns());
     return test_end();
 }

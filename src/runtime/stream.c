@@ -23,40 +23,51 @@ static hr_status run_launch(hri_stream *s, const hri_launch *launch)
     return status;
 }
 
-/* The queue may have to wait for more than one fence. */
+static void forget_before(hri_stream *s)
+{
+    for (int i = 0; i < HRI_FENCES_BEFORE; i++) {
+        hri_fence_drop(s->before[i]);
+        s->before[i] = NULL;
+    }
+}
+
+/* The queue may have to wait for more than fences. */
 static void set_busy(hri_stream *s)
 {
     s->busy = true;
-    hri_fence_drop(s->before);
-    s->before = NULL;
+    forget_before(s);
 }
 
 /* The queue waits for the fence. */
 static void note_wait(hri_stream *s, hri_fence *fence)
 {
     bool done = false;
+    int i = 0;
     if (!s->defers || s->busy ||
         (fence->event->ops->query(fence->event, &done) == HR_OK && done)) {
         return;
     }
-    if (s->before != NULL) {
-        set_busy(s);
-    } else {
-        hri_fence_hold(fence);
-        s->before = fence;
+    while (i < HRI_FENCES_BEFORE && s->before[i] != NULL) {
+        i++;
     }
+    if (i == HRI_FENCES_BEFORE) {
+        set_busy(s);
+        return;
+    }
+    hri_fence_hold(fence);
+    s->before[i] = fence;
 }
 
 hr_status hri_stream_await_link(hri_stream *s)
 {
-    hr_status status = HR_OK;
-    if (s->busy) {
-        status = s->queue->ops->finish(s->queue);
-    } else if (s->before != NULL) {
-        status = s->before->event->ops->wait(s->before->event);
+    hr_status status = s->busy ? s->queue->ops->finish(s->queue) : HR_OK;
+    for (int i = 0; i < HRI_FENCES_BEFORE && status == HR_OK; i++) {
+        if (s->before[i] != NULL) {
+            status = s->before[i]->event->ops->wait(s->before[i]->event);
+        }
     }
     if (status == HR_OK) {
-        set_busy(s);
+        forget_before(s);
         s->busy = false;
     }
     return status;
@@ -303,7 +314,7 @@ void hri_stream_destroy(hri_stream *s)
     if (s->queue != NULL) {
         s->queue->ops->destroy(s->queue);
     }
-    hri_fence_drop(s->before);
+    forget_before(s);
     hri_fence_drop(s->last);
     free(s);
 }

@@ -15,6 +15,8 @@
 
 #include "runtime/runtime.h"
 
+enum { HRI_FENCES_BEFORE = 4 }; /* that a stream knows to wait for */
+
 typedef struct hri_node hri_node; /* deferred.c: a deferred command */
 
 /* As long as there are deferred commands, queue, error, busy and before belong
@@ -32,9 +34,9 @@ struct hri_stream {
                            are skipped here: their input never came */
     bool defers;        /* false: nothing is ever deferred */
     /* what the queue may have to wait for, besides the link */
-    bool busy;         /* more than `before` */
-    hri_fence *before; /* held, if it is one fence of the accelerator's or a
-                          peer's; NULL: nothing */
+    bool busy; /* more than these fences of the accelerator's or of peers: */
+    hri_fence *before[HRI_FENCES_BEFORE]; /* held; NULL from the first free one
+                                             on */
     /* fields of deferred.c; changed with the lock of the accelerator's
      * deferral */
     _Atomic(hri_node *) deferred; /* the first command; NULL: all have run */

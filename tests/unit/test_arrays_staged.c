@@ -559,6 +559,56 @@ static void queues_take_turns(void)
     close_machine(&m);
 }
 
+/* A launch streams from ordinary memory: both accelerators bring their chunks
+ * one behind the other, and every byte crosses once. */
+static void launches_stream(void)
+{
+    enum { N = 12 << 20, CHUNK_BYTES = 5 * MIB };
+    TEST_CASE("a launch streams from ordinary memory");
+    machine m = open_machine();
+    const hr_extent extent = hr_extent1(N);
+    static const double weights[ACCELERATORS] = {1, 1};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    float *x = malloc(N * sizeof(float)), *y = malloc(N * sizeof(float));
+    float factor = 3.0F;
+    struct {
+        float x;
+        int n;
+    } p = {1.0F, 2};
+    hr_array *source = NULL, *result = NULL;
+    long wrong = 0;
+    for (int k = 0; k < N; k++) {
+        x[k] = (float)(k % 1013);
+        y[k] = (float)(k % 1019);
+    }
+    for (uint32_t i = 0; i < ACCELERATORS; i++) {
+        hri_accelerator *a = &m.context->accelerators[i];
+        a->memory_limit = a->memory_used + (uint64_t)5 * CHUNK_BYTES;
+    }
+    options.weights = weights;
+    CHECK(hr_array_wrap(m.context, x, sizeof(float), extent, 0, &source) ==
+          HR_OK);
+    CHECK(hr_array_wrap(m.context, y, sizeof(float), extent, 0, &result) ==
+          HR_OK);
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(source)), hr_inout(hr_view_of(result)),
+        hr_value(&factor, sizeof factor), hr_value(&p, sizeof p)};
+    CHECK(hr_launch_split(m.context, &axpy, extent, arguments, 4, &options) ==
+          HR_OK);
+    for (int k = 0; k < N; k++) {
+        wrong += y[k] != 3.0F * x[k] + (float)(k % 1019) + 2.0F;
+    }
+    CHECK(wrong == 0);
+    CHECK(fault_backend_largest_ordinary() == 0);
+    CHECK(fault_backend_bytes(FAULT_UP) == 2 * N * sizeof(float));
+    CHECK(fault_backend_bytes(FAULT_DOWN) == N * sizeof(float));
+    hr_array_destroy(source);
+    hr_array_destroy(result);
+    close_machine(&m);
+    free(x);
+    free(y);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
@@ -575,5 +625,6 @@ int main(void)
     held_copies_wait(false);
     held_copies_wait(true);
     TEST(queues_take_turns());
+    TEST(launches_stream());
     return test_end();
 }

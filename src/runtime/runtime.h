@@ -64,7 +64,7 @@ typedef struct hri_staging {
     /* fields of the pool that has it: */
     uint64_t owner; /* the stream whose uploads may still be on their way from
                        it; 0: none are */
-    uint32_t sent[HRI_MAX_STREAM_THREADS]; /* by the threads of its last pool */
+    uint64_t sent[HRI_MAX_STREAM_THREADS]; /* by the owner's threads */
 } hri_staging;
 
 /* The events of an accelerator that no fence has (pools.c). */

@@ -236,7 +236,7 @@ static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
 static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
 {
     hri_copy_pool *pool = copy_thread->pool;
-    const uint32_t at = copy_thread->sent % pool->depth;
+    const uint64_t at = copy_thread->sent % pool->depth;
     hri_event *event = copy_thread->events[at];
     const work this = *w;
     bool both = false, go = true;

@@ -51,7 +51,7 @@ typedef struct hri_copy_thread {
     void *pinned[HRI_COPIES];      /* `depth` of the pool, or none */
     hri_event *events[HRI_COPIES]; /* as many as the copies that it may have
                                       under way */
-    uint32_t sent;                 /* pieces to the accelerator so far */
+    uint64_t sent;                 /* pieces to the accelerator so far */
 } hri_copy_thread;
 
 /* A copy pool serves one direction of one accelerator. Jobs to the accelerator

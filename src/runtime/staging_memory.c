@@ -126,10 +126,10 @@ void hri_staging_take(hri_copy_pool *pool)
         await_uploads(staging);
     }
     for (uint32_t i = 0; i < pool->thread_count; i++) {
-        /* its threads go on where those of the last pool ended */
+        /* its threads go on where those of the stream's last pool ended */
         pool->threads[i].sent =
             staging->owner != 0 && staging->owner == pool->stream
-                ? pool->depth + staging->sent[i] % pool->depth
+                ? staging->sent[i]
                 : 0;
     }
     staging->owner = pool->up ? pool->stream : 0;

@@ -647,11 +647,10 @@ static void launches_stream(void)
 /* What is reported as right is right, and the next launch works again. */
 static void streams_fail(bool call, const char *name)
 {
-    enum { MOST = 3000 };
     const uint64_t stride = (call ? 13 : 3) * FAULT_STEP;
-    uint64_t number = 1, count = MOST, failed = 0;
+    uint64_t number = 1, count = 1, failed = 0;
     TEST_CASE(name);
-    for (; number <= count && number <= MOST; number += stride) {
+    for (; number <= count; number += stride) {
         stream_bed b = open_streamed();
         const uint64_t begun =
             call ? fault_backend_calls() : fault_backend_operations();

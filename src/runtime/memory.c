@@ -8,7 +8,7 @@
 #include "runtime/runtime.h"
 
 enum {
-    LEAST_SMALL = 8 << 10, /* bytes of the least small area */
+    MIN_SMALL = 8 << 10, /* bytes of the least small area */
     SMALL_LIMIT = 4 << 20  /* of all of them together */
 };
 
@@ -366,7 +366,7 @@ void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes)
 {
     hri_block *block = NULL;
     hri_error told = {0}; /* the thread's message stays as it is */
-    uint64_t size = LEAST_SMALL;
+    uint64_t size = MIN_SMALL;
     if (accelerator->in_place || !accelerator->device->info.staged ||
         accelerator->device->info.emulated || bytes > HRI_SMALL_BYTES) {
         return NULL;

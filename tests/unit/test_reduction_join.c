@@ -5,7 +5,7 @@
 #include "calls/reduction.h"
 #include "test.h"
 
-enum { MOST = 300 };
+enum { MAX_COUNT = 300 };
 
 static double one(hr_reduction reduction, double a, double b)
 {
@@ -31,16 +31,16 @@ static double halves(hr_reduction reduction, const double *x, int64_t count)
 
 static void all_counts(hr_reduction reduction)
 {
-    double x[MOST];
-    for (int i = 0; i < MOST; i++) {
+    double x[MAX_COUNT];
+    for (int i = 0; i < MAX_COUNT; i++) {
         x[i] = 1.0 + (double)(i * 7919 % 1013) * 1e-3;
     }
-    for (int64_t count = 1; count <= MOST; count++) {
+    for (int64_t count = 1; count <= MAX_COUNT; count++) {
         CHECK(hri_reduction_join(reduction, x, count) ==
               halves(reduction, x, count));
     }
     x[5] = NAN;
-    CHECK(isnan(hri_reduction_join(reduction, x, MOST)));
+    CHECK(isnan(hri_reduction_join(reduction, x, MAX_COUNT)));
 }
 
 int main(void)

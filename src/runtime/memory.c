@@ -8,8 +8,8 @@
 #include "runtime/runtime.h"
 
 enum {
-    MIN_SMALL = 8 << 10, /* bytes of the least small area */
-    SMALL_LIMIT = 4 << 20  /* of all of them together */
+    MIN_SMALL = 8 << 10,  /* bytes of the least small area */
+    SMALL_LIMIT = 4 << 20 /* of all of them together */
 };
 
 typedef enum block_kind {

@@ -15,7 +15,7 @@ enum {
                             accelerators */
 };
 
-/* kernels/dialect/sort.c has the same struct. */
+/* kernels/dialect/sort_keys.c has the same struct. */
 typedef struct hri_sort_form {
     uint64_t positive, below, above, last, flip;
 } hri_sort_form;
@@ -49,9 +49,10 @@ typedef struct hri_sort_band {
     hr_array *differing;        /* rows x units: bits in which keys differ */
     hr_array *counts;           /* rows x digits x units; of sweeps: rows x
                                    units x (passes x digits) */
+    hr_array *before;           /* rows x digits x units: elements before those
+                                   counted */
     hr_array *places, *words;   /* of sweeps: rows x passes x (digits + 2), rows
                                    x blocks x digits */
-    hr_array *before;           /* the same: elements before those counted */
     hr_array *prefixes, *ranks; /* of a merge: cuts x 1, cuts x digits */
     int64_t rows, cols, units, unit; /* units of a row, and their elements */
 } hri_sort_band;

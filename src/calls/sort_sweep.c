@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorting a band by sweeps (kernels/dialect/sort.c). One kernel counts all
- * digits, another finds the places of their elements. Then a sweep for each
- * byte moves the elements, unless a row has one digit alone there, which the
- * sweep sees. So the host waits for nothing. */
+/* Sorting a band by the sweeps of kernels/dialect/sort_sweep.c. One kernel
+ * counts all digits, another finds the places of their elements. Then a sweep
+ * for each byte moves the elements, unless a row has one digit alone there,
+ * which the sweep sees. So the host waits for nothing. */
 #include "arrays/array.h"
 #include "base/size.h"
 #include "calls/sort.h"
 
+/* The first three are as in kernels/dialect/sort_sweep.c. */
 enum {
-    TALLIERS = 512, /* as in kernels/dialect/sort.c, and so the next two */
-    SWEEPERS = 384,
+    TALLIERS = 512,               /* items of a tile that counts */
+    SWEEPERS = 384,               /* and of one that sweeps */
     PLACES = HRI_SORT_DIGITS + 2, /* what a pass has for each row */
     TALLIES = 4,                  /* tiles that count, for a compute unit */
     MIN_UNIT = 16384,             /* elements for each of them, at least */
@@ -18,7 +19,7 @@ enum {
 
 extern const hr_kernel hri_sort_places;
 
-/* Elements of a block: SWEPT in kernels/dialect/sort.c. */
+/* Elements of a block: SWEPT in kernels/dialect/sort_sweep.c. */
 static int64_t block_of(const hri_sorting *s)
 {
     const bool pairs = s->to.values.array != NULL;

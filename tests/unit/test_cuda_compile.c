@@ -20,7 +20,8 @@ extern const hr_kernel hri_fill8_line, hri_fill128_slices, hri_combine_f64,
 extern const hr_kernel hri_reduce_f32_cells, hri_reduce_bf16_pair_lines,
     hri_reduce_i8_exact_cells, hri_scan_f32_cells, hri_scan_i32_i64_lines;
 extern const hr_kernel hri_sort_u32_scatter, hri_sort_u8_merge,
-    hri_sort_u64_u64_scatter, hri_sort_u16_u32_merge;
+    hri_sort_u64_u64_scatter, hri_sort_u16_u32_merge, hri_sort_u32_sweep,
+    hri_sort_u8_u64_sweep_in_place;
 extern const char hri_reduce_with_text[]; /* kernels/dialect/reduce_with.c */
 extern const char bench_cuda_text[];      /* bench/dialect/by_hand.cu */
 
@@ -70,7 +71,9 @@ static void dialect(void)
                                &hri_sort_u32_scatter,
                                &hri_sort_u8_merge,
                                &hri_sort_u64_u64_scatter,
-                               &hri_sort_u16_u32_merge};
+                               &hri_sort_u16_u32_merge,
+                               &hri_sort_u32_sweep,
+                               &hri_sort_u8_u64_sweep_in_place};
     const char *none[] = {NULL};
     char *source = NULL, *image = NULL;
     size_t bytes = 0;

@@ -261,10 +261,10 @@ hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
 
 /* transfer.c: enqueue a copy between two places: the host and an accelerator,
  * two peers, or within host memory. It goes to queue when queue belongs to one
- * of the places. A few bytes go home on the stream that has just written them,
- * if nothing was enqueued there since. Other copies go to a copy queue. The
- * caller has made both places hold the boxes. The copy reads at most `read` and
- * writes at most `written`. */
+ * of the places. A few bytes go home on the default queue that has just written
+ * them, if nothing was enqueued there since. Other copies go to a copy queue.
+ * The caller has made both places hold the boxes. The copy reads at most `read`
+ * and writes at most `written`. */
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,
                        const hri_copy *copy, hr_queue *queue);

@@ -3,26 +3,10 @@
 #include "arrays/array.h"
 #include "hal/backend.h"
 
-/* The default queue or the queue of the caller's whose last work ends at this
- * fence. NULL: there is none. */
-static hri_stream *stream_ending_at(const hr_context *context,
-                                    const hri_fence *fence)
-{
-    hri_stream *s = fence->accelerator->default_queue.stream;
-    const hr_queue *q = context->queues;
-    while (s == NULL || s->serial != fence->serial) {
-        if (q == NULL) {
-            return NULL;
-        }
-        s = q->stream;
-        q = q->next;
-    }
-    return (s->pending != NULL ? s->pending : s->last) == fence ? s : NULL;
-}
-
-/* The stream that wrote all that a small copy home reads, with nothing behind
- * it. There the copy begins at once, while another stream would first see an
- * event. NULL: there is none. */
+/* The default queue that wrote all that a small copy home reads, with nothing
+ * behind it. There the copy begins at once, while another stream would first
+ * see an event. NULL: there is none. A queue of the caller's does not copy what
+ * the caller did not enqueue there: it would keep the copy's error. */
 static hri_stream *writer_of(const hr_array *from, int place,
                              const hri_boxes *read, const hr_array *to,
                              const hri_copy *copy)
@@ -43,9 +27,12 @@ static hri_stream *writer_of(const hr_array *from, int place,
         }
     }
     hri_stream *stream =
-        written != NULL ? stream_ending_at(from->context, written) : NULL;
-    return stream != NULL && (to->memory == HRI_MEMORY_SMALL ||
-                              !hri_stream_defers(stream, copy))
+        written != NULL ? written->accelerator->default_queue.stream : NULL;
+    return stream != NULL &&
+                   (stream->pending != NULL ? stream->pending : stream->last) ==
+                       written &&
+                   (to->memory == HRI_MEMORY_SMALL ||
+                    !hri_stream_defers(stream, copy))
                ? stream
                : NULL;
 }

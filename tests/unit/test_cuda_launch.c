@@ -194,11 +194,13 @@ static void reduce(const bed *b, hr_array *x)
 static void transpose_and_map(const bed *b, hr_array *to)
 {
     hr_mapping m = {0};
+    hr_queue *queue = NULL;
     const hr_extent tile = hr_extent2(8, 8);
     const hr_argument arguments[] = {hr_in(hr_view_of(b->arrays[0])),
                                      hr_out(hr_view_of(to))};
-    CHECK(hr_launch(b->queues[0], &transpose_tiled, hr_extent2(EDGE, EDGE),
-                    &tile, arguments, 2) == HR_OK);
+    CHECK(hr_queue_default(b->context, 0, &queue) == HR_OK);
+    CHECK(hr_launch(queue, &transpose_tiled, hr_extent2(EDGE, EDGE), &tile,
+                    arguments, 2) == HR_OK);
     CHECK(hr_map(hr_view_of(to), HR_IN, &m) == HR_OK);
     CHECK(((const int *)m.data)[1] == b->data[0][EDGE]);
     CHECK(hr_unmap(&m) == HR_OK);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools of threads that copy through pinned memory: jobs and their order. */
+#include <stdint.h>
+#include <string.h>
+
+#include "model/probe.h"
+#include "runtime/staging.h"
+#include "support/staged_machine.h"
+
+/* A thread that puts a job may free the job as soon as it learns that the copy
+ * pool has stopped. */
+static void stopped_copy_pools_take_no_jobs(void)
+{
+    TEST_CASE("a copy pool that has stopped keeps no job");
+    machine m = open_machine();
+    pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
+    char memory[64] = {0};
+    hri_copy_pool copy_pool = {.accelerator = &m.context->accelerators[0],
+                               .up = true,
+                               .queues = &queues};
+    CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
+    hri_copy_pool_stop(&copy_pool);
+    for (int urgent = 0; urgent < 2; urgent++) {
+        hri_job job = {.copy = {.from = hri_at_host(memory, 0),
+                                .width = sizeof memory,
+                                .height = 1,
+                                .depth = 1}};
+        hri_copy_pool_put(&copy_pool, &job, urgent != 0);
+        CHECK(!hri_copy_pool_wait(&copy_pool, &job));
+        CHECK(copy_pool.first == NULL);
+    }
+    hri_copy_pool_join(&copy_pool);
+    hri_copy_pool_finish(&copy_pool);
+    close_machine(&m);
+}
+
+static void job_fails(void *data, hr_status status)
+{
+    (void)data;
+    CHECK(status == HR_OK);
+}
+
+/* Many small boxes come home through the few pieces of pinned memory that one
+ * thread has. */
+static void one_thread_brings_many(void)
+{
+    enum { BOXES = 16, BOX_BYTES = 4096 };
+    TEST_CASE("one thread brings many boxes");
+    machine m = open_machine();
+    hri_accelerator *a = &m.context->accelerators[0];
+    pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
+    hri_copy_pool copy_pool = {.accelerator = a,
+                               .bytes = BOXES * BOX_BYTES,
+                               .queues = &queues,
+                               .fail = job_fails};
+    unsigned char *there = numbers(BOXES * BOX_BYTES, 5);
+    unsigned char *here = calloc(BOXES, BOX_BYTES);
+    hri_job jobs[BOXES];
+    hri_buffer *buffer = NULL;
+    hri_queue *queue = NULL;
+    CHECK(hri_accelerator_allocate(a, BOXES * BOX_BYTES, &buffer) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, &queue) == HR_OK);
+    const hri_copy up = hri_flat_copy(hri_at(buffer, 0), hri_at_host(there, 0),
+                                      BOXES * BOX_BYTES);
+    CHECK(queue->ops->copy(queue, &up) == HR_OK);
+    CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
+    CHECK(copy_pool.thread_count == 1 && copy_pool.depth == HRI_THREAD_PIECES);
+    for (size_t i = 0; i < BOXES; i++) {
+        jobs[i] = (hri_job){
+            .copy = hri_flat_copy(hri_at_host(here, i * BOX_BYTES),
+                                  hri_at(buffer, i * BOX_BYTES), BOX_BYTES),
+            .queue = queue};
+        hri_copy_pool_put(&copy_pool, &jobs[i], false);
+    }
+    CHECK(hri_copy_pool_start(&copy_pool) == HR_OK);
+    hri_copy_pool_join(&copy_pool);
+    CHECK(memcmp(here, there, BOXES * BOX_BYTES) == 0);
+    hri_accelerator_forget(a);
+    hri_copy_pool_finish(&copy_pool);
+    hri_accelerator_release(a, buffer);
+    free(here);
+    free(there);
+    close_machine(&m);
+}
+
+/* The second copy comes to pinned memory during the first, and travels when it
+ * may, or never. */
+static void held_copies_wait(bool drop)
+{
+    enum { BYTES_EACH = 3 * MIB + 5 };
+    TEST_CASE(drop ? "a held copy is dropped" : "a held copy waits");
+    machine m = open_machine();
+    hri_accelerator *a = &m.context->accelerators[0];
+    unsigned char *there = numbers(2 * BYTES_EACH, 5);
+    unsigned char *here = calloc(2, BYTES_EACH);
+    hri_buffer *buffer = NULL;
+    hri_queue *queue = NULL;
+    hri_slices slices[2];
+    hri_stager stager;
+    CHECK(hri_accelerator_allocate(a, 2 * BYTES_EACH, &buffer) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, &queue) == HR_OK);
+    hri_stager_begin(&stager, a, UINT64_MAX, queue, true);
+    for (size_t i = 0; i < 2; i++) {
+        const hri_copy up =
+            hri_flat_copy(hri_at(buffer, i * BYTES_EACH),
+                          hri_at_host(there, i * BYTES_EACH), BYTES_EACH);
+        CHECK(hri_stager_put(&stager, &up, i == 1, &slices[i]) == HR_OK);
+    }
+    CHECK(hri_stager_wait(&stager, &slices[0]));
+    CHECK(fault_backend_bytes(FAULT_UP) == BYTES_EACH);
+    if (!drop) {
+        hri_stager_let(&stager, &slices[1]);
+        CHECK(hri_stager_wait(&stager, &slices[1]));
+    }
+    CHECK(hri_stager_end(&stager, drop) == HR_OK);
+    CHECK(fault_backend_bytes(FAULT_UP) == (drop ? 1 : 2) * BYTES_EACH);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    const hri_copy down = hri_flat_copy(hri_at_host(here, 0), hri_at(buffer, 0),
+                                        (drop ? 1 : 2) * BYTES_EACH);
+    CHECK(queue->ops->copy(queue, &down) == HR_OK);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    CHECK(memcmp(here, there, (drop ? 1 : 2) * BYTES_EACH) == 0);
+    for (int i = 0; i < 2; i++) {
+        free(slices[i].jobs);
+    }
+    hri_accelerator_forget(a);
+    hri_accelerator_release(a, buffer);
+    free(here);
+    free(there);
+    close_machine(&m);
+}
+
+int main(void)
+{
+    TEST(stopped_copy_pools_take_no_jobs());
+    TEST(one_thread_brings_many());
+    held_copies_wait(false);
+    held_copies_wait(true);
+    return test_end();
+}

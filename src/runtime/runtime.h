@@ -82,8 +82,9 @@ typedef struct hri_event_pool {
 typedef struct hri_default_queue {
     hri_stream *stream; /* NULL until it is needed; a recorded fence follows all
                            of its work */
-    hri_fence *start;   /* fences right before and behind the kernel that is */
-    hri_fence *end;     /* timed; held; NULL: none is timed */
+    hri_fence *start;   /* right before the kernel that is timed; held; NULL:
+                           none is timed */
+    hri_fence *end;     /* right behind it; held; NULL: likewise */
     const hr_kernel *kernel; /* the kernel that is timed (src/model); NULL:
                                 none */
     uint32_t untimed;        /* launches that need not have been timed */
@@ -113,8 +114,8 @@ typedef struct hri_accelerator {
     uint64_t call_limit;   /* memory_limit for the running call; 0: no other */
     uint64_t memory_used;  /* bytes of buffers that exist, with cached ones */
     uint64_t memory_peak;  /* the most memory_used has been */
-    uint64_t pinned_used;  /* bytes of pinned memory that exist, and beside */
-    uint64_t small_used;   /* them those of small areas */
+    uint64_t pinned_used;  /* bytes of pinned memory that exist, but for */
+    uint64_t small_used;   /* those of small areas */
     hri_threads threads;   /* threads that work for it, on CPUs near it */
     uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: its copies
                               are not staged */

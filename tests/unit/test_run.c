@@ -524,7 +524,26 @@ static void texts(bed *b)
     }
 }
 
-/* ---- threads */
+/* ---- the default context, and threads */
+
+static void default_context(bed *b)
+{
+    float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {0};
+    hr_context *context = NULL, *again = NULL;
+    TEST_CASE("the default context");
+    CHECK_FAILS(hr_context_default(NULL), HR_ERROR_INVALID,
+                "default context: the result is NULL");
+    for (int i = 0; i < 2; i++) {
+        CHECK(hr_run(NULL, &run1, hr_extent1(8),
+                     HR_ARGUMENTS(hr_value(1.0F), hr_in(x, 8), hr_inout(y, 8)),
+                     NULL) == HR_OK);
+        CHECK(hr_context_default(&context) == HR_OK);
+        hr_context_destroy(context);
+    }
+    CHECK(hr_context_default(&again) == HR_OK && again == context);
+    CHECK(hr_accelerator_count(context) == b->count);
+    CHECK(y[7] == 16);
+}
 
 typedef struct user {
     pthread_t thread;
@@ -599,6 +618,7 @@ int main(int count, char **arguments)
     if (status == HR_OK) {
         describe(&b);
         TEST(threads(&b)); /* first: they make the default context */
+        TEST(default_context(&b));
         TEST(ranks(&b));
         TEST(macros(&b));
         TEST(views(&b));

@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The default context, which has the accelerators of argv[1], and default
- * queues. */
-#define _GNU_SOURCE /* setenv */
-#include <stdlib.h>
-
+/* The default queues of the accelerators of argv[1]. */
 #include "support/bed.h"
 
 extern const hr_kernel run1;
-
-static void default_context(bed *b)
-{
-    float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {0};
-    hr_context *context = NULL, *again = NULL;
-    TEST_CASE("the default context");
-    CHECK_FAILS(hr_context_default(NULL), HR_ERROR_INVALID,
-                "default context: the result is NULL");
-    for (int i = 0; i < 2; i++) {
-        CHECK(hr_run(NULL, &run1, hr_extent1(8),
-                     HR_ARGUMENTS(hr_value(1.0F), hr_in(x, 8), hr_inout(y, 8)),
-                     NULL) == HR_OK);
-        CHECK(hr_context_default(&context) == HR_OK);
-        hr_context_destroy(context);
-    }
-    CHECK(hr_context_default(&again) == HR_OK && again == context);
-    CHECK(hr_accelerator_count(context) == b->count);
-    CHECK(y[7] == 16);
-}
 
 static void default_queues(bed *b)
 {
@@ -73,13 +50,10 @@ static void default_queues(bed *b)
 
 static void all(bed *b)
 {
-    TEST(default_context(b));
     TEST(default_queues(b));
 }
 
 int main(int count, char **arguments)
 {
-    const char *list = count > 1 ? arguments[1] : "3xhost";
-    setenv("HEADRACE_ACCELERATORS", list, 1);
-    return bed_main(list, all);
+    return bed_main(count > 1 ? arguments[1] : "3xhost", all);
 }

@@ -353,7 +353,7 @@ uint32_t hr_queue_accelerator(const hr_queue *queue)
     return (uint32_t)(queue->accelerator - queue->context->accelerators);
 }
 
-/* Start the work so far by recording a fence, and wait for it if wanted. The
+/* Start the work so far with a fence behind it, and wait for it if wanted. The
  * context's lock makes calls on one queue come one at a time. */
 static hr_status start(hr_queue *queue, bool wait)
 {
@@ -361,7 +361,7 @@ static hr_status start(hr_queue *queue, bool wait)
     pthread_mutex_lock(&queue->context->lock);
     hr_status status = hri_queue_enter(queue, false);
     if (status == HR_OK) {
-        status = hri_fence_create_recorded(queue->stream, &fence);
+        status = hri_fence_create_end(queue->stream, &fence);
     }
     pthread_mutex_unlock(&queue->context->lock);
     if (status == HR_OK && wait) { /* other threads may use the context

@@ -47,6 +47,16 @@ hr_status hri_fence_create_recorded(hri_stream *stream, hri_fence **fence)
     return status;
 }
 
+hr_status hri_fence_create_end(hri_stream *stream, hri_fence **fence)
+{
+    if (stream->last == NULL || stream->grown) {
+        return hri_fence_create_recorded(stream, fence);
+    }
+    hri_fence_hold(stream->last);
+    *fence = stream->last;
+    return HR_OK;
+}
+
 /* Give the event back. The fence then has none. */
 static void give_event(hri_fence *fence)
 {
@@ -72,6 +82,7 @@ hr_status hri_fence_record(hri_fence *fence)
     fence->number = stream->records++;
     fence->pending = NULL;
     stream->pending = NULL;
+    stream->grown = false;
     hri_fence_hold(fence);
     hri_fence_drop(stream->last);
     stream->last = fence;

@@ -113,6 +113,7 @@ hr_status hri_command_run(hri_stream *s, const hri_command *c)
 /* Run the command now, unless deferred ones come before it. */
 static hr_status enqueue(hri_stream *s, const hri_command *c)
 {
+    s->grown = true;
     return hri_deferred_is_empty(s) ? hri_command_run(s, c)
                                     : hri_deferred_add(s, c);
 }
@@ -158,6 +159,7 @@ hr_status hri_stream_copy(hri_stream *s, const hri_copy *copy)
         s->accelerator->copy_threads > 0) {
         c.kind = HRI_COMMAND_STAGED_COPY;
     }
+    s->grown = true;
     return hri_deferred_add(s, &c);
 }
 
@@ -220,6 +222,7 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
         return hri_fence_wait(fence);
     }
     if (hri_fence_is_deferred(fence) && s->defers) {
+        s->grown = true;
         return hri_deferred_add(s, &c);
     }
     return enqueue(s, &c); /* there is an event, or the command waits for the
@@ -266,6 +269,7 @@ hr_status hri_stream_run_graph(hri_stream *s, hri_graph *graph)
 {
     hri_deferred_drain(s);
     set_busy(s);
+    s->grown = true;
     return s->error.status == HR_OK ? s->queue->ops->run_graph(s->queue, graph)
                                     : HR_OK;
 }

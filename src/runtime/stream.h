@@ -29,6 +29,7 @@ struct hri_stream {
     hri_fence *pending; /* NULL: there is none */
     hri_fence *last;    /* the fence recorded last, held; NULL: none yet */
     uint64_t records;   /* fences recorded so far */
+    bool grown;         /* something was enqueued behind the last one */
     hri_error error;    /* an error of deferred commands or of fences waited
                            for. The driver does not know it, so later commands
                            are skipped here: their input never came */
@@ -132,11 +133,14 @@ struct hri_fence {
 };
 
 /* The pending fence behind everything enqueued so far, with one holder more.
- * When any of these three functions fails, the stream has been waited for: no
+ * When any of these four functions fails, the stream has been waited for: no
  * work goes on that no fence guards. */
 hr_status hri_fence_create(hri_stream *stream, hri_fence **fence);
 /* The same, but recorded at once. */
 hr_status hri_fence_create_recorded(hri_stream *stream, hri_fence **fence);
+/* The same for a wait, not to measure time: nothing is recorded if nothing came
+ * behind the last fence. */
+hr_status hri_fence_create_end(hri_stream *stream, hri_fence **fence);
 /* Record it if it is pending. */
 hr_status hri_fence_record(hri_fence *fence);
 

@@ -39,7 +39,9 @@ enum {
     PRODUCT,
     SUM_ABS,
     MAX_ABS,
-    NORM
+    NORM,
+    ARGMIN,
+    ARGMAX
 };
 
 /* src/calls/reduction.h has the same struct. */
@@ -261,11 +263,13 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 #define OF_ONE HR_PRIVATE(COMPARED, most);
 #endif
 
-#define REDUCE_CELLS(CASES)                                                    \
-    MEMORY(CELL_LANES)                                                         \
+/* The tile's unit. */
+#define CELLS_OF_UNIT                                                          \
     const hr_index unit = UNIT, piece = 0;                                     \
-    const hr_index end = lesser((unit + 1) * units.cols, HR_EXTENT(a, 0));     \
-    REDUCE(CASES, ALL_CELLS)
+    const hr_index end = lesser((unit + 1) * units.cols, HR_EXTENT(a, 0));
+
+#define REDUCE_CELLS(CASES)                                                    \
+    MEMORY(CELL_LANES) CELLS_OF_UNIT REDUCE(CASES, ALL_CELLS)
 
 HR_KERNEL3(KERNEL(cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
            (VALUE, hri_units, 0, units)){OF_ONE REDUCE_CELLS(ONE)}
@@ -284,8 +288,7 @@ HR_KERNEL4(KERNEL(pair_cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
         }                                                                      \
     }
 
-#define REDUCE_LINES(CASES)                                                    \
-    MEMORY(LINE_LANES)                                                         \
+#define LINES_OF_UNIT                                                          \
     const hr_index unit = UNIT, piece = PIECE, cols = HR_EXTENT(a, 2);         \
     const hr_index pieces = (cols + units.cols - 1) / units.cols;              \
     const hr_index across = piece / pieces;                                    \
@@ -294,8 +297,10 @@ HR_KERNEL4(KERNEL(pair_cells), (IN, ELEMENT, 1, a), (IN, ELEMENT, 1, b),
     const hr_index last_row =                                                  \
         lesser((unit + 1) * units.rows, HR_EXTENT(a, 0));                      \
     const hr_index last_line =                                                 \
-        lesser((across + 1) * units.lines, HR_EXTENT(a, 1));                   \
-    REDUCE(CASES, ALL_LINES)
+        lesser((across + 1) * units.lines, HR_EXTENT(a, 1));
+
+#define REDUCE_LINES(CASES)                                                    \
+    MEMORY(LINE_LANES) LINES_OF_UNIT REDUCE(CASES, ALL_LINES)
 
 HR_KERNEL3(KERNEL(lines), (IN, ELEMENT, 3, a), (OUT, NUMBER, 2, out),
            (VALUE, hri_units, 0, units)){OF_ONE REDUCE_LINES(ONE)}
@@ -305,5 +310,144 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
 {
     REDUCE_LINES(TWO)
 }
+
+/* ---- where the first of the least or of the largest elements is */
+
+#ifndef EXACT
+
+/* Whether y comes before x. The first NaN comes before all. */
+#define IS_NAN(x)   ((int)((x) != (x)))
+#define UNDER(y, x) ((int)((y) < (x)) | (IS_NAN(y) & !IS_NAN(x)))
+#define OVER(y, x)  ((int)((y) > (x)) | (IS_NAN(y) & !IS_NAN(x)))
+
+/* Look at columns first to end of a line, for the element that comes before all
+ * others and its number in the unit. `passed`: the unit's elements so far. */
+#define LOOK(AT, first, end, BEFORE)                                           \
+    {                                                                          \
+        hr_index at = (first);                                                 \
+        for (; at + AT_ONCE * LANES <= (end); at += AT_ONCE * LANES) {         \
+            FETCH(AT(a, at))                                                   \
+            HR_ITEMS2(i, lane)                                                 \
+            {                                                                  \
+                COMPARED x = HR_P(most);                                       \
+                int number = HR_P(place);                                      \
+                HR_UNROLL                                                      \
+                for (int j = 0; j < AT_ONCE; j++) {                            \
+                    const COMPARED y = KEY(AT, at + HR_LOCAL1 + j * LANES);    \
+                    const int before = BEFORE(y, x);                           \
+                    x = before ? y : x;                                        \
+                    number =                                                   \
+                        before ? passed + (int)HR_LOCAL1 + j * LANES : number; \
+                }                                                              \
+                HR_P(most) = x;                                                \
+                HR_P(place) = number;                                          \
+            }                                                                  \
+            passed += AT_ONCE * LANES;                                         \
+        }                                                                      \
+        for (; at < (end); at += LANES) {                                      \
+            LAST(at, end)                                                      \
+            {                                                                  \
+                const COMPARED y = KEY(AT, at + HR_LOCAL1);                    \
+                if (BEFORE(y, HR_P(most))) {                                   \
+                    HR_P(most) = y;                                            \
+                    HR_P(place) = passed + (int)HR_LOCAL1;                     \
+                }                                                              \
+            }                                                                  \
+            passed += (end)-at < LANES ? (int)((end)-at) : LANES;              \
+        }                                                                      \
+    }
+
+/* Of what two lanes found. */
+#define EARLIER(BEFORE, l, m)                                                  \
+    if (BEFORE(part[m], part[l]) ||                                            \
+        (!BEFORE(part[l], part[m]) && places[m] < places[l])) {                \
+        part[l] = part[m];                                                     \
+        places[l] = places[m];                                                 \
+    }
+
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+#define HALVE_FOUND(BEFORE)                                                    \
+    HR_BARRIER;                                                                \
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \
+        HR_ITEMS2(i, lane)                                                     \
+        {                                                                      \
+            if (HR_LOCAL1 < apart) {                                           \
+                EARLIER(BEFORE, HR_LOCAL1, HR_LOCAL1 + apart)                  \
+            }                                                                  \
+        }                                                                      \
+        HR_BARRIER;                                                            \
+    }
+#else
+#define HALVE_FOUND(BEFORE)                                                    \
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \
+        for (int l = 0; l < apart; l++) {                                      \
+            EARLIER(BEFORE, l, l + apart)                                      \
+        }                                                                      \
+    }
+#endif
+
+/* Nothing comes after `last`. So where all elements are that, the place is that
+ * of the unit's first element. */
+#define FIND_LANE(LOOK_AT, last, BEFORE)                                       \
+    HR_ITEMS2(i, lane)                                                         \
+    {                                                                          \
+        HR_P(most) = (COMPARED)(last);                                         \
+        HR_P(place) = 0;                                                       \
+    }                                                                          \
+    LOOK_AT(BEFORE)                                                            \
+    HR_ITEMS2(i, lane)                                                         \
+    {                                                                          \
+        part[HR_LOCAL1] = (NUMBER)HR_P(most);                                  \
+        places[HR_LOCAL1] = HR_P(place);                                       \
+    }                                                                          \
+    HALVE_FOUND(BEFORE)
+
+#define FIND(LOOK_AT)                                                          \
+    if (HR_TILE(1) != LANES) { /* never; so that compilers know */             \
+        return;                                                                \
+    }                                                                          \
+    int passed = 0;                                                            \
+    if (units.kind == ARGMIN) {                                                \
+        FIND_LANE(LOOK_AT, INFINITE, UNDER)                                    \
+    } else {                                                                   \
+        FIND_LANE(LOOK_AT, -INFINITE, OVER)                                    \
+    }                                                                          \
+    HR_ITEMS2(i, lane)                                                         \
+    {                                                                          \
+        if (HR_LOCAL1 == 0) {                                                  \
+            HR_AT2(out, unit, piece) = part[0];                                \
+            HR_AT2(found, unit, piece) = places[0];                            \
+        }                                                                      \
+    }
+
+#define FOUND_MEMORY(lanes)                                                    \
+    enum { LANES = lanes };                                                    \
+    HR_TILE_STATIC(NUMBER, part, [LANES]);                                     \
+    HR_TILE_STATIC(int, places, [LANES]);                                      \
+    HR_PRIVATE(COMPARED, most);                                                \
+    HR_PRIVATE(int, place);
+
+#define LOOK_AT_CELLS(BEFORE) LOOK(CELL, unit *units.cols, end, BEFORE)
+
+HR_KERNEL4(KERNEL(find_cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
+           (OUT, int, 2, found), (VALUE, hri_units, 0, units)){
+    FOUND_MEMORY(CELL_LANES) CELLS_OF_UNIT FIND(LOOK_AT_CELLS)}
+
+#define LOOK_AT_LINES(BEFORE)                                                  \
+    for (hr_index row = unit * units.rows; row < last_row; row++) {            \
+        for (hr_index line = across * units.lines; line < last_line; line++) { \
+            LOOK(OF_LINE, first, end, BEFORE)                                  \
+        }                                                                      \
+    }
+
+HR_KERNEL4(KERNEL(find_lines), (IN, ELEMENT, 3, a), (OUT, NUMBER, 2, out),
+           (OUT, int, 2, found), (VALUE, hri_units, 0, units))
+{
+    FOUND_MEMORY(LINE_LANES)
+    LINES_OF_UNIT
+    FIND(LOOK_AT_LINES)
+}
+
+#endif
 
 #endif

@@ -252,6 +252,23 @@ hr_status hr_array_create_anywhere(hr_context *context, size_t element_bytes,
     return give(status, a, array);
 }
 
+hr_status hri_array_create_results(hr_context *context, size_t element_bytes,
+                                   hr_extent extent, hr_array **array)
+{
+    hr_array *a = NULL;
+    hr_status status =
+        hr_array_create_anywhere(context, element_bytes, extent, &a);
+    if (status == HR_OK) {
+        const hri_box box = hri_array_box(a);
+        const hri_boxes all = hri_boxes_of(&box);
+        pthread_mutex_lock(&context->lock);
+        status = hri_store_hold(a, HRI_HOST, &all);
+        pthread_mutex_unlock(&context->lock);
+        a->results = a->memory == HRI_MEMORY_SMALL;
+    }
+    return give(status, a, array);
+}
+
 /* ---- freeing them */
 
 void hr_array_destroy(hr_array *array)

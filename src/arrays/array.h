@@ -111,6 +111,7 @@ struct hr_array {
     hri_memory memory;
     hri_device *pinned_by;
     hri_accelerator *lender; /* of small areas */
+    bool results;            /* see hri_array_create_results */
     int home;                /* a place, or HRI_NOWHERE */
     hri_store *stores;       /* [1 + accelerators] */
     hri_strided strided;
@@ -151,6 +152,15 @@ static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
 {
     return &context->accelerators[place - 1];
 }
+
+/* array.c: an array for results that the program reads next. Where there is
+ * small pinned memory, kernels that write such an array write it there. The
+ * caller does not hold the lock. */
+hr_status hri_array_create_results(hr_context *context, size_t element_bytes,
+                                   hr_extent extent, hr_array **array);
+/* store.c: where a kernel finds and leaves the elements of an array. */
+int hri_place_for(const hr_array *array, const hri_accelerator *accelerator,
+                  hr_access access);
 
 /* The box of all elements, and its size in bytes. */
 hri_box hri_array_box(const hr_array *array);

@@ -50,7 +50,6 @@ typedef struct launching {
     const hr_kernel *kernel;
     const hr_parameter *parameters;
     const hr_argument *arguments;
-    int place;
     hri_boxes regions[HR_MAX_PARAMETERS];
     hri_kernel_argument passed[HR_MAX_PARAMETERS];
     hri_launch launch;
@@ -333,6 +332,12 @@ static hr_status check(launching *l, size_t count, bool host)
 
 /* ---- arguments */
 
+static int place_of(const launching *l, uint32_t i)
+{
+    const hr_argument *a = &l->arguments[i];
+    return hri_place_for(a->view.array, l->queue->accelerator, a->access);
+}
+
 /* Pass the address of a view and its strides in elements to the kernel. False
  * when the elements are not a whole number of elements apart at this place. */
 static bool pass_view(launching *l, uint32_t i)
@@ -344,7 +349,7 @@ static bool pass_view(launching *l, uint32_t i)
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
     int64_t stride[HR_MAX_RANK] = {0};
-    x->place = hri_view_at(v, l->regions[i].linear, l->place, stride);
+    x->place = hri_view_at(v, l->regions[i].linear, place_of(l, i), stride);
     x->shape = (hr_list_shape){.start = 0};
     bool whole =
         (int64_t)x->place.offset % bytes == 0 || x->place.buffer == NULL;
@@ -374,8 +379,8 @@ static hr_status begin_views(launching *l)
          i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
-            status = hri_array_begin(a->view.array, l->place, &l->regions[i],
-                                     a->access, l->queue);
+            status = hri_array_begin(a->view.array, place_of(l, i),
+                                     &l->regions[i], a->access, l->queue);
         }
     }
     return status;
@@ -425,8 +430,9 @@ static hr_status record_before(launching *l)
     for (uint32_t i = 0; i < l->kernel->parameter_count && fence != NULL; i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW && is_first(l, i)) {
-            covered += hri_uses_covered(a->view.array, l->place, &l->regions[i],
-                                        (a->access & HR_OUT) != 0, fence);
+            covered +=
+                hri_uses_covered(a->view.array, place_of(l, i), &l->regions[i],
+                                 (a->access & HR_OUT) != 0, fence);
         }
     }
     return fence != NULL && covered < atomic_load(&fence->holders)
@@ -442,8 +448,8 @@ static hr_status end_views(launching *l)
          i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
-            status = hri_array_end(a->view.array, l->place, &l->regions[i],
-                                   a->access, fence);
+            status = hri_array_end(a->view.array, place_of(l, i),
+                                   &l->regions[i], a->access, fence);
         }
     }
     hri_fence_drop(fence);
@@ -547,7 +553,6 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
     hri_accelerator *a = queue != NULL ? queue->accelerator : NULL;
     hr_status status = check(&l, count, a == NULL || a->device->info.host);
     if (status == HR_OK && a != NULL) {
-        l.place = hri_place_of(context, a);
         l.profile = part->kept ? NULL : hri_profile_find(context, kernel);
         status = enqueue(&l);
     }

@@ -25,6 +25,18 @@ int hri_place_of(const hr_context *context, const hri_accelerator *accelerator)
                : 1 + (int)(accelerator - context->accelerators);
 }
 
+/* Writing small results home costs a kernel next to nothing, while copying them
+ * behind it takes as long as a short kernel. */
+int hri_place_for(const hr_array *array, const hri_accelerator *accelerator,
+                  hr_access access)
+{
+    const hri_device *device = accelerator->device;
+    return array->results && access == HR_OUT && device->info.reaches &&
+                   device->ops == array->lender->device->ops
+               ? HRI_HOST
+               : hri_place_of(array->context, accelerator);
+}
+
 /* The address where a box starts. */
 static hri_place place_in(const hri_store *s, const hri_box *box)
 {

@@ -262,7 +262,8 @@ hr_status hr_histogram(hr_context *context, hr_type type, hr_view a, double low,
     }
     hr_status status = check(&c, &a, &counts);
     if (status == HR_OK) {
-        status = hri_lay_out(&c.layout, call, unit_of(&c, &a));
+        const int64_t elements = unit_of(&c, &a);
+        status = hri_lay_out(&c.layout, call, elements, elements);
     }
     if (status == HR_OK) {
         status = make_edges(&c);

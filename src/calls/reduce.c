@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions of views: accelerators reduce units of a view to a number each,
  * and the host joins the numbers. */
-#include <headrace/half.h>
 #include <headrace/reduce.h>
 
 #include <math.h>
@@ -21,10 +20,10 @@ typedef struct reducing {
     const hr_split_options *options;
     hr_type type; /* of the elements that kernels see */
     hri_layout layout;
-    int64_t kind; /* of hri_units */
     double scale;
-    hr_array *out; /* rows x pieces */
-    bool dry;      /* nothing was computed */
+    hr_array *out;   /* rows x pieces */
+    hr_array *found; /* the same, of elements' numbers in units; or NULL */
+    bool dry;        /* nothing was computed */
 } reducing;
 
 /* ---- rules */
@@ -95,32 +94,34 @@ static hr_status part(reducing *r)
 
 /* ---- the launch */
 
-static hr_status launch(reducing *r, const hr_kernel *kernel)
+static hr_status launch(reducing *r, hr_reduction kind, bool exact)
 {
-    const int64_t items = r->layout.views[0].extent.rank == 1
-                              ? HRI_REDUCE_CELL_ITEMS
-                              : HRI_REDUCE_ITEMS;
+    const bool cells = r->layout.views[0].extent.rank == 1;
+    const int64_t items = cells ? HRI_REDUCE_CELL_ITEMS : HRI_REDUCE_ITEMS;
     const hr_extent tile = hr_extent2(1, items);
-    const hri_units units = {r->kind, r->layout.unit, r->scale};
-    const uint32_t count = r->layout.count;
+    const hri_units units = {(int64_t)kind, r->layout.unit, r->scale};
     int64_t rows[4] = {1, 1, 1, 1};
     hr_argument arguments[4];
-    for (uint32_t i = 0; i < count; i++) {
-        arguments[i] = hr_in(r->layout.views[i]);
-        rows[i] = r->layout.unit.rows;
+    uint32_t count = 0;
+    for (; count < r->layout.count; count++) {
+        arguments[count] = hr_in(r->layout.views[count]);
+        rows[count] = r->layout.unit.rows;
     }
-    arguments[count] = hr_out(hr_view_of(r->out));
-    arguments[count + 1] = hr_value(&units, sizeof units);
-    hri_splitting s = {.context = r->context,
-                       .kernel = kernel,
-                       .domain =
-                           hr_extent2(r->layout.rows, r->layout.pieces * items),
-                       .arguments = arguments,
-                       .own_kernel = true,
-                       .rows = rows,
-                       .tile = &tile,
-                       .usable = hri_accelerator_check_double};
-    const hr_status status = hri_split_run(&s, count + 2, r->options);
+    arguments[count++] = hr_out(hr_view_of(r->out));
+    if (r->found != NULL) {
+        arguments[count++] = hr_out(hr_view_of(r->found));
+    }
+    arguments[count++] = hr_value(&units, sizeof units);
+    hri_splitting s = {
+        .context = r->context,
+        .kernel = hri_reduction_kernel(kind, r->type, exact, cells),
+        .domain = hr_extent2(r->layout.rows, r->layout.pieces * items),
+        .arguments = arguments,
+        .own_kernel = true,
+        .rows = rows,
+        .tile = &tile,
+        .usable = hri_accelerator_check_double};
+    const hr_status status = hri_split_run(&s, count, r->options);
     r->dry = s.options.dry_run;
     return status;
 }
@@ -129,7 +130,9 @@ static hr_status launch(reducing *r, const hr_kernel *kernel)
 typedef struct joined {
     double value;
     uint64_t exact;
-    int64_t unit; /* the first that has the value, or a NaN if it is one */
+    int64_t unit;  /* where an element is to be found: the first one that has
+                      the value, or a NaN if it is one, */
+    int64_t place; /* and its element's number */
 } joined;
 
 static bool is_same(double x, double y)
@@ -140,7 +143,6 @@ static bool is_same(double x, double y)
 static joined join(hr_reduction kind, bool exact, const void *numbers,
                    int64_t count)
 {
-    const bool extreme = kind == HR_REDUCE_MIN || kind == HR_REDUCE_MAX;
     joined j = {0};
     if (exact) {
         j.exact = hri_reduction_join_exact(kind, numbers, count);
@@ -148,34 +150,58 @@ static joined join(hr_reduction kind, bool exact, const void *numbers,
     }
     const double *x = numbers;
     j.value = hri_reduction_join(kind, x, count);
-    while (extreme && j.unit + 1 < count && !is_same(x[j.unit], j.value)) {
+    while (hri_reduction_finds(kind) && j.unit + 1 < count &&
+           !is_same(x[j.unit], j.value)) {
         j.unit++;
     }
     return j;
 }
 
+static hr_status create_results(reducing *r, bool finds)
+{
+    const hr_extent extent = hr_extent2(r->layout.rows, r->layout.pieces);
+    hr_status status =
+        hri_array_create_results(r->context, sizeof(double), extent, &r->out);
+    return status == HR_OK && finds
+               ? hri_array_create_results(r->context, sizeof(int32_t), extent,
+                                          &r->found)
+               : status;
+}
+
+/* Wait for the results of units, and join them. */
+static hr_status read_results(const reducing *r, hr_reduction kind, bool exact,
+                              joined *result)
+{
+    hr_mapping mapping = {0};
+    hr_status status = hr_map(hr_view_of(r->out), HR_IN, &mapping);
+    if (status == HR_OK) {
+        *result =
+            join(kind, exact, mapping.data, r->layout.rows * r->layout.pieces);
+        status = hr_unmap(&mapping);
+    }
+    if (status == HR_OK && r->found != NULL) {
+        status = hr_map(hr_view_of(r->found), HR_IN, &mapping);
+    }
+    if (status == HR_OK && r->found != NULL) {
+        result->place = ((const int32_t *)mapping.data)[result->unit];
+        status = hr_unmap(&mapping);
+    }
+    return status;
+}
+
 /* Reduce all units, and wait. */
 static hr_status run(reducing *r, hr_reduction kind, bool exact, joined *result)
 {
-    const bool cells = r->layout.views[0].extent.rank == 1;
-    hr_mapping mapping = {0};
-    r->kind = (int64_t)kind;
-    hr_status status = hr_array_create_anywhere(
-        r->context, sizeof(double),
-        hr_extent2(r->layout.rows, r->layout.pieces), &r->out);
+    hr_status status = create_results(r, hri_reduction_finds(kind));
     if (status == HR_OK) {
-        status = launch(r, hri_reduction_kernel(kind, r->type, exact, cells));
+        status = launch(r, kind, exact);
     }
     if (status == HR_OK && !r->dry) {
-        status = hr_map(hr_view_of(r->out), HR_IN, &mapping);
-        if (status == HR_OK) {
-            *result = join(kind, exact, mapping.data,
-                           r->layout.rows * r->layout.pieces);
-            status = hr_unmap(&mapping);
-        }
+        status = read_results(r, kind, exact, result);
     }
     hr_array_destroy(r->out);
-    r->out = NULL;
+    hr_array_destroy(r->found);
+    r->out = r->found = NULL;
     return status;
 }
 
@@ -206,116 +232,24 @@ static hr_status find_norm(reducing *r, double *norm)
     return status;
 }
 
-static double element(hr_type type, const void *at)
+/* The number of a unit's first element, by rows. */
+static int64_t first_of(const hri_layout *l, int64_t unit)
 {
-    switch (type) {
-    case HR_F32:
-        return (double)*(const float *)at;
-    case HR_F16:
-        return (double)hr_f16_to_f32(*(const uint16_t *)at);
-    case HR_BF16:
-        return (double)hr_bf16_to_f32(*(const uint16_t *)at);
-    case HR_I8:
-        return *(const int8_t *)at;
-    case HR_I32:
-        return *(const int32_t *)at;
-    default:
-        return *(const double *)at;
+    const hr_extent *all = &l->views[0].extent;
+    const hri_unit *u = &l->unit;
+    if (all->rank == 1) {
+        return unit * u->cols;
     }
+    const int64_t pieces = hri_ceil_div(all->size[2], u->cols);
+    const int64_t piece = unit % l->pieces;
+    const int64_t row = unit / l->pieces * u->rows;
+    const int64_t line = piece / pieces * u->lines;
+    return (row * all->size[1] + line) * all->size[2] +
+           piece % pieces * u->cols;
 }
 
-/* The part of the view that a unit takes, and where it starts. */
-static hr_status unit_of(const reducing *r, int64_t unit, int64_t *origin,
-                         hr_view *view)
+static hr_status reduce(reducing *r, hr_reduction kind, hr_reduced *result)
 {
-    const hr_view *all = &r->layout.views[0];
-    const hri_unit *u = &r->layout.unit;
-    hr_extent extent = all->extent;
-    if (extent.rank == 1) {
-        origin[0] = unit * u->cols;
-        extent.size[0] = u->cols;
-    } else {
-        const int64_t pieces = hri_ceil_div(extent.size[2], u->cols);
-        const int64_t piece = unit % r->layout.pieces;
-        origin[0] = unit / r->layout.pieces * u->rows;
-        origin[1] = piece / pieces * u->lines;
-        origin[2] = piece % pieces * u->cols;
-        extent.size[0] = u->rows;
-        extent.size[1] = u->lines;
-        extent.size[2] = u->cols;
-    }
-    for (uint32_t d = 0; d < extent.rank; d++) {
-        extent.size[d] =
-            hri_min(extent.size[d], all->extent.size[d] - origin[d]);
-    }
-    return hr_view_section(*all, origin, extent, view);
-}
-
-/* The first of count elements that is x. count: none is. */
-static int64_t first_of(hr_type type, const char *at, int64_t step,
-                        int64_t count, double x)
-{
-    int64_t k = 0;
-    while (k < count && !is_same(element(type, at), x)) {
-        at += step;
-        k++;
-    }
-    return k;
-}
-
-/* The number of the first element of a mapping, by rows, that is x. */
-static int64_t first_in(hr_type type, const hr_mapping *m, double x)
-{
-    int64_t size[HR_MAX_RANK] = {1, 1, 1}, step[HR_MAX_RANK] = {0};
-    const uint32_t rank = m->view.extent.rank;
-    for (uint32_t d = 0; d < rank; d++) { /* rank 1: one line */
-        const uint32_t to = rank == 1 ? 2 : d;
-        size[to] = m->view.extent.size[d];
-        step[to] = m->stride_bytes[d];
-    }
-    const int64_t lines = size[0] * size[1];
-    int64_t line = 0, k = size[2];
-    for (; line < lines && k == size[2]; line++) {
-        const char *at = (const char *)m->data + line / size[1] * step[0] +
-                         line % size[1] * step[1];
-        k = first_of(type, at, step[2], size[2], x);
-    }
-    return (line - 1) * size[2] + k;
-}
-
-/* Find where the first element of a unit is that has the value. */
-static hr_status find_index(const reducing *r, const joined *j, int64_t *index)
-{
-    const int64_t *n = r->layout.views[0].extent.size;
-    int64_t origin[HR_MAX_RANK] = {0};
-    hr_mapping m = {0};
-    hr_view view;
-    hr_status status = unit_of(r, j->unit, origin, &view);
-    if (status == HR_OK) {
-        status = hr_map(view, HR_IN, &m);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    const int64_t k = first_in(r->type, &m, j->value);
-    if (view.extent.rank == 1) {
-        *index = origin[0] + k;
-    } else {
-        const int64_t cols = view.extent.size[2], lines = view.extent.size[1];
-        const int64_t row = origin[0] + k / cols / lines;
-        const int64_t line = origin[1] + k / cols % lines;
-        *index = (row * n[1] + line) * n[2] + origin[2] + k % cols;
-    }
-    return hr_unmap(&m);
-}
-
-static hr_status reduce(reducing *r, hr_reduction reduction, hr_reduced *result)
-{
-    const bool arg =
-        reduction == HR_REDUCE_ARGMIN || reduction == HR_REDUCE_ARGMAX;
-    const hr_reduction kind = reduction == HR_REDUCE_ARGMIN   ? HR_REDUCE_MIN
-                              : reduction == HR_REDUCE_ARGMAX ? HR_REDUCE_MAX
-                                                              : reduction;
     const bool sum = kind == HR_REDUCE_SUM || kind == HR_REDUCE_DOT ||
                      kind == HR_REDUCE_DISTANCE || kind == HR_REDUCE_PRODUCT ||
                      kind == HR_REDUCE_SUM_ABS;
@@ -335,7 +269,10 @@ static hr_status reduce(reducing *r, hr_reduction reduction, hr_reduced *result)
         result->value = j.value;
         result->integer = is_integer(r->type) ? (int64_t)j.value : 0;
     }
-    return arg ? find_index(r, &j, &result->index) : HR_OK;
+    if (hri_reduction_finds(kind)) { /* a unit's elements follow each other */
+        result->index = first_of(&r->layout, j.unit) + j.place;
+    }
+    return HR_OK;
 }
 
 hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
@@ -359,8 +296,10 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
                   .scale = 1};
     status = part(&r);
     if (status == HR_OK) {
+        const int64_t all = hr_extent_count(a.extent);
         status = hri_lay_out(&r.layout, call,
-                             hri_unit_elements(hr_extent_count(a.extent)));
+                             hri_unit_elements(all, HRI_REDUCE_CELL_ITEMS),
+                             hri_unit_elements(all, HRI_REDUCE_ITEMS));
     }
     if (status == HR_OK) {
         status = reduce(&r, reduction, &reduced);

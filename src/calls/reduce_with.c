@@ -121,8 +121,9 @@ static hr_status run_round(reducing *r, hr_view view,
 {
     hr_array *out = NULL;
     r->layout = (hri_layout){.count = 1, .views = {view}};
-    hr_status status = hri_lay_out(
-        &r->layout, "reduce", hri_unit_elements(hr_extent_count(view.extent)));
+    const int64_t elements =
+        hri_unit_elements(hr_extent_count(view.extent), HRI_REDUCE_ITEMS);
+    hr_status status = hri_lay_out(&r->layout, "reduce", elements, elements);
     if (status == HR_OK) {
         status = hr_array_create_anywhere(
             r->context, view.element_bytes,

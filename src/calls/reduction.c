@@ -6,7 +6,8 @@
 #define KERNELS(name)                                                          \
     extern const hr_kernel hri_reduce_##name##_lines,                          \
         hri_reduce_##name##_cells, hri_reduce_##name##_pair_lines,             \
-        hri_reduce_##name##_pair_cells
+        hri_reduce_##name##_pair_cells, hri_reduce_##name##_find_lines,        \
+        hri_reduce_##name##_find_cells
 KERNELS(f32);
 KERNELS(f64);
 KERNELS(f16);
@@ -16,36 +17,49 @@ KERNELS(i32);
 KERNELS(i8_exact);
 KERNELS(i32_exact);
 
-/* [1] for two views, [1] for rank 1. */
-typedef const hr_kernel *const shapes[2][2];
+/* For one view, for two, and to find an element; [1] for rank 1. */
+typedef const hr_kernel *const shapes[3][2];
 
 const hr_kernel *hri_reduction_kernel(hr_reduction reduction, hr_type type,
                                       bool exact, bool cells)
 {
+#define SUMS(name)                                                             \
+    {&hri_reduce_##name##_lines, &hri_reduce_##name##_cells},                  \
+    {                                                                          \
+        &hri_reduce_##name##_pair_lines, &hri_reduce_##name##_pair_cells       \
+    }
 #define OF(name)                                                               \
     {                                                                          \
-        {&hri_reduce_##name##_lines, &hri_reduce_##name##_cells},              \
+        SUMS(name),                                                            \
         {                                                                      \
-            &hri_reduce_##name##_pair_lines, &hri_reduce_##name##_pair_cells   \
+            &hri_reduce_##name##_find_lines, &hri_reduce_##name##_find_cells   \
         }                                                                      \
     }
     static shapes plain[] = {
         [HR_F32] = OF(f32),   [HR_F64] = OF(f64), [HR_F16] = OF(f16),
         [HR_BF16] = OF(bf16), [HR_I8] = OF(i8),   [HR_I32] = OF(i32)};
     static shapes exactly[] = {
-        [HR_I8] = OF(i8_exact), [HR_I32] = OF(i32_exact)};
+        [HR_I8] = {SUMS(i8_exact)}, [HR_I32] = {SUMS(i32_exact)}};
 #undef OF
-    const bool two = hri_reduction_takes_two(reduction);
+#undef SUMS
+    const int shape = hri_reduction_finds(reduction)       ? 2
+                      : hri_reduction_takes_two(reduction) ? 1
+                                                           : 0;
     if ((size_t)type >= sizeof plain / sizeof plain[0]) {
         return NULL;
     }
-    return exact ? exactly[type][two][cells] : plain[type][two][cells];
+    return exact ? exactly[type][shape][cells] : plain[type][shape][cells];
 }
 
 bool hri_reduction_takes_two(hr_reduction reduction)
 {
     return reduction == HR_REDUCE_DOT || reduction == HR_REDUCE_DISTANCE ||
            reduction == HR_REDUCE_MAX_ABS_DIFF;
+}
+
+bool hri_reduction_finds(hr_reduction reduction)
+{
+    return reduction == HR_REDUCE_ARGMIN || reduction == HR_REDUCE_ARGMAX;
 }
 
 /* ---- joining: halves, and halves of these */
@@ -133,8 +147,10 @@ double hri_reduction_join(hr_reduction reduction, const double *x,
 {
     switch (reduction) {
     case HR_REDUCE_MIN:
+    case HR_REDUCE_ARGMIN:
         return join(lesser, least_of_few, x, count);
     case HR_REDUCE_MAX:
+    case HR_REDUCE_ARGMAX:
     case HR_REDUCE_MAX_ABS_DIFF:
     case HR_REDUCE_MAX_ABS:
         return join(greater, greatest_of_few, x, count);

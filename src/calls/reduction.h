@@ -25,17 +25,18 @@ typedef struct hri_layout {
     int64_t rows, pieces; /* results: for so many units of rows, this many */
 } hri_layout;
 
-/* units.c: how many elements a unit of a reduction has, about, of so
- * many in all. */
-int64_t hri_unit_elements(int64_t all);
+/* units.c: how many elements a unit of a reduction has, about, of so many in
+ * all. items: of its tile. */
+int64_t hri_unit_elements(int64_t all, int64_t items);
 
-/* units.c: choose units of about so many elements, and bring the views to rank
- * 1 or 3. Messages name the call.
+/* units.c: choose units, and bring the views to rank 1 or 3. Units have about
+ * of_cells elements in rank 1, and of_lines in rank 3. Messages name the call.
  * Units follow from the extent, and for short rows from whether there are gaps
  * between them. Their elements follow each other by rows: a unit has several
  * rows only if it has whole rows, and several lines only if it has whole
  * lines. */
-hr_status hri_lay_out(hri_layout *layout, const char *call, int64_t elements);
+hr_status hri_lay_out(hri_layout *layout, const char *call, int64_t of_cells,
+                      int64_t of_lines);
 
 /* A value of kernels/dialect/reduce.c, which has the same struct. */
 typedef struct hri_units {
@@ -46,14 +47,16 @@ typedef struct hri_units {
 
 /* The kernel of a reduction, for elements of a type in views of rank 1 (cells)
  * or 3. Its arguments are a, also b if the reduction takes two views, a view of
- * rank 2 for the results, and hri_units. exact:
- * integers, with results of 64 bits that may wrap around. NULL: there is
- * none. */
+ * rank 2 for the results, if it finds an element another one for its numbers in
+ * the units, and hri_units. exact: integers, with results of 64 bits that may
+ * wrap around. NULL: there is none. */
 const hr_kernel *hri_reduction_kernel(hr_reduction reduction, hr_type type,
                                       bool exact, bool cells);
 
 /* Whether a reduction reads two views. */
 bool hri_reduction_takes_two(hr_reduction reduction);
+/* Whether it tells where an element is. */
+bool hri_reduction_finds(hr_reduction reduction);
 
 /* Join the results of all units in halves, so that errors grow with the
  * logarithm of the count. */

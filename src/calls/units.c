@@ -7,17 +7,17 @@
 #include "calls/views.h"
 
 enum {
-    MIN_UNIT = 4096,     /* elements of a unit: not less, */
-    MAX_UNIT = 65536,    /* and not more, since units stream whole */
-    GRAIN = 1024,        /* whole turns of the items */
-    ENOUGH_UNITS = 8192, /* they keep several GPUs busy, and more would take the
-                            host longer to join */
-    SHORT = 256          /* columns of a line below which cells are better */
+    MIN_UNIT = 4096,        /* elements of a unit: not less, */
+    MAX_UNIT = 131072,      /* and not more, since units stream whole */
+    GRAIN = 1024,           /* whole turns of the items */
+    ENOUGH_ITEMS = 1 << 18, /* they keep several GPUs busy, and results of more
+                               tiles would take the host longer to join */
+    SHORT = 256             /* columns of a line below which cells are better */
 };
 
-int64_t hri_unit_elements(int64_t all)
+int64_t hri_unit_elements(int64_t all, int64_t items)
 {
-    const int64_t share = hri_ceil_div(all, ENOUGH_UNITS);
+    const int64_t share = hri_ceil_div(all, ENOUGH_ITEMS / items);
     return hri_round_up(hri_min(hri_max(share, MIN_UNIT), MAX_UNIT), GRAIN);
 }
 
@@ -40,7 +40,8 @@ static int64_t columns(int64_t cols, int64_t elements)
     return cols <= elements ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
 }
 
-hr_status hri_lay_out(hri_layout *l, const char *call, int64_t elements)
+hr_status hri_lay_out(hri_layout *l, const char *call, int64_t of_cells,
+                      int64_t of_lines)
 {
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
@@ -53,8 +54,8 @@ hr_status hri_lay_out(hri_layout *l, const char *call, int64_t elements)
             status =
                 hr_view_reshape(l->views[i], hr_extent1(all), &l->views[i]);
         }
-        l->unit = (hri_unit){.rows = elements, .lines = 1, .cols = elements};
-        l->rows = hri_ceil_div(all, elements);
+        l->unit = (hri_unit){.rows = of_cells, .lines = 1, .cols = of_cells};
+        l->rows = hri_ceil_div(all, of_cells);
         l->pieces = 1;
     }
     if (status != HR_OK || l->views[0].extent.rank == 1) {
@@ -64,9 +65,9 @@ hr_status hri_lay_out(hri_layout *l, const char *call, int64_t elements)
         l->views[i] = hri_view_in_space(l->views[i]);
     }
     const int64_t *n = l->views[0].extent.size;
-    l->unit.cols = columns(n[2], elements);
-    l->unit.lines = hri_min(hri_max(elements / n[2], 1), n[1]);
-    l->unit.rows = hri_min(hri_max(elements / n[2] / n[1], 1), n[0]);
+    l->unit.cols = columns(n[2], of_lines);
+    l->unit.lines = hri_min(hri_max(of_lines / n[2], 1), n[1]);
+    l->unit.rows = hri_min(hri_max(of_lines / n[2] / n[1], 1), n[0]);
     l->rows = hri_ceil_div(n[0], l->unit.rows);
     l->pieces =
         hri_ceil_div(n[1], l->unit.lines) * hri_ceil_div(n[2], l->unit.cols);

@@ -70,8 +70,8 @@ typedef struct hri_device_info {
                         are faster with A by columns and B by rows, and `pack`
                         can bring A into this order */
     bool staged;     /* it copies ordinary memory slowly: use allocate_pinned */
-    bool reaches;    /* gemm also writes C into memory of allocate_pinned, where
-                        beta is 0 */
+    bool reaches;    /* kernels also write to memory of allocate_pinned; so does
+                        gemm, to C where beta is 0 */
     bool proceeds;   /* tiles that have started go on while others wait for
                         them */
 } hri_device_info;

@@ -14,11 +14,11 @@
 #include "calls/views.h"
 #include "split/split.h"
 
-/* As in kernels/dialect/scan.c. */
+/* As in kernels/dialect/scan_numbers.c and scan_once.c. */
 enum {
     ITEMS = HRI_REDUCE_ITEMS, /* LANES, */
     UNIT = 4096,              /* elements of a unit, */
-    ONCE_ITEMS = 256,         /* TILE, */
+    ONCE_ITEMS = 128,         /* TILE, */
     GROUP = 32,               /* WARP, */
     LEVELS = 10,
     SECTION = 1 << LEVELS /* units */

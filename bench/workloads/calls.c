@@ -133,32 +133,16 @@ static hr_status sort(calling *c)
                            view(c, OUT), NULL));
 }
 
-/* Bring copies to where they are used: they are not measured. */
-static hr_status bring(calling *c, int array)
+/* Keys and values to sort in place, where they are sorted. */
+static hr_status draw_pairs(calling *c)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0;
-         i < hr_accelerator_count(c->context) && status == HR_OK; i++) {
-        hr_queue *queue = NULL;
-        status = hr_queue_default(c->context, i, &queue);
-        if (status == HR_OK) {
-            status = hr_prefetch(view(c, array), queue);
-        }
-    }
-    return status;
-}
-
-/* Keys and values to sort in place. */
-static hr_status copy_pairs(calling *c)
-{
-    hr_status status = hr_copy(view(c, X), view(c, OUT));
-    if (status == HR_OK) {
-        status = hr_copy(view(c, KEYS), view(c, VALUES));
-    }
-    if (status == HR_OK) {
-        status = bring(c, OUT);
-    }
-    return status == HR_OK ? bring(c, VALUES) : status;
+    const hr_random keys = {HR_RANDOM_UNIFORM, .seed = 1};
+    const hr_random values = {HR_RANDOM_BITS, .seed = 2};
+    const hr_status status =
+        hr_random_fill(c->context, view(c, OUT), c->type, keys, NULL);
+    return status == HR_OK ? hr_random_fill(c->context, view(c, VALUES), HR_I32,
+                                            values, NULL)
+                           : status;
 }
 
 static hr_status sort_by_key(calling *c)
@@ -184,7 +168,7 @@ static const struct {
     {"normal", 1, 0, normal, NULL},
     {"scan", 2, 0, scan, NULL},
     {"sort", 2, 0, sort, NULL},
-    {"sort_by_key", 2, 8, sort_by_key, copy_pairs},
+    {"sort_by_key", 2, 8, sort_by_key, draw_pairs},
     {"fill", 1, 0, fill, NULL},
     {"histogram", 1, 0, histogram, NULL},
 };

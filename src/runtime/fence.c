@@ -108,11 +108,19 @@ void hri_fence_drop(hri_fence *fence)
     free(fence);
 }
 
+/* The threads of CPUs that compute do not wait awake for each other. */
+static hr_status wait_for(const hri_fence *fence)
+{
+    const hri_device_info *info = &fence->accelerator->device->info;
+    return info->host || info->emulated
+               ? fence->event->ops->wait(fence->event)
+               : hri_event_wait_awake(fence->event, hri_moment);
+}
+
 hr_status hri_fence_wait(hri_fence *fence)
 {
     hri_fence_await_record(fence);
-    hr_status status =
-        fence->event != NULL ? fence->event->ops->wait(fence->event) : HR_OK;
+    hr_status status = fence->event != NULL ? wait_for(fence) : HR_OK;
     return status == HR_OK ? hri_error_raise(&fence->error) : status;
 }
 

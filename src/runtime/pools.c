@@ -133,13 +133,12 @@ void hri_accelerator_recycle_event(hri_accelerator *a, hri_event *event)
     give(a, HRI_EVENTS_RETURNED, event);
 }
 
-hr_status hri_event_wait_awake(hri_event *event)
+hr_status hri_event_wait_awake(hri_event *event, double seconds)
 {
     uint64_t since_ns = 0;
     bool done = false;
     hr_status status = event->ops->query(event, &done);
-    while (status == HR_OK && !done &&
-           hri_linger(&since_ns, hri_brief_moment)) {
+    while (status == HR_OK && !done && hri_linger(&since_ns, seconds)) {
         status = event->ops->query(event, &done);
     }
     return status == HR_OK && !done ? event->ops->wait(event) : status;

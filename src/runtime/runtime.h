@@ -255,8 +255,9 @@ hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
  * NULL is accepted. */
 void hri_accelerator_recycle_event(hri_accelerator *accelerator,
                                    hri_event *event);
-/* Wait for an event that will be done soon: awake for a moment. */
-hr_status hri_event_wait_awake(hri_event *event);
+/* Wait for an event that will be done soon: awake for so many seconds at
+ * most. */
+hr_status hri_event_wait_awake(hri_event *event, double seconds);
 /* Take back all that the engine took, once none of its work is under way. It is
  * used again, or destroyed after an error. */
 void hri_accelerator_recall(hri_accelerator *accelerator);

@@ -290,7 +290,8 @@ typedef struct way_home {
 
 static hr_status wait_for(const hri_copy_pool *pool, hri_event *event)
 {
-    return pool->helped ? hri_event_wait_awake(event) : event->ops->wait(event);
+    return pool->helped ? hri_event_wait_awake(event, hri_brief_moment)
+                        : event->ops->wait(event);
 }
 
 /* Wait for the oldest copy, and bring it to the caller's memory unless it is

@@ -174,7 +174,8 @@ HR_FUNCTION void end_copies(void)
 }
 #endif
 
-/* Bring the warp's block, of which `count` elements exist. */
+/* Bring the warp's block. From its start on, `count` elements exist: all of
+ * the block, fewer, or less than none. */
 HR_FUNCTION void bring(const ELEMENT *from, int count, RESULT *held, int lane)
 {
     if (count < BLOCK) {
@@ -215,7 +216,7 @@ HR_FUNCTION void scan_unit(const ELEMENT *from, RESULT *to, int count,
     from += warp * BLOCK;
     to += warp * BLOCK;
     held += PLACE(warp * BLOCK);
-    count = max(0, min(count - warp * BLOCK, (int)BLOCK));
+    count -= warp * BLOCK;
     bring(from, count, held, lane);
     const int own = count - lane * OWN;
     RESULT *mine = held + PLACE(lane * OWN);
@@ -270,7 +271,7 @@ HR_FUNCTION void scan_unit(const ELEMENT *from, RESULT *to, int count,
         odd = y;
     }
     __syncwarp();
-    if (count == BLOCK) {
+    if (count >= BLOCK) {
         _Pragma("unroll 4") for (int k = lane; k < BLOCK; k += WARP)
         {
             to[k] = held[PLACE(k)];

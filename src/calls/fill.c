@@ -107,6 +107,6 @@ hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
                            kernel_for(view.element_bytes, view.extent.rank),
                        .domain = view.extent,
                        .arguments = arguments,
-                       .own_kernel = true};
+                       .call = call};
     return hri_split_run(&s, 2, options);
 }

@@ -112,7 +112,7 @@ hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
                        .kernel = kernel_for(random.distribution, type, rank),
                        .domain = view.extent,
                        .arguments = arguments,
-                       .own_kernel = true,
+                       .call = call,
                        .rows = rows,
                        .usable = type == HR_F64 ? hri_accelerator_check_double
                                                 : NULL};

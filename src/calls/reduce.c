@@ -117,7 +117,7 @@ static hr_status launch(reducing *r, hr_reduction kind, bool exact)
         .kernel = hri_reduction_kernel(kind, r->type, exact, cells),
         .domain = hr_extent2(r->layout.rows, r->layout.pieces * items),
         .arguments = arguments,
-        .own_kernel = true,
+        .call = call,
         .rows = rows,
         .tile = &tile,
         .usable = hri_accelerator_check_double};

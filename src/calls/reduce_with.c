@@ -101,7 +101,7 @@ static hr_status launch(reducing *r, hr_array *out,
                        .domain =
                            hr_extent2(l->rows, l->pieces * HRI_REDUCE_ITEMS),
                        .arguments = arguments,
-                       .own_kernel = true,
+                       .call = "reduce",
                        .rows = rows,
                        .tile = &tile,
                        .usable = r->type == HR_F64 || r->type == HR_C64

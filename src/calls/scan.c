@@ -227,7 +227,7 @@ static const hr_extent tile = {2, {1, ITEMS}}, once_tile = {2, {1, ONCE_ITEMS}};
 static hr_status launch(scanning *s, hri_splitting *split, size_t count)
 {
     split->context = s->context;
-    split->own_kernel = true;
+    split->call = call;
     split->usable = hri_accelerator_check_double;
     hr_status status = hri_split_run(split, count, s->options);
     s->dry = split->options.dry_run;

@@ -154,7 +154,7 @@ static hr_status sort_short(const hri_sorting *s)
         .kernel = s->in_place ? s->kernels.brief_in_place : s->kernels.brief,
         .domain = hr_extent2(s->to.keys.extent.size[0], HRI_SORT_ITEMS),
         .arguments = arguments,
-        .own_kernel = true,
+        .call = call,
         .tile = &tile,
         .usable = hri_accelerator_check_double};
     return hri_split_run(&split, n, s->options);
@@ -272,7 +272,7 @@ static hr_status sort_long(hri_sorting *s)
             hr_extent2(one ? hri_ceil_div(size[1], HRI_SORT_UNIT) : size[0],
                        HRI_SORT_ITEMS),
         .arguments = p.arguments,
-        .own_kernel = true,
+        .call = call,
         .rows = one ? p.rows : NULL,
         .tile = &tile,
         .usable = hri_accelerator_check_double,

@@ -175,7 +175,7 @@ hr_status hri_split_choose(hri_splitting *s)
         c.in_place == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
                           "%s: no memory to choose from %u accelerator%s",
-                          s->kernel->name, s->count, hri_plural(s->count));
+                          hri_split_name(s), s->count, hri_plural(s->count));
     }
     if (status == HR_OK) {
         status = choose(&c);

@@ -96,7 +96,7 @@ static hr_status check_type(const hri_splitting *s, uint32_t k)
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s has elements of %s; only numbers of 32 and 64 "
                         "bits can be combined",
-                        s->kernel->name, p->name, p->type);
+                        hri_split_name(s), p->name, p->type);
     }
     return !s->context->reproducible || !type->fraction ||
                    a->combine != HR_COMBINE_SUM
@@ -104,13 +104,13 @@ static hr_status check_type(const hri_splitting *s, uint32_t k)
                : hri_fail(HR_ERROR_UNSUPPORTED,
                           "%s: %s has sums of fractions, which depend on the "
                           "bands; the context is reproducible",
-                          s->kernel->name, p->name);
+                          hri_split_name(s), p->name);
 }
 
 hr_status hri_combined_check(const hri_splitting *s, uint32_t k)
 {
     const hr_argument *a = &s->arguments[k];
-    const char *kernel = s->kernel->name, *name = s->parameters[k].name;
+    const char *kernel = hri_split_name(s), *name = s->parameters[k].name;
     uint32_t other = 0;
     if (a->combine < HR_COMBINE_SUM || a->combine > HR_COMBINE_MAX) {
         return hri_fail(HR_ERROR_INVALID,

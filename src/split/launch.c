@@ -40,16 +40,16 @@ static hr_status read_options(hri_splitting *s, const hr_split_options *options)
     }
     if (status == HR_OK) {
         status = hri_indices_read(
-            s->context, s->kernel->name, s->options.accelerators,
+            s->context, hri_split_name(s), s->options.accelerators,
             s->options.accelerator_count, &s->accelerators);
     }
-    if (status == HR_OK && s->own_kernel && s->options.tile != NULL) {
+    if (status == HR_OK && s->call != NULL && s->options.tile != NULL) {
         status = hri_fail(HR_ERROR_INVALID,
                           "%s: options have a tile, which this call chooses "
                           "itself",
-                          s->kernel->name);
+                          hri_split_name(s));
     }
-    if (s->own_kernel) {
+    if (s->call != NULL) {
         s->options.tile = s->tile;
     }
     return status;
@@ -66,7 +66,7 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s near %lld rows before and %lld after, not 0 or "
                         "more",
-                        s->kernel->name, name, (long long)a->before,
+                        hri_split_name(s), name, (long long)a->before,
                         (long long)a->after);
     }
     if (hri_split_is_combined(s, i)) {
@@ -76,14 +76,14 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
         return hri_fail(
             HR_ERROR_INVALID,
             "%s: %s is written, so each accelerator takes its own rows, not %s",
-            s->kernel->name, name, a->whole ? "all rows" : "rows near them");
+            hri_split_name(s), name, a->whole ? "all rows" : "rows near them");
     }
     if (!a->whole &&
         hri_ceil_div(size, hri_split_rows(s, i)) != s->domain.size[0]) {
         return hri_fail(
             HR_ERROR_INVALID, "%s: %s has %lld row%s, but the domain has %lld",
-            s->kernel->name, name, (long long)size, hri_plural((uint64_t)size),
-            (long long)s->domain.size[0]);
+            hri_split_name(s), name, (long long)size,
+            hri_plural((uint64_t)size), (long long)s->domain.size[0]);
     }
     return HR_OK;
 }
@@ -268,7 +268,7 @@ static hr_status allocate(hri_splitting *s)
                    s->flows != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
-                          s->kernel->name, s->count);
+                          hri_split_name(s), s->count);
 }
 
 hr_status hri_split_run(hri_splitting *s, size_t count,

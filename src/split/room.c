@@ -113,6 +113,25 @@ static hr_status find_common_limit(const hri_splitting *s, uint64_t *limit)
     return status;
 }
 
+/* No limit helps where a buffer is larger than the accelerator allocates. */
+static hr_status check_buffers(const hri_splitting *s, uint32_t i)
+{
+    const hr_band *band = &s->bands[i];
+    const hri_accelerator *a = s->participants[i].accelerator;
+    const uint64_t most = a->device->info.allocation_bytes;
+    hri_need n;
+    const hr_status status = hri_split_need(s, i, band, grain_of(s), &n);
+    return status != HR_OK || n.largest <= most
+               ? status
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "%s: a band of %lld row%s needs a buffer of %llu "
+                          "bytes, but %s allocates at most %llu",
+                          hri_split_name(s), (long long)band->count,
+                          hri_plural((uint64_t)band->count),
+                          (unsigned long long)n.largest, a->path,
+                          (unsigned long long)most);
+}
+
 /* Say what is needed when band i does not even fit in chunks. */
 static hr_status refuse(const hri_splitting *s, uint32_t i)
 {
@@ -120,8 +139,12 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
     const hri_accelerator *a = s->participants[i].accelerator;
     const bool chosen = s->options.weights == NULL && s->count > 1;
     uint64_t needed = 0, copies = 0;
-    hr_status status = chosen ? find_common_limit(s, &needed)
-                              : find_limit(s, i, band, &needed, &copies);
+    hr_status status = check_buffers(s, i);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = chosen ? find_common_limit(s, &needed)
+                    : find_limit(s, i, band, &needed, &copies);
     if (status != HR_OK) {
         return status;
     }
@@ -129,14 +152,15 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "%s: the launch does not fit into the memory limits of "
                         "%u accelerators; %llu bytes for each are enough",
-                        s->kernel->name, s->count, (unsigned long long)needed);
+                        hri_split_name(s), s->count,
+                        (unsigned long long)needed);
     }
     return copies > 0
                ? hri_fail(
                      HR_ERROR_OUT_OF_MEMORY,
                      "%s: a band of %lld row%s needs %llu bytes, %llu of them "
                      "for copies of combined views, but %s's limit is %llu",
-                     s->kernel->name, (long long)band->count,
+                     hri_split_name(s), (long long)band->count,
                      hri_plural((uint64_t)band->count),
                      (unsigned long long)needed, (unsigned long long)copies,
                      a->path, (unsigned long long)a->memory_limit)
@@ -144,7 +168,7 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
                      HR_ERROR_OUT_OF_MEMORY,
                      "%s: a band of %lld row%s does not fit into %s's limit of "
                      "%llu bytes: even a part at a time it needs %llu",
-                     s->kernel->name, (long long)band->count,
+                     hri_split_name(s), (long long)band->count,
                      hri_plural((uint64_t)band->count), a->path,
                      (unsigned long long)a->memory_limit,
                      (unsigned long long)needed);
@@ -215,7 +239,7 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, hri_hold hold,
                                       [HRI_HOLD_ALL] = fits_at_once,
                                       [HRI_HOLD_CHUNKS] = fits_in_chunks};
     int64_t before, after;
-    const hri_distribution d = {.caller = s->kernel->name,
+    const hri_distribution d = {.caller = hri_split_name(s),
                                 .units = s->domain.size[0],
                                 .grain = grain_of(s),
                                 .portions = s->portions,

@@ -151,7 +151,8 @@ static hr_status wrap(running *r, uint32_t i)
 
 /* ---- bands */
 
-/* Give bands of the memory of which points are known to read their own row. */
+/* Give bands of the memory of which points are known to read their own row.
+ * What is written stays as the program gave it. */
 static hr_status narrow(running *r, const hr_extent *domain)
 {
     const hri_indexings *read = NULL;
@@ -162,7 +163,7 @@ static hr_status narrow(running *r, const hr_extent *domain)
     for (uint32_t i = 0; i < r->kernel->parameter_count && status == HR_OK;
          i++) {
         hr_argument *a = &r->arguments[i];
-        if (r->arrays[i] != NULL && read->own_row[i] &&
+        if (r->arrays[i] != NULL && a->access == HR_IN && read->own_row[i] &&
             a->view.extent.size[r->parameters[i].list] == domain->size[0]) {
             a->whole = false;
         }

@@ -49,10 +49,11 @@ typedef struct hri_splitting {
     const hr_kernel *kernel;
     hr_extent domain;
     const hr_argument *arguments;
-    bool own_kernel;       /* of Headrace: it has a tile of its own */
+    const char *call;      /* of Headrace, which brings its own kernel and tile;
+                              NULL: the kernel is the program's */
     const int64_t *rows;   /* of argument i for each row of the domain, the last
                               of which may have fewer; NULL: 1 of each */
-    const hr_extent *tile; /* of an own kernel; NULL: the default */
+    const hr_extent *tile; /* of such a call; NULL: the default */
     bool fresh;            /* combined views, of rank 1, begin with the neutral
                               element in the first band, too */
     hr_status (*usable)(const hri_accelerator *a); /* which accelerators can
@@ -83,6 +84,12 @@ hr_status hri_split_run(hri_splitting *s, size_t count,
 /* Set the rows that a band of `size` rows reads. A band without rows reads
  * none. */
 void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band);
+
+/* What messages begin with. */
+static inline const char *hri_split_name(const hri_splitting *s)
+{
+    return s->call != NULL ? s->call : s->kernel->name;
+}
 
 /* Rows of argument i for each row of the domain. */
 static inline int64_t hri_split_rows(const hri_splitting *s, uint32_t i)

@@ -350,6 +350,8 @@ static void refuse_sizes(const bed *b, const sample *good, float *x, float *y)
     refuse(b, &s, HR_ERROR_INVALID, "y has 9 rows, but the domain has 8");
     s.y = hr_whole(s.y);
     refuse(b, &s, HR_ERROR_INVALID, "y is written, so each accelerator");
+    s.y = hr_whole(hr_inout(y, 8));
+    refuse(b, &s, HR_ERROR_INVALID, "y is written, so each accelerator");
     s = *good;
     s.domain = hr_extent1(0);
     refuse(b, &s, HR_ERROR_COMPUTE_DOMAIN, "size 0 in dimension 0");

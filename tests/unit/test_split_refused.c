@@ -3,6 +3,7 @@
  * is moved. */
 #include <string.h>
 
+#include "runtime/runtime.h"
 #include "support/bed.h"
 
 extern const hr_kernel split_scaled, split1;
@@ -154,10 +155,42 @@ static void refusals(bed *b)
     }
 }
 
+/* An accelerator whose buffers are too small for the least chunk, whatever its
+ * memory. Messages begin with the call where Headrace brings the kernel. */
+static void refuse_buffers(bed *b)
+{
+    enum { COUNT = 1 << 16 };
+    static float data[COUNT];
+    hri_accelerator *a = &b->context->accelerators[0];
+    const uint64_t before = a->device->info.allocation_bytes;
+    const uint32_t one[] = {0};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hr_reduced reduced;
+    hr_array *array = NULL;
+    TEST_CASE("buffers that are too small");
+    if (a->in_place) {
+        return;
+    }
+    options.accelerators = one;
+    options.accelerator_count = 1;
+    CHECK(hr_array_wrap(b->context, data, 4, hr_extent1(COUNT), 0, &array) ==
+          HR_OK);
+    a->device->info.allocation_bytes = 1000;
+    CHECK_FAILS(hr_reduce(b->context, HR_REDUCE_SUM, HR_F32, hr_view_of(array),
+                          NULL, &options, &reduced),
+                HR_ERROR_OUT_OF_MEMORY,
+                "reduce: a band of 16 rows needs a buffer of 16384 bytes, but");
+    a->device->info.allocation_bytes = before;
+    CHECK(hr_reduce(b->context, HR_REDUCE_SUM, HR_F32, hr_view_of(array), NULL,
+                    &options, &reduced) == HR_OK);
+    hr_array_destroy(array);
+}
+
 static void all(bed *b)
 {
     TEST(refusals(b));
     TEST(refuse_domains(b));
+    TEST(refuse_buffers(b));
 }
 
 int main(int count, char **arguments)

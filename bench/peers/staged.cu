@@ -44,7 +44,7 @@ static void copy_home(char *to, const char *from, size_t bytes)
     }
 }
 
-struct worker {
+struct helper {
     way &of;
     char *pinned;
     cudaEvent_t events[AHEAD];
@@ -93,25 +93,25 @@ struct worker {
 
 static double run(way &up, way &down, int ups, int downs, char *pinned)
 {
-    std::vector<worker> workers;
+    std::vector<helper> helpers;
     std::vector<std::thread> threads;
     up.next = down.next = 0;
     for (int i = 0; i < ups + downs; i++) {
-        workers.push_back({i < ups ? up : down, pinned + i * AHEAD * piece});
-        for (auto &event : workers[i].events) {
+        helpers.push_back({i < ups ? up : down, pinned + i * AHEAD * piece});
+        for (auto &event : helpers[i].events) {
             cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
         }
     }
     const auto start = std::chrono::steady_clock::now();
-    for (auto &w : workers) {
-        threads.emplace_back(&worker::run, &w);
+    for (auto &w : helpers) {
+        threads.emplace_back(&helper::run, &w);
     }
     for (auto &t : threads) {
         t.join();
     }
     const std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
-    for (auto &w : workers) {
+    for (auto &w : helpers) {
         for (auto &event : w.events) {
             cudaEventDestroy(event);
         }

@@ -249,7 +249,7 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 
 #define CELL(view, k) HR_AT1(view, k)
 #define ALL_CELLS(TYPE, sum, TERM, JOIN)                                       \
-    TAKE(CELL, unit *units.cols, end, TYPE, sum, TERM, JOIN)
+    TAKE(CELL, first, end, TYPE, sum, TERM, JOIN)
 
 #define MEMORY(lanes)                                                          \
     enum { LANES = lanes };                                                    \
@@ -265,8 +265,8 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
 
 /* The tile's unit. */
 #define CELLS_OF_UNIT                                                          \
-    const hr_index unit = UNIT, piece = 0;                                     \
-    const hr_index end = lesser((unit + 1) * units.cols, HR_EXTENT(a, 0));
+    const hr_index unit = UNIT, piece = 0, first = unit * units.cols;          \
+    const hr_index end = lesser(first + units.cols, HR_EXTENT(a, 0));
 
 #define REDUCE_CELLS(CASES)                                                    \
     MEMORY(CELL_LANES) CELLS_OF_UNIT REDUCE(CASES, ALL_CELLS)
@@ -320,8 +320,10 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
 #define UNDER(y, x) ((int)((y) < (x)) | (IS_NAN(y) & !IS_NAN(x)))
 #define OVER(y, x)  ((int)((y) > (x)) | (IS_NAN(y) & !IS_NAN(x)))
 
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(HR_CHECKED)
+
 /* Look at columns first to end of a line, for the element that comes before all
- * others and its number in the unit. `passed`: the unit's elements so far. */
+ * others. An item remembers in which round it was there. */
 #define LOOK(AT, first, end, BEFORE)                                           \
     {                                                                          \
         hr_index at = (first);                                                 \
@@ -330,19 +332,18 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
             HR_ITEMS2(i, lane)                                                 \
             {                                                                  \
                 COMPARED x = HR_P(most);                                       \
-                int number = HR_P(place);                                      \
+                int then = HR_P(found_in);                                     \
                 HR_UNROLL                                                      \
                 for (int j = 0; j < AT_ONCE; j++) {                            \
                     const COMPARED y = KEY(AT, at + HR_LOCAL1 + j * LANES);    \
                     const int before = BEFORE(y, x);                           \
                     x = before ? y : x;                                        \
-                    number =                                                   \
-                        before ? passed + (int)HR_LOCAL1 + j * LANES : number; \
+                    then = before ? rounds + j : then;                         \
                 }                                                              \
                 HR_P(most) = x;                                                \
-                HR_P(place) = number;                                          \
+                HR_P(found_in) = then;                                         \
             }                                                                  \
-            passed += AT_ONCE * LANES;                                         \
+            rounds += AT_ONCE;                                                 \
         }                                                                      \
         for (; at < (end); at += LANES) {                                      \
             LAST(at, end)                                                      \
@@ -350,10 +351,10 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
                 const COMPARED y = KEY(AT, at + HR_LOCAL1);                    \
                 if (BEFORE(y, HR_P(most))) {                                   \
                     HR_P(most) = y;                                            \
-                    HR_P(place) = passed + (int)HR_LOCAL1;                     \
+                    HR_P(found_in) = rounds;                                   \
                 }                                                              \
             }                                                                  \
-            passed += (end)-at < LANES ? (int)((end)-at) : LANES;              \
+            rounds++;                                                          \
         }                                                                      \
     }
 
@@ -365,7 +366,6 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
         places[l] = places[m];                                                 \
     }
 
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 #define HALVE_FOUND(BEFORE)                                                    \
     HR_BARRIER;                                                                \
     for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \
@@ -377,40 +377,72 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
         }                                                                      \
         HR_BARRIER;                                                            \
     }
-#else
-#define HALVE_FOUND(BEFORE)                                                    \
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \
-        for (int l = 0; l < apart; l++) {                                      \
-            EARLIER(BEFORE, l, l + apart)                                      \
-        }                                                                      \
-    }
-#endif
 
 /* Nothing comes after `last`. So where all elements are that, the place is that
- * of the unit's first element. */
-#define FIND_LANE(LOOK_AT, last, BEFORE)                                       \
+ * of the unit's first element. A line has `columns`, in so many rounds. */
+#define FIND_LANE(ALL, last, BEFORE, JOIN)                                     \
+    HR_PRIVATE(int, found_in);                                                 \
     HR_ITEMS2(i, lane)                                                         \
     {                                                                          \
         HR_P(most) = (COMPARED)(last);                                         \
-        HR_P(place) = 0;                                                       \
+        HR_P(found_in) = 0;                                                    \
     }                                                                          \
-    LOOK_AT(BEFORE)                                                            \
-    HR_ITEMS2(i, lane)                                                         \
+    LOOK_AT_##ALL(BEFORE) HR_ITEMS2(i, lane)                                   \
     {                                                                          \
+        const int then = HR_P(found_in);                                       \
+        const int of_line = (columns + LANES - 1) / LANES;                     \
         part[HR_LOCAL1] = (NUMBER)HR_P(most);                                  \
-        places[HR_LOCAL1] = HR_P(place);                                       \
+        places[HR_LOCAL1] = then / of_line * columns +                         \
+                            then % of_line * LANES + (int)HR_LOCAL1;           \
     }                                                                          \
     HALVE_FOUND(BEFORE)
 
-#define FIND(LOOK_AT)                                                          \
+#else
+
+/* On the host finding the number alone becomes vectors, and so does looking for
+ * it once more in the unit, which is in a cache by then. */
+#define IS_IT(y) ((int)((y) == it) | (IS_NAN(y) & IS_NAN(it)))
+#define SEARCH(AT, first, end)                                                 \
+    for (hr_index at = (first); places[0] < 0 && at < (end); at += LANES) {    \
+        const hr_index stop = lesser(at + LANES, end);                         \
+        int any = 0;                                                           \
+        for (hr_index k = at; k < stop; k++) {                                 \
+            any |= IS_IT(KEY(AT, k));                                          \
+        }                                                                      \
+        for (hr_index k = at; any && places[0] < 0; k++) {                     \
+            if (IS_IT(KEY(AT, k))) {                                           \
+                places[0] = rounds * columns + (int)(k - (first));             \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+    rounds++;
+
+#define FIND_LANE(ALL, last, BEFORE, JOIN)                                     \
+    HR_ITEMS2(i, lane)                                                         \
+    {                                                                          \
+        HR_P(most) = (COMPARED)(last);                                         \
+    }                                                                          \
+    ALL_##ALL(COMPARED, most, KEY, JOIN) HR_ITEMS2(i, lane)                    \
+    {                                                                          \
+        part[HR_LOCAL1] = (NUMBER)HR_P(most);                                  \
+    }                                                                          \
+    HALVE(JOIN)                                                                \
+    const COMPARED it = (COMPARED)part[0];                                     \
+    places[0] = -1;                                                            \
+    SEARCH_##ALL
+
+#endif
+
+#define FIND(ALL)                                                              \
     if (HR_TILE(1) != LANES) { /* never; so that compilers know */             \
         return;                                                                \
     }                                                                          \
-    int passed = 0;                                                            \
+    int rounds = 0;                                                            \
+    const int columns = (int)(end - first);                                    \
     if (units.kind == ARGMIN) {                                                \
-        FIND_LANE(LOOK_AT, INFINITE, UNDER)                                    \
+        FIND_LANE(ALL, INFINITE, UNDER, LESSER)                                \
     } else {                                                                   \
-        FIND_LANE(LOOK_AT, -INFINITE, OVER)                                    \
+        FIND_LANE(ALL, -INFINITE, OVER, LARGER)                                \
     }                                                                          \
     HR_ITEMS2(i, lane)                                                         \
     {                                                                          \
@@ -424,28 +456,30 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
     enum { LANES = lanes };                                                    \
     HR_TILE_STATIC(NUMBER, part, [LANES]);                                     \
     HR_TILE_STATIC(int, places, [LANES]);                                      \
-    HR_PRIVATE(COMPARED, most);                                                \
-    HR_PRIVATE(int, place);
+    HR_PRIVATE(COMPARED, most);
 
-#define LOOK_AT_CELLS(BEFORE) LOOK(CELL, unit *units.cols, end, BEFORE)
+#define LOOK_AT_CELLS(BEFORE) LOOK(CELL, first, end, BEFORE)
+#define SEARCH_CELLS          SEARCH(CELL, first, end)
 
 HR_KERNEL4(KERNEL(find_cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
            (OUT, int, 2, found), (VALUE, hri_units, 0, units)){
-    FOUND_MEMORY(CELL_LANES) CELLS_OF_UNIT FIND(LOOK_AT_CELLS)}
+    FOUND_MEMORY(CELL_LANES) CELLS_OF_UNIT FIND(CELLS)}
 
-#define LOOK_AT_LINES(BEFORE)                                                  \
+#define EACH_LINE(DO)                                                          \
     for (hr_index row = unit * units.rows; row < last_row; row++) {            \
         for (hr_index line = across * units.lines; line < last_line; line++) { \
-            LOOK(OF_LINE, first, end, BEFORE)                                  \
+            DO                                                                 \
         }                                                                      \
     }
+#define LOOK_AT_LINES(BEFORE) EACH_LINE(LOOK(OF_LINE, first, end, BEFORE))
+#define SEARCH_LINES          EACH_LINE(SEARCH(OF_LINE, first, end))
 
 HR_KERNEL4(KERNEL(find_lines), (IN, ELEMENT, 3, a), (OUT, NUMBER, 2, out),
            (OUT, int, 2, found), (VALUE, hri_units, 0, units))
 {
     FOUND_MEMORY(LINE_LANES)
     LINES_OF_UNIT
-    FIND(LOOK_AT_LINES)
+    FIND(LINES)
 }
 
 #endif

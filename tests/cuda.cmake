@@ -52,7 +52,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
       test_fill test_combined test_histogram
       test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run test_reduce
-      test_scan test_sort)
+      test_scan test_scan_shared test_sort)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
     test_again(conformance/${name}:fake_${set} conformance "${crowd}"
       ${name} ${set})

@@ -116,6 +116,16 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
                             arguments);
 }
 
+FILE *bench_beside(const char *name, const char *arguments)
+{
+    char line[400];
+    snprintf(line, sizeof line,
+             "exec \"$(dirname \"$(readlink /proc/%ld/exe)\")\""
+             "/headrace-bench-%s %s 2>/dev/null",
+             (long)getpid(), name, arguments);
+    return popen(line, "r");
+}
+
 bool bench_peer_ask(bench_peer *peer, const char *request, char *line,
                     size_t size)
 {

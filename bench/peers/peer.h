@@ -60,6 +60,11 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
 bool bench_peer_spawn(bench_peer *peer, const char *file,
                       char *const arguments[]);
 
+/* Start headrace-bench-NAME, which lies beside this program, to read what it
+ * writes; pclose ends it. bench/run-gpu makes such programs. NULL: it could not
+ * be started. */
+FILE *bench_beside(const char *name, const char *arguments);
+
 /* Send a line and read the line that answers it. False when the process has
  * ended. */
 bool bench_peer_ask(bench_peer *peer, const char *request, char *line,

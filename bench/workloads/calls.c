@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/bench.h"
 #include "bench/peers/openmp.h"
+#include "bench/peers/peer.h"
 #include "console/context.h"
 #include "console/output.h"
 
@@ -177,20 +177,16 @@ enum { CALLS = sizeof calls / sizeof calls[0] };
 
 /* ---- peers */
 
-/* Start headrace-bench-cub, which lies beside this program (bench/run-gpu makes
- * it), and read what it measured. No program: no times. */
+/* Read what headrace-bench-cub measured. No program: no times. */
 static void ask_cub(calling *c)
 {
-    char line[400] = "";
+    char line[200] = "";
     FILE *out = NULL;
     c->cub.count = 0;
-    snprintf(line, sizeof line,
-             "exec \"$(dirname \"$(readlink /proc/%ld/exe)\")\""
-             "/headrace-bench-cub %lld %lld 2>/dev/null",
-             (long)getpid(), (long long)c->count,
+    snprintf(line, sizeof line, "%lld %lld", (long long)c->count,
              (long long)c->bench->o.repeat);
     if (c->setting->gpus[0] != '\0') {
-        out = popen(line, "r");
+        out = bench_beside("cub", line);
     }
     while (out != NULL && c->cub.count < 64 &&
            fgets(line, sizeof line, out) != NULL) {

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/peers/peer.h"
 #include "console/context.h"
 #include "console/output.h"
 
@@ -147,26 +147,21 @@ static hr_status measure_links(streaming *s)
 
 /* ---- by hand */
 
-/* Seconds of headrace-bench-staged, which lies beside this program
- * (bench/run-gpu makes it), for what one GPU must move. NAN: they are not
+/* Seconds of headrace-bench-staged for what one GPU moves. NAN: they are not
  * known. */
 static double ask_by_hand(const streaming *s)
 {
-    char line[400] = "";
+    char line[200] = "";
     double seconds = NAN;
-    const double view = (double)s->rows * sizeof(float);
-    snprintf(line, sizeof line,
-             "exec \"$(dirname \"$(readlink /proc/%ld/exe)\")\""
-             "/headrace-bench-staged %.0f %.0f %lld 2>/dev/null",
-             (long)getpid(), (VIEWS - 1) * view, view,
+    FILE *out = NULL;
+    const long long view = (long long)s->rows * (long long)sizeof(float);
+    snprintf(line, sizeof line, "%lld %lld %lld", (VIEWS - 1) * view, view,
              (long long)s->bench->o.repeat);
-    FILE *out = s->setting->gpus[0] != '\0' && s->side_count == 1 && !s->pinned
-                    ? popen(line, "r")
-                    : NULL;
+    if (s->setting->gpus[0] != '\0' && s->side_count == 1 && !s->pinned) {
+        out = bench_beside("staged", line);
+    }
     if (out != NULL) {
-        if (fscanf(out, "%lf", &seconds) != 1) {
-            seconds = NAN;
-        }
+        seconds = fscanf(out, "%lf", &seconds) == 1 ? seconds : NAN;
         (void)pclose(out);
     }
     return seconds;
@@ -227,12 +222,11 @@ static hr_status run_once(streaming *s)
     return status;
 }
 
-static void add_row(streaming *s, double moved)
+static void add_row(streaming *s, double moved, double by_hand)
 {
     bench_rows *rows = &s->bench->rows;
     const double view = (double)s->count * sizeof(float);
     const double must = VIEWS * (double)s->rows * sizeof(float);
-    const double by_hand = ask_by_hand(s);
     const double limit = fmax(must * 2 / VIEWS / s->up, must / VIEWS / s->down);
     bench_row_begin(rows, "stream");
     bench_list(rows, s->setting);
@@ -272,8 +266,10 @@ static int measure_runs(streaming *s)
     if (status == HR_OK) {
         const hr_traffic after = hr_context_traffic(s->context);
         bench_sum_up(seconds, s->bench->o.repeat, &s->best, &s->half);
-        add_row(s, (double)(after.up - before.up + after.down - before.down +
-                            after.peer - before.peer));
+        add_row(s,
+                (double)(after.up - before.up + after.down - before.down +
+                         after.peer - before.peer),
+                ask_by_hand(s));
     }
     free(seconds);
     if (status != HR_OK) {

@@ -110,12 +110,17 @@ hr_status hri_command_run(hri_stream *s, const hri_command *c)
     return HR_OK;
 }
 
+static hr_status defer(hri_stream *s, const hri_command *c)
+{
+    s->grown = true;
+    return hri_deferred_add(s, c);
+}
+
 /* Run the command now, unless deferred ones come before it. */
 static hr_status enqueue(hri_stream *s, const hri_command *c)
 {
     s->grown = true;
-    return hri_deferred_is_empty(s) ? hri_command_run(s, c)
-                                    : hri_deferred_add(s, c);
+    return hri_deferred_is_empty(s) ? hri_command_run(s, c) : defer(s, c);
 }
 
 /* ---- copies */
@@ -159,8 +164,7 @@ hr_status hri_stream_copy(hri_stream *s, const hri_copy *copy)
         s->accelerator->copy_threads > 0) {
         c.kind = HRI_COMMAND_STAGED_COPY;
     }
-    s->grown = true;
-    return hri_deferred_add(s, &c);
+    return defer(s, &c);
 }
 
 hr_status hri_stream_launch(hri_stream *s, const hri_launch *launch)
@@ -222,8 +226,7 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
         return hri_fence_wait(fence);
     }
     if (hri_fence_is_deferred(fence) && s->defers) {
-        s->grown = true;
-        return hri_deferred_add(s, &c);
+        return defer(s, &c);
     }
     return enqueue(s, &c); /* there is an event, or the command waits for the
                               record */

@@ -116,20 +116,18 @@ static hr_status find_common_limit(const hri_splitting *s, uint64_t *limit)
 /* No limit helps where a buffer is larger than the accelerator allocates. */
 static hr_status check_buffers(const hri_splitting *s, uint32_t i)
 {
-    const hr_band *band = &s->bands[i];
     const hri_accelerator *a = s->participants[i].accelerator;
     const uint64_t most = a->device->info.allocation_bytes;
     hri_need n;
-    const hr_status status = hri_split_need(s, i, band, grain_of(s), &n);
+    const hr_status status =
+        hri_split_need(s, i, &s->bands[i], grain_of(s), &n);
     return status != HR_OK || n.largest <= most
                ? status
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "%s: a band of %lld row%s needs a buffer of %llu "
-                          "bytes, but %s allocates at most %llu",
-                          hri_split_name(s), (long long)band->count,
-                          hri_plural((uint64_t)band->count),
-                          (unsigned long long)n.largest, a->path,
-                          (unsigned long long)most);
+                          "%s: the least part needs a buffer of %llu bytes, "
+                          "but %s allocates at most %llu",
+                          hri_split_name(s), (unsigned long long)n.largest,
+                          a->path, (unsigned long long)most);
 }
 
 /* Say what is needed when band i does not even fit in chunks. */
@@ -140,11 +138,10 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
     const bool chosen = s->options.weights == NULL && s->count > 1;
     uint64_t needed = 0, copies = 0;
     hr_status status = check_buffers(s, i);
-    if (status != HR_OK) {
-        return status;
+    if (status == HR_OK) {
+        status = chosen ? find_common_limit(s, &needed)
+                        : find_limit(s, i, band, &needed, &copies);
     }
-    status = chosen ? find_common_limit(s, &needed)
-                    : find_limit(s, i, band, &needed, &copies);
     if (status != HR_OK) {
         return status;
     }

@@ -106,4 +106,26 @@ static inline void faults_end(const faults *f)
     CHECK(f->failed > 0);
 }
 
+/* The work in a context of its own with each fault, and once more without:
+ * nothing of a fault stays. */
+static inline void faults_each(fault_way how,
+                               hr_status (*work)(hr_context *context),
+                               const char *name)
+{
+    faults f = {.how = how};
+    TEST_CASE(name);
+    while (faults_next(&f)) {
+        hr_context *context = NULL;
+        hr_status status = faults_context(&context);
+        const bool created = status == HR_OK;
+        status = created ? work(context) : status;
+        faults_note(&f, status != HR_OK);
+        if (created && faults_stop(&f)) {
+            CHECK(work(context) == HR_OK);
+        }
+        hr_context_destroy(context);
+    }
+    faults_end(&f);
+}
+
 #endif

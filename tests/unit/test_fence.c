@@ -103,6 +103,7 @@ static void recorded_when_waited_for(void)
         CHECK(hri_stream_wait(b, fence) == HR_OK);
     }
     CHECK(records() == 1 && fault_backend_count(FAULT_WAIT) == 10);
+    CHECK(fault_backend_count(FAULT_EVENT_WAIT) == 0);
     CHECK(fault_backend_count(FAULT_EVENT_QUERY) == 0);
     CHECK(hri_fence_record(fence) == HR_OK && records() == 1);
     CHECK(hri_fence_wait(fence) == HR_OK);
@@ -308,9 +309,11 @@ static void strangers(void)
     hri_fence *fence = pending(a);
     CHECK(hri_stream_wait(peer, fence) == HR_OK);
     CHECK(fault_backend_count(FAULT_WAIT) == 1);
+    CHECK(fault_backend_count(FAULT_EVENT_WAIT) == 0);
     CHECK(fault_backend_count(FAULT_EVENT_QUERY) == 0);
     CHECK(hri_stream_wait(stranger, fence) == HR_OK);
     CHECK(fault_backend_count(FAULT_WAIT) == 1);
+    CHECK(fault_backend_count(FAULT_EVENT_WAIT) == 0); /* it asks awake */
     CHECK(fault_backend_count(FAULT_EVENT_QUERY) == 1 && records() == 1);
     hri_fence_drop(fence);
     close_stream(a);

@@ -140,34 +140,13 @@ static hr_status step_grid(hr_context *context)
     return status;
 }
 
-/* ---- one fault after the other */
-
-static void fail_each(fault_way how, hr_status (*work)(hr_context *context),
-                      const char *name)
-{
-    faults f = {.how = how};
-    TEST_CASE(name);
-    while (faults_next(&f)) {
-        hr_context *context = NULL;
-        hr_status status = faults_context(&context);
-        const bool created = status == HR_OK;
-        status = created ? work(context) : status;
-        faults_note(&f, status != HR_OK);
-        if (created && faults_stop(&f)) { /* nothing of it stays */
-            CHECK(work(context) == HR_OK);
-        }
-        hr_context_destroy(context);
-    }
-    faults_end(&f);
-}
-
 int main(void)
 {
-    TEST(fail_each(CALL, launch_lists, "a call, with lists"));
-    TEST(fail_each(OPERATION, launch_lists, "an operation, with lists"));
-    TEST(fail_each(LOSE, launch_lists, "lost devices, with lists"));
-    TEST(fail_each(CALL, step_grid, "a call, with components"));
-    TEST(fail_each(OPERATION, step_grid, "an operation, with components"));
-    TEST(fail_each(LOSE, step_grid, "lost devices, with components"));
+    TEST(faults_each(CALL, launch_lists, "a call, with lists"));
+    TEST(faults_each(OPERATION, launch_lists, "an operation, with lists"));
+    TEST(faults_each(LOSE, launch_lists, "lost devices, with lists"));
+    TEST(faults_each(CALL, step_grid, "a call, with components"));
+    TEST(faults_each(OPERATION, step_grid, "an operation, with components"));
+    TEST(faults_each(LOSE, step_grid, "lost devices, with components"));
     return test_end();
 }

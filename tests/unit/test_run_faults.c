@@ -12,17 +12,6 @@ extern const hr_kernel run1, run_reverse;
 
 enum { N = 30, ACCELERATORS = 3 };
 
-typedef struct bed {
-    hr_context *context;
-    hr_queue *queue;
-} bed;
-
-static void destroy(bed *b)
-{
-    hr_context_destroy(b->context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-}
-
 static hr_split_options shared(void)
 {
     static const double weights[ACCELERATORS] = {1, 2, 1};
@@ -32,7 +21,7 @@ static hr_split_options shared(void)
 }
 
 /* One kernel for which memory goes in bands, and one that gets it whole. */
-static hr_status run_both(const bed *b)
+static hr_status run_both(hr_context *context)
 {
     const hr_split_options all = shared();
     float x[N], y[N];
@@ -43,13 +32,13 @@ static hr_status run_both(const bed *b)
         from[i] = i;
     }
     hr_status status =
-        hr_run(b->context, &run1, hr_extent1(N),
+        hr_run(context, &run1, hr_extent1(N),
                HR_ARGUMENTS(hr_value(2.0F), hr_in(x, N), hr_inout(y, N)), &all);
     for (int i = 0; i < N && status == HR_OK; i++) {
         CHECK(y[i] == 1 + 2 * x[i]);
     }
     if (status == HR_OK) {
-        status = hr_run(b->context, &run_reverse, hr_extent1(N),
+        status = hr_run(context, &run_reverse, hr_extent1(N),
                         HR_ARGUMENTS(hr_in(from, N), hr_out(to, N)), &all);
     }
     for (int i = 0; i < N && status == HR_OK; i++) {
@@ -59,7 +48,7 @@ static hr_status run_both(const bed *b)
 }
 
 /* The same on the default queue of one accelerator. */
-static hr_status launch_twice(const bed *b)
+static hr_status launch_twice(hr_context *context)
 {
     float x[N], y[N];
     hr_array *arrays[2] = {NULL};
@@ -68,12 +57,12 @@ static hr_status launch_twice(const bed *b)
         x[i] = (float)i;
         y[i] = 1;
     }
-    hr_status status = hr_queue_default(b->context, 1, &queue);
+    hr_status status = hr_queue_default(context, 1, &queue);
     if (status == HR_OK) {
-        status = hr_array_wrap(b->context, x, 4, hr_extent1(N), 0, &arrays[0]);
+        status = hr_array_wrap(context, x, 4, hr_extent1(N), 0, &arrays[0]);
     }
     if (status == HR_OK) {
-        status = hr_array_wrap(b->context, y, 4, hr_extent1(N), 0, &arrays[1]);
+        status = hr_array_wrap(context, y, 4, hr_extent1(N), 0, &arrays[1]);
     }
     for (int i = 0; i < 2 && status == HR_OK; i++) {
         status =
@@ -96,31 +85,12 @@ static hr_status launch_twice(const bed *b)
     return status;
 }
 
-static void fail_each(fault_way how, hr_status (*work)(const bed *b),
-                      const char *name)
-{
-    faults f = {.how = how};
-    TEST_CASE(name);
-    while (faults_next(&f)) {
-        bed b = {0};
-        hr_status status = faults_context(&b.context);
-        const bool created = status == HR_OK;
-        status = created ? work(&b) : status;
-        faults_note(&f, status != HR_OK);
-        if (created && faults_stop(&f)) { /* nothing of it stays */
-            CHECK(work(&b) == HR_OK);
-        }
-        destroy(&b);
-    }
-    faults_end(&f);
-}
-
 int main(void)
 {
-    TEST(fail_each(CALL, run_both, "a call fails"));
-    TEST(fail_each(OPERATION, run_both, "an operation fails later"));
-    TEST(fail_each(LOSE, run_both, "the devices are lost"));
-    TEST(fail_each(CALL, launch_twice, "a call, on a default queue"));
-    TEST(fail_each(OPERATION, launch_twice, "an operation, on such a queue"));
+    TEST(faults_each(CALL, run_both, "a call fails"));
+    TEST(faults_each(OPERATION, run_both, "an operation fails later"));
+    TEST(faults_each(LOSE, run_both, "the devices are lost"));
+    TEST(faults_each(CALL, launch_twice, "a call, on a default queue"));
+    TEST(faults_each(OPERATION, launch_twice, "an operation, on such a queue"));
     return test_end();
 }

@@ -3,13 +3,11 @@
  * same bits as on the host alone, whatever the bands. */
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <headrace/headrace.h>
 
-#include "runtime/runtime.h"
 #include "support/random.h"
 #include "test.h"
 
@@ -521,69 +519,6 @@ static void refused(bed *b)
     hr_array_destroy(two);
 }
 
-/* ---- what scans of one launch share: memory that grows, and a number for each
- * launch, which comes to an end */
-
-typedef struct scanner {
-    hr_context *context;
-    int64_t count;
-    bool right;
-} scanner;
-
-/* Scan ones again and again, more of them each time. */
-static void *scan_ones(void *argument)
-{
-    enum { TIMES = 6 };
-    scanner *s = argument;
-    for (int time = 1; time <= TIMES; time++) {
-        const int64_t n = s->count * time;
-        int *x = malloc((size_t)n * sizeof *x);
-        hr_array *array = NULL;
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = 1;
-        }
-        bool good =
-            hr_array_wrap(s->context, x, 4, hr_extent1(n), 0, &array) ==
-                HR_OK &&
-            hr_scan(s->context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
-                    hr_view_of(array), hr_view_of(array), NULL) == HR_OK &&
-            hr_synchronize(hr_view_of(array)) == HR_OK;
-        for (int64_t i = 0; i < n && good; i++) {
-            good = x[i] == i + 1;
-        }
-        s->right = s->right && good;
-        hr_array_destroy(array);
-        free(x);
-    }
-    return NULL;
-}
-
-static void shared(bed *b)
-{
-    enum { THREADS = 3 };
-    static const int64_t counts[THREADS] = {4097, 70000, 9000};
-    scanner scanners[THREADS];
-    pthread_t threads[THREADS];
-    TEST_CASE("several threads");
-    for (int i = 0; i < THREADS; i++) {
-        scanners[i] = (scanner){b->context, counts[i], true};
-        CHECK(pthread_create(&threads[i], NULL, scan_ones, &scanners[i]) == 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        CHECK(scanners[i].right);
-    }
-}
-
-static void last_numbers(bed *b)
-{
-    TEST_CASE("the last numbers of launches");
-    scanner s = {b->context, 5000, true};
-    b->context->scans = UINT32_MAX - 2;
-    scan_ones(&s);
-    CHECK(s.right && b->context->scans < UINT32_MAX);
-}
-
 /* A dry run says what would be done, and does nothing. */
 static void dry_run(bed *b)
 {
@@ -628,8 +563,6 @@ int main(int argc, char **argv)
     TEST(high_rank(&b));
     TEST(refused(&b));
     TEST(dry_run(&b));
-    TEST(shared(&b));
-    TEST(last_numbers(&b));
     hr_context_destroy(b.context);
     hr_context_destroy(b.host);
     return test_end();

@@ -60,25 +60,6 @@ static hr_status reduce(hr_context *context)
     return status;
 }
 
-static void fail_each(fault_way how, hr_status (*work)(hr_context *context),
-                      const char *name)
-{
-    faults f = {.how = how};
-    TEST_CASE(name);
-    while (faults_next(&f)) {
-        hr_context *context = NULL;
-        hr_status status = faults_context(&context);
-        const bool created = status == HR_OK;
-        status = created ? work(context) : status;
-        faults_note(&f, status != HR_OK);
-        if (created && faults_stop(&f)) { /* nothing of it stays */
-            CHECK(work(context) == HR_OK);
-        }
-        hr_context_destroy(context);
-    }
-    faults_end(&f);
-}
-
 int main(void)
 {
     char cache[64];
@@ -86,12 +67,12 @@ int main(void)
         return test_skip(hr_last_error());
     }
     files_make_cache(cache, sizeof cache);
-    TEST(fail_each(CALL, transform, "a call fails"));
-    TEST(fail_each(OPERATION, transform, "an operation fails later"));
-    TEST(fail_each(LOSE, transform, "the devices are lost"));
-    TEST(fail_each(CALL, reduce, "a call of a reduction fails"));
-    TEST(fail_each(OPERATION, reduce, "an operation of one fails later"));
-    TEST(fail_each(LOSE, reduce, "the devices are lost in one"));
+    TEST(faults_each(CALL, transform, "a call fails"));
+    TEST(faults_each(OPERATION, transform, "an operation fails later"));
+    TEST(faults_each(LOSE, transform, "the devices are lost"));
+    TEST(faults_each(CALL, reduce, "a call of a reduction fails"));
+    TEST(faults_each(OPERATION, reduce, "an operation of one fails later"));
+    TEST(faults_each(LOSE, reduce, "the devices are lost in one"));
     files_remove_folder(cache);
     return test_end();
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans of several threads, and what those of one launch share in a context, on
+ * the accelerators of argv[1]: memory that grows, and a number for each launch,
+ * which comes to an end. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "test.h"
+
+enum { TIMES = 6, THREADS = 3 };
+
+typedef struct scanner {
+    hr_context *context;
+    int64_t count;
+    bool right;
+} scanner;
+
+/* Scan ones again and again, more of them each time. */
+static void *scan_ones(void *argument)
+{
+    scanner *s = argument;
+    for (int time = 1; time <= TIMES; time++) {
+        const int64_t n = s->count * time;
+        int *x = malloc((size_t)n * sizeof *x);
+        hr_array *array = NULL;
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = 1;
+        }
+        bool good =
+            hr_array_wrap(s->context, x, 4, hr_extent1(n), 0, &array) ==
+                HR_OK &&
+            hr_scan(s->context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
+                    hr_view_of(array), hr_view_of(array), NULL) == HR_OK &&
+            hr_synchronize(hr_view_of(array)) == HR_OK;
+        for (int64_t i = 0; i < n && good; i++) {
+            good = x[i] == i + 1;
+        }
+        s->right = s->right && good;
+        hr_array_destroy(array);
+        free(x);
+    }
+    return NULL;
+}
+
+static void several_threads(hr_context *context)
+{
+    static const int64_t counts[THREADS] = {4097, 70000, 9000};
+    scanner scanners[THREADS];
+    pthread_t threads[THREADS];
+    TEST_CASE("several threads");
+    for (int i = 0; i < THREADS; i++) {
+        scanners[i] = (scanner){context, counts[i], true};
+        CHECK(pthread_create(&threads[i], NULL, scan_ones, &scanners[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(scanners[i].right);
+    }
+}
+
+/* Two more launches have numbers, and the others begin anew. Where scans take
+ * two launches, they have none. */
+static void last_numbers(hr_context *context)
+{
+    TEST_CASE("the last numbers of launches");
+    const bool numbered = context->words != NULL;
+    scanner s = {context, 5000, true};
+    CHECK(numbered == (context->accelerator_count == 1 &&
+                       context->accelerators[0].device->info.proceeds));
+    context->scans = UINT32_MAX - 2;
+    scan_ones(&s);
+    CHECK(s.right);
+    CHECK(context->scans == (numbered ? TIMES - 2 : UINT32_MAX - 2));
+}
+
+int main(int argc, char **argv)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = argc > 1 ? argv[1] : "3xhost";
+    if (hr_context_create(&options, &context) != HR_OK) {
+        return test_skip(hr_last_error());
+    }
+    TEST(several_threads(context));
+    TEST(last_numbers(context));
+    hr_context_destroy(context);
+    return test_end();
+}

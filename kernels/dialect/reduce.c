@@ -125,32 +125,39 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
          hr_l1 < LANES && hr_l1 < (end) - (at); hr_item++, hr_l1++)
 #endif
 
-/* Take columns first to end of a line. */
-#define TAKE(AT, first, end, TYPE, sum, TERM, JOIN)                            \
+/* Walk through columns first to end of a line. An item opens what it has so
+ * far, does a step for each column k, and closes it. */
+#define WALK(AT, first, end, OPEN, STEP, CLOSE)                                \
     {                                                                          \
         hr_index at = (first);                                                 \
         for (; at + AT_ONCE * LANES <= (end); at += AT_ONCE * LANES) {         \
             FETCH(AT(a, at))                                                   \
             HR_ITEMS2(i, lane)                                                 \
             {                                                                  \
-                TYPE x = HR_P(sum);                                            \
+                OPEN;                                                          \
                 HR_UNROLL                                                      \
                 for (int j = 0; j < AT_ONCE; j++) {                            \
-                    const TYPE y = TERM(AT, at + HR_LOCAL1 + j * LANES);       \
-                    x = JOIN(x, y);                                            \
+                    const hr_index k = at + HR_LOCAL1 + j * LANES;             \
+                    STEP;                                                      \
                 }                                                              \
-                HR_P(sum) = x;                                                 \
+                CLOSE;                                                         \
             }                                                                  \
         }                                                                      \
         for (; at < (end); at += LANES) {                                      \
             LAST(at, end)                                                      \
             {                                                                  \
-                const TYPE x = HR_P(sum);                                      \
-                const TYPE y = TERM(AT, at + HR_LOCAL1);                       \
-                HR_P(sum) = JOIN(x, y);                                        \
+                const hr_index k = at + HR_LOCAL1;                             \
+                OPEN;                                                          \
+                STEP;                                                          \
+                CLOSE;                                                         \
             }                                                                  \
         }                                                                      \
     }
+
+/* Take columns first to end of a line. */
+#define TAKE(AT, first, end, TYPE, sum, TERM, JOIN)                            \
+    WALK(AT, first, end, TYPE x = HR_P(sum), const TYPE y = TERM(AT, k);       \
+         x = JOIN(x, y), HR_P(sum) = x)
 
 /* Join the parts of all lanes in halves. The host does it in loops that become
  * vectors. */
@@ -325,38 +332,16 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
 /* Look at columns first to end of a line, for the element that comes before all
  * others. An item remembers in which round it was there. */
 #define LOOK(AT, first, end, BEFORE)                                           \
-    {                                                                          \
-        hr_index at = (first);                                                 \
-        for (; at + AT_ONCE * LANES <= (end); at += AT_ONCE * LANES) {         \
-            FETCH(AT(a, at))                                                   \
-            HR_ITEMS2(i, lane)                                                 \
-            {                                                                  \
-                COMPARED x = HR_P(most);                                       \
-                int then = HR_P(found_in);                                     \
-                HR_UNROLL                                                      \
-                for (int j = 0; j < AT_ONCE; j++) {                            \
-                    const COMPARED y = KEY(AT, at + HR_LOCAL1 + j * LANES);    \
-                    const int before = BEFORE(y, x);                           \
-                    x = before ? y : x;                                        \
-                    then = before ? rounds + j : then;                         \
-                }                                                              \
-                HR_P(most) = x;                                                \
-                HR_P(found_in) = then;                                         \
-            }                                                                  \
-            rounds += AT_ONCE;                                                 \
-        }                                                                      \
-        for (; at < (end); at += LANES) {                                      \
-            LAST(at, end)                                                      \
-            {                                                                  \
-                const COMPARED y = KEY(AT, at + HR_LOCAL1);                    \
-                if (BEFORE(y, HR_P(most))) {                                   \
-                    HR_P(most) = y;                                            \
-                    HR_P(found_in) = rounds;                                   \
-                }                                                              \
-            }                                                                  \
-            rounds++;                                                          \
-        }                                                                      \
-    }
+    WALK(                                                                      \
+        AT, first, end, COMPARED x = HR_P(most);                               \
+        int then = HR_P(found_in), const COMPARED y = KEY(AT, k);              \
+        if (BEFORE(y, x)) {                                                    \
+            x = y;                                                             \
+            then = rounds + (int)((unsigned)(k - (first)) / LANES);            \
+        },                                                                     \
+        HR_P(most) = x;                                                        \
+        HR_P(found_in) = then)                                                 \
+    rounds += (int)(((end) - (first) + LANES - 1) / LANES);
 
 /* Of what two lanes found. */
 #define EARLIER(BEFORE, l, m)                                                  \

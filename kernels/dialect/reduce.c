@@ -91,26 +91,19 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #define DIFFERENCE(AT, k) size_of(A(AT, k) - B(AT, k))
 #define SCALED(AT, k)     squared(A(AT, k) * units.scale)
 
-/* Devices have several columns of a lane on their way at once. The host fetches
- * early what it reads soon, of the next unit more often than not. */
+/* Devices have several columns of a lane on their way at once. The host reads
+ * one line after the other, as its caches fetch them early. */
 #if defined(__CUDACC__)
 #define AT_ONCE 8
-#define FETCH(place)
 #elif defined(__OPENCL_C_VERSION__)
 #define AT_ONCE 4
-#define FETCH(place)
 #else
-#define AT_ONCE 2
-enum { AHEAD = 2048, CACHE_LINE = 64 };
-#ifdef HR_CHECKED
-#define FETCH(place)
-#else
-#define FETCH(place)                                                           \
-    for (int l = 0; l < AT_ONCE * LANES * (int)sizeof(ELEMENT);                \
-         l += CACHE_LINE) {                                                    \
-        __builtin_prefetch((const char *)&(place) + AHEAD + l, 0, 2);          \
-    }
+#define AT_ONCE 1
 #endif
+#if AT_ONCE > 1
+#define EACH_AT_ONCE(j) HR_UNROLL for (int j = 0; j < AT_ONCE; j++)
+#else /* no loop at all, which would not become vectors for LESSER */
+#define EACH_AT_ONCE(j) const int j = 0;
 #endif
 
 /* The lanes that have one of the last columns. On the host no others are
@@ -131,12 +124,11 @@ enum { AHEAD = 2048, CACHE_LINE = 64 };
     {                                                                          \
         hr_index at = (first);                                                 \
         for (; at + AT_ONCE * LANES <= (end); at += AT_ONCE * LANES) {         \
-            FETCH(AT(a, at))                                                   \
             HR_ITEMS2(i, lane)                                                 \
             {                                                                  \
                 OPEN;                                                          \
-                HR_UNROLL                                                      \
-                for (int j = 0; j < AT_ONCE; j++) {                            \
+                EACH_AT_ONCE(j)                                                \
+                {                                                              \
                     const hr_index k = at + HR_LOCAL1 + j * LANES;             \
                     STEP;                                                      \
                 }                                                              \
@@ -386,8 +378,7 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
 
 /* On the host finding the number alone becomes vectors, and so does looking for
  * it once more in the unit, which is in a cache by then. */
-#define IS_IT(y) ((int)((y) == it) | (IS_NAN(y) & IS_NAN(it)))
-#define SEARCH(AT, first, end)                                                 \
+#define SEARCH_FOR(AT, first, end, IS_IT)                                      \
     for (hr_index at = (first); places[0] < 0 && at < (end); at += LANES) {    \
         const hr_index stop = lesser(at + LANES, end);                         \
         int any = 0;                                                           \
@@ -399,6 +390,13 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
                 places[0] = rounds * columns + (int)(k - (first));             \
             }                                                                  \
         }                                                                      \
+    }
+#define IS_IT(y) ((int)((y) == it))
+#define SEARCH(AT, first, end)                                                 \
+    if (IS_NAN(it)) {                                                          \
+        SEARCH_FOR(AT, first, end, IS_NAN)                                     \
+    } else {                                                                   \
+        SEARCH_FOR(AT, first, end, IS_IT)                                      \
     }                                                                          \
     rounds++;
 

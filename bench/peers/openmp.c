@@ -329,11 +329,12 @@ static void histogram(bench_loops_data *d)
 }
 
 /* Philox4x32-10 [Salmon2011], four words of each counter. */
-static void philox(uint64_t counter, uint32_t out[4])
+static void philox(uint64_t seed, uint64_t stream, uint64_t counter,
+                   uint32_t out[4])
 {
-    uint32_t k0 = 42, k1 = 0;
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32);
-    uint32_t c2 = 0, c3 = 0;
+    uint32_t c2 = (uint32_t)stream, c3 = (uint32_t)(stream >> 32);
     for (int r = 0; r < 10; r++) {
         const uint64_t a = (uint64_t)0xD2511F53U * c0;
         const uint64_t b = (uint64_t)0xCD9E8D57U * c2;
@@ -355,11 +356,12 @@ static void uniform(bench_loops_data *d)
     const int64_t n = d->count;
     float *out32 = d->out;
     double *out64 = d->out;
+    const uint64_t seed = d->seed, stream = d->stream;
     const int width = d->f64 ? 2 : 4;
 #pragma omp parallel for simd
     for (int64_t i = 0; i < n / width; i++) {
         uint32_t r[4];
-        philox((uint64_t)i, r);
+        philox(seed, stream, (uint64_t)i, r);
         if (d->f64) {
             for (int w = 0; w < 2; w++) {
                 const uint64_t bits = (uint64_t)r[2 * w + 1] << 32 | r[2 * w];

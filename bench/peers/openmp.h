@@ -20,7 +20,8 @@ typedef struct bench_loops_data {
     int32_t *values;            /* count elements: keys in the order of x */
     const unsigned char *bytes; /* count */
     int64_t *bins; /* BENCH_BINS of them, for elements of x from 0 to 1 */
-    double result; /* of a reduction */
+    uint64_t seed, stream; /* of random numbers */
+    double result;         /* of a reduction */
 } bench_loops_data;
 
 enum { BENCH_BINS = 256, BENCH_REACH = 2 /* of the 5x5 blur */ };

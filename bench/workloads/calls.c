@@ -90,9 +90,11 @@ static hr_status wait(calling *c, hr_status status)
     return status;
 }
 
+enum { SEED = 42 }; /* of what is measured */
+
 static hr_status draw(calling *c, hr_distribution distribution)
 {
-    const hr_random random = {distribution, .seed = 42};
+    const hr_random random = {distribution, .seed = SEED};
     return wait(
         c, hr_random_fill(c->context, view(c, OUT), c->type, random, NULL));
 }
@@ -223,7 +225,8 @@ static double loop_once(calling *c, bench_loop loop)
                           .out = c->memory[OUT],
                           .keys = c->memory[KEYS],
                           .values = c->memory[VALUES],
-                          .bins = c->bins};
+                          .bins = c->bins,
+                          .seed = SEED};
     bench_rest(rest);
     const double start = cli_clock();
     loop(&d);

@@ -81,9 +81,14 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
     if (!a->whole &&
         hri_ceil_div(size, hri_split_rows(s, i)) != s->domain.size[0]) {
         return hri_fail(
-            HR_ERROR_INVALID, "%s: %s has %lld row%s, but the domain has %lld",
+            HR_ERROR_INVALID,
+            "%s: %s has %lld row%s, but the domain has %lld%s",
             hri_split_name(s), name, (long long)size,
-            hri_plural((uint64_t)size), (long long)s->domain.size[0]);
+            hri_plural((uint64_t)size), (long long)s->domain.size[0],
+            a->access == HR_IN      ? "; if points read any row, say hr_whole"
+            : a->access == HR_INOUT ? "; if points write any row, say "
+                                      "hr_combined"
+                                    : "");
     }
     return HR_OK;
 }

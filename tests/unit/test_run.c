@@ -347,7 +347,9 @@ static void refuse_sizes(const bed *b, const sample *good, float *x, float *y)
     refuse(b, &s, HR_ERROR_INVALID, "0 rows before and -1 after");
     s = *good;
     s.y = hr_inout(y, 9);
-    refuse(b, &s, HR_ERROR_INVALID, "y has 9 rows, but the domain has 8");
+    refuse(b, &s, HR_ERROR_INVALID,
+           "y has 9 rows, but the domain has 8; if points write any row, say "
+           "hr_combined");
     s.y = hr_whole(s.y);
     refuse(b, &s, HR_ERROR_INVALID, "y is written, so each accelerator");
     s.y = hr_whole(hr_inout(y, 8));

@@ -38,7 +38,9 @@ static void refuse_views(const sample *good, hr_array *longer)
     CHECK(hr_view_section(hr_view_of(longer), third, hr_extent1(8), &shifted) ==
           HR_OK);
     s.arguments[0] = hr_in(six);
-    refuse(&s, HR_ERROR_INVALID, "around has 6 rows, but the domain has 8");
+    refuse(&s, HR_ERROR_INVALID,
+           "around has 6 rows, but the domain has 8; if points read any row, "
+           "say hr_whole");
     s = *good;
     s.arguments[2] = hr_whole(s.arguments[2]);
     refuse(&s, HR_ERROR_INVALID,

@@ -323,7 +323,7 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
 
 /* Look at columns first to end of a line, for the element that comes before all
  * others. An item remembers in which round it was there. */
-#define LOOK(AT, first, end, BEFORE)                                           \
+#define LOOK(AT, first, end, BEFORE, JOIN)                                     \
     WALK(                                                                      \
         AT, first, end, COMPARED x = HR_P(most);                               \
         int then = HR_P(found_in), const COMPARED y = KEY(AT, k);              \
@@ -364,7 +364,7 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
         HR_P(most) = (COMPARED)(last);                                         \
         HR_P(found_in) = 0;                                                    \
     }                                                                          \
-    LOOK_AT_##ALL(BEFORE) HR_ITEMS2(i, lane)                                   \
+    LOOK_AT_##ALL(BEFORE, JOIN) HR_ITEMS2(i, lane)                             \
     {                                                                          \
         const int then = HR_P(found_in);                                       \
         const int of_line = (columns + LANES - 1) / LANES;                     \
@@ -376,27 +376,41 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
 
 #else
 
-/* On the host finding the number alone becomes vectors, and so does looking for
- * it once more in the unit, which is in a cache by then. */
-#define SEARCH_FOR(AT, first, end, IS_IT)                                      \
-    for (hr_index at = (first); places[0] < 0 && at < (end); at += LANES) {    \
-        const hr_index stop = lesser(at + LANES, end);                         \
+/* On the host finding the number alone becomes vectors. A block in which a lane
+ * came before all earlier ones is looked at once more: it is in a cache. */
+enum { BLOCK = 8192 };
+#define SEARCH(AT, first, from, IS_IT)                                         \
+    for (hr_index at = (from), here = 0; !here; at += LANES) {                 \
+        const hr_index stop = lesser(at + LANES, to);                          \
         int any = 0;                                                           \
         for (hr_index k = at; k < stop; k++) {                                 \
             any |= IS_IT(KEY(AT, k));                                          \
         }                                                                      \
-        for (hr_index k = at; any && places[0] < 0; k++) {                     \
-            if (IS_IT(KEY(AT, k))) {                                           \
-                places[0] = rounds * columns + (int)(k - (first));             \
-            }                                                                  \
+        for (hr_index k = at; any && !here; k++) {                             \
+            here = IS_IT(KEY(AT, k));                                          \
+            places[0] = rounds * columns + (int)(k - (first));                 \
         }                                                                      \
     }
 #define IS_IT(y) ((int)((y) == it))
-#define SEARCH(AT, first, end)                                                 \
-    if (IS_NAN(it)) {                                                          \
-        SEARCH_FOR(AT, first, end, IS_NAN)                                     \
-    } else {                                                                   \
-        SEARCH_FOR(AT, first, end, IS_IT)                                      \
+#define LOOK(AT, first, end, BEFORE, JOIN)                                     \
+    for (hr_index from = (first); from < (end); from += BLOCK) {               \
+        const hr_index to = lesser(from + BLOCK, end);                         \
+        int found_more = 0;                                                    \
+        TAKE(AT, from, to, COMPARED, most, KEY, JOIN)                          \
+        HR_ITEMS2(i, lane)                                                     \
+        {                                                                      \
+            part[HR_LOCAL1] = (NUMBER)HR_P(most);                              \
+            found_more |= BEFORE(HR_P(most), it);                              \
+        }                                                                      \
+        if (found_more) {                                                      \
+            HALVE(JOIN)                                                        \
+            it = (COMPARED)part[0];                                            \
+            if (IS_NAN(it)) {                                                  \
+                SEARCH(AT, first, from, IS_NAN)                                \
+            } else {                                                           \
+                SEARCH(AT, first, from, IS_IT)                                 \
+            }                                                                  \
+        }                                                                      \
     }                                                                          \
     rounds++;
 
@@ -405,14 +419,9 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
     {                                                                          \
         HR_P(most) = (COMPARED)(last);                                         \
     }                                                                          \
-    ALL_##ALL(COMPARED, most, KEY, JOIN) HR_ITEMS2(i, lane)                    \
-    {                                                                          \
-        part[HR_LOCAL1] = (NUMBER)HR_P(most);                                  \
-    }                                                                          \
-    HALVE(JOIN)                                                                \
-    const COMPARED it = (COMPARED)part[0];                                     \
-    places[0] = -1;                                                            \
-    SEARCH_##ALL
+    COMPARED it = (COMPARED)(last);                                            \
+    places[0] = 0;                                                             \
+    LOOK_AT_##ALL(BEFORE, JOIN) part[0] = (NUMBER)it;
 
 #endif
 
@@ -441,21 +450,18 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
     HR_TILE_STATIC(int, places, [LANES]);                                      \
     HR_PRIVATE(COMPARED, most);
 
-#define LOOK_AT_CELLS(BEFORE) LOOK(CELL, first, end, BEFORE)
-#define SEARCH_CELLS          SEARCH(CELL, first, end)
+#define LOOK_AT_CELLS(BEFORE, JOIN) LOOK(CELL, first, end, BEFORE, JOIN)
 
 HR_KERNEL4(KERNEL(find_cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
            (OUT, int, 2, found), (VALUE, hri_units, 0, units)){
     FOUND_MEMORY(CELL_LANES) CELLS_OF_UNIT FIND(CELLS)}
 
-#define EACH_LINE(DO)                                                          \
+#define LOOK_AT_LINES(BEFORE, JOIN)                                            \
     for (hr_index row = unit * units.rows; row < last_row; row++) {            \
         for (hr_index line = across * units.lines; line < last_line; line++) { \
-            DO                                                                 \
+            LOOK(OF_LINE, first, end, BEFORE, JOIN)                            \
         }                                                                      \
     }
-#define LOOK_AT_LINES(BEFORE) EACH_LINE(LOOK(OF_LINE, first, end, BEFORE))
-#define SEARCH_LINES          EACH_LINE(SEARCH(OF_LINE, first, end))
 
 HR_KERNEL4(KERNEL(find_lines), (IN, ELEMENT, 3, a), (OUT, NUMBER, 2, out),
            (OUT, int, 2, found), (VALUE, hri_units, 0, units))

@@ -52,9 +52,11 @@ HR_API const char *hr_status_name(hr_status status);
 /** The sentence of the last error that a Headrace call on this thread returned.
  *  It is one line of UTF-8. Control characters in names of files and the like
  *  are written as `\n`, `\t` or `\xNN`, and so are bytes that are no UTF-8.
+ *  After a call that returned HR_OK it says nothing: the call may have tried
+ *  what failed, such as a library that is not there.
  *
- * @owner   The calling thread's buffer, valid until its next failing call.
- *          Never NULL; empty when nothing has failed yet.
+ * @owner   The calling thread's buffer, valid until its next call. Never
+ *          NULL.
  * @threads Any thread; each has its own. */
 HR_API const char *hr_last_error(void);
 

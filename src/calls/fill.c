@@ -6,7 +6,6 @@
 
 #include "arrays/array.h"
 #include "calls/views.h"
-#include "runtime/module.h"
 #include "split/split.h"
 
 enum { WIDE = 16 }; /* bytes of the widest elements */
@@ -36,23 +35,6 @@ static const hr_kernel *kernel_for(size_t bytes, uint32_t rank)
         [16] = OF(hri_fill128)};
 #undef OF
     return kernels[bytes][rank - 1];
-}
-
-/* ---- rules */
-
-static hr_status check_view(const hr_context *context, const hr_view *view,
-                            hr_type type)
-{
-    const hr_status status = hri_view_check(view, context, type, call, name);
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_element_agrees(hri_element_of(type), view->type)
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "fill: the view has elements of %s, but the value is "
-                          "%s",
-                          view->type, hr_type_name(type));
 }
 
 /* ---- the launch */
@@ -89,7 +71,7 @@ hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
         return hri_fail(HR_ERROR_UNSUPPORTED, "fill: unknown type %d",
                         (int)type);
     }
-    hr_status status = check_view(context, &view, type);
+    hr_status status = hri_view_check(&view, context, type, call, name);
     if (status == HR_OK) {
         status = hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name);
     }

@@ -2,6 +2,7 @@
 #include "calls/views.h"
 
 #include "arrays/array.h"
+#include "runtime/module.h"
 
 hr_status hri_view_check_owner(const hr_view *view, const hr_context *context,
                                const char *call, const char *name)
@@ -20,13 +21,19 @@ hr_status hri_view_check(const hr_view *view, const hr_context *context,
                          hr_type type, const char *call, const char *name)
 {
     const hr_status status = hri_view_check_owner(view, context, call, name);
-    return status != HR_OK || view->element_bytes == hr_type_size(type)
+    if (status == HR_OK && view->element_bytes != hr_type_size(type)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s has elements of %zu byte%s, but %s has %zu",
+                        call, name, view->element_bytes,
+                        hri_plural(view->element_bytes), hr_type_name(type),
+                        hr_type_size(type));
+    }
+    return status != HR_OK ||
+                   hri_element_agrees(hri_element_of(type), view->type)
                ? status
                : hri_fail(HR_ERROR_INVALID,
-                          "%s: %s has elements of %zu byte%s, but %s has %zu",
-                          call, name, view->element_bytes,
-                          hri_plural(view->element_bytes), hr_type_name(type),
-                          hr_type_size(type));
+                          "%s: %s has elements of %s, not of %s", call, name,
+                          view->type, hr_type_name(type));
 }
 
 hr_status hri_views_check_extents(const hr_view *a, const char *a_name,

@@ -11,7 +11,8 @@
 /* A view of an array of the context, with elements. */
 hr_status hri_view_check_owner(const hr_view *view, const hr_context *context,
                                const char *call, const char *name);
-/* The same, and elements of the size of a type. */
+/* The same, and elements of a type, if the array knows its own, or else of its
+ * size. */
 hr_status hri_view_check(const hr_view *view, const hr_context *context,
                          hr_type type, const char *call, const char *name);
 /* Two views of one extent. */

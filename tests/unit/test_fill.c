@@ -151,7 +151,7 @@ static void bad_input_is_refused(bed *b)
         {b->context, view, HR_I8, &one, NULL, HR_ERROR_INVALID,
          "elements of 4 bytes, but i8 has 1"},
         {b->context, view, HR_F32, &one, NULL, HR_ERROR_INVALID,
-         "elements of int, but the value is f32"},
+         "fill: the view has elements of int, not of f32"},
         {b->context, view, HR_I32, &one, &tiled, HR_ERROR_INVALID, "tile"},
         {b->context, view, HR_I32, &one, &small, HR_ERROR_INVALID, "size"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -370,7 +370,7 @@ static void bad_input_is_refused(bed *b)
         {b->context, HR_F64, a, 0, 1, c, NULL, HR_ERROR_INVALID,
          "elements of 4 bytes, but f64 has 8"},
         {b->context, HR_I32, a, 0, 1, c, NULL, HR_ERROR_INVALID,
-         "those of the view are float"},
+         "view a has elements of float, not of i32"},
         {b->context, HR_F32, a, 0, 1, hr_view_of(flat), NULL, HR_ERROR_INVALID,
          "counts has rank 2 and 8 elements"},
         {b->context, HR_F32, a, 0, 1, hr_view_of(narrow), NULL,

@@ -466,7 +466,7 @@ static void bad_input_is_refused(bed *b)
         {b->context, view, 2, HR_F64, 0, NULL, HR_ERROR_INVALID,
          "elements of 4 bytes, but f64 has 8"},
         {b->context, view, 2, HR_F32, 0, NULL, HR_ERROR_INVALID,
-         "elements of float, but those of the view are int"},
+         "the view has elements of int, not of f32"},
         {b->context, view, 1, HR_I32, (UINT64_C(1) << 63) - 7, NULL,
          HR_ERROR_INVALID, "8 elements from number 9223372036854775801 on"},
         {b->context, view, 1, HR_I32, UINT64_MAX, NULL, HR_ERROR_INVALID,

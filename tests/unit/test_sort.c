@@ -459,6 +459,11 @@ static void refused(bed *b)
                 "view a has elements of 4 bytes, but f64 has 8");
     CHECK_FAILS(hr_sort(c, up, HR_F32, a, d, NULL), HR_ERROR_INVALID,
                 "view b has elements of 8 bytes, but f32 has 4");
+    CHECK_FAILS(hr_sort(c, up, HR_I32, a, a, NULL), HR_ERROR_INVALID,
+                "sort: view a has elements of float, not of i32");
+    CHECK_FAILS(hr_sort_by_key(c, up, HR_F32, a, HR_I32, a, NULL),
+                HR_ERROR_INVALID,
+                "sort: view values has elements of float, not of i32");
     CHECK_FAILS(hr_sort(c, up, HR_F32, a, m, NULL), HR_ERROR_INVALID,
                 "view a has rank 1, but view b has 2");
     for (int64_t count = 60; count < COUNT; count += COUNT - 62) {

@@ -99,11 +99,11 @@
  *  OR and XOR take integers. 64 bits work only where the device has such
  *  atomics. Compilers refuse others. What MIN and MAX make of a NaN is open.
  *
- *  sqrt, exp, pow and other functions of math.h, without an f at the end,
- * follow their argument's type and are as exact as the compiler's. OpenCL's and
- * CUDA's min, max, clamp and abs of integers are not among them. HR_FAST_SQRT,
- * RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and DIVIDE are of float, and as
- * fast as the device can.
+ *  sqrt, exp, pow and other functions of math.h, without an f at their end,
+ *  follow their argument's type and are as exact as the compiler's. OpenCL's
+ *  and CUDA's min, max, clamp and abs of integers are not among them.
+ *  HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and DIVIDE are of
+ *  float, and as fast as the device can.
  *
  *  A file compiled with HR_REPRODUCIBLE defined gives the same bits on any
  *  device (docs/several-gpus.md): nothing is fused but what fma(x, y, z) says,

@@ -37,6 +37,9 @@ typedef struct bench_force {
 
 #define BENCH_SOFTENING 1e-3f
 
+/* Seconds of rest before a loop, and before what is measured beside it. */
+#define BENCH_LOOP_REST 0.01
+
 typedef void (*bench_loop)(bench_loops_data *data);
 
 /* The loop that does what a call or kernel of this name does, in the form for

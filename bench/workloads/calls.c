@@ -213,8 +213,6 @@ static double cub_seconds(const calling *c, const char *name)
     return NAN;
 }
 
-static const double rest = 0.01; /* before each contestant on the host */
-
 /* Run a loop on the same memory. */
 static double loop_once(calling *c, bench_loop loop)
 {
@@ -227,7 +225,7 @@ static double loop_once(calling *c, bench_loop loop)
                           .values = c->memory[VALUES],
                           .bins = c->bins,
                           .seed = SEED};
-    bench_rest(rest);
+    bench_rest(BENCH_LOOP_REST);
     const double start = cli_clock();
     loop(&d);
     return cli_clock() - start;
@@ -267,7 +265,9 @@ static int measure(calling *c, int call)
             wait(c, calls[call].prepare(c)) != HR_OK) {
             return cli_failed_call();
         }
-        bench_rest(loop != NULL ? rest : 0);
+        if (loop != NULL) {
+            bench_rest(BENCH_LOOP_REST);
+        }
         const double start = cli_clock();
         if (calls[call].run(c) != HR_OK) {
             return cli_failed_call();

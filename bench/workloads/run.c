@@ -168,11 +168,9 @@ typedef struct running {
     bench_peer numpy; /* zeroed: there is none */
 } running;
 
-static const double rest = 0.01; /* before each contestant */
-
 static bool run_ours(const running *r, const subject *s, double *seconds)
 {
-    bench_rest(rest);
+    bench_rest(BENCH_LOOP_REST);
     const double start = cli_clock();
     const hr_status status = s->call(r->context, &r->data);
     *seconds = cli_clock() - start;
@@ -190,7 +188,7 @@ static double run_loop(const running *r, const subject *s)
                              .keys = d->indices,
                              .bytes = d->bytes};
     const bench_loop function = bench_loop_find(s->kernel->name);
-    bench_rest(rest);
+    bench_rest(BENCH_LOOP_REST);
     const double start = cli_clock();
     function(&loop);
     return cli_clock() - start;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One value for all elements (headrace/fill.h), for views of rank 1 to 3. A
  * value is bits, so a kernel is for all types of its size. */
+#define HR_AVX512_BITS_ "512"
 #include <headrace/dialect.h>
 
 /* CUDA devices keep elements of 16 bytes at multiples of 16. */

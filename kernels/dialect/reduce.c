@@ -23,6 +23,7 @@
 #define COMPARED_OF(x) NUMBER_OF(x)
 #endif
 
+#define HR_AVX512_BITS_ "512"
 #include <headrace/dialect.h>
 
 /* As in src/calls/reduction.h. A kernel's LANES is one of these. */
@@ -92,13 +93,23 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #define SCALED(AT, k)     squared(A(AT, k) * units.scale)
 
 /* Devices have several columns of a lane on their way at once. The host reads
- * one line after the other, as its caches fetch them early. */
+ * one line after the other. Its caches fetch them early, but elements of 8
+ * bytes not early enough. */
 #if defined(__CUDACC__)
 #define AT_ONCE 8
 #elif defined(__OPENCL_C_VERSION__)
 #define AT_ONCE 4
 #else
 #define AT_ONCE 1
+#endif
+#ifdef HR_CHECKED /* its elements have no address */
+#define FETCH(AT, at)
+#else
+enum { AHEAD = 4096 };
+#define FETCH(AT, at)                                                          \
+    if (sizeof(ELEMENT) == 8) {                                                \
+        HR_FETCH_((const char *)&AT(a, at) + AHEAD, LANES * sizeof(ELEMENT))   \
+    }
 #endif
 #if AT_ONCE > 1
 #define EACH_AT_ONCE(j) HR_UNROLL for (int j = 0; j < AT_ONCE; j++)
@@ -124,6 +135,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
     {                                                                          \
         hr_index at = (first);                                                 \
         for (; at + AT_ONCE * LANES <= (end); at += AT_ONCE * LANES) {         \
+            FETCH(AT, at)                                                      \
             HR_ITEMS2(i, lane)                                                 \
             {                                                                  \
                 OPEN;                                                          \

@@ -20,6 +20,14 @@
 #define PLACE(k) (k)
 #endif
 
+#ifdef HR_CHECKED /* its elements have no address */
+#define FETCH_NEXT(place)
+#else
+enum { BLOCK_BYTES = BLOCK * (int)sizeof(ELEMENT) };
+#define FETCH_NEXT(place)                                                      \
+    HR_FETCH_((const char *)&(place) + BLOCK_BYTES, BLOCK_BYTES)
+#endif
+
 /* Run `step` for the elements that each item moves, where they exist. A block
  * without an end needs no comparisons. */
 #define MOVE(end, step, otherwise)                                             \
@@ -91,6 +99,7 @@
 /* Scan columns first to end of a line. FROM and TO name an element. */
 #define SCAN(FROM, TO, nothing, JOIN)                                          \
     for (hr_index at = first; at < end; at += BLOCK) {                         \
+        FETCH_NEXT(FROM(at))                                                   \
         MOVE(end, held[PLACE(MOVED(j))] = NUMBER_OF(FROM(at + MOVED(j))),      \
              held[PLACE(MOVED(j))] = nothing)                                  \
         HR_BARRIER;                                                            \
@@ -111,6 +120,7 @@
 #define TOTAL(FROM, TO, nothing, JOIN)                                         \
     carry = nothing;                                                           \
     for (hr_index at = first; at < end; at += BLOCK) {                         \
+        FETCH_NEXT(FROM(at))                                                   \
         MOVE(end, held[PLACE(MOVED(j))] = NUMBER_OF(FROM(at + MOVED(j))),      \
              held[PLACE(MOVED(j))] = nothing)                                  \
         HR_BARRIER;                                                            \

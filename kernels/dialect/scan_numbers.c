@@ -3,6 +3,7 @@
  * before it: ELEMENT and RESULT are the types of elements, and KERNEL(name) is
  * the name of a kernel. EXACT: integers that wrap around. WIDER: results have
  * another type. */
+#define HR_AVX512_BITS_ "512"
 #include <headrace/dialect.h>
 
 #if defined(HR_HAS_DOUBLE)

@@ -47,6 +47,12 @@ typedef int64_t hr_index;
 #define HR_MEMORY
 #define HR_RESTRICT restrict
 #define HR_UNROLL
+/* Let the caches fetch so many bytes at an address, which may be beyond what
+ * can be read. */
+#define HR_FETCH_(address, bytes)                                              \
+    for (int hr_fetched = 0; hr_fetched < (int)(bytes); hr_fetched += 64) {    \
+        __builtin_prefetch((const char *)(address) + hr_fetched);              \
+    }
 #define HR_TILE_BARRIER                     ((void)0)
 #define HR_FENCE                            ((void)0)
 #define HR_TILE_STATIC(type, name, extents) _Alignas(64) type name extents
@@ -449,12 +455,18 @@ HR_INTEGERS_(HR_BITWISE_)
      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
 #define HR_TARGET_AVX512_ "avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 /* With 512 bits gcc made some kernels slower, such as one of n bodies (0.7
- * times the speed of the plain form, gcc 12, Sapphire Rapids). */
+ * times the speed of the plain form, gcc 12, Sapphire Rapids). A file that does
+ * little else than read and write memory asks for 512 before it includes this.
+ */
+#ifndef HR_AVX512_BITS_
+#define HR_AVX512_BITS_ "256"
+#endif
 #ifdef __clang__ /* it has no such word */
 #define HR_AVX512_FORM_ __attribute__((target(HR_TARGET_AVX512_)))
 #else
 #define HR_AVX512_FORM_                                                        \
-    __attribute__((target(HR_TARGET_AVX512_ ",prefer-vector-width=256")))
+    __attribute__((                                                            \
+        target(HR_TARGET_AVX512_ ",prefer-vector-width=" HR_AVX512_BITS_)))
 #endif
 /* clang-format off */
 #define HR_HOST_(name, fields, ...)                                            \

@@ -33,28 +33,15 @@ static hr_status check(const hr_context *context, hr_type type,
 {
     const char *element = hri_element_of(type);
     if (element == NULL || type == HR_F16 || type == HR_BF16) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        hr_type_size(type) == 0
-                            ? "reduce: unknown type %d"
-                            : "reduce: type %d is kept as bits, which no "
-                              "function of two elements gets",
-                        (int)type);
+        return hr_type_size(type) == 0
+                   ? hri_fail(HR_ERROR_UNSUPPORTED, "reduce: unknown type %d",
+                              (int)type)
+                   : hri_fail(HR_ERROR_UNSUPPORTED,
+                              "reduce: %s is kept as bits, which no function "
+                              "of two elements gets",
+                              hr_type_name(type));
     }
-    const hr_status status =
-        hri_view_check_owner(view, context, "reduce", "the view");
-    if (status != HR_OK) {
-        return status;
-    }
-    if (view->element_bytes != hr_type_size(type) ||
-        !hri_element_agrees(element, view->type)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "reduce: the view has elements of %zu bytes%s%s, but "
-                        "%s has %zu",
-                        view->element_bytes, view->type != NULL ? ", " : "",
-                        view->type != NULL ? view->type : "",
-                        hr_type_name(type), hr_type_size(type));
-    }
-    return HR_OK;
+    return hri_view_check(view, context, type, "reduce", "the view");
 }
 
 /* ---- the kernels */

@@ -154,9 +154,13 @@ static hr_status check(const scanning *s, hr_scan_kind kind)
     if (status == HR_OK) {
         status = check_b(s);
     }
-    return status == HR_OK
-               ? hri_views_check_extents(&s->a, "view a", &s->b, "view b", call)
-               : status;
+    if (status == HR_OK) {
+        status =
+            hri_views_check_extents(&s->a, "view a", &s->b, "view b", call);
+    }
+    return status != HR_OK || hri_view_is_same(&s->a, &s->b)
+               ? status
+               : hri_views_check_apart(&s->b, "view b", &s->a, "view a", call);
 }
 
 /* ---- numbers */

@@ -336,6 +336,9 @@ hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
     if (status == HR_OK) {
         status = hri_views_check_extents(&a, "view a", &b, "view b", call);
     }
+    if (status == HR_OK && !hri_view_is_same(&a, &b)) {
+        status = hri_views_check_apart(&b, "view b", &a, "view a", call);
+    }
     const hri_sort_data from = {.keys = a}, to = {.keys = b};
     return status == HR_OK ? sort(context, order, type, from, to, options)
                            : status;
@@ -376,6 +379,10 @@ hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
     if (status == HR_OK) {
         status = hri_views_check_extents(&keys, "view keys", &values,
                                          "view values", call);
+    }
+    if (status == HR_OK) {
+        status = hri_views_check_apart(&values, "view values", &keys,
+                                       "view keys", call);
     }
     const hri_sort_data data = {keys, values};
     return status == HR_OK ? sort(context, order, key_type, data, data, options)

@@ -63,10 +63,11 @@ static hr_status read_names(transforming *t, const char *names, size_t count)
         at = more ? hri_skip_space(next + 1) : next;
     }
     if (more || found != count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "transform: there are %s%u name%s for %zu argument%s",
-                        more ? "more than " : "", found, hri_plural(found),
-                        count, hri_plural(count));
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "transform: the list has %s%u name%s, for %zu argument%s",
+            more ? "more than " : "", found, hri_plural(found), count,
+            hri_plural(count));
     }
     t->count = found;
     return check_names(t);

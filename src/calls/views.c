@@ -56,6 +56,28 @@ hr_status hri_views_check_extents(const hr_view *a, const char *a_name,
     return HR_OK;
 }
 
+hr_status hri_views_check_apart(const hr_view *a, const char *a_name,
+                                const hr_view *b, const char *b_name,
+                                const char *call)
+{
+    hri_boxes x = {0}, y = {0};
+    hri_box both;
+    if (a->array != b->array) {
+        return HR_OK;
+    }
+    hr_status status = hri_view_region(a, &x);
+    if (status == HR_OK) {
+        status = hri_view_region(b, &y);
+    }
+    if (status == HR_OK && hri_boxes_meet(&x, &y, &both)) {
+        status = hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s", call, a_name,
+                          b_name);
+    }
+    hri_boxes_finish(&x);
+    hri_boxes_finish(&y);
+    return status;
+}
+
 const char *hri_element_of(hr_type type)
 {
     static const char *const names[] = {

@@ -19,6 +19,10 @@ hr_status hri_view_check(const hr_view *view, const hr_context *context,
 hr_status hri_views_check_extents(const hr_view *a, const char *a_name,
                                   const hr_view *b, const char *b_name,
                                   const char *call);
+/* Two views without a common element. */
+hr_status hri_views_check_apart(const hr_view *a, const char *a_name,
+                                const hr_view *b, const char *b_name,
+                                const char *call);
 /* Give a view of a higher rank this one, which is refused where there are
  * gaps. */
 hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,

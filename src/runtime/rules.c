@@ -4,6 +4,8 @@
  * - Only `continue` leaves a block of items, and no goto enters one. On the
  *   host it is a loop, so `return` would end all items that come after.
  *
+ * - A barrier stands between such blocks. In a loop it would let no item wait.
+ *
  * - A file includes the dialect alone. Devices get no other file, unless their
  *   compiler happens to find one of that name.
  *
@@ -77,19 +79,22 @@ static void push(scan *s, hri_frame_kind kind, char closer, const char *start)
     }
 }
 
-/* ---- what must stay in a block of items */
+/* ---- blocks of items */
 
-static void refuse(scan *s, const char *at, const char *how, const char *items)
+static void refuse(scan *s, const char *at, const char *how, const char *items,
+                   const char *instead)
 {
     const hr_kernel *k = s->kernel;
-    s->status = hri_fail(
-        HR_ERROR_BUILD,
-        "%s:%d: %s: %.*s must not %s the block of %.*s in line %d; continue "
-        "ends an item",
-        k->file, hri_text_line(s->start, at), k->name, (int)hri_word_length(at),
-        at, how, (int)hri_word_length(items), items,
-        hri_text_line(s->start, items));
+    s->status =
+        hri_fail(HR_ERROR_BUILD,
+                 "%s:%d: %s: %.*s must not %s the block of %.*s in "
+                 "line %d; %s",
+                 k->file, hri_text_line(s->start, at), k->name,
+                 (int)hri_word_length(at), at, how, (int)hri_word_length(items),
+                 items, hri_text_line(s->start, items), instead);
 }
+
+static const char end_an_item[] = "continue ends an item";
 
 static void add_jump(scan *s, const char *at, bool label)
 {
@@ -112,7 +117,7 @@ static void check_gotos(scan *s)
     const char *how, *items;
     const hri_jump *from = hri_jumps_find_crossing(&s->jumps, &how, &items);
     if (s->status == HR_OK && from != NULL) {
-        refuse(s, from->at, how, items);
+        refuse(s, from->at, how, items, end_an_item);
     }
 }
 
@@ -125,7 +130,16 @@ static void take_jump(scan *s, const char *word)
     } else if (items != NULL &&
                (hri_word_is(word, "return") ||
                 hri_frames_break_leaves_items(&s->now.frames))) {
-        refuse(s, word, "leave", items->start);
+        refuse(s, word, "leave", items->start, end_an_item);
+    }
+}
+
+static void take_barrier(scan *s, const char *word)
+{
+    const hri_frame *items = hri_frames_items(&s->now.frames);
+    if (items != NULL) {
+        refuse(s, word, "stand in", items->start,
+               "all items meet where it ends and another one begins");
     }
 }
 
@@ -273,6 +287,8 @@ static void take_word(scan *s)
 {
     static const char *const loops[] = {"for", "while", "switch", NULL};
     static const char *const jumps[] = {"break", "return", "goto", NULL};
+    static const char *const barriers[] = {"HR_BARRIER", "HR_TILE_BARRIER",
+                                           NULL};
     const char *word = s->at;
     const bool first = at_beginning(s);
     nest *n = &s->now;
@@ -296,6 +312,8 @@ static void take_word(scan *s)
         n->last = HEADED;
     } else if (hri_word_is_one_of(word, jumps)) {
         take_jump(s, word);
+    } else if (hri_word_is_one_of(word, barriers)) {
+        take_barrier(s, word);
     } else if (!isdigit((unsigned char)*word) && !hri_word_is(word, "case") &&
                !hri_word_is(word, "sizeof")) {
         n->last = first ? FIRST : NAME;

@@ -217,7 +217,7 @@ static void refused(hr_context *context)
                 "reduce: the view has elements of 4 bytes, but f64 has 8");
     CHECK_FAILS(
         hr_reduce_with(context, "a", HR_I32, hr_view_of(typed), NULL, y),
-        HR_ERROR_INVALID, "elements of 4 bytes, float, but i32 has 4");
+        HR_ERROR_INVALID, "the view has elements of float, not of i32");
     CHECK_FAILS(hr_reduce_with(context, "a", HR_F16, bits, NULL, y),
                 HR_ERROR_UNSUPPORTED, "which no function of two elements gets");
     CHECK_FAILS(hr_reduce_with(context, "a", (hr_type)99, bits, NULL, y),

@@ -35,6 +35,10 @@ static const struct refusal {
     {KERNEL("HR_EACH1(i) { if (i) { } else\nbreak; }"), ":4: "},
     {KERNEL("HR_EACH1(i) { int a[] = {1, 2};\nbreak; }"), ":4: "},
     {KERNEL("HR_EACH1(i) { goto end; } end: ;"), "goto must not leave"},
+    {KERNEL("HR_ITEMS1(i) {\nHR_BARRIER;\n}"),
+     "user.c:4: k: HR_BARRIER must not stand in the block of HR_ITEMS1 in line "
+     "3; all items meet where it ends and another one begins"},
+    {KERNEL("HR_EACH1(i) if (i) HR_TILE_BARRIER;"), "HR_TILE_BARRIER must not"},
     {KERNEL("HR_EACH1(i) {\n#if A\n return;\n#endif\n}"), ":5: "},
     {KERNEL("HR_EACH1(i) {\n#if A\n i++;\n#else\nbreak;\n#endif\n}"), ":7: "},
     {"#define MAKE(name) \\\nHR_KERNEL1(name, (OUT, int, 1, y)) \\\n"

@@ -510,7 +510,7 @@ static void refused(bed *b)
     CHECK_FAILS(hr_scan(c, sum, in, HR_F32, head, a, NULL), HR_ERROR_INVALID,
                 "view a has size 30 in dimension 0, but view b has 60");
     CHECK_FAILS(hr_scan(c, sum, in, HR_F32, head, tail, NULL), HR_ERROR_INVALID,
-                "overlaps");
+                "scan: view b overlaps view a");
     CHECK(hr_view_reinterpret(a, 2, &wide) == HR_OK);
     CHECK_FAILS(hr_scan(c, sum, in, HR_F32, a, wide, NULL), HR_ERROR_INVALID,
                 "view b has elements of 2 bytes; scans of f32 write 4 or 8");

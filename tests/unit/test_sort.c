@@ -470,9 +470,9 @@ static void refused(bed *b)
         CHECK(hr_view_section(a, &start, hr_extent1(count), &head) == HR_OK);
         CHECK(hr_view_section(a, &from, hr_extent1(count), &tail) == HR_OK);
         CHECK_FAILS(hr_sort(c, up, HR_F32, head, tail, NULL), HR_ERROR_INVALID,
-                    "overlaps");
+                    "sort: view b overlaps view a");
         CHECK_FAILS(hr_sort_by_key(c, up, HR_F32, head, HR_F32, tail, NULL),
-                    HR_ERROR_INVALID, "overlaps");
+                    HR_ERROR_INVALID, "sort: view values overlaps view keys");
     }
     CHECK_FAILS(hr_sort(c, up, HR_F32, head, a, NULL), HR_ERROR_INVALID,
                 "view a has size 9998 in dimension 0, but view b has 10000");

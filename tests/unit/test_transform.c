@@ -220,9 +220,10 @@ static void refused_arguments(const bed *b)
         hr_argument first, second;
         const char *sentence;
     } bad[] = {
-        {"x", in, out, "transform: there are 1 name for 2 arguments"},
-        {"", in, out, "transform: there are 0 names for 2 arguments"},
-        {"x, y, z", in, out, "transform: there are 3 names for 2 arguments"},
+        {"x", in, out, "transform: the list has 1 name, for 2 arguments"},
+        {"", in, out, "transform: the list has 0 names, for 2 arguments"},
+        {"x, y, z", in, out,
+         "transform: the list has 3 names, for 2 arguments"},
         {"x,, y", in, out, "transform: \"\" in the list of names"},
         {"x, 2y", in, out, "transform: \"2y\" in the list of names"},
         {"x, hr_y", in, out, "transform: \"hr_y\" in the list of names"},
@@ -264,7 +265,7 @@ static void refused_arguments(const bed *b)
         snprintf(names + strlen(names), 8, ",a%d", i);
     }
     CHECK_FAILS(transform(b, "y = x", names, in, out), HR_ERROR_INVALID,
-                "there are more than 32 names for 2 arguments");
+                "the list has more than 32 names, for 2 arguments");
 }
 
 static void refused_statements(const bed *b)

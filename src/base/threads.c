@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/threads.h"
 
 #include <errno.h>
@@ -333,6 +334,31 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
         }
     }
     return first != NULL ? hri_error_raise(first) : HR_OK;
+}
+
+/* The end of this thread's stack. UINTPTR_MAX: it is not known. */
+static uintptr_t end_of_stack(void)
+{
+    static _Thread_local uintptr_t end;
+    pthread_attr_t attributes;
+    void *start = NULL;
+    size_t bytes = 0;
+    if (end == 0) {
+        end = UINTPTR_MAX;
+        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+            if (pthread_attr_getstack(&attributes, &start, &bytes) == 0) {
+                end = (uintptr_t)start;
+            }
+            pthread_attr_destroy(&attributes);
+        }
+    }
+    return end;
+}
+
+bool hri_thread_has_kernel_stack(void)
+{
+    const uintptr_t end = end_of_stack(), here = (uintptr_t) & (char){0};
+    return here > end && here - end >= HRI_KERNEL_STACK;
 }
 
 int hri_thread_create(pthread_t *thread, void *(*function)(void *),

@@ -93,6 +93,9 @@ enum { HRI_KERNEL_STACK = 1 << 20 };
 int hri_thread_create(pthread_t *thread, void *(*function)(void *),
                       void *argument);
 
+/* Whether so many bytes are left on this thread's stack. */
+bool hri_thread_has_kernel_stack(void);
+
 /* The time in so many milliseconds, and pthread_cond_wait until then at most.
  * False when it has come. */
 struct timespec hri_in_ms(uint32_t milliseconds);

@@ -87,6 +87,9 @@ typedef struct host_runnable {
 
 /* Let a thread run it, before all others if `first`. */
 void hri_host_run_soon(host_runnable *r, bool first);
+/* Take it, to run it on this thread. False: no thread is to run it, or one has
+ * begun to. */
+bool hri_host_take(host_runnable *r);
 /* Put it behind the others, which waited for longer. False: there are none. */
 bool hri_host_give_way(host_runnable *r);
 /* Count one more queue, or one less. There are as many threads as queues, but

@@ -150,6 +150,24 @@ static bool wait_for_record(host_queue *queue, host_record record)
     return waits;
 }
 
+static void run_commands(host_queue *queue, uint64_t last);
+
+/* Waking a thread takes longer than many a command. So a thread that waits for
+ * a record runs the queue itself, as long as no other one does. The queue's
+ * lock is held, and released meanwhile. False: it cannot. */
+static bool run_here(host_queue *queue, uint64_t record)
+{
+    if (!hri_thread_has_kernel_stack() || !hri_host_take(&queue->runnable)) {
+        return false;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    const hri_thread_was was = hri_thread_set_own();
+    run_commands(queue, record);
+    hri_thread_restore(&was);
+    pthread_mutex_lock(&queue->lock);
+    return true;
+}
+
 /* Whether the record has been passed, waiting for it if `wait`. Returns the
  * queue's error if the queue failed before the record. */
 static hr_status look_at_record(host_record record, bool wait, bool *done)
@@ -158,6 +176,9 @@ static hr_status look_at_record(host_record record, bool wait, bool *done)
     hr_status status = HR_OK;
     pthread_mutex_lock(&queue->lock);
     while (wait && queue->passed < record.number) {
+        if (run_here(queue, record.number)) {
+            continue;
+        }
         queue->wanted =
             record.number < queue->wanted ? record.number : queue->wanted;
         pthread_cond_wait(&queue->progress, &queue->lock);
@@ -394,12 +415,11 @@ static bool get_first(host_queue *queue, host_command *command)
     return any;
 }
 
-/* Run commands until the queue is empty, or has to wait, or another queue
- * should have the thread. */
-static void run_queue(host_runnable *r)
+/* Run commands until the queue is empty or has to wait. A thread of the backend
+ * (`last` is 0) leaves it when another queue should have the thread. Another
+ * one leaves it after the record `last`. */
+static void run_commands(host_queue *queue, uint64_t last)
 {
-    host_queue *queue =
-        (host_queue *)((char *)r - offsetof(host_queue, runnable));
     host_command command;
     bool stays = true;
     while (stays && get_first(queue, &command)) {
@@ -410,8 +430,21 @@ static void run_queue(host_runnable *r)
             return;
         }
         run_first(queue, &command, skip);
-        stays = !(work && hri_host_give_way(r));
+        if (last == 0) {
+            stays = !(work && hri_host_give_way(&queue->runnable));
+        } else if (command.kind == COMMAND_RECORD &&
+                   command.as.record.record.number >= last) {
+            stays = false;
+            if (get_first(queue, &command)) {
+                hri_host_run_soon(&queue->runnable, true);
+            }
+        }
     }
+}
+
+static void run_queue(host_runnable *r)
+{
+    run_commands((host_queue *)((char *)r - offsetof(host_queue, runnable)), 0);
 }
 
 /* Double the number of places. The lock is held. */
@@ -523,7 +556,9 @@ static hr_status queue_finish(hri_queue *base)
     host_queue *queue = (host_queue *)base;
     pthread_mutex_lock(&queue->lock);
     while (queue->active) {
-        pthread_cond_wait(&queue->idle, &queue->lock);
+        if (!run_here(queue, UINT64_MAX)) {
+            pthread_cond_wait(&queue->idle, &queue->lock);
+        }
     }
     hr_status status = hri_error_raise(&queue->error);
     pthread_mutex_unlock(&queue->lock);

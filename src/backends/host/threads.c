@@ -80,6 +80,23 @@ void hri_host_run_soon(host_runnable *r, bool first)
     wake_and_unlock();
 }
 
+bool hri_host_take(host_runnable *r)
+{
+    host_runnable *before = NULL;
+    pthread_mutex_lock(&all.lock);
+    host_runnable *found = all.first;
+    while (found != NULL && found != r) {
+        before = found;
+        found = found->next;
+    }
+    if (found != NULL) {
+        *(before != NULL ? &before->next : &all.first) = r->next;
+        all.last = all.last == r ? before : all.last;
+    }
+    pthread_mutex_unlock(&all.lock);
+    return found != NULL;
+}
+
 bool hri_host_give_way(host_runnable *r)
 {
     pthread_mutex_lock(&all.lock);

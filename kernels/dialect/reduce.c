@@ -388,27 +388,27 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
 
 #else
 
-/* On the host finding the number alone becomes vectors. A block in which a lane
- * came before all earlier ones is looked at once more: it is in a cache. */
-enum { BLOCK = 8192 };
-#define SEARCH(AT, first, from, IS_IT)                                         \
-    for (hr_index at = (from), here = 0; !here; at += LANES) {                 \
-        const hr_index stop = lesser(at + LANES, to);                          \
+/* On the host finding the number alone becomes vectors. The last block in which
+ * a lane came before all earlier ones is looked at once more, in the end. */
+enum { BLOCK = 2048 };
+#define SEARCH(AT, IS_IT)                                                      \
+    for (hr_index at = from, here = 0; !here; at += LANES) {                   \
+        const hr_index stop = lesser(at + LANES, end);                         \
         int any = 0;                                                           \
         for (hr_index k = at; k < stop; k++) {                                 \
             any |= IS_IT(KEY(AT, k));                                          \
         }                                                                      \
         for (hr_index k = at; any && !here; k++) {                             \
             here = IS_IT(KEY(AT, k));                                          \
-            places[0] = rounds * columns + (int)(k - (first));                 \
+            places[0] = round * columns + (int)(k - first);                    \
         }                                                                      \
     }
 #define IS_IT(y) ((int)((y) == it))
 #define LOOK(AT, first, end, BEFORE, JOIN)                                     \
-    for (hr_index from = (first); from < (end); from += BLOCK) {               \
-        const hr_index to = lesser(from + BLOCK, end);                         \
+    for (hr_index start = (first); start < (end); start += BLOCK) {            \
+        const hr_index stop = lesser(start + BLOCK, end);                      \
         int found_more = 0;                                                    \
-        TAKE(AT, from, to, COMPARED, most, KEY, JOIN)                          \
+        TAKE(AT, start, stop, COMPARED, most, KEY, JOIN)                       \
         HR_ITEMS2(i, lane)                                                     \
         {                                                                      \
             part[HR_LOCAL1] = (NUMBER)HR_P(most);                              \
@@ -417,23 +417,29 @@ enum { BLOCK = 8192 };
         if (found_more) {                                                      \
             HALVE(JOIN)                                                        \
             it = (COMPARED)part[0];                                            \
-            if (IS_NAN(it)) {                                                  \
-                SEARCH(AT, first, from, IS_NAN)                                \
-            } else {                                                           \
-                SEARCH(AT, first, from, IS_IT)                                 \
-            }                                                                  \
+            from = start;                                                      \
+            round = rounds;                                                    \
         }                                                                      \
     }                                                                          \
     rounds++;
 
+/* Nothing comes after `last`. So where all elements are that, the place is that
+ * of the unit's first element. */
 #define FIND_LANE(ALL, last, BEFORE, JOIN)                                     \
     HR_ITEMS2(i, lane)                                                         \
     {                                                                          \
         HR_P(most) = (COMPARED)(last);                                         \
     }                                                                          \
     COMPARED it = (COMPARED)(last);                                            \
+    hr_index from = -1;                                                        \
+    int round = 0;                                                             \
+    LOOK_AT_##ALL(BEFORE, JOIN) part[0] = (NUMBER)it;                          \
     places[0] = 0;                                                             \
-    LOOK_AT_##ALL(BEFORE, JOIN) part[0] = (NUMBER)it;
+    if (from >= 0 && IS_NAN(it)) {                                             \
+        SEARCH_IN_##ALL(IS_NAN)                                                \
+    } else if (from >= 0) {                                                    \
+        SEARCH_IN_##ALL(IS_IT)                                                 \
+    }
 
 #endif
 
@@ -463,6 +469,7 @@ enum { BLOCK = 8192 };
     HR_PRIVATE(COMPARED, most);
 
 #define LOOK_AT_CELLS(BEFORE, JOIN) LOOK(CELL, first, end, BEFORE, JOIN)
+#define SEARCH_IN_CELLS(IS_IT)      SEARCH(CELL, IS_IT)
 
 HR_KERNEL4(KERNEL(find_cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
            (OUT, int, 2, found), (VALUE, hri_units, 0, units)){
@@ -473,6 +480,13 @@ HR_KERNEL4(KERNEL(find_cells), (IN, ELEMENT, 1, a), (OUT, NUMBER, 2, out),
         for (hr_index line = across * units.lines; line < last_line; line++) { \
             LOOK(OF_LINE, first, end, BEFORE, JOIN)                            \
         }                                                                      \
+    }
+#define SEARCH_IN_LINES(IS_IT)                                                 \
+    {                                                                          \
+        const hr_index lines = last_line - across * units.lines;               \
+        const hr_index row = unit * units.rows + round / lines;                \
+        const hr_index line = across * units.lines + round % lines;            \
+        SEARCH(OF_LINE, IS_IT)                                                 \
     }
 
 HR_KERNEL4(KERNEL(find_lines), (IN, ELEMENT, 3, a), (OUT, NUMBER, 2, out),

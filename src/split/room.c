@@ -146,11 +146,11 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
         return status;
     }
     if (chosen) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "%s: the launch does not fit into the memory limits of "
-                        "%u accelerators; %llu bytes for each are enough",
-                        hri_split_name(s), s->count,
-                        (unsigned long long)needed);
+        return hri_fail(
+            HR_ERROR_OUT_OF_MEMORY,
+            "%s: the launch does not fit into the memory limits of "
+            "%u accelerators; %llu bytes for each are enough for it",
+            hri_split_name(s), s->count, (unsigned long long)needed);
     }
     return copies > 0
                ? hri_fail(

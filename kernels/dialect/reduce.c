@@ -93,8 +93,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #define SCALED(AT, k)     squared(A(AT, k) * units.scale)
 
 /* Devices have several columns of a lane on their way at once. The host reads
- * one line after the other. Its caches fetch them early, but elements of 8
- * bytes not early enough. */
+ * one line after the other, which its caches do not fetch early enough. */
 #if defined(__CUDACC__)
 #define AT_ONCE 8
 #elif defined(__OPENCL_C_VERSION__)
@@ -107,9 +106,7 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #else
 enum { AHEAD = 4096 };
 #define FETCH(AT, at)                                                          \
-    if (sizeof(ELEMENT) == 8) {                                                \
-        HR_FETCH_((const char *)&AT(a, at) + AHEAD, LANES * sizeof(ELEMENT))   \
-    }
+    HR_FETCH_((const char *)&AT(a, at) + AHEAD, LANES * sizeof(ELEMENT))
 #endif
 #if AT_ONCE > 1
 #define EACH_AT_ONCE(j) HR_UNROLL for (int j = 0; j < AT_ONCE; j++)
@@ -117,14 +114,23 @@ enum { AHEAD = 4096 };
 #define EACH_AT_ONCE(j) const int j = 0;
 #endif
 
-/* The lanes that have one of the last columns. On the host no others are
- * visited. */
+/* All lanes, and those that have one of the last columns. Where gcc writes a
+ * host's loop of 16 vectors in full, it reads lines in another order. */
 #if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(HR_CHECKED)
-#define LAST(at, end)                                                          \
+#define EACH_LANE HR_ITEMS2(i, lane)
+#define LAST_LANES(at, end)                                                    \
     HR_ITEMS2(i, lane)                                                         \
     if (HR_LOCAL1 < (end) - (at))
 #else
-#define LAST(at, end)                                                          \
+#if defined(__GNUC__) && !defined(__clang__)
+#define AS_LOOP _Pragma("GCC unroll 1")
+#else
+#define AS_LOOP
+#endif
+#define EACH_LANE                                                              \
+    AS_LOOP for (hr_index hr_item = 0, hr_l1 = 0; hr_l1 < LANES;               \
+                 hr_item++, hr_l1++)
+#define LAST_LANES(at, end)                                                    \
     for (hr_index hr_item = 0, hr_l1 = 0;                                      \
          hr_l1 < LANES && hr_l1 < (end) - (at); hr_item++, hr_l1++)
 #endif
@@ -136,7 +142,7 @@ enum { AHEAD = 4096 };
         hr_index at = (first);                                                 \
         for (; at + AT_ONCE * LANES <= (end); at += AT_ONCE * LANES) {         \
             FETCH(AT, at)                                                      \
-            HR_ITEMS2(i, lane)                                                 \
+            EACH_LANE                                                          \
             {                                                                  \
                 OPEN;                                                          \
                 EACH_AT_ONCE(j)                                                \
@@ -148,7 +154,7 @@ enum { AHEAD = 4096 };
             }                                                                  \
         }                                                                      \
         for (; at < (end); at += LANES) {                                      \
-            LAST(at, end)                                                      \
+            LAST_LANES(at, end)                                                \
             {                                                                  \
                 const hr_index k = at + HR_LOCAL1;                             \
                 OPEN;                                                          \

@@ -20,12 +20,15 @@
 #define PLACE(k) (k)
 #endif
 
+/* What an item of the host reads in the next block, which its caches do not
+ * fetch early enough. */
 #ifdef HR_CHECKED /* its elements have no address */
 #define FETCH_NEXT(place)
 #else
-enum { BLOCK_BYTES = BLOCK * (int)sizeof(ELEMENT) };
+enum { EACH_BYTES = EACH * (int)sizeof(ELEMENT) };
 #define FETCH_NEXT(place)                                                      \
-    HR_FETCH_((const char *)&(place) + BLOCK_BYTES, BLOCK_BYTES)
+    HR_FETCH_((const char *)&(place) + (LANES + HR_LOCAL1) * EACH_BYTES,       \
+              EACH_BYTES)
 #endif
 
 /* Run `step` for the elements that each item moves, where they exist. A block
@@ -53,10 +56,11 @@ enum { BLOCK_BYTES = BLOCK * (int)sizeof(ELEMENT) };
     }
 
 /* Each lane scans its elements. */
-#define SCAN_EACH(nothing, JOIN)                                               \
+#define SCAN_EACH(FROM, nothing, JOIN)                                         \
     HR_ITEMS2(i, lane)                                                         \
     {                                                                          \
         NUMBER sum = nothing;                                                  \
+        FETCH_NEXT(FROM(at))                                                   \
         HR_UNROLL                                                              \
         for (int j = 0; j < EACH; j++) {                                       \
             const int k = (int)HR_LOCAL1 * EACH + j;                           \
@@ -99,11 +103,10 @@ enum { BLOCK_BYTES = BLOCK * (int)sizeof(ELEMENT) };
 /* Scan columns first to end of a line. FROM and TO name an element. */
 #define SCAN(FROM, TO, nothing, JOIN)                                          \
     for (hr_index at = first; at < end; at += BLOCK) {                         \
-        FETCH_NEXT(FROM(at))                                                   \
         MOVE(end, held[PLACE(MOVED(j))] = NUMBER_OF(FROM(at + MOVED(j))),      \
              held[PLACE(MOVED(j))] = nothing)                                  \
         HR_BARRIER;                                                            \
-        SCAN_EACH(nothing, JOIN)                                               \
+        SCAN_EACH(FROM, nothing, JOIN)                                         \
         HR_BARRIER;                                                            \
         SCAN_LANES(JOIN)                                                       \
         MOVE(end, const int owner = OWNER(j);                                  \
@@ -120,13 +123,13 @@ enum { BLOCK_BYTES = BLOCK * (int)sizeof(ELEMENT) };
 #define TOTAL(FROM, TO, nothing, JOIN)                                         \
     carry = nothing;                                                           \
     for (hr_index at = first; at < end; at += BLOCK) {                         \
-        FETCH_NEXT(FROM(at))                                                   \
         MOVE(end, held[PLACE(MOVED(j))] = NUMBER_OF(FROM(at + MOVED(j))),      \
              held[PLACE(MOVED(j))] = nothing)                                  \
         HR_BARRIER;                                                            \
         HR_ITEMS2(i, lane)                                                     \
         {                                                                      \
             NUMBER sum = nothing;                                              \
+            FETCH_NEXT(FROM(at))                                               \
             HR_UNROLL                                                          \
             for (int j = 0; j < EACH; j++) {                                   \
                 const NUMBER x = held[PLACE((int)HR_LOCAL1 * EACH + j)];       \

@@ -177,7 +177,7 @@ HR_API HR_NODISCARD hr_status hr_machine_describe(const hr_context *context,
  * @threads Any thread. */
 HR_API uint32_t hr_machine_count(const hr_context *context);
 
-/** Whether the library made the calling thread, or multiplies on it. A BLAS
+/** Whether the library made the calling thread, or computes on it. A BLAS
  *  replacement calls this to avoid recursion: Headrace's own threads, and small
  *  products, call the host's BLAS, and those calls must not come back to
  *  Headrace.

@@ -398,13 +398,13 @@ HR_KERNEL4(KERNEL(pair_lines), (IN, ELEMENT, 3, a), (IN, ELEMENT, 3, b),
  * a lane came before all earlier ones is looked at once more, in the end. */
 enum { BLOCK = 2048 };
 #define SEARCH(AT, IS_IT)                                                      \
-    for (hr_index at = from, here = 0; !here; at += LANES) {                   \
+    for (hr_index at = from, here = 0; at < end && !here; at += LANES) {       \
         const hr_index stop = lesser(at + LANES, end);                         \
         int any = 0;                                                           \
         for (hr_index k = at; k < stop; k++) {                                 \
             any |= IS_IT(KEY(AT, k));                                          \
         }                                                                      \
-        for (hr_index k = at; any && !here; k++) {                             \
+        for (hr_index k = at; any && k < stop && !here; k++) {                 \
             here = IS_IT(KEY(AT, k));                                          \
             places[0] = round * columns + (int)(k - first);                    \
         }                                                                      \

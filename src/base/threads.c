@@ -336,29 +336,37 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
     return first != NULL ? hri_error_raise(first) : HR_OK;
 }
 
-/* The end of this thread's stack. UINTPTR_MAX: it is not known. */
-static uintptr_t end_of_stack(void)
+/* This thread's stack. Its size is 0 if it is not known. */
+typedef struct stack {
+    uintptr_t start;
+    size_t bytes;
+    bool asked;
+} stack;
+
+static stack find_stack(void)
 {
-    static _Thread_local uintptr_t end;
+    stack found = {.asked = true};
     pthread_attr_t attributes;
     void *start = NULL;
-    size_t bytes = 0;
-    if (end == 0) {
-        end = UINTPTR_MAX;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-            if (pthread_attr_getstack(&attributes, &start, &bytes) == 0) {
-                end = (uintptr_t)start;
-            }
-            pthread_attr_destroy(&attributes);
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        if (pthread_attr_getstack(&attributes, &start, &found.bytes) != 0) {
+            found.bytes = 0;
         }
+        pthread_attr_destroy(&attributes);
     }
-    return end;
+    found.start = (uintptr_t)start;
+    return found;
 }
 
+/* A fiber's stack is another one than its thread's. */
 bool hri_thread_has_kernel_stack(void)
 {
-    const uintptr_t end = end_of_stack(), here = (uintptr_t) & (char){0};
-    return here > end && here - end >= HRI_KERNEL_STACK;
+    static _Thread_local stack own;
+    if (!own.asked) {
+        own = find_stack();
+    }
+    const size_t left = (uintptr_t)__builtin_frame_address(0) - own.start;
+    return left < own.bytes && left >= HRI_KERNEL_STACK;
 }
 
 int hri_thread_create(pthread_t *thread, void *(*function)(void *),

@@ -96,3 +96,20 @@ bool hri_frames_break_leaves_items(const hri_frames *f)
     }
     return false;
 }
+
+bool hri_frames_are_in_items(const hri_frames *f)
+{
+    int i = f->count;
+    while (i > 0 && f->list[i - 1].kind != HRI_FRAME_ITEMS &&
+           f->list[i - 1].kind != HRI_FRAME_MACRO &&
+           f->list[i - 1].kind != HRI_FRAME_ARGUMENTS) {
+        i--;
+    }
+    if (i == 0 || f->list[i - 1].kind != HRI_FRAME_ITEMS) {
+        return false;
+    }
+    /* a comma of a macro's arguments may have ended a statement without braces
+     */
+    return f->list[i - 1].closer != 0 || i == 1 ||
+           f->list[i - 2].kind != HRI_FRAME_ARGUMENTS;
+}

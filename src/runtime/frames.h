@@ -65,6 +65,9 @@ void hri_frames_end_statement(hri_frames *f);
  * it that were left open. False: nothing is. */
 bool hri_frames_find_opened(hri_frames *f, char closer);
 
+/* Whether this is in a block of items, and not in what a macro may put behind
+ * it. */
+bool hri_frames_are_in_items(const hri_frames *f);
 /* Whether a `break` would leave a block of items. */
 bool hri_frames_break_leaves_items(const hri_frames *f);
 

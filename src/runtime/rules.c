@@ -134,12 +134,14 @@ static void take_jump(scan *s, const char *word)
     }
 }
 
-static void take_barrier(scan *s, const char *word)
+/* A name before it may be a macro that is the block of items. */
+static void take_barrier(scan *s, const char *word, before last)
 {
     const hri_frame *items = hri_frames_items(&s->now.frames);
-    if (items != NULL) {
+    if (items != NULL && hri_frames_are_in_items(&s->now.frames) &&
+        last != FIRST && last != NAME) {
         refuse(s, word, "stand in", items->start,
-               "all items meet where it ends and another one begins");
+               "end the block before it, and begin another one behind it");
     }
 }
 
@@ -292,6 +294,7 @@ static void take_word(scan *s)
     const char *word = s->at;
     const bool first = at_beginning(s);
     nest *n = &s->now;
+    const before last = n->last;
     s->at += hri_word_length(word);
     if (n->last == GOTO && s->jumps.count > 0) {
         s->jumps.list[s->jumps.count - 1].name = word;
@@ -313,7 +316,7 @@ static void take_word(scan *s)
     } else if (hri_word_is_one_of(word, jumps)) {
         take_jump(s, word);
     } else if (hri_word_is_one_of(word, barriers)) {
-        take_barrier(s, word);
+        take_barrier(s, word, last);
     } else if (!isdigit((unsigned char)*word) && !hri_word_is(word, "case") &&
                !hri_word_is(word, "sizeof")) {
         n->last = first ? FIRST : NAME;

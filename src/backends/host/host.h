@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The host as a device: what its files share.
  *
- * Buffers are ordinary memory. A queue is a list of commands. Some threads run
- * the commands of all queues. A queue that waits for a record of another one,
- * or in the line, keeps no thread meanwhile. So any number of
- * queues needs only so many threads. A queue numbers its records and knows
- * which of them it has passed. An event is its last record: a queue and a
+ * Buffers are ordinary memory. A queue is a list of commands. Some threads, and
+ * those that wait for a queue, run the commands. A queue that waits for a
+ * record of another one, or in the line, keeps no thread meanwhile. So any
+ * number of queues needs only so many threads. A queue numbers its records and
+ * knows which of them it has passed. An event is its last record: a queue and a
  * number. A command that waits for an event copies the record. So it does not
  * matter when the event is recorded again or destroyed. */
 #ifndef HRI_BACKENDS_HOST_HOST_H

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/host/arithmetic.h"
 #include "backends/host/host.h"
 #include "base/clock.h"
 #include "base/threads.h"
@@ -152,12 +153,19 @@ static bool wait_for_record(host_queue *queue, host_record record)
 
 static void run_commands(host_queue *queue, uint64_t last);
 
+/* Whether this thread may run commands. A CBLAS whose number of threads is a
+ * setting of each thread leaves those of the program alone. */
+static bool may_run(void)
+{
+    return hri_thread_has_kernel_stack() && !hri_host_gemm_is_personal();
+}
+
 /* Waking a thread takes longer than many a command. So a thread that waits for
  * a record runs the queue itself, as long as no other one does. The queue's
- * lock is held, and released meanwhile. False: it cannot. */
+ * lock is held, and released meanwhile. False: another thread does. */
 static bool run_here(host_queue *queue, uint64_t record)
 {
-    if (!hri_thread_has_kernel_stack() || !hri_host_take(&queue->runnable)) {
+    if (!hri_host_take(&queue->runnable)) {
         return false;
     }
     pthread_mutex_unlock(&queue->lock);
@@ -174,9 +182,10 @@ static hr_status look_at_record(host_record record, bool wait, bool *done)
 {
     host_queue *queue = record.of;
     hr_status status = HR_OK;
+    const bool runs = wait && may_run();
     pthread_mutex_lock(&queue->lock);
     while (wait && queue->passed < record.number) {
-        if (run_here(queue, record.number)) {
+        if (runs && run_here(queue, record.number)) {
             continue;
         }
         queue->wanted =
@@ -436,7 +445,7 @@ static void run_commands(host_queue *queue, uint64_t last)
                    command.as.record.record.number >= last) {
             stays = false;
             if (get_first(queue, &command)) {
-                hri_host_run_soon(&queue->runnable, true);
+                hri_host_run_soon(&queue->runnable, false);
             }
         }
     }
@@ -554,9 +563,10 @@ static hr_status queue_wait(hri_queue *queue, hri_event *event)
 static hr_status queue_finish(hri_queue *base)
 {
     host_queue *queue = (host_queue *)base;
+    const bool runs = may_run();
     pthread_mutex_lock(&queue->lock);
     while (queue->active) {
-        if (!run_here(queue, UINT64_MAX)) {
+        if (!runs || !run_here(queue, UINT64_MAX)) {
             pthread_cond_wait(&queue->idle, &queue->lock);
         }
     }

@@ -129,6 +129,9 @@
 #include <headrace/dialect/host.h>
 #include <headrace/dialect/random.h>
 #endif
+#ifndef HR_FETCH_ /* caches of hosts alone are asked */
+#define HR_FETCH_(address, bytes)
+#endif
 
 #ifdef HR_REPRODUCIBLE
 

@@ -101,13 +101,9 @@ HR_FUNCTION hr_index lesser(hr_index x, hr_index y)
 #else
 #define AT_ONCE 1
 #endif
-#ifdef HR_CHECKED /* its elements have no address */
-#define FETCH(AT, at)
-#else
 enum { AHEAD = 4096 };
 #define FETCH(AT, at)                                                          \
     HR_FETCH_((const char *)&AT(a, at) + AHEAD, LANES * sizeof(ELEMENT))
-#endif
 #if AT_ONCE > 1
 #define EACH_AT_ONCE(j) HR_UNROLL for (int j = 0; j < AT_ONCE; j++)
 #else /* no loop at all, which would not become vectors for LESSER */

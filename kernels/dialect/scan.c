@@ -22,14 +22,10 @@
 
 /* What an item of the host reads in the next block, which its caches do not
  * fetch early enough. */
-#ifdef HR_CHECKED /* its elements have no address */
-#define FETCH_NEXT(place)
-#else
 enum { EACH_BYTES = EACH * (int)sizeof(ELEMENT) };
 #define FETCH_NEXT(place)                                                      \
     HR_FETCH_((const char *)&(place) + (LANES + HR_LOCAL1) * EACH_BYTES,       \
               EACH_BYTES)
-#endif
 
 /* Run `step` for the elements that each item moves, where they exist. A block
  * without an end needs no comparisons. */

@@ -21,14 +21,22 @@ bool hri_frames_top_is_open(const hri_frames *f)
     return f->count > 0 && f->list[f->count - 1].closer == 0;
 }
 
+/* The place of the innermost block of items behind which there are none of
+ * these kinds, which are bits. -1: none. */
+static int find_items(const hri_frames *f, unsigned kinds)
+{
+    int i = f->count - 1;
+    while (i >= 0 && f->list[i].kind != HRI_FRAME_ITEMS &&
+           (kinds & 1U << f->list[i].kind) == 0) {
+        i--;
+    }
+    return i >= 0 && f->list[i].kind == HRI_FRAME_ITEMS ? i : -1;
+}
+
 const hri_frame *hri_frames_items(const hri_frames *f)
 {
-    for (int i = f->count; i > 0; i--) {
-        if (f->list[i - 1].kind == HRI_FRAME_ITEMS) {
-            return &f->list[i - 1];
-        }
-    }
-    return NULL;
+    const int i = find_items(f, 0);
+    return i >= 0 ? &f->list[i] : NULL;
 }
 
 int hri_frames_brackets(const hri_frames *f)
@@ -79,37 +87,22 @@ bool hri_frames_find_opened(hri_frames *f, char closer)
     return found;
 }
 
+enum {
+    MACROS = 1U << HRI_FRAME_MACRO | 1U << HRI_FRAME_ARGUMENTS,
+    LOOPS = 1U << HRI_FRAME_LOOP | 1U << HRI_FRAME_DO
+};
+
 bool hri_frames_break_leaves_items(const hri_frames *f)
 {
-    for (int i = f->count; i > 0; i--) {
-        switch (f->list[i - 1].kind) {
-        case HRI_FRAME_ITEMS:
-            return true;
-        case HRI_FRAME_LOOP:
-        case HRI_FRAME_DO:
-        case HRI_FRAME_MACRO:
-        case HRI_FRAME_ARGUMENTS:
-            return false;
-        default:
-            break;
-        }
-    }
-    return false;
+    return find_items(f, MACROS | LOOPS) >= 0;
 }
 
-bool hri_frames_are_in_items(const hri_frames *f)
+const hri_frame *hri_frames_surely_items(const hri_frames *f)
 {
-    int i = f->count;
-    while (i > 0 && f->list[i - 1].kind != HRI_FRAME_ITEMS &&
-           f->list[i - 1].kind != HRI_FRAME_MACRO &&
-           f->list[i - 1].kind != HRI_FRAME_ARGUMENTS) {
-        i--;
-    }
-    if (i == 0 || f->list[i - 1].kind != HRI_FRAME_ITEMS) {
-        return false;
-    }
-    /* a comma of a macro's arguments may have ended a statement without braces
-     */
-    return f->list[i - 1].closer != 0 || i == 1 ||
-           f->list[i - 2].kind != HRI_FRAME_ARGUMENTS;
+    const int i = find_items(f, MACROS);
+    /* a comma of a macro's arguments may have ended a block without braces */
+    return i < 0 || (f->list[i].closer == 0 && i > 0 &&
+                     f->list[i - 1].kind == HRI_FRAME_ARGUMENTS)
+               ? NULL
+               : &f->list[i];
 }

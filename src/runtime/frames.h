@@ -49,6 +49,8 @@ bool hri_frames_top_is_open(const hri_frames *f);
 
 /* The innermost block of items. NULL: none. */
 const hri_frame *hri_frames_items(const hri_frames *f);
+/* The same, if this is in the block whatever macros are. */
+const hri_frame *hri_frames_surely_items(const hri_frames *f);
 
 /* How many braces and parentheses are open. */
 int hri_frames_brackets(const hri_frames *f);
@@ -65,9 +67,6 @@ void hri_frames_end_statement(hri_frames *f);
  * it that were left open. False: nothing is. */
 bool hri_frames_find_opened(hri_frames *f, char closer);
 
-/* Whether this is in a block of items, and not in what a macro may put behind
- * it. */
-bool hri_frames_are_in_items(const hri_frames *f);
 /* Whether a `break` would leave a block of items. */
 bool hri_frames_break_leaves_items(const hri_frames *f);
 

@@ -137,9 +137,8 @@ static void take_jump(scan *s, const char *word)
 /* A name before it may be a macro that is the block of items. */
 static void take_barrier(scan *s, const char *word, before last)
 {
-    const hri_frame *items = hri_frames_items(&s->now.frames);
-    if (items != NULL && hri_frames_are_in_items(&s->now.frames) &&
-        last != FIRST && last != NAME) {
+    const hri_frame *items = hri_frames_surely_items(&s->now.frames);
+    if (items != NULL && last != FIRST && last != NAME) {
         refuse(s, word, "stand in", items->start,
                "end the block before it, and begin another one behind it");
     }

@@ -9,9 +9,8 @@ typedef long long hr_index;
 #define HR_FUNCTION static __device__ __forceinline__
 #define HR_CONSTANT static __constant__ const
 #define HR_MEMORY
-#define HR_RESTRICT __restrict__
-#define HR_UNROLL   _Pragma("unroll")
-#define HR_FETCH_(address, bytes)
+#define HR_RESTRICT     __restrict__
+#define HR_UNROLL       _Pragma("unroll")
 #define HR_BARRIER      __syncthreads()
 #define HR_TILE_BARRIER __syncthreads()
 #define HR_FENCE        __threadfence_block()

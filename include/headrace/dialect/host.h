@@ -47,15 +47,18 @@ typedef int64_t hr_index;
 #define HR_MEMORY
 #define HR_RESTRICT restrict
 #define HR_UNROLL
+#define HR_TILE_BARRIER                     ((void)0)
+#define HR_FENCE                            ((void)0)
+#define HR_TILE_STATIC(type, name, extents) _Alignas(64) type name extents
+
 /* Let the caches fetch so many bytes at an address, which may be beyond what
- * can be read. */
+ * can be read. Elements that are checked have no address. */
+#ifndef HR_CHECKED
 #define HR_FETCH_(address, bytes)                                              \
     for (int hr_fetched = 0; hr_fetched < (int)(bytes); hr_fetched += 64) {    \
         __builtin_prefetch((const char *)(address) + hr_fetched);              \
     }
-#define HR_TILE_BARRIER                     ((void)0)
-#define HR_FENCE                            ((void)0)
-#define HR_TILE_STATIC(type, name, extents) _Alignas(64) type name extents
+#endif
 
 #ifndef HR_KERNEL_TEXT /* the build names the file's text */
 #define HR_KERNEL_TEXT ((const char *)0)

@@ -12,13 +12,12 @@
 #endif
 
 typedef long hr_index;
-#define HR_L        /* of `long HR_L`, which the library makes of long long */
-#define HR_FUNCTION static inline
-#define HR_CONSTANT __constant
-#define HR_MEMORY   __global
-#define HR_RESTRICT restrict
-#define HR_UNROLL   _Pragma("unroll")
-#define HR_FETCH_(address, bytes)
+#define HR_L            /* of `long HR_L`, which the library makes of long long */
+#define HR_FUNCTION     static inline
+#define HR_CONSTANT     __constant
+#define HR_MEMORY       __global
+#define HR_RESTRICT     restrict
+#define HR_UNROLL       _Pragma("unroll")
 #define HR_BARRIER      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define HR_TILE_BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define HR_FENCE        mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)

@@ -102,6 +102,7 @@ void hri_host_threads_drop(void);
 /* queue.c: functions of hri_device_ops. */
 hr_status hri_host_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
+/* event.c: the same. */
 hr_status hri_host_event_create(hri_device *device, bool timed,
                                 hri_event **event);
 

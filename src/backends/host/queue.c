@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues and their events, see host.h. */
+/* Queues, see host.h. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include "backends/host/arithmetic.h"
 #include "backends/host/host.h"
+#include "backends/host/queue.h"
 #include "base/clock.h"
 #include "base/threads.h"
 
@@ -20,22 +21,6 @@ typedef enum command_kind {
     COMMAND_RECORD,
     COMMAND_WAIT
 } command_kind;
-
-typedef struct host_queue host_queue;
-
-/* A record of an event: record `number` of a queue, from 1 on. */
-typedef struct host_record {
-    host_queue *of;
-    uint64_t number;
-} host_record;
-
-typedef struct host_event {
-    hri_event base;           /* first: see hri_event */
-    _Atomic uint32_t holders; /* its owner, and commands that record it */
-    pthread_mutex_t lock;     /* guards what follows */
-    host_record last;         /* its queue is held; number 0: never recorded */
-    uint64_t time_ns;         /* when the last record was passed */
-} host_event;
 
 typedef struct host_command {
     command_kind kind;
@@ -85,15 +70,14 @@ struct host_queue {
 
 enum { FIRST_CAPACITY = 32 };
 
-/* Hold a queue while its records are looked at. Both functions accept NULL. */
-static void hold_queue(host_queue *queue)
+void hri_host_queue_hold(host_queue *queue)
 {
     if (queue != NULL) {
         atomic_fetch_add(&queue->holders, 1);
     }
 }
 
-static void release_queue(host_queue *queue)
+void hri_host_queue_release(host_queue *queue)
 {
     if (queue == NULL || atomic_fetch_sub(&queue->holders, 1) > 1) {
         return;
@@ -151,174 +135,6 @@ static bool wait_for_record(host_queue *queue, host_record record)
     return waits;
 }
 
-static void run_commands(host_queue *queue, uint64_t last);
-
-/* Whether this thread may run commands. A CBLAS whose number of threads is a
- * setting of each thread leaves those of the program alone. */
-static bool may_run(void)
-{
-    return hri_thread_has_kernel_stack() && !hri_host_gemm_is_personal();
-}
-
-/* Waking a thread takes longer than many a command. So a thread that waits for
- * a record runs the queue itself, as long as no other one does. The queue's
- * lock is held, and released meanwhile. False: another thread does. */
-static bool run_here(host_queue *queue, uint64_t record)
-{
-    if (!hri_host_take(&queue->runnable)) {
-        return false;
-    }
-    pthread_mutex_unlock(&queue->lock);
-    const hri_thread_was was = hri_thread_set_own();
-    run_commands(queue, record);
-    hri_thread_restore(&was);
-    pthread_mutex_lock(&queue->lock);
-    return true;
-}
-
-/* Whether the record has been passed, waiting for it if `wait`. Returns the
- * queue's error if the queue failed before the record. */
-static hr_status look_at_record(host_record record, bool wait, bool *done)
-{
-    host_queue *queue = record.of;
-    hr_status status = HR_OK;
-    const bool runs = wait && may_run();
-    pthread_mutex_lock(&queue->lock);
-    while (wait && queue->passed < record.number) {
-        if (runs && run_here(queue, record.number)) {
-            continue;
-        }
-        queue->wanted =
-            record.number < queue->wanted ? record.number : queue->wanted;
-        pthread_cond_wait(&queue->progress, &queue->lock);
-    }
-    const bool passed = queue->passed >= record.number;
-    if (passed && queue->failed != 0 && record.number >= queue->failed) {
-        status = hri_error_raise(&queue->error);
-    }
-    pthread_mutex_unlock(&queue->lock);
-    if (status == HR_OK) {
-        *done = passed;
-    }
-    return status;
-}
-
-/* ---- events */
-
-/* Make this the event's last record. The event is held until the record has
- * run. */
-static void set_event(host_event *event, host_record record)
-{
-    hold_queue(record.of);
-    atomic_fetch_add(&event->holders, 1);
-    pthread_mutex_lock(&event->lock);
-    host_queue *old = event->last.of;
-    event->last = record;
-    pthread_mutex_unlock(&event->lock);
-    release_queue(old);
-}
-
-/* The event's last record, with its queue held for the caller. number 0: never
- * recorded. */
-static host_record get_event(host_event *event)
-{
-    pthread_mutex_lock(&event->lock);
-    const host_record record = event->last;
-    hold_queue(record.of);
-    pthread_mutex_unlock(&event->lock);
-    return record;
-}
-
-static void release_event(host_event *event)
-{
-    if (atomic_fetch_sub(&event->holders, 1) == 1) {
-        release_queue(event->last.of);
-        pthread_mutex_destroy(&event->lock);
-        free(event);
-    }
-}
-
-/* The queue has passed that record of the event. */
-static void pass_event(host_event *event, host_record record)
-{
-    pthread_mutex_lock(&event->lock);
-    if (event->last.of == record.of && event->last.number == record.number) {
-        event->time_ns = hri_clock_ns();
-    }
-    pthread_mutex_unlock(&event->lock);
-    release_event(event);
-}
-
-static void event_destroy(hri_event *base)
-{
-    if (base != NULL) {
-        release_event((host_event *)base);
-    }
-}
-
-/* Whether the event is done, waiting for it if `wait`. */
-static hr_status look(hri_event *base, bool wait, bool *done)
-{
-    const host_record record = get_event((host_event *)base);
-    if (record.number == 0) {
-        *done = true;
-        return HR_OK;
-    }
-    hr_status status = look_at_record(record, wait, done);
-    release_queue(record.of);
-    return status;
-}
-
-static hr_status event_query(hri_event *base, bool *done)
-{
-    return look(base, false, done);
-}
-
-static hr_status event_wait(hri_event *base)
-{
-    bool done;
-    return look(base, true, &done);
-}
-
-static hr_status time_of(hri_event *base, uint64_t *ns)
-{
-    host_event *event = (host_event *)base;
-    pthread_mutex_lock(&event->lock);
-    const bool recorded = event->last.number != 0;
-    *ns = event->time_ns;
-    pthread_mutex_unlock(&event->lock);
-    return recorded
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "host: the event has no time: it was never recorded");
-}
-
-static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
-{
-    return hri_elapsed(time_of, from, to, ns);
-}
-
-static const hri_event_ops event_ops = {
-    .destroy = event_destroy,
-    .query = event_query,
-    .wait = event_wait,
-    .elapsed = event_elapsed,
-};
-
-hr_status hri_host_event_create(hri_device *device, bool timed, hri_event **out)
-{
-    (void)timed; /* all are */
-    host_event *event = calloc(1, sizeof *event);
-    if (event == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host event: out of memory");
-    }
-    event->base = (hri_event){.ops = &event_ops, .device = device};
-    atomic_init(&event->holders, 1);
-    pthread_mutex_init(&event->lock, NULL);
-    *out = &event->base;
-    return HR_OK;
-}
-
 /* ---- queues */
 
 static hr_status run_command(host_queue *queue, const host_command *command)
@@ -343,13 +159,14 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         hri_host_launch_run(command->as.launch);
         break;
     case COMMAND_RECORD:
-        pass_event(command->as.record.event, command->as.record.record);
+        hri_host_event_pass(command->as.record.event,
+                            command->as.record.record);
         break;
     case COMMAND_WAIT:
         /* later work would read what never arrived, so the error of the queue
          * waited for becomes ours */
-        status = look_at_record(command->as.wait, true, &done);
-        release_queue(command->as.wait.of);
+        status = hri_host_record_look(command->as.wait, true, &done);
+        hri_host_queue_release(command->as.wait.of);
         break;
     }
     return status;
@@ -456,6 +273,58 @@ static void run_queue(host_runnable *r)
     run_commands((host_queue *)((char *)r - offsetof(host_queue, runnable)), 0);
 }
 
+/* ---- waiting */
+
+/* Whether this thread may run commands. A CBLAS whose number of threads is a
+ * setting of each thread leaves those of the program alone. */
+static bool may_run(void)
+{
+    return hri_thread_has_kernel_stack() && !hri_host_gemm_is_personal();
+}
+
+/* Waking a thread takes longer than many a command. So a thread that waits for
+ * a record runs the queue itself, as long as no other one does. The queue's
+ * lock is held, and released meanwhile. False: another thread does. */
+static bool run_here(host_queue *queue, uint64_t record)
+{
+    if (!hri_host_take(&queue->runnable)) {
+        return false;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    const hri_thread_was was = hri_thread_set_own();
+    run_commands(queue, record);
+    hri_thread_restore(&was);
+    pthread_mutex_lock(&queue->lock);
+    return true;
+}
+
+hr_status hri_host_record_look(host_record record, bool wait, bool *done)
+{
+    host_queue *queue = record.of;
+    hr_status status = HR_OK;
+    const bool runs = wait && may_run();
+    pthread_mutex_lock(&queue->lock);
+    while (wait && queue->passed < record.number) {
+        if (runs && run_here(queue, record.number)) {
+            continue;
+        }
+        queue->wanted =
+            record.number < queue->wanted ? record.number : queue->wanted;
+        pthread_cond_wait(&queue->progress, &queue->lock);
+    }
+    const bool passed = queue->passed >= record.number;
+    if (passed && queue->failed != 0 && record.number >= queue->failed) {
+        status = hri_error_raise(&queue->error);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (status == HR_OK) {
+        *done = passed;
+    }
+    return status;
+}
+
+/* ---- commands that come */
+
 /* Double the number of places. The lock is held. */
 static hr_status grow(host_queue *queue)
 {
@@ -486,7 +355,7 @@ static hr_status enqueue(hri_queue *base, const host_command *command)
         *next = *command;
         if (next->kind == COMMAND_RECORD) {
             next->as.record.record = (host_record){queue, ++queue->recorded};
-            set_event(next->as.record.event, next->as.record.record);
+            hri_host_event_set(next->as.record.event, next->as.record.record);
         }
         if (!queue->active) {
             queue->active = true;
@@ -549,13 +418,14 @@ static hr_status queue_record(hri_queue *queue, hri_event *event)
 static hr_status queue_wait(hri_queue *queue, hri_event *event)
 {
     const host_command next = {.kind = COMMAND_WAIT,
-                               .as.wait = get_event((host_event *)event)};
+                               .as.wait =
+                                   hri_host_event_get((host_event *)event)};
     if (next.as.wait.number == 0) {
         return HR_OK;
     }
     hr_status status = enqueue(queue, &next);
     if (status != HR_OK) {
-        release_queue(next.as.wait.of);
+        hri_host_queue_release(next.as.wait.of);
     }
     return status;
 }
@@ -586,7 +456,7 @@ static void queue_destroy(hri_queue *base)
     hri_host_threads_drop();
     free(queue->ring);
     queue->ring = NULL; /* events may hold the rest for long */
-    release_queue(queue);
+    hri_host_queue_release(queue);
 }
 
 static const hri_queue_ops queue_ops = {
@@ -626,7 +496,7 @@ hr_status hri_host_queue_create(hri_device *device, bool urgent,
             ? hri_host_threads_hold()
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "host queue: out of memory");
     if (status != HR_OK) {
-        release_queue(queue);
+        hri_host_queue_release(queue);
         return status;
     }
     *out = &queue->base;

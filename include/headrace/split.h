@@ -73,7 +73,9 @@ typedef struct hr_split_options {
     const double *weights;        /**< shares, one for each accelerator that
                                        could be used; NULL: what ends first */
     const hr_extent *tile;        /**< as of hr_launch; bands are then cut
-                                       between tiles */
+                                       between tiles; NULL: bands of a kernel of
+                                       HR_ITEMS have tiles of one row of 256
+                                       items, others what suits */
     bool threads; /**< enqueue from one host thread for each accelerator */
     bool dry_run; /**< fill the report, and do nothing */
     hr_split_report *report; /**< filled on success; NULL: none */
@@ -145,9 +147,7 @@ HR_API hr_argument hr_combined(hr_argument argument, hr_combine how);
  *
  * @shape    A view has as many rows as the domain. A point writes only its own
  *           row of it. Of views that it reads it uses its own row and what
- *           hr_near says. hr_whole and hr_combined: a view of any extent. A
- *           kernel of HR_ITEMS that reads for items beyond the domain's end
- *           needs `tile`.
+ *           hr_near says. hr_whole and hr_combined: a view of any extent.
  * @owner    As hr_launch; options and what it points to are read in the call.
  * @aliasing As hr_launch, of the whole views. No other view is of the array of
  *           a combined one.
@@ -162,10 +162,10 @@ HR_API hr_argument hr_combined(hr_argument argument, hr_combine how);
  *           reproducible context. HR_ERROR_OUT_OF_MEMORY, with the bytes that
  *           the launch needs on that accelerator, when a memory limit leaves no
  *           room for the least chunks or a buffer is larger than the
- *           accelerator allows. A chunk has whole tiles: one row without
- *           `tile`. It needs two buffers of each view, three of one that is
- *           read and written. Copies of combined views count, too. Nothing is
- *           enqueued then. When an accelerator fails, bands of other ones run
+ *           accelerator allows. A chunk has whole tiles, or else rows. It
+ *           needs two buffers of each view, three of one that is read and
+ *           written. Copies of combined views count, too. Nothing is enqueued
+ *           then. When an accelerator fails, bands of other ones run
  *           all the same. Rows that a band should have streamed have no values
  *           from the first one on that may not have been written. Combined
  *           views have no values then.

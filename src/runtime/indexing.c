@@ -265,12 +265,35 @@ static bool changes_dialect(const hri_reading *r)
     return i < r->macros.count;
 }
 
+static bool in_directive(const hri_reading *r, const char *at)
+{
+    while (at > r->start && at[-1] != '\n') {
+        at--;
+    }
+    return *hri_skip_space_in_line(at) == '#';
+}
+
+/* Whether blocks of HR_ITEMS stand between the kernel's body, if it is known,
+ * and the next kernel, or in a macro. */
+static bool may_have_items(const hri_reading *r, bool known)
+{
+    const char *next = known ? strstr(r->body, "HR_KERNEL") : NULL;
+    for (const char *at = r->start; (at = strstr(at, "HR_ITEMS")) != NULL;
+         at++) {
+        if (!known || (at > r->body && (next == NULL || at < next)) ||
+            in_directive(r, at)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
 {
     char *blanked =
         kernel->text != NULL ? hri_text_blanked(kernel->text) : NULL;
     hri_reading r = {.kernel = kernel, .start = blanked, .found = found};
-    *found = (hri_indexings){.count = 0};
+    *found = (hri_indexings){.may_have_items = true};
     if (kernel->text == NULL) {
         return HR_OK;
     }
@@ -279,7 +302,9 @@ hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
         status = hri_no_memory_for(kernel->file, kernel->name);
     } else {
         r.parameters = kernel->parameters(kernel);
-        if (!changes_dialect(&r) && find_body(&r)) {
+        const bool known = !changes_dialect(&r) && find_body(&r);
+        found->may_have_items = may_have_items(&r, known);
+        if (known) {
             status = hri_elements_check(&r);
             read_statement(&r, true);
             if (!r.doubt && r.at[-1] == '}') {

@@ -68,6 +68,7 @@ typedef struct hri_indexings {
     hri_indexing list[HRI_MAX_INDEXINGS];
     bool own_row[HR_MAX_PARAMETERS]; /* a point uses no other rows of the view
                                         than its own */
+    bool may_have_items; /* blocks of HR_ITEMS; true: or not known */
 } hri_indexings;
 
 /* Read the kernel's text. What cannot be told from it for sure is not found.

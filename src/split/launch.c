@@ -6,6 +6,7 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "base/structs.h"
+#include "runtime/module.h"
 #include "split/split.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
@@ -102,6 +103,23 @@ static hr_status check(const hri_splitting *s, size_t count)
                                        s->arguments, count);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         status = hri_split_is_view(s, i) ? check_argument(s, i) : HR_OK;
+    }
+    return status;
+}
+
+/* Blocks of HR_ITEMS run for whole tiles. So bands of such a kernel end between
+ * tiles that are the same everywhere: behind a band's end an item would do once
+ * more what one of the next band does, and write where no memory is. */
+static hr_status choose_band_tile(hri_splitting *s)
+{
+    enum { ROW = 256 };
+    const hri_indexings *read = NULL;
+    const hr_status status = hri_kernel_read(s->context, s->kernel, &read);
+    if (s->options.tile != NULL) {
+        s->band_tile = *s->options.tile;
+    } else if (status == HR_OK && read->may_have_items) {
+        s->band_tile = (hr_extent){.rank = s->domain.rank, .size = {1, 1, 1}};
+        s->band_tile.size[s->domain.rank - 1] = ROW;
     }
     return status;
 }
@@ -249,6 +267,9 @@ static hr_status run(hri_splitting *s, size_t count)
 {
     pthread_mutex_lock(&s->context->lock);
     hr_status status = check(s, count);
+    if (status == HR_OK) {
+        status = choose_band_tile(s);
+    }
     if (status == HR_OK) {
         status = plan(s);
     }

@@ -44,7 +44,9 @@ hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
     hri_part part = hri_part_of(s->domain);
     part.first[0] = rows->first;
     part.end[0] = rows->first + rows->count;
-    part.tile = s->options.tile;
+    part.tile = s->band_tile.rank > 0 && rows->count < s->domain.size[0]
+                    ? &s->band_tile
+                    : s->options.tile;
     part.windows = windows;
     if (s->count > 1 || s->options.report != NULL ||
         hri_model_is_curious(a, s->kernel, hri_split_points(s))) {

@@ -19,7 +19,7 @@ typedef struct streamed {
 
 static int64_t grain_of(const hri_splitting *s)
 {
-    return s->options.tile != NULL ? s->options.tile->size[0] : 1;
+    return s->band_tile.rank > 0 ? s->band_tile.size[0] : 1;
 }
 
 static hr_status fits_grains(void *data, int64_t grains, bool *holds)

@@ -185,7 +185,7 @@ static hr_status begin(running *r, const hr_extent *domain)
     if (status == HR_OK) {
         status = check_overlaps(r);
     }
-    if (status == HR_OK && r->context->accelerator_count > 1) {
+    if (status == HR_OK) {
         status = narrow(r, domain);
     }
     pthread_mutex_unlock(&r->context->lock);

@@ -66,6 +66,8 @@ typedef struct hri_splitting {
     void *data;
     const hr_parameter *parameters;
     hr_split_options options;      /* read */
+    hr_extent band_tile;           /* where there are several bands or chunks;
+                                      rank 0: the default */
     hr_split_report report;        /* the caller's, or as many bytes of it as
                                       are known */
     hri_indices accelerators;      /* that the caller allows */

@@ -95,3 +95,29 @@ HR_KERNEL2(split_scaled, (IN, int, 1, factor), (INOUT, int, 2, cells))
         HR_AT2(cells, i, x) = low(HR_AT2(cells, i, x) * HR_AT1(factor, x));
     }
 }
+
+/* Items see to themselves: each one inside of the views does the work of its
+ * point, and counts it. */
+HR_KERNEL3(split_items1, (IN, int, 1, from), (OUT, int, 1, to),
+           (INOUT, int, 1, count))
+{
+    HR_ITEMS1(i)
+    {
+        if (HR_INSIDE1(from, i)) {
+            HR_AT1(to, i) = HR_AT1(from, i) + 1;
+            HR_ATOMIC_ADD(HR_AT1(count, 0), 1);
+        }
+    }
+}
+
+HR_KERNEL3(split_items2, (IN, int, 2, from), (OUT, int, 2, to),
+           (INOUT, int, 1, count))
+{
+    HR_ITEMS2(i, j)
+    {
+        if (HR_INSIDE2(from, i, j)) {
+            HR_AT2(to, i, j) = HR_AT2(from, i, j) + 1;
+            HR_ATOMIC_ADD(HR_AT1(count, 0), 1);
+        }
+    }
+}

@@ -12,7 +12,7 @@
 #include "test.h"
 
 extern const hr_kernel run1, run2, run3, run_reverse, run_product, run_small,
-    run_large, split1;
+    run_large, split1, split_items1, split_items2;
 
 enum { MAX_ACCELERATORS = 8 };
 
@@ -211,6 +211,44 @@ static void near_rows(bed *b)
             want[i] = low(3 * want[i] + s);
             CHECK(sum[i] == want[i] && last[i] == low(s + table[i % TABLE]));
         }
+    }
+}
+
+/* ---- items that see to themselves */
+
+static void run_items(bed *b, hr_extent e, const hr_split_options *options)
+{
+    enum { BEHIND = 8, MAX = 3000 };
+    static int from[MAX], to[MAX + BEHIND];
+    const int n = (int)hr_extent_count(e);
+    int count = 0, wrong = 0;
+    for (int i = 0; i < MAX + BEHIND; i++) {
+        from[i % MAX] = i % MAX;
+        to[i] = -1;
+    }
+    CHECK(hr_run(b->context, e.rank == 1 ? &split_items1 : &split_items2, e,
+                 HR_ARGUMENTS(hr_in_data(from, "int", sizeof(int), e, 0),
+                              hr_out_data(to, "int", sizeof(int), e, 0),
+                              hr_combined(hr_inout(&count, 1), HR_COMBINE_SUM)),
+                 options) == HR_OK);
+    for (int i = 0; i < MAX + BEHIND; i++) {
+        wrong += to[i] != (i < n ? i + 1 : -1);
+    }
+    CHECK(wrong == 0 && count == n);
+}
+
+static void items(bed *b)
+{
+    static const int counts[] = {1, 2, 255, 256, 257, 511, 700, 2999};
+    const hr_split_options some = shared();
+    TEST_CASE("each item works once, whatever the bands");
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        run_items(b, hr_extent1(counts[i]), &some);
+        run_items(b, hr_extent1(counts[i]), NULL);
+    }
+    for (int rows = 1; rows < 12; rows++) {
+        run_items(b, hr_extent2(rows, random_between(&b->random, 1, 270)),
+                  &some);
     }
 }
 
@@ -628,6 +666,7 @@ int main(int count, char **arguments)
         TEST(views(&b));
         TEST(other_rows(&b));
         TEST(near_rows(&b));
+        TEST(items(&b));
         if (b.plain) {
             TEST(bytes(&b));
         }

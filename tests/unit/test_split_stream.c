@@ -8,7 +8,7 @@
 #include "runtime/runtime.h"
 #include "support/bed.h"
 
-extern const hr_kernel split1, split2, split3, split_tiled, run1;
+extern const hr_kernel split1, split2, split3, split_tiled, split_items1, run1;
 
 #if defined(__SANITIZE_THREAD__)
 enum { LAUNCHES = 40 };
@@ -476,8 +476,7 @@ static void runs(bed *b)
     give_room(b, 5 * 97 * sizeof(float));
     const hr_traffic before = hr_context_traffic(b->context);
     CHECK(hr_run(b->context, &run1, hr_extent1(N),
-                 HR_ARGUMENTS(hr_value(2.0F), hr_near(hr_in(x, N), 0, 0),
-                              hr_inout(y, N)),
+                 HR_ARGUMENTS(hr_value(2.0F), hr_in(x, N), hr_inout(y, N)),
                  NULL) == HR_OK);
     const hr_traffic moved = traffic_since(b, &before);
     CHECK(is_same(&moved, &(hr_traffic){2 * sizeof x, sizeof y, 0}));
@@ -486,6 +485,32 @@ static void runs(bed *b)
         wrong += y[i] != (float)(i % 7) + 2 * x[i];
     }
     CHECK(wrong == 0);
+    give_room(b, ROOM);
+}
+
+/* A chunk of such a kernel is tiles of 256 items. */
+static void items(bed *b)
+{
+    enum { N = 5003, TILE = 256 };
+    static int from[N], to[N];
+    int count = 0, wrong = 0;
+    TEST_CASE("items that see to themselves");
+    for (int i = 0; i < N; i++) {
+        from[i] = i;
+    }
+    give_room(b, (2 * 2 * TILE + 2) * sizeof(int));
+    const hr_traffic before = hr_context_traffic(b->context);
+    CHECK(hr_run(b->context, &split_items1, hr_extent1(N),
+                 HR_ARGUMENTS(hr_near(hr_in(from, N), 0, 0), hr_out(to, N),
+                              hr_combined(hr_inout(&count, 1), HR_COMBINE_SUM)),
+                 NULL) == HR_OK);
+    const hr_traffic moved = traffic_since(b, &before);
+    CHECK(moved.up + moved.peer >= sizeof from && moved.down >= sizeof to);
+    CHECK(kept_to_limits(b));
+    for (int i = 0; i < N; i++) {
+        wrong += to[i] != i + 1;
+    }
+    CHECK(wrong == 0 && count == N);
     give_room(b, ROOM);
 }
 
@@ -550,6 +575,7 @@ static void cases(bed *b)
     TEST(reshaped(b));
     TEST(from_accelerators(b));
     TEST(runs(b));
+    TEST(items(b));
     TEST(reductions(b));
     TEST(random_fills(b));
 }

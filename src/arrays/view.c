@@ -55,7 +55,13 @@ hr_status hr_view_section(hr_view view, const int64_t *origin, hr_extent extent,
     out.extent = extent;
     for (uint32_t i = 0; i < extent.rank; i++) {
         int64_t size = view.extent.size[i];
-        if (origin[i] < 0 || extent.size[i] < 1 || origin[i] > size ||
+        if (extent.size[i] < 1) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "section: the extent has size %lld in dimension "
+                            "%u, not 1 or more",
+                            (long long)extent.size[i], i);
+        }
+        if (origin[i] < 0 || origin[i] > size ||
             extent.size[i] > size - origin[i]) {
             return hri_fail(HR_ERROR_INVALID,
                             "section: %lld elements from %lld on exceed "

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
+#include "runtime/module.h"
 #include "split/split.h"
 
 /* As in kernels/dialect/scan_numbers.c and scan_once.c. */
@@ -50,7 +51,7 @@ enum { LINES, CELLS, ONCE, SHAPES };
 
 /* The kernels of a type. */
 typedef struct scan_kernels {
-    size_t wide_bytes; /* of the wider elements; 0: there are none */
+    const char *wide_element; /* NULL: there are no wider ones */
     const hr_kernel *same[SHAPES], *wide[SHAPES], *in_place[SHAPES];
     const hr_kernel *totals; /* of units */
 } scan_kernels;
@@ -90,10 +91,10 @@ static const scan_kernels *find_kernels(hr_type type)
      &hri_scan_##name##_once_in_place},                                        \
         &hri_scan_##name##_totals
     static const scan_kernels kernels[] = {
-        [HR_F32] = {8, OF(f32), OF(f32_f64), IN_PLACE(f32)},
-        [HR_F64] = {0, OF(f64), {NULL}, IN_PLACE(f64)},
-        [HR_I8] = {4, OF(i8), OF(i8_i32), IN_PLACE(i8)},
-        [HR_I32] = {8, OF(i32), OF(i32_i64), IN_PLACE(i32)}};
+        [HR_F32] = {"double", OF(f32), OF(f32_f64), IN_PLACE(f32)},
+        [HR_F64] = {NULL, OF(f64), {NULL}, IN_PLACE(f64)},
+        [HR_I8] = {"int", OF(i8), OF(i8_i32), IN_PLACE(i8)},
+        [HR_I32] = {"long", OF(i32), OF(i32_i64), IN_PLACE(i32)}};
 #undef OF
 #undef IN_PLACE
     const size_t count = sizeof kernels / sizeof kernels[0];
@@ -129,20 +130,26 @@ static hr_status check_kind(const scanning *s, hr_scan_kind kind)
 
 static hr_status check_b(const scanning *s)
 {
-    const size_t bytes = hr_type_size(s->type), wide = s->kernels->wide_bytes;
-    const size_t given = s->b.element_bytes;
-    if (given == bytes || wide == 0) {
+    const size_t bytes = hr_type_size(s->type), given = s->b.element_bytes;
+    const char *element = s->kernels->wide_element;
+    if (given == bytes || element == NULL) {
         return hri_view_check(&s->b, s->context, s->type, call, "view b");
     }
+    const size_t wide = hri_element_bytes(element);
     const hr_status status =
         hri_view_check_owner(&s->b, s->context, call, "view b");
-    return status != HR_OK || given == wide
+    if (status == HR_OK && given != wide) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "scan: view b has elements of %zu byte%s; scans of %s "
+                        "write %zu or %zu",
+                        given, hri_plural(given), hr_type_name(s->type), bytes,
+                        wide);
+    }
+    return status != HR_OK || hri_element_agrees(element, s->b.type)
                ? status
                : hri_fail(HR_ERROR_INVALID,
-                          "scan: view b has elements of %zu byte%s; scans of "
-                          "%s write %zu or %zu",
-                          given, hri_plural(given), hr_type_name(s->type),
-                          bytes, wide);
+                          "scan: view b has elements of %s, not of %s",
+                          s->b.type, element);
 }
 
 static hr_status check(const scanning *s, hr_scan_kind kind)

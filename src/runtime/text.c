@@ -184,8 +184,10 @@ static hr_status take_parameters(reader *r, uint32_t count)
     uint32_t found = 0;
     for (; take(r, ','); found++) {
         if (found == count || found == HR_MAX_PARAMETERS) {
-            return wrong(r, "HR_KERNEL%u has more than %u parameters", count,
-                         count);
+            return wrong(r,
+                         "HR_KERNEL%u has more than %u parameter%s; the number "
+                         "in its name is theirs",
+                         count, count, hri_plural(count));
         }
         hr_parameter *p = &to->parameters[found];
         hr_status status = take_parameter(r, p);
@@ -202,7 +204,8 @@ static hr_status take_parameters(reader *r, uint32_t count)
         return wrong(r, "the list of parameters has no end");
     }
     if (found != count) {
-        return wrong(r, "HR_KERNEL%u has %u parameters", count, found);
+        return wrong(r, "HR_KERNEL%u has %u parameter%s", count, found,
+                     hri_plural(found));
     }
     to->kernel.parameter_count = count;
     return HR_OK;

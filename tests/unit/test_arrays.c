@@ -334,6 +334,9 @@ static void refused_views(const bed *b)
                 HR_ERROR_INVALID, "6 elements from 1 on exceed dimension 0");
     CHECK_FAILS(hr_view_section(v, below, hr_extent2(1, 1), &w),
                 HR_ERROR_INVALID, "from -1 on");
+    CHECK_FAILS(hr_view_section(v, beyond, hr_extent2(1, 0), &w),
+                HR_ERROR_INVALID,
+                "the extent has size 0 in dimension 1, not 1 or more");
     CHECK_FAILS(hr_view_section(v, origin, hr_extent1(2), &w), HR_ERROR_INVALID,
                 "the extent has rank 1, but the view has 2");
     CHECK_FAILS(hr_view_section(v, NULL, hr_extent2(1, 1), &w),

@@ -477,10 +477,11 @@ static void refused(bed *b)
 {
     TEST_CASE("what is refused");
     static float x[60], y[60];
+    static long numbers[60];
     const hr_reduction sum = HR_REDUCE_SUM;
     const hr_scan_kind in = HR_SCAN_INCLUSIVE;
     hr_context *c = b->context;
-    hr_array *one = NULL, *two = NULL;
+    hr_array *one = NULL, *two = NULL, *other = NULL;
     hr_view head, tail, wide, none = {0};
     CHECK(hr_array_wrap(c, x, 4, hr_extent1(60), 0, &one) == HR_OK);
     CHECK(hr_array_wrap(c, y, 4, hr_extent2(6, 10), 0, &two) == HR_OK);
@@ -514,6 +515,12 @@ static void refused(bed *b)
     CHECK(hr_view_reinterpret(a, 2, &wide) == HR_OK);
     CHECK_FAILS(hr_scan(c, sum, in, HR_F32, a, wide, NULL), HR_ERROR_INVALID,
                 "view b has elements of 2 bytes; scans of f32 write 4 or 8");
+    CHECK(hr_array_wrap_typed(c, numbers, "long", 8, hr_extent1(60), 0,
+                              &other) == HR_OK);
+    CHECK_FAILS(hr_scan(c, sum, in, HR_F32, a, hr_view_of(other), NULL),
+                HR_ERROR_INVALID,
+                "scan: view b has elements of long, not of double");
+    hr_array_destroy(other);
     CHECK(x[0] == 0 && y[0] == 0);
     hr_array_destroy(one);
     hr_array_destroy(two);

@@ -36,6 +36,8 @@ tests - libfftw3-double3
 tests - libblas3
 tests - libblas-test
 tests - python3-pytest
+tests - python3-cffi
+tests - python3-dev
 tests octave-cli octave
 tests Rscript r-base-core
 TABLE

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""python -m headrace SCRIPT [ARGUMENT...]: run an unchanged script whose
+products, those of NumPy among them, go through the drop-in BLAS."""
+
+import os
+import pathlib
+import sys
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print("usage: python -m headrace SCRIPT [ARGUMENT...]\n"
+              "       python -m headrace -m MODULE [ARGUMENT...]\n"
+              "Run Python with Headrace's BLAS: docs/numpy.md")
+        return 0 if len(sys.argv) > 1 else 2
+    library = pathlib.Path(__file__).with_name("libheadrace_blas.so")
+    if not library.exists():
+        print(f"headrace: {library} is not there", file=sys.stderr)
+        return 1
+    preloaded = [str(library)] + [
+        p for p in os.environ.get("LD_PRELOAD", "").split(":") if p]
+    os.environ["LD_PRELOAD"] = ":".join(preloaded)
+    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

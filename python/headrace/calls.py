@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""Calls over arrays: reductions, scans, sorts, histograms, fills and random
+numbers. Each takes arrays of any layout and works over all accelerators."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+
+import numpy as np
+
+from ._native import ffi, lib
+from .contexts import current, pointer_of
+from .kernels import Options
+from .layouts import View, as_array, output, type_of
+
+_REDUCTIONS = {
+    "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
+    "max": lib.HR_REDUCE_MAX, "dot": lib.HR_REDUCE_DOT,
+    "distance": lib.HR_REDUCE_DISTANCE,
+    "max_abs_diff": lib.HR_REDUCE_MAX_ABS_DIFF,
+    "product": lib.HR_REDUCE_PRODUCT, "sum_abs": lib.HR_REDUCE_SUM_ABS,
+    "max_abs": lib.HR_REDUCE_MAX_ABS, "norm": lib.HR_REDUCE_NORM,
+    "argmin": lib.HR_REDUCE_ARGMIN, "argmax": lib.HR_REDUCE_ARGMAX}
+_PAIRS = ("dot", "distance", "max_abs_diff")
+_EMPTY = {"sum": 0, "dot": 0, "distance": 0, "product": 1, "sum_abs": 0,
+          "norm": 0.0}
+_ORDERS = {False: lib.HR_SORT_ASCENDING, True: lib.HR_SORT_DESCENDING}
+_DISTRIBUTIONS = {"bits": lib.HR_RANDOM_BITS, "uniform": lib.HR_RANDOM_UNIFORM,
+                  "normal": lib.HR_RANDOM_NORMAL}
+
+
+def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
+           report=None, context=None):
+    """One number from all elements of an array, or of two.
+
+    operation: "sum", "product", "min", "max", "norm", "sum_abs", "max_abs",
+        "argmin", "argmax"; of two arrays "dot", "distance", "max_abs_diff".
+
+    Fractions are computed in double, integers exactly modulo 2^64. Returns a
+    float, or an int for integers and for places, which count by rows. The bits
+    are the same on any accelerators.
+    """
+    if operation not in _REDUCTIONS:
+        raise ValueError(f'operation is "{operation}", not one of '
+                         f"{', '.join(_REDUCTIONS)}")
+    a = as_array(a)
+    if (b is not None) != (operation in _PAIRS):
+        raise TypeError(f"{operation} takes "
+                        f"{'two arrays' if b is None else 'one array'}")
+    type_ = type_of(a.dtype)
+    if b is not None:
+        b = as_array(b)
+        if a.shape != b.shape:
+            raise ValueError(f"a is {a.shape}, but b is {b.shape}")
+    whole = a.dtype.kind in "iu" and operation != "norm"
+    if a.size == 0:
+        if operation not in _EMPTY:
+            raise ValueError(f"{operation} of an array without elements")
+        return _EMPTY[operation] if whole else float(_EMPTY[operation])
+    context = current(context)
+    pointer = pointer_of(context)
+    result = ffi.new("hr_reduced *")
+    options = Options(context, accelerators, weights, None, report)
+    with contextlib.ExitStack() as stack:
+        va = stack.enter_context(View(pointer, a))
+        vb = ffi.NULL if b is None else ffi.new(
+            "hr_view *", stack.enter_context(View(pointer, b)))
+        options.finish(lib.hr_reduce(pointer, _REDUCTIONS[operation], type_,
+                                     va, vb, options.pointer, result))
+    if operation in ("argmin", "argmax"):
+        return result.index
+    return result.integer if whole else result.value
+
+
+def _reduction(operation, words):
+    def call(a, **options):
+        return reduce(operation, a, **options)
+    call.__name__ = call.__qualname__ = operation
+    call.__doc__ = f"{words} of all elements: see reduce()."
+    return call
+
+
+sum = _reduction("sum", "The sum")  # pylint: disable=redefined-builtin
+min = _reduction("min", "The least; a NaN wins")  # pylint: disable=W0622
+max = _reduction("max", "The largest; a NaN wins")  # pylint: disable=W0622
+prod = _reduction("product", "The product")
+norm = _reduction("norm", "The square root of the sum of |a|^2")
+argmin = _reduction("argmin", "The place of the least")
+argmax = _reduction("argmax", "The place of the largest")
+
+
+def dot(a, b, **options):
+    """The sum of a b: see reduce()."""
+    return reduce("dot", a, b, **options)
+
+
+def reduce_with(expression: str, a, *, accelerators=None, weights=None,
+                report=None, context=None):
+    """One element from all elements with a function of your own: an expression
+    in C of two elements a and b, such as "fabs(a) < fabs(b) ? a : b". It must
+    not matter in which order and groups they are joined."""
+    a = as_array(a)
+    if a.size == 0:
+        raise ValueError("reduce_with of an array without elements")
+    context = current(context)
+    pointer = pointer_of(context)
+    result = np.empty(1, a.dtype)
+    options = Options(context, accelerators, weights, None, report)
+    with View(pointer, a) as view:
+        options.finish(lib.hr_reduce_with(
+            pointer, expression.encode(), type_of(a.dtype), view,
+            options.pointer, ffi.from_buffer(result)))
+    return result[0]
+
+
+def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
+         accelerators=None, weights=None, report=None, context=None):
+    """Running sums ("sum"), products, minima or maxima along the last
+    dimension. float32, float64, int8, int32; the result may be wider.
+
+    exclusive: of the elements before each one, without its own.
+    """
+    if operation not in ("sum", "product", "min", "max"):
+        raise ValueError(f'operation is "{operation}", not one of sum, '
+                         "product, min, max")
+    a = as_array(a)
+    result = output(out, a.shape,
+                    np.dtype(dtype) if dtype is not None else
+                    out.dtype if out is not None else a.dtype)
+    if a.size == 0:
+        return result
+    context = current(context)
+    pointer = pointer_of(context)
+    kind = lib.HR_SCAN_EXCLUSIVE if exclusive else lib.HR_SCAN_INCLUSIVE
+    options = Options(context, accelerators, weights, None, report)
+    a = a.copy() if np.may_share_memory(a, result) else a
+    with View(pointer, a) as va, View(pointer, result, True) as vb:
+        options.finish(lib.hr_scan(pointer, _REDUCTIONS[operation], kind,
+                                   type_of(a.dtype), va, vb, options.pointer))
+    return result
+
+
+def cumsum(a, **options):
+    """Running sums along the last dimension: see scan()."""
+    return scan("sum", a, **options)
+
+
+def cumprod(a, **options):
+    """Running products along the last dimension: see scan()."""
+    return scan("product", a, **options)
+
+
+def sort(a, *, descending=False, out=None, accelerators=None, weights=None,
+         report=None, context=None):
+    """The elements of each row in order, rows along the last dimension. Stable;
+    NaNs last, or first where descending."""
+    a = as_array(a)
+    result = output(out, a.shape, a.dtype)
+    if a.size == 0:
+        return result
+    context = current(context)
+    pointer = pointer_of(context)
+    options = Options(context, accelerators, weights, None, report)
+    a = a.copy() if np.may_share_memory(a, result) else a
+    with View(pointer, a) as va, View(pointer, result, True) as vb:
+        options.finish(lib.hr_sort(pointer, _ORDERS[bool(descending)],
+                                   type_of(a.dtype), va, vb, options.pointer))
+    return result
+
+
+def sort_by_key(keys, values, *, descending=False, accelerators=None,
+                weights=None, report=None, context=None):
+    """Keys in order along the last dimension, and the values moved with them:
+    elements of 4 or 8 bytes. Returns both as new arrays."""
+    keys, values = as_array(keys), as_array(values)
+    if keys.shape != values.shape:
+        raise ValueError(f"keys are {keys.shape}, but values {values.shape}")
+    if values.itemsize not in (4, 8):
+        raise TypeError(f"values have {values.itemsize} bytes, not 4 or 8")
+    keys, values = keys.copy("C"), values.copy("C")
+    if keys.size == 0:
+        return keys, values
+    bits = values.view(f"i{values.itemsize}" if values.itemsize == 4 else "f8")
+    context = current(context)
+    pointer = pointer_of(context)
+    options = Options(context, accelerators, weights, None, report)
+    with View(pointer, keys, True) as k, View(pointer, bits, True) as v:
+        options.finish(lib.hr_sort_by_key(
+            pointer, _ORDERS[bool(descending)], type_of(keys.dtype), k,
+            lib.HR_I32 if values.itemsize == 4 else lib.HR_F64, v,
+            options.pointer))
+    return keys, values
+
+
+def argsort(a, *, descending=False, **options):
+    """The places of the elements of each row in order. Stable."""
+    a = as_array(a)
+    places = np.broadcast_to(np.arange(a.shape[-1], dtype=np.int64), a.shape)
+    return sort_by_key(a, places, descending=descending, **options)[1]
+
+
+def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
+              *, accelerators=None, weights=None, report=None, context=None):
+    """Counts of elements in bins of one width, and the edges of the bins, as
+    numpy.histogram gives them. float32, float64, int8, int32."""
+    a = as_array(a)
+    if bins < 1:
+        raise ValueError(f"{bins} bins, not 1 or more")
+    if range is None:
+        low, high = (0.0, 1.0) if a.size == 0 else (
+            reduce("min", a, context=context), reduce("max", a,
+                                                      context=context))
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ValueError(f"elements go from {low} to {high}: pass range=")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+    else:
+        low, high = (float(x) for x in range)
+    edges = np.linspace(low, high, bins + 1,
+                        dtype=np.result_type(a.dtype, np.float32)
+                        if a.dtype.kind == "f" else None)
+    counts = np.zeros(bins, np.int64)
+    if a.size == 0:
+        return counts, edges
+    context = current(context)
+    pointer = pointer_of(context)
+    options = Options(context, accelerators, weights, None, report)
+    with View(pointer, a) as va, View(pointer, counts, True) as vc:
+        options.finish(lib.hr_histogram(pointer, type_of(a.dtype), va, low,
+                                        high, vc, options.pointer))
+    return counts, edges
+
+
+def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
+         context=None) -> np.ndarray:
+    """Set each element to a value. Returns a."""
+    a = output(a, np.shape(a), a.dtype)
+    if a.size > 0:
+        context = current(context)
+        pointer = pointer_of(context)
+        number = np.array([value]).astype(a.dtype)
+        options = Options(context, accelerators, weights, None, report)
+        with View(pointer, a, True) as view:
+            options.finish(lib.hr_fill(
+                pointer, view, type_of(a.dtype),
+                ffi.cast("void *", number.__array_interface__["data"][0]),
+                options.pointer))
+    return a
+
+
+def random(shape=None, distribution="uniform", *, dtype=None, seed=0, stream=0,
+           offset=0, out=None, accelerators=None, weights=None, report=None,
+           context=None) -> np.ndarray:
+    """An array of random numbers: "uniform" in [0, 1), "normal", or "bits" for
+    int32. Element n is number offset + n of the stream of the seed (Philox),
+    whatever the accelerators."""
+    if distribution not in _DISTRIBUTIONS:
+        raise ValueError(f'distribution is "{distribution}", not one of '
+                         f"{', '.join(_DISTRIBUTIONS)}")
+    if out is None:
+        if shape is None:
+            raise TypeError("random takes a shape or out=")
+        kind = dtype or (np.int32 if distribution == "bits" else np.float64)
+        out = np.empty(shape, kind)
+    else:
+        out = output(out, np.shape(out) if shape is None else
+                     ((shape,) if isinstance(shape, int) else tuple(shape)),
+                     out.dtype if dtype is None else np.dtype(dtype))
+    if out.size == 0:
+        return out
+    context = current(context)
+    pointer = pointer_of(context)
+    numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], seed,
+                                      stream, offset))
+    options = Options(context, accelerators, weights, None, report)
+    with View(pointer, out, True) as view:
+        options.finish(lib.hr_random_fill(pointer, view, type_of(out.dtype),
+                                          numbers[0], options.pointer))
+    return out

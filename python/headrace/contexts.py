@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""Contexts: the accelerators that calls use."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+from dataclasses import dataclass
+from typing import Callable
+
+from ._native import ffi, lib
+from .errors import InvalidError, check
+
+# The contexts of the blocks around, of each thread and each task.
+_blocks: contextvars.ContextVar = contextvars.ContextVar(
+    "headrace contexts", default=())
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """An accelerator, or one that the machine could have. Sizes in bytes."""
+
+    path: str  #: "host", "opencl:0:1", "host#2" (virtual)
+    name: str
+    arithmetic: str  #: what multiplies there: library and version
+    memory_bytes: int
+    memory_limit: int  #: what the library may use of it; 0 if not chosen
+    compute_units: int
+    emulated: bool  #: a CPU behind a GPU's interface
+    in_place: bool  #: works in the caller's memory, copies nothing
+    chosen: bool  #: part of the context
+    reason: str  #: if not chosen: why
+
+
+def _text(field) -> str:
+    return ffi.string(field).decode("utf-8", "replace")
+
+
+def _accelerator(info) -> Accelerator:
+    return Accelerator(
+        _text(info.path), _text(info.name), _text(info.arithmetic),
+        info.memory_bytes, info.memory_limit, info.compute_units,
+        bool(info.emulated), bool(info.in_place), bool(info.chosen),
+        _text(info.reason))
+
+
+def _describe(function, pointer, index) -> Accelerator:
+    info = ffi.new("hr_accelerator_info *")
+    info.size = ffi.sizeof("hr_accelerator_info")
+    check(function(pointer, index, info))
+    return _accelerator(info)
+
+
+@ffi.def_extern()
+def headrace_log(data, line):
+    ffi.from_handle(data)(_text(line))
+
+
+class Context:
+    """Accelerators that calls in a `with` block use.
+
+    accelerators: a list of paths such as "cuda,host", "opencl:0:1" or
+        "4xhost"; None: every accelerator, or HEADRACE_ACCELERATORS.
+    memory_limit: bytes of each accelerator; None: what is free of it.
+    threads: how many work on the host; None: one for each CPU.
+    reproducible: the same call gives the same bits on any accelerators.
+    log: a function that gets a line of what the library does.
+
+    A context closes when its last block ends, or with close(). Any thread may
+    use it: threads have blocks of their own, or pass `context=` to calls. A
+    child of fork() must make its own.
+    """
+
+    def __init__(self, accelerators: str | None = None, *,
+                 memory_limit: int | None = None, threads: int | None = None,
+                 reproducible: bool = False,
+                 log: Callable[[str], object] | None = None):
+        self._pointer = ffi.NULL
+        self._kept = {}  # kernels by their text and name
+        self._lock = threading.Lock()
+        self._depth = 0
+        options = ffi.new("hr_context_options *")
+        options.size = ffi.sizeof("hr_context_options")
+        if accelerators is not None:
+            names = ffi.new("char[]", accelerators.encode())
+            options.accelerators = names
+        if memory_limit is not None:
+            if memory_limit < 1:
+                raise InvalidError(
+                    f"memory_limit is {memory_limit}, not 1 byte or more")
+            options.memory_limit = memory_limit
+        options.threads = 0 if threads is None else threads
+        options.reproducible = reproducible
+        if log is not None:
+            self._log = ffi.new_handle(log)
+            options.log, options.log_data = lib.headrace_log, self._log
+        made = ffi.new("hr_context **")
+        check(lib.hr_context_create(options, made))
+        self._pointer = made[0]
+
+    def close(self):
+        """Close the accelerators. Grids of the context are closed before."""
+        pointer, self._pointer = self._pointer, ffi.NULL
+        if pointer != ffi.NULL:
+            for grid in list(self._kept.values()):
+                if hasattr(grid, "close"):
+                    grid.close()
+            self._kept.clear()
+            lib.hr_context_destroy(pointer)
+
+    def __del__(self):
+        if getattr(self, "_pointer", ffi.NULL) != ffi.NULL:
+            self.close()
+
+    def __enter__(self) -> Context:
+        pointer_of(self)
+        with self._lock:
+            self._depth += 1
+        _blocks.set((*_blocks.get(), self))
+        return self
+
+    def __exit__(self, *_):
+        _blocks.set(_blocks.get()[:-1])
+        with self._lock:
+            self._depth -= 1
+            last = self._depth == 0
+        if last:
+            self.close()
+
+    @property
+    def accelerators(self) -> list[Accelerator]:
+        """The accelerators that calls use."""
+        pointer = pointer_of(self)
+        return [_describe(lib.hr_accelerator_describe, pointer, i)
+                for i in range(lib.hr_accelerator_count(pointer))]
+
+    def devices(self) -> list[Accelerator]:
+        """Every accelerator found on the machine, chosen or not."""
+        pointer = pointer_of(self)
+        return [_describe(lib.hr_machine_describe, pointer, i)
+                for i in range(lib.hr_machine_count(pointer))]
+
+    @property
+    def traffic(self) -> dict[str, int]:
+        """Bytes that arrays have moved so far: up, down and peer."""
+        moved = lib.hr_context_traffic(pointer_of(self))
+        return {"up": moved.up, "down": moved.down, "peer": moved.peer}
+
+    def __repr__(self):
+        if self._pointer == ffi.NULL:
+            return "<headrace.Context, closed>"
+        return ("<headrace.Context of "
+                f"{', '.join(a.path for a in self.accelerators)}>")
+
+
+class _Default(Context):
+    """The library's own context of this process, which it never closes."""
+
+    def __init__(self):  # pylint: disable=super-init-not-called
+        self._kept = {}
+        self._lock = threading.Lock()
+        self._depth = 0
+        made = ffi.new("hr_context **")
+        check(lib.hr_context_default(made))
+        self._pointer = made[0]
+
+    def close(self):
+        self._pointer = ffi.NULL
+
+
+_default = None
+_default_lock = threading.Lock()
+
+
+def default_context() -> Context:
+    """The context of calls outside of any `with` block: all accelerators."""
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = _Default()
+        return _default
+
+
+def _forget_default():
+    """A child of fork() gets a default context of its own."""
+    global _default, _default_lock
+    _default, _default_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_default)
+
+
+def current(context: Context | None = None) -> Context:
+    """The context given, or else that of the innermost block."""
+    if context is not None:
+        return context
+    blocks = _blocks.get()
+    return blocks[-1] if blocks else _default or default_context()
+
+
+def pointer_of(context: Context):
+    """Its pointer. ValueError if it is closed."""
+    if context._pointer == ffi.NULL:
+        raise InvalidError("the context is closed")
+    return context._pointer
+
+
+def devices() -> list[Accelerator]:
+    """Every accelerator found on the machine, chosen or not."""
+    return current().devices()

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Weighted averages of neighbours, over all accelerators."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._native import ffi, lib
+from .contexts import current, pointer_of
+from .errors import check
+from .layouts import as_array, matrix, output, overlap
+from .reports import FilterReport
+
+_EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
+          "mirrored": lib.HR_EDGES_MIRRORED,
+          "periodic": lib.HR_EDGES_PERIODIC,
+          "constant": lib.HR_EDGES_CONSTANT}
+_METHODS = {"auto": lib.HR_FILTER_AUTO, "direct": lib.HR_FILTER_DIRECT,
+            "separable": lib.HR_FILTER_SEPARABLE, "fft": lib.HR_FILTER_FFT}
+
+
+class Window:
+    """(2 reach + 1)^2 weights, the one for the element itself in the middle;
+    made of an array, or by box(), gaussian() and radial()."""
+
+    def __init__(self, weights):
+        weights = np.ascontiguousarray(weights, np.float64)
+        if (weights.ndim != 2 or weights.shape[0] != weights.shape[1]
+                or weights.shape[0] % 2 == 0):
+            raise ValueError(f"a window is n x n with an odd n, not "
+                             f"{weights.shape}")
+        self._take(lib.hr_window_create, weights.shape[0] // 2,
+                   ffi.cast("double *", ffi.from_buffer(weights)))
+
+    def _take(self, function, *arguments):
+        made = ffi.new("hr_window **")
+        check(function(*arguments, made))
+        self._pointer = ffi.gc(made[0], lib.hr_window_destroy)
+        return self
+
+    @classmethod
+    def box(cls, reach: int) -> Window:
+        """All weights 1."""
+        return cls.__new__(cls)._take(lib.hr_window_box, reach)
+
+    @classmethod
+    def gaussian(cls, reach: int, sigma: float) -> Window:
+        """exp(-(i^2 + j^2) / (2 sigma^2)), not normalised."""
+        return cls.__new__(cls)._take(lib.hr_window_gaussian, reach, sigma)
+
+    @classmethod
+    def radial(cls, reach: int) -> Window:
+        """1 in the middle, 0 in the corners."""
+        return cls.__new__(cls)._take(lib.hr_window_radial, reach)
+
+    @property
+    def reach(self) -> int:
+        """How far it goes from its middle."""
+        return lib.hr_window_reach(self._pointer)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """A copy of its weights."""
+        n = 2 * self.reach + 1
+        values = lib.hr_window_values(self._pointer)
+        return np.frombuffer(ffi.buffer(values, 8 * n * n)).reshape(n, n).copy()
+
+
+def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
+           edges="clamped", constant=0.0, method="auto", tolerance=0.0,
+           out=None, accelerators=None, report: FilterReport | None = None,
+           context=None):
+    """Each element becomes scale times the weighted sum of its neighbours.
+
+    a: a matrix of float32 or float64. window: a Window, or an array of weights.
+    scale: by default one over the sum of the weights, which gives an average.
+    edges: what lies beyond a: "clamped", "mirrored", "periodic", "constant",
+        or "left": elements whose window is not inside stay as they are in out.
+    method: "auto", "direct", "separable" or "fft". tolerance: of the first two.
+    """
+    a = as_array(a)
+    window = window if isinstance(window, Window) else Window(window)
+    if a.ndim != 2:
+        raise ValueError(f"filter takes a matrix, not {a.ndim} dimensions")
+    for given, known, name in ((edges, _EDGES, "edges"),
+                               (method, _METHODS, "method")):
+        if given not in known:
+            raise ValueError(f'{name} is "{given}", not one of '
+                             f"{', '.join(known)}")
+    if edges == "left" and out is None:
+        raise ValueError('edges="left" leaves elements as they are: pass out=')
+    if scale is None:
+        total = float(window.weights.sum())
+        scale = 1.0 / total if total != 0 else 1.0
+    result = output(out, a.shape, a.dtype)
+    beside = result.copy() if overlap(a, result) else result
+    context = current(context)
+    operands = ffi.new("hr_matrix[2]")
+    kept = matrix(a, operands[0])
+    written = matrix(beside, operands[1])
+    o = ffi.new("hr_filter_options *")
+    o.size = ffi.sizeof("hr_filter_options")
+    o.edges, o.constant = _EDGES[edges], constant
+    o.method, o.tolerance = _METHODS[method], tolerance
+    if accelerators is not None:
+        indices = ffi.new("uint32_t[]", list(accelerators))
+        o.accelerators, o.accelerator_count = indices, len(indices)
+    found = ffi.new("hr_filter_report *")
+    found.size = ffi.sizeof("hr_filter_report")
+    o.report = found
+    check(lib.hr_filter(pointer_of(context), window._pointer, scale,
+                        operands[0], operands[1], o))
+    del kept
+    if written is not result:
+        result[...] = written
+    if report is not None:
+        for name in ("rank", "window_error", "seconds", "predicted",
+                     "products", "host_to_device", "device_to_host",
+                     "accelerators", "pieces"):
+            setattr(report, name, getattr(found, name))
+        report.method = ffi.string(
+            lib.hr_filter_method_name(found.method)).decode()
+        report.bound = ffi.string(lib.hr_bound_name(found.bound)).decode()
+    return result

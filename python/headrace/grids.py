@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: MIT
+"""Grids: fields that kernels step, spread over all accelerators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._native import ffi, lib
+from .contexts import Context, current, pointer_of
+from .errors import InvalidError, check
+from .kernels import Kernel, _Arguments
+from .layouts import as_array, extent, type_of
+from .progress import Bar, Watch, _watch_failed
+from .reports import Band, GridReport
+
+_BOUNDARIES = {
+    "constant": lib.HR_BOUNDARY_CONSTANT, "clamp": lib.HR_BOUNDARY_CLAMP,
+    "mirror": lib.HR_BOUNDARY_MIRROR, "periodic": lib.HR_BOUNDARY_PERIODIC,
+    "user": lib.HR_BOUNDARY_USER}
+_REDUCTIONS = {
+    "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
+    "max": lib.HR_REDUCE_MAX, "dot": lib.HR_REDUCE_DOT,
+    "distance": lib.HR_REDUCE_DISTANCE,
+    "max_abs_diff": lib.HR_REDUCE_MAX_ABS_DIFF,
+    "product": lib.HR_REDUCE_PRODUCT, "sum_abs": lib.HR_REDUCE_SUM_ABS,
+    "max_abs": lib.HR_REDUCE_MAX_ABS}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a grid.
+
+    dtype: of its values. halo: how many cells beyond its own a kernel reads.
+    boundary: what lies beyond the ends: "constant", "clamp", "mirror",
+        "periodic", or "user": what phases write there. One word, or a pair
+        (before, after) for each dimension.
+    value: of a constant boundary. components: values of each cell.
+    """
+
+    dtype: object = "float32"
+    halo: int = 0
+    boundary: object = "constant"
+    value: object = None
+    components: int = 1
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One phase of a step: a kernel and its arguments. A field is given by its
+    name, and one component of it as ("name", 2)."""
+
+    kernel: Kernel
+    arguments: tuple
+    tile: tuple | None = None
+    origin: tuple | None = None
+    shape: tuple | None = None
+
+
+@dataclass(frozen=True)
+class Swap:
+    """A phase in which two fields change places."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Here:
+    """A field of which a kernel reads each cell itself alone."""
+
+    field: object
+
+
+def phase(kernel: Kernel, *arguments, tile=None, origin=None,
+          shape=None) -> Phase:
+    """A phase that runs a kernel for every cell, or for those of `shape` from
+    `origin` on. Arguments: names of fields, arrays that all cells may read,
+    and numbers."""
+    return Phase(kernel, arguments, tile, origin, shape)
+
+
+def swap(a: str, b: str) -> Swap:
+    """A phase in which two fields change places, which moves nothing."""
+    return Swap(a, b)
+
+
+def here(field) -> Here:
+    """A field of which a kernel reads each cell itself, and no neighbours."""
+    return Here(field)
+
+
+@ffi.def_extern(error=False, onerror=_watch_failed)
+def headrace_steps(data, _grid, steps):
+    return ffi.from_handle(data).told(steps)
+
+
+def _sides(field, rank):
+    """(boundary before, after) of each dimension."""
+    given = field.boundary
+    pairs = [(given, given)] * rank if isinstance(given, str) else [
+        (x, x) if isinstance(x, str) else tuple(x) for x in given]
+    if len(pairs) != rank:
+        raise ValueError(f"{len(pairs)} boundaries for {rank} dimensions")
+    for pair in pairs:
+        for word in pair:
+            if word not in _BOUNDARIES:
+                raise ValueError(f'boundary is "{word}", not one of '
+                                 f"{', '.join(_BOUNDARIES)}")
+    return pairs
+
+
+class Grid:
+    """Fields of one shape on all accelerators, which keep them while they step.
+
+        grid = headrace.Grid((1000, 1000), now=Field(halo=1), next=Field(halo=1))
+        grid["now"] = start
+        grid.step([headrace.phase(heat, "now", "next"),
+                   headrace.swap("now", "next")], 100)
+        result = grid["now"]
+
+    shape: of one to three dimensions. accelerators, weights: which, and their
+    shares that stay; otherwise bands move where that pays. steps_per_exchange:
+    0: as measured. A grid is used by one thread at a time. close(), or the end
+    of a `with` block, frees it.
+    """
+
+    def __init__(self, shape, *, accelerators=None, weights=None,
+                 steps_per_exchange=0, context: Context | None = None,
+                 **fields: Field):
+        self._pointer = ffi.NULL
+        self._context = current(context)
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.fields = dict(fields)
+        if not 1 <= len(self.shape) <= lib.HR_MAX_KERNEL_RANK:
+            raise InvalidError(f"a grid has 1 to 3 dimensions, not "
+                               f"{len(self.shape)}")
+        self._numbers = {name: i for i, name in enumerate(fields)}
+        kept = []
+        made = ffi.new("hr_field[]", max(len(fields), 1))
+        for to, field in zip(made, fields.values()):
+            self._declare(to, field, kept)
+        o = ffi.new("hr_grid_options *")
+        o.size = ffi.sizeof("hr_grid_options")
+        o.steps_per_exchange = steps_per_exchange
+        if accelerators is not None:
+            indices = ffi.new("uint32_t[]", list(accelerators))
+            o.accelerators, o.accelerator_count = indices, len(indices)
+            kept.append(indices)
+        if weights is not None:
+            shares = ffi.new("double[]", list(weights))
+            o.weights, o.accelerator_count = shares, len(shares)
+            kept.append(shares)
+        out = ffi.new("hr_grid **")
+        check(lib.hr_grid_create(pointer_of(self._context),
+                                 extent(self.shape), made, len(fields), o,
+                                 out))
+        self._pointer = out[0]
+        self._context._kept[id(self)] = self
+
+    def _declare(self, to, field, kept):
+        if not isinstance(field, Field):
+            raise TypeError(f"{field!r} is no headrace.Field")
+        dtype = np.dtype(field.dtype)
+        to.element_bytes, to.components = dtype.itemsize, field.components
+        value = ffi.NULL
+        if field.value is not None:
+            value = ffi.new("char[]", np.array(field.value, dtype).tobytes())
+            kept.append(value)
+        for d, pair in enumerate(_sides(field, len(self.shape))):
+            for side, word in ((to.before[d], pair[0]), (to.after[d], pair[1])):
+                side.halo, side.boundary = field.halo, _BOUNDARIES[word]
+                side.value = value
+
+    def close(self):
+        """Wait for all work and free the grid."""
+        pointer, self._pointer = self._pointer, ffi.NULL
+        if pointer != ffi.NULL:
+            self._context._kept.pop(id(self), None)
+            lib.hr_grid_destroy(pointer)
+
+    def __enter__(self) -> Grid:
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _open(self):
+        if self._pointer == ffi.NULL:
+            raise InvalidError("the grid is closed")
+        return self._pointer
+
+    def _field(self, name):
+        """The number of a field, or of one of its components."""
+        name, component = name if isinstance(name, tuple) else (name, None)
+        if name not in self._numbers:
+            raise KeyError(f"the grid has no field {name!r}, only "
+                           f"{', '.join(self._numbers)}")
+        number = self._numbers[name]
+        return number if component is None else lib.hr_field_component(
+            number, component)
+
+    def _layout(self, name):
+        field = self.fields[name[0] if isinstance(name, tuple) else name]
+        parts = 1 if isinstance(name, tuple) else field.components
+        shape = self.shape if parts == 1 else (parts, *self.shape)
+        return np.dtype(field.dtype), shape
+
+    def __setitem__(self, name, values):
+        """Copy values into a field: an array of the grid's shape, with the
+        components in front, or a number."""
+        number = self._field(name)
+        dtype, shape = self._layout(name)
+        packed = np.ascontiguousarray(
+            np.broadcast_to(as_array(values), shape), dtype)
+        check(lib.hr_grid_scatter(
+            self._open(), number,
+            ffi.cast("void *", packed.__array_interface__["data"][0])))
+
+    def __getitem__(self, name) -> np.ndarray:
+        """A new array of a field's values, after all steps so far."""
+        number = self._field(name)
+        dtype, shape = self._layout(name)
+        values = np.empty(shape, dtype)
+        check(lib.hr_grid_gather(
+            self._open(), number,
+            ffi.cast("void *", values.__array_interface__["data"][0])))
+        return values
+
+    def _argument(self, list_, p, given, name):
+        read_here = isinstance(given, Here)
+        given = given.field if read_here else given
+        element = ffi.string(p.type).decode()
+        if isinstance(given, (str, tuple)) and p.kind == lib.HR_PARAMETER_VIEW:
+            make = (lib.hr_field_here if read_here else lib.hr_field_in) \
+                if p.access == lib.HR_IN else lib.hr_field_out \
+                if p.access == lib.HR_OUT else lib.hr_field_inout
+            list_.list.append(make(self._field(given)))
+        elif p.kind == lib.HR_PARAMETER_VALUE:
+            list_.add_value(given, element, name)
+        elif p.kind == lib.HR_PARAMETER_TILE:
+            list_.add_tile(given)
+        else:
+            # an array, not host memory: the steps run after the call
+            list_.add_view(None, as_array(given), p.access, name, True)
+
+    def _phases(self, phases, list_, kept):
+        made = ffi.new("hr_phase[]", max(len(phases), 1))
+        for to, one in zip(made, phases):
+            if isinstance(one, Swap):
+                to.swap[0], to.swap[1] = self._field(one.a), self._field(one.b)
+                continue
+            if not isinstance(one, Phase):
+                raise TypeError(f"{one!r} is no headrace.phase or swap")
+            kernel = one.kernel.pointer(self._context)
+            declared = one.kernel._declared(kernel)
+            if len(declared) != len(one.arguments):
+                raise TypeError(f"{one.kernel.name} takes {len(declared)} "
+                                f"arguments, not {len(one.arguments)}")
+            list_.list = []
+            for p, given in zip(declared, one.arguments):
+                self._argument(list_, p, given, f"{one.kernel.name}: "
+                               f"{ffi.string(p.name).decode()}")
+            pointer = list_.pointer
+            kept.append(pointer)
+            to.kernel, to.arguments = kernel, pointer
+            to.argument_count = len(one.arguments)
+            if one.tile is not None:
+                to.tile = extent(one.tile)
+            if one.shape is not None:
+                to.extent = extent(one.shape)
+                for d, start in enumerate(one.origin or ()):
+                    to.origin[d] = start
+        return made
+
+    def step(self, phases, steps: int = 1, *, every: int | None = None,
+             progress=None):
+        """Run the list of phases so many times.
+
+        progress: True for a bar, or a function of (done, steps), called after
+            every `every` steps, which may read fields and return False to end
+            the run. Without it the call waits only where arrays are arguments.
+        """
+        kept = []
+        phases = list(phases)
+        with _Arguments(self._context) as list_:
+            made = self._phases(phases, list_, kept)
+            if progress is None:
+                check(lib.hr_grid_step(self._open(), made, len(phases), steps))
+            else:
+                told = Bar("step") if progress is True else progress
+                watch = Watch(lambda done: told(done, steps))
+                status = lib.hr_grid_run(
+                    self._open(), made, len(phases), steps,
+                    every or max(1, steps // 100), lib.headrace_steps,
+                    watch.handle)
+                watch.finish()
+                check(status)
+            if list_._views:
+                self.finish()  # the arrays go when the block ends
+
+    def finish(self):
+        """Wait for all steps so far."""
+        check(lib.hr_grid_finish(self._open()))
+
+    def reduce(self, operation: str, a, b=None) -> float:
+        """One number from a field, or from two: "sum", "min", "max", "product",
+        "sum_abs", "max_abs", and "dot", "distance" or "max_abs_diff" of two."""
+        if operation not in _REDUCTIONS:
+            raise ValueError(f'operation is "{operation}", not one of '
+                             f"{', '.join(_REDUCTIONS)}")
+        kind = type_of(self._layout(a)[0])
+        first = self._field(a)
+        out, value = ffi.new("hr_reducing **"), ffi.new("double *")
+        check(lib.hr_grid_reduce(self._open(), _REDUCTIONS[operation], kind,
+                                 first, first if b is None else
+                                 self._field(b), out))
+        check(lib.hr_grid_reduced(out[0], value))
+        return value[0]
+
+    def rebalance(self, weights):
+        """Move the bands: one share for each accelerator."""
+        check(lib.hr_grid_rebalance(self._open(),
+                                    ffi.new("double[]", list(weights))))
+
+    def report(self) -> GridReport:
+        """How the grid is spread out, and what it has done."""
+        paths = [a.path for a in self._context.accelerators]
+        state = ffi.new("hr_grid_state *")
+        state.size = ffi.sizeof("hr_grid_state")
+        bands = ffi.new("hr_band[]", len(paths))
+        check(lib.hr_grid_describe(self._open(), state, bands, len(paths)))
+        return GridReport(
+            state.steps, state.steps_per_exchange, state.exchanges,
+            state.halo_bytes, state.moves, state.moved_bytes,
+            [Band(paths[b.accelerator], b.first, b.count)
+             for b in bands[0:state.band_count]])
+
+    def __repr__(self):
+        return f"<headrace.Grid {self.shape}: {', '.join(self.fields)}>"

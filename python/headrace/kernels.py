@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: MIT
+"""Kernels out of text, which run over all accelerators."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._native import ffi, lib
+from .contexts import current, pointer_of
+from .errors import InvalidError, check
+from .layouts import ELEMENTS, View, as_array, dtype_of, extent
+from .reports import LaunchReport, _LaunchReport
+
+_COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
+            "max": lib.HR_COMBINE_MAX}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An array with what a kernel does with it; made by near() and the others.
+    """
+
+    array: object
+    how: str = ""
+    before: int = 0
+    after: int = 0
+    combine: str = ""
+
+
+def near(array, before: int, after: int) -> Argument:
+    """Points read so many rows before and after their own: accelerators get
+    no more than that."""
+    return Argument(array, "near", before, after)
+
+
+def whole(array) -> Argument:
+    """Points read any row: every accelerator gets all of it."""
+    return Argument(array, "whole")
+
+
+def combined(array, how: str) -> Argument:
+    """Points change any element, by atomics. Each accelerator has a copy, and
+    "sum", "min" or "max" joins them."""
+    if how not in _COMBINE:
+        raise ValueError(f'combined by "{how}", not {", ".join(_COMBINE)}')
+    return Argument(array, "combined", combine=how)
+
+
+class Options:
+    """hr_split_options, and what they point to."""
+
+    def __init__(self, context, accelerators=None, weights=None, tile=None,
+                 report=None):
+        self.report = None
+        if accelerators is weights is tile is report is None:
+            self.pointer = ffi.NULL
+            return
+        o = self.pointer = ffi.new("hr_split_options *")
+        o.size = ffi.sizeof("hr_split_options")
+        if accelerators is not None:
+            self._indices = ffi.new("uint32_t[]", list(accelerators))
+            o.accelerators = self._indices
+            o.accelerator_count = len(self._indices)
+        if weights is not None:
+            count = len(accelerators if accelerators is not None
+                        else context.accelerators)
+            if len(weights) != count:
+                raise ValueError(f"{len(weights)} weights for {count} "
+                                 "accelerators")
+            self._weights = ffi.new("double[]", list(weights))
+            o.weights = self._weights
+        if tile is not None:
+            self._tile = ffi.new("hr_extent *", extent(tile))
+            o.tile = self._tile
+        if report is not None:
+            self.report = _LaunchReport(context, report)
+            o.report = self.report.pointer
+
+    def finish(self, status):
+        check(status)
+        if self.report is not None:
+            self.report.read()
+
+
+class _Arguments:
+    """hr_argument for each parameter, in a `with` block."""
+
+    def __init__(self, context):
+        self._context = context
+        self.list = []
+        self._kept, self._views = [], []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        failed = None
+        for view in self._views:
+            try:
+                view.__exit__(kind, error, trace)
+            except Exception as e:
+                failed = failed or e
+        if failed is not None and kind is None:
+            raise failed
+
+    def add_view(self, given, array, access, name, is_list=False):
+        """A view of an array: host memory where rows are rows, else a copy."""
+        written = access != lib.HR_IN
+        if written and not array.flags.writeable:
+            raise ValueError(f"{name} is written, but the array is read-only")
+        if array.size == 0:
+            raise InvalidError(f"{name} has no elements: {array.shape}")
+        if array.ndim == 0:
+            array = array.reshape(1)
+        data = self._data(array, access) if not is_list else None
+        if data is None:
+            view = View(pointer_of(self._context), array, written)
+            self._views.append(view)
+            data = {lib.HR_IN: lib.hr_in, lib.HR_OUT: lib.hr_out,
+                    lib.HR_INOUT: lib.hr_inout}[access](view.view)
+        self._kept.append(array)
+        if isinstance(given, Argument):
+            if given.how == "near":
+                data = lib.hr_near(data, given.before, given.after)
+            elif given.how == "whole":
+                data = lib.hr_whole(data)
+            elif given.how == "combined":
+                data = lib.hr_combined(data, _COMBINE[given.combine])
+        self.list.append(data)
+
+    def _data(self, array, access):
+        """Host memory as it is, or None where only a view can be had of it."""
+        size, strides = array.itemsize, array.strides
+        if array.ndim > 3 or (strides[-1] != size and array.shape[-1] > 1):
+            return None
+        row = 0
+        if not array.flags.c_contiguous:
+            row = strides[-2] if array.ndim > 1 else 0
+            if row < array.shape[-1] * size or (
+                    array.ndim > 2 and strides[0] != row * array.shape[1]):
+                return None
+        function = {lib.HR_IN: lib.hr_in_data, lib.HR_OUT: lib.hr_out_data,
+                    lib.HR_INOUT: lib.hr_inout_data}[access]
+        return function(
+            ffi.cast("void *", array.__array_interface__["data"][0]),
+            ELEMENTS.get(array.dtype.name, ffi.NULL), size,
+            extent(array.shape), row)
+
+    def add_value(self, value, element, name):
+        """A number, as the parameter's type."""
+        if isinstance(value, (np.void, np.ndarray, bytes)):
+            memory = ffi.new("char[]", bytes(value))
+            self._kept.append(memory)
+            self.list.append(lib.hr_value(memory, len(memory) - 1))
+            return
+        try:
+            dtype = dtype_of(" ".join(element.split()))
+        except KeyError:
+            raise TypeError(
+                f"{name} is a {element}: pass its bytes, such as those of a "
+                "numpy.void") from None
+        if dtype.kind in "iu" and value != int(value):
+            raise TypeError(f"{name} is a {element}, but {value!r} is given")
+        with np.errstate(over="ignore"):
+            number = np.array(value).astype(dtype)
+        if dtype.kind in "iu" and int(number) != int(value):
+            raise OverflowError(f"{name} is a {element}, which does not hold "
+                                f"{value}")
+        memory = ffi.new("char[]", number.tobytes())
+        self._kept.append(memory)
+        self.list.append(lib.hr_value(memory, dtype.itemsize))
+
+    def add_tile(self, count):
+        self.list.append(lib.hr_tile_bytes(int(count)))
+
+    @property
+    def pointer(self):
+        self._kept.append(ffi.new("hr_argument[]", self.list))
+        return self._kept[-1]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel, as its text declares it."""
+
+    name: str
+    type: str
+    kind: str  #: "IN", "OUT", "INOUT", "VALUE" or "TILE"; lists end with S
+    rank: int
+
+
+_ACCESS = {lib.HR_IN: "IN", lib.HR_OUT: "OUT", lib.HR_INOUT: "INOUT"}
+
+
+def _kind(p):
+    if p.kind == lib.HR_PARAMETER_VIEW:
+        return _ACCESS[p.access] + ("S" if p.list else "")
+    return "VALUE" if p.kind == lib.HR_PARAMETER_VALUE else "TILE"
+
+
+class Kernel:
+    """A kernel, called like a function with an argument for each parameter.
+
+    Arrays of any layout for views, numbers for values, and for a list of views
+    an array whose first dimension counts them. None for an OUT parameter: a
+    new array of the domain's shape is made, and returned.
+    """
+
+    def __init__(self, text: str, name: str | None = None,
+                 file: str | None = None):
+        names = re.findall(r"\bHR_KERNEL\d+\s*\(\s*(\w+)", text)
+        if name is None:
+            if len(set(names)) != 1:
+                raise ValueError(
+                    "the text has no HR_KERNEL1 or the like" if not names else
+                    f"the text has the kernels {', '.join(names)}: which name?")
+            name = names[0]
+        if "headrace/dialect.h" not in text:
+            # its line numbers stay those of the text
+            text = "#include <headrace/dialect.h>\n#line 1\n" + text
+        self.text, self.name, self.file = text, name, file
+
+    def pointer(self, context):
+        """The hr_kernel of a context, which keeps it."""
+        key = (self.text, self.name, self.file)
+        with context._lock:
+            made = context._kept.get(key)
+            if made is None:
+                out = ffi.new("const hr_kernel **")
+                check(lib.hr_kernel_create(
+                    pointer_of(context), self.text.encode(),
+                    self.name.encode(),
+                    ffi.NULL if self.file is None else self.file.encode(),
+                    out))
+                made = context._kept[key] = out[0]
+        return made
+
+    def _declared(self, kernel):
+        listed = kernel.parameters(kernel)
+        return [listed[i] for i in range(kernel.parameter_count)]
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters, as the text declares them."""
+        kernel = self.pointer(current())
+        return [Parameter(ffi.string(p.name).decode(),
+                          ffi.string(p.type).decode(), _kind(p), p.rank)
+                for p in self._declared(kernel)]
+
+    def __call__(self, *arguments, domain=None, tile=None, accelerators=None,
+                 weights=None, report: LaunchReport | None = None,
+                 context=None):
+        """Run it over all accelerators, and have the results when it returns.
+
+        domain: the shape of the points it runs for; by default that of the
+            first array that is written by its points.
+        tile: items of a tile. accelerators, weights: which, and their shares.
+        report: a LaunchReport to fill.
+
+        Returns None, or the new arrays of OUT parameters given as None.
+        """
+        context = current(context)
+        kernel = self.pointer(context)
+        declared = self._declared(kernel)
+        if len(arguments) != len(declared):
+            raise TypeError(f"{self.name} takes {len(declared)} arguments, not "
+                            f"{len(arguments)}")
+        domain = self._domain(declared, arguments, domain)
+        made = []
+        with _Arguments(context) as list_:
+            for p, given in zip(declared, arguments):
+                name = f"{self.name}: {ffi.string(p.name).decode()}"
+                element = ffi.string(p.type).decode()
+                if p.kind == lib.HR_PARAMETER_VALUE:
+                    list_.add_value(given, element, name)
+                elif p.kind == lib.HR_PARAMETER_TILE:
+                    list_.add_tile(given)
+                else:
+                    array = given.array if isinstance(given, Argument) \
+                        else given
+                    if array is None and p.access == lib.HR_OUT:
+                        array = np.empty(domain, dtype_of(element))
+                        made.append(array)
+                    list_.add_view(given, self._written(p, array, name),
+                                   p.access, name, p.list)
+            options = Options(context, accelerators, weights, tile, report)
+            options.finish(lib.hr_run(
+                pointer_of(context), kernel, extent(domain), list_.pointer,
+                len(arguments), options.pointer))
+        return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    @staticmethod
+    def _written(p, given, name):
+        if p.access != lib.HR_IN and not isinstance(given, np.ndarray):
+            raise TypeError(f"{name} is written, so it is a numpy.ndarray, not "
+                            f"{type(given).__name__}")
+        return as_array(given)
+
+    def _domain(self, declared, arguments, domain):
+        if domain is not None:
+            return (domain,) if isinstance(domain, int) else tuple(domain)
+        for p, given in zip(declared, arguments):
+            if p.kind != lib.HR_PARAMETER_VIEW or p.access == lib.HR_IN:
+                continue
+            if isinstance(given, Argument) and given.how == "combined":
+                continue
+            array = given.array if isinstance(given, Argument) else given
+            if array is None:
+                continue
+            shape = np.shape(array)[1 if p.list else 0:] or (1,)
+            spare = max(len(shape) - p.rank, 0)
+            return (int(np.prod(shape[:spare + 1])), *shape[spare + 1:])
+        raise TypeError(f"{self.name} writes no array that tells the domain: "
+                        "pass domain=")
+
+    def __repr__(self):
+        return f"<headrace.Kernel {self.name}>"
+
+
+def kernel(text: str, name: str | None = None,
+           file: str | None = None) -> Kernel:
+    """A kernel out of text in the dialect (docs/kernels.md).
+
+    name: which, where the text has several. file: its name in messages.
+    The text needs no #include. It is compiled where it first runs.
+    """
+    return Kernel(text, name, file)
+
+
+_ASSIGNED = r"(?<![\w.]){}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)"
+
+
+def transform(statement: str, *, context=None, accelerators=None, weights=None,
+              report: LaunchReport | None = None, **names):
+    """Run a statement for each element, over all accelerators.
+
+        headrace.transform("y = a * x + y", a=2.0, x=x, y=y)
+
+    names: arrays of one shape, and numbers. Those assigned to are written.
+        Numbers are doubles, or of their NumPy type.
+    """
+    context = current(context)
+    with _Arguments(context) as list_:
+        for name, given in names.items():
+            if isinstance(given, (int, float, complex, np.generic)):
+                number = np.asarray(given)
+                if number.dtype == np.int64 and isinstance(given, int):
+                    number = np.asarray(float(given))
+                memory = ffi.new("char[]", number.tobytes())
+                list_._kept.append(memory)
+                list_.list.append(lib.hr_value_typed(
+                    memory, ELEMENTS.get(number.dtype.name, ffi.NULL),
+                    number.itemsize))
+                continue
+            written = re.search(_ASSIGNED.format(re.escape(name)), statement)
+            list_.add_view(given, as_array(given), lib.HR_INOUT if written
+                           else lib.HR_IN, name)
+        options = Options(context, accelerators, weights, None, report)
+        options.finish(lib.hr_transform(
+            pointer_of(context), statement.encode(),
+            ", ".join(names).encode(), list_.pointer, len(names),
+            options.pointer))

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Arrays as the library sees them: without a copy wherever it can."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._native import ffi, lib
+
+# By numpy.dtype.name: the type of matrices and calls, and the name in kernels.
+TYPES = {
+    "float32": lib.HR_F32, "float64": lib.HR_F64, "complex64": lib.HR_C32,
+    "complex128": lib.HR_C64, "float16": lib.HR_F16, "bfloat16": lib.HR_BF16,
+    "int8": lib.HR_I8, "int32": lib.HR_I32}
+ELEMENTS = {
+    name: ffi.new("char[]", element) for name, element in (
+        ("float32", b"float"), ("float64", b"double"), ("complex64", b"hr_c32"),
+        ("complex128", b"hr_c64"), ("float16", b"hr_f16"),
+        ("bfloat16", b"hr_bf16"), ("int8", b"signed char"),
+        ("uint8", b"unsigned char"), ("int16", b"short"),
+        ("uint16", b"unsigned short"), ("int32", b"int"),
+        ("uint32", b"unsigned"), ("int64", b"long"),
+        ("uint64", b"unsigned long"))}
+
+_by_dtype: dict[np.dtype, int] = {}
+
+
+def bfloat16() -> np.dtype:
+    """The dtype of ml_dtypes. ImportError where that is not installed."""
+    import ml_dtypes
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def type_of(dtype: np.dtype) -> int:
+    """The hr_type of elements. TypeError for others."""
+    known = _by_dtype.get(dtype)
+    if known is None:
+        known = TYPES.get(dtype.name) if dtype.isnative else None
+        if known is None:
+            raise TypeError(f"elements of {dtype} are not offered, only "
+                            f"{', '.join(TYPES)}")
+        _by_dtype[dtype] = known
+    return known
+
+
+def dtype_of(name: str) -> np.dtype:
+    """The dtype of elements that kernels call so. KeyError for others."""
+    for numpy_name, element in ELEMENTS.items():
+        if ffi.string(element).decode() == name:
+            return bfloat16() if numpy_name == "bfloat16" else np.dtype(
+                numpy_name)
+    raise KeyError(name)
+
+
+def as_array(thing) -> np.ndarray:
+    """The array that something is or stands for, without a copy where it has
+    the buffer protocol, DLPack on the host, or NumPy's own protocols."""
+    if isinstance(thing, np.ndarray):
+        return thing
+    if hasattr(thing, "__dlpack__") and not isinstance(thing, np.generic):
+        try:
+            return np.from_dlpack(thing)
+        except (BufferError, RuntimeError) as error:
+            raise TypeError(
+                f"{type(thing).__name__} gives no array of this host: {error}"
+            ) from error
+    return np.asarray(thing)
+
+
+def address(array: np.ndarray):
+    """A pointer to the first element. The caller keeps the array."""
+    try:
+        return ffi.from_buffer(array)
+    except (ValueError, BufferError, TypeError):  # gaps, or no buffer
+        return ffi.cast("void *", array.__array_interface__["data"][0])
+
+
+def matrix(array: np.ndarray, into) -> np.ndarray:
+    """Fill an hr_matrix with a matrix. Returns the array that it borrows: the
+    given one, or a packed copy where neither dimension is contiguous."""
+    rows, cols = array.shape
+    if array.flags.c_contiguous:
+        row, col = cols, 1
+    else:
+        size = array.itemsize
+        row, col = array.strides
+        if not (_is_apart(row, cols, col, rows, size)
+                or _is_apart(col, rows, row, cols, size)):
+            array = np.ascontiguousarray(array)
+            row, col = array.strides
+        row, col = row // size, col // size
+    into.data = address(array)
+    into.type = type_of(array.dtype)
+    into.rows, into.cols = rows, cols
+    into.row_stride, into.col_stride = row, col
+    return array
+
+
+def _is_apart(row, cols, col, rows, size):
+    """Whether elements of a row follow each other, and rows do not meet."""
+    return ((col == size or cols < 2)
+            and (rows < 2 or (row >= cols * size and row % size == 0)))
+
+
+def extent(shape) -> object:
+    """An hr_extent of a shape."""
+    made = ffi.new("hr_extent *")
+    made.rank = len(shape)
+    for d, size in enumerate(shape):
+        made.size[d] = size
+    return made[0]
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the memory of two arrays may have bytes in common."""
+    return np.may_share_memory(a, b)
+
+
+def output(out, shape, dtype) -> np.ndarray:
+    """The array to write: the caller's after a check, or a new one."""
+    if out is None:
+        return np.empty(shape, dtype)
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is {type(out).__name__}, not a numpy.ndarray")
+    if out.shape != tuple(shape) or out.dtype != dtype:
+        raise ValueError(f"out is {out.dtype} {out.shape}, but the result is "
+                         f"{np.dtype(dtype)} {tuple(shape)}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
+    return out
+
+
+class View:
+    """An hr_view of an array's elements, of any layout, in a `with` block.
+    What is written is home when the block ends."""
+
+    def __init__(self, context_pointer, array: np.ndarray, written=False):
+        from .errors import check
+        if array.ndim > lib.HR_MAX_RANK:
+            if written and not array.flags.c_contiguous:
+                raise ValueError(f"an array of {array.ndim} dimensions and "
+                                 "gaps is written; at most "
+                                 f"{lib.HR_MAX_RANK} may have gaps")
+            array = array.reshape(-1, *array.shape[1 - lib.HR_MAX_RANK:])
+        elif array.ndim == 0:
+            array = array.reshape(1)
+        self._array, self._written = array, written
+        made = ffi.new("hr_array **")
+        check(lib.hr_array_wrap_strided(
+            context_pointer,
+            ffi.cast("void *", array.__array_interface__["data"][0]),
+            ELEMENTS.get(array.dtype.name, ffi.NULL), array.itemsize,
+            extent(array.shape), ffi.new("int64_t[]", array.strides), made))
+        self._made = made[0]
+        self.view = lib.hr_view_of(self._made)
+
+    def __enter__(self):
+        return self.view
+
+    def __exit__(self, kind, *_):
+        from .errors import check
+        try:
+            if self._written and kind is None:
+                check(lib.hr_synchronize(self.view))
+        finally:
+            lib.hr_array_destroy(self._made)

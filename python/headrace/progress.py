@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Progress of long calls, and what ends them early."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ._native import ffi, lib
+
+
+class Watch:
+    """Takes what a call tells of its progress to a function of the caller. An
+    exception there, such as that of Ctrl-C, cancels the call."""
+
+    def __init__(self, function=None):
+        self.function = function
+        self.error = None
+        self.handle = ffi.new_handle(self)
+
+    def told(self, *numbers) -> bool:
+        """Whether to go on."""
+        try:
+            return (self.function is None
+                    or self.function(*numbers) is not False)
+        except BaseException as error:  # it goes on where the call returns
+            self.error = error
+            return False
+
+    def finish(self):
+        """Raise what the function has raised."""
+        if self.error is not None:
+            raise self.error
+
+
+def _watch_failed(_kind, error, trace):
+    """An exception outside of the function, such as that of a signal."""
+    data = trace and trace.tb_frame.f_locals.get("data")
+    if data:
+        ffi.from_handle(data).error = error
+
+
+@ffi.def_extern(error=False, onerror=_watch_failed)
+def headrace_progress(data, done, total):
+    return ffi.from_handle(data).told(done, total)
+
+
+class Bar:
+    """A progress bar: tqdm's where that is installed, else a line of text."""
+
+    def __init__(self, unit="flop"):
+        self._unit, self._bar, self._shown = unit, None, -1
+
+    def __call__(self, done, total):
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            self._line(done, total)
+            return
+        if self._bar is None:
+            self._bar = tqdm(total=total, unit=self._unit, unit_scale=True)
+        self._bar.update(done - self._bar.n)
+        if done >= total:
+            self._bar.close()
+
+    def _line(self, done, total):
+        percent = int(100 * done / total) if total else 100
+        if percent != self._shown and sys.stderr.isatty():
+            end = "\n" if percent == 100 else ""
+            print(f"\r{percent:3d} %", end=end, file=sys.stderr, flush=True)
+        self._shown = percent
+
+
+def watch(progress, long: bool):
+    """The Watch of a call, or None where nothing needs one. progress: True for
+    a bar, or a function of (done, total) that may return False to cancel."""
+    if progress:
+        return Watch(Bar() if progress is True else progress)
+    # so that Ctrl-C ends it: signals come to the main thread
+    if long and threading.current_thread() is threading.main_thread():
+        return Watch()
+    return None
+
+
+def fill(options, seen):
+    """Give the options of a call its watch."""
+    if seen is not None:
+        options.progress = lib.headrace_progress
+        options.progress_data = seen.handle

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT
+"""Contexts, threads, processes, progress, Ctrl-C and `python -m headrace`."""
+
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import headrace
+
+PACKAGE = pathlib.Path(headrace.__file__).parent
+
+
+def run(program, *arguments, **options):
+    """Run a Python program that finds the package."""
+    environment = dict(os.environ, PYTHONPATH=str(PACKAGE.parent))
+    return subprocess.Popen(
+        [sys.executable, *(["-c"] if "\n" in program else []), program,
+         *arguments], env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, **options)
+
+
+def product(n=40):
+    """Whether a product is right."""
+    a = np.arange(n * n, dtype=np.float64).reshape(n, n)
+    return bool(np.array_equal(headrace.matmul(a, a), a @ a))
+
+
+def test_blocks():
+    outer = headrace.default_context()
+    assert headrace.contexts.current() is outer
+    with headrace.Context("2xhost") as two:
+        assert headrace.contexts.current() is two
+        with headrace.Context("3xhost") as three:
+            assert len(headrace.contexts.current().accelerators) == 3
+        assert "closed" in repr(three)
+        with two:  # again, inside itself
+            assert product()
+        assert product() and product()
+        assert "host#1" in repr(two)
+    with pytest.raises(headrace.InvalidError, match="the context is closed"):
+        headrace.matmul(np.eye(2), np.eye(2), context=two)
+    assert headrace.contexts.current() is outer
+
+
+def test_refused():
+    with pytest.raises(headrace.UnavailableError, match="cuda:77"):
+        headrace.Context("cuda:77")
+    with pytest.raises(headrace.InvalidError) as caught:
+        headrace.Context("host,")
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.status == "HR_ERROR_INVALID"
+    with pytest.raises(headrace.InvalidError, match="memory_limit is 0"):
+        headrace.Context("host", memory_limit=0)
+
+
+def test_devices():
+    found = headrace.devices()
+    host = next(a for a in found if a.path == "host")
+    assert host.memory_bytes > 0 and host.in_place and host.compute_units > 0
+    assert headrace.Context("host").devices()
+
+
+def test_log():
+    lines = []
+    with headrace.Context("host", log=lines.append):
+        product()
+    assert all(isinstance(line, str) for line in lines)
+
+
+def test_threads():
+    right = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            m, k, n = rng.integers(1, 60, 3)
+            a, b = rng.random((m, k)), rng.random((k, n))
+            right.append(np.allclose(headrace.matmul(a, b), a @ b))
+            right.append(np.isclose(headrace.sum(a), a.sum()))
+
+    def work_inside(context, seed):
+        with context:
+            work(seed)
+
+    with headrace.Context("3xhost") as context:
+        threads = [threading.Thread(target=work_inside, args=(context, s))
+                   for s in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert len(right) == 320 and all(right)
+
+
+def test_the_same_arrays_in_threads(rng):
+    a, b = rng.random((200, 200)), rng.random((200, 200))
+    want = headrace.matmul(a, b)
+    got = []
+    threads = [threading.Thread(
+        target=lambda: got.append(headrace.matmul(a, b))) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(np.array_equal(x, want) for x in got) and len(got) == 8
+
+
+def test_other_threads_run_meanwhile():
+    n = 1500
+    a = np.ones((n, n))
+    done = threading.Event()
+    count = 0
+
+    def multiply():
+        for _ in range(4):
+            headrace.matmul(a, a)
+        done.set()
+    thread = threading.Thread(target=multiply)
+    thread.start()
+    while not done.is_set():
+        count += 1
+    thread.join()
+    assert count > 100
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes(method):
+    assert product()
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(product, [10, 20, 30, 40]) == [True] * 4
+    assert product()
+
+
+# ---- progress and what ends a call
+
+
+def test_progress(rng):
+    a = rng.random((700, 700), np.float32)
+    told = []
+    headrace.matmul(a, a, progress=lambda *n: told.append(n))
+    assert told[-1] == (2 * 700.0**3,) * 2
+    with headrace.Context("2xhost", memory_limit=4 << 20):
+        with pytest.raises(headrace.CancelledError):
+            headrace.matmul(a, a, progress=lambda *_: False)
+
+        def breaks(*_):
+            raise ZeroDivisionError("mine")
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            headrace.matmul(a, a, progress=breaks)
+
+
+def test_a_bar(capfd, rng):
+    a = rng.random((300, 300))
+    assert np.allclose(headrace.matmul(a, a, progress=True), a @ a)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+
+
+INTERRUPTED = """
+import sys
+import headrace, numpy
+a = numpy.ones((int(sys.argv[1]),) * 2)
+with headrace.Context("2xhost", memory_limit=64 << 20):
+    print("begin", flush=True)
+    try:
+        while True:
+            headrace.matmul(a, a)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    b = numpy.eye(3)
+    print(headrace.matmul(b, b).sum())
+"""
+
+
+def test_ctrl_c():
+    process = run(INTERRUPTED, "4000")
+    assert process.stdout.readline() == "begin\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert out == "interrupted\n3.0\n" and err == ""
+    assert process.returncode == 0
+    assert time.monotonic() - begin < 30
+
+
+# ---- python -m headrace
+
+SCRIPT = """
+import sys
+import numpy
+a = numpy.ones((600, 600))
+assert (a @ a == 600).all()
+print(open("/proc/self/maps").read().count("libheadrace_blas"), sys.argv[1:])
+"""
+
+
+def test_module(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    process = run("-m", "headrace", str(script), "one", "two")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    count, arguments = out.split(" ", 1)
+    assert int(count) > 0 and arguments == "['one', 'two']\n"
+    process = run("-m", "headrace")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2 and out.startswith("usage: ")

@@ -32,13 +32,13 @@ _headrace_options() {
     matmul)
         echo "-o --alpha --add --beta --transpose-a --transpose-b" \
             "--conjugate-a --conjugate-b --type --accelerators" \
-            "--memory-limit --threads --compute --reproducible --dry-run" \
+            "--memory-limit --threads --trace --compute --reproducible --dry-run" \
             "--verify --json --quiet"
         ;;
     filter)
         echo "-o --window --weights --sigma --scale --edges --constant" \
             "--method --tolerance --accelerators --memory-limit --threads" \
-            "--verify --json --quiet"
+            "--trace --verify --json --quiet"
         ;;
     bench)
         echo "--size --shape --types --memory --accelerators" \

@@ -17,7 +17,9 @@
  *  - HEADRACE_THREADS, how many threads work on the host, 1 to 1024
  *    (hr_thread_count);
  *
- *  - HEADRACE_CHECK, 1 or 0 (check.h). */
+ *  - HEADRACE_CHECK, 1 or 0 (check.h);
+ *
+ *  - HEADRACE_TRACE, the file of a timeline (trace.h). */
 #ifndef HEADRACE_CONTEXT_H
 #define HEADRACE_CONTEXT_H
 

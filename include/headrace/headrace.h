@@ -4,7 +4,7 @@
  *  matrix.h, context.h, gemm.h, batch.h, filter.h and npy.h. For kernels of
  *  your own, go on with run.h, queue.h, array.h, view.h, kernel.h, split.h,
  *  reduce.h, scan.h, sort.h, histogram.h, fill.h, random.h, grid.h, profile.h,
- *  half.h and check.h. dialect.h is the language of kernels. */
+ *  trace.h, half.h and check.h. dialect.h is the language of kernels. */
 #ifndef HEADRACE_H
 #define HEADRACE_H
 
@@ -30,6 +30,7 @@
 #include <headrace/sort.h>
 #include <headrace/split.h>
 #include <headrace/status.h>
+#include <headrace/trace.h>
 #include <headrace/transform.h>
 #include <headrace/view.h>
 

@@ -69,6 +69,7 @@ static const cli_option table[] = {
      "limit of each accelerator, such as 512MiB\n"
      "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
     {"--threads", "N", &cli_threads, FIELD(machine.threads), CLI_THREADS_HELP},
+    {"--trace", "FILE", &cli_file, FIELD(machine.trace), CLI_TRACE_HELP},
     {"--verify", NULL, &cli_flag, FIELD(verify),
      "compare elements with sums in double before OUT.npy\n"
      "appears"},

@@ -43,6 +43,7 @@ static const cli_option table[] = {
      "works in place and needs none\n"
      "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
     {"--threads", "N", &cli_threads, FIELD(machine.threads), CLI_THREADS_HELP},
+    {"--trace", "FILE", &cli_file, FIELD(machine.trace), CLI_TRACE_HELP},
     {"--compute", "native|tf32", &cli_compute, FIELD(product.compute),
      "tf32: round factors of f32 to 10 bits first (native)"},
     {"--reproducible", NULL, &cli_flag, FIELD(reproducible),

@@ -31,6 +31,9 @@ int cli_context(const cli_command *command, const cli_machine *machine,
     if (status == HR_OK) {
         cli_loop_threads(hr_thread_count(*context));
     }
+    if (status == HR_OK && machine->trace != NULL) {
+        status = hr_context_trace(*context, machine->trace);
+    }
     if (status == HR_ERROR_INVALID && accelerators != NULL &&
         strncmp(hr_last_error(), "HEADRACE_", 9) != 0) {
         return cli_wrong(command, "--accelerators: %s", hr_last_error());

@@ -14,12 +14,17 @@ typedef struct cli_machine {
     const char *accelerators;
     uint64_t memory_limit;
     int64_t threads;
+    const char *trace; /* the file of a timeline */
 } cli_machine;
 
 /* The help of the option for `threads`, whose kind is cli_threads. */
 #define CLI_THREADS_HELP                                                       \
     "how many threads work on the host\n"                                      \
     "(HEADRACE_THREADS, else the CPUs that may be used)"
+
+#define CLI_TRACE_HELP                                                         \
+    "write a timeline for Perfetto: what each queue did when\n"                \
+    "(HEADRACE_TRACE)"
 
 /* Create the context. A malformed list is a wrong command line. A list of
  * accelerators that do not exist is a failure. may_be_empty: that no

@@ -9,6 +9,7 @@
 #include "runtime/module.h"
 #include "runtime/staging.h"
 #include "runtime/stream.h"
+#include "runtime/trace.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {
@@ -263,6 +264,7 @@ void hri_accelerators_close(hr_context *context)
         hri_accelerator_drop(accelerator);
         hri_staging_close(accelerator);
         hri_threads_finish(&accelerator->threads);
+        hri_traced_end(accelerator->device);
         accelerator->device->ops->close(accelerator->device);
     }
     free(context->accelerators);

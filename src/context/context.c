@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <headrace/trace.h>
+
 #include "arrays/array.h"
 #include "arrays/profile.h"
 #include "base/cpus.h"
@@ -17,6 +19,7 @@
 #include "gemm/run.h"
 #include "model/model.h"
 #include "runtime/module.h"
+#include "runtime/trace.h"
 
 static const hri_struct options_struct = HRI_STRUCT(
     hr_context_options, "context options", "HR_CONTEXT_OPTIONS_INIT", log);
@@ -203,6 +206,9 @@ static hr_status make_context(hri_machine *machine,
     if (status == HR_OK) {
         status = fill_context(context, machine, options, source, remember);
     }
+    if (status == HR_OK && variable("HEADRACE_TRACE") != NULL) {
+        status = hr_context_trace(context, variable("HEADRACE_TRACE"));
+    }
     if (status != HR_OK) {
         hr_context_destroy(context);
         return status;
@@ -297,6 +303,9 @@ void hr_context_destroy(hr_context *context)
     hri_profiles_destroy(context);
     hri_plans_destroy(context->plans);
     hri_accelerators_close(context);
+    if (hri_trace_drop(context->trace) != HR_OK) {
+        hri_log(context, "%s", hr_last_error());
+    }
     hri_model_destroy(context);
     hri_kernels_forget(context);
     hri_texts_free(context);

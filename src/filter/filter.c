@@ -9,11 +9,13 @@
 #include <headrace/array.h>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "filter/cost.h"
 #include "filter/fft.h"
 #include "filter/piece.h"
+#include "runtime/trace.h"
 
 const char *hr_edges_name(hr_edges edges)
 {
@@ -256,6 +258,15 @@ static hr_filter_report report_of(const call *c)
     return r;
 }
 
+/* Add the call to the timeline. */
+static void tell(const call *c, double predicted)
+{
+    char more[64];
+    hri_format(more, sizeof more, ",\"predicted\":%.9f", predicted);
+    hri_traced_call(c->job.context, "hr_filter", c->start_ns,
+                    report_of(c).products, more);
+}
+
 static hr_status run_and_report(call *c)
 {
     hr_context *context = c->job.context;
@@ -267,6 +278,7 @@ static hr_status run_and_report(call *c)
         hri_model_saw(context->model, HR_ENGINE_FILTER, predicted, seen);
         hri_model_correct(context->model, likeness(c), c->plan.seconds,
                           seen - c->factoring);
+        tell(c, predicted);
     }
     if (status == HR_OK && c->job.options.report != NULL) {
         const hr_traffic after = hr_context_traffic(context);

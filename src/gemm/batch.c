@@ -394,6 +394,7 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         fill_report(&call, &filled);
+        hri_report_trace(&call.one, &filled, "hr_gemm_batch");
         hri_call_write_report(&call.one, &filled);
     }
     release(&call);

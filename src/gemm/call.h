@@ -104,5 +104,9 @@ void hri_report_plan(const hri_gemm_call *call, hr_gemm_report *report);
 /* Replace what was planned by what was measured. */
 void hri_report_run(const hri_gemm_call *call, double seconds,
                     hr_gemm_report *report);
+/* Add the call to the context's timeline, if there is one, with what the report
+ * has. Before hri_call_close. */
+void hri_report_trace(const hri_gemm_call *call, const hr_gemm_report *report,
+                      const char *name);
 
 #endif

@@ -2,7 +2,9 @@
 /* Reports of products: what was planned, and what was done. */
 #include <math.h>
 
+#include "base/format.h"
 #include "gemm/call.h"
+#include "runtime/trace.h"
 
 const char *hr_bound_name(hr_bound bound)
 {
@@ -161,4 +163,29 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
     }
     report->ratio = ratio(report);
     report->bound = link > compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
+}
+
+void hri_report_trace(const hri_gemm_call *c, const hr_gemm_report *r,
+                      const char *name)
+{
+    if (c->context == NULL || c->context->trace == NULL) {
+        return;
+    }
+    char more[512];
+    const hri_product *p = &c->product;
+    const int length = hri_format(
+        more, sizeof more, ",\"type\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld",
+        hr_type_name(p->a.type), (long long)p->m, (long long)p->n,
+        (long long)p->k);
+    if (c->plan != NULL && length > 0) {
+        hri_format(more + length, sizeof more - (size_t)length,
+                   ",\"predicted\":%.9f,\"bound\":\"%s\",\"compulsory\":%llu,"
+                   "\"up\":%llu,\"down\":%llu,\"peer\":%llu",
+                   c->plan->seconds, hr_bound_name(r->bound),
+                   (unsigned long long)r->compulsory,
+                   (unsigned long long)r->host_to_device,
+                   (unsigned long long)r->device_to_host,
+                   (unsigned long long)r->peer);
+    }
+    hri_traced_call(c->context, name, c->start_ns, c->flops, more);
 }

@@ -2,9 +2,11 @@
 /* The calls that step a grid, and the one that moves rows between its bands. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
+#include "runtime/trace.h"
 
 enum { FIRST_STEPS = 2 }; /* then halos have their final width */
 
@@ -28,6 +30,7 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
 hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
+    const uint64_t start_ns = hri_clock_ns();
     hr_status status = check(grid, phases, count, steps);
     if (status == HR_OK && grid->wanted > 0) {
         status = hri_grid_widen(grid, phases, count, grid->wanted);
@@ -52,6 +55,7 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
             status = hri_balance_settle(grid, phases, count, steps - n);
         }
     }
+    hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, NULL);
     return hri_grid_keep(grid, status);
 }
 

@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 15 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 16 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -41,7 +41,9 @@ typedef struct hri_buffer hri_buffer;
 typedef struct hri_queue hri_queue;
 typedef struct hri_event hri_event;
 typedef struct hri_module hri_module;
-typedef struct hri_graph hri_graph; /* recorded commands, enqueued as one */
+typedef struct hri_graph hri_graph;   /* recorded commands, enqueued as one */
+typedef struct hri_traced hri_traced; /* runtime/traced.c */
+typedef struct hri_track hri_track;   /* likewise */
 
 typedef struct hri_device_info {
     char path[32];             /* "host", "opencl:0:1" */
@@ -341,6 +343,7 @@ struct hri_device {
     const hri_device_ops *ops;
     const hri_backend *backend;
     hri_device_info info; /* constant after open; free_bytes is as of then */
+    hri_traced *traced;   /* the runtime's; NULL: it is not traced */
 };
 
 struct hri_buffer {
@@ -361,6 +364,7 @@ struct hri_module {
 struct hri_queue {
     const hri_queue_ops *ops;
     hri_device *device;
+    hri_track *track; /* the runtime's; NULL: it is not traced */
 };
 
 struct hri_event {

@@ -185,6 +185,7 @@ struct hr_context {
     double patience;  /* seconds that accelerators wait for a late one before
                          they do its tiles */
     hr_traffic moved; /* bytes that arrays have moved */
+    struct hri_trace *trace; /* of hr_context_trace; NULL: none */
     hri_pool *pool;   /* the process's thread pool, held */
     hr_log_function log;
     void *log_data;

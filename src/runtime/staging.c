@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/staging.h"
 
+#include "base/clock.h"
 #include "hal/backend.h"
+#include "runtime/trace.h"
 
 /* ---- the list of jobs */
 
@@ -222,7 +224,10 @@ static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
                  work *next)
 {
     hri_copy_pool *pool = copy_thread->pool;
+    const uint64_t begin_ns = hri_clock_ns();
     hri_piece_up(&w->job->copy, &w->piece, pinned);
+    hri_traced_here(pool->accelerator->device, HRI_TRACE_PACK, "to pinned",
+                    begin_ns, w->piece.rows * w->piece.width);
     *next = pool->alone ? take(pool, false) : (work){0};
     if (!continues(w, next)) {
         return false;
@@ -303,6 +308,7 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_event *event = copy_thread->events[at];
     hri_job *job = way->of[at].job;
     hr_status status = wait_for(pool, event);
+    const uint64_t begin_ns = hri_clock_ns();
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
         if (has_landed(pool, job)) {
             hri_copy_rows(&job->copy);
@@ -310,6 +316,9 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
             hri_piece_down(&job->copy, &way->of[at].piece,
                            copy_thread->pinned[at]);
         }
+        hri_traced_here(pool->accelerator->device, HRI_TRACE_PACK,
+                        "from pinned", begin_ns,
+                        way->of[at].piece.rows * way->of[at].piece.width);
         finish(pool, job, true);
         touch_ends(pool);
     } else {

@@ -4,9 +4,11 @@
 
 #include "arrays/array.h"
 #include "arrays/launch.h"
+#include "base/clock.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "runtime/module.h"
+#include "runtime/trace.h"
 #include "split/split.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
@@ -300,6 +302,7 @@ static hr_status allocate(hri_splitting *s)
 hr_status hri_split_run(hri_splitting *s, size_t count,
                         const hr_split_options *options)
 {
+    const uint64_t start_ns = hri_clock_ns();
     s->parameters = s->kernel->parameters(s->kernel);
     hr_argument flat[HR_MAX_PARAMETERS];
     if (count == s->kernel->parameter_count) {
@@ -315,6 +318,9 @@ hr_status hri_split_run(hri_splitting *s, size_t count,
     }
     if (status == HR_OK) {
         status = run(s, count);
+    }
+    if (status == HR_OK && !s->options.dry_run) {
+        hri_traced_call(s->context, hri_split_name(s), start_ns, 0, NULL);
     }
     free(s->bands);
     free(s->portions);

@@ -16,14 +16,15 @@ files=$(find src/arrays src/blas src/checker src/context src/distribute \
 awk '
 BEGIN {
     # Exceptions, which have a reason.
-    # Events read for reports and public calls, and for what the rule of
-    # learning gets (src/model/learn.h):
+    # Events read for reports, timelines and public calls, and for what the rule
+    # of learning gets (src/model/learn.h):
     may["src/gemm/work.c", "clock"] = 1
     may["src/gemm/batch_run.c", "clock"] = 1
     may["src/grid/timing.c", "clock"] = 1
     may["src/arrays/event.c", "clock"] = 1
     may["src/arrays/profile.c", "clock"] = 1
     may["src/runtime/fence.c", "clock"] = 1
+    may["src/runtime/traced.c", "clock"] = 1
     may["src/runtime/stream.h", "clock"] = 1
     # Steps of the search for cuts, which say nothing about the machine.
     may["src/gemm/blocking.c", "threshold"] = 1

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* Bars are gathered in memory and written in large pieces. stdio would write
+ * them twice where a child of fork() ends. */
+#include "runtime/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/format.h"
+
+enum { BUFFER = 64 << 10, MAX_BAR = 1024 };
+
+struct hri_trace {
+    hri_trace *next;
+    char *path;
+    int file;        /* -1: nobody holds it */
+    off_t end;       /* where the next piece goes */
+    bool any;        /* there is a bar or a name before */
+    pid_t process;   /* a child of fork() has a file of its own */
+    uint64_t serial; /* a number of its own */
+    uint32_t holders, processes, threads;
+    uint64_t start_ns;
+    int error; /* errno of the first failure; 0: none */
+    size_t used;
+    char buffer[BUFFER];
+};
+
+/* Guards the list and all files. It blocks. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static hri_trace *traces;
+
+/* ---- the file */
+
+static void flush(hri_trace *t)
+{
+    size_t done = 0;
+    while (done < t->used && t->error == 0) {
+        const ssize_t n =
+            pwrite(t->file, t->buffer + done, t->used - done, t->end);
+        if (n > 0) {
+            done += (size_t)n;
+            t->end += n;
+        } else if (n == 0 || errno != EINTR) {
+            t->error = n == 0 ? EIO : errno;
+        }
+    }
+    t->used = 0;
+}
+
+static void put(hri_trace *t, const char *text)
+{
+    const size_t length = strlen(text);
+    if (t->used + length > BUFFER) {
+        flush(t);
+    }
+    memcpy(t->buffer + t->used, text, length);
+    t->used += length;
+}
+
+/* Put one object of the list of events. */
+static void put_event(hri_trace *t, const char *text)
+{
+    put(t, t->any ? ",\n" : "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
+    put(t, text);
+    t->any = true;
+}
+
+/* Copy text as it stands in a string of JSON, as far as there is room. */
+static const char *escape(const char *text, char *to, size_t bytes)
+{
+    size_t at = 0;
+    for (; *text != '\0' && at + 3 < bytes; text++) {
+        const char c = *text;
+        if (c == '"' || c == '\\') {
+            to[at++] = '\\';
+        }
+        to[at++] = (unsigned char)c < 0x20 ? ' ' : c;
+    }
+    to[at] = '\0';
+    return to;
+}
+
+static void put_name(hri_trace *t, const char *what, uint32_t process,
+                     uint32_t thread, const char *name)
+{
+    char text[MAX_BAR], escaped[256];
+    hri_format(text, sizeof text,
+               "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,"
+               "\"args\":{\"name\":\"%s\"}}",
+               what, process, thread, escape(name, escaped, sizeof escaped));
+    put_event(t, text);
+}
+
+/* Open the file, or open it again where its last bar ended. */
+static bool open_file(hri_trace *t)
+{
+    t->file = open(
+        t->path, O_WRONLY | O_CREAT | O_CLOEXEC | (t->any ? 0 : O_TRUNC), 0666);
+    if (t->file >= 0 && !t->any) {
+        put_name(t, "process_name", 0, 0, "host");
+    }
+    return t->file >= 0;
+}
+
+static void close_file(hri_trace *t)
+{
+    flush(t);
+    const off_t end = t->end;
+    put(t, "\n]}\n");
+    flush(t);
+    t->end = end; /* what comes later takes the place of the brackets */
+    if (close(t->file) != 0 && t->error == 0) {
+        t->error = errno;
+    }
+    t->file = -1;
+}
+
+/* ---- the list of files */
+
+/* The path with the number of the process for %p. A child of fork() that has
+ * none there gets it as an ending, since its parent writes to the path. NULL:
+ * there is no memory. */
+static char *path_of(const char *path, bool child)
+{
+    const char *place = strstr(path, "%p");
+    const size_t bytes = strlen(path) + 32;
+    char *made = malloc(bytes);
+    if (made != NULL && place != NULL) {
+        hri_format(made, bytes, "%.*s%ld%s", (int)(place - path), path,
+                   (long)getpid(), place + 2);
+    } else if (made != NULL) {
+        hri_format(made, bytes, child ? "%s.%ld" : "%s", path, (long)getpid());
+    }
+    return made;
+}
+
+static hri_trace *make(const char *path, bool child)
+{
+    static uint64_t last;
+    hri_trace *t = calloc(1, sizeof *t);
+    if (t != NULL) {
+        t->path = path_of(path, child);
+        t->file = -1;
+        t->process = getpid();
+        t->serial = ++last;
+        t->start_ns = hri_clock_ns();
+    }
+    if (t != NULL && t->path == NULL) {
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+/* The trace of a path in this process. It stays until the process ends. NULL:
+ * there is no memory. */
+static hri_trace *find(const char *path)
+{
+    bool child = false;
+    for (hri_trace *t = traces; t != NULL; t = t->next) {
+        child = child || t->process != getpid();
+    }
+    char *name = path_of(path, child);
+    hri_trace *t = traces;
+    while (t != NULL && name != NULL &&
+           (t->process != getpid() || strcmp(t->path, name) != 0)) {
+        t = t->next;
+    }
+    if (t == NULL && name != NULL && (t = make(path, child)) != NULL) {
+        t->next = traces;
+        traces = t;
+    }
+    free(name);
+    return t;
+}
+
+/* In a child of fork() another thread of the parent may have had the lock. */
+static void take_lock(void)
+{
+    static _Atomic pid_t owner;
+    const pid_t process = getpid();
+    pid_t before = atomic_load(&owner);
+    if (before != process &&
+        atomic_compare_exchange_strong(&owner, &before, process) &&
+        before != 0) {
+        pthread_mutex_init(&lock, NULL);
+    }
+    pthread_mutex_lock(&lock);
+}
+
+hr_status hri_trace_hold(const char *path, hri_trace **trace)
+{
+    hr_status status = HR_OK;
+    take_lock();
+    hri_trace *t = find(path);
+    if (t == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "trace: no memory");
+    } else if (t->file < 0 && !open_file(t)) {
+        status = hri_fail(HR_ERROR_IO, "trace: %s cannot be written: %s",
+                          t->path, strerror(errno));
+    } else {
+        t->holders++;
+        *trace = t;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+hr_status hri_trace_drop(hri_trace *t)
+{
+    if (t == NULL) {
+        return HR_OK;
+    }
+    pthread_mutex_lock(&lock);
+    if (--t->holders == 0) {
+        close_file(t);
+    }
+    const int error = t->error;
+    pthread_mutex_unlock(&lock);
+    return error == 0 ? HR_OK
+                      : hri_fail(HR_ERROR_IO, "trace: writing %s failed: %s",
+                                 t->path, strerror(error));
+}
+
+/* Contexts that are still there when the process ends, such as the default
+ * one, leave complete files. */
+__attribute__((destructor)) static void complete_files(void)
+{
+    if (pthread_mutex_trylock(&lock) != 0) {
+        return;
+    }
+    for (hri_trace *t = traces; t != NULL; t = t->next) {
+        if (t->file >= 0 && t->process == getpid()) {
+            close_file(t);
+            t->file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- what is written */
+
+uint32_t hri_trace_process(hri_trace *t, const char *name)
+{
+    pthread_mutex_lock(&lock);
+    const uint32_t process = ++t->processes;
+    put_name(t, "process_name", process, 0, name);
+    pthread_mutex_unlock(&lock);
+    return process;
+}
+
+uint32_t hri_trace_thread(hri_trace *t, uint32_t process, const char *name)
+{
+    pthread_mutex_lock(&lock);
+    const uint32_t thread = ++t->threads;
+    put_name(t, "thread_name", process, thread, name);
+    pthread_mutex_unlock(&lock);
+    return thread;
+}
+
+static const char *name_of(hri_trace_kind kind)
+{
+    static const char *const names[] = {
+        [HRI_TRACE_CALL] = "call", [HRI_TRACE_COMPUTE] = "compute",
+        [HRI_TRACE_UP] = "up",     [HRI_TRACE_DOWN] = "down",
+        [HRI_TRACE_PEER] = "peer", [HRI_TRACE_INSIDE] = "inside",
+        [HRI_TRACE_PACK] = "pack", [HRI_TRACE_WAIT] = "wait"};
+    return names[kind];
+}
+
+void hri_trace_write(hri_trace *t, uint32_t process, uint32_t thread,
+                     const hri_span *s)
+{
+    const double seconds = (double)(s->end_ns - s->begin_ns) * 1e-9;
+    const double per = seconds > 0 ? 1e-9 / seconds : 0.0;
+    char text[MAX_BAR], name[2 * HRI_TRACE_NAME], bytes[96] = "",
+                                                  flops[96] = "";
+    if (s->bytes > 0) {
+        hri_format(bytes, sizeof bytes, ",\"bytes\":%llu,\"GB/s\":%.4g",
+                   (unsigned long long)s->bytes, (double)s->bytes * per);
+    }
+    if (s->flops > 0) {
+        hri_format(flops, sizeof flops, ",\"flop\":%.17g,\"GFLOP/s\":%.4g",
+                   s->flops, s->flops * per);
+    }
+    hri_format(text, sizeof text,
+               "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,"
+               "\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"seconds\":"
+               "%.9f%s%s%s}}",
+               escape(s->name, name, sizeof name), name_of(s->kind), process,
+               thread, (double)(int64_t)(s->begin_ns - t->start_ns) * 1e-3,
+               seconds * 1e6, seconds, bytes, flops,
+               s->more != NULL ? s->more : "");
+    pthread_mutex_lock(&lock);
+    put_event(t, text);
+    pthread_mutex_unlock(&lock);
+}
+
+void hri_trace_here(hri_trace *t, const hri_span *span)
+{
+    static _Thread_local uint64_t serial;
+    static _Thread_local uint32_t thread;
+    static atomic_uint count;
+    if (t == NULL) {
+        return;
+    }
+    hri_span ended = *span;
+    ended.end_ns = hri_clock_ns();
+    if (serial != t->serial) {
+        char name[32];
+        hri_format(name, sizeof name, "thread %u",
+                   atomic_fetch_add(&count, 1) + 1);
+        thread = hri_trace_thread(t, 0, name);
+        serial = t->serial;
+    }
+    hri_trace_write(t, 0, thread, &ended);
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# --trace: a file that is JSON, with the bytes that the command tells.
+set -eu
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+command -v python3 >/dev/null || { echo "skip: no python3"; exit 77; }
+"$HEADRACE" generate --shape 700x600 --type f32 -o a.npy --quiet
+"$HEADRACE" generate --shape 600x500 --type f32 -o b.npy --quiet
+"$HEADRACE" matmul a.npy b.npy -o c.npy --accelerators 2xhost \
+    --memory-limit 4MiB --trace t.json --json >told.json
+"$HEADRACE" filter a.npy -o d.npy --window 2 --accelerators 2xhost \
+    --trace f.json --quiet
+python3 - <<'PYTHON'
+import json
+told = json.load(open("told.json"))
+bars = [e for e in json.load(open("t.json"))["traceEvents"] if e["ph"] == "X"]
+call = [e for e in bars if e["cat"] == "call"][-1]
+assert call["name"] == "hr_gemm", call
+assert (call["args"]["m"], call["args"]["k"], call["args"]["n"]) == (700, 600, 500)
+during = [e for e in bars if e["ts"] >= call["ts"]]
+for category, name in (("up", "host_to_device"), ("down", "device_to_host")):
+    moved = sum(e["args"]["bytes"] for e in during if e["cat"] == category)
+    assert moved == told["bytes"][name] == call["args"][category], (
+        category, moved, told["bytes"], call)
+names = {e["name"] for e in json.load(open("f.json"))["traceEvents"]}
+assert "hr_filter" in names, names
+PYTHON
+if "$HEADRACE" matmul a.npy b.npy -o e.npy --trace no/t.json 2>err; then
+    echo "a trace in no folder was accepted"; exit 1
+fi
+grep -q "no/t.json cannot be written: No such file or directory" err
+[ ! -e e.npy ]

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Timelines of the accelerators of argv[1]: bars have the bytes and operations
+ * of reports, bars of a queue do not overlap, and files are whole. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+#include "support/bed.h"
+
+extern const hr_kernel run1;
+
+enum { MAX_TRACKS = 256, N = 192 };
+
+/* What the bars of a file sum up to. */
+typedef struct timeline {
+    int bars, calls, unequal; /* lines that are none */
+    int overlaps;
+    double up, down, peer, flop;
+    double end[MAX_TRACKS]; /* of the last bar of each thread */
+    bool whole;
+} timeline;
+
+static const char *folder;
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* The number behind a name of a bar. */
+static double number(const char *line, const char *name)
+{
+    const char *found = strstr(line, name);
+    return found != NULL ? strtod(found + strlen(name), NULL) : 0.0;
+}
+
+static void read_bar(timeline *t, const char *line)
+{
+    const double bytes = number(line, "\"bytes\":");
+    const double begin = number(line, "\"ts\":");
+    const int track = (int)number(line, "\"tid\":");
+    t->bars++;
+    t->calls += strstr(line, "\"cat\":\"call\"") != NULL;
+    t->up += strstr(line, "\"cat\":\"up\"") != NULL ? bytes : 0;
+    t->down += strstr(line, "\"cat\":\"down\"") != NULL ? bytes : 0;
+    t->peer += strstr(line, "\"cat\":\"peer\"") != NULL ? bytes : 0;
+    t->flop += strstr(line, "\"cat\":\"compute\"") != NULL
+                   ? number(line, "\"flop\":")
+                   : 0;
+    if (track < MAX_TRACKS && strstr(line, "\"pid\":0") == NULL) {
+        t->overlaps += begin < t->end[track] - 0.002; /* rounded twice */
+        t->end[track] = begin + number(line, "\"dur\":");
+    }
+}
+
+static timeline read_file(const char *path)
+{
+    timeline t = {0};
+    char line[4096];
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "{\"ph\":\"X\"", 9) == 0) {
+            read_bar(&t, line);
+        } else if (strncmp(line, "{\"ph\":\"M\"", 9) != 0 &&
+                   strncmp(line, "{\"display", 9) != 0 &&
+                   strcmp(line, "]}\n") != 0) {
+            t.unequal++;
+        }
+        t.whole = strcmp(line, "]}\n") == 0; /* the last line */
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return t;
+}
+
+/* C = A B of N x N ones. */
+static void multiply(hr_context *context, hr_gemm_report *report)
+{
+    static float a[N * N], c[N * N];
+    int wrong = 0;
+    for (int i = 0; i < N * N; i++) {
+        a[i] = 1;
+        c[i] = 0;
+    }
+    const hr_matrix ma = hr_matrix_row_major(a, HR_F32, N, N, 0);
+    const hr_matrix mc = hr_matrix_row_major(c, HR_F32, N, N, 0);
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.report = report;
+    CHECK(hr_gemm(context, hr_real(1), ma, ma, hr_real(0), mc, &options) ==
+          HR_OK);
+    for (int i = 0; i < N * N; i++) {
+        wrong += c[i] != N;
+    }
+    CHECK(wrong == 0);
+}
+
+static void products(bed *b)
+{
+    TEST_CASE("bars of a product have its bytes and operations");
+    hr_gemm_report report = HR_GEMM_REPORT_INIT, sum = HR_GEMM_REPORT_INIT;
+    const char *path = path_of("product.json");
+    multiply(b->context, NULL); /* speeds are measured before */
+    CHECK(hr_context_trace(b->context, path) == HR_OK);
+    for (int i = 0; i < 3; i++) {
+        multiply(b->context, &report);
+        sum.host_to_device += report.host_to_device;
+        sum.device_to_host += report.device_to_host;
+        sum.peer += report.peer;
+    }
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    multiply(b->context, NULL);
+    const timeline t = read_file(path_of("product.json"));
+    CHECK(t.whole && t.unequal == 0 && t.overlaps == 0);
+    CHECK(t.calls == 3);
+    CHECK(t.up == (double)sum.host_to_device);
+    CHECK(t.down == (double)sum.device_to_host);
+    CHECK(t.peer == (double)sum.peer);
+    CHECK(t.flop >= 3 * 2.0 * N * N * N);
+}
+
+static void launches(bed *b)
+{
+    enum { ELEMENTS = 3001 };
+    static float x[ELEMENTS], y[ELEMENTS];
+    TEST_CASE("kernels, and queues that were there before");
+    const hr_traffic before = hr_context_traffic(b->context);
+    hr_array *from = bed_wrap(b, x, sizeof *x, hr_extent1(ELEMENTS));
+    hr_array *to = bed_wrap(b, y, sizeof *y, hr_extent1(ELEMENTS));
+    int wrong = 0;
+    for (int i = 0; i < ELEMENTS; i++) {
+        x[i] = (float)i;
+        y[i] = 1;
+    }
+    CHECK(hr_context_trace(b->context, path_of("launch.json")) == HR_OK);
+    for (uint32_t q = 0; q < b->count; q++) {
+        CHECK(hr_launch(b->queues[q], &run1, hr_extent1(ELEMENTS), NULL,
+                        HR_ARGUMENTS(hr_value(1.0F), hr_in(hr_view_of(from)),
+                                     hr_inout(hr_view_of(to)))) == HR_OK);
+    }
+    CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    const hr_traffic after = hr_context_traffic(b->context);
+    for (int i = 0; i < ELEMENTS; i++) {
+        wrong += y[i] != 1 + (float)b->count * x[i];
+    }
+    CHECK(wrong == 0);
+    const timeline t = read_file(path_of("launch.json"));
+    CHECK(t.whole && t.unequal == 0 && t.overlaps == 0);
+    CHECK(t.bars >= (int)b->count);
+    CHECK(t.up == (double)(after.up - before.up));
+    CHECK(t.down == (double)(after.down - before.down));
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+}
+
+static void many(bed *b)
+{
+    enum { LAUNCHES = 3000 };
+    static float x[8], y[8];
+    TEST_CASE("more commands than are kept");
+    hr_array *from = bed_wrap(b, x, sizeof *x, hr_extent1(8));
+    hr_array *to = bed_wrap(b, y, sizeof *y, hr_extent1(8));
+    CHECK(hr_context_trace(b->context, path_of("many.json")) == HR_OK);
+    for (int i = 0; i < LAUNCHES; i++) {
+        CHECK(hr_launch(b->queues[0], &run1, hr_extent1(8), NULL,
+                        HR_ARGUMENTS(hr_value(1.0F), hr_in(hr_view_of(from)),
+                                     hr_inout(hr_view_of(to)))) == HR_OK);
+    }
+    CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    const timeline t = read_file(path_of("many.json"));
+    CHECK(t.whole && t.unequal == 0 && t.overlaps == 0);
+    CHECK(t.bars >= LAUNCHES);
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+}
+
+static void contexts(bed *b)
+{
+    TEST_CASE("contexts of one file, one after the other and at once");
+    const char *path = path_of("both.json");
+    hr_context *other[2] = {NULL, NULL};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "2xhost";
+    int bars = 0;
+    for (int i = 0; i < 2; i++) {
+        CHECK(hr_context_create(&options, &other[i]) == HR_OK);
+        CHECK(hr_context_trace(other[i], path) == HR_OK);
+        multiply(other[i], NULL);
+    }
+    for (int i = 0; i < 2; i++) {
+        hr_context_destroy(other[i]);
+    }
+    timeline t = read_file(path_of("both.json"));
+    CHECK(t.whole && t.unequal == 0 && t.calls == 2);
+    bars = t.bars;
+    CHECK(hr_context_trace(b->context, path_of("both.json")) == HR_OK);
+    multiply(b->context, NULL);
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    t = read_file(path_of("both.json"));
+    CHECK(t.whole && t.unequal == 0 && t.calls == 3 && t.bars > bars);
+}
+
+/* In a child of fork(). ThreadSanitizer starts no threads there. */
+static pid_t multiply_in_child(const hr_context_options *options)
+{
+#if defined(__SANITIZE_THREAD__)
+    (void)options;
+    return 0;
+#else
+    int status = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        hr_context *mine = NULL;
+        const bool good = hr_context_create(options, &mine) == HR_OK;
+        if (good) {
+            multiply(mine, NULL);
+            hr_context_destroy(mine);
+        }
+        _exit(good && test_state.failures == 0 ? 0 : 1);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    return child;
+#endif
+}
+
+static void variable(bed *b)
+{
+    TEST_CASE("HEADRACE_TRACE, and a child of fork()");
+    (void)b;
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "2xhost";
+    char name[64];
+    CHECK(setenv("HEADRACE_TRACE", path_of("env.json"), 1) == 0);
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    multiply(context, NULL);
+    const pid_t child = multiply_in_child(&options);
+    hr_context_destroy(context);
+    timeline t = read_file(path_of("env.json"));
+    CHECK(t.whole && t.unequal == 0 && t.calls == 1);
+    if (child > 0) {
+        snprintf(name, sizeof name, "env.json.%ld", (long)child);
+        t = read_file(path_of(name));
+        CHECK(t.whole && t.unequal == 0 && t.calls == 1);
+    }
+    CHECK(setenv("HEADRACE_TRACE", path_of("%p.json"), 1) == 0);
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context_destroy(context);
+    snprintf(name, sizeof name, "%ld.json", (long)getpid());
+    t = read_file(path_of(name));
+    CHECK(t.whole && t.unequal == 0 && t.calls == 0);
+    CHECK(setenv("HEADRACE_TRACE", path_of("none/x.json"), 1) == 0);
+    CHECK_FAILS(hr_context_create(&options, &context), HR_ERROR_IO,
+                "none/x.json cannot be written: No such file");
+    CHECK(unsetenv("HEADRACE_TRACE") == 0);
+}
+
+static void refused(bed *b)
+{
+    TEST_CASE("what is refused");
+    CHECK_FAILS(hr_context_trace(NULL, "x"), HR_ERROR_INVALID,
+                "trace: the context is NULL");
+    CHECK_FAILS(hr_context_trace(b->context, ""), HR_ERROR_INVALID,
+                "trace: the path is empty");
+    CHECK_FAILS(hr_context_trace(b->context, path_of("no/file.json")),
+                HR_ERROR_IO, "cannot be written: No such file");
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    CHECK(hr_context_trace(b->context, "/dev/full") == HR_OK);
+    multiply(b->context, NULL);
+    CHECK_FAILS(hr_context_trace(b->context, NULL), HR_ERROR_IO,
+                "trace: writing /dev/full failed: ");
+    multiply(b->context, NULL);
+}
+
+static void cases(bed *b)
+{
+    char made[] = "/tmp/headrace-trace-XXXXXX";
+    folder = mkdtemp(made);
+    CHECK(folder != NULL);
+    TEST(products(b));
+    TEST(launches(b));
+    TEST(many(b));
+    TEST(contexts(b));
+    TEST(variable(b));
+    TEST(refused(b));
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", made);
+    CHECK(system(command) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    return bed_main(argc > 1 ? argv[1] : "3xhost", cases);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Bars are gathered in memory and written in large pieces. stdio would write
- * them twice where a child of fork() ends. */
+/* Bars are kept as numbers until the file is completed or there are many: what
+ * is traced does not wait for text. Text is written in large pieces, and not by
+ * stdio, which would write it twice where a child of fork() ends. */
 #include "runtime/trace.h"
 
 #include <errno.h>
@@ -15,7 +16,13 @@
 #include "base/clock.h"
 #include "base/format.h"
 
-enum { BUFFER = 64 << 10, MAX_BAR = 1024 };
+enum { BUFFER = 64 << 10, MAX_BAR = 1024, BARS = 1 << 16 };
+
+/* A bar that is not text yet. */
+typedef struct bar {
+    uint32_t process, thread;
+    hri_span span; /* with a copy of `more` */
+} bar;
 
 struct hri_trace {
     hri_trace *next;
@@ -28,6 +35,8 @@ struct hri_trace {
     uint32_t holders, processes, threads;
     uint64_t start_ns;
     int error; /* errno of the first failure; 0: none */
+    bar *bars; /* [BARS] */
+    uint32_t count;
     size_t used;
     char buffer[BUFFER];
 };
@@ -98,6 +107,51 @@ static void put_name(hri_trace *t, const char *what, uint32_t process,
     put_event(t, text);
 }
 
+static const char *name_of(hri_trace_kind kind)
+{
+    static const char *const names[] = {
+        [HRI_TRACE_CALL] = "call", [HRI_TRACE_COMPUTE] = "compute",
+        [HRI_TRACE_UP] = "up",     [HRI_TRACE_DOWN] = "down",
+        [HRI_TRACE_PEER] = "peer", [HRI_TRACE_INSIDE] = "inside",
+        [HRI_TRACE_PACK] = "pack", [HRI_TRACE_WAIT] = "wait"};
+    return names[kind];
+}
+
+static void put_bar(hri_trace *t, const bar *b)
+{
+    const hri_span *s = &b->span;
+    const double seconds = (double)(s->end_ns - s->begin_ns) * 1e-9;
+    const double per = seconds > 0 ? 1e-9 / seconds : 0.0;
+    char text[MAX_BAR], name[2 * HRI_TRACE_NAME], bytes[96] = "",
+                                                  flops[96] = "";
+    if (s->bytes > 0) {
+        hri_format(bytes, sizeof bytes, ",\"bytes\":%llu,\"GB/s\":%.4g",
+                   (unsigned long long)s->bytes, (double)s->bytes * per);
+    }
+    if (s->flops > 0) {
+        hri_format(flops, sizeof flops, ",\"flop\":%.17g,\"GFLOP/s\":%.4g",
+                   s->flops, s->flops * per);
+    }
+    hri_format(text, sizeof text,
+               "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,"
+               "\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"seconds\":"
+               "%.9f%s%s%s}}",
+               escape(s->name, name, sizeof name), name_of(s->kind), b->process,
+               b->thread, (double)(int64_t)(s->begin_ns - t->start_ns) * 1e-3,
+               seconds * 1e6, seconds, bytes, flops,
+               s->more != NULL ? s->more : "");
+    put_event(t, text);
+}
+
+static void put_bars(hri_trace *t)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        put_bar(t, &t->bars[i]);
+        free((char *)t->bars[i].span.more);
+    }
+    t->count = 0;
+}
+
 /* Open the file, or open it again where its last bar ended. */
 static bool open_file(hri_trace *t)
 {
@@ -111,6 +165,7 @@ static bool open_file(hri_trace *t)
 
 static void close_file(hri_trace *t)
 {
+    put_bars(t);
     flush(t);
     const off_t end = t->end;
     put(t, "\n]}\n");
@@ -147,12 +202,15 @@ static hri_trace *make(const char *path, bool child)
     hri_trace *t = calloc(1, sizeof *t);
     if (t != NULL) {
         t->path = path_of(path, child);
+        t->bars = malloc(BARS * sizeof *t->bars);
         t->file = -1;
         t->process = getpid();
         t->serial = ++last;
         t->start_ns = hri_clock_ns();
     }
-    if (t != NULL && t->path == NULL) {
+    if (t != NULL && (t->path == NULL || t->bars == NULL)) {
+        free(t->path);
+        free(t->bars);
         free(t);
         return NULL;
     }
@@ -195,11 +253,31 @@ static void take_lock(void)
     pthread_mutex_lock(&lock);
 }
 
+/* Contexts that are still there when the process ends, such as the default
+ * one, leave complete files, too. Drivers are there: this was registered after
+ * they were loaded. */
+static void complete_files(void)
+{
+    hri_traced_write_all();
+    if (pthread_mutex_trylock(&lock) != 0) {
+        return;
+    }
+    for (hri_trace *t = traces; t != NULL; t = t->next) {
+        if (t->file >= 0 && t->process == getpid()) {
+            close_file(t);
+            t->file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 hr_status hri_trace_hold(const char *path, hri_trace **trace)
 {
+    static bool registered;
     hr_status status = HR_OK;
     take_lock();
     hri_trace *t = find(path);
+    registered = registered || atexit(complete_files) == 0;
     if (t == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "trace: no memory");
     } else if (t->file < 0 && !open_file(t)) {
@@ -229,22 +307,6 @@ hr_status hri_trace_drop(hri_trace *t)
                                  t->path, strerror(error));
 }
 
-/* Contexts that are still there when the process ends, such as the default
- * one, leave complete files. */
-__attribute__((destructor)) static void complete_files(void)
-{
-    if (pthread_mutex_trylock(&lock) != 0) {
-        return;
-    }
-    for (hri_trace *t = traces; t != NULL; t = t->next) {
-        if (t->file >= 0 && t->process == getpid()) {
-            close_file(t);
-            t->file = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        }
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 /* ---- what is written */
 
 uint32_t hri_trace_process(hri_trace *t, const char *name)
@@ -265,41 +327,18 @@ uint32_t hri_trace_thread(hri_trace *t, uint32_t process, const char *name)
     return thread;
 }
 
-static const char *name_of(hri_trace_kind kind)
-{
-    static const char *const names[] = {
-        [HRI_TRACE_CALL] = "call", [HRI_TRACE_COMPUTE] = "compute",
-        [HRI_TRACE_UP] = "up",     [HRI_TRACE_DOWN] = "down",
-        [HRI_TRACE_PEER] = "peer", [HRI_TRACE_INSIDE] = "inside",
-        [HRI_TRACE_PACK] = "pack", [HRI_TRACE_WAIT] = "wait"};
-    return names[kind];
-}
-
 void hri_trace_write(hri_trace *t, uint32_t process, uint32_t thread,
-                     const hri_span *s)
+                     const hri_span *span)
 {
-    const double seconds = (double)(s->end_ns - s->begin_ns) * 1e-9;
-    const double per = seconds > 0 ? 1e-9 / seconds : 0.0;
-    char text[MAX_BAR], name[2 * HRI_TRACE_NAME], bytes[96] = "",
-                                                  flops[96] = "";
-    if (s->bytes > 0) {
-        hri_format(bytes, sizeof bytes, ",\"bytes\":%llu,\"GB/s\":%.4g",
-                   (unsigned long long)s->bytes, (double)s->bytes * per);
+    bar b = {process, thread, *span};
+    if (span->more != NULL) {
+        b.span.more = strdup(span->more);
     }
-    if (s->flops > 0) {
-        hri_format(flops, sizeof flops, ",\"flop\":%.17g,\"GFLOP/s\":%.4g",
-                   s->flops, s->flops * per);
-    }
-    hri_format(text, sizeof text,
-               "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,"
-               "\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"seconds\":"
-               "%.9f%s%s%s}}",
-               escape(s->name, name, sizeof name), name_of(s->kind), process,
-               thread, (double)(int64_t)(s->begin_ns - t->start_ns) * 1e-3,
-               seconds * 1e6, seconds, bytes, flops,
-               s->more != NULL ? s->more : "");
     pthread_mutex_lock(&lock);
-    put_event(t, text);
+    if (t->count == BARS) {
+        put_bars(t);
+    }
+    t->bars[t->count++] = b;
     pthread_mutex_unlock(&lock);
 }
 

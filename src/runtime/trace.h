@@ -75,9 +75,11 @@ void hri_traced_end(hri_device *device);
 void hri_traced_here(const hri_device *device, hri_trace_kind kind,
                      const char *what, uint64_t begin_ns, uint64_t bytes);
 
-/* Write a call of the program that the calling thread has made since begin_ns,
- * and what queues have done so far. Nothing happens without a trace. `more` is
- * that of hri_span. Any thread. */
+/* Write what the queues of all traced devices have done so far. Any thread. */
+void hri_traced_write_all(void);
+
+/* Write a call of the program that the calling thread has made since begin_ns.
+ * Nothing happens without a trace. `more` is that of hri_span. Any thread. */
 void hri_traced_call(hr_context *context, const char *name, uint64_t begin_ns,
                      double flops, const char *more);
 

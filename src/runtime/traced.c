@@ -12,11 +12,13 @@
 #include "runtime/trace.h"
 
 enum {
-    LOOK = 256, /* commands after which a track looks for those that have run */
+    LOOK = 4096,    /* commands after which a track looks for those that have
+                       run */
     CAPACITY = 8192 /* that it keeps at most before it waits */
 };
 
 struct hri_traced {
+    hri_traced *next;
     hri_trace *trace;
     uint32_t process;
     const hri_device_ops *ops; /* the device's own */
@@ -26,10 +28,15 @@ struct hri_traced {
     uint32_t made; /* tracks so far */
 };
 
+/* All traced devices. The lock is taken before those of devices. */
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+static hri_traced *devices;
+
 /* A command of a queue, between two events. */
 typedef struct command {
     hri_span span;
     hri_event *begin, *end;
+    bool follows; /* begin is the end of the command before, whose it is */
 } command;
 
 /* A queue. Its calls come one at a time. */
@@ -75,7 +82,7 @@ static void give_event(hri_track *l, hri_event *event)
 static void give_events(hri_track *l, const command *c)
 {
     pthread_mutex_lock(&l->lock);
-    give_event(l, c->begin);
+    give_event(l, c->follows ? NULL : c->begin);
     give_event(l, c->end);
     pthread_mutex_unlock(&l->lock);
 }
@@ -114,9 +121,14 @@ static void write_first(hri_track *l)
         }
     }
     give_event(l, c->begin);
-    give_event(l, c->end);
     l->first = (l->first + 1) % CAPACITY;
     l->count--;
+    command *next = &l->commands[l->first];
+    if (l->count > 0 && next->follows) {
+        next->follows = false; /* the event is its own now */
+    } else {
+        give_event(l, c->end);
+    }
 }
 
 /* Write the commands that have run; with `all` wait for the others. Errors
@@ -137,18 +149,35 @@ static void write_commands(hri_track *l, bool all)
 
 /* ---- commands that are enqueued */
 
-/* Record the event before a command. False: the command is not traced. */
+/* The end of the last command, if that has not been passed yet: then the next
+ * one begins there. Events between copies cost a link some of its rate. */
+static hri_event *last_end(hri_track *l)
+{
+    hri_event *event = NULL;
+    bool done = true;
+    pthread_mutex_lock(&l->lock);
+    if (l->count > 0) {
+        event = l->commands[(l->first + l->count - 1) % CAPACITY].end;
+        if (event->ops->query(event, &done) != HR_OK) {
+            done = true;
+        }
+    }
+    pthread_mutex_unlock(&l->lock);
+    return done ? NULL : event;
+}
+
+/* Make sure that an event is before a command. False: the command is not
+ * traced. */
 static bool begin(hri_track *l, command *c)
 {
-    c->begin = c->end = NULL;
-    if (l->graph) {
-        return false;
-    }
-    if (take_event(l, &c->begin) != HR_OK) {
+    c->end = NULL;
+    c->begin = l->graph ? NULL : last_end(l);
+    c->follows = c->begin != NULL;
+    if (l->graph || (!c->follows && take_event(l, &c->begin) != HR_OK)) {
         return false;
     }
     if (take_event(l, &c->end) != HR_OK ||
-        l->ops->record(l->queue, c->begin) != HR_OK) {
+        (!c->follows && l->ops->record(l->queue, c->begin) != HR_OK)) {
         give_events(l, c);
         return false;
     }
@@ -292,9 +321,7 @@ static hr_status traced_record(hri_queue *queue, hri_event *event)
 
 static hr_status traced_finish(hri_queue *queue)
 {
-    const hr_status status = queue->track->ops->finish(queue);
-    write_commands(queue->track, false);
-    return status;
+    return queue->track->ops->finish(queue);
 }
 
 /* ---- tracks */
@@ -447,6 +474,10 @@ hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
     pthread_mutex_init(&t->lock, NULL);
     device->traced = t;
     device->ops = &t->replaced;
+    pthread_mutex_lock(&devices_lock);
+    t->next = devices;
+    devices = t;
+    pthread_mutex_unlock(&devices_lock);
     return HR_OK;
 }
 
@@ -456,6 +487,13 @@ void hri_traced_end(hri_device *device)
     if (t == NULL) {
         return;
     }
+    pthread_mutex_lock(&devices_lock);
+    hri_traced **place = &devices;
+    while (*place != t) {
+        place = &(*place)->next;
+    }
+    *place = t->next;
+    pthread_mutex_unlock(&devices_lock);
     while (t->tracks != NULL) {
         hri_track *l = t->tracks;
         (void)l->ops->finish(l->queue);
@@ -471,6 +509,19 @@ void hri_traced_end(hri_device *device)
     free(t);
 }
 
+void hri_traced_write_all(void)
+{
+    pthread_mutex_lock(&devices_lock);
+    for (hri_traced *t = devices; t != NULL; t = t->next) {
+        pthread_mutex_lock(&t->lock);
+        for (hri_track *l = t->tracks; l != NULL; l = l->next) {
+            write_commands(l, false);
+        }
+        pthread_mutex_unlock(&t->lock);
+    }
+    pthread_mutex_unlock(&devices_lock);
+}
+
 void hri_traced_call(hr_context *context, const char *name, uint64_t begin_ns,
                      double flops, const char *more)
 {
@@ -478,14 +529,6 @@ void hri_traced_call(hr_context *context, const char *name, uint64_t begin_ns,
                      .more = more};
     if (context->trace == NULL) {
         return;
-    }
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_traced *t = context->accelerators[i].device->traced;
-        pthread_mutex_lock(&t->lock);
-        for (hri_track *l = t->tracks; l != NULL; l = l->next) {
-            write_commands(l, false);
-        }
-        pthread_mutex_unlock(&t->lock);
     }
     hri_format(span.name, sizeof span.name, "%.60s", name);
     hri_trace_here(context->trace, &span);

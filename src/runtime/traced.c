@@ -12,9 +12,8 @@
 #include "runtime/trace.h"
 
 enum {
-    LOOK = 4096,    /* commands after which a track looks for those that have
-                       run */
-    CAPACITY = 8192 /* that it keeps at most before it waits */
+    READY = 512,    /* events that a track makes at once: drivers take long */
+    CAPACITY = 8192 /* commands that it keeps at most before it waits */
 };
 
 struct hri_traced {
@@ -51,7 +50,6 @@ struct hri_track {
     uint64_t base_ns;     /* then, by hri_clock_ns */
     command *commands;    /* [CAPACITY] a ring */
     uint32_t first, count;
-    uint32_t waiting;   /* commands since it has looked last */
     hri_event **events; /* [2 CAPACITY + 2] idle ones */
     uint32_t idle;
 };
@@ -142,7 +140,6 @@ static void write_commands(hri_track *l, bool all)
            has_run(&l->commands[l->first], all || l->count == CAPACITY)) {
         write_first(l);
     }
-    l->waiting = 0;
     pthread_mutex_unlock(&l->lock);
     (void)hri_error_raise(&kept);
 }
@@ -170,6 +167,9 @@ static hri_event *last_end(hri_track *l)
  * traced. */
 static bool begin(hri_track *l, command *c)
 {
+    if (l->idle < 2 || l->count == CAPACITY) {
+        write_commands(l, false); /* which gives events back */
+    }
     c->end = NULL;
     c->begin = l->graph ? NULL : last_end(l);
     c->follows = c->begin != NULL;
@@ -200,11 +200,7 @@ static hr_status end(hri_track *l, command *c, bool began, hr_status status)
     }
     pthread_mutex_lock(&l->lock);
     l->commands[(l->first + l->count++) % CAPACITY] = *c;
-    const bool look = ++l->waiting >= LOOK;
     pthread_mutex_unlock(&l->lock);
-    if (look) {
-        write_commands(l, false);
-    }
     return status;
 }
 
@@ -380,8 +376,8 @@ static const hri_queue_ops queue_ops = {.destroy = traced_destroy,
                                         .end_graph = traced_end_graph,
                                         .run_graph = traced_run_graph};
 
-/* Note when an event is passed by the host's clock. */
-static hr_status find_base(hri_track *l)
+/* Note when an event is passed by the host's clock, and make others. */
+static hr_status prepare(hri_track *l)
 {
     hr_status status = take_event(l, &l->base);
     for (int i = 0; i < 2 && status == HR_OK; i++) { /* the first may be slow */
@@ -390,6 +386,11 @@ static hr_status find_base(hri_track *l)
             status = l->base->ops->wait(l->base);
         }
         l->base_ns = hri_clock_ns();
+    }
+    hri_device *device = l->queue->device;
+    while (status == HR_OK && l->idle < READY) {
+        status = device->ops->create_event(device, true, &l->events[l->idle]);
+        l->idle += status == HR_OK;
     }
     return status;
 }
@@ -408,7 +409,7 @@ hr_status hri_traced_queue(hri_queue *queue)
     l->events = calloc(2 * CAPACITY + 2, sizeof *l->events);
     hr_status status =
         l->commands != NULL && l->events != NULL
-            ? find_base(l)
+            ? prepare(l)
             : hri_no_memory_for(queue->device->info.path, "a timeline");
     if (status != HR_OK) {
         free_track(l);

@@ -48,6 +48,7 @@ struct hri_track {
     pthread_mutex_t lock; /* guards what follows, and blocks */
     hri_event *base;      /* has been passed */
     uint64_t base_ns;     /* then, by hri_clock_ns */
+    uint64_t end_ns;      /* of the last bar */
     command *commands;    /* [CAPACITY] a ring */
     uint32_t first, count;
     hri_event **events; /* [2 CAPACITY + 2] idle ones */
@@ -97,18 +98,26 @@ static bool has_run(const command *c, bool patient)
     return done || patient;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Write the first command, whose events have been passed. */
 static void write_first(hri_track *l)
 {
     enum { BRIEF_NS = 2000, LONG_NS = 500000000 };
     command *c = &l->commands[l->first];
     const hri_traced *t = l->queue->device->traced;
-    uint64_t before = 0, length = 0;
+    uint64_t before = 0, after = 0;
     if (c->begin->ops->elapsed(l->base, c->begin, &before) == HR_OK &&
-        c->begin->ops->elapsed(c->begin, c->end, &length) == HR_OK) {
-        c->span.begin_ns = l->base_ns + before;
-        c->span.end_ns = c->span.begin_ns + length;
-        if (c->span.kind != HRI_TRACE_WAIT || length > BRIEF_NS) {
+        c->end->ops->elapsed(l->base, c->end, &after) == HR_OK) {
+        /* a queue does one command after the other, but clocks are rounded */
+        c->span.begin_ns = later(l->base_ns + before, l->end_ns);
+        c->span.end_ns = later(l->base_ns + after, c->span.begin_ns);
+        l->end_ns = c->span.end_ns;
+        if (c->span.kind != HRI_TRACE_WAIT ||
+            c->span.end_ns - c->span.begin_ns > BRIEF_NS) {
             hri_trace_write(t->trace, t->process, l->thread, &c->span);
         }
         if (before > LONG_NS) { /* drivers count with few digits */

@@ -17,6 +17,10 @@ def main():
     if not library.exists():
         print(f"headrace: {library} is not there", file=sys.stderr)
         return 1
+    if any(c in str(library) for c in " :"):
+        print(f"headrace: LD_PRELOAD takes no path with spaces or colons: "
+              f"{library}", file=sys.stderr)
+        return 1
     preloaded = [str(library)] + [
         p for p in os.environ.get("LD_PRELOAD", "").split(":") if p]
     os.environ["LD_PRELOAD"] = ":".join(preloaded)

@@ -12,7 +12,7 @@ import numpy as np
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .kernels import Options
-from .layouts import View, as_array, output, type_of
+from .layouts import View, as_array, output, shape_of, type_of
 
 _REDUCTIONS = {
     "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
@@ -53,6 +53,8 @@ def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
         b = as_array(b)
         if a.shape != b.shape:
             raise ValueError(f"a is {a.shape}, but b is {b.shape}")
+        if a.dtype != b.dtype:
+            raise TypeError(f"a is {a.dtype}, but b is {b.dtype}")
     whole = a.dtype.kind in "iu" and operation != "norm"
     if a.size == 0:
         if operation not in _EMPTY:
@@ -128,6 +130,8 @@ def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
     result = output(out, a.shape,
                     np.dtype(dtype) if dtype is not None else
                     out.dtype if out is not None else a.dtype)
+    if not result.dtype.isnative or result.dtype.kind not in "if":
+        raise TypeError(f"a scan of {a.dtype} gives no {result.dtype}")
     if a.size == 0:
         return result
     context = current(context)
@@ -196,6 +200,8 @@ def sort_by_key(keys, values, *, descending=False, accelerators=None,
 def argsort(a, *, descending=False, **options):
     """The places of the elements of each row in order. Stable."""
     a = as_array(a)
+    if a.ndim == 0:
+        raise ValueError("argsort of an array without dimensions")
     places = np.broadcast_to(np.arange(a.shape[-1], dtype=np.int64), a.shape)
     return sort_by_key(a, places, descending=descending, **options)[1]
 
@@ -205,6 +211,8 @@ def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
     """Counts of elements in bins of one width, and the edges of the bins, as
     numpy.histogram gives them. float32, float64, int8, int32."""
     a = as_array(a)
+    if not hasattr(bins, "__index__"):
+        raise TypeError(f"bins is {bins!r}, not how many of one width")
     if bins < 1:
         raise ValueError(f"{bins} bins, not 1 or more")
     if range is None:
@@ -239,7 +247,12 @@ def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
     if a.size > 0:
         context = current(context)
         pointer = pointer_of(context)
-        number = np.array([value]).astype(a.dtype)
+        number = np.asarray(value)
+        if number.ndim > 0 or number.dtype.kind not in "biufc":
+            raise TypeError(f"the value is {value!r}, not a number")
+        number = number.astype(a.dtype).reshape(1)
+        if a.dtype.kind == "i" and number[0] != value:
+            raise OverflowError(f"{a.dtype} does not hold {value}")
         options = Options(context, accelerators, weights, None, report)
         with View(pointer, a, True) as view:
             options.finish(lib.hr_fill(
@@ -265,7 +278,7 @@ def random(shape=None, distribution="uniform", *, dtype=None, seed=0, stream=0,
         out = np.empty(shape, kind)
     else:
         out = output(out, np.shape(out) if shape is None else
-                     ((shape,) if isinstance(shape, int) else tuple(shape)),
+                     shape_of(shape, "shape"),
                      out.dtype if dtype is None else np.dtype(dtype))
     if out.size == 0:
         return out

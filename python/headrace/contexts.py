@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import Callable
 
@@ -15,6 +16,10 @@ from .errors import InvalidError, check
 # The contexts of the blocks around, of each thread and each task.
 _blocks: contextvars.ContextVar = contextvars.ContextVar(
     "headrace contexts", default=())
+# All contexts that are open, for children of fork().
+_open: weakref.WeakSet = weakref.WeakSet()
+# Of each thread: whether it is in a function that is told of progress.
+in_progress = threading.local()
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,14 @@ def headrace_log(data, line):
     ffi.from_handle(data)(_text(line))
 
 
-class Context:
+class NotCopied:
+    """What stands for something of the library, which has no copies."""
+
+    def __reduce_ex__(self, _):
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
+
+
+class Context(NotCopied):
     """Accelerators that calls in a `with` block use.
 
     accelerators: a list of paths such as "cuda,host", "opencl:0:1" or
@@ -78,6 +90,7 @@ class Context:
                  log: Callable[[str], object] | None = None):
         self._pointer = ffi.NULL
         self._kept = {}  # kernels by their text and name
+        self._grids = weakref.WeakSet()
         self._lock = threading.Lock()
         self._depth = 0
         options = ffi.new("hr_context_options *")
@@ -98,14 +111,15 @@ class Context:
         made = ffi.new("hr_context **")
         check(lib.hr_context_create(options, made))
         self._pointer = made[0]
+        _open.add(self)
 
     def close(self):
-        """Close the accelerators. Grids of the context are closed before."""
+        """Close the accelerators, and the grids of the context. No other
+        thread's call is under way then."""
         pointer, self._pointer = self._pointer, ffi.NULL
         if pointer != ffi.NULL:
-            for grid in list(self._kept.values()):
-                if hasattr(grid, "close"):
-                    grid.close()
+            for grid in list(self._grids):
+                grid._close(pointer)
             self._kept.clear()
             lib.hr_context_destroy(pointer)
 
@@ -121,7 +135,11 @@ class Context:
         return self
 
     def __exit__(self, *_):
-        _blocks.set(_blocks.get()[:-1])
+        blocks = _blocks.get()
+        for i in reversed(range(len(blocks))):
+            if blocks[i] is self:
+                _blocks.set(blocks[:i] + blocks[i + 1:])
+                break
         with self._lock:
             self._depth -= 1
             last = self._depth == 0
@@ -159,14 +177,17 @@ class _Default(Context):
 
     def __init__(self):  # pylint: disable=super-init-not-called
         self._kept = {}
+        self._grids = weakref.WeakSet()
         self._lock = threading.Lock()
         self._depth = 0
         made = ffi.new("hr_context **")
         check(lib.hr_context_default(made))
         self._pointer = made[0]
 
+        _open.add(self)
+
     def close(self):
-        self._pointer = ffi.NULL
+        """It stays open until the process ends."""
 
 
 _default = None
@@ -183,9 +204,15 @@ def default_context() -> Context:
 
 
 def _forget_default():
-    """A child of fork() gets a default context of its own."""
+    """A child of fork() gets a default context of its own. Those of its parent
+    are nothing there."""
     global _default, _default_lock
     _default, _default_lock = None, threading.Lock()
+    for context in list(_open):
+        context._pointer = ffi.NULL
+        context._lock = threading.Lock()
+        for grid in list(context._grids):
+            grid._pointer = ffi.NULL
 
 
 os.register_at_fork(after_in_child=_forget_default)
@@ -200,10 +227,13 @@ def current(context: Context | None = None) -> Context:
 
 
 def pointer_of(context: Context):
-    """Its pointer. ValueError if it is closed."""
-    if context._pointer == ffi.NULL:
-        raise InvalidError("the context is closed")
-    return context._pointer
+    """Its pointer. InvalidError if it is closed, or a call is under way."""
+    pointer = context._pointer
+    if pointer == ffi.NULL:
+        raise InvalidError("the context is closed, or of a parent process")
+    if getattr(in_progress, "told", False):
+        raise InvalidError("a function that is told of progress calls headrace")
+    return pointer
 
 
 def devices() -> list[Accelerator]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._native import ffi, lib
-from .contexts import Context, current, pointer_of
+from .contexts import Context, NotCopied, current, pointer_of
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
-from .layouts import as_array, extent, type_of
+from .layouts import (as_array, check_element, element_of, extent, shape_of,
+                      size_of, type_of)
 from .progress import Bar, Watch, _watch_failed
 from .reports import Band, GridReport
 
@@ -111,7 +112,7 @@ def _sides(field, rank):
     return pairs
 
 
-class Grid:
+class Grid(NotCopied):
     """Fields of one shape on all accelerators, which keep them while they step.
 
         grid = headrace.Grid((1000, 1000), now=Field(halo=1), next=Field(halo=1))
@@ -131,7 +132,7 @@ class Grid:
                  **fields: Field):
         self._pointer = ffi.NULL
         self._context = current(context)
-        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.shape = shape_of(shape, "shape")
         self.fields = dict(fields)
         if not 1 <= len(self.shape) <= lib.HR_MAX_KERNEL_RANK:
             raise InvalidError(f"a grid has 1 to 3 dimensions, not "
@@ -144,25 +145,39 @@ class Grid:
         o = ffi.new("hr_grid_options *")
         o.size = ffi.sizeof("hr_grid_options")
         o.steps_per_exchange = steps_per_exchange
-        if accelerators is not None:
-            indices = ffi.new("uint32_t[]", list(accelerators))
+        count = len(self._context.accelerators)
+        listed = list(range(count) if accelerators is None else accelerators)
+        self._count = len(listed)
+        if accelerators is not None or weights is not None:
+            indices = ffi.new("uint32_t[]", listed)
             o.accelerators, o.accelerator_count = indices, len(indices)
             kept.append(indices)
         if weights is not None:
-            shares = ffi.new("double[]", list(weights))
-            o.weights, o.accelerator_count = shares, len(shares)
+            shares = self._shares(weights)
+            o.weights = shares
             kept.append(shares)
         out = ffi.new("hr_grid **")
         check(lib.hr_grid_create(pointer_of(self._context),
                                  extent(self.shape), made, len(fields), o,
                                  out))
         self._pointer = out[0]
-        self._context._kept[id(self)] = self
+        self._context._grids.add(self)
+
+    def _shares(self, weights):
+        """Weights of as many accelerators as the grid has."""
+        if len(weights) != self._count:
+            raise ValueError(f"{len(weights)} weights for {self._count} "
+                             "accelerators")
+        return ffi.new("double[]", list(weights))
 
     def _declare(self, to, field, kept):
         if not isinstance(field, Field):
             raise TypeError(f"{field!r} is no headrace.Field")
         dtype = np.dtype(field.dtype)
+        element_of(dtype, "a field")
+        if size_of(field.components, "components") < 1:
+            raise ValueError(f"a field of {field.components} components, not 1 "
+                             "or more")
         to.element_bytes, to.components = dtype.itemsize, field.components
         value = ffi.NULL
         if field.value is not None:
@@ -175,10 +190,16 @@ class Grid:
 
     def close(self):
         """Wait for all work and free the grid."""
+        self._close(self._context._pointer)
+
+    def _close(self, context):
         pointer, self._pointer = self._pointer, ffi.NULL
-        if pointer != ffi.NULL:
-            self._context._kept.pop(id(self), None)
+        if pointer != ffi.NULL and context != ffi.NULL:
             lib.hr_grid_destroy(pointer)
+
+    def __del__(self):
+        if getattr(self, "_pointer", ffi.NULL) != ffi.NULL:
+            self.close()
 
     def __enter__(self) -> Grid:
         return self
@@ -236,14 +257,18 @@ class Grid:
             make = (lib.hr_field_here if read_here else lib.hr_field_in) \
                 if p.access == lib.HR_IN else lib.hr_field_out \
                 if p.access == lib.HR_OUT else lib.hr_field_inout
-            list_.list.append(make(self._field(given)))
+            number = self._field(given)
+            check_element(self._layout(given)[0], element, name)
+            list_.list.append(make(number))
         elif p.kind == lib.HR_PARAMETER_VALUE:
             list_.add_value(given, element, name)
         elif p.kind == lib.HR_PARAMETER_TILE:
             list_.add_tile(given)
         else:
             # an array, not host memory: the steps run after the call
-            list_.add_view(None, as_array(given), p.access, name, True)
+            array = as_array(given)
+            check_element(array.dtype, element, name)
+            list_.add_view(None, array, p.access, name, -1)
 
     def _phases(self, phases, list_, kept):
         made = ffi.new("hr_phase[]", max(len(phases), 1))
@@ -268,6 +293,8 @@ class Grid:
             to.argument_count = len(one.arguments)
             if one.tile is not None:
                 to.tile = extent(one.tile)
+            if one.origin is not None and one.shape is None:
+                raise ValueError("a phase has an origin, but no shape")
             if one.shape is not None:
                 to.extent = extent(one.shape)
                 for d, start in enumerate(one.origin or ()):
@@ -290,7 +317,11 @@ class Grid:
                 check(lib.hr_grid_step(self._open(), made, len(phases), steps))
             else:
                 told = Bar("step") if progress is True else progress
-                watch = Watch(lambda done: told(done, steps))
+
+                def tell(done):
+                    self.finish()  # steps were only enqueued
+                    return told(done, steps)
+                watch = Watch(tell)
                 status = lib.hr_grid_run(
                     self._open(), made, len(phases), steps,
                     every or max(1, steps // 100), lib.headrace_steps,
@@ -310,8 +341,16 @@ class Grid:
         if operation not in _REDUCTIONS:
             raise ValueError(f'operation is "{operation}", not one of '
                              f"{', '.join(_REDUCTIONS)}")
-        kind = type_of(self._layout(a)[0])
         first = self._field(a)
+        kind = type_of(self._layout(a)[0])
+        pairs = operation in ("dot", "distance", "max_abs_diff")
+        if (b is not None) != pairs:
+            raise TypeError(f"{operation} takes "
+                            f"{'two fields' if pairs else 'one field'}")
+        if b is not None and self._field(b) >= 0 and \
+                self._layout(a)[0] != self._layout(b)[0]:
+            raise TypeError(f"a is {self._layout(a)[0]}, but b is "
+                            f"{self._layout(b)[0]}")
         out, value = ffi.new("hr_reducing **"), ffi.new("double *")
         check(lib.hr_grid_reduce(self._open(), _REDUCTIONS[operation], kind,
                                  first, first if b is None else
@@ -321,8 +360,7 @@ class Grid:
 
     def rebalance(self, weights):
         """Move the bands: one share for each accelerator."""
-        check(lib.hr_grid_rebalance(self._open(),
-                                    ffi.new("double[]", list(weights))))
+        check(lib.hr_grid_rebalance(self._open(), self._shares(weights)))
 
     def report(self) -> GridReport:
         """How the grid is spread out, and what it has done."""

@@ -11,7 +11,8 @@ import numpy as np
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import InvalidError, check
-from .layouts import ELEMENTS, View, as_array, dtype_of, extent
+from .layouts import (View, as_array, check_element, dtype_of,
+                      element_of, extent, shape_of)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
@@ -85,6 +86,27 @@ class Options:
             self.report.read()
 
 
+def _row_bytes(array):
+    """Bytes from row to row as host memory has them; 0: it is packed. None: its
+    elements lie otherwise."""
+    size, strides = array.itemsize, array.strides
+    if array.ndim > 3 or (strides[-1] != size and array.shape[-1] > 1):
+        return None
+    if array.flags.c_contiguous:
+        return 0
+    row = strides[-2] if array.ndim > 1 else 0
+    if row < array.shape[-1] * size or (
+            array.ndim > 2 and strides[0] != row * array.shape[1]):
+        return None
+    return row
+
+
+def _packed_rows(array):
+    """The array, or a copy whose rows are those of host memory."""
+    return array if _row_bytes(array) is not None else np.ascontiguousarray(
+        array)
+
+
 class _Arguments:
     """hr_argument for each parameter, in a `with` block."""
 
@@ -106,58 +128,76 @@ class _Arguments:
         if failed is not None and kind is None:
             raise failed
 
-    def add_view(self, given, array, access, name, is_list=False):
-        """A view of an array: host memory where rows are rows, else a copy."""
+    def add_view(self, given, array, access, name, rank=None):
+        """A view of an array. rank: of a kernel's parameter; None: any. Lists
+        of views have a rank below 0."""
         written = access != lib.HR_IN
         if written and not array.flags.writeable:
             raise ValueError(f"{name} is written, but the array is read-only")
         if array.size == 0:
             raise InvalidError(f"{name} has no elements: {array.shape}")
+        element = element_of(array.dtype, name)
         if array.ndim == 0:
             array = array.reshape(1)
-        data = self._data(array, access) if not is_list else None
+        how = given.how if isinstance(given, Argument) else ""
+        is_list = rank is not None and rank < 0
+        if not is_list:
+            array = self._as_rows(array, rank, written)
+        data = None if is_list else self._data(array, access, element)
         if data is None:
             view = View(pointer_of(self._context), array, written)
             self._views.append(view)
             data = {lib.HR_IN: lib.hr_in, lib.HR_OUT: lib.hr_out,
                     lib.HR_INOUT: lib.hr_inout}[access](view.view)
+            if not written and not how:
+                how = "whole"  # as host memory that is read
         self._kept.append(array)
-        if isinstance(given, Argument):
-            if given.how == "near":
-                data = lib.hr_near(data, given.before, given.after)
-            elif given.how == "whole":
-                data = lib.hr_whole(data)
-            elif given.how == "combined":
-                data = lib.hr_combined(data, _COMBINE[given.combine])
+        if how == "near":
+            data = lib.hr_near(data, given.before, given.after)
+        elif how == "whole":
+            data = lib.hr_whole(data)
+        elif how == "combined":
+            data = lib.hr_combined(data, _COMBINE[given.combine])
         self.list.append(data)
 
-    def _data(self, array, access):
+    @staticmethod
+    def _as_rows(array, rank, written):
+        """The array as host memory of the parameter's rank, by a copy where it
+        is only read."""
+        if rank is not None and array.ndim > rank > 0 and (
+                array.flags.c_contiguous or not written):
+            array = np.ascontiguousarray(array).reshape(
+                -1, *array.shape[array.ndim - rank + 1:])
+        return array if written or array.ndim > 3 else _packed_rows(array)
+
+    @staticmethod
+    def _data(array, access, element):
         """Host memory as it is, or None where only a view can be had of it."""
-        size, strides = array.itemsize, array.strides
-        if array.ndim > 3 or (strides[-1] != size and array.shape[-1] > 1):
+        row = _row_bytes(array)
+        if row is None:
             return None
-        row = 0
-        if not array.flags.c_contiguous:
-            row = strides[-2] if array.ndim > 1 else 0
-            if row < array.shape[-1] * size or (
-                    array.ndim > 2 and strides[0] != row * array.shape[1]):
-                return None
         function = {lib.HR_IN: lib.hr_in_data, lib.HR_OUT: lib.hr_out_data,
                     lib.HR_INOUT: lib.hr_inout_data}[access]
         return function(
             ffi.cast("void *", array.__array_interface__["data"][0]),
-            ELEMENTS.get(array.dtype.name, ffi.NULL), size,
-            extent(array.shape), row)
+            element, array.itemsize, extent(array.shape), row)
 
     def add_value(self, value, element, name):
-        """A number, as the parameter's type."""
-        if isinstance(value, (np.void, np.ndarray, bytes)):
+        """A number, as the parameter's type; the bytes of a struct."""
+        if isinstance(value, np.ndarray):
+            if value.ndim > 0:
+                raise TypeError(f"{name} is a {element}, but an array of "
+                                f"{value.ndim} dimensions is given")
+            value = value[()]
+        if value is None:
+            raise TypeError(f"{name} is a {element}, but None is given")
+        if isinstance(value, (np.void, bytes)):
             memory = ffi.new("char[]", bytes(value))
             self._kept.append(memory)
             self.list.append(lib.hr_value(memory, len(memory) - 1))
             return
         try:
-            dtype = dtype_of(" ".join(element.split()))
+            dtype = dtype_of(element)
         except KeyError:
             raise TypeError(
                 f"{name} is a {element}: pass its bytes, such as those of a "
@@ -281,11 +321,14 @@ class Kernel:
                 else:
                     array = given.array if isinstance(given, Argument) \
                         else given
-                    if array is None and p.access == lib.HR_OUT:
+                    if array is None and p.access == lib.HR_OUT \
+                            and not p.list:
                         array = np.empty(domain, dtype_of(element))
                         made.append(array)
-                    list_.add_view(given, self._written(p, array, name),
-                                   p.access, name, p.list)
+                    array = self._written(p, array, name)
+                    check_element(array.dtype, element, name)
+                    list_.add_view(given, array, p.access, name,
+                                   -1 if p.list else p.rank)
             options = Options(context, accelerators, weights, tile, report)
             options.finish(lib.hr_run(
                 pointer_of(context), kernel, extent(domain), list_.pointer,
@@ -294,6 +337,8 @@ class Kernel:
 
     @staticmethod
     def _written(p, given, name):
+        if given is None:
+            raise TypeError(f"{name} is None; only OUT parameters may be")
         if p.access != lib.HR_IN and not isinstance(given, np.ndarray):
             raise TypeError(f"{name} is written, so it is a numpy.ndarray, not "
                             f"{type(given).__name__}")
@@ -301,7 +346,7 @@ class Kernel:
 
     def _domain(self, declared, arguments, domain):
         if domain is not None:
-            return (domain,) if isinstance(domain, int) else tuple(domain)
+            return shape_of(domain, "domain")
         for p, given in zip(declared, arguments):
             if p.kind != lib.HR_PARAMETER_VIEW or p.access == lib.HR_IN:
                 continue
@@ -310,6 +355,8 @@ class Kernel:
             array = given.array if isinstance(given, Argument) else given
             if array is None:
                 continue
+            array = self._written(
+                p, array, f"{self.name}: {ffi.string(p.name).decode()}")
             shape = np.shape(array)[1 if p.list else 0:] or (1,)
             spare = max(len(shape) - p.rank, 0)
             return (int(np.prod(shape[:spare + 1])), *shape[spare + 1:])
@@ -345,6 +392,8 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
     context = current(context)
     with _Arguments(context) as list_:
         for name, given in names.items():
+            if isinstance(given, np.ndarray) and given.ndim == 0:
+                given = given[()]
             if isinstance(given, (int, float, complex, np.generic)):
                 number = np.asarray(given)
                 if number.dtype == np.int64 and isinstance(given, int):
@@ -352,11 +401,18 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
                 memory = ffi.new("char[]", number.tobytes())
                 list_._kept.append(memory)
                 list_.list.append(lib.hr_value_typed(
-                    memory, ELEMENTS.get(number.dtype.name, ffi.NULL),
+                    memory, element_of(number.dtype, name),
                     number.itemsize))
                 continue
             written = re.search(_ASSIGNED.format(re.escape(name)), statement)
-            list_.add_view(given, as_array(given), lib.HR_INOUT if written
+            if written and not isinstance(given, np.ndarray):
+                raise TypeError(f"{name} is written, so it is a numpy.ndarray, "
+                                f"not {type(given).__name__}")
+            array = as_array(given)
+            if array.dtype.name in ("float16", "bfloat16"):
+                raise TypeError(f"{name} is {array.dtype}, with which C does "
+                                "not compute")
+            list_.add_view(given, array, lib.HR_INOUT if written
                            else lib.HR_IN, name)
         options = Options(context, accelerators, weights, None, report)
         options.finish(lib.hr_transform(

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from ._native import ffi, lib
@@ -21,6 +23,17 @@ ELEMENTS = {
         ("uint16", b"unsigned short"), ("int32", b"int"),
         ("uint32", b"unsigned"), ("int64", b"long"),
         ("uint64", b"unsigned long"))}
+
+# Other names of types in kernels.
+_ALIASES = {
+    "char": "signed char", "unsigned int": "unsigned", "signed": "int",
+    "short int": "short", "unsigned short int": "unsigned short",
+    "long int": "long", "unsigned long int": "unsigned long",
+    "long long": "long", "unsigned long long": "unsigned long",
+    "size_t": "unsigned long", "hr_index": "long", "int8_t": "signed char",
+    "uint8_t": "unsigned char", "int16_t": "short",
+    "uint16_t": "unsigned short", "int32_t": "int", "uint32_t": "unsigned",
+    "int64_t": "long", "uint64_t": "unsigned long"}
 
 _by_dtype: dict[np.dtype, int] = {}
 
@@ -43,8 +56,49 @@ def type_of(dtype: np.dtype) -> int:
     return known
 
 
+def element_of(dtype: np.dtype, name: str):
+    """What kernels call elements, as a string of C; NULL for structs, of which
+    only the size is known. TypeError for what kernels cannot have."""
+    if dtype.isnative and dtype.name in ELEMENTS:
+        return ELEMENTS[dtype.name]
+    if dtype.isnative and dtype.names is not None and not dtype.hasobject:
+        return ffi.NULL
+    raise TypeError(f"{name} has elements of {dtype}, which are not offered")
+
+
+def check_element(dtype: np.dtype, element: str, name: str):
+    """TypeError where a kernel's parameter has other elements."""
+    try:
+        wanted = dtype_of(element)
+    except (KeyError, ImportError):
+        return  # the text's own, of which the library compares the size
+    if dtype != wanted:
+        raise TypeError(f"{name} has elements of {element}, which is {wanted}, "
+                        f"but the array is {dtype}")
+
+
+def size_of(value, name: str) -> int:
+    """A size as an int. TypeError for what is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, not an integer") from None
+
+
+def shape_of(value, name: str) -> tuple[int, ...]:
+    """A shape as a tuple of ints."""
+    if hasattr(value, "__index__"):
+        return (operator.index(value),)
+    try:
+        return tuple(size_of(v, name) for v in value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, not a shape") from None
+
+
 def dtype_of(name: str) -> np.dtype:
     """The dtype of elements that kernels call so. KeyError for others."""
+    name = " ".join(name.split())
+    name = _ALIASES.get(name, name)
     for numpy_name, element in ELEMENTS.items():
         if ffi.string(element).decode() == name:
             return bfloat16() if numpy_name == "bfloat16" else np.dtype(
@@ -104,6 +158,9 @@ def _is_apart(row, cols, col, rows, size):
 
 def extent(shape) -> object:
     """An hr_extent of a shape."""
+    if len(shape) > lib.HR_MAX_RANK:
+        raise ValueError(f"{len(shape)} dimensions, not at most "
+                         f"{lib.HR_MAX_RANK}")
     made = ffi.new("hr_extent *")
     made.rank = len(shape)
     for d, size in enumerate(shape):
@@ -149,7 +206,7 @@ class View:
         check(lib.hr_array_wrap_strided(
             context_pointer,
             ffi.cast("void *", array.__array_interface__["data"][0]),
-            ELEMENTS.get(array.dtype.name, ffi.NULL), array.itemsize,
+            element_of(array.dtype, "the array"), array.itemsize,
             extent(array.shape), ffi.new("int64_t[]", array.strides), made))
         self._made = made[0]
         self.view = lib.hr_view_of(self._made)

@@ -38,7 +38,12 @@ def _operands(a, b):
 
 def _result_dtype(a, dtype):
     """The dtype of a product. TypeError where none is offered."""
-    usual = _SUMS.get(type_of(a.dtype), a.dtype)
+    kind = type_of(a.dtype)
+    if kind == lib.HR_I32:
+        raise TypeError("products of int32 are not offered, only of float32, "
+                        "float64, complex64, complex128, float16, bfloat16 and "
+                        "int8")
+    usual = _SUMS.get(kind, a.dtype)
     return usual if dtype is None else np.dtype(dtype)
 
 
@@ -90,6 +95,12 @@ def _gemm(context, alpha, a, b, beta, c, compute, *others):
                        beta, operands[2], options))
     if beside is not c:
         c[...] = beside
+
+
+def _check_matrices(**arrays):
+    for name, x in arrays.items():
+        if x.ndim != 2:
+            raise ValueError(f"{name} has {x.ndim} dimensions, not 2")
 
 
 def _check_shapes(a, b):
@@ -270,7 +281,9 @@ def _listed(arrays, name):
               ([arrays] if isinstance(arrays, np.ndarray) and arrays.ndim == 2
                else arrays)]
     for i, x in enumerate(arrays):
-        if x.ndim != 2 or x.shape != arrays[0].shape:
+        if x.ndim != 2:
+            raise ValueError(f"{name}[{i}] has {x.ndim} dimensions, not 2")
+        if x.shape != arrays[0].shape:
             raise ValueError(f"{name}[{i}] is {x.shape}, but {name}[0] is "
                              f"{arrays[0].shape}: all are matrices of a shape")
     return arrays
@@ -301,6 +314,7 @@ def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
     them. Only shapes, types and layouts count, so np.broadcast_to or np.empty
     may stand for matrices that are not there yet."""
     a, b = _operands(a, b)
+    _check_matrices(a=a, b=b)
     _check_shapes(a, b)
     context = current(context)
     operands = ffi.new("hr_matrix[3]")
@@ -328,6 +342,7 @@ def verify(a, b, c, *, alpha=1, beta=0, c0=None, context=None) -> VerifyReport:
     a, b = _operands(a, b)
     c = as_array(c)
     c0 = c if c0 is None else as_array(c0)
+    _check_matrices(a=a, b=b, c=c, c0=c0)
     operands = ffi.new("hr_matrix[4]")
     kept = [matrix(x, operands[i]) for i, x in enumerate((a, b, c0, c))]
     found = ffi.new("hr_verify_report *")

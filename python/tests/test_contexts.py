@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Contexts, threads, processes, progress, Ctrl-C and `python -m headrace`."""
 
+import copy
 import multiprocessing
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -48,6 +50,33 @@ def test_blocks():
     with pytest.raises(headrace.InvalidError, match="the context is closed"):
         headrace.matmul(np.eye(2), np.eye(2), context=two)
     assert headrace.contexts.current() is outer
+
+
+def test_the_default_context_stays():
+    with headrace.default_context():
+        assert product()
+    headrace.default_context().close()
+    assert product()
+
+
+def test_blocks_that_end_in_another_order():
+    def inside():
+        with headrace.Context("2xhost"):
+            yield
+    outer = inside()
+    next(outer)
+    with headrace.Context("3xhost") as three:
+        outer.close()
+        assert headrace.contexts.current() is three and product()
+
+
+def test_no_copies():
+    with headrace.Context("host") as context:
+        with headrace.Grid((3, 3), x=headrace.Field()) as grid:
+            for thing in (context, grid, headrace.default_context()):
+                for make in (copy.copy, copy.deepcopy, pickle.dumps):
+                    with pytest.raises(TypeError, match="cannot be copied"):
+                        make(thing)
 
 
 def test_refused():
@@ -155,6 +184,37 @@ def test_progress(rng):
             raise ZeroDivisionError("mine")
         with pytest.raises(ZeroDivisionError, match="mine"):
             headrace.matmul(a, a, progress=breaks)
+
+
+def test_a_function_that_calls(rng):
+    a = rng.random((300, 300))
+    with pytest.raises(headrace.InvalidError, match="told of progress calls"):
+        headrace.matmul(a, a, progress=lambda *_: headrace.sum(a))
+    assert product()
+
+
+def test_children_of_a_context():
+    """A child cannot use its parent's context, and ends all the same."""
+    with headrace.Context("2xhost") as context:
+        grid = headrace.Grid((3, 3), x=headrace.Field())
+        child = os.fork()
+        if child == 0:
+            good = 0
+            try:
+                headrace.matmul(np.eye(2), np.eye(2))
+            except headrace.InvalidError as error:
+                good += "of a parent process" in str(error)
+            grid.close()
+            context.close()
+            del grid
+            with headrace.Context("2xhost"):
+                good += product()
+            os._exit(0 if good == 2 else 1)
+        begin = time.monotonic()
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            assert time.monotonic() - begin < 30
+            time.sleep(0.01)
+        assert product()
 
 
 def test_a_bar(capfd, rng):

@@ -75,6 +75,27 @@ def test_arrays_numbers_and_components(context, rng):
     assert context.accelerators
 
 
+def test_weights(context):
+    count = len(context.accelerators)
+    with headrace.Grid((60, 7), weights=[1] * count, x=Field()) as grid:
+        grid["x"] = 2.0
+        grid.rebalance([i + 1 for i in range(count)])
+        assert (grid["x"] == 2).all()
+        assert sum(b.count for b in grid.report().bands) == 60
+
+
+def test_grids_are_freed(host):
+    def held():
+        return open("/proc/self/statm").read().split()[1]
+    for i in range(60):
+        grid = headrace.Grid((1000, 500), x=Field())
+        grid["x"] = 1.0
+        if i == 20:
+            before = int(held())
+    assert int(held()) - before < 20 * 1000 * 500 * 4 / 4096
+    assert grid is not None and host.accelerators
+
+
 def test_progress(context, rng):
     field = Field(halo=1)
     steps = [phase(HEAT, "now", "next"), swap("now", "next")]
@@ -102,6 +123,21 @@ def test_progress(context, rng):
      "two arguments"),
     (lambda g: g.step([swap("now", "now2")]), KeyError, "now2"),
     (lambda g: g.reduce("mean", "now"), ValueError, '"mean", not one of'),
+    (lambda g: g.reduce("dot", "now"), TypeError, "dot takes two fields"),
+    (lambda g: g.reduce("sum", "zz"), KeyError, "no field 'zz'"),
+    (lambda g: g.step([phase(ADD, 1.0, np.zeros(3), "now", "next")]),
+     TypeError, "v has elements of double, which is float64"),
+    (lambda g: g.step([phase(HEAT, "now", "next", origin=(1, 1))]),
+     ValueError, "an origin, but no shape"),
+    (lambda g: g.rebalance([1, 2]), ValueError, "2 weights for 1"),
+    (lambda g: headrace.Grid((3, 3), weights=[1, 2], x=Field()), ValueError,
+     "2 weights for 1 accelerators"),
+    (lambda g: headrace.Grid((3, 3), x=Field(components=0)), ValueError,
+     "0 components, not 1 or more"),
+    (lambda g: headrace.Grid((3, 3), x=Field(dtype=object)), TypeError,
+     "elements of object"),
+    (lambda g: headrace.Grid((3, 3), x=Field(dtype=">f4")), TypeError, ">f4"),
+    (lambda g: headrace.Grid("33", x=Field()), TypeError, "shape is '33'"),
     (lambda g: g.__setitem__("now", np.zeros((3, 3))), ValueError, "broadcast"),
     (lambda g: headrace.Grid((3, 3), x=Field(boundary="soft")), ValueError,
      'boundary is "soft", not one of constant, clamp'),

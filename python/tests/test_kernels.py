@@ -82,6 +82,60 @@ def test_new_arrays(context, rng):
     assert context.accelerators
 
 
+FLIP = headrace.kernel("""
+HR_KERNEL2(flip, (IN, float, 2, x), (OUT, float, 2, y))
+{
+    HR_EACH2(i, j) { HR_AT2(y, i, j) = HR_AT2(x, HR_EXTENT(x, 0) - 1 - i, j); }
+}""")
+FIRST = headrace.kernel("""
+HR_KERNEL2(first, (INS, float, 1, x), (OUT, float, 1, y))
+{
+    HR_EACH1(i) { HR_AT1(y, i) = HR_OF1(x, 0, HR_EXTENT(x, 0) - 1 - i); }
+}""")
+
+
+def test_other_rows_of_any_layout(context, rng):
+    x = rng.random((300, 40), np.float32)
+    weights = [1] * len(context.accelerators)
+    for a in (x, np.asfortranarray(x), x[::2], x[::-1], x[:, ::3],
+              x.reshape(30, 10, 40)):
+        wide = a if a.ndim == 2 else a.reshape(300, 40)
+        for y in (np.empty_like(wide, order="C"),
+                  np.empty((*wide.shape, 2), np.float32)[..., 0]):
+            FLIP(a, y, weights=weights)
+            assert np.array_equal(y, wide[::-1])
+    y = np.empty(40, np.float32)
+    FIRST(x, y, weights=weights)
+    assert np.array_equal(y, x[0, ::-1])
+
+
+def test_arrays_of_more_dimensions(context, rng):
+    x = rng.random((2, 3, 4, 5)).astype(np.float32)
+    y = np.zeros_like(x)
+    one = headrace.kernel("""
+HR_KERNEL2(one, (IN, float, 1, x), (INOUT, float, 1, y))
+{
+    HR_EACH1(i) { HR_AT1(y, i) += HR_AT1(x, i); }
+}""")
+    one(x, y)
+    one(np.asfortranarray(x), y)
+    assert np.array_equal(y, 2 * x)
+    assert context.accelerators
+
+
+def test_values(host):
+    k = headrace.kernel("""
+HR_KERNEL4(k, (VALUE, unsigned int, 0, a), (VALUE, hr_index, 0, b),
+           (VALUE, double, 0, c), (OUT, double, 1, y))
+{
+    HR_EACH1(i) { HR_AT1(y, i) = (double)a + (double)b + c; }
+}""")
+    got = k(np.array(4), np.int8(-2), np.float32(0.5), None,
+            domain=np.int64(3))
+    assert np.array_equal(got, [2.5, 2.5, 2.5])
+    assert host.accelerators
+
+
 def test_combined(context, rng):
     x = rng.integers(0, 50, 10007).astype(np.int32)
     bins = np.zeros(50, np.int32)
@@ -164,8 +218,21 @@ def test_transform(context, rng):
 
 @pytest.mark.parametrize("call, kind, words", [
     (lambda x: SAXPY(1, x), TypeError, "saxpy takes 3 arguments, not 2"),
-    (lambda x: SAXPY(1, x, x.astype("f8")), headrace.InvalidError,
-     "y has elements of float, 4 bytes, but the view has 8"),
+    (lambda x: SAXPY(1, x, x.astype("f8")), TypeError,
+     "saxpy: y has elements of float, which is float32, but the array is "
+     "float64"),
+    (lambda x: SAXPY(1, x, x.astype(">f4")), TypeError, "array is >f4"),
+    (lambda x: SAXPY(1, x.astype(object), x), TypeError, "array is object"),
+    (lambda x: SAXPY(1, None, x), TypeError, "x is None; only OUT"),
+    (lambda x: SAXPY(None, x, x.copy()), TypeError, "a is a float, but None"),
+    (lambda x: SAXPY(x, x, x.copy()), TypeError, "an array of 1 dimensions"),
+    (lambda x: SAXPY(1, x, x.copy(), domain="8"), TypeError, "domain"),
+    (lambda x: headrace.transform("y = 2 * y", y=x.astype("f2")), TypeError,
+     "y is float16, with which C does not compute"),
+    (lambda x: headrace.transform("y = 2 * y", y=x.tolist()), TypeError,
+     "y is written, so it is a numpy.ndarray"),
+    (lambda x: headrace.transform("y = x", x=x.astype("M8[s]"), y=x),
+     TypeError, "x has elements of datetime64"),
     (lambda x: SAXPY(1, x[:4], x.copy()), headrace.DomainError,
      "the domain has size 8 in dimension 0, but x, indexed with it, has 4"),
     (lambda x: SAXPY(1, x, x.tolist()), TypeError,

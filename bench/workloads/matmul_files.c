@@ -88,7 +88,7 @@ int matmul_files_run(matmul *x, matmul_entry *entry, double *seconds)
                                  .compute = x->number.compute,
                                  .quiet = true};
     cli_outcome outcome;
-    status = cli_multiply(entry->context, &product, &outcome);
+    status = cli_multiply(&entry->context, &product, &outcome);
     cli_signals_phase(CLI_AT_ONCE); /* more work follows */
     *seconds = outcome.seconds;
     cli_outcome_free(&outcome);

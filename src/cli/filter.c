@@ -238,6 +238,10 @@ static int run_work(work *w)
         status = cli_filter_check(&w->filtered, &w->report, &w->check);
     }
     status = status == CLI_OK ? cli_files_commit(&w->files) : status;
+    if (status != CLI_OK) { /* accelerators may still copy from the files */
+        hr_context_destroy(w->context);
+        w->context = NULL;
+    }
     cli_files_close(&w->files);
     w->seconds = cli_clock() - start;
     return status;

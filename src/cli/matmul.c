@@ -113,7 +113,7 @@ static int run(int argc, char **argv)
         status = cli_context(&cli_matmul, &o.machine, false, &context);
     }
     if (status == CLI_OK) {
-        status = cli_multiply(context, &o.product, &outcome);
+        status = cli_multiply(&context, &o.product, &outcome);
     }
     status = status == CLI_OK ? report(context, &o, &outcome) : status;
     cli_outcome_free(&outcome);

@@ -206,14 +206,14 @@ static int outcome_init(cli_outcome *outcome, uint32_t accelerators)
                : cli_fail("out of memory");
 }
 
-int cli_multiply(hr_context *context, const cli_product *product,
+int cli_multiply(hr_context **context, const cli_product *product,
                  cli_outcome *outcome)
 {
     double start = cli_clock();
-    if (outcome_init(outcome, hr_accelerator_count(context)) != CLI_OK) {
+    if (outcome_init(outcome, hr_accelerator_count(*context)) != CLI_OK) {
         return CLI_FAILED;
     }
-    work w = {.context = context,
+    work w = {.context = *context,
               .product = product,
               .options = HR_GEMM_OPTIONS_INIT};
     w.options.compute = product->compute;
@@ -227,6 +227,10 @@ int cli_multiply(hr_context *context, const cli_product *product,
         const double explaining = cli_clock();
         explain_all(&w, outcome);
         start += cli_clock() - explaining; /* no part of the work */
+    }
+    if (status != CLI_OK) {
+        hr_context_destroy(*context);
+        *context = NULL;
     }
     cli_files_close(&w.files);
     if (status != CLI_OK) { /* else it is too late to stop */

@@ -37,9 +37,11 @@ typedef struct cli_outcome {
     double seconds;          /* of everything, from opening to committing */
 } cli_outcome;
 
-/* Multiply. On failure a message has been printed. Returns an exit status. If
- * there is a result, signals do nothing from then on. */
-int cli_multiply(hr_context *context, const cli_product *product,
+/* Multiply. On failure a message has been printed, and *context is destroyed
+ * and NULL: accelerators may still copy from and to the files, which are closed
+ * then. Returns an exit status. If there is a result, signals do nothing from
+ * then on. */
+int cli_multiply(hr_context **context, const cli_product *product,
                  cli_outcome *outcome);
 
 void cli_outcome_free(cli_outcome *outcome);

@@ -186,7 +186,7 @@ struct hr_context {
                          they do its tiles */
     hr_traffic moved; /* bytes that arrays have moved */
     struct hri_trace *trace; /* of hr_context_trace; NULL: none */
-    hri_pool *pool;   /* the process's thread pool, held */
+    hri_pool *pool;          /* the process's thread pool, held */
     hr_log_function log;
     void *log_data;
     pthread_mutex_t log_lock;

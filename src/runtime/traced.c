@@ -239,7 +239,8 @@ static hr_status traced_fill(hri_queue *queue, hri_buffer *buffer,
                              size_t offset, size_t bytes, uint8_t value)
 {
     hri_track *l = queue->track;
-    command c = {.span = {HRI_TRACE_INSIDE, "fill", .bytes = bytes}};
+    command c = {
+        .span = {.kind = HRI_TRACE_INSIDE, .name = "fill", .bytes = bytes}};
     const bool began = begin(l, &c);
     return end(l, &c, began, l->ops->fill(queue, buffer, offset, bytes, value));
 }
@@ -272,7 +273,8 @@ static hr_status traced_gemm(hri_queue *queue, const hri_gemm *gemm)
 static hr_status traced_pack(hri_queue *queue, const hri_pack *pack)
 {
     hri_track *l = queue->track;
-    command c = {.span = {HRI_TRACE_COMPUTE, "pack",
+    command c = {.span = {.kind = HRI_TRACE_COMPUTE,
+                          .name = "pack",
                           .bytes = (uint64_t)(pack->rows * pack->cols) *
                                    hr_type_size(pack->type)}};
     const bool began = begin(l, &c);
@@ -291,7 +293,7 @@ static hr_status traced_launch(hri_queue *queue, const hri_launch *launch)
 static hr_status traced_wait(hri_queue *queue, hri_event *event)
 {
     hri_track *l = queue->track;
-    command c = {.span = {HRI_TRACE_WAIT, "wait"}};
+    command c = {.span = {.kind = HRI_TRACE_WAIT, .name = "wait"}};
     const bool began = begin(l, &c);
     return end(l, &c, began, l->ops->wait(queue, event));
 }
@@ -299,7 +301,7 @@ static hr_status traced_wait(hri_queue *queue, hri_event *event)
 static hr_status traced_run_graph(hri_queue *queue, hri_graph *graph)
 {
     hri_track *l = queue->track;
-    command c = {.span = {HRI_TRACE_COMPUTE, "graph"}};
+    command c = {.span = {.kind = HRI_TRACE_COMPUTE, .name = "graph"}};
     const bool began = begin(l, &c);
     return end(l, &c, began, l->ops->run_graph(queue, graph));
 }
@@ -535,7 +537,9 @@ void hri_traced_write_all(void)
 void hri_traced_call(hr_context *context, const char *name, uint64_t begin_ns,
                      double flops, const char *more)
 {
-    hri_span span = {HRI_TRACE_CALL, "", begin_ns, .flops = flops,
+    hri_span span = {.kind = HRI_TRACE_CALL,
+                     .begin_ns = begin_ns,
+                     .flops = flops,
                      .more = more};
     if (context->trace == NULL) {
         return;

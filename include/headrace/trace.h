@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/** Write what the context does from now on to a file, in the Trace Event
- * Format. NULL: end that, and complete the file.
+/** Write to a file what the context does from now on, in the Trace Event
+ *  Format. NULL: end that, and complete the file.
  *
  *  A process of the timeline is an accelerator, and a thread is one of its
  *  queues. Its bars are kernels and products ("compute"), copies from and to
@@ -27,8 +27,8 @@ extern "C" {
  *  was predicted, products on the caller's thread, and threads that copy from
  *  and to pinned memory ("pack").
  *
- *  Times are those of the accelerators' own clocks. The clocks of two queues
- * are brought together once, to some tens of microseconds.
+ *  Times are those of the accelerators' own clocks. Those of two queues are
+ *  brought together once, to some tens of microseconds.
  *
  *  Contexts of one process that name the same path write to one file. A child
  *  of fork() adds its process number to a name without %p. The file is complete
@@ -36,10 +36,10 @@ extern "C" {
  *
  * @owner   path may go after the call.
  * @errors  HR_ERROR_INVALID for a context that is NULL and an empty path.
- *          HR_ERROR_IO when the file cannot be written, or an earlier part of
- * it was not. HR_ERROR_OUT_OF_MEMORY. There is no trace then.
+ *          HR_ERROR_IO when the file cannot be written, or was not before.
+ *          HR_ERROR_OUT_OF_MEMORY. There is no trace then.
  * @threads One at a time, when no other call on the context is running. It
- * waits for all work. */
+ *          waits for all work. */
 HR_API HR_NODISCARD hr_status hr_context_trace(hr_context *context,
                                                const char *path);
 

@@ -12,9 +12,9 @@ import numpy as np
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .kernels import Options
-from .layouts import View, as_array, output, shape_of, type_of
+from .layouts import View, address, as_array, output, shape_of, type_of
 
-_REDUCTIONS = {
+REDUCTIONS = {
     "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
     "max": lib.HR_REDUCE_MAX, "dot": lib.HR_REDUCE_DOT,
     "distance": lib.HR_REDUCE_DISTANCE,
@@ -22,7 +22,7 @@ _REDUCTIONS = {
     "product": lib.HR_REDUCE_PRODUCT, "sum_abs": lib.HR_REDUCE_SUM_ABS,
     "max_abs": lib.HR_REDUCE_MAX_ABS, "norm": lib.HR_REDUCE_NORM,
     "argmin": lib.HR_REDUCE_ARGMIN, "argmax": lib.HR_REDUCE_ARGMAX}
-_PAIRS = ("dot", "distance", "max_abs_diff")
+PAIRS = ("dot", "distance", "max_abs_diff")
 _EMPTY = {"sum": 0, "dot": 0, "distance": 0, "product": 1, "sum_abs": 0,
           "norm": 0.0}
 _ORDERS = {False: lib.HR_SORT_ASCENDING, True: lib.HR_SORT_DESCENDING}
@@ -41,11 +41,11 @@ def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
     float, or an int for integers and for places, which count by rows. The bits
     are the same on any accelerators.
     """
-    if operation not in _REDUCTIONS:
+    if operation not in REDUCTIONS:
         raise ValueError(f'operation is "{operation}", not one of '
-                         f"{', '.join(_REDUCTIONS)}")
+                         f"{', '.join(REDUCTIONS)}")
     a = as_array(a)
-    if (b is not None) != (operation in _PAIRS):
+    if (b is not None) != (operation in PAIRS):
         raise TypeError(f"{operation} takes "
                         f"{'two arrays' if b is None else 'one array'}")
     type_ = type_of(a.dtype)
@@ -68,7 +68,7 @@ def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
         va = stack.enter_context(View(pointer, a))
         vb = ffi.NULL if b is None else ffi.new(
             "hr_view *", stack.enter_context(View(pointer, b)))
-        options.finish(lib.hr_reduce(pointer, _REDUCTIONS[operation], type_,
+        options.finish(lib.hr_reduce(pointer, REDUCTIONS[operation], type_,
                                      va, vb, options.pointer, result))
     if operation in ("argmin", "argmax"):
         return result.index
@@ -140,7 +140,7 @@ def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
     options = Options(context, accelerators, weights, None, report)
     a = a.copy() if np.may_share_memory(a, result) else a
     with View(pointer, a) as va, View(pointer, result, True) as vb:
-        options.finish(lib.hr_scan(pointer, _REDUCTIONS[operation], kind,
+        options.finish(lib.hr_scan(pointer, REDUCTIONS[operation], kind,
                                    type_of(a.dtype), va, vb, options.pointer))
     return result
 
@@ -257,7 +257,7 @@ def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
         with View(pointer, a, True) as view:
             options.finish(lib.hr_fill(
                 pointer, view, type_of(a.dtype),
-                ffi.cast("void *", number.__array_interface__["data"][0]),
+                address(number),
                 options.pointer))
     return a
 

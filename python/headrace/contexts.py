@@ -12,6 +12,7 @@ from typing import Callable
 
 from ._native import ffi, lib
 from .errors import InvalidError, check
+from .layouts import struct
 
 # The contexts of the blocks around, of each thread and each task.
 _blocks: contextvars.ContextVar = contextvars.ContextVar(
@@ -51,8 +52,7 @@ def _accelerator(info) -> Accelerator:
 
 
 def _describe(function, pointer, index) -> Accelerator:
-    info = ffi.new("hr_accelerator_info *")
-    info.size = ffi.sizeof("hr_accelerator_info")
+    info = struct("hr_accelerator_info")
     check(function(pointer, index, info))
     return _accelerator(info)
 
@@ -88,13 +88,7 @@ class Context(NotCopied):
                  memory_limit: int | None = None, threads: int | None = None,
                  reproducible: bool = False,
                  log: Callable[[str], object] | None = None):
-        self._pointer = ffi.NULL
-        self._kept = {}  # kernels by their text and name
-        self._grids = weakref.WeakSet()
-        self._lock = threading.Lock()
-        self._depth = 0
-        options = ffi.new("hr_context_options *")
-        options.size = ffi.sizeof("hr_context_options")
+        options = struct("hr_context_options")
         if accelerators is not None:
             names = ffi.new("char[]", accelerators.encode())
             options.accelerators = names
@@ -108,8 +102,16 @@ class Context(NotCopied):
         if log is not None:
             self._log = ffi.new_handle(log)
             options.log, options.log_data = lib.headrace_log, self._log
+        self._take(lib.hr_context_create, options)
+
+    def _take(self, create, *arguments):
+        """Be the context that a function of the library creates."""
+        self._kept = {}  # kernels by their text and name
+        self._grids = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self._depth = 0  # of blocks
         made = ffi.new("hr_context **")
-        check(lib.hr_context_create(options, made))
+        check(create(*arguments, made))
         self._pointer = made[0]
         _open.add(self)
 
@@ -176,15 +178,7 @@ class _Default(Context):
     """The library's own context of this process, which it never closes."""
 
     def __init__(self):  # pylint: disable=super-init-not-called
-        self._kept = {}
-        self._grids = weakref.WeakSet()
-        self._lock = threading.Lock()
-        self._depth = 0
-        made = ffi.new("hr_context **")
-        check(lib.hr_context_default(made))
-        self._pointer = made[0]
-
-        _open.add(self)
+        self._take(lib.hr_context_default)
 
     def close(self):
         """It stays open until the process ends."""
@@ -203,9 +197,9 @@ def default_context() -> Context:
         return _default
 
 
-def _forget_default():
-    """A child of fork() gets a default context of its own. Those of its parent
-    are nothing there."""
+def _forget_parent():
+    """A child of fork() has nothing of its parent's contexts, and gets a default
+    one of its own."""
     global _default, _default_lock
     _default, _default_lock = None, threading.Lock()
     for context in list(_open):
@@ -215,7 +209,7 @@ def _forget_default():
             grid._pointer = ffi.NULL
 
 
-os.register_at_fork(after_in_child=_forget_default)
+os.register_at_fork(after_in_child=_forget_parent)
 
 
 def current(context: Context | None = None) -> Context:

@@ -8,7 +8,7 @@ import numpy as np
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import check
-from .layouts import as_array, matrix, output, overlap
+from .layouts import as_array, choose, matrix, output, overlap, struct
 from .reports import FilterReport
 
 _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
@@ -98,15 +98,11 @@ def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
     operands = ffi.new("hr_matrix[2]")
     kept = matrix(a, operands[0])
     written = matrix(beside, operands[1])
-    o = ffi.new("hr_filter_options *")
-    o.size = ffi.sizeof("hr_filter_options")
+    o = struct("hr_filter_options")
     o.edges, o.constant = _EDGES[edges], constant
     o.method, o.tolerance = _METHODS[method], tolerance
-    if accelerators is not None:
-        indices = ffi.new("uint32_t[]", list(accelerators))
-        o.accelerators, o.accelerator_count = indices, len(indices)
-    found = ffi.new("hr_filter_report *")
-    found.size = ffi.sizeof("hr_filter_report")
+    kept = kept, choose(o, accelerators)
+    found = struct("hr_filter_report")
     o.report = found
     check(lib.hr_filter(pointer_of(context), window._pointer, scale,
                         operands[0], operands[1], o))

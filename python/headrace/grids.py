@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._native import ffi, lib
+from .calls import PAIRS, REDUCTIONS
 from .contexts import Context, NotCopied, current, pointer_of
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
-from .layouts import (as_array, check_element, element_of, extent, shape_of,
-                      size_of, type_of)
+from .layouts import (address, as_array, check_element, choose, element_of,
+                      extent, shape_of, size_of, struct, type_of)
 from .progress import Bar, Watch, _watch_failed
 from .reports import Band, GridReport
 
@@ -20,13 +21,8 @@ _BOUNDARIES = {
     "constant": lib.HR_BOUNDARY_CONSTANT, "clamp": lib.HR_BOUNDARY_CLAMP,
     "mirror": lib.HR_BOUNDARY_MIRROR, "periodic": lib.HR_BOUNDARY_PERIODIC,
     "user": lib.HR_BOUNDARY_USER}
-_REDUCTIONS = {
-    "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
-    "max": lib.HR_REDUCE_MAX, "dot": lib.HR_REDUCE_DOT,
-    "distance": lib.HR_REDUCE_DISTANCE,
-    "max_abs_diff": lib.HR_REDUCE_MAX_ABS_DIFF,
-    "product": lib.HR_REDUCE_PRODUCT, "sum_abs": lib.HR_REDUCE_SUM_ABS,
-    "max_abs": lib.HR_REDUCE_MAX_ABS}
+_REDUCTIONS = {name: reduction for name, reduction in REDUCTIONS.items()
+               if name not in ("norm", "argmin", "argmax")}
 
 
 @dataclass(frozen=True)
@@ -142,16 +138,13 @@ class Grid(NotCopied):
         made = ffi.new("hr_field[]", max(len(fields), 1))
         for to, field in zip(made, fields.values()):
             self._declare(to, field, kept)
-        o = ffi.new("hr_grid_options *")
-        o.size = ffi.sizeof("hr_grid_options")
+        o = struct("hr_grid_options")
         o.steps_per_exchange = steps_per_exchange
         count = len(self._context.accelerators)
         listed = list(range(count) if accelerators is None else accelerators)
         self._count = len(listed)
         if accelerators is not None or weights is not None:
-            indices = ffi.new("uint32_t[]", listed)
-            o.accelerators, o.accelerator_count = indices, len(indices)
-            kept.append(indices)
+            kept.append(choose(o, listed))
         if weights is not None:
             shares = self._shares(weights)
             o.weights = shares
@@ -235,18 +228,14 @@ class Grid(NotCopied):
         dtype, shape = self._layout(name)
         packed = np.ascontiguousarray(
             np.broadcast_to(as_array(values), shape), dtype)
-        check(lib.hr_grid_scatter(
-            self._open(), number,
-            ffi.cast("void *", packed.__array_interface__["data"][0])))
+        check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 
     def __getitem__(self, name) -> np.ndarray:
         """A new array of a field's values, after all steps so far."""
         number = self._field(name)
         dtype, shape = self._layout(name)
         values = np.empty(shape, dtype)
-        check(lib.hr_grid_gather(
-            self._open(), number,
-            ffi.cast("void *", values.__array_interface__["data"][0])))
+        check(lib.hr_grid_gather(self._open(), number, address(values)))
         return values
 
     def _argument(self, list_, p, given, name):
@@ -268,7 +257,7 @@ class Grid(NotCopied):
             # an array, not host memory: the steps run after the call
             array = as_array(given)
             check_element(array.dtype, element, name)
-            list_.add_view(None, array, p.access, name, -1)
+            list_.add_view(None, array, p.access, name, data=False)
 
     def _phases(self, phases, list_, kept):
         made = ffi.new("hr_phase[]", max(len(phases), 1))
@@ -343,7 +332,7 @@ class Grid(NotCopied):
                              f"{', '.join(_REDUCTIONS)}")
         first = self._field(a)
         kind = type_of(self._layout(a)[0])
-        pairs = operation in ("dot", "distance", "max_abs_diff")
+        pairs = operation in PAIRS
         if (b is not None) != pairs:
             raise TypeError(f"{operation} takes "
                             f"{'two fields' if pairs else 'one field'}")
@@ -365,8 +354,7 @@ class Grid(NotCopied):
     def report(self) -> GridReport:
         """How the grid is spread out, and what it has done."""
         paths = [a.path for a in self._context.accelerators]
-        state = ffi.new("hr_grid_state *")
-        state.size = ffi.sizeof("hr_grid_state")
+        state = struct("hr_grid_state")
         bands = ffi.new("hr_band[]", len(paths))
         check(lib.hr_grid_describe(self._open(), state, bands, len(paths)))
         return GridReport(

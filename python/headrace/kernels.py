@@ -11,8 +11,8 @@ import numpy as np
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import InvalidError, check
-from .layouts import (View, as_array, check_element, dtype_of,
-                      element_of, extent, shape_of)
+from .layouts import (View, address, as_array, check_element, choose, dtype_of,
+                      element_of, extent, shape_of, struct)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
@@ -59,12 +59,8 @@ class Options:
         if accelerators is weights is tile is report is None:
             self.pointer = ffi.NULL
             return
-        o = self.pointer = ffi.new("hr_split_options *")
-        o.size = ffi.sizeof("hr_split_options")
-        if accelerators is not None:
-            self._indices = ffi.new("uint32_t[]", list(accelerators))
-            o.accelerators = self._indices
-            o.accelerator_count = len(self._indices)
+        o = self.pointer = struct("hr_split_options")
+        self._indices = choose(o, accelerators)
         if weights is not None:
             count = len(accelerators if accelerators is not None
                         else context.accelerators)
@@ -128,9 +124,9 @@ class _Arguments:
         if failed is not None and kind is None:
             raise failed
 
-    def add_view(self, given, array, access, name, rank=None):
-        """A view of an array. rank: of a kernel's parameter; None: any. Lists
-        of views have a rank below 0."""
+    def add_view(self, given, array, access, name, rank=None, *, data=True):
+        """A view of an array. rank: of a kernel's parameter; None: any. data:
+        it may be host memory."""
         written = access != lib.HR_IN
         if written and not array.flags.writeable:
             raise ValueError(f"{name} is written, but the array is read-only")
@@ -140,25 +136,25 @@ class _Arguments:
         if array.ndim == 0:
             array = array.reshape(1)
         how = given.how if isinstance(given, Argument) else ""
-        is_list = rank is not None and rank < 0
-        if not is_list:
+        made = None
+        if data:
             array = self._as_rows(array, rank, written)
-        data = None if is_list else self._data(array, access, element)
-        if data is None:
+            made = self._data(array, access, element)
+        if made is None:
             view = View(pointer_of(self._context), array, written)
             self._views.append(view)
-            data = {lib.HR_IN: lib.hr_in, lib.HR_OUT: lib.hr_out,
+            made = {lib.HR_IN: lib.hr_in, lib.HR_OUT: lib.hr_out,
                     lib.HR_INOUT: lib.hr_inout}[access](view.view)
             if not written and not how:
                 how = "whole"  # as host memory that is read
         self._kept.append(array)
         if how == "near":
-            data = lib.hr_near(data, given.before, given.after)
+            made = lib.hr_near(made, given.before, given.after)
         elif how == "whole":
-            data = lib.hr_whole(data)
+            made = lib.hr_whole(made)
         elif how == "combined":
-            data = lib.hr_combined(data, _COMBINE[given.combine])
-        self.list.append(data)
+            made = lib.hr_combined(made, _COMBINE[given.combine])
+        self.list.append(made)
 
     @staticmethod
     def _as_rows(array, rank, written):
@@ -178,9 +174,8 @@ class _Arguments:
             return None
         function = {lib.HR_IN: lib.hr_in_data, lib.HR_OUT: lib.hr_out_data,
                     lib.HR_INOUT: lib.hr_inout_data}[access]
-        return function(
-            ffi.cast("void *", array.__array_interface__["data"][0]),
-            element, array.itemsize, extent(array.shape), row)
+        return function(address(array), element, array.itemsize,
+                        extent(array.shape), row)
 
     def add_value(self, value, element, name):
         """A number, as the parameter's type; the bytes of a struct."""
@@ -192,9 +187,7 @@ class _Arguments:
         if value is None:
             raise TypeError(f"{name} is a {element}, but None is given")
         if isinstance(value, (np.void, bytes)):
-            memory = ffi.new("char[]", bytes(value))
-            self._kept.append(memory)
-            self.list.append(lib.hr_value(memory, len(memory) - 1))
+            self._add_bytes(bytes(value), ffi.NULL)
             return
         try:
             dtype = dtype_of(element)
@@ -209,9 +202,17 @@ class _Arguments:
         if dtype.kind in "iu" and int(number) != int(value):
             raise OverflowError(f"{name} is a {element}, which does not hold "
                                 f"{value}")
-        memory = ffi.new("char[]", number.tobytes())
+        self._add_bytes(number.tobytes(), ffi.NULL)
+
+    def add_number(self, value, name):
+        """A number, of its own type."""
+        number = np.asarray(value)
+        self._add_bytes(number.tobytes(), element_of(number.dtype, name))
+
+    def _add_bytes(self, value, element):
+        memory = ffi.new("char[]", value)
         self._kept.append(memory)
-        self.list.append(lib.hr_value(memory, dtype.itemsize))
+        self.list.append(lib.hr_value_typed(memory, element, len(value)))
 
     def add_tile(self, count):
         self.list.append(lib.hr_tile_bytes(int(count)))
@@ -327,8 +328,8 @@ class Kernel:
                         made.append(array)
                     array = self._written(p, array, name)
                     check_element(array.dtype, element, name)
-                    list_.add_view(given, array, p.access, name,
-                                   -1 if p.list else p.rank)
+                    list_.add_view(given, array, p.access, name, p.rank,
+                                   data=not p.list)
             options = Options(context, accelerators, weights, tile, report)
             options.finish(lib.hr_run(
                 pointer_of(context), kernel, extent(domain), list_.pointer,
@@ -395,14 +396,8 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
             if isinstance(given, np.ndarray) and given.ndim == 0:
                 given = given[()]
             if isinstance(given, (int, float, complex, np.generic)):
-                number = np.asarray(given)
-                if number.dtype == np.int64 and isinstance(given, int):
-                    number = np.asarray(float(given))
-                memory = ffi.new("char[]", number.tobytes())
-                list_._kept.append(memory)
-                list_.list.append(lib.hr_value_typed(
-                    memory, element_of(number.dtype, name),
-                    number.itemsize))
+                list_.add_number(
+                    float(given) if type(given) is int else given, name)
                 continue
             written = re.search(_ASSIGNED.format(re.escape(name)), statement)
             if written and not isinstance(given, np.ndarray):

@@ -8,6 +8,7 @@ import operator
 import numpy as np
 
 from ._native import ffi, lib
+from .errors import check
 
 # By numpy.dtype.name: the type of matrices and calls, and the name in kernels.
 TYPES = {
@@ -121,6 +122,24 @@ def as_array(thing) -> np.ndarray:
     return np.asarray(thing)
 
 
+def struct(name: str):
+    """A new struct of the library that begins with its size."""
+    made = ffi.new(name + " *")
+    made.size = ffi.sizeof(name)
+    return made
+
+
+def choose(options, accelerators):
+    """Let options name accelerators, by their indices; None: all. Returns what
+    the options borrow."""
+    if accelerators is None:
+        return None
+    indices = ffi.new("uint32_t[]", list(accelerators))
+    options.accelerators = indices
+    options.accelerator_count = len(indices)
+    return indices
+
+
 def address(array: np.ndarray):
     """A pointer to the first element. The caller keeps the array."""
     try:
@@ -192,7 +211,6 @@ class View:
     What is written is home when the block ends."""
 
     def __init__(self, context_pointer, array: np.ndarray, written=False):
-        from .errors import check
         if array.ndim > lib.HR_MAX_RANK:
             if written and not array.flags.c_contiguous:
                 raise ValueError(f"an array of {array.ndim} dimensions and "
@@ -204,8 +222,7 @@ class View:
         self._array, self._written = array, written
         made = ffi.new("hr_array **")
         check(lib.hr_array_wrap_strided(
-            context_pointer,
-            ffi.cast("void *", array.__array_interface__["data"][0]),
+            context_pointer, address(array),
             element_of(array.dtype, "the array"), array.itemsize,
             extent(array.shape), ffi.new("int64_t[]", array.strides), made))
         self._made = made[0]
@@ -215,7 +232,6 @@ class View:
         return self.view
 
     def __exit__(self, kind, *_):
-        from .errors import check
         try:
             if self._written and kind is None:
                 check(lib.hr_synchronize(self.view))

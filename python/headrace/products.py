@@ -9,7 +9,8 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import check
-from .layouts import as_array, matrix, output, overlap, type_of
+from .layouts import (as_array, choose, matrix, output, overlap, struct,
+                      type_of)
 from .reports import GemmReport, VerifyReport, _GemmReport
 
 #: How products are formed: docs/several-gpus.md.
@@ -57,14 +58,10 @@ class _Options:
                              f"{', '.join(COMPUTE)}")
         self.watch = _progress.watch(progress, flops > _LONG)
         self.report = None
-        o = self.pointer = ffi.new("hr_gemm_options *")
-        o.size = ffi.sizeof("hr_gemm_options")
+        o = self.pointer = struct("hr_gemm_options")
         o.compute = COMPUTE[compute]
         o.memory_limit = memory_limit or 0
-        if accelerators is not None:
-            self._indices = ffi.new("uint32_t[]", list(accelerators))
-            o.accelerators = self._indices
-            o.accelerator_count = len(self._indices)
+        self._indices = choose(o, accelerators)
         _progress.fill(o, self.watch)
         if report is not None:
             self.report = _GemmReport(context, report)
@@ -157,9 +154,7 @@ def gemm(alpha, a, b, beta=0, c=None, *, compute="native", memory_limit=None,
     Options, errors and threads as in matmul.
     """
     a, b = _operands(a, b)
-    if a.ndim != 2 or b.ndim != 2:
-        raise ValueError(f"gemm takes matrices, not {a.ndim} and {b.ndim} "
-                         "dimensions")
+    _check_matrices(a=a, b=b)
     _check_shapes(a, b)
     if c is None and beta != 0:
         raise ValueError(f"beta is {beta}, but there is no c")
@@ -200,8 +195,8 @@ def _stacks(context, a, b, out, dtype, options):
 
 
 def _strided(stack, lead, into):
-    """A stack as hr_matrices, or None where its matrices do not lie at equal
-    distances. Returns what it borrows, and the pointers of a list."""
+    """Fill hr_matrices with a stack: with a list of pointers where its matrices
+    do not lie at equal distances. Returns what it borrows."""
     stack = np.broadcast_to(stack, (*lead, *stack.shape[-2:]))
     first = stack[(0,) * len(lead)]
     if matrix(first, into.matrix) is not first:
@@ -345,8 +340,7 @@ def verify(a, b, c, *, alpha=1, beta=0, c0=None, context=None) -> VerifyReport:
     _check_matrices(a=a, b=b, c=c, c0=c0)
     operands = ffi.new("hr_matrix[4]")
     kept = [matrix(x, operands[i]) for i, x in enumerate((a, b, c0, c))]
-    found = ffi.new("hr_verify_report *")
-    found.size = ffi.sizeof("hr_verify_report")
+    found = struct("hr_verify_report")
     check(lib.hr_gemm_verify(
         pointer_of(current(context)), _scalar(alpha), operands[0], operands[1],
         _scalar(beta), operands[2], operands[3], found))

@@ -7,6 +7,7 @@ import html
 from dataclasses import dataclass, field, fields
 
 from ._native import ffi, lib
+from .layouts import struct
 
 
 def quantity(value: float, unit: str) -> str:
@@ -129,8 +130,7 @@ class _GemmReport:
         self._context, self._into = context, into
         count = len(context.accelerators)
         self._shares = ffi.new("hr_gemm_share[]", count)
-        self.pointer = ffi.new("hr_gemm_report *")
-        self.pointer.size = ffi.sizeof("hr_gemm_report")
+        self.pointer = struct("hr_gemm_report")
         self.pointer.share_capacity = count
         self.pointer.shares = self._shares
 
@@ -175,8 +175,7 @@ class _LaunchReport:
         self._into = into
         self._paths = [a.path for a in context.accelerators]
         self._bands = ffi.new("hr_band[]", len(self._paths))
-        self.pointer = ffi.new("hr_split_report *")
-        self.pointer.size = ffi.sizeof("hr_split_report")
+        self.pointer = struct("hr_split_report")
         self.pointer.band_capacity = len(self._paths)
         self.pointer.bands = self._bands
 

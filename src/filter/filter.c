@@ -258,10 +258,13 @@ static hr_filter_report report_of(const call *c)
     return r;
 }
 
-/* Add the call to the timeline. */
+/* Add the call to the timeline, if there is one. */
 static void tell(const call *c, double predicted)
 {
     char more[64];
+    if (c->job.context->trace == NULL) {
+        return;
+    }
     hri_format(more, sizeof more, ",\"predicted\":%.9f", predicted);
     hri_traced_call(c->job.context, "hr_filter", c->start_ns,
                     report_of(c).products, more);

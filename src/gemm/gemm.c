@@ -301,7 +301,9 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
         }
     }
     pthread_mutex_unlock(&context->lock);
-    hri_report_trace(&this, &filled, "hr_gemm");
+    if (status == HR_OK) {
+        hri_report_trace(&this, &filled, "hr_gemm");
+    }
     hri_call_close(&this);
     if (status == HR_OK) {
         hri_call_write_report(&this, &filled);

@@ -168,7 +168,7 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
 void hri_report_trace(const hri_gemm_call *c, const hr_gemm_report *r,
                       const char *name)
 {
-    if (c->context == NULL || c->context->trace == NULL) {
+    if (c->context->trace == NULL) {
         return;
     }
     char more[512];

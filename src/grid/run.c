@@ -2,7 +2,6 @@
 /* The calls that step a grid, and the one that moves rows between its bands. */
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
@@ -30,7 +29,6 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
 hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
-    const uint64_t start_ns = hri_clock_ns();
     hr_status status = check(grid, phases, count, steps);
     if (status == HR_OK && grid->wanted > 0) {
         status = hri_grid_widen(grid, phases, count, grid->wanted);
@@ -38,6 +36,7 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
     if (status != HR_OK) {
         return status;
     }
+    const uint64_t start_ns = hri_trace_now(grid->context->trace != NULL);
     for (int64_t n = 0; n < steps && status == HR_OK;) {
         int64_t done = 0;
         if (n == FIRST_STEPS) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/staging.h"
 
-#include "base/clock.h"
 #include "hal/backend.h"
 #include "runtime/trace.h"
 
@@ -224,10 +223,11 @@ static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
                  work *next)
 {
     hri_copy_pool *pool = copy_thread->pool;
-    const uint64_t begin_ns = hri_clock_ns();
+    const hri_device *device = pool->accelerator->device;
+    const uint64_t begin_ns = hri_trace_now(device->traced != NULL);
     hri_piece_up(&w->job->copy, &w->piece, pinned);
-    hri_traced_here(pool->accelerator->device, HRI_TRACE_PACK, "to pinned",
-                    begin_ns, w->piece.rows * w->piece.width);
+    hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
+                    w->piece.rows * w->piece.width);
     *next = pool->alone ? take(pool, false) : (work){0};
     if (!continues(w, next)) {
         return false;
@@ -308,7 +308,8 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_event *event = copy_thread->events[at];
     hri_job *job = way->of[at].job;
     hr_status status = wait_for(pool, event);
-    const uint64_t begin_ns = hri_clock_ns();
+    const hri_device *device = pool->accelerator->device;
+    const uint64_t begin_ns = hri_trace_now(device->traced != NULL);
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
         if (has_landed(pool, job)) {
             hri_copy_rows(&job->copy);
@@ -316,8 +317,7 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
             hri_piece_down(&job->copy, &way->of[at].piece,
                            copy_thread->pinned[at]);
         }
-        hri_traced_here(pool->accelerator->device, HRI_TRACE_PACK,
-                        "from pinned", begin_ns,
+        hri_traced_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
                         way->of[at].piece.rows * way->of[at].piece.width);
         finish(pool, job, true);
         touch_ends(pool);

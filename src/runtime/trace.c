@@ -27,12 +27,11 @@ typedef struct bar {
 struct hri_trace {
     hri_trace *next;
     char *path;
-    int file;        /* -1: nobody holds it */
-    off_t end;       /* where the next piece goes */
-    bool any;        /* there is a bar or a name before */
-    pid_t process;   /* a child of fork() has a file of its own */
-    uint64_t serial; /* a number of its own */
-    uint32_t holders, processes, threads;
+    int file;      /* -1: nobody holds it */
+    off_t end;     /* where the next piece goes */
+    bool any;      /* there is a bar or a name before */
+    pid_t process; /* a child of fork() has a file of its own */
+    uint32_t holders, processes;
     uint64_t start_ns;
     int error; /* errno of the first failure; 0: none */
     bar *bars; /* [BARS] */
@@ -196,24 +195,20 @@ static char *path_of(const char *path, bool child)
     return made;
 }
 
-static hri_trace *make(const char *path, bool child)
+/* NULL: there is no memory. */
+static hri_trace *make(void)
 {
-    static uint64_t last;
     hri_trace *t = calloc(1, sizeof *t);
-    if (t != NULL) {
-        t->path = path_of(path, child);
-        t->bars = malloc(BARS * sizeof *t->bars);
-        t->file = -1;
-        t->process = getpid();
-        t->serial = ++last;
-        t->start_ns = hri_clock_ns();
-    }
-    if (t != NULL && (t->path == NULL || t->bars == NULL)) {
-        free(t->path);
-        free(t->bars);
+    bar *bars = malloc(BARS * sizeof *bars);
+    if (t == NULL || bars == NULL) {
         free(t);
+        free(bars);
         return NULL;
     }
+    t->bars = bars;
+    t->file = -1;
+    t->process = getpid();
+    t->start_ns = hri_clock_ns();
     return t;
 }
 
@@ -231,9 +226,11 @@ static hri_trace *find(const char *path)
            (t->process != getpid() || strcmp(t->path, name) != 0)) {
         t = t->next;
     }
-    if (t == NULL && name != NULL && (t = make(path, child)) != NULL) {
+    if (t == NULL && name != NULL && (t = make()) != NULL) {
+        t->path = name;
         t->next = traces;
         traces = t;
+        return t;
     }
     free(name);
     return t;
@@ -318,10 +315,17 @@ uint32_t hri_trace_process(hri_trace *t, const char *name)
     return process;
 }
 
+/* Of queues and threads: one that no other has, in any file. */
+static uint32_t new_number(void)
+{
+    static atomic_uint last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
 uint32_t hri_trace_thread(hri_trace *t, uint32_t process, const char *name)
 {
+    const uint32_t thread = new_number();
     pthread_mutex_lock(&lock);
-    const uint32_t thread = ++t->threads;
     put_name(t, "thread_name", process, thread, name);
     pthread_mutex_unlock(&lock);
     return thread;
@@ -344,20 +348,11 @@ void hri_trace_write(hri_trace *t, uint32_t process, uint32_t thread,
 
 void hri_trace_here(hri_trace *t, const hri_span *span)
 {
-    static _Thread_local uint64_t serial;
     static _Thread_local uint32_t thread;
-    static atomic_uint count;
-    if (t == NULL) {
-        return;
+    if (thread == 0) {
+        thread = new_number();
     }
     hri_span ended = *span;
     ended.end_ns = hri_clock_ns();
-    if (serial != t->serial) {
-        char name[32];
-        hri_format(name, sizeof name, "thread %u",
-                   atomic_fetch_add(&count, 1) + 1);
-        thread = hri_trace_thread(t, 0, name);
-        serial = t->serial;
-    }
     hri_trace_write(t, 0, thread, &ended);
 }

@@ -4,13 +4,13 @@
  * and a thread is one of its queues. Process 0 has the host's threads.
  *
  * A device is traced by other tables of functions (traced.c). They record an
- * event before and behind each command. So a device that is not traced costs
- * nothing. */
+ * event before and behind each command. So commands of a device that is not
+ * traced cost nothing. */
 #ifndef HRI_RUNTIME_TRACE_H
 #define HRI_RUNTIME_TRACE_H
 
-#include "hal/backend.h"
-#include "hal/hal.h"
+#include "base/clock.h"
+#include "runtime/runtime.h"
 
 typedef enum hri_trace_kind {
     HRI_TRACE_CALL,    /* a call of the program */
@@ -54,8 +54,7 @@ uint32_t hri_trace_thread(hri_trace *trace, uint32_t process, const char *name);
 void hri_trace_write(hri_trace *trace, uint32_t process, uint32_t thread,
                      const hri_span *span);
 
-/* Write a bar of the calling thread, which ends now. trace may be NULL. Any
- * thread. */
+/* Write a bar of the calling thread, which ends now. Any thread. */
 void hri_trace_here(hri_trace *trace, const hri_span *span);
 
 /* ---- traced.c */
@@ -69,6 +68,12 @@ hr_status hri_traced_queue(hri_queue *queue);
 /* Wait for all traced queues, write what they did, and trace no more. Nothing
  * happens to a device that is not traced. */
 void hri_traced_end(hri_device *device);
+
+/* When something begins that is traced; 0 where nothing is. */
+static inline uint64_t hri_trace_now(bool traced)
+{
+    return traced ? hri_clock_ns() : 0;
+}
 
 /* Write what the calling thread does for a traced device, from begin_ns until
  * now. Nothing happens to a device that is not traced. Any thread. */

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/format.h"
+#include "base/matrix.h"
 #include "hal/backend.h"
-#include "runtime/runtime.h"
 #include "runtime/trace.h"
 
 enum {
@@ -248,10 +247,9 @@ static hr_status traced_fill(hri_queue *queue, hri_buffer *buffer,
 static hri_span span_of_gemm(const hri_gemm *g)
 {
     const int64_t count = g->batch.count > 0 ? g->batch.count : 1;
-    const bool complex = g->type == HR_C32 || g->type == HR_C64;
     hri_span s = {.kind = HRI_TRACE_COMPUTE,
-                  .flops = (complex ? 8.0 : 2.0) * (double)g->m * (double)g->n *
-                           (double)g->k * (double)count};
+                  .flops = hri_product_flops(g->type, g->m, g->n, g->k) *
+                           (double)count};
     const int length = hri_format(
         s.name, sizeof s.name, "gemm %s %lldx%lldx%lld", hr_type_name(g->type),
         (long long)g->m, (long long)g->n, (long long)g->k);

@@ -4,7 +4,6 @@
 
 #include "arrays/array.h"
 #include "arrays/launch.h"
-#include "base/clock.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "runtime/module.h"
@@ -302,7 +301,7 @@ static hr_status allocate(hri_splitting *s)
 hr_status hri_split_run(hri_splitting *s, size_t count,
                         const hr_split_options *options)
 {
-    const uint64_t start_ns = hri_clock_ns();
+    const uint64_t start_ns = hri_trace_now(s->context->trace != NULL);
     s->parameters = s->kernel->parameters(s->kernel);
     hr_argument flat[HR_MAX_PARAMETERS];
     if (count == s->kernel->parameter_count) {

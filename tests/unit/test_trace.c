@@ -12,7 +12,7 @@
 
 extern const hr_kernel run1;
 
-enum { MAX_TRACKS = 256, N = 192 };
+enum { MAX_TRACKS = 4096, N = 192 };
 
 /* What the bars of a file sum up to. */
 typedef struct timeline {
@@ -52,6 +52,7 @@ static void read_bar(timeline *t, const char *line)
     t->flop += strstr(line, "\"cat\":\"compute\"") != NULL
                    ? number(line, "\"flop\":")
                    : 0;
+    CHECK(track < MAX_TRACKS);
     if (track < MAX_TRACKS && strstr(line, "\"pid\":0") == NULL) {
         t->overlaps += begin < t->end[track] - 0.002; /* rounded twice */
         t->end[track] = begin + number(line, "\"dur\":");
@@ -175,7 +176,7 @@ static void many(bed *b)
 {
     enum { LAUNCHES = 3000 };
     static float x[8], y[8];
-    TEST_CASE("more commands than are kept");
+    TEST_CASE("more commands than a queue has events for");
     hr_array *from = bed_wrap(b, x, sizeof *x, hr_extent1(8));
     hr_array *to = bed_wrap(b, y, sizeof *y, hr_extent1(8));
     CHECK(hr_context_trace(b->context, path_of("many.json")) == HR_OK);

@@ -264,7 +264,7 @@ void hri_accelerators_close(hr_context *context)
         hri_accelerator_drop(accelerator);
         hri_staging_close(accelerator);
         hri_threads_finish(&accelerator->threads);
-        hri_traced_end(accelerator->device);
+        hri_traced_close(accelerator->device);
         accelerator->device->ops->close(accelerator->device);
     }
     free(context->accelerators);

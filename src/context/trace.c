@@ -6,11 +6,14 @@
 #include "runtime/trace.h"
 
 /* Trace a queue that was there before. */
-static hr_status add(hri_stream *stream)
+static hr_status add(hri_queue *queue)
 {
-    return stream == NULL || stream->queue->track != NULL
-               ? HR_OK
-               : hri_traced_queue(stream->queue);
+    return queue->track != NULL ? HR_OK : hri_traced_queue(queue);
+}
+
+static hr_status add_stream(hri_stream *stream)
+{
+    return stream == NULL ? HR_OK : add(stream->queue);
 }
 
 static hr_status begin(hri_accelerator *a, hri_trace *trace)
@@ -18,13 +21,13 @@ static hr_status begin(hri_accelerator *a, hri_trace *trace)
     hr_status status = hri_traced_begin(a->device, trace, a->path);
     for (int i = 0; i < HRI_MAX_QUEUES && status == HR_OK; i++) {
         if (a->queues[i] != NULL) {
-            status = hri_traced_queue(a->queues[i]);
+            status = add(a->queues[i]);
         }
     }
     if (status == HR_OK) {
-        status = add(a->copy_queue);
+        status = add_stream(a->copy_queue);
     }
-    return status == HR_OK ? add(a->default_queue.stream) : status;
+    return status == HR_OK ? add_stream(a->default_queue.stream) : status;
 }
 
 static hr_status end(hr_context *context)
@@ -44,6 +47,7 @@ hr_status hr_context_trace(hr_context *context, const char *path)
                         context == NULL ? "context is NULL" : "path is empty");
     }
     pthread_mutex_lock(&context->lock);
+    const bool first = context->accelerators[0].device->traced == NULL;
     hr_status status = end(context);
     if (status == HR_OK && path != NULL) {
         status = hri_trace_hold(path, &context->trace);
@@ -55,12 +59,15 @@ hr_status hr_context_trace(hr_context *context, const char *path)
     }
     for (struct hr_queue *q = context->queues;
          q != NULL && status == HR_OK && context->trace != NULL; q = q->next) {
-        status = add(q->stream);
+        status = add_stream(q->stream);
     }
     if (status != HR_OK) {
         hri_error kept = {0};
         hri_error_keep(&kept, status);
         (void)end(context);
+        for (uint32_t i = 0; i < context->accelerator_count && first; i++) {
+            hri_traced_close(context->accelerators[i].device);
+        }
         status = hri_error_raise(&kept);
     }
     pthread_mutex_unlock(&context->lock);

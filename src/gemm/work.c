@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "gemm/executor.h"
+#include "runtime/timestamps.h"
 
 /* Where a task's operands are in the executor that runs it. NULL: in the
  * caller's memory. */
@@ -27,7 +28,7 @@ static hr_status collect(hri_executor *executor)
     uint64_t ns = 0;
     hr_status status = executor->timed ? done->ops->wait(done) : HR_OK;
     if (status == HR_OK && executor->timed) {
-        status = begun->ops->elapsed(begun, done, &ns);
+        status = hri_event_elapsed(begun, done, &ns);
     }
     if (status != HR_OK) {
         return status;

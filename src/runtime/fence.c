@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/stream.h"
-
 #include <stdlib.h>
+
+#include "runtime/stream.h"
+#include "runtime/timestamps.h"
 
 /* Make the stream's pending fence. NULL: there is no memory for it. */
 static hri_fence *make(hri_stream *stream)
@@ -147,7 +148,7 @@ hr_status hri_fence_elapsed(const hri_fence *from, const hri_fence *to,
         return hri_fail(HR_ERROR_INVALID, "%s: a fence was never recorded",
                         from->accelerator->path);
     }
-    return from->event->ops->elapsed(from->event, to->event, ns);
+    return hri_event_elapsed(from->event, to->event, ns);
 }
 
 void hri_fence_await_record(hri_fence *fence)

@@ -224,7 +224,7 @@ static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
 {
     hri_copy_pool *pool = copy_thread->pool;
     const hri_device *device = pool->accelerator->device;
-    const uint64_t begin_ns = hri_trace_now(device->traced != NULL);
+    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
     hri_piece_up(&w->job->copy, &w->piece, pinned);
     hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
                     w->piece.rows * w->piece.width);
@@ -309,7 +309,7 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_job *job = way->of[at].job;
     hr_status status = wait_for(pool, event);
     const hri_device *device = pool->accelerator->device;
-    const uint64_t begin_ns = hri_trace_now(device->traced != NULL);
+    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
         if (has_landed(pool, job)) {
             hri_copy_rows(&job->copy);

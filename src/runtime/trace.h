@@ -3,9 +3,9 @@
  * Format, which Perfetto and Chrome open. A process there is an accelerator,
  * and a thread is one of its queues. Process 0 has the host's threads.
  *
- * A device is traced by other tables of functions (traced.c). They record an
- * event before and behind each command. So commands of a device that is not
- * traced cost nothing. */
+ * A device is traced by other tables of functions (traced.c). They set a
+ * timestamp before and behind each command. So commands of a device that was
+ * never traced cost nothing. */
 #ifndef HRI_RUNTIME_TRACE_H
 #define HRI_RUNTIME_TRACE_H
 
@@ -59,15 +59,20 @@ void hri_trace_here(hri_trace *trace, const hri_span *span);
 
 /* ---- traced.c */
 
-/* Trace all work on a device from now on, and that of these queues of it: those
- * that it makes later, too. `path` is the accelerator's. The caller has the
+/* Trace all work on a device from now on: of queues that it makes later, and of
+ * these. `path` is the accelerator's. The caller has the
  * device to itself. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
                            const char *path);
 hr_status hri_traced_queue(hri_queue *queue);
-/* Wait for all traced queues, write what they did, and trace no more. Nothing
+/* Wait for all traced queues, write what they did, and trace no more. The
+ * tables stay until the device is closed, since the device's events do. Nothing
  * happens to a device that is not traced. */
 void hri_traced_end(hri_device *device);
+/* Give the device and its queues their own tables back. Its events are gone, or
+ * none was created since it is traced. */
+void hri_traced_close(hri_device *device);
+bool hri_is_traced(const hri_device *device);
 
 /* When something begins that is traced; 0 where nothing is. */
 static inline uint64_t hri_trace_now(bool traced)

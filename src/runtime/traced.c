@@ -8,19 +8,21 @@
 #include "base/format.h"
 #include "base/matrix.h"
 #include "hal/backend.h"
+#include "runtime/timestamps.h"
 #include "runtime/trace.h"
 
 enum {
-    READY = 512,    /* events that a track makes at once: drivers take long */
-    CAPACITY = 8192 /* commands that it keeps at most before it waits */
+    READY = 8192,   /* timestamps that a device's driver makes at once */
+    CAPACITY = 8192 /* commands that a track keeps before it waits */
 };
 
 struct hri_traced {
     hri_traced *next;
-    hri_trace *trace;
+    hri_trace *trace; /* NULL: the trace has ended, another may begin */
     uint32_t process;
     const hri_device_ops *ops; /* the device's own */
     hri_device_ops replaced;
+    hri_timestamps timestamps;
     pthread_mutex_t lock; /* guards the list of tracks */
     hri_track *tracks;
     uint32_t made; /* tracks so far */
@@ -30,70 +32,41 @@ struct hri_traced {
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static hri_traced *devices;
 
-/* A command of a queue, between two events. */
+/* A command of a queue, between two timestamps. */
 typedef struct command {
     hri_span span;
-    hri_event *begin, *end;
-    bool follows; /* begin is the end of the command before, whose it is */
+    hri_timestamp *begin, *end;
 } command;
 
 /* A queue. Its calls come one at a time. */
 struct hri_track {
     hri_track *next;
     hri_queue *queue;
+    hri_traced *of;
     const hri_queue_ops *ops; /* the queue's own */
     uint32_t thread;
-    bool graph;           /* commands are kept for a graph, and do not run */
+    bool graph; /* commands are kept for a graph, and do not run */
+    hri_timestamp
+        *here; /* where the queue ends now; NULL: no timestamp is there */
     pthread_mutex_t lock; /* guards what follows, and blocks */
-    hri_event *base;      /* has been passed */
+    hri_timestamp *base;  /* has been passed */
     uint64_t base_ns;     /* then, by hri_clock_ns */
-    uint64_t end_ns;      /* of the last bar */
+    hri_timestamp *last;  /* where the last bar ends, or NULL */
+    uint64_t end_ns;      /* then */
     command *commands;    /* [CAPACITY] a ring */
     uint32_t first, count;
-    hri_event **events; /* [2 CAPACITY + 2] idle ones */
-    uint32_t idle;
 };
-
-/* ---- events */
-
-static hr_status take_event(hri_track *l, hri_event **event)
-{
-    *event = NULL;
-    pthread_mutex_lock(&l->lock);
-    if (l->idle > 0) {
-        *event = l->events[--l->idle];
-    }
-    pthread_mutex_unlock(&l->lock);
-    hri_device *device = l->queue->device;
-    return *event != NULL ? HR_OK
-                          : device->ops->create_event(device, true, event);
-}
-
-/* The lock is held. */
-static void give_event(hri_track *l, hri_event *event)
-{
-    if (event != NULL) {
-        l->events[l->idle++] = event;
-    }
-}
-
-static void give_events(hri_track *l, const command *c)
-{
-    pthread_mutex_lock(&l->lock);
-    give_event(l, c->follows ? NULL : c->begin);
-    give_event(l, c->end);
-    pthread_mutex_unlock(&l->lock);
-}
 
 /* ---- commands that have run */
 
 static bool has_run(const command *c, bool patient)
 {
+    hri_event *end = c->end->event;
     bool done = false;
     if (patient) {
-        (void)c->end->ops->wait(c->end);
+        (void)end->ops->wait(end);
     }
-    (void)c->end->ops->query(c->end, &done);
+    (void)end->ops->query(end, &done);
     return done || patient;
 }
 
@@ -102,51 +75,72 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Write the first command, whose events have been passed. */
+/* When a timestamp was passed. A queue does one command after the other, but
+ * clocks are rounded. */
+static hr_status time_of(const hri_track *l, const hri_timestamp *timestamp,
+                         uint64_t *ns)
+{
+    uint64_t since_base = 0;
+    const hr_status status =
+        timestamp == l->last
+            ? HR_OK
+            : timestamp->event->ops->elapsed(l->base->event, timestamp->event,
+                                             &since_base);
+    *ns = timestamp == l->last ? l->end_ns
+                               : later(l->base_ns + since_base, l->end_ns);
+    return status;
+}
+
+/* Take the place of another timestamp. */
+static void replace(hri_timestamps *timestamps, hri_timestamp **place,
+                    hri_timestamp *timestamp)
+{
+    hri_timestamp_drop(timestamps, *place);
+    *place = hri_timestamp_keep(timestamp);
+}
+
+/* Write the first command, whose timestamps have been passed. Drivers take time
+ * to tell when: a timestamp is asked once. */
 static void write_first(hri_track *l)
 {
     enum { BRIEF_NS = 2000, LONG_NS = 500000000 };
+    hri_traced *t = l->of;
     command *c = &l->commands[l->first];
-    const hri_traced *t = l->queue->device->traced;
-    uint64_t before = 0, after = 0;
-    if (c->begin->ops->elapsed(l->base, c->begin, &before) == HR_OK &&
-        c->end->ops->elapsed(l->base, c->end, &after) == HR_OK) {
-        /* a queue does one command after the other, but clocks are rounded */
-        c->span.begin_ns = later(l->base_ns + before, l->end_ns);
-        c->span.end_ns = later(l->base_ns + after, c->span.begin_ns);
-        l->end_ns = c->span.end_ns;
-        if (c->span.kind != HRI_TRACE_WAIT ||
-            c->span.end_ns - c->span.begin_ns > BRIEF_NS) {
-            hri_trace_write(t->trace, t->process, l->thread, &c->span);
+    hri_span *span = &c->span;
+    if (time_of(l, c->begin, &span->begin_ns) == HR_OK &&
+        time_of(l, c->end, &span->end_ns) == HR_OK) {
+        span->end_ns = later(span->begin_ns, span->end_ns);
+        l->end_ns = span->end_ns;
+        replace(&t->timestamps, &l->last, c->end);
+        if (span->kind != HRI_TRACE_WAIT ||
+            span->end_ns - span->begin_ns > BRIEF_NS) {
+            hri_trace_write(t->trace, t->process, l->thread, span);
         }
-        if (before > LONG_NS) { /* drivers count with few digits */
-            hri_event *base = l->base;
-            l->base = c->begin;
-            l->base_ns += before;
-            c->begin = base;
+        if (l->end_ns - l->base_ns > LONG_NS) { /* few digits are counted */
+            l->base_ns = l->end_ns;
+            replace(&t->timestamps, &l->base, c->end);
         }
     }
-    give_event(l, c->begin);
+    hri_timestamp_drop(&t->timestamps, c->begin);
+    hri_timestamp_drop(&t->timestamps, c->end);
     l->first = (l->first + 1) % CAPACITY;
     l->count--;
-    command *next = &l->commands[l->first];
-    if (l->count > 0 && next->follows) {
-        next->follows = false; /* the event is its own now */
-    } else {
-        give_event(l, c->end);
-    }
 }
 
-/* Write the commands that have run; with `all` wait for the others. Errors
- * belong to whoever waits for the queue: this thread's message stays. */
-static void write_commands(hri_track *l, bool all)
+/* Write the oldest commands that have run, at most `limit`. `wait`: wait for
+ * them. Errors belong to whoever waits for the queue: this thread's message
+ * stays. */
+static void write_commands(hri_track *l, uint32_t limit, bool wait)
 {
     hri_error kept = {0};
     hri_error_keep(&kept, HR_ERROR_BACKEND);
     pthread_mutex_lock(&l->lock);
-    while (l->count > 0 &&
-           has_run(&l->commands[l->first], all || l->count == CAPACITY)) {
+    uint32_t left = l->count < limit ? l->count : limit;
+    const uint32_t last = (l->first + left + CAPACITY - 1) % CAPACITY;
+    const bool every = left > 0 && has_run(&l->commands[last], wait);
+    while (left > 0 && (every || has_run(&l->commands[l->first], false))) {
         write_first(l);
+        left--;
     }
     pthread_mutex_unlock(&l->lock);
     (void)hri_error_raise(&kept);
@@ -154,61 +148,72 @@ static void write_commands(hri_track *l, bool all)
 
 /* ---- commands that are enqueued */
 
-/* The end of the last command, if that has not been passed yet: then the next
- * one begins there. Events between copies cost a link some of its rate. */
-static hri_event *last_end(hri_track *l)
+/* No timestamp is where the queue ends any more. */
+static void leave_here(hri_track *l)
 {
-    hri_event *event = NULL;
-    bool done = true;
-    pthread_mutex_lock(&l->lock);
-    if (l->count > 0) {
-        event = l->commands[(l->first + l->count - 1) % CAPACITY].end;
-        if (event->ops->query(event, &done) != HR_OK) {
-            done = true;
-        }
-    }
-    pthread_mutex_unlock(&l->lock);
-    return done ? NULL : event;
+    hri_timestamp_drop(&l->of->timestamps, l->here);
+    l->here = NULL;
 }
 
-/* Make sure that an event is before a command. False: the command is not
+/* A timestamp where the queue ends: the one that is there, unless the queue has
+ * passed it, which may have been long ago; else a new one. The caller drops
+ * it. */
+static hr_status timestamp_here(hri_track *l, hri_timestamp **timestamp)
+{
+    hri_timestamps *timestamps = &l->of->timestamps;
+    bool passed = true;
+    if (l->here != NULL) {
+        hri_event *event = l->here->event;
+        if (event->ops->query(event, &passed) == HR_OK && !passed) {
+            *timestamp = hri_timestamp_keep(l->here);
+            return HR_OK;
+        }
+    }
+    leave_here(l);
+    hri_timestamp *made = NULL;
+    hr_status status = hri_timestamp_take(timestamps, &made);
+    if (status == HR_OK) {
+        status = l->ops->record(l->queue, made->event);
+    }
+    if (status != HR_OK) {
+        hri_timestamp_drop(timestamps, made);
+        return status;
+    }
+    l->here = l->graph ? NULL : hri_timestamp_keep(made);
+    *timestamp = made;
+    return HR_OK;
+}
+
+/* Make sure that a timestamp is before a command. False: the command is not
  * traced. */
 static bool begin(hri_track *l, command *c)
 {
-    if (l->idle < 2 || l->count == CAPACITY) {
-        write_commands(l, false); /* which gives events back */
+    enum { SOME = 64 };
+    const bool traced = !l->graph && l->of->trace != NULL;
+    if (traced && l->count == CAPACITY) {
+        write_commands(l, SOME, true);
     }
-    c->end = NULL;
-    c->begin = l->graph ? NULL : last_end(l);
-    c->follows = c->begin != NULL;
-    if (l->graph || (!c->follows && take_event(l, &c->begin) != HR_OK)) {
-        return false;
-    }
-    if (take_event(l, &c->end) != HR_OK ||
-        (!c->follows && l->ops->record(l->queue, c->begin) != HR_OK)) {
-        give_events(l, c);
-        return false;
-    }
-    return true;
+    const bool began = traced && timestamp_here(l, &c->begin) == HR_OK;
+    leave_here(l);
+    return began;
 }
 
-/* Record the event behind it, if the command was enqueued. */
+/* Set the timestamp behind it, if the command was enqueued. */
 static hr_status end(hri_track *l, command *c, bool began, hr_status status)
 {
     if (!began) {
         return status;
     }
-    if (status != HR_OK || l->ops->record(l->queue, c->end) != HR_OK) {
-        hri_error kept = {0};
-        hri_error_keep(&kept, HR_ERROR_BACKEND);
-        (void)c->begin->ops->wait(c->begin);
-        (void)hri_error_raise(&kept);
-        give_events(l, c);
-        return status;
+    hri_error kept = {0}; /* errors of timestamps belong to whoever waits */
+    hri_error_keep(&kept, HR_ERROR_BACKEND);
+    if (status == HR_OK && timestamp_here(l, &c->end) == HR_OK) {
+        pthread_mutex_lock(&l->lock);
+        l->commands[(l->first + l->count++) % CAPACITY] = *c;
+        pthread_mutex_unlock(&l->lock);
+    } else {
+        hri_timestamp_drop(&l->of->timestamps, c->begin);
     }
-    pthread_mutex_lock(&l->lock);
-    l->commands[(l->first + l->count++) % CAPACITY] = *c;
-    pthread_mutex_unlock(&l->lock);
+    (void)hri_error_raise(&kept);
     return status;
 }
 
@@ -292,8 +297,15 @@ static hr_status traced_wait(hri_queue *queue, hri_event *event)
 {
     hri_track *l = queue->track;
     command c = {.span = {.kind = HRI_TRACE_WAIT, .name = "wait"}};
+    const bool stamped = hri_is_stamped(event);
+    hri_timestamp *timestamp = stamped ? hri_stamped_keep(event) : NULL;
     const bool began = begin(l, &c);
-    return end(l, &c, began, l->ops->wait(queue, event));
+    const hr_status status = end(
+        l, &c, began, l->ops->wait(queue, stamped ? timestamp->event : event));
+    if (stamped) {
+        hri_timestamp_drop(&event->device->traced->timestamps, timestamp);
+    }
+    return status;
 }
 
 static hr_status traced_run_graph(hri_queue *queue, hri_graph *graph)
@@ -307,6 +319,7 @@ static hr_status traced_run_graph(hri_queue *queue, hri_graph *graph)
 static hr_status traced_begin_graph(hri_queue *queue)
 {
     hri_track *l = queue->track;
+    leave_here(l);
     const hr_status status = l->ops->begin_graph(queue);
     l->graph = status == HR_OK;
     return status;
@@ -321,7 +334,17 @@ static hr_status traced_end_graph(hri_queue *queue, hri_graph **graph)
 
 static hr_status traced_record(hri_queue *queue, hri_event *event)
 {
-    return queue->track->ops->record(queue, event);
+    hri_track *l = queue->track;
+    if (!hri_is_stamped(event)) {
+        return l->ops->record(queue, event);
+    }
+    hri_timestamp *timestamp = NULL;
+    const hr_status status = timestamp_here(l, &timestamp);
+    if (status == HR_OK) {
+        hri_stamped_set(event, timestamp);
+        hri_timestamp_drop(&l->of->timestamps, timestamp);
+    }
+    return status;
 }
 
 static hr_status traced_finish(hri_queue *queue)
@@ -334,20 +357,20 @@ static hr_status traced_finish(hri_queue *queue)
 /* All commands have run. */
 static void free_track(hri_track *l)
 {
-    if (l->base != NULL) {
-        l->base->ops->destroy(l->base);
-    }
-    for (uint32_t i = 0; i < l->idle; i++) {
-        l->events[i]->ops->destroy(l->events[i]);
-    }
+    leave_here(l);
+    hri_timestamp_drop(&l->of->timestamps, l->base);
+    hri_timestamp_drop(&l->of->timestamps, l->last);
     pthread_mutex_destroy(&l->lock);
     free(l->commands);
-    free(l->events);
     free(l);
 }
 
-static void forget_track(hri_traced *t, const hri_track *l)
+/* Give the queue its own table back. */
+static void leave_queue(hri_track *l)
 {
+    hri_traced *t = l->of;
+    (void)l->ops->finish(l->queue);
+    write_commands(l, CAPACITY, true);
     pthread_mutex_lock(&t->lock);
     hri_track **place = &t->tracks;
     while (*place != l) {
@@ -355,21 +378,17 @@ static void forget_track(hri_traced *t, const hri_track *l)
     }
     *place = l->next;
     pthread_mutex_unlock(&t->lock);
+    l->queue->ops = l->ops;
+    l->queue->track = NULL;
+    free_track(l);
 }
 
 static void traced_destroy(hri_queue *queue)
 {
-    if (queue == NULL) {
-        return;
+    if (queue != NULL) {
+        leave_queue(queue->track);
+        queue->ops->destroy(queue);
     }
-    hri_track *l = queue->track;
-    (void)l->ops->finish(queue);
-    write_commands(l, true);
-    forget_track(queue->device->traced, l);
-    queue->ops = l->ops;
-    queue->track = NULL;
-    free_track(l);
-    queue->ops->destroy(queue);
 }
 
 static const hri_queue_ops queue_ops = {.destroy = traced_destroy,
@@ -385,23 +404,28 @@ static const hri_queue_ops queue_ops = {.destroy = traced_destroy,
                                         .end_graph = traced_end_graph,
                                         .run_graph = traced_run_graph};
 
-/* Note when an event is passed by the host's clock, and make others. */
-static hr_status prepare(hri_track *l)
+/* Note when a timestamp is passed by the host's clock. */
+static hr_status set_base(hri_track *l)
 {
-    hr_status status = take_event(l, &l->base);
+    hri_timestamp_drop(&l->of->timestamps, l->base);
+    l->base = NULL;
+    hr_status status = hri_timestamp_take(&l->of->timestamps, &l->base);
     for (int i = 0; i < 2 && status == HR_OK; i++) { /* the first may be slow */
-        status = l->ops->record(l->queue, l->base);
+        hri_event *event = l->base->event;
+        status = l->ops->record(l->queue, event);
         if (status == HR_OK) {
-            status = l->base->ops->wait(l->base);
+            status = event->ops->wait(event);
         }
         l->base_ns = hri_clock_ns();
     }
-    hri_device *device = l->queue->device;
-    while (status == HR_OK && l->idle < READY) {
-        status = device->ops->create_event(device, true, &l->events[l->idle]);
-        l->idle += status == HR_OK;
-    }
     return status;
+}
+
+static void name_track(hri_track *l)
+{
+    char name[32];
+    hri_format(name, sizeof name, "queue %u", ++l->of->made);
+    l->thread = hri_trace_thread(l->of->trace, l->of->process, name);
 }
 
 hr_status hri_traced_queue(hri_queue *queue)
@@ -412,25 +436,25 @@ hr_status hri_traced_queue(hri_queue *queue)
         return hri_no_memory_for(queue->device->info.path, "a timeline");
     }
     l->queue = queue;
+    l->of = t;
     l->ops = queue->ops;
     pthread_mutex_init(&l->lock, NULL);
     l->commands = calloc(CAPACITY, sizeof *l->commands);
-    l->events = calloc(2 * CAPACITY + 2, sizeof *l->events);
     hr_status status =
-        l->commands != NULL && l->events != NULL
-            ? prepare(l)
+        l->commands != NULL
+            ? set_base(l)
             : hri_no_memory_for(queue->device->info.path, "a timeline");
     if (status != HR_OK) {
         free_track(l);
         return status;
     }
-    char name[32];
     pthread_mutex_lock(&t->lock);
-    hri_format(name, sizeof name, "queue %u", ++t->made);
+    if (t->trace != NULL) {
+        name_track(l);
+    }
     l->next = t->tracks;
     t->tracks = l;
     pthread_mutex_unlock(&t->lock);
-    l->thread = hri_trace_thread(t->trace, t->process, name);
     queue->track = l;
     queue->ops = &queue_ops;
     return HR_OK;
@@ -455,29 +479,37 @@ static hr_status traced_create_queue(hri_device *device, bool urgent,
     return status;
 }
 
+static hr_status traced_create_event(hri_device *device, bool timing,
+                                     hri_event **event)
+{
+    (void)timing; /* all timestamps have times */
+    return hri_stamped_create(&device->traced->timestamps, event);
+}
+
 static hr_status traced_gemm_now(hri_device *device, const hri_gemm *gemm)
 {
+    const hri_traced *t = device->traced;
     hri_span span = span_of_gemm(gemm);
-    span.begin_ns = hri_clock_ns();
-    const hr_status status = device->traced->ops->gemm_now(device, gemm);
-    hri_trace_here(device->traced->trace, &span);
+    span.begin_ns = hri_trace_now(t->trace != NULL);
+    const hr_status status = t->ops->gemm_now(device, gemm);
+    if (t->trace != NULL) {
+        hri_trace_here(t->trace, &span);
+    }
     return status;
 }
 
-hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
-                           const char *path)
+/* Replace the device's functions. */
+static hr_status wrap(hri_device *device)
 {
     hri_traced *t = calloc(1, sizeof *t);
     if (t == NULL) {
-        return hri_no_memory_for(path, "a timeline");
+        return hri_no_memory_for(device->info.path, "a timeline");
     }
-    char name[256];
-    hri_format(name, sizeof name, "%s: %s", path, device->info.name);
-    t->trace = trace;
-    t->process = hri_trace_process(trace, name);
+    hri_timestamps_open(&t->timestamps, device);
     t->ops = device->ops;
     t->replaced = *device->ops;
     t->replaced.create_queue = traced_create_queue;
+    t->replaced.create_event = traced_create_event;
     if (t->ops->gemm_now != NULL) {
         t->replaced.gemm_now = traced_gemm_now;
     }
@@ -488,10 +520,44 @@ hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
     t->next = devices;
     devices = t;
     pthread_mutex_unlock(&devices_lock);
-    return HR_OK;
+    return device->info.host ? HR_OK
+                             : hri_timestamps_prepare(&t->timestamps, READY);
+}
+
+hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
+                           const char *path)
+{
+    hr_status status = device->traced == NULL ? wrap(device) : HR_OK;
+    if (status != HR_OK) {
+        return status;
+    }
+    char name[256];
+    hri_format(name, sizeof name, "%s: %s", path, device->info.name);
+    hri_traced *t = device->traced;
+    t->trace = trace;
+    t->process = hri_trace_process(trace, name);
+    t->made = 0;
+    for (hri_track *l = t->tracks; l != NULL && status == HR_OK; l = l->next) {
+        name_track(l);
+        status = set_base(l);
+    }
+    return status;
 }
 
 void hri_traced_end(hri_device *device)
+{
+    hri_traced *t = device->traced;
+    if (t == NULL || t->trace == NULL) {
+        return;
+    }
+    for (hri_track *l = t->tracks; l != NULL; l = l->next) {
+        (void)l->ops->finish(l->queue);
+        write_commands(l, CAPACITY, true);
+    }
+    t->trace = NULL;
+}
+
+void hri_traced_close(hri_device *device)
 {
     hri_traced *t = device->traced;
     if (t == NULL) {
@@ -505,16 +571,11 @@ void hri_traced_end(hri_device *device)
     *place = t->next;
     pthread_mutex_unlock(&devices_lock);
     while (t->tracks != NULL) {
-        hri_track *l = t->tracks;
-        (void)l->ops->finish(l->queue);
-        write_commands(l, true);
-        t->tracks = l->next;
-        l->queue->ops = l->ops;
-        l->queue->track = NULL;
-        free_track(l);
+        leave_queue(t->tracks);
     }
     device->ops = t->ops;
     device->traced = NULL;
+    hri_timestamps_close(&t->timestamps);
     pthread_mutex_destroy(&t->lock);
     free(t);
 }
@@ -525,7 +586,7 @@ void hri_traced_write_all(void)
     for (hri_traced *t = devices; t != NULL; t = t->next) {
         pthread_mutex_lock(&t->lock);
         for (hri_track *l = t->tracks; l != NULL; l = l->next) {
-            write_commands(l, false);
+            write_commands(l, CAPACITY, false);
         }
         pthread_mutex_unlock(&t->lock);
     }
@@ -546,10 +607,15 @@ void hri_traced_call(hr_context *context, const char *name, uint64_t begin_ns,
     hri_trace_here(context->trace, &span);
 }
 
+bool hri_is_traced(const hri_device *device)
+{
+    return device->traced != NULL && device->traced->trace != NULL;
+}
+
 void hri_traced_here(const hri_device *device, hri_trace_kind kind,
                      const char *what, uint64_t begin_ns, uint64_t bytes)
 {
-    if (device->traced == NULL) {
+    if (!hri_is_traced(device)) {
         return;
     }
     hri_span span = {.kind = kind, .begin_ns = begin_ns, .bytes = bytes};

@@ -174,9 +174,9 @@ static void launches(bed *b)
 
 static void many(bed *b)
 {
-    enum { LAUNCHES = 3000 };
+    enum { LAUNCHES = 9000 };
     static float x[8], y[8];
-    TEST_CASE("more commands than a queue has events for");
+    TEST_CASE("many commands");
     hr_array *from = bed_wrap(b, x, sizeof *x, hr_extent1(8));
     hr_array *to = bed_wrap(b, y, sizeof *y, hr_extent1(8));
     CHECK(hr_context_trace(b->context, path_of("many.json")) == HR_OK);
@@ -192,6 +192,37 @@ static void many(bed *b)
     CHECK(t.bars >= LAUNCHES);
     hr_array_destroy(from);
     hr_array_destroy(to);
+}
+
+static void again(bed *b)
+{
+    enum { EVENTS = 4 }; /* before, in a trace, between two, in another */
+    TEST_CASE("events and queues outlive a trace; another one has them, too");
+    hr_event *events[EVENTS] = {NULL};
+    for (int i = 0; i < EVENTS; i++) {
+        const char *path = path_of(i == 1 ? "first.json" : "second.json");
+        CHECK(hr_context_trace(b->context, i % 2 == 1 ? path : NULL) == HR_OK);
+        multiply(b->context, NULL);
+        CHECK(hr_queue_record(b->queues[0], &events[i]) == HR_OK);
+        CHECK(hr_queue_wait(b->queues[0], events[i]) == HR_OK);
+        CHECK(hr_event_wait(events[i]) == HR_OK);
+    }
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    for (int i = 0; i < EVENTS; i++) {
+        bool done = false;
+        double seconds = -1;
+        CHECK(hr_event_query(events[i], &done) == HR_OK && done);
+        CHECK(hr_event_elapsed(events[i], events[(i + 1) % EVENTS], &seconds) ==
+              HR_OK);
+        CHECK(i + 1 < EVENTS ? seconds > 0 : seconds == 0);
+    }
+    for (int i = 0; i < EVENTS; i++) {
+        hr_event_destroy(events[i]);
+    }
+    const timeline first = read_file(path_of("first.json"));
+    const timeline second = read_file(path_of("second.json"));
+    CHECK(first.whole && first.calls == 1 && first.overlaps == 0);
+    CHECK(second.whole && second.calls == 1 && second.overlaps == 0);
 }
 
 static void contexts(bed *b)
@@ -301,6 +332,7 @@ static void cases(bed *b)
     TEST(products(b));
     TEST(launches(b));
     TEST(many(b));
+    TEST(again(b));
     TEST(contexts(b));
     TEST(variable(b));
     TEST(refused(b));

@@ -23,6 +23,19 @@ install(FILES docs/headrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES tools/headrace.bash RENAME headrace
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
+# The Python package, as it comes with a system: pip does without this.
+set(HEADRACE_PYTHON_DIR "" CACHE STRING
+  "Folder for the Python package, below the prefix; empty: it is not installed")
+if(HEADRACE_PYTHON_DIR)
+  find_package(Python REQUIRED COMPONENTS Interpreter Development.Module)
+  include(python/native.cmake)
+  headrace_native(${Python_EXECUTABLE} "${Python_INCLUDE_DIRS}")
+  add_dependencies(installed _native)
+  install(DIRECTORY python/headrace DESTINATION ${HEADRACE_PYTHON_DIR}
+    FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+  install(TARGETS _native LIBRARY DESTINATION ${HEADRACE_PYTHON_DIR}/headrace)
+endif()
+
 # The CMake package.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headrace)
 configure_package_config_file(cmake/headraceConfig.cmake.in

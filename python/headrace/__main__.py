@@ -2,6 +2,7 @@
 """python -m headrace SCRIPT [ARGUMENT...]: run an unchanged script whose
 products, those of NumPy among them, go through the drop-in BLAS."""
 
+import ctypes
 import os
 import pathlib
 import sys
@@ -14,9 +15,14 @@ def main():
               "Run Python with Headrace's BLAS: docs/numpy.md")
         return 0 if len(sys.argv) > 1 else 2
     library = pathlib.Path(__file__).with_name("libheadrace_blas.so")
-    if not library.exists():
-        print(f"headrace: {library} is not there", file=sys.stderr)
-        return 1
+    if not library.exists():  # a system has it where its libraries are
+        library = library.name
+        try:
+            ctypes.CDLL(library)
+        except OSError as error:
+            print(f"headrace: the drop-in BLAS is not there: {error}",
+                  file=sys.stderr)
+            return 1
     if any(c in str(library) for c in " :"):
         print(f"headrace: LD_PRELOAD takes no path with spaces or colons: "
               f"{library}", file=sys.stderr)

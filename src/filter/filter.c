@@ -258,16 +258,48 @@ static hr_filter_report report_of(const call *c)
     return r;
 }
 
-/* Add the call to the timeline, if there is one. */
-static void tell(const call *c, double predicted)
+/* The fewest bytes that bands on accelerators with memory of their own need:
+ * all rows that they read once, and each row that they write. */
+static uint64_t compulsory(const call *c)
 {
-    char more[64];
+    const hri_filter_job *job = &c->job;
+    int64_t elements = 0;
+    for (uint32_t i = 0; i < c->plan.count; i++) {
+        const hri_share *s = &c->plan.shares[i];
+        const int64_t rows = s->last - s->first;
+        if (rows > 0 && !s->accelerator->in_place) {
+            const int64_t near = rows + 2 * job->window->reach;
+            elements += hri_min(near, job->in.rows) * job->in.cols +
+                        rows * job->out.cols;
+        }
+    }
+    return (uint64_t)elements * hr_type_size(job->in.type);
+}
+
+/* Add the call to the timeline, if there is one. Views may be on accelerators
+ * already, so that nothing must move. */
+static void tell(const call *c, const hr_filter_report *r)
+{
+    char more[256];
     if (c->job.context->trace == NULL) {
         return;
     }
-    hri_format(more, sizeof more, ",\"predicted\":%.9f", predicted);
-    hri_traced_call(c->job.context, "hr_filter", c->start_ns,
-                    report_of(c).products, more);
+    const int length = hri_format(
+        more, sizeof more,
+        ",\"type\":\"%s\",\"rows\":%lld,\"cols\":%lld,\"reach\":%lld,"
+        "\"method\":\"%s\",\"predicted\":%.9f,\"bound\":\"%s\",\"up\":%llu,"
+        "\"down\":%llu",
+        hr_type_name(c->job.in.type), (long long)c->job.in.rows,
+        (long long)c->job.in.cols, (long long)c->job.window->reach,
+        hr_filter_method_name(r->method), r->predicted, hr_bound_name(r->bound),
+        (unsigned long long)r->host_to_device,
+        (unsigned long long)r->device_to_host);
+    if (!c->views && length > 0) {
+        hri_format(more + length, sizeof more - (size_t)length,
+                   ",\"compulsory\":%llu", (unsigned long long)compulsory(c));
+    }
+    hri_traced_call(c->job.context, "hr_filter", c->start_ns, 2.0 * r->products,
+                    more);
 }
 
 static hr_status run_and_report(call *c)
@@ -277,22 +309,25 @@ static hr_status run_and_report(call *c)
     hr_status status = is_empty(c) ? HR_OK : hri_filter_run(&c->job, &c->plan);
     const double predicted = expected(c);
     const double seen = hri_seconds_since(c->start_ns);
-    if (status == HR_OK && !is_empty(c)) {
+    const hr_traffic after = hr_context_traffic(context);
+    if (status != HR_OK) {
+        return status;
+    }
+    hr_filter_report r = report_of(c);
+    r.predicted = predicted;
+    r.seconds = seen;
+    r.host_to_device = after.up - before.up;
+    r.device_to_host = after.down - before.down;
+    if (!is_empty(c)) {
         hri_model_saw(context->model, HR_ENGINE_FILTER, predicted, seen);
         hri_model_correct(context->model, likeness(c), c->plan.seconds,
                           seen - c->factoring);
-        tell(c, predicted);
+        tell(c, &r);
     }
-    if (status == HR_OK && c->job.options.report != NULL) {
-        const hr_traffic after = hr_context_traffic(context);
-        hr_filter_report r = report_of(c);
-        r.predicted = predicted;
-        r.seconds = seen;
-        r.host_to_device = after.up - before.up;
-        r.device_to_host = after.down - before.down;
+    if (c->job.options.report != NULL) {
         hri_struct_write(&report_struct, &r, c->job.options.report);
     }
-    return status;
+    return HR_OK;
 }
 
 /* Plan and run. A context runs one filter at a time, since plans depend on the

@@ -177,11 +177,16 @@ void hri_report_trace(const hri_gemm_call *c, const hr_gemm_report *r,
         more, sizeof more, ",\"type\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld",
         hr_type_name(p->a.type), (long long)p->m, (long long)p->n,
         (long long)p->k);
-    if (c->plan != NULL && length > 0) {
+    if (r->flops > 0 && length > 0) {
+        char predicted[64] = "";
+        if (c->plan != NULL) {
+            hri_format(predicted, sizeof predicted, ",\"predicted\":%.9f",
+                       c->plan->seconds);
+        }
         hri_format(more + length, sizeof more - (size_t)length,
-                   ",\"predicted\":%.9f,\"bound\":\"%s\",\"compulsory\":%llu,"
-                   "\"up\":%llu,\"down\":%llu,\"peer\":%llu",
-                   c->plan->seconds, hr_bound_name(r->bound),
+                   "%s,\"bound\":\"%s\",\"compulsory\":%llu,\"up\":%llu,"
+                   "\"down\":%llu,\"peer\":%llu",
+                   predicted, hr_bound_name(r->bound),
                    (unsigned long long)r->compulsory,
                    (unsigned long long)r->host_to_device,
                    (unsigned long long)r->device_to_host,

@@ -2,6 +2,7 @@
 /* The calls that step a grid, and the one that moves rows between its bands. */
 #include <stdlib.h>
 
+#include "base/format.h"
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
@@ -54,7 +55,10 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
             status = hri_balance_settle(grid, phases, count, steps - n);
         }
     }
-    hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, NULL);
+    char more[64];
+    hri_format(more, sizeof more, ",\"steps\":%lld,\"enqueued\":true",
+               (long long)steps);
+    hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, more);
     return hri_grid_keep(grid, status);
 }
 

@@ -4,6 +4,7 @@
 
 #include "arrays/array.h"
 #include "arrays/launch.h"
+#include "base/format.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "runtime/module.h"
@@ -229,7 +230,9 @@ static hr_status plan(hri_splitting *s)
     if (status == HR_OK) {
         status = hri_split_chunks(s);
     }
-    return status == HR_OK && s->options.report != NULL
+    s->predicted =
+        s->options.report != NULL || (choose && s->context->trace != NULL);
+    return status == HR_OK && s->predicted
                ? hri_split_predict(s, &s->report.seconds, &s->report.bound)
                : status;
 }
@@ -251,6 +254,24 @@ static void report(hri_splitting *s)
         }
     }
     hri_struct_write(&report_struct, r, s->options.report);
+}
+
+void hri_split_trace(const hri_splitting *s, uint64_t start_ns)
+{
+    const hr_split_report *r = &s->report;
+    const char *enqueued = s->waits ? "" : ",\"enqueued\":true";
+    char more[256];
+    hri_format(more, sizeof more, "%s", enqueued);
+    if (s->predicted) {
+        hri_format(more, sizeof more,
+                   "%s,\"predicted\":%.9f,\"bound\":\"%s\",\"up\":%llu,"
+                   "\"down\":%llu,\"peer\":%llu",
+                   enqueued, r->seconds, hr_bound_name(r->bound),
+                   (unsigned long long)r->traffic.up,
+                   (unsigned long long)r->traffic.down,
+                   (unsigned long long)r->traffic.peer);
+    }
+    hri_traced_call(s->context, hri_split_name(s), start_ns, 0, more);
 }
 
 /* Do the work of all bands, with the copies of combined views around it. */
@@ -318,8 +339,8 @@ hr_status hri_split_run(hri_splitting *s, size_t count,
     if (status == HR_OK) {
         status = run(s, count);
     }
-    if (status == HR_OK && !s->options.dry_run) {
-        hri_traced_call(s->context, hri_split_name(s), start_ns, 0, NULL);
+    if (status == HR_OK && !s->options.dry_run && !s->waits) {
+        hri_split_trace(s, start_ns);
     }
     free(s->bands);
     free(s->portions);

@@ -7,6 +7,7 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "runtime/module.h"
+#include "runtime/trace.h"
 #include "split/split.h"
 
 static hr_argument data_of(hr_access access, const void *data, const char *type,
@@ -208,9 +209,11 @@ static hr_status finish(const running *r)
 static hr_status run(running *r, hr_extent domain,
                      const hr_split_options *options)
 {
+    const uint64_t start_ns = hri_trace_now(r->context->trace != NULL);
     hri_error error = {0};
     hr_status status = begin(r, &domain);
     hri_splitting s = {.context = r->context,
+                       .waits = true,
                        .kernel = r->kernel,
                        .domain = domain,
                        .arguments = r->arguments};
@@ -219,6 +222,9 @@ static hr_status run(running *r, hr_extent domain,
     }
     if (status == HR_OK && !s.options.dry_run) {
         status = finish(r);
+        if (status == HR_OK) {
+            hri_split_trace(&s, start_ns);
+        }
     }
     hri_error_keep(&error, status);
     for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {

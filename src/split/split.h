@@ -64,12 +64,15 @@ typedef struct hri_splitting {
         void *data, const struct hri_splitting *s); /* does the work of the
                      bands that were planned; NULL: the kernel is launched */
     void *data;
+    bool waits; /* the caller waits for results, and then writes the call into
+                   the timeline */
     const hr_parameter *parameters;
     hr_split_options options;      /* read */
     hr_extent band_tile;           /* where there are several bands or chunks;
                                       rank 0: the default */
     hr_split_report report;        /* the caller's, or as many bytes of it as
                                       are known */
+    bool predicted;                /* its seconds, bound and traffic are */
     hri_indices accelerators;      /* that the caller allows */
     uint32_t count;                /* of them that may take part */
     hr_band *bands;                /* [count] in their order */
@@ -82,6 +85,10 @@ typedef struct hri_splitting {
  * with `count` arguments. The caller does not hold the context's lock. */
 hr_status hri_split_run(hri_splitting *s, size_t count,
                         const hr_split_options *options);
+
+/* launch.c: write the call, which began then, into the timeline, if there is
+ * one. */
+void hri_split_trace(const hri_splitting *s, uint64_t start_ns);
 
 /* Set the rows that a band of `size` rows reads. A band without rows reads
  * none. */

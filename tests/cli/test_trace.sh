@@ -24,8 +24,14 @@ for category, name in (("up", "host_to_device"), ("down", "device_to_host")):
     moved = sum(e["args"]["bytes"] for e in during if e["cat"] == category)
     assert moved == told["bytes"][name] == call["args"][category], (
         category, moved, told["bytes"], call)
-names = {e["name"] for e in json.load(open("f.json"))["traceEvents"]}
-assert "hr_filter" in names, names
+assert call["args"]["predicted"] > 0 and call["args"]["bound"], call
+bars = [e for e in json.load(open("f.json"))["traceEvents"] if e["ph"] == "X"]
+call = [e for e in bars if e["name"] == "hr_filter"][-1]["args"]
+assert call["method"] in ("direct", "separable", "fft"), call
+assert call["predicted"] > 0 and call["bound"], call
+least = 4 * (700 * 600 + 696 * 596)
+assert least <= call["compulsory"] <= call["up"] + call["down"], call
+assert call["up"] + call["down"] < 1.1 * least, call
 PYTHON
 if "$HEADRACE" matmul a.npy b.npy -o e.npy --trace no/t.json 2>err; then
     echo "a trace in no folder was accepted"; exit 1

@@ -17,6 +17,7 @@ enum { MAX_TRACKS = 4096, N = 192 };
 /* What the bars of a file sum up to. */
 typedef struct timeline {
     int bars, calls, unequal; /* lines that are none */
+    int predicted, enqueued; /* calls with a prediction, and that do not wait */
     int overlaps;
     double up, down, peer, flop;
     double end[MAX_TRACKS]; /* of the last bar of each thread */
@@ -46,6 +47,8 @@ static void read_bar(timeline *t, const char *line)
     const int track = (int)number(line, "\"tid\":");
     t->bars++;
     t->calls += strstr(line, "\"cat\":\"call\"") != NULL;
+    t->predicted += number(line, "\"predicted\":") > 0;
+    t->enqueued += strstr(line, "\"enqueued\":true") != NULL;
     t->up += strstr(line, "\"cat\":\"up\"") != NULL ? bytes : 0;
     t->down += strstr(line, "\"cat\":\"down\"") != NULL ? bytes : 0;
     t->peer += strstr(line, "\"cat\":\"peer\"") != NULL ? bytes : 0;
@@ -129,7 +132,7 @@ static void products(bed *b)
     multiply(b->context, NULL);
     const timeline t = read_file(path_of("product.json"));
     CHECK(t.whole && t.unequal == 0 && t.overlaps == 0);
-    CHECK(t.calls == 3);
+    CHECK(t.calls == 3 && t.predicted == 3 && t.enqueued == 0);
     CHECK(t.up == (double)sum.host_to_device);
     CHECK(reaches(b) ? t.down <= (double)sum.device_to_host
                      : t.down == (double)sum.device_to_host);
@@ -170,6 +173,32 @@ static void launches(bed *b)
     CHECK(t.down == (double)(after.down - before.down));
     hr_array_destroy(from);
     hr_array_destroy(to);
+}
+
+static void splits(bed *b)
+{
+    enum { ELEMENTS = 3001 };
+    static float x[ELEMENTS], y[ELEMENTS];
+    TEST_CASE("split launches, and hr_run, which waits");
+    hr_array *from = bed_wrap(b, x, sizeof *x, hr_extent1(ELEMENTS));
+    hr_array *to = bed_wrap(b, y, sizeof *y, hr_extent1(ELEMENTS));
+    CHECK(hr_context_trace(b->context, path_of("split.json")) == HR_OK);
+    CHECK(hr_launch_split(b->context, &run1, hr_extent1(ELEMENTS),
+                          HR_ARGUMENTS(hr_value(1.0F), hr_in(hr_view_of(from)),
+                                       hr_inout(hr_view_of(to))),
+                          NULL) == HR_OK);
+    CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    CHECK(hr_run(b->context, &run1, hr_extent1(ELEMENTS),
+                 HR_ARGUMENTS(hr_value(1.0F), hr_in(x, ELEMENTS),
+                              hr_inout(y, ELEMENTS)),
+                 NULL) == HR_OK);
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    const timeline t = read_file(path_of("split.json"));
+    CHECK(t.whole && t.unequal == 0 && t.overlaps == 0);
+    CHECK(t.calls == 2 && t.enqueued == 1);
+    CHECK(t.predicted == (b->count > 1 ? 2 : 0)); /* there was a choice */
 }
 
 static void many(bed *b)
@@ -331,6 +360,7 @@ static void cases(bed *b)
     CHECK(folder != NULL);
     TEST(products(b));
     TEST(launches(b));
+    TEST(splits(b));
     TEST(many(b));
     TEST(again(b));
     TEST(contexts(b));

@@ -26,7 +26,7 @@ foreach(file ${INPUT})
 endforeach()
 string(REGEX REPLACE "(................................)" "\\1\n    " bytes
        "${bytes}")
-string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
 file(WRITE ${OUTPUT} "extern const char ${NAME}[];
 const char ${NAME}[] = {
     ${bytes}0

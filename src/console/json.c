@@ -93,3 +93,19 @@ void cli_json_line(cli_json *json)
     cli_json_end(json, '}');
     fputc('\n', json->out);
 }
+
+void cli_json_embed(FILE *out, const char *json)
+{
+    for (const char *s = json; *s != '\0';) {
+        const bool space = *s == '\n' || *s == '\t' || *s == '\r';
+        const int length = space ? 1 : hri_printable_length(s);
+        if (*s == '<') { /* in a string */
+            fputs("\\u003c", out);
+        } else if (length > 0) {
+            fwrite(s, 1, (size_t)length, out);
+        } else {
+            fputs("\\ufffd", out);
+        }
+        s += length > 0 ? length : 1;
+    }
+}

@@ -26,4 +26,8 @@ void cli_json_null(cli_json *json, const char *key);
 /* End the outermost object, and the line. */
 void cli_json_line(cli_json *json);
 
+/* Write JSON that was checked into a <script> of a page. No text in it ends the
+ * element. Bytes that are no text become the replacement character. */
+void cli_json_embed(FILE *out, const char *json);
+
 #endif

@@ -40,6 +40,7 @@ _headrace_options() {
             "--method --tolerance --accelerators --memory-limit --threads" \
             "--trace --verify --json --quiet"
         ;;
+    report) echo "-o" ;;
     bench)
         echo "--size --shape --types --memory --accelerators" \
             "--memory-limit --threads --peers --batch --elements --window --repeat" \
@@ -54,9 +55,9 @@ _headrace() {
     local command=${COMP_WORDS[1]} words
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="devices generate matmul filter bench help --help --version"
+        words="devices generate matmul filter report bench help --help --version"
     elif [ "$command" = help ]; then
-        words="devices generate matmul filter bench"
+        words="devices generate matmul filter report bench"
     elif ! words=$(_headrace_values "$before"); then
         words=
         case $word in

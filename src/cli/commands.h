@@ -6,6 +6,6 @@
 #include "console/args.h"
 
 extern const cli_command cli_devices, cli_generate, cli_matmul, cli_filter,
-    cli_bench;
+    cli_report, cli_bench;
 
 #endif

@@ -9,7 +9,8 @@
 #include "console/signals.h"
 
 static const cli_command *const commands[] = {
-    &cli_devices, &cli_generate, &cli_matmul, &cli_filter, &cli_bench,
+    &cli_devices, &cli_generate, &cli_matmul,
+    &cli_filter,  &cli_report,   &cli_bench,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

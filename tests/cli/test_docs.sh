@@ -7,7 +7,7 @@
 : "${SOURCE:?}"
 manual=$SOURCE/docs/headrace.1
 completion=$SOURCE/tools/headrace.bash
-commands="devices generate matmul filter bench"
+commands="devices generate matmul filter report bench"
 
 # The options that a subcommand's help lists.
 options() {
@@ -76,7 +76,7 @@ examples() {
 ln -s "$HEADRACE" "$base/headrace"
 "$HEADRACE" generate --shape 40x40 --type c32 -o A.npy || exit 1
 "$HEADRACE" generate --shape 40x40 --type c32 -o B.npy || exit 1
-for command in matmul generate; do
+for command in matmul report generate; do
     examples "$command" >"$base/examples"
     check [ -s "$base/examples" ]
     while read -r line; do

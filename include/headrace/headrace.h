@@ -20,7 +20,7 @@
 #include <headrace/histogram.h>
 #include <headrace/kernel.h>
 #include <headrace/matrix.h>
-#include <headrace/npy.h>
+#include <headrace/file.h>
 #include <headrace/profile.h>
 #include <headrace/queue.h>
 #include <headrace/random.h>

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "console/context.h"
@@ -22,6 +23,8 @@ typedef struct options {
     hr_edges edges;
     hr_filter_method method;
     cli_machine machine;
+    cli_shapes shape; /* of IN without a header */
+    hr_type type;
     bool verify, json, quiet;
 } options;
 
@@ -38,7 +41,11 @@ static const cli_kind method_kind = {
 static const cli_option table[] = {
     {"-o", "OUT.npy", &cli_file, FIELD(output),
      "the file to write, whole or not at all; -: standard\n"
-     "output"},
+     "output; OUT.raw, OUT.bin, -.raw: without a header"},
+    {"--shape", "RxC", &cli_raw_shape, FIELD(shape),
+     "rows and columns of IN, if it has no header"},
+    {"--type", "f32|f64", &cli_type, FIELD(type),
+     "type of IN, if it has no header"},
     {"--window", "S", &cli_window, FIELD(reach),
      "how far windows reach; they have 2S + 1 rows and\n"
      "columns"},
@@ -205,9 +212,10 @@ static int plan(work *w, const hr_filter_options *wish)
 static int filter_into(work *w, const hr_filter_options *wish)
 {
     cli_filtered *f = &w->filtered;
-    int status =
-        cli_output_create(&w->files.out, w->o.output, f->in, HR_ROW_MAJOR);
-    f->out = w->files.out.matrix;
+    hr_file_array like = w->files.in[0].array;
+    like.order = HR_ROW_MAJOR;
+    int status = cli_output_create(&w->files.out, w->o.output, like);
+    f->out = cli_matrix(&w->files.out.array);
     if (status == CLI_OK && f->edges == HR_EDGES_LEFT) {
         status = cli_copy(f->in, f->out, NULL);
     }
@@ -221,6 +229,30 @@ static int filter_into(work *w, const hr_filter_options *wish)
                : CLI_FAILED;
 }
 
+static int open_input(work *w)
+{
+    const options *o = &w->o;
+    cli_array *in = &w->files.in[0];
+    hr_file_array raw;
+    const int status =
+        cli_input_open(in, o->input, cli_raw(&o->shape, 0, o->type, &raw));
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (in->array.rank > 2) {
+        return cli_fail(
+            "%s is %s: a picture has one or two dimensions", o->input,
+            cli_extents_text(in->array.extents, in->array.rank).text);
+    }
+    if (o->shape.count > 0 && strcmp(hr_file_form(in->file), "raw") != 0) {
+        return cli_wrong(
+            &cli_filter,
+            "--shape is for files without a header, but %s has one", o->input);
+    }
+    w->filtered.in = cli_matrix(&in->array);
+    return CLI_OK;
+}
+
 static int run_work(work *w)
 {
     const double start = cli_clock();
@@ -230,8 +262,7 @@ static int run_work(work *w)
                                     .method = w->o.method,
                                     .tolerance = w->o.tolerance.value.re,
                                     .report = &w->report};
-    int status = cli_input_open(&w->files.in[0], w->o.input);
-    w->filtered.in = w->files.in[0].matrix;
+    int status = open_input(w);
     status = status == CLI_OK ? plan(w, &wish) : status;
     status = status == CLI_OK ? filter_into(w, &wish) : status;
     if (status == CLI_OK && w->o.verify) {
@@ -286,11 +317,18 @@ static int make_window(work *w, const hr_matrix *m)
 
 static int read_window(work *w)
 {
-    hr_npy *file = NULL;
-    hr_matrix m;
-    int status = cli_open(w->o.weights, &file, &m);
-    status = status == CLI_OK ? make_window(w, &m) : status;
-    hr_npy_close(file);
+    hr_file *file = NULL;
+    hr_file_array array = {0};
+    int status = cli_open(w->o.weights, NULL, &file, &array);
+    if (status == CLI_OK && array.rank > 2) {
+        status = cli_fail("%s is %s, not a square window", w->o.weights,
+                          cli_extents_text(array.extents, array.rank).text);
+    }
+    if (status == CLI_OK) {
+        const hr_matrix m = cli_matrix(&array);
+        status = make_window(w, &m);
+    }
+    hr_file_close(file);
     return status;
 }
 
@@ -346,6 +384,9 @@ static int check(const options *o)
     if (o->output == NULL) {
         return cli_wrong(&cli_filter, "-o is missing");
     }
+    if ((o->shape.count > 0) != (o->type != 0)) {
+        return cli_wrong(&cli_filter, "--shape and --type belong together");
+    }
     if (o->constant.given && o->edges != HR_EDGES_CONSTANT) {
         return cli_wrong(&cli_filter, "--constant needs --edges constant");
     }
@@ -391,13 +432,14 @@ static int run(int argc, char **argv)
 const cli_command cli_filter = {
     .name = "filter",
     .usage = "IN.npy -o OUT.npy --window S [options]",
-    .summary = "filter a picture in a .npy file: weighted sums over windows",
+    .summary = "filter a picture in a file: weighted sums over windows",
     .details =
         "Replaces each element by a weighted sum of the elements around it,\n"
         "S rows and columns each way. A window has the weights. All\n"
         "accelerators chosen work on bands of rows. Methods: product by\n"
         "product (direct), as a sum of separable filters (separable), and by\n"
-        "Fourier transforms (fft). Files are of f32 or f64.",
+        "Fourier transforms (fft). Files are of f32 or f64:\n"
+        ".npy, .npz or safetensors, or elements alone with --shape and --type.",
     .examples =
         "  headrace filter IN.npy -o OUT.npy --window 60\n"
         "  headrace filter IN.npy -o OUT.npy --window 9 --weights gaussian \\\n"

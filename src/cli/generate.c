@@ -33,7 +33,7 @@ static const cli_option table[] = {
      CLI_THREADS_HELP},
     {"-o", "A.npy", &cli_file, offsetof(options, output),
      "the file to write, whole or not at all; -: standard\n"
-     "output"},
+     "output; A.raw, A.bin, -.raw: without a header"},
     {"--quiet", NULL, &cli_flag, offsetof(options, quiet), "no progress bar"},
     {NULL, NULL, NULL, 0, NULL},
 };
@@ -71,7 +71,7 @@ static int run(int argc, char **argv)
 const cli_command cli_generate = {
     .name = "generate",
     .usage = "--shape RxC --type TYPE -o A.npy [options]",
-    .summary = "write a .npy file of random numbers",
+    .summary = "write a file of random numbers",
     .details =
         "Writes a file of random numbers. The same shape, type and seed give "
         "the same\n"

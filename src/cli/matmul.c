@@ -18,7 +18,11 @@ typedef struct options {
 static const cli_option table[] = {
     {"-o", "C.npy", &cli_file, FIELD(product.output),
      "the file to write, whole or not at all; -: standard\n"
-     "output"},
+     "output; C.raw, C.bin, -.raw: without a header"},
+    {"--shape", "SHAPE[,SHAPE]", &cli_raw_shapes, FIELD(product.shapes),
+     "shapes of A and B, or of both, if they have no header"},
+    {"--input-type", "TYPE", &cli_type, FIELD(product.input_type),
+     "type of A and B, if they have no header (--type)"},
     {"--alpha", "X", &cli_factor, FIELD(alpha),
      "alpha, such as 2, 1.5+2i or -i (1)"},
     {"--add", "C0.npy", &cli_file, FIELD(product.add),
@@ -72,6 +76,13 @@ static int check(options *o)
     p->alpha = o->alpha.value;
     p->beta =
         o->beta.given ? o->beta.value : hr_real(p->add != NULL ? 1.0 : 0.0);
+    if (p->shapes.count > 0 && p->type == 0 && p->input_type == 0) {
+        return cli_wrong(&cli_matmul, "--shape needs --type, the type of "
+                                      "elements without a header");
+    }
+    if (p->input_type != 0 && p->shapes.count == 0) {
+        return cli_wrong(&cli_matmul, "--input-type needs --shape");
+    }
     if (p->output == NULL && !p->dry_run) {
         return cli_wrong(&cli_matmul, "-o is missing");
     }
@@ -124,12 +135,17 @@ static int run(int argc, char **argv)
 const cli_command cli_matmul = {
     .name = "matmul",
     .usage = "A.npy B.npy -o C.npy [options]",
-    .summary = "multiply two matrices in .npy files",
+    .summary = "multiply two matrices in files",
     .details =
         "Computes C = alpha A B + beta C0 on all accelerators chosen, in\n"
         "pieces that fit their memory. Prints what was moved and what took\n"
-        "the time. A and B have the same type; a file of one dimension is a\n"
-        "column. C.npy is in row order. It appears when it is complete; an\n"
+        "the time. A and B have the same type. Shapes are those of\n"
+        "numpy.matmul: one dimension is a row in A and a column in B, more "
+        "than\n"
+        "two are batches of matrices. Files are .npy, .npz and safetensors, "
+        "or\n"
+        "elements alone with --shape and --type. W.npz:NAME is one array of\n"
+        "several. C.npy is in row order. It appears when it is complete; an\n"
         "earlier file of that name stays until then.",
     .examples =
         "  headrace matmul A.npy B.npy -o C.npy --verify\n"
@@ -137,7 +153,10 @@ const cli_command cli_matmul = {
         "      --memory-limit 128MiB\n"
         "  headrace matmul A.npy B.npy -o D.npy --transpose-a --alpha 2i \\\n"
         "      --add C.npy --beta -1\n"
-        "  headrace matmul A.npy B.npy --dry-run --json\n",
+        "  headrace matmul A.npy B.npy --dry-run --json\n"
+        "  headrace matmul X.npy W.npz:layer1 -o Y.npy\n"
+        "  headrace matmul A.raw B.raw -o C.raw --shape 300x200,200x250 \\\n"
+        "      --type f32\n",
     .options = table,
     .operands = 2,
     .operand_names = "2 files, A.npy and B.npy",

@@ -2,11 +2,13 @@
 #include "output.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/kind.h"
+#include "base/member.h"
 #include "base/size.h"
 #include "context.h"
 #include "loop.h"
@@ -14,29 +16,114 @@
 #include "signals.h"
 #include "standard.h"
 
-static void guard(const cli_npy *npy, bool output)
+static void guard(const cli_array *a, bool output)
 {
-    const hr_matrix *m = &npy->matrix;
-    const bool standard = cli_is_standard(npy->path);
-    cli_guard(!standard ? npy->path
+    const hr_matrix m = cli_matrix(&a->array);
+    const bool standard = cli_is_standard(a->path);
+    cli_guard(!standard ? a->path
               : output  ? "standard output"
                         : "standard input",
-              m->data,
-              (size_t)m->rows * (size_t)m->cols * hr_type_size(m->type),
+              m.data, (size_t)m.rows * (size_t)m.cols * hr_type_size(m.type),
               output);
 }
 
-int cli_input_open(cli_npy *input, const char *path)
+hr_matrix cli_matrix(const hr_file_array *array)
+{
+    const int last = array->rank - 1;
+    const int64_t cols = array->rank > 1 ? array->extents[last] : 1;
+    int64_t rows = array->rank > 0 ? array->extents[0] : 1;
+    for (int i = 1; i < last; i++) {
+        rows *= array->extents[i];
+    }
+    return array->rank == 2 && array->order == HR_COLUMN_MAJOR
+               ? hr_matrix_column_major(array->data, array->type, rows, cols, 0)
+               : hr_matrix_row_major(array->data, array->type, rows, cols, 0);
+}
+
+/* Copy an array in Fortran order, of 2 dimensions or more, in row order. For
+ * each index of the dimensions between, the first and the last one make a
+ * matrix. */
+static int copy_in_rows(const hr_file_array *from, void *to)
+{
+    const int last = from->rank - 1;
+    const int64_t *e = from->extents;
+    const size_t size = hr_type_size(from->type);
+    int64_t between = 1;
+    for (int i = 1; i < last; i++) {
+        between *= e[i];
+    }
+    int status = CLI_OK;
+    for (int64_t i = 0; i < between && status == CLI_OK; i++) {
+        int64_t rest = i, source = 0, step = e[0]; /* the index in `from` */
+        int64_t place = between;
+        for (int d = 1; d < last; d++) {
+            place /= e[d];
+            source += rest / place * step;
+            rest %= place;
+            step *= e[d];
+        }
+        status = cli_copy(
+            hr_matrix_column_major((char *)from->data + (size_t)source * size,
+                                   from->type, e[0], e[last], e[0] * between),
+            hr_matrix_row_major((char *)to + (size_t)(i * e[last]) * size,
+                                from->type, e[0], e[last], between * e[last]),
+            NULL);
+    }
+    return status;
+}
+
+int cli_input_in_rows(cli_array *input)
+{
+    hr_file_array *array = &input->array;
+    const hr_matrix m = cli_matrix(array);
+    const size_t bytes =
+        (size_t)m.rows * (size_t)m.cols * hr_type_size(array->type);
+    if (array->order == HR_ROW_MAJOR || array->rank < 2) {
+        return CLI_OK;
+    }
+    if (bytes > 0) {
+        input->copy = malloc(bytes);
+        if (input->copy == NULL) {
+            return cli_fail("%s: no memory to put its %zu bytes in row order",
+                            input->path, bytes);
+        }
+        const int status = copy_in_rows(array, input->copy);
+        if (status != CLI_OK) {
+            return status;
+        }
+    }
+    array->data = input->copy;
+    array->order = HR_ROW_MAJOR;
+    return CLI_OK;
+}
+
+int cli_input_open(cli_array *input, const char *path, const hr_file_array *raw)
 {
     input->path = path;
     if (path == NULL) {
         return CLI_OK;
     }
-    const int status = cli_open(path, &input->file, &input->matrix);
+    const int status = cli_open(path, raw, &input->file, &input->array);
     if (status == CLI_OK) {
         guard(input, false);
     }
-    return status;
+    return status == CLI_OK && input->array.rank > 2 ? cli_input_in_rows(input)
+                                                     : status;
+}
+
+/* stat, of the file that a name of an array is in. */
+static int stat_file(const char *name, struct stat *found)
+{
+    char path[PATH_MAX];
+    const char *member = hri_member_of(name);
+    const size_t length =
+        member != NULL ? (size_t)(member - name) - 1 : strlen(name);
+    if (length >= sizeof path) {
+        return -1;
+    }
+    memcpy(path, name, length);
+    path[length] = '\0';
+    return stat(path, found);
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -56,7 +143,7 @@ int cli_output_check(const cli_command *command, const char *path,
     }
     for (int i = 0; i < input_count; i++) {
         if (inputs[i] != NULL && !cli_is_standard(inputs[i]) &&
-            stat(inputs[i], &other) == 0 && is_same(&other, &old)) {
+            stat_file(inputs[i], &other) == 0 && is_same(&other, &old)) {
             return cli_wrong(command,
                              "-o: '%s' is the same file as the input '%s'",
                              path, inputs[i]);
@@ -73,12 +160,12 @@ int cli_output_check(const cli_command *command, const char *path,
 }
 
 /* The file exists now: let signal handlers know. */
-static int watch(cli_npy *output)
+static int watch(cli_array *output)
 {
-    const char *temporary = hr_npy_temporary(output->file);
+    const char *temporary = hr_file_temporary(output->file);
     if (temporary == NULL || !cli_remember(temporary)) {
         int status = cli_fail("the name of %s is too long", output->path);
-        hr_npy_close(output->file);
+        hr_file_close(output->file);
         output->file = NULL;
         return status;
     }
@@ -87,43 +174,41 @@ static int watch(cli_npy *output)
 }
 
 /* Create the file. On its way to standard output nobody else may read it. */
-static hr_status create(cli_npy *output, hr_matrix like, hr_order order)
+static hr_status create(cli_array *output, hr_file_array like)
 {
     char name[PATH_MAX];
     const bool standard = cli_is_standard(output->path);
     mode_t mask = 0;
     if (standard) {
-        cli_standard_name(name);
+        cli_standard_name(output->path, name);
         mask = umask(S_IRWXG | S_IRWXO);
     }
-    const hr_status status =
-        hr_npy_create(standard ? name : output->path, like.type, like.rows,
-                      like.cols, order, &output->file, &output->matrix);
+    const hr_status status = hr_file_create_array(
+        standard ? name : output->path, like, &output->file, &output->array);
     if (standard) {
         umask(mask);
     }
     return status;
 }
 
-int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
-                      hr_order order)
+int cli_output_create(cli_array *output, const char *path, hr_file_array like)
 {
     output->path = path;
     cli_signals_phase(CLI_HELD);
-    int status = create(output, like, order) == HR_OK ? watch(output)
-                                                      : cli_failed_call();
+    int status =
+        create(output, like) == HR_OK ? watch(output) : cli_failed_call();
     cli_signals_phase(CLI_POLLED);
     return status == CLI_OK ? cli_check_cancelled() : status;
 }
 
 /* Write the file to standard output, and remove it. */
-static int send(cli_npy *output)
+static int send(cli_array *output)
 {
-    const int status = cli_standard_send(hr_npy_temporary(output->file));
+    const int status = cli_standard_send(hr_file_temporary(output->file));
     if (status == CLI_OK) {
         cli_signals_phase(CLI_HELD); /* the reader has all */
         cli_unguard();
-        hr_npy_close(output->file);
+        hr_file_close(output->file);
         output->file = NULL;
         cli_forget();
     }
@@ -134,7 +219,7 @@ int cli_files_commit(cli_files *files)
 {
     for (int i = 0; i < CLI_MAX_INPUTS; i++) {
         if (files->in[i].file != NULL &&
-            hr_npy_unchanged(files->in[i].file) != HR_OK) {
+            hr_file_unchanged(files->in[i].file) != HR_OK) {
             return cli_failed_call();
         }
     }
@@ -145,7 +230,7 @@ int cli_files_commit(cli_files *files)
     /* Writing to the disk may take long and cannot be interrupted. */
     cli_signals_phase(CLI_COMMITTING);
     return cli_check_cancelled() == CLI_OK
-               ? cli_called(hr_npy_commit(files->out.file))
+               ? cli_called(hr_file_commit(files->out.file))
                : CLI_FAILED;
 }
 
@@ -153,11 +238,12 @@ void cli_files_close(cli_files *files)
 {
     cli_unguard();
     if (files->out.file != NULL) {
-        hr_npy_close(files->out.file);
+        hr_file_close(files->out.file);
         cli_forget();
     }
     for (int i = 0; i < CLI_MAX_INPUTS; i++) {
-        hr_npy_close(files->in[i].file);
+        hr_file_close(files->in[i].file);
+        free(files->in[i].copy);
     }
 }
 
@@ -165,9 +251,13 @@ int cli_output_random(const char *path, hr_matrix like, hr_order order,
                       uint64_t seed, cli_progress *progress)
 {
     cli_files files = {.out = {.path = path}};
-    int status = cli_output_create(&files.out, path, like, order);
+    const hr_file_array array = {.type = like.type,
+                                 .order = order,
+                                 .rank = 2,
+                                 .extents = {like.rows, like.cols}};
+    int status = cli_output_create(&files.out, path, array);
     if (status == CLI_OK) {
-        cli_random_fill(files.out.matrix, seed, progress);
+        cli_random_fill(cli_matrix(&files.out.array), seed, progress);
         cli_progress_end(progress);
         status = cli_check_cancelled();
     }

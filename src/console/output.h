@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* .npy files that are read, and one that is written. If the work fails, the
+/* Files that are read, and one that is written. If the work fails, the
  * written file is removed. "-" is standard input or output (standard.h). */
 #ifndef CONSOLE_OUTPUT_H
 #define CONSOLE_OUTPUT_H
@@ -9,22 +9,33 @@
 #include "args.h"
 #include "loop.h"
 
-typedef struct cli_npy {
+typedef struct cli_array {
     const char *path;
-    hr_npy *file; /* NULL: not mapped */
-    hr_matrix matrix;
-} cli_npy;
+    hr_file *file; /* NULL: not mapped */
+    hr_file_array array;
+    void *copy; /* of an input whose elements were put in row order */
+} cli_array;
 
 enum { CLI_MAX_INPUTS = 3 };
 
 /* The files of a subcommand; zeroed at first. */
 typedef struct cli_files {
-    cli_npy in[CLI_MAX_INPUTS], out;
+    cli_array in[CLI_MAX_INPUTS], out;
 } cli_files;
 
 /* Map a file, and guard it by a signal handler. path may be NULL: nothing is
- * mapped. Returns an exit status. */
-int cli_input_open(cli_npy *input, const char *path);
+ * mapped. raw: what a file without a header holds, or NULL. An array of more
+ * than two dimensions in Fortran order is copied in row order. Returns an exit
+ * status. */
+int cli_input_open(cli_array *input, const char *path,
+                   const hr_file_array *raw);
+
+/* Copy an array in row order, if it is not so. Returns an exit status. */
+int cli_input_in_rows(cli_array *input);
+
+/* An array as one matrix: one dimension as a column, more than two as the rows
+ * of all its matrices. Those are in row order. */
+hr_matrix cli_matrix(const hr_file_array *array);
 
 /* Check what -o names. It must be absent or a regular file, which will be
  * replaced: a device would be replaced by a file. It must not be standard
@@ -36,8 +47,7 @@ int cli_output_check(const cli_command *command, const char *path,
 
 /* Create a file of that type and shape under a temporary name. A signal or a
  * full disk will remove it. Returns an exit status. */
-int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
-                      hr_order order);
+int cli_output_create(cli_array *output, const char *path, hr_file_array like);
 
 /* Give the output its name, or write it to standard output, unless the inputs
  * have been changed meanwhile: then the result would not belong to the files of

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "context.h"
 #include "loop.h"
 #include "output.h"
@@ -18,64 +19,108 @@ typedef struct work {
     hr_context *context;
     const cli_product *product;
     cli_files files;
-    hr_matrix a, b; /* as they are multiplied */
-    hr_matrix c;    /* first type and shape, then the output itself */
+    cli_batch batch;
+    hr_file_array c; /* all results */
     hr_gemm_options options;
     cli_progress progress;
     double planning; /* seconds */
 } work;
 
-static hr_matrix operand(hr_matrix m, bool transpose, bool conjugate)
+static bool has_header(const cli_array *input)
 {
-    m = transpose ? hr_matrix_transpose(m) : m;
-    return conjugate ? hr_matrix_conjugate(m) : m;
+    return strcmp(hr_file_form(input->file), "raw") != 0;
 }
 
-static int open_inputs(work *w)
+static int open_factors(work *w)
 {
     const cli_product *p = w->product;
-    cli_npy *in = w->files.in;
-    int status = cli_input_open(&in[A], p->a);
-    status = status == CLI_OK ? cli_input_open(&in[B], p->b) : status;
-    status = status == CLI_OK ? cli_input_open(&in[C0], p->add) : status;
-    w->a = operand(in[A].matrix, p->transpose_a, p->conjugate_a);
-    w->b = operand(in[B].matrix, p->transpose_b, p->conjugate_b);
+    const hr_type type = p->input_type != 0 ? p->input_type : p->type;
+    cli_array *in = w->files.in;
+    hr_file_array raw;
+    int status =
+        cli_input_open(&in[A], p->a, cli_raw(&p->shapes, A, type, &raw));
+    if (status == CLI_OK) {
+        status =
+            cli_input_open(&in[B], p->b, cli_raw(&p->shapes, B, type, &raw));
+    }
+    if (status == CLI_OK && p->shapes.count > 0 && has_header(&in[A]) &&
+        has_header(&in[B])) {
+        return cli_fail("--shape is for files without a header, but %s and %s "
+                        "have one",
+                        p->a, p->b);
+    }
     return status;
 }
 
-/* Plan the product. The plan finds every error of the operands before a byte is
+static int match_factors(work *w, cli_outcome *outcome)
+{
+    const cli_product *p = w->product;
+    const cli_array *in = w->files.in;
+    const hr_type a = in[A].array.type, usual = a == HR_I8 ? HR_I32 : a;
+    const int status = cli_batch_init(
+        &w->batch, &in[A], (cli_use){p->transpose_a, p->conjugate_a}, &in[B],
+        (cli_use){p->transpose_b, p->conjugate_b},
+        p->type != 0 ? p->type : usual);
+    const hr_matrix *c = &w->batch.c;
+    w->c = w->batch.shape;
+    outcome->m = c->rows;
+    outcome->n = c->cols;
+    outcome->k = w->batch.a.matrix.cols;
+    outcome->shape = w->batch.shape;
+    memcpy(outcome->factors, w->batch.factors, sizeof outcome->factors);
+    outcome->type = a;
+    outcome->c_type = c->type;
+    return status;
+}
+
+static hr_status plan_with(const work *w, hr_gemm_options *options,
+                           hr_gemm_report *report)
+{
+    const cli_batch *x = &w->batch;
+    const cli_product *p = w->product;
+    const hr_matrix c = cli_batch_result(x, &w->c, 0);
+    if (x->single) {
+        return hr_gemm_plan(w->context, p->alpha, x->a.matrix, x->b.matrix,
+                            p->beta, c, options, report);
+    }
+    options->report = report;
+    return hr_gemm_batch_plan(w->context, x->count, p->alpha, x->a, x->b,
+                              p->beta, hr_matrices_strided(c, c.rows * c.cols),
+                              options);
+}
+
+/* Plan the product. The plan finds every error of the factors before a byte is
  * written, and is all that a dry run needs. */
 static int plan(work *w, cli_outcome *outcome)
 {
-    const cli_product *p = w->product;
-    hr_type usual = w->a.type == HR_I8 ? HR_I32 : w->a.type;
-    w->c = hr_matrix_row_major(NULL, p->type != 0 ? p->type : usual, w->a.rows,
-                               w->b.cols, 0);
-    outcome->m = w->c.rows;
-    outcome->n = w->c.cols;
-    outcome->k = w->a.cols;
-    outcome->type = w->a.type;
-    outcome->c_type = w->c.type;
+    hr_gemm_options options = w->options;
     const double start = cli_clock();
-    const hr_status status =
-        hr_gemm_plan(w->context, p->alpha, w->a, w->b, p->beta, w->c,
-                     &w->options, &outcome->report);
+    const hr_status status = plan_with(w, &options, &outcome->report);
     w->planning = cli_clock() - start;
     return cli_called(status);
 }
 
-static int check_c0(const work *w)
+/* Open C0. Without a header it has C's shape and type. */
+static int open_c0(work *w)
 {
-    const cli_npy *c0 = &w->files.in[C0];
-    const hr_matrix *m = &c0->matrix, *c = &w->c;
-    if (c0->file != NULL &&
-        (m->rows != c->rows || m->cols != c->cols || m->type != c->type)) {
-        return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, but the product "
-                        "is %" PRId64 "x%" PRId64 " of %s",
-                        c0->path, m->rows, m->cols, hr_type_name(m->type),
-                        c->rows, c->cols, hr_type_name(c->type));
+    cli_array *c0 = &w->files.in[C0];
+    const hr_file_array *array = &c0->array, *c = &w->c;
+    const int status = cli_input_open(c0, w->product->add,
+                                      w->product->shapes.count > 0 ? c : NULL);
+    if (status != CLI_OK || c0->file == NULL) {
+        return status;
     }
-    return CLI_OK;
+    if (array->rank != c->rank || array->type != c->type ||
+        memcmp(array->extents, c->extents,
+               (size_t)c->rank * sizeof *c->extents) != 0) {
+        return cli_fail("%s is %s of %s, but the product is %s of %s", c0->path,
+                        cli_extents_text(array->extents, array->rank).text,
+                        hr_type_name(array->type),
+                        cli_extents_text(c->extents, c->rank).text,
+                        hr_type_name(c->type));
+    }
+    const bool matrices = w->files.in[A].array.rank == 2 && c->rank == 2;
+    return matrices ? CLI_OK : cli_input_in_rows(c0);
 }
 
 /* C := C0. hr_gemm then scales C and adds to it. */
@@ -86,7 +131,8 @@ static int fill_output(work *w)
         return CLI_OK;
     }
     cli_progress_start(&w->progress, p->quiet, "copying C0", cli_link_text);
-    return cli_copy(w->files.in[C0].matrix, w->c, &w->progress);
+    return cli_copy(cli_matrix(&w->files.in[C0].array), cli_matrix(&w->c),
+                    &w->progress);
 }
 
 static bool on_progress(void *data, double done, double total)
@@ -95,23 +141,38 @@ static bool on_progress(void *data, double done, double total)
     return !cli_cancelled();
 }
 
+static hr_status multiply_with(const work *w)
+{
+    const cli_batch *x = &w->batch;
+    const cli_product *p = w->product;
+    const hr_matrix c = cli_batch_result(x, &w->c, 0);
+    return x->single
+               ? hr_gemm(w->context, p->alpha, x->a.matrix, x->b.matrix,
+                         p->beta, c, &w->options)
+               : hr_gemm_batch(w->context, x->count, p->alpha, x->a, x->b,
+                               p->beta, hr_matrices_strided(c, c.rows * c.cols),
+                               &w->options);
+}
+
 static int multiply(work *w, cli_outcome *outcome)
 {
-    const cli_product *p = w->product;
-    cli_progress_start(&w->progress, p->quiet, "multiplying", cli_rate_text);
+    cli_progress_start(&w->progress, w->product->quiet, "multiplying",
+                       cli_rate_text);
     w->options.progress = on_progress;
     w->options.progress_data = &w->progress;
     w->options.report = &outcome->report;
-    hr_status status =
-        hr_gemm(w->context, p->alpha, w->a, w->b, p->beta, w->c, &w->options);
+    const hr_status status = multiply_with(w);
     cli_progress_end(&w->progress);
     return cli_called(status);
 }
 
+/* Verify each product. outcome->check has the time of all. */
 static int verify(work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
-    hr_matrix c0 = p->add != NULL ? w->files.in[C0].matrix : w->c;
+    const cli_batch *x = &w->batch;
+    double seconds = 0.0;
+    hr_status status = HR_OK;
     if (!p->verify) {
         return CLI_OK;
     }
@@ -120,15 +181,23 @@ static int verify(work *w, cli_outcome *outcome)
         return CLI_FAILED;
     }
     outcome->check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
-    return cli_called(hr_gemm_verify(w->context, p->alpha, w->a, w->b, p->beta,
-                                     c0, w->c, &outcome->check));
+    for (int64_t i = 0; i < x->count && status == HR_OK; i++) {
+        const hr_matrix c = cli_batch_result(x, &w->c, i);
+        const hr_matrix c0 =
+            p->add != NULL ? cli_batch_result(x, &w->files.in[C0].array, i) : c;
+        status = hr_gemm_verify(
+            w->context, p->alpha, cli_batch_factor(&x->a, i),
+            cli_batch_factor(&x->b, i), p->beta, c0, c, &outcome->check);
+        seconds += outcome->check.seconds;
+    }
+    outcome->check.seconds = seconds;
+    return cli_called(status);
 }
 
 static int run(work *w, cli_outcome *outcome)
 {
-    int status = cli_output_create(&w->files.out, w->product->output, w->c,
-                                   HR_ROW_MAJOR);
-    w->c = w->files.out.matrix;
+    int status = cli_output_create(&w->files.out, w->product->output, w->c);
+    w->c = w->files.out.array;
     status = status == CLI_OK ? fill_output(w) : status;
     status = status == CLI_OK ? multiply(w, outcome) : status;
     status = status == CLI_OK ? verify(w, outcome) : status;
@@ -148,14 +217,12 @@ static bool is_used(const hr_gemm_report *report, uint32_t accelerator)
 static void explain(const work *w, cli_left_out *left)
 {
     static const char prefix[] = "gemm: ";
-    const cli_product *p = w->product;
     hr_gemm_report alone = HR_GEMM_REPORT_INIT;
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.compute = p->compute;
+    options.compute = w->product->compute;
     options.accelerators = &left->accelerator;
     options.accelerator_count = 1;
-    hr_status status = hr_gemm_plan(w->context, p->alpha, w->a, w->b, p->beta,
-                                    w->c, &options, &alone);
+    const hr_status status = plan_with(w, &options, &alone);
     if (status == HR_OK) {
         snprintf(left->reason, sizeof left->reason,
                  "not predicted to be clearly faster with it; alone %s",
@@ -217,9 +284,10 @@ int cli_multiply(hr_context **context, const cli_product *product,
               .product = product,
               .options = HR_GEMM_OPTIONS_INIT};
     w.options.compute = product->compute;
-    int status = open_inputs(&w);
+    int status = open_factors(&w);
+    status = status == CLI_OK ? match_factors(&w, outcome) : status;
     status = status == CLI_OK ? plan(&w, outcome) : status;
-    status = status == CLI_OK ? check_c0(&w) : status;
+    status = status == CLI_OK ? open_c0(&w) : status;
     if (status == CLI_OK && !product->dry_run) {
         status = run(&w, outcome);
     }
@@ -233,6 +301,7 @@ int cli_multiply(hr_context **context, const cli_product *product,
         *context = NULL;
     }
     cli_files_close(&w.files);
+    cli_batch_free(&w.batch);
     if (status != CLI_OK) { /* else it is too late to stop */
         cli_signals_phase(CLI_AT_ONCE);
     }

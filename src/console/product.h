@@ -11,6 +11,8 @@
 /* The arguments. */
 typedef struct cli_product {
     const char *a, *b, *add, *output; /* files; add may be NULL */
+    cli_shapes shapes;                /* of A and B without headers */
+    hr_type input_type;               /* of these; 0: type */
     bool transpose_a, transpose_b, conjugate_a, conjugate_b;
     hr_scalar alpha, beta;
     hr_type type; /* of the output; 0: that of A, but i32 for i8 */
@@ -27,7 +29,9 @@ typedef struct cli_left_out {
 
 /* The results. */
 typedef struct cli_outcome {
-    int64_t m, n, k;
+    int64_t m, n, k;     /* of each product */
+    hr_file_array shape; /* of C */
+    hr_file_array factors[2];
     hr_type type, c_type;
     hr_gemm_report report;   /* with dry_run, the plan; cli_outcome_free frees
                                 its shares, */

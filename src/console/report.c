@@ -34,9 +34,11 @@ static void print_head(const cli_product *p, const cli_outcome *o)
            cli_path_text(p->a).text, cli_path_text(p->b).text,
            p->add != NULL ? " + " : "",
            cli_path_text(p->add != NULL ? p->add : "").text);
-    printf("%-11s %" PRId64 "x%" PRId64 " of %s, from %" PRId64 "x%" PRId64
-           " and %" PRId64 "x%" PRId64 " of %s\n",
-           "shape", o->m, o->n, hr_type_name(o->c_type), o->m, o->k, o->k, o->n,
+    printf("%-11s %s of %s, from %s and %s of %s\n", "shape",
+           cli_extents_text(o->shape.extents, o->shape.rank).text,
+           hr_type_name(o->c_type),
+           cli_extents_text(o->factors[0].extents, o->factors[0].rank).text,
+           cli_extents_text(o->factors[1].extents, o->factors[1].rank).text,
            hr_type_name(o->type));
 }
 
@@ -190,6 +192,16 @@ static void write_left_out(cli_json *json, const hr_context *context,
     cli_json_end(json, ']');
 }
 
+static void write_shape(cli_json *json, const char *name,
+                        const hr_file_array *array)
+{
+    cli_json_begin(json, name, '[');
+    for (int i = 0; i < array->rank; i++) {
+        cli_json_count(json, NULL, (uint64_t)array->extents[i]);
+    }
+    cli_json_end(json, ']');
+}
+
 static void write_blocks(cli_json *json, const hr_gemm_report *r)
 {
     cli_json_begin(json, "block", '[');
@@ -213,6 +225,9 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     cli_json_count(&json, "m", (uint64_t)outcome->m);
     cli_json_count(&json, "n", (uint64_t)outcome->n);
     cli_json_count(&json, "k", (uint64_t)outcome->k);
+    write_shape(&json, "shape", &outcome->shape);
+    write_shape(&json, "shape_a", &outcome->factors[0]);
+    write_shape(&json, "shape_b", &outcome->factors[1]);
     cli_json_text(&json, "type", hr_type_name(outcome->type));
     cli_json_text(&json, "output_type", hr_type_name(outcome->c_type));
     cli_json_number(&json, "seconds", r->seconds);

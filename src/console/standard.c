@@ -19,7 +19,9 @@ static bool input_read = false; /* standard input has been copied */
 
 bool cli_is_standard(const char *path)
 {
-    return path != NULL && strcmp(path, "-") == 0;
+    return path != NULL &&
+           (strcmp(path, "-") == 0 || strcmp(path, "-.raw") == 0 ||
+            strcmp(path, "-.bin") == 0);
 }
 
 static const char *folder(void)
@@ -115,14 +117,16 @@ static int copy_input(char *path, size_t size)
     return CLI_OK;
 }
 
-int cli_open(const char *path, hr_npy **file, hr_matrix *matrix)
+int cli_open(const char *path, const hr_file_array *raw, hr_file **file,
+             hr_file_array *array)
 {
     char name[32];
     if (!cli_is_standard(path)) {
-        return cli_called(hr_npy_open(path, file, matrix));
+        return cli_called(hr_file_open_array(path, raw, file, array));
     }
     int status = copy_input(name, sizeof name);
-    if (status == CLI_OK && hr_npy_open(name, file, matrix) != HR_OK) {
+    if (status == CLI_OK &&
+        hr_file_open_array(name, raw, file, array) != HR_OK) {
         const char *message = hr_last_error();
         const size_t length = strlen(name);
         const bool named = strncmp(message, name, length) == 0;
@@ -144,10 +148,11 @@ int cli_standard_reserve(const cli_command *command)
     return CLI_OK;
 }
 
-void cli_standard_name(char path[PATH_MAX])
+void cli_standard_name(const char *output, char path[PATH_MAX])
 {
-    snprintf(path, PATH_MAX, "%s/headrace-%ld-%" PRIx64 ".npy", folder(),
-             (long)getpid(), hri_clock_ns());
+    snprintf(path, PATH_MAX, "%s/headrace-%ld-%" PRIx64 "%s", folder(),
+             (long)getpid(), hri_clock_ns(),
+             output[1] != '\0' ? output + 1 : ".npy");
 }
 
 int cli_standard_send(const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,6 +46,17 @@ cli_text cli_bytes_text(uint64_t bytes)
         return t;
     }
     return scaled((double)bytes / 1024.0, 1024.0, units);
+}
+
+cli_extents cli_extents_text(const int64_t *extents, int rank)
+{
+    cli_extents t = {"1"};
+    int length = 0;
+    for (int i = 0; i < rank && (size_t)length < sizeof t.text; i++) {
+        length += snprintf(t.text + length, sizeof t.text - (size_t)length,
+                           "%s%" PRId64, i > 0 ? "x" : "", extents[i]);
+    }
+    return t;
 }
 
 cli_text cli_rate_text(double flops_per_second)

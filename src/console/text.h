@@ -25,6 +25,13 @@ typedef struct cli_path {
 
 cli_path cli_path_text(const char *path);
 
+/* "2x3x4"; of no extents "1". */
+typedef struct cli_extents {
+    char text[160];
+} cli_extents;
+
+cli_extents cli_extents_text(const int64_t *extents, int rank);
+
 /* Seconds of a clock that never runs backwards. */
 double cli_clock(void);
 

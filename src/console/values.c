@@ -35,33 +35,67 @@ static bool take_seed(const char *text, void *field)
     return take_digits(text, &end, field) && *end == '\0';
 }
 
-/* Read extents with an 'x' between them. Their product fits into 63 bits even
- * when each element takes 16 bytes. */
-static bool take_shape(const char *text, int rank, uint64_t least,
-                       cli_shape *shape)
+/* Read least_rank to most_rank extents with an 'x' between them. Their product
+ * fits into 63 bits even when each element takes 16 bytes. Returns how many
+ * they are; 0: the text is no such shape. */
+static int take_extents(const char *text, int least_rank, int most_rank,
+                        uint64_t least, int64_t *extents)
 {
     int64_t elements = 16;
-    for (int i = 0; i < rank; i++) {
+    for (int i = 0; i < most_rank; i++) {
         uint64_t extent;
         if (!take_digits(text, &text, &extent) || extent < least ||
-            extent > INT64_MAX || *text != (i + 1 < rank ? 'x' : '\0') ||
+            extent > INT64_MAX ||
             __builtin_mul_overflow(elements, (int64_t)extent, &elements)) {
-            return false;
+            return 0;
         }
-        shape->extents[i] = (int64_t)extent;
-        text++;
+        extents[i] = (int64_t)extent;
+        if (*text == '\0') {
+            return i + 1 >= least_rank ? i + 1 : 0;
+        }
+        if (*text++ != 'x') {
+            return 0;
+        }
     }
-    return true;
+    return 0;
 }
 
 static bool take_shape2(const char *text, void *field)
 {
-    return take_shape(text, 2, 0, field);
+    return take_extents(text, 2, 2, 0, ((cli_shape *)field)->extents) > 0;
 }
 
 static bool take_shape3(const char *text, void *field)
 {
-    return take_shape(text, 3, 1, field);
+    return take_extents(text, 3, 3, 1, ((cli_shape *)field)->extents) > 0;
+}
+
+static bool take_raw_shape(const char *text, void *field)
+{
+    cli_shapes *shapes = field;
+    if (shapes->count == 2) {
+        return false;
+    }
+    hr_file_array *array = &shapes->list[shapes->count++];
+    array->rank = take_extents(text, 1, HR_FILE_MAX_RANK, 0, array->extents);
+    return array->rank > 0;
+}
+
+static bool take_one_raw_shape(const char *text, void *field)
+{
+    ((cli_shapes *)field)->count = 0;
+    return take_raw_shape(text, field);
+}
+
+const hr_file_array *cli_raw(const cli_shapes *shapes, int index, hr_type type,
+                             hr_file_array *raw)
+{
+    if (shapes->count == 0) {
+        return NULL;
+    }
+    *raw = shapes->list[index < shapes->count ? index : 0];
+    raw->type = type;
+    return raw;
 }
 
 /* Read a finite decimal number with an optional sign. *end is what follows
@@ -146,6 +180,15 @@ const cli_kind cli_shape2 = {
     .take = take_shape2,
     .wants = "a shape such as 4096x8192: whole numbers with a product "
              "below 2^59"};
+const cli_kind cli_raw_shape = {
+    .take = take_one_raw_shape,
+    .wants = "a shape such as 4096x8192: 1 to 6 whole numbers with a product "
+             "below 2^59"};
+const cli_kind cli_raw_shapes = {
+    .take = take_raw_shape,
+    .wants = "a shape such as 4096x8192, or two with a comma between them: 1 "
+             "to 6 whole numbers with a product below 2^59",
+    .list_bytes = sizeof(cli_shapes)};
 const cli_kind cli_shape3 = {.take = take_shape3,
                              .wants =
                                  "a shape such as 100x200x300: whole numbers "

@@ -159,7 +159,7 @@ static int create_beside(cli_whole *w, int *fd)
 static int create_for_standard(cli_whole *w, int *fd)
 {
     char name[PATH_MAX];
-    cli_standard_name(name);
+    cli_standard_name(w->path, name);
     w->temporary = strdup(name);
     *fd = w->temporary == NULL
               ? -1

@@ -19,7 +19,7 @@
 
 enum { FILES_MAX = 4 };
 
-static hr_npy *files[FILES_MAX]; /* open until the end */
+static hr_file *files[FILES_MAX]; /* open until the end */
 
 static hr_matrix open_file(const char *path)
 {
@@ -28,7 +28,7 @@ static hr_matrix open_file(const char *path)
     while (free_one < FILES_MAX - 1 && files[free_one] != NULL) {
         free_one++;
     }
-    if (hr_npy_open(path, &files[free_one], &m) != HR_OK) {
+    if (hr_file_open(path, &files[free_one], &m) != HR_OK) {
         fprintf(stderr, "npy_check: %s\n", hr_last_error());
         exit(1);
     }

@@ -23,30 +23,30 @@ static void copy_elements(hr_matrix to, hr_matrix from)
 
 static int copy(hr_order order, const char *in, const char *out)
 {
-    hr_npy *source = NULL, *target = NULL;
+    hr_file *source = NULL, *target = NULL;
     hr_matrix from, to;
-    hr_status status = hr_npy_open(in, &source, &from);
+    hr_status status = hr_file_open(in, &source, &from);
     if (status == HR_OK) {
-        status = hr_npy_create(out, from.type, from.rows, from.cols, order,
+        status = hr_file_create(out, from.type, from.rows, from.cols, order,
                                &target, &to);
     }
     if (status == HR_OK) {
         copy_elements(to, from);
-        status = hr_npy_commit(target);
+        status = hr_file_commit(target);
     }
     if (status != HR_OK) {
         fprintf(stderr, "%s\n", hr_last_error());
     }
-    hr_npy_close(target);
-    hr_npy_close(source);
+    hr_file_close(target);
+    hr_file_close(source);
     return status != HR_OK;
 }
 
 static void describe(const char *path)
 {
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    hr_status status = hr_npy_open(path, &file, &m);
+    hr_status status = hr_file_open(path, &file, &m);
     if (status != HR_OK) {
         printf("%s %s\n", hr_status_name(status), hr_last_error());
         return;
@@ -54,7 +54,7 @@ static void describe(const char *path)
     printf("HR_OK %s %lld %lld %lld %lld\n", hr_type_name(m.type),
            (long long)m.rows, (long long)m.cols, (long long)m.row_stride,
            (long long)m.col_stride);
-    hr_npy_close(file);
+    hr_file_close(file);
 }
 
 int main(int argc, char **argv)

@@ -125,7 +125,7 @@ def others_are_refused(tool, folder):
               and f"'{np.dtype(dtype).str}'" in " ".join(answer),
               f"{dtype} is refused by name")
     for array, name in [
-            (np.zeros((1, 2, 3)), "shape (1, 2, 3)"), (np.zeros(()), "shape ()"),
+            (np.zeros((1, 2, 3)), "shape 1x2x3"), (np.zeros(()), "shape ()"),
             (np.zeros(3, [("a", "<f4"), ("b", "<i4")]), "structured"),
             (np.zeros(3, [("\u00e4", "<f4")]), "structured"),
             (np.zeros(3, [("\u6f22", "<f4")]), "structured"),

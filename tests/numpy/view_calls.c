@@ -19,7 +19,7 @@ enum { WORDS = 8, LINE = 4096 };
 
 /* A file, and the view of it. */
 typedef struct operand {
-    hr_npy *file;
+    hr_file *file;
     hr_matrix matrix;
     hr_array *array;
     hr_view view;
@@ -51,14 +51,14 @@ static hr_status wrap(hr_context *context, operand *o)
 
 static hr_status read_operand(hr_context *context, const char *path, operand *o)
 {
-    hr_status status = hr_npy_open(path, &o->file, &o->matrix);
+    hr_status status = hr_file_open(path, &o->file, &o->matrix);
     return status == HR_OK ? wrap(context, o) : status;
 }
 
 static void close_operand(operand *o)
 {
     hr_array_destroy(o->array);
-    hr_npy_close(o->file);
+    hr_file_close(o->file);
 }
 
 /* ---- calls: words[0 .. count - 1] are what follows the call's name */
@@ -112,7 +112,7 @@ static hr_status scan_to(hr_context *context, char *const *words,
         kind++;
     }
     hr_status status =
-        hr_npy_create(words[3], a->matrix.type, a->matrix.rows, a->matrix.cols,
+        hr_file_create(words[3], a->matrix.type, a->matrix.rows, a->matrix.cols,
                       HR_ROW_MAJOR, &out->file, &out->matrix);
     if (status == HR_OK) {
         status = wrap(context, out);
@@ -126,7 +126,7 @@ static hr_status scan_to(hr_context *context, char *const *words,
     if (status == HR_OK) {
         status = hr_synchronize(out->view);
     }
-    return status == HR_OK ? hr_npy_commit(out->file) : status;
+    return status == HR_OK ? hr_file_commit(out->file) : status;
 }
 
 static hr_status scan(hr_context *context, char *const *words, int count)
@@ -149,7 +149,7 @@ static hr_status fill_to(hr_context *context, char *const *words,
                          const operand *value, operand *out)
 {
     hr_status status =
-        hr_npy_create(words[3], value->matrix.type, atoll(words[1]),
+        hr_file_create(words[3], value->matrix.type, atoll(words[1]),
                       atoll(words[2]), HR_ROW_MAJOR, &out->file, &out->matrix);
     if (status == HR_OK) {
         status = wrap(context, out);
@@ -161,7 +161,7 @@ static hr_status fill_to(hr_context *context, char *const *words,
     if (status == HR_OK) {
         status = hr_synchronize(out->view);
     }
-    return status == HR_OK ? hr_npy_commit(out->file) : status;
+    return status == HR_OK ? hr_file_commit(out->file) : status;
 }
 
 static hr_status fill(hr_context *context, char *const *words, int count)
@@ -227,7 +227,7 @@ static hr_sort_order order_of(const char *word)
 static hr_status make(hr_context *context, const char *path, hr_type type,
                       const operand *a, operand *out)
 {
-    hr_status status = hr_npy_create(path, type, a->matrix.rows, a->matrix.cols,
+    hr_status status = hr_file_create(path, type, a->matrix.rows, a->matrix.cols,
                                      HR_ROW_MAJOR, &out->file, &out->matrix);
     return status == HR_OK ? wrap(context, out) : status;
 }
@@ -238,7 +238,7 @@ static hr_status finish(hr_status status, operand *out)
         status = hr_synchronize(out->view);
     }
     if (status == HR_OK) {
-        status = hr_npy_commit(out->file);
+        status = hr_file_commit(out->file);
     }
     if (status == HR_OK) {
         printf("done\n");

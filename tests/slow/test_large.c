@@ -108,16 +108,16 @@ static void in_memory(void)
 static void as_a_file(void)
 {
     TEST_CASE("2.5 billion elements in a file");
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix c;
-    if (CHECK(hr_npy_create(path("c.npy"), HR_F32, N, N, HR_ROW_MAJOR, &file,
+    if (CHECK(hr_file_create(path("c.npy"), HR_F32, N, N, HR_ROW_MAJOR, &file,
                             &c) == HR_OK)) {
         multiply_into("host", 0, c);
-        CHECK(hr_npy_commit(file) == HR_OK);
-        hr_npy_close(file);
-        CHECK(hr_npy_open(path("c.npy"), &file, &c) == HR_OK);
+        CHECK(hr_file_commit(file) == HR_OK);
+        hr_file_close(file);
+        CHECK(hr_file_open(path("c.npy"), &file, &c) == HR_OK);
         CHECK(is_right(c.data));
-        hr_npy_close(file);
+        hr_file_close(file);
     }
     unlink(path("c.npy"));
 }
@@ -125,19 +125,19 @@ static void as_a_file(void)
 static void operand_from_a_file(void)
 {
     TEST_CASE("an operand beyond 4 GiB of its file");
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix a;
     hr_context *context = open_context("2xhost", 256 << 20);
     float *b = fill(COLS, 2), *c = calloc(ROWS, 2 * sizeof *c);
     if (CHECK(b != NULL && c != NULL) &&
-        CHECK(hr_npy_create(path("a.npy"), HR_F32, ROWS, COLS, HR_ROW_MAJOR,
+        CHECK(hr_file_create(path("a.npy"), HR_F32, ROWS, COLS, HR_ROW_MAJOR,
                             &file, &a) == HR_OK)) {
         float *last = (float *)a.data + (int64_t)(ROWS - 1) * COLS;
         last[0] = 2.0f; /* all other elements are zeros */
         last[COLS - 1] = 3.0f;
-        CHECK(hr_npy_commit(file) == HR_OK);
-        hr_npy_close(file);
-        CHECK(hr_npy_open(path("a.npy"), &file, &a) == HR_OK);
+        CHECK(hr_file_commit(file) == HR_OK);
+        hr_file_close(file);
+        CHECK(hr_file_open(path("a.npy"), &file, &a) == HR_OK);
         CHECK(hr_gemm(context, hr_real(1), a,
                       hr_matrix_row_major(b, HR_F32, COLS, 2, 0), hr_real(0),
                       hr_matrix_row_major(c, HR_F32, ROWS, 2, 0),
@@ -147,7 +147,7 @@ static void operand_from_a_file(void)
             CHECK(c[(int64_t)(ROWS - 1) * 2 + j] ==
                   2.0f * value(0, j) + 3.0f * value(COLS - 1, j));
         }
-        hr_npy_close(file);
+        hr_file_close(file);
     }
     unlink(path("a.npy"));
     free(b);

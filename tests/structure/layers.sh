@@ -31,12 +31,12 @@ BEGIN {
     may["src/calls"] = "split arrays distribute model runtime hal base"
     may["src/grid"] = "calls/reduction.h arrays distribute model runtime hal" \
         " base"
-    may["src/npy"] = "base"
+    may["src/files"] = "base"
     # Programs of the shared library may use headers that need no object.
     pure = "base/clock.h base/environment.h base/kind.h base/matrix.h"
     pure = pure " base/size.h"
     # Small objects that are linked into each of them.
-    pure = pure " base/printable.h base/format.h"
+    pure = pure " base/printable.h base/format.h base/member.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
     may["src/mpi"] = ""
     may["src/console"] = "base/draft.h " pure # with their .c files
@@ -85,7 +85,7 @@ function allowed(name, local,    list, i, n) {
     }
     if (!local) {
         # The system and the public headers, and no internal ones.
-        return name !~ /^(base|hal|backends|runtime|model|distribute|arrays|checker|context|gemm|filter|split|grid|npy|console|cli|bench|blas|mpi)\//
+        return name !~ /^(base|hal|backends|runtime|model|distribute|arrays|checker|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi)\//
     }
     if (layer == "include") {
         return 0

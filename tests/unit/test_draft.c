@@ -26,9 +26,9 @@ static const char *in_folder(const char *name)
 
 static void make_npy(void)
 {
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    CHECK(hr_npy_create(in_folder("a.npy"), HR_F32, 2, 3, HR_ROW_MAJOR, &file,
+    CHECK(hr_file_create(in_folder("a.npy"), HR_F32, 2, 3, HR_ROW_MAJOR, &file,
                         &m) == HR_OK);
 }
 
@@ -78,11 +78,11 @@ static void killed_processes(void)
 static void drafts_in_use(void)
 {
     TEST_CASE("drafts in use stay");
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
     hri_draft draft;
     char rates[192];
-    CHECK(hr_npy_create(in_folder("a.npy"), HR_F32, 2, 3, HR_ROW_MAJOR, &file,
+    CHECK(hr_file_create(in_folder("a.npy"), HR_F32, 2, 3, HR_ROW_MAJOR, &file,
                         &m) == HR_OK);
     snprintf(rates, sizeof rates, "%s", in_folder("rates"));
     CHECK(hri_draft_begin(rates, &draft));
@@ -90,8 +90,8 @@ static void drafts_in_use(void)
     CHECK(files_count(folder, NULL, 0) == 2);
     fputs("1 a b\n", draft.file);
     hri_draft_end(&draft);
-    CHECK(hr_npy_commit(file) == HR_OK);
-    hr_npy_close(file);
+    CHECK(hr_file_commit(file) == HR_OK);
+    hr_file_close(file);
     CHECK(files_count(folder, NULL, 0) == 2 && access(rates, R_OK) == 0 &&
           access(in_folder("a.npy"), R_OK) == 0);
     unlink(rates);

@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "npy/npy.h"
+#include "files/files.h"
 
 #define GOOD "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n"
 
@@ -35,7 +35,7 @@ static image make_image(int major, const char *text, size_t length,
     return file;
 }
 
-static hr_status parse(image file, hri_npy_header *header)
+static hr_status parse(image file, hri_file_header *header)
 {
     hr_status status = hri_npy_parse(file.bytes, file.size, header);
     free(file.bytes);
@@ -44,7 +44,7 @@ static hr_status parse(image file, hri_npy_header *header)
 
 /* The text padded with spaces until the elements start at a multiple of 64. */
 static hr_status parse_text(int major, const char *text, size_t data_bytes,
-                            hri_npy_header *header)
+                            hri_file_header *header)
 {
     char padded[1024];
     size_t start = major == 1 ? 10 : 12;
@@ -61,7 +61,7 @@ static const struct {
     size_t data_bytes;
     hr_type type;
     hr_order order;
-    int64_t rows, cols;
+    int64_t rows, cols; /* cols -1: one dimension */
 } good[] = {
     {"as NumPy writes it", 1, GOOD, 24, HR_F32, HR_ROW_MAJOR, 2, 3},
     {"version 2", 2, GOOD, 24, HR_F32, HR_ROW_MAJOR, 2, 3},
@@ -70,9 +70,9 @@ static const struct {
     {"Fortran order", 1,
      "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3)}", 48, HR_F64,
      HR_COLUMN_MAJOR, 2, 3},
-    {"one dimension is a column", 1,
+    {"one dimension", 1,
      "{'descr': '<c8', 'fortran_order': False, 'shape': (5,)}", 40, HR_C32,
-     HR_ROW_MAJOR, 5, 1},
+     HR_ROW_MAJOR, 5, -1},
     {"other keys first, double quotes, no spaces", 1,
      "{\"shape\":(2,3),\"fortran_order\":False,\"descr\":\"<c16\"}", 96, HR_C64,
      HR_ROW_MAJOR, 2, 3},
@@ -99,23 +99,27 @@ static const struct {
      "{'descr': '|i1', 'fortran_order': False, "
      "'shape': (9223372036854775000, 0)}",
      0, HR_I8, HR_ROW_MAJOR, INT64_C(9223372036854775000), 0},
-    {"an empty column", 1,
+    {"an empty vector", 1,
      "{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}", 0, HR_F32,
-     HR_ROW_MAJOR, 0, 1},
+     HR_ROW_MAJOR, 0, -1},
 };
 
 static void good_headers_are_read(void)
 {
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         TEST_CASE(good[i].name);
-        hri_npy_header h = {0};
+        hri_file_header h = {0};
         if (CHECK(parse_text(good[i].major, good[i].text, good[i].data_bytes,
                              &h) == HR_OK)) {
-            CHECK(h.type == good[i].type && h.order == good[i].order);
-            CHECK(h.rows == good[i].rows && h.cols == good[i].cols);
+            const hr_file_array *a = &h.array;
+            const int64_t cols = good[i].cols < 0 ? 1 : good[i].cols;
+            CHECK(a->type == good[i].type && a->order == good[i].order);
+            CHECK(a->rank == (good[i].cols < 0 ? 1 : 2) &&
+                  a->extents[0] == good[i].rows);
+            CHECK(a->rank == 1 || a->extents[1] == cols);
             CHECK(h.data_offset % 64 == 0);
             CHECK(h.data_bytes ==
-                  (uint64_t)(h.rows * h.cols) * hr_type_size(h.type));
+                  (uint64_t)(good[i].rows * cols) * hr_type_size(a->type));
         }
     }
 }
@@ -220,9 +224,13 @@ static const struct {
      "2x4 elements of f32 want 32 bytes after the first 128, but only 24"},
     {"a scalar", "{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
      HR_ERROR_UNSUPPORTED, "shape () is a scalar"},
-    {"three dimensions",
-     "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3)}",
-     HR_ERROR_UNSUPPORTED, "3 dimensions, shape (1, 2, 3)"},
+    {"seven dimensions",
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 2, 3)}",
+     HR_ERROR_UNSUPPORTED, "7 dimensions, shape (1, 1, 1, 1, 1, 2, 3)"},
+    {"more elements of three dimensions than there are",
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, 4)}",
+     HR_ERROR_IO,
+     "2x3x4 elements of f32 want 96 bytes after the first 128, but only 24"},
     {"big-endian", "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3)}",
      HR_ERROR_UNSUPPORTED, "big-endian elements ('>f4')"},
     {"big-endian says how to convert",
@@ -283,10 +291,33 @@ static void bad_headers_are_refused(void)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         for (int major = 1; major <= 3; major++) {
             TEST_CASE(bad[i].name);
-            hri_npy_header h = {.rows = -7};
+            hri_file_header h = {.data_bytes = 7};
             CHECK_FAILS(parse_text(major, bad[i].text, 24, &h), bad[i].want,
                         bad[i].says);
-            CHECK(h.rows == -7);
+            CHECK(h.data_bytes == 7);
+        }
+    }
+}
+
+static void up_to_six_dimensions_are_read(void)
+{
+    char text[256];
+    for (int rank = 1; rank <= HR_FILE_MAX_RANK; rank++) {
+        TEST_CASE("dimensions");
+        int length = snprintf(text, sizeof text,
+                              "{'descr': '<f2', 'fortran_order': True, "
+                              "'shape': (");
+        size_t bytes = 2;
+        for (int i = 0; i < rank; i++) {
+            length += snprintf(text + length, sizeof text - (size_t)length,
+                               "%d, ", i + 1);
+            bytes *= (size_t)i + 1;
+        }
+        snprintf(text + length, sizeof text - (size_t)length, ")}");
+        hri_file_header h;
+        if (CHECK(parse_text(1, text, bytes, &h) == HR_OK)) {
+            CHECK(h.array.rank == rank && h.data_bytes == bytes);
+            CHECK(h.array.extents[rank - 1] == rank);
         }
     }
 }
@@ -294,53 +325,12 @@ static void bad_headers_are_refused(void)
 static void long_integers_are_of_python_2(void)
 {
     TEST_CASE("version 3 has no L");
-    hri_npy_header h;
+    hri_file_header h;
     CHECK_FAILS(parse_text(3,
                            "{'descr': '<f4', 'fortran_order': False, 'shape': "
                            "(2L, 3)}",
                            24, &h),
                 HR_ERROR_IO, "a comma or the end of the shape");
-}
-
-static void elements_may_not_be_misaligned(void)
-{
-    static const struct {
-        const char *name, *descr;
-        size_t shift, data_bytes;
-        hr_status want;
-    } rows[] = {
-        {"f32 at an odd byte", "<f4", 1, 8, HR_ERROR_UNSUPPORTED},
-        {"f32 at 4 k + 2", "<f4", 2, 8, HR_ERROR_UNSUPPORTED},
-        {"f32 at 4 k", "<f4", 4, 8, HR_OK},
-        {"f16 at an odd byte", "<f2", 1, 4, HR_ERROR_UNSUPPORTED},
-        {"f16 at 2 k", "<f2", 2, 4, HR_OK},
-        {"f64 at 8 k + 4", "<f8", 4, 16, HR_ERROR_UNSUPPORTED},
-        {"c32 is aligned as f32", "<c8", 4, 16, HR_OK},
-        {"c64 is aligned as f64", "<c16", 8, 32, HR_OK},
-        {"c64 at 8 k + 4", "<c16", 4, 32, HR_ERROR_UNSUPPORTED},
-        {"bytes lie anywhere", "|i1", 1, 2, HR_OK},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        TEST_CASE(rows[i].name);
-        char text[256];
-        int length = snprintf(
-            text, sizeof text,
-            "{'descr': '%s', 'fortran_order': False, 'shape': (2,)} %100s",
-            rows[i].descr, "");
-        size_t told = (size_t)length / 64 * 64 - 10 + rows[i].shift;
-        hri_npy_header h;
-        CHECK(parse(make_image(1, text, told, told, rows[i].data_bytes), &h) ==
-              rows[i].want);
-        if (rows[i].want != HR_OK) {
-            CHECK(strstr(hr_last_error(), "not a multiple of") != NULL);
-        }
-    }
-    TEST_CASE("no elements are never misaligned");
-    const char *none = "{'descr': '<f8', 'fortran_order': False, 'shape': "
-                       "(0,)}";
-    hri_npy_header h;
-    CHECK(parse(make_image(1, none, strlen(none), strlen(none), 0), &h) ==
-          HR_OK);
 }
 
 /* Every prefix of a good file is refused, but for those that lack nothing. */
@@ -355,7 +345,7 @@ static void short_files_are_refused(void)
                 abort();
             }
             memcpy(cut, whole.bytes, size);
-            hri_npy_header h;
+            hri_file_header h;
             CHECK(parse((image){cut, size}, &h) == HR_ERROR_IO);
         }
         free(whole.bytes);
@@ -385,11 +375,11 @@ static void preambles_are_checked(void)
         TEST_CASE(rows[i].name);
         image file = make_image(1, GOOD, strlen(GOOD), strlen(GOOD), 24);
         file.bytes[rows[i].place] = (uint8_t)rows[i].byte;
-        hri_npy_header h;
+        hri_file_header h;
         CHECK_FAILS(parse(file, &h), rows[i].want, rows[i].says);
     }
     TEST_CASE("a header of nearly 4 GiB in a short file");
-    hri_npy_header h;
+    hri_file_header h;
     CHECK_FAILS(parse(make_image(2, GOOD, strlen(GOOD), UINT32_MAX, 24), &h),
                 HR_ERROR_IO, "4294967295 bytes");
 }
@@ -417,7 +407,7 @@ static void long_headers_are_read(void)
         memset(text, ' ', rows[i].length);
         memcpy(text, start, strlen(start));
         text[rows[i].length - 1] = '}';
-        hri_npy_header h;
+        hri_file_header h;
         CHECK(parse(make_image(rows[i].major, text, rows[i].length,
                                rows[i].length, 6),
                     &h) == HR_OK);
@@ -464,10 +454,13 @@ static void plans_are_checked(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
-        hri_npy_header h;
-        hr_status status =
-            hri_npy_plan((hr_type)rows[i].type, rows[i].rows, rows[i].cols,
-                         (hr_order)rows[i].order, &h);
+        hri_file_header h;
+        hr_status status = hri_npy_plan(
+            (hr_file_array){.type = (hr_type)rows[i].type,
+                            .order = (hr_order)rows[i].order,
+                            .rank = 2,
+                            .extents = {rows[i].rows, rows[i].cols}},
+            &h);
         CHECK(status == rows[i].want);
         CHECK(status == HR_OK || strstr(hr_last_error(), rows[i].says) != NULL);
     }
@@ -482,17 +475,21 @@ static void what_is_written_is_read(void)
     TEST_CASE("a header of ours");
     for (hr_type type = HR_F32; type <= HR_I32; type++) {
         for (size_t i = 0; i < 2 * sizeof extents / sizeof extents[0]; i++) {
-            hri_npy_header in, out;
-            if (!CHECK(hri_npy_plan(type, extents[i / 2][0], extents[i / 2][1],
-                                    i % 2 ? HR_COLUMN_MAJOR : HR_ROW_MAJOR,
-                                    &in) == HR_OK)) {
+            hri_file_header in, out;
+            const hr_file_array array = {
+                .type = type,
+                .order = i % 2 ? HR_COLUMN_MAJOR : HR_ROW_MAJOR,
+                .rank = 2,
+                .extents = {extents[i / 2][0], extents[i / 2][1]}};
+            if (!CHECK(hri_npy_plan(array, &in) == HR_OK)) {
                 continue;
             }
             uint8_t file[HRI_NPY_HEADER_BYTES + 96] = {0};
             hri_npy_format(&in, file);
             CHECK(hri_npy_parse(file, sizeof file, &out) == HR_OK);
-            CHECK(out.type == in.type && out.order == in.order);
-            CHECK(out.rows == in.rows && out.cols == in.cols);
+            CHECK(out.array.type == type && out.array.order == array.order);
+            CHECK(memcmp(out.array.extents, array.extents,
+                         sizeof array.extents) == 0);
             CHECK(out.data_offset == HRI_NPY_HEADER_BYTES);
             CHECK(out.data_bytes == in.data_bytes);
             CHECK(file[HRI_NPY_HEADER_BYTES - 1] == '\n');
@@ -500,16 +497,45 @@ static void what_is_written_is_read(void)
     }
 }
 
+/* A shape so long that the header has 256 bytes. And no dimensions at all. */
+static void long_and_empty_shapes_are_written(void)
+{
+    hr_file_array array = {
+        .type = HR_I8, .rank = 6, .extents = {0, 1, 1, 1, 1, 1}};
+    hri_file_header in, out;
+    uint8_t file[HRI_NPY_HEADER_BYTES + 8] = {0};
+    TEST_CASE("a short header");
+    CHECK(hri_npy_plan(array, &in) == HR_OK);
+    CHECK(in.data_offset == HRI_NPY_HEADER_BYTES);
+    TEST_CASE("the longest header");
+    array.extents[1] = INT64_C(1000000000000000000);
+    CHECK(hri_npy_plan(array, &in) == HR_OK);
+    hri_npy_format(&in, file);
+    CHECK(hri_npy_parse(file, sizeof file, &out) == HR_OK);
+    CHECK(memcmp(out.array.extents, array.extents, sizeof array.extents) == 0);
+    TEST_CASE("no dimensions");
+    array.rank = 0;
+    CHECK(hri_npy_plan(array, &in) == HR_OK && in.data_bytes == 1);
+    hri_npy_format(&in, file);
+    CHECK(strstr((char *)file + 10, "'shape': (), }") != NULL);
+    TEST_CASE("wrong ranks");
+    array.rank = 7;
+    CHECK_FAILS(hri_npy_plan(array, &in), HR_ERROR_INVALID, "7 dimensions");
+    array.rank = -1;
+    CHECK_FAILS(hri_npy_plan(array, &in), HR_ERROR_INVALID, "-1 dimensions");
+}
+
 int main(void)
 {
     TEST(good_headers_are_read());
     TEST(bad_headers_are_refused());
     TEST(long_integers_are_of_python_2());
-    TEST(elements_may_not_be_misaligned());
+    TEST(up_to_six_dimensions_are_read());
     TEST(short_files_are_refused());
     TEST(preambles_are_checked());
     TEST(long_headers_are_read());
     TEST(plans_are_checked());
     TEST(what_is_written_is_read());
+    TEST(long_and_empty_shapes_are_written());
     return test_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* realpath */
-#include "npy/npy.h"
+#include "files/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,21 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *hri_npy_name(const char *path)
+const char *hri_file_name(const char *path)
 {
     enum { SHOWN = 160 }; /* leaves most of a message for the rest */
     size_t length = strlen(path);
     return path + (length > SHOWN ? length - SHOWN : 0);
 }
 
-hr_status hri_npy_fail(const char *path, const char *what, int error)
+hr_status hri_file_fail(const char *path, const char *what, int error)
 {
     char words[128];
     if (strerror_r(error, words, sizeof words) != 0) {
         snprintf(words, sizeof words, "error %d", error);
     }
     return hri_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
-                    "%s: %s: %s", hri_npy_name(path), what, words);
+                    "%s: %s: %s", hri_file_name(path), what, words);
 }
 
 /* folder/name. The caller frees it. NULL when there is no memory. */
@@ -56,28 +56,28 @@ static char *folder_of(const char *path)
     return strndup(path, length > 1 ? length - 1 : 1);
 }
 
-hr_status hri_npy_absolute(const char *path, char **absolute)
+hr_status hri_file_absolute(const char *path, char **absolute)
 {
     const char *name = base_name(path);
     if (name[0] == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-        return hri_fail(HR_ERROR_IO, "%s: %s", hri_npy_name(path),
+        return hri_fail(HR_ERROR_IO, "%s: %s", hri_file_name(path),
                         path[0] != 0 ? "it is a folder, not a file"
                                      : "the name is empty");
     }
     char *folder = folder_of(path);
     if (folder == NULL) {
-        return hri_npy_fail(path, "its name", ENOMEM);
+        return hri_file_fail(path, "its name", ENOMEM);
     }
     char *real = realpath(folder, NULL);
     int error = errno;
     free(folder);
     if (real == NULL) {
-        return hri_npy_fail(path, "its folder cannot be used", error);
+        return hri_file_fail(path, "its folder cannot be used", error);
     }
     char *joined = join(real, name);
     free(real);
     if (joined == NULL) {
-        return hri_npy_fail(path, "its name", ENOMEM);
+        return hri_file_fail(path, "its name", ENOMEM);
     }
     *absolute = joined;
     return HR_OK;
@@ -93,7 +93,7 @@ static hr_status follow_link(const char *at, char **next)
         *next = NULL;
         return errno == EINVAL || errno == ENOENT
                    ? HR_OK
-                   : hri_npy_fail(at, "it cannot be used", errno);
+                   : hri_file_fail(at, "it cannot be used", errno);
     }
     link[length] = 0;
     char *folder = folder_of(at);
@@ -102,18 +102,18 @@ static hr_status follow_link(const char *at, char **next)
                                      : NULL;
     free(folder);
     if (pointed == NULL) {
-        return hri_npy_fail(at, "its name", ENOMEM);
+        return hri_file_fail(at, "its name", ENOMEM);
     }
-    hr_status status = hri_npy_absolute(pointed, next);
+    hr_status status = hri_file_absolute(pointed, next);
     free(pointed);
     return status;
 }
 
-hr_status hri_npy_follow(const char *path, char **target)
+hr_status hri_file_follow(const char *path, char **target)
 {
     enum { LINKS = 40 }; /* as many as Linux follows */
     char *at;
-    hr_status status = hri_npy_absolute(path, &at);
+    hr_status status = hri_file_absolute(path, &at);
     for (int i = 0; status == HR_OK && i < LINKS; i++) {
         char *next;
         status = strncmp(at, "/proc/", 6) != 0
@@ -121,7 +121,7 @@ hr_status hri_npy_follow(const char *path, char **target)
                      : hri_fail(HR_ERROR_IO,
                                 "%s: it stands for an open file, so it is not "
                                 "replaced",
-                                hri_npy_name(path));
+                                hri_file_name(path));
         if (status == HR_OK && next == NULL) {
             *target = at;
             return HR_OK;
@@ -131,12 +131,12 @@ hr_status hri_npy_follow(const char *path, char **target)
     }
     if (status == HR_OK) {
         free(at);
-        status = hri_npy_fail(path, "it cannot be used", ELOOP);
+        status = hri_file_fail(path, "it cannot be used", ELOOP);
     }
     return status;
 }
 
-void hri_npy_sync_folder(const char *path)
+void hri_file_sync_folder(const char *path)
 {
     char *folder = folder_of(path);
     int fd =

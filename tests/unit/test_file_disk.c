@@ -206,21 +206,21 @@ static const struct {
  * could not be written are lost: a second commit must not hide it. */
 static hr_status run(const char *path)
 {
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m;
     hr_status status =
-        hr_npy_create(path, HR_F32, 50000, 1, HR_ROW_MAJOR, &file, &m);
+        hr_file_create(path, HR_F32, 50000, 1, HR_ROW_MAJOR, &file, &m);
     if (status == HR_OK) {
         const unsigned char *bytes = m.data;
         CHECK(bytes[0] == 0 && memcmp(bytes, bytes + 1, 199999) == 0);
         memset(m.data, 1, 200000);
-        status = hr_npy_commit(file);
-        CHECK((status == HR_OK) == (hr_npy_temporary(file) == NULL));
+        status = hr_file_commit(file);
+        CHECK((status == HR_OK) == (hr_file_temporary(file) == NULL));
         if (status != HR_OK && armed.call != RENAME) {
-            CHECK_FAILS(hr_npy_commit(file), HR_ERROR_IO, "before");
+            CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "before");
         }
     }
-    hr_npy_close(file);
+    hr_file_close(file);
     return status;
 }
 
@@ -289,11 +289,11 @@ static void refuse_memory(hr_status (*work)(const char *path), int at_least)
 
 static hr_status run_open(const char *path)
 {
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m;
-    hr_status status = hr_npy_open(path, &file, &m);
+    hr_status status = hr_file_open(path, &file, &m);
     CHECK((status == HR_OK) == (file != NULL));
-    hr_npy_close(file);
+    hr_file_close(file);
     return status;
 }
 
@@ -323,11 +323,11 @@ static void a_full_disk_leaves_the_earlier_file(void)
 static void a_file_may_be_too_large_to_map(void)
 {
     TEST_CASE("a file of 2^60 bytes");
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m;
     fclose(fopen("full/a.npy", "a"));
     must(truncate("full/a.npy", (off_t)1 << 60) == 0, "truncate");
-    CHECK_FAILS(hr_npy_open("full/a.npy", &file, &m), HR_ERROR_OUT_OF_MEMORY,
+    CHECK_FAILS(hr_file_open("full/a.npy", &file, &m), HR_ERROR_OUT_OF_MEMORY,
                 "1152921504606846976 bytes cannot be mapped");
     CHECK(file == NULL);
 }

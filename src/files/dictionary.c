@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "npy/npy.h"
+#include "files/files.h"
 
 #include <string.h>
 
@@ -8,21 +8,6 @@ typedef struct cursor {
     bool python2;
     unsigned seen; /* bit i: entries[i] */
 } cursor;
-
-const char *hri_npy_show(hri_npy_text text, char shown[HRI_NPY_SHOWN_BYTES])
-{
-    size_t most = HRI_NPY_SHOWN_BYTES - sizeof "...";
-    size_t length = text.length <= most ? text.length : most;
-    for (size_t i = 0; i < length; i++) {
-        uint8_t byte = text.bytes[i];
-        shown[i] = byte >= 0x20 && byte < 0x7f ? (char)byte : '?';
-    }
-    shown[length] = 0;
-    if (length < text.length) {
-        memcpy(shown + length, "...", sizeof "...");
-    }
-    return shown;
-}
 
 /* Whether the next byte is one of set. At the end of the text it is not. */
 static bool next_is(const cursor *c, const char *set)
@@ -50,9 +35,9 @@ static void skip_space(cursor *c)
 
 static hr_status unexpected(const cursor *c, const char *wanted)
 {
-    char shown[HRI_NPY_SHOWN_BYTES];
+    char shown[HRI_FILE_SHOWN_BYTES];
     size_t left = (size_t)(c->end - c->at);
-    hri_npy_text rest = {c->at, left < 16 ? left : 16};
+    hri_file_text rest = {c->at, left < 16 ? left : 16};
     size_t place = (size_t)(c->at - c->start);
     if (left == 0) {
         return hri_fail(HR_ERROR_IO,
@@ -62,12 +47,12 @@ static hr_status unexpected(const cursor *c, const char *wanted)
     return hri_fail(HR_ERROR_IO,
                     "byte %zu of its header should be %s, but \"%s\" "
                     "follows",
-                    place, wanted, hri_npy_show(rest, shown));
+                    place, wanted, hri_file_show(rest, shown));
 }
 
 /* Read a string in single or double quotes. Escapes, prefixes and line breaks
  * are refused: no key and no element type has them. */
-static hr_status parse_string(cursor *c, const char *what, hri_npy_text *out)
+static hr_status parse_string(cursor *c, const char *what, hri_file_text *out)
 {
     if (!next_is(c, "'\"")) {
         return unexpected(c, what);
@@ -150,7 +135,7 @@ static hr_status parse_extent(cursor *c, hri_npy_dictionary *out)
     if (c->python2) {
         take(c, "L");
     }
-    if (out->dimensions < 2) {
+    if (out->dimensions < HR_FILE_MAX_RANK) {
         out->extents[out->dimensions] = extent;
     }
     out->dimensions++;
@@ -169,12 +154,12 @@ static hr_status parse_shape(cursor *c, hri_npy_dictionary *out)
     if (status != HR_OK) {
         return status;
     }
-    out->shape = (hri_npy_text){start, (size_t)(c->at - start)};
+    out->shape = (hri_file_text){start, (size_t)(c->at - start)};
     if (out->dimensions == 1 && !comma) {
-        char shown[HRI_NPY_SHOWN_BYTES];
+        char shown[HRI_FILE_SHOWN_BYTES];
         return hri_fail(HR_ERROR_IO,
                         "its header gives the number %s as shape, not a tuple",
-                        hri_npy_show(out->shape, shown));
+                        hri_file_show(out->shape, shown));
     }
     return HR_OK;
 }
@@ -192,8 +177,8 @@ enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
 {
-    char shown[HRI_NPY_SHOWN_BYTES];
-    hri_npy_text key = {0};
+    char shown[HRI_FILE_SHOWN_BYTES];
+    hri_file_text key = {0};
     size_t i = 0;
     hr_status status = parse_string(c, "a key in quotes", &key);
     if (status != HR_OK) {
@@ -206,7 +191,7 @@ static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
     }
     if (i == ENTRIES || (c->seen & 1u << i) != 0) {
         return hri_fail(HR_ERROR_IO, "its header has the key '%s' %s",
-                        hri_npy_show(key, shown),
+                        hri_file_show(key, shown),
                         i == ENTRIES ? "which .npy headers do not have"
                                      : "twice");
     }
@@ -219,7 +204,7 @@ static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
     return entries[i].parse(c, out);
 }
 
-hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,
+hr_status hri_npy_parse_dictionary(hri_file_text text, bool python2,
                                    hri_npy_dictionary *out)
 {
     cursor c = {text.bytes, text.bytes, text.bytes + text.length, python2, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* .npy files: opened, created, committed, closed, and refused. Works in a new
+/* Files: opened, created, committed, closed, and refused. Works in a new
  * folder inside the working folder. */
 #define _GNU_SOURCE /* mkdtemp, syscall */
 #include "test.h"
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "npy/npy.h"
+#include "files/files.h"
 
 static void must(bool ok, const char *what)
 {
@@ -71,31 +71,31 @@ static float *element(hr_matrix m, int64_t row, int64_t col)
 /* Commit a 2 x 3 matrix of 1 to 6, in row-major counting, under this name. */
 static void make(const char *path, hr_order order)
 {
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    if (!CHECK(hr_npy_create(path, HR_F32, 2, 3, order, &file, &m) == HR_OK)) {
+    if (!CHECK(hr_file_create(path, HR_F32, 2, 3, order, &file, &m) == HR_OK)) {
         return;
     }
     for (int i = 0; i < 6; i++) {
         *element(m, i / 3, i % 3) = (float)(i + 1);
     }
-    CHECK(hr_npy_commit(file) == HR_OK);
-    hr_npy_close(file);
+    CHECK(hr_file_commit(file) == HR_OK);
+    hr_file_close(file);
 }
 
 /* Whether it is what make made. */
 static bool made(const char *path)
 {
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    if (hr_npy_open(path, &file, &m) != HR_OK) {
+    if (hr_file_open(path, &file, &m) != HR_OK) {
         return false;
     }
     bool same = m.type == HR_F32 && m.rows == 2 && m.cols == 3;
     for (int i = 0; i < 6 && same; i++) {
         same = *element(m, i / 3, i % 3) == (float)(i + 1);
     }
-    hr_npy_close(file);
+    hr_file_close(file);
     return same;
 }
 
@@ -107,13 +107,13 @@ static void files_come_back(void)
     TEST_CASE("column-major, over an earlier file");
     make("a.npy", HR_COLUMN_MAJOR);
     CHECK(made("a.npy"));
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    if (CHECK(hr_npy_open("a.npy", &file, &m) == HR_OK)) {
+    if (CHECK(hr_file_open("a.npy", &file, &m) == HR_OK)) {
         CHECK(m.row_stride == 1 && m.col_stride == 2 && !m.conjugate);
-        CHECK(hr_npy_temporary(file) == NULL);
-        CHECK_FAILS(hr_npy_commit(file), HR_ERROR_INVALID, "not created");
-        hr_npy_close(file);
+        CHECK(hr_file_temporary(file) == NULL);
+        CHECK_FAILS(hr_file_commit(file), HR_ERROR_INVALID, "not created");
+        hr_file_close(file);
     }
     CHECK(names_in(".") == 1);
     unlink("a.npy");
@@ -124,17 +124,17 @@ static void empty_matrices_come_back(void)
     static const int64_t extents[][2] = {{0, 0}, {0, 3}, {3, 0}};
     TEST_CASE("empty");
     for (int i = 0; i < 6; i++) {
-        hr_npy *file;
+        hr_file *file;
         hr_matrix m;
         hr_order order = i % 2 ? HR_COLUMN_MAJOR : HR_ROW_MAJOR;
-        CHECK(hr_npy_create("e.npy", HR_C64, extents[i / 2][0],
-                            extents[i / 2][1], order, &file, &m) == HR_OK &&
-              hr_npy_commit(file) == HR_OK);
-        hr_npy_close(file);
-        if (CHECK(hr_npy_open("e.npy", &file, &m) == HR_OK)) {
+        CHECK(hr_file_create("e.npy", HR_C64, extents[i / 2][0],
+                             extents[i / 2][1], order, &file, &m) == HR_OK &&
+              hr_file_commit(file) == HR_OK);
+        hr_file_close(file);
+        if (CHECK(hr_file_open("e.npy", &file, &m) == HR_OK)) {
             CHECK(m.rows == extents[i / 2][0] && m.cols == extents[i / 2][1]);
-            CHECK(hr_npy_unchanged(file) == HR_OK);
-            hr_npy_close(file);
+            CHECK(hr_file_unchanged(file) == HR_OK);
+            hr_file_close(file);
         }
     }
     unlink("e.npy");
@@ -143,13 +143,13 @@ static void empty_matrices_come_back(void)
 static void nothing_appears_before_commit(void)
 {
     TEST_CASE("before commit there is the temporary name alone");
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
     put("a.npy", "earlier", 7);
-    CHECK(hr_npy_create("a.npy", HR_F32, 2, 3, HR_ROW_MAJOR, &file, &m) ==
+    CHECK(hr_file_create("a.npy", HR_F32, 2, 3, HR_ROW_MAJOR, &file, &m) ==
           HR_OK);
     *element(m, 1, 2) = 6.0f;
-    const char *temporary = hr_npy_temporary(file);
+    const char *temporary = hr_file_temporary(file);
     if (CHECK(temporary != NULL)) {
         const char *name = strrchr(temporary, '/');
         char process[32];
@@ -160,9 +160,9 @@ static void nothing_appears_before_commit(void)
         CHECK(access(temporary, R_OK) == 0);
     }
     CHECK(holds("a.npy", "earlier") && names_in(".") == 2);
-    CHECK_FAILS(hr_npy_unchanged(file), HR_ERROR_INVALID, "created");
+    CHECK_FAILS(hr_file_unchanged(file), HR_ERROR_INVALID, "created");
     TEST_CASE("close without commit leaves the earlier file");
-    hr_npy_close(file);
+    hr_file_close(file);
     CHECK(holds("a.npy", "earlier") && names_in(".") == 1);
     unlink("a.npy");
 }
@@ -170,17 +170,17 @@ static void nothing_appears_before_commit(void)
 static void commit_comes_once(void)
 {
     TEST_CASE("commit, use, commit, close");
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    CHECK(hr_npy_create("a.npy", HR_F32, 2, 3, HR_ROW_MAJOR, &file, &m) ==
+    CHECK(hr_file_create("a.npy", HR_F32, 2, 3, HR_ROW_MAJOR, &file, &m) ==
           HR_OK);
-    CHECK(hr_npy_commit(file) == HR_OK);
-    CHECK(hr_npy_temporary(file) == NULL);
+    CHECK(hr_file_commit(file) == HR_OK);
+    CHECK(hr_file_temporary(file) == NULL);
     CHECK(*element(m, 0, 0) == 0.0f); /* still mapped */
-    CHECK_FAILS(hr_npy_commit(file), HR_ERROR_INVALID, "committed already");
-    hr_npy_close(file);
+    CHECK_FAILS(hr_file_commit(file), HR_ERROR_INVALID, "committed already");
+    hr_file_close(file);
     CHECK(names_in(".") == 1 && unlink("a.npy") == 0);
-    hr_npy_close(NULL);
+    hr_file_close(NULL);
 }
 
 static void permissions_are_ordinary(void)
@@ -199,7 +199,7 @@ static void permissions_are_ordinary(void)
 
 static void links_stay(void)
 {
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
     must(mkdir("there", 0777) == 0 && symlink("there/b.npy", "a.npy") == 0 &&
              symlink("a.npy", "c.npy") == 0 && symlink("loop", "loop") == 0,
@@ -214,11 +214,11 @@ static void links_stay(void)
     char target[64] = {0};
     CHECK(readlink("c.npy", target, 63) == 5 && strcmp(target, "a.npy") == 0);
     TEST_CASE("a link to itself");
-    CHECK_FAILS(hr_npy_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+    CHECK_FAILS(hr_file_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_IO, "loop: it cannot be used");
     TEST_CASE("a link into nowhere");
     must(unlink("loop") == 0 && symlink("/nowhere/x", "loop") == 0, "links");
-    CHECK_FAILS(hr_npy_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+    CHECK_FAILS(hr_file_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_IO, "its folder cannot be used");
     unlink("loop"), unlink("c.npy"), unlink("a.npy"), unlink("there/b.npy");
     rmdir("there");
@@ -229,7 +229,7 @@ static void links_stay(void)
 static void long_names(void)
 {
     char name[512];
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
     memset(name, 'n', sizeof name);
     name[255] = 0;
@@ -239,9 +239,9 @@ static void long_names(void)
     TEST_CASE("a name of 256 bytes");
     name[255] = 'n';
     name[256] = 0;
-    CHECK_FAILS(hr_npy_create(name, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+    CHECK_FAILS(hr_file_create(name, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_IO, "too long");
-    CHECK_FAILS(hr_npy_open(name, &file, &m), HR_ERROR_IO, "too long");
+    CHECK_FAILS(hr_file_open(name, &file, &m), HR_ERROR_IO, "too long");
     CHECK(strspn(hr_last_error(), "n") == 160);
     static char path[10000];
     TEST_CASE("a path longer than any");
@@ -249,7 +249,7 @@ static void long_names(void)
         memcpy(path + i, "./", 2);
     }
     strcpy(path + sizeof path - 2, "a");
-    CHECK_FAILS(hr_npy_open(path, &file, &m), HR_ERROR_IO, "too long");
+    CHECK_FAILS(hr_file_open(path, &file, &m), HR_ERROR_IO, "too long");
 }
 
 static const struct {
@@ -266,8 +266,8 @@ static const struct {
     {"the name is empty", "", "No such file", "the name is empty"},
     {"a pipe", "pipe", "not an ordinary file", "not an ordinary file"},
     {"a device", "/dev/null", "not an ordinary file", "not an ordinary file"},
-    {"a text", "text", "not a .npy file", NULL},
-    {"an empty file", "empty", "not a .npy file: its 0 bytes", NULL},
+    {"a text", "text", "not a .npy, .npz or safetensors file", NULL},
+    {"an empty file", "empty", "safetensors file: its 0 bytes", NULL},
     {"a header alone", "cut.npy",
      "want 24 bytes after the first 128, but only "
      "23",
@@ -284,15 +284,15 @@ static void what_is_no_file_is_refused(void)
     int names = names_in(".");
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         TEST_CASE(refused[i].name);
-        hr_npy *file = NULL;
+        hr_file *file = NULL;
         hr_matrix m = {.rows = -7};
-        CHECK_FAILS(hr_npy_open(refused[i].path, &file, &m), HR_ERROR_IO,
+        CHECK_FAILS(hr_file_open(refused[i].path, &file, &m), HR_ERROR_IO,
                     refused[i].open_says);
         CHECK(strncmp(hr_last_error(), refused[i].path,
                       strlen(refused[i].path)) == 0);
         if (refused[i].create_says != NULL) {
-            CHECK_FAILS(hr_npy_create(refused[i].path, HR_F32, 1, 1,
-                                      HR_ROW_MAJOR, &file, &m),
+            CHECK_FAILS(hr_file_create(refused[i].path, HR_F32, 1, 1,
+                                       HR_ROW_MAJOR, &file, &m),
                         HR_ERROR_IO, refused[i].create_says);
         }
         CHECK(file == NULL && m.rows == -7 && names_in(".") == names);
@@ -304,14 +304,14 @@ static void what_is_no_file_is_refused(void)
 static void open_files_are_not_replaced(void)
 {
     TEST_CASE("a name of an open file");
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m;
     put("open", "earlier", 7);
     const int fd = open("open", O_RDWR | O_CLOEXEC);
     char path[32];
     snprintf(path, sizeof path, "/dev/fd/%d", fd);
     const int names = names_in(".");
-    CHECK_FAILS(hr_npy_create(path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+    CHECK_FAILS(hr_file_create(path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_IO, "it stands for an open file");
     CHECK(names_in(".") == names && file == NULL);
     close(fd);
@@ -321,40 +321,41 @@ static void open_files_are_not_replaced(void)
 static void wrong_arguments_make_no_file(void)
 {
     TEST_CASE("a wrong argument");
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m = {.rows = -7};
-    CHECK_FAILS(hr_npy_create("a.npy", HR_F32, -1, 1, HR_ROW_MAJOR, &file, &m),
+    CHECK_FAILS(hr_file_create("a.npy", HR_F32, -1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_INVALID, "a.npy: -1x1");
     CHECK_FAILS(
-        hr_npy_create("a.npy", (hr_type)9, 1, 1, HR_ROW_MAJOR, &file, &m),
+        hr_file_create("a.npy", (hr_type)9, 1, 1, HR_ROW_MAJOR, &file, &m),
         HR_ERROR_INVALID, "element type");
     CHECK(file == NULL && m.rows == -7 && names_in(".") == 0);
 }
 
 static void null_is_refused(void)
 {
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m = {.rows = -7};
     TEST_CASE("no path");
-    CHECK_FAILS(hr_npy_open(NULL, &file, &m), HR_ERROR_INVALID,
+    CHECK_FAILS(hr_file_open(NULL, &file, &m), HR_ERROR_INVALID,
                 "the path is NULL");
-    CHECK_FAILS(hr_npy_create(NULL, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+    CHECK_FAILS(hr_file_create(NULL, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_INVALID, "the path is NULL");
     TEST_CASE("no place for the file");
-    CHECK_FAILS(hr_npy_open("a.npy", NULL, &m), HR_ERROR_INVALID,
+    CHECK_FAILS(hr_file_open("a.npy", NULL, &m), HR_ERROR_INVALID,
                 "file is NULL");
-    CHECK_FAILS(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, NULL, &m),
+    CHECK_FAILS(hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, NULL, &m),
                 HR_ERROR_INVALID, "file is NULL");
     TEST_CASE("no place for the matrix");
-    CHECK_FAILS(hr_npy_open("a.npy", &file, NULL), HR_ERROR_INVALID,
+    CHECK_FAILS(hr_file_open("a.npy", &file, NULL), HR_ERROR_INVALID,
                 "matrix is NULL");
-    CHECK_FAILS(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, NULL),
-                HR_ERROR_INVALID, "matrix is NULL");
+    CHECK_FAILS(
+        hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, NULL),
+        HR_ERROR_INVALID, "matrix is NULL");
     CHECK(file == NULL && m.rows == -7 && names_in(".") == 0);
     TEST_CASE("not a file");
-    CHECK_FAILS(hr_npy_commit(NULL), HR_ERROR_INVALID, "file is NULL");
-    CHECK_FAILS(hr_npy_unchanged(NULL), HR_ERROR_INVALID, "file is NULL");
-    CHECK(hr_npy_temporary(NULL) == NULL);
+    CHECK_FAILS(hr_file_commit(NULL), HR_ERROR_INVALID, "file is NULL");
+    CHECK_FAILS(hr_file_unchanged(NULL), HR_ERROR_INVALID, "file is NULL");
+    CHECK(hr_file_temporary(NULL) == NULL);
 }
 
 /* No file system keeps 2^62 bytes; the system's limit comes first where it is
@@ -362,11 +363,11 @@ static void null_is_refused(void)
 static void no_disk_is_so_large(void)
 {
     TEST_CASE("more than any disk holds");
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m;
     put("a.npy", "earlier", 7);
-    CHECK(hr_npy_create("a.npy", HR_I8, INT64_C(1) << 62, 1, HR_ROW_MAJOR,
-                        &file, &m) == HR_ERROR_IO);
+    CHECK(hr_file_create("a.npy", HR_I8, INT64_C(1) << 62, 1, HR_ROW_MAJOR,
+                         &file, &m) == HR_ERROR_IO);
     CHECK(file == NULL && holds("a.npy", "earlier") && names_in(".") == 1);
     TEST_CASE("more than the process may write");
     struct rlimit limit, before;
@@ -376,7 +377,7 @@ static void no_disk_is_so_large(void)
     signal(SIGXFSZ, SIG_IGN);
     must(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
     CHECK_FAILS(
-        hr_npy_create("a.npy", HR_F32, 1000, 1, HR_ROW_MAJOR, &file, &m),
+        hr_file_create("a.npy", HR_F32, 1000, 1, HR_ROW_MAJOR, &file, &m),
         HR_ERROR_IO, "a.npy: ");
     must(setrlimit(RLIMIT_FSIZE, &before) == 0, "setrlimit");
     signal(SIGXFSZ, SIG_DFL);
@@ -409,7 +410,7 @@ static void permissions_are_heeded(void)
         {"an earlier file that is write-protected", "kept.npy",
          "must not be replaced: Permission denied"},
     };
-    hr_npy *file = NULL;
+    hr_file *file = NULL;
     hr_matrix m;
     must(mkdir("closed", 0777) == 0, "mkdir");
     put("closed/a.npy", "earlier", 7);
@@ -419,14 +420,14 @@ static void permissions_are_heeded(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
         CHECK_FAILS(
-            hr_npy_create(rows[i].path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+            hr_file_create(rows[i].path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
             HR_ERROR_IO, rows[i].says);
         CHECK(file == NULL && holds("closed/a.npy", "earlier"));
         CHECK(names_in("closed") == 1 && holds("kept.npy", "kept"));
     }
     TEST_CASE("a file that may not be read");
     must(chmod("kept.npy", 0) == 0, "chmod");
-    CHECK_FAILS(hr_npy_open("kept.npy", &file, &m), HR_ERROR_IO,
+    CHECK_FAILS(hr_file_open("kept.npy", &file, &m), HR_ERROR_IO,
                 "Permission denied");
     heed_permissions(false);
     must(chmod("closed", 0777) == 0, "chmod");
@@ -437,43 +438,43 @@ static void permissions_are_heeded(void)
 static void renaming_may_fail(void)
 {
     TEST_CASE("the name has become a folder");
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    CHECK(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
+    CHECK(hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
           HR_OK);
     must(mkdir("a.npy", 0777) == 0, "mkdir");
-    CHECK_FAILS(hr_npy_commit(file), HR_ERROR_IO, "given its name");
-    CHECK(hr_npy_temporary(file) != NULL);
+    CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "given its name");
+    CHECK(hr_file_temporary(file) != NULL);
     TEST_CASE("a second try");
     must(rmdir("a.npy") == 0, "rmdir");
-    CHECK(hr_npy_commit(file) == HR_OK);
-    hr_npy_close(file);
+    CHECK(hr_file_commit(file) == HR_OK);
+    hr_file_close(file);
     CHECK(names_in(".") == 1 && unlink("a.npy") == 0);
     TEST_CASE("the temporary file is gone");
-    CHECK(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
+    CHECK(hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
           HR_OK);
-    must(unlink(hr_npy_temporary(file)) == 0, "unlink");
-    CHECK_FAILS(hr_npy_commit(file), HR_ERROR_IO, "No such file");
-    hr_npy_close(file);
+    must(unlink(hr_file_temporary(file)) == 0, "unlink");
+    CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "No such file");
+    hr_file_close(file);
     CHECK(names_in(".") == 0);
 }
 
 static void the_working_folder_may_change(void)
 {
     TEST_CASE("another working folder");
-    hr_npy *created, *opened;
+    hr_file *created, *opened;
     hr_matrix m;
     make("in.npy", HR_ROW_MAJOR);
-    CHECK(hr_npy_open("in.npy", &opened, &m) == HR_OK);
-    CHECK(hr_npy_create("out.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &created, &m) ==
+    CHECK(hr_file_open("in.npy", &opened, &m) == HR_OK);
+    CHECK(hr_file_create("out.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &created, &m) ==
           HR_OK);
     must(mkdir("elsewhere", 0777) == 0 && chdir("elsewhere") == 0, "chdir");
-    CHECK(hr_npy_unchanged(opened) == HR_OK);
-    CHECK(hr_npy_commit(created) == HR_OK);
+    CHECK(hr_file_unchanged(opened) == HR_OK);
+    CHECK(hr_file_commit(created) == HR_OK);
     CHECK(names_in(".") == 0);
     must(chdir("..") == 0 && rmdir("elsewhere") == 0, "chdir");
-    hr_npy_close(created);
-    hr_npy_close(opened);
+    hr_file_close(created);
+    hr_file_close(opened);
     CHECK(unlink("in.npy") == 0 && unlink("out.npy") == 0);
 }
 
@@ -525,20 +526,20 @@ static void changes_are_seen(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
-        hr_npy *file;
+        hr_file *file;
         hr_matrix m;
         make("a.npy", HR_ROW_MAJOR);
-        if (!CHECK(hr_npy_open("a.npy", &file, &m) == HR_OK)) {
+        if (!CHECK(hr_file_open("a.npy", &file, &m) == HR_OK)) {
             continue;
         }
-        CHECK(hr_npy_unchanged(file) == HR_OK);
+        CHECK(hr_file_unchanged(file) == HR_OK);
         rows[i].change();
         if (rows[i].says == NULL) {
-            CHECK(hr_npy_unchanged(file) == HR_OK);
+            CHECK(hr_file_unchanged(file) == HR_OK);
         } else {
-            CHECK_FAILS(hr_npy_unchanged(file), HR_ERROR_IO, rows[i].says);
+            CHECK_FAILS(hr_file_unchanged(file), HR_ERROR_IO, rows[i].says);
         }
-        hr_npy_close(file);
+        hr_file_close(file);
     }
     unlink("a.npy");
 }
@@ -549,23 +550,25 @@ static void offsets_have_64_bits(void)
     TEST_CASE("an element beyond 4 GiB");
     const int64_t n = 5 * (INT64_C(1) << 28) / 1024; /* rows of 4 KiB */
     float last = 42.0f;
-    hr_npy *file;
+    hr_file *file;
     hr_matrix m;
-    hri_npy_header header;
+    hri_file_header header;
     uint8_t head[HRI_NPY_HEADER_BYTES];
-    CHECK(hri_npy_plan(HR_F32, n, 1024, HR_ROW_MAJOR, &header) == HR_OK);
+    CHECK(hri_npy_plan(
+              (hr_file_array){.type = HR_F32, .rank = 2, .extents = {n, 1024}},
+              &header) == HR_OK);
     hri_npy_format(&header, head);
     put("a.npy", "", 0);
     int fd = open("a.npy", O_WRONLY);
     must(fd >= 0 && pwrite(fd, head, sizeof head, 0) == 128, "pwrite");
     if (pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == sizeof last) {
         must(ftruncate(fd, 128 + 4096 * n - 1) == 0, "ftruncate");
-        CHECK_FAILS(hr_npy_open("a.npy", &file, &m), HR_ERROR_IO,
+        CHECK_FAILS(hr_file_open("a.npy", &file, &m), HR_ERROR_IO,
                     "want 5368709120 bytes");
         must(pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == 4, "pwrite");
-        if (CHECK(hr_npy_open("a.npy", &file, &m) == HR_OK)) {
+        if (CHECK(hr_file_open("a.npy", &file, &m) == HR_OK)) {
             CHECK(*element(m, n - 1, 1023) == 42.0f);
-            hr_npy_close(file);
+            hr_file_close(file);
         }
     } else {
         printf("not run: this disk takes no file of 5 GiB with a hole\n");

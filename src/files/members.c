@@ -72,7 +72,7 @@ hr_status hri_members_check(hri_members *members)
 static const char *list_names(const hri_members *members, char *text,
                               size_t size)
 {
-    enum { NAMES = 5 };
+    enum { NAMES = 4 };
     size_t length = 0;
     for (size_t i = 0; i < members->count && i < NAMES; i++) {
         char shown[HRI_FILE_SHOWN_BYTES];

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "files/files.h"
+
 /* libFuzzer's name for it. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -27,5 +29,11 @@ char *fuzz_text(const uint8_t *bytes, size_t size);
 /* Make the bytes the file of this name in a cache folder of the process's own,
  * which HEADRACE_CACHE names from the first call on. */
 void fuzz_cache_file(const char *name, const uint8_t *bytes, size_t size);
+
+/* Read each array of an archive: its elements are whole, or one sentence says
+ * why it is refused. */
+void fuzz_archive(const uint8_t *bytes, size_t size,
+                  hr_status (*list)(const uint8_t *bytes, size_t size,
+                                    hri_members *members));
 
 #endif

@@ -46,7 +46,7 @@ typedef struct hr_file_array {
     hr_type type;
     hr_order order; /**< which index runs fastest: row major the last one,
                          column major the first one */
-    int32_t rank;   /**< 0 to 6; opened files have 1 or more */
+    int32_t rank;   /**< 0 to 6 */
     int64_t extents[HR_FILE_MAX_RANK]; /**< those from rank on are not used */
 } hr_file_array;
 

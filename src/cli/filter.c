@@ -239,7 +239,7 @@ static int open_input(work *w)
     if (status != CLI_OK) {
         return status;
     }
-    if (in->array.rank > 2) {
+    if (in->array.rank < 1 || in->array.rank > 2) {
         return cli_fail(
             "%s is %s: a picture has one or two dimensions", o->input,
             cli_extents_text(in->array.extents, in->array.rank).text);
@@ -320,7 +320,7 @@ static int read_window(work *w)
     hr_file *file = NULL;
     hr_file_array array = {0};
     int status = cli_open(w->o.weights, NULL, &file, &array);
-    if (status == CLI_OK && array.rank > 2) {
+    if (status == CLI_OK && array.rank != 2) {
         status = cli_fail("%s is %s, not a square window", w->o.weights,
                           cli_extents_text(array.extents, array.rank).text);
     }

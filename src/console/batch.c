@@ -141,6 +141,13 @@ static void join_rows(cli_batch *batch, const factor *a, const factor *b)
 int cli_batch_init(cli_batch *batch, const cli_array *a, cli_use use_a,
                    const cli_array *b, cli_use use_b, hr_type type)
 {
+    for (int i = 0; i < 2; i++) {
+        const cli_array *input = i == 0 ? a : b;
+        if (input->array.rank == 0) {
+            return cli_fail("%s has no dimensions: a product needs 1 to 6",
+                            input->path);
+        }
+    }
     const factor left = make_factor(a, use_a, true);
     const factor right = make_factor(b, use_b, false);
     hr_file_array *shape = &batch->shape;

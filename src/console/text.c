@@ -50,7 +50,7 @@ cli_text cli_bytes_text(uint64_t bytes)
 
 cli_extents cli_extents_text(const int64_t *extents, int rank)
 {
-    cli_extents t = {"1"};
+    cli_extents t = {"()"};
     int length = 0;
     for (int i = 0; i < rank && (size_t)length < sizeof t.text; i++) {
         length += snprintf(t.text + length, sizeof t.text - (size_t)length,

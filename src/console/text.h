@@ -25,7 +25,7 @@ typedef struct cli_path {
 
 cli_path cli_path_text(const char *path);
 
-/* "2x3x4"; of no extents "1". */
+/* "2x3x4"; of no extents "()". */
 typedef struct cli_extents {
     char text[160];
 } cli_extents;

@@ -37,7 +37,7 @@ const char *hri_file_shape(const hr_file_array *array,
             shape + length, HRI_FILE_SHAPE_BYTES - length, "%s%lld",
             i > 0 ? "x" : "", (long long)array->extents[i]);
     }
-    return array->rank > 0 ? shape : "1";
+    return array->rank > 0 ? shape : "()";
 }
 
 bool hri_file_measure(hri_file_header *header)

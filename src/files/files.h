@@ -46,7 +46,7 @@ typedef struct hri_file_header {
 
 enum { HRI_FILE_SHAPE_BYTES = 160 };
 
-/* Extents for a message: "2x3x4". Returns shape. */
+/* Extents for a message: "2x3x4", or "()". Returns shape. */
 const char *hri_file_shape(const hr_file_array *array,
                            char shape[HRI_FILE_SHAPE_BYTES]);
 

@@ -91,14 +91,9 @@ static hr_status parse_extents(const hri_npy_dictionary *dictionary,
                                hr_file_array *array)
 {
     char shown[HRI_FILE_SHOWN_BYTES];
-    if (dictionary->dimensions == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "shape () is a scalar; 1 to %d dimensions are offered",
-                        HR_FILE_MAX_RANK);
-    }
     if (dictionary->dimensions > HR_FILE_MAX_RANK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%llu dimensions, shape %s; 1 to %d are offered",
+                        "%llu dimensions, shape %s; up to %d are offered",
                         (unsigned long long)dictionary->dimensions,
                         hri_file_show(dictionary->shape, shown),
                         HR_FILE_MAX_RANK);

@@ -376,9 +376,9 @@ hr_status hri_safetensors_header(const hri_member *member, size_t size,
                         "BF16, I8, I32 and C64",
                         hri_file_show(member->dtype, shown));
     }
-    if (member->rank < 1 || member->rank > HR_FILE_MAX_RANK) {
+    if (member->rank > HR_FILE_MAX_RANK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%llu dimensions; 1 to %d are offered",
+                        "%llu dimensions; up to %d are offered",
                         (unsigned long long)member->rank, HR_FILE_MAX_RANK);
     }
     h.array.rank = (int32_t)member->rank;

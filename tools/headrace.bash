@@ -6,7 +6,7 @@
 # The words that may follow an option. False when there is no list of them.
 _headrace_values() {
     case $1 in
-    --type | --types) echo "f32 f64 c32 c64 f16 bf16 i8 i32" ;;
+    --type | --types | --input-type) echo "f32 f64 c32 c64 f16 bf16 i8 i32" ;;
     --memory) echo "ordinary pinned ordinary,pinned" ;;
     --peers) echo "cblas openblas cublasxt none" ;;
     --order) echo "row column" ;;
@@ -30,13 +30,13 @@ _headrace_options() {
     devices) echo "--accelerators --memory-limit --threads --measure --json" ;;
     generate) echo "--shape --type --seed --order --threads -o --quiet" ;;
     matmul)
-        echo "-o --alpha --add --beta --transpose-a --transpose-b" \
+        echo "-o --shape --input-type --alpha --add --beta --transpose-a --transpose-b" \
             "--conjugate-a --conjugate-b --type --accelerators" \
             "--memory-limit --threads --trace --compute --reproducible --dry-run" \
             "--verify --json --quiet"
         ;;
     filter)
-        echo "-o --window --weights --sigma --scale --edges --constant" \
+        echo "-o --shape --type --window --weights --sigma --scale --edges --constant" \
             "--method --tolerance --accelerators --memory-limit --threads" \
             "--trace --verify --json --quiet"
         ;;

@@ -32,10 +32,10 @@ for command in $commands; do
 done
 
 # Output that is easily taken for an error.
-expect 0 "a file of one dimension is a" matmul --help
+expect 0 "one dimension is a row in A and a column in B" matmul --help
 expect 0 "plain host" matmul --help
 expect 0 "(that of A and B, but i32 for i8)" matmul --help
-check grep -q '^One dimension is a column' "$manual"
+check grep -q '^One dimension is a row in A and a column in B' "$manual"
 
 # bash completes "headrace COMMAND -" to the options that the help lists.
 if command -v bash >/dev/null; then

@@ -22,6 +22,7 @@
 #ifndef HEADRACE_FILE_H
 #define HEADRACE_FILE_H
 
+#include <headrace/array.h>
 #include <headrace/matrix.h>
 
 #ifdef __cplusplus
@@ -37,9 +38,6 @@ typedef enum hr_order {
     HR_COLUMN_MAJOR = 1 /**< Fortran order */
 } hr_order;
 
-/** The most dimensions of an array in a file. */
-enum { HR_FILE_MAX_RANK = 6 };
-
 /** An array that lies whole in memory, without gaps. */
 typedef struct hr_file_array {
     void *data;
@@ -47,7 +45,7 @@ typedef struct hr_file_array {
     hr_order order; /**< which index runs fastest: row major the last one,
                          column major the first one */
     int32_t rank;   /**< 0 to 6 */
-    int64_t extents[HR_FILE_MAX_RANK]; /**< those from rank on are not used */
+    int64_t extents[HR_MAX_RANK]; /**< those from rank on are not used */
 } hr_file_array;
 
 /** Map an array of a file for reading. What is compressed, or does not begin at

@@ -154,7 +154,6 @@ const cli_command cli_matmul = {
         "  headrace matmul A.npy B.npy -o D.npy --transpose-a --alpha 2i \\\n"
         "      --add C.npy --beta -1\n"
         "  headrace matmul A.npy B.npy --dry-run --json\n"
-        "  headrace matmul X.npy W.npz:layer1 -o Y.npy\n"
         "  headrace matmul A.raw B.raw -o C.raw --shape 300x200,200x250 \\\n"
         "      --type f32\n",
     .options = table,

@@ -130,7 +130,8 @@ static void join_rows(cli_batch *batch, const factor *a, const factor *b)
     hr_matrix *m = &batch->a.matrix;
     if (!batch->single && batch->count > 0 && a->bytes > 0 &&
         batch->b.stride == 0 && batch->b.list == NULL && b->bytes > 0 &&
-        batch->a.list == NULL && batch->a.stride > 0 && m->col_stride == 1) {
+        batch->a.list == NULL && batch->a.stride > 0 && m->col_stride == 1 &&
+        m->row_stride == m->cols) {
         m->rows *= batch->count;
         batch->c.rows = m->rows;
         batch->count = 1;
@@ -178,26 +179,28 @@ int cli_batch_init(cli_batch *batch, const cli_array *a, cli_use use_a,
     return status;
 }
 
+/* A matrix like m that begins so many elements behind `data`. */
+static hr_matrix matrix_at(hr_matrix m, void *data, int64_t elements)
+{
+    const size_t bytes = (size_t)elements * hr_type_size(m.type);
+    m.data = bytes > 0 ? (char *)data + bytes : data;
+    return m;
+}
+
 hr_matrix cli_batch_result(const cli_batch *batch, const hr_file_array *array,
                            int64_t index)
 {
-    hr_matrix m = batch->c;
-    if (array->rank == 2 && array->order == HR_COLUMN_MAJOR) {
-        return cli_matrix(array);
-    }
-    m.data = (char *)array->data +
-             (size_t)(index * m.rows * m.cols) * hr_type_size(m.type);
-    return m;
+    const hr_matrix *m = &batch->c;
+    return array->rank == 2 && array->order == HR_COLUMN_MAJOR
+               ? cli_matrix(array)
+               : matrix_at(*m, array->data, index * m->rows * m->cols);
 }
 
 hr_matrix cli_batch_factor(const hr_matrices *all, int64_t index)
 {
-    hr_matrix m = all->matrix;
-    m.data = all->list != NULL
-                 ? all->list[index]
-                 : (char *)m.data +
-                       (size_t)(index * all->stride) * hr_type_size(m.type);
-    return m;
+    return all->list != NULL
+               ? matrix_at(all->matrix, all->list[index], 0)
+               : matrix_at(all->matrix, all->matrix.data, index * all->stride);
 }
 
 void cli_batch_free(cli_batch *batch)

@@ -77,7 +77,7 @@ static bool take_raw_shape(const char *text, void *field)
         return false;
     }
     hr_file_array *array = &shapes->list[shapes->count++];
-    array->rank = take_extents(text, 1, HR_FILE_MAX_RANK, 0, array->extents);
+    array->rank = take_extents(text, 1, HR_MAX_RANK, 0, array->extents);
     return array->rank > 0;
 }
 

@@ -87,10 +87,10 @@ hr_status hri_file_check_array(const hr_file_array *array)
         return hri_fail(HR_ERROR_INVALID, "unknown element order %d",
                         (int)array->order);
     }
-    if (array->rank < 0 || array->rank > HR_FILE_MAX_RANK) {
+    if (array->rank < 0 || array->rank > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_INVALID,
                         "an array of %d dimensions, not of 0 to %d",
-                        (int)array->rank, HR_FILE_MAX_RANK);
+                        (int)array->rank, HR_MAX_RANK);
     }
     for (int32_t i = 0; i < array->rank; i++) {
         char shape[HRI_FILE_SHAPE_BYTES];

@@ -135,7 +135,7 @@ static hr_status parse_extent(cursor *c, hri_npy_dictionary *out)
     if (c->python2) {
         take(c, "L");
     }
-    if (out->dimensions < HR_FILE_MAX_RANK) {
+    if (out->dimensions < HR_MAX_RANK) {
         out->extents[out->dimensions] = extent;
     }
     out->dimensions++;

@@ -70,7 +70,7 @@ typedef struct hri_npy_dictionary {
     hri_file_text descr; /* without its quotes */
     hri_file_text shape; /* with its brackets, for messages */
     uint64_t dimensions;
-    int64_t extents[HR_FILE_MAX_RANK]; /* the first ones */
+    int64_t extents[HR_MAX_RANK]; /* the first ones */
     bool fortran_order;
 } hri_npy_dictionary;
 
@@ -118,7 +118,7 @@ typedef struct hri_member {
     /* of safetensors: */
     hri_file_text dtype;
     uint64_t rank;
-    int64_t extents[HR_FILE_MAX_RANK];
+    int64_t extents[HR_MAX_RANK];
 } hri_member;
 
 typedef struct hri_members {

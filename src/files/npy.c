@@ -91,12 +91,11 @@ static hr_status parse_extents(const hri_npy_dictionary *dictionary,
                                hr_file_array *array)
 {
     char shown[HRI_FILE_SHOWN_BYTES];
-    if (dictionary->dimensions > HR_FILE_MAX_RANK) {
+    if (dictionary->dimensions > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "%llu dimensions, shape %s; up to %d are offered",
                         (unsigned long long)dictionary->dimensions,
-                        hri_file_show(dictionary->shape, shown),
-                        HR_FILE_MAX_RANK);
+                        hri_file_show(dictionary->shape, shown), HR_MAX_RANK);
     }
     array->rank = (int32_t)dictionary->dimensions;
     memcpy(array->extents, dictionary->extents, sizeof array->extents);

@@ -28,7 +28,8 @@ static hr_status get_memory(hri_file_content *c, uint64_t bytes)
 static hr_status place(const uint8_t *bytes, const hri_file_header *header,
                        hri_file_content *c)
 {
-    const uint8_t *data = bytes + header->data_offset;
+    const uint8_t *data =
+        header->data_offset > 0 ? bytes + header->data_offset : bytes;
     const hr_type type = header->array.type;
     const size_t size = hr_type_size(type);
     const size_t alignment = type == HR_C32 || type == HR_C64 ? size / 2 : size;

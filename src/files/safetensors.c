@@ -255,7 +255,7 @@ static hr_status take_property(reader *r, hri_file_text key, void *data)
     static const char *const keys[] = {"dtype", "shape", "data_offsets"};
     char shown[HRI_FILE_SHOWN_BYTES];
     tensor *t = data;
-    uint64_t extents[HR_FILE_MAX_RANK] = {0};
+    uint64_t extents[HR_MAX_RANK] = {0};
     hr_status status;
     unsigned i = 0;
     while (i < 3 && !hri_file_text_is(key, keys[i])) {
@@ -271,8 +271,8 @@ static hr_status take_property(reader *r, hri_file_text key, void *data)
     case 0:
         return take_string(r, "a type in quotes", &t->member->dtype);
     case 1:
-        status = take_numbers(r, extents, HR_FILE_MAX_RANK, &t->member->rank);
-        for (int d = 0; d < HR_FILE_MAX_RANK; d++) {
+        status = take_numbers(r, extents, HR_MAX_RANK, &t->member->rank);
+        for (int d = 0; d < HR_MAX_RANK; d++) {
             t->member->extents[d] = (int64_t)extents[d];
         }
         return status;
@@ -376,10 +376,10 @@ hr_status hri_safetensors_header(const hri_member *member, size_t size,
                         "BF16, I8, I32 and C64",
                         hri_file_show(member->dtype, shown));
     }
-    if (member->rank > HR_FILE_MAX_RANK) {
+    if (member->rank > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "%llu dimensions; up to %d are offered",
-                        (unsigned long long)member->rank, HR_FILE_MAX_RANK);
+                        (unsigned long long)member->rank, HR_MAX_RANK);
     }
     h.array.rank = (int32_t)member->rank;
     memcpy(h.array.extents, member->extents, sizeof h.array.extents);

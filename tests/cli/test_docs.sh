@@ -76,6 +76,8 @@ examples() {
 ln -s "$HEADRACE" "$base/headrace"
 "$HEADRACE" generate --shape 40x40 --type c32 -o A.npy || exit 1
 "$HEADRACE" generate --shape 40x40 --type c32 -o B.npy || exit 1
+"$HEADRACE" generate --shape 300x200 --type f32 -o A.raw || exit 1
+"$HEADRACE" generate --shape 200x250 --type f32 -o B.raw || exit 1
 for command in matmul report generate; do
     examples "$command" >"$base/examples"
     check [ -s "$base/examples" ]

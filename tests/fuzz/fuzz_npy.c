@@ -30,7 +30,7 @@ static void check_accepted(const hri_file_header *header, size_t size)
     size_t element = hr_type_size(array->type);
     uint64_t left = header->data_bytes;
     fuzz_promise(element > 0, "the type is one");
-    fuzz_promise(array->rank >= 0 && array->rank <= HR_FILE_MAX_RANK,
+    fuzz_promise(array->rank >= 0 && array->rank <= HR_MAX_RANK,
                  "the rank is one");
     fuzz_promise(header->data_offset <= size &&
                      header->data_bytes <= size - header->data_offset,

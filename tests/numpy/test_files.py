@@ -128,26 +128,25 @@ def products_are_numpys(command, folder):
         forms = [dice.choice(FORMS) for _ in shapes]
         if number < 50:
             forms = [FORMS[number % 5], FORMS[number // 5 % 5]]
-        arrays, names, options = [], [], []
+        arrays, names, saved, options = [], [], [], []
         for name, shape, form in zip("ab", shapes, forms):
             if form == "safetensors" and DTYPES[kind] not in TENSOR_TYPES:
                 form = "npz"
             order = "C" if form in ("raw", "safetensors") else dice.choice("CF")
-            arrays.append(some_array(source, kind, shape, order))
-            names.append(save(folder, name, arrays[-1], form,
-                              dice.random() < 0.5))
+            array = some_array(source, kind, shape, order)
+            arrays.append(array)
+            if dice.random() < 0.2:
+                options.append(f"--transpose-{name}")
+                if array.ndim > 1:
+                    array = np.array(array.swapaxes(-1, -2), order=order)
+            names.append(save(folder, name, array, form, dice.random() < 0.5))
+            saved.append(array.shape)
         if "raw" in forms:
-            options += ["--shape", ",".join(map(shape_word, shapes)),
+            options += ["--shape", ",".join(map(shape_word, saved)),
                         "--input-type", kind]
         a, b = arrays
         if kind == "i8":
             a, b = a.astype("i4"), b.astype("i4")
-        if a.ndim > 1 and dice.random() < 0.1:
-            a = a.swapaxes(-1, -2)
-            if a.shape[-1] != a.shape[-2]:
-                a = a.swapaxes(-1, -2)
-            else:
-                options.append("--transpose-a")
         want = np.matmul(a, b)
         if dice.random() < 0.2:
             c0 = np.array(source.integers(-9, 9, want.shape), want.dtype,

@@ -300,7 +300,7 @@ static void bad_headers_are_refused(void)
 static void up_to_six_dimensions_are_read(void)
 {
     char text[256];
-    for (int rank = 0; rank <= HR_FILE_MAX_RANK; rank++) {
+    for (int rank = 0; rank <= HR_MAX_RANK; rank++) {
         TEST_CASE("dimensions");
         int length = snprintf(text, sizeof text,
                               "{'descr': '<f2', 'fortran_order': True, "

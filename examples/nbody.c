@@ -2,18 +2,21 @@
 /* Bodies that attract each other. Every accelerator reads all places and moves
  * a share of the bodies. The others get their new places before the next step.
  *
- *     nbody [BODIES STEPS DAMPING]
+ *     nbody [BODIES STEPS DAMPING [PICTURE]]
  *
+ * With PICTURE the bodies at the end are drawn into that file, seen along z.
  * Forces are equal and opposite. So without damping (1) the sum of all momenta
  * stays 0 but for rounding. With arguments the program prints the time. */
 #include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "support/example.h"
+#include "support/picture.h"
 
 extern const hr_kernel nbody_step;
 
@@ -138,6 +141,32 @@ static double drift(const cloud *c, double *most)
     return fmax(fabs(sum[0]), fmax(fabs(sum[1]), fabs(sum[2])));
 }
 
+/* The square in which bodies begin, seen along z. Each body is a spot of 3 x 3
+ * pixels, and spots add up. */
+static bool draw(const cloud *c, const char *path)
+{
+    enum { PIXELS = 360 };
+    float *light = example_zeros((size_t)PIXELS * PIXELS, sizeof *light);
+    for (int i = 0; i < c->bodies; i++) {
+        const float x = c->places[i].x, y = c->places[i].y;
+        if (!(fabsf(x) < 200.0f && fabsf(y) < 200.0f)) {
+            continue;
+        }
+        const int col = (int)((x + 200.0f) / 400.0f * (PIXELS - 2));
+        const int row = (int)((y + 200.0f) / 400.0f * (PIXELS - 2));
+        for (int k = 0; k < 9; k++) {
+            light[(row + k / 3) * PIXELS + col + k % 3] +=
+                k == 4 ? 4.0f : 2.0f - (float)(k % 2 == 0);
+        }
+    }
+    for (int i = 0; i < PIXELS * PIXELS; i++) {
+        light[i] = sqrtf(fminf(light[i], 16.0f));
+    }
+    const bool good = picture_gray(path, light, PIXELS, PIXELS);
+    free(light);
+    return good;
+}
+
 static hr_status run(cloud *c, int with_times)
 {
     const size_t bytes = (size_t)c->bodies * sizeof *c->motions;
@@ -172,7 +201,7 @@ static hr_status run(cloud *c, int with_times)
 
 int main(int count, char **arguments)
 {
-    const int given = count == 4;
+    const int given = count == 4 || count == 5;
     double damping = 1;
     cloud c = {.bodies = 300,
                .steps = 9,
@@ -182,7 +211,7 @@ int main(int count, char **arguments)
          (!example_number("BODIES", arguments[1], 1, INT_MAX, &c.bodies) ||
           !example_number("STEPS", arguments[2], 1, INT_MAX, &c.steps) ||
           !example_real("DAMPING", arguments[3], 0, 1, &damping)))) {
-        fputs("usage: nbody [BODIES STEPS DAMPING]\n", stderr);
+        fputs("usage: nbody [BODIES STEPS DAMPING [PICTURE]]\n", stderr);
         return 2;
     }
     c.law.damping = (float)damping;
@@ -193,7 +222,8 @@ int main(int count, char **arguments)
         status = run(&c, given);
     }
     hr_context_destroy(c.context);
+    const bool drawn = status != HR_OK || count < 5 || draw(&c, arguments[4]);
     free(c.places);
     free(c.motions);
-    return example_end(status);
+    return example_end(status) || !drawn;
 }

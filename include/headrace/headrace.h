@@ -3,8 +3,9 @@
  *  All of Headrace. Read the headers in this order, as its manual: status.h,
  *  matrix.h, context.h, gemm.h, batch.h, filter.h and npy.h. For kernels of
  *  your own, go on with run.h, queue.h, array.h, view.h, kernel.h, split.h,
- *  reduce.h, scan.h, sort.h, histogram.h, fill.h, random.h, grid.h, profile.h,
- *  trace.h, half.h and check.h. dialect.h is the language of kernels. */
+ *  reduce.h, scan.h, sort.h, histogram.h, fill.h, random.h, transform.h,
+ *  grid.h, profile.h, trace.h, half.h and check.h. dialect.h is the language of
+ *  kernels. */
 #ifndef HEADRACE_H
 #define HEADRACE_H
 

@@ -38,6 +38,10 @@ tests - libblas-test
 tests - python3-pytest
 tests - python3-cffi
 tests - python3-dev
+tests - python3-sphinx
+tests - python3-breathe
+tests - python3-myst-parser
+tests - furo
 tests octave-cli octave
 tests Rscript r-base-core
 TABLE

@@ -117,10 +117,13 @@ class Grid(NotCopied):
                    headrace.swap("now", "next")], 100)
         result = grid["now"]
 
-    shape: of one to three dimensions. accelerators, weights: which, and their
-    shares that stay; otherwise bands move where that pays. steps_per_exchange:
-    0: as measured. A grid is used by one thread at a time. close(), or the end
-    of a `with` block, frees it.
+    shape: of one to three dimensions.
+    accelerators, weights: which, and their shares that stay; otherwise bands
+        move where that pays.
+    steps_per_exchange: how often neighbours get halos; 0: as measured.
+
+    A grid is used by one thread at a time. close(), or the end of a `with`
+    block, frees it.
     """
 
     def __init__(self, shape, *, accelerators=None, weights=None,

@@ -38,9 +38,38 @@ new=$(find "$root/docs" "$root/python" "$root/include" -newer "$folder/before" \
 [ -z "$new" ] || fail "the tree has new files: $new"
 "$python" -B "$here/links.py" "$folder/site/html" || fail "links"
 
-browser=$(command -v chromium || command -v chromium-browser || true)
-[ -n "$browser" ] || {
+# A dead link, a page that is too wide, and an error are seen.
+cp -R "$folder/site/html" "$folder/broken"
+cat >>"$folder/broken/index.html" <<'END'
+<a href="docs/none.html">none</a><a href="docs/gallery.html#none">none</a>
+<div style="width: 2000px; height: 1px"></div><img src="none.png">
+<script>console.error("an error")</script>
+END
+"$python" -B "$here/links.py" "$folder/broken" >"$folder/log" &&
+    fail "dead links are not seen"
+for words in "no file for docs/none.html" "no place for docs/gallery.html#none"
+do
+    grep -q "$words" "$folder/log" || fail "no line $words"
+done
+
+look() {
+    status=0
+    "$python" -B "$here/look.py" "$browser" "$@" || status=$?
+}
+browser=$(command -v chromium) || {
     echo "skip: no chromium here, so the pages were not looked at"
     exit 77
 }
-"$python" -B "$here/look.py" "$browser" "$folder/site/html" || fail "look"
+look "$folder/site/html"
+[ "$status" -ne 77 ] || exit 77
+[ "$status" -eq 0 ] || fail "look"
+look "$folder/broken" >"$folder/log"
+[ "$status" -eq 1 ] || fail "what is wrong with a page is not seen"
+for words in "index.html at 390: 2[0-9]* pixels wide in a window of 390" \
+    "index.html at 1280: 1 of [0-9]* pictures are missing" \
+    "index.html at 1280: the console says: .*an error"; do
+    grep -q "$words" "$folder/log" || {
+        cat "$folder/log"
+        fail "no line $words"
+    }
+done

@@ -19,7 +19,7 @@ file(RELATIVE_PATH bin_to_lib
 set_target_properties(headrace-cli PROPERTIES
   INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES docs/headrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES tools/headrace.bash RENAME headrace
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 

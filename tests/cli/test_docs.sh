@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The help, the manual page and the completion name the same options, and the
+# The help, the manual pages and the completion name the same options, and the
 # examples of the help work as they stand.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 : "${SOURCE:?}"
-manual=$SOURCE/docs/headrace.1
+manual=$SOURCE/docs/man
 completion=$SOURCE/tools/headrace.bash
 commands="devices generate matmul filter report bench"
 
@@ -15,19 +15,18 @@ options() {
         sed -n '/^options:/,/^examples:/s/^  \(-[-a-z]*\).*/\1/p'
 }
 
-# The section of the manual page on a subcommand, without its markup.
-section() {
-    heading=$(echo "$1" | tr '[:lower:]' '[:upper:]')
-    sed -n "/^.SH \"HEADRACE $heading/,/^.SH [^\"]/p" "$manual" |
-        sed 's/\\-/-/g; s/", "/ /g'
+# The manual page of a subcommand, without its markup.
+page() {
+    sed 's/\\-/-/g; s/", "/ /g' "$manual/headrace-$1.1"
 }
 
 for command in $commands; do
-    section "$command" >"$base/section"
-    check [ -s "$base/section" ]
+    page "$command" >"$base/page"
+    check [ -s "$base/page" ]
+    check grep -q "BR headrace\\\\-$command (1)" "$manual/headrace.1"
     for option in $(options "$command"); do
         [ "$option" != --help ] || continue
-        check grep -q "^.*$option\\b" "$base/section"
+        check grep -q "^.*$option\\b" "$base/page"
     done
 done
 
@@ -35,7 +34,8 @@ done
 expect 0 "one dimension is a row in A and a column in B" matmul --help
 expect 0 "plain host" matmul --help
 expect 0 "(that of A and B, but i32 for i8)" matmul --help
-check grep -q '^One dimension is a row in A and a column in B' "$manual"
+check grep -q '^One dimension is a row in A and a column in B' \
+    "$manual/headrace.1" "$manual/headrace-matmul.1"
 
 # bash completes "headrace COMMAND -" to the options that the help lists.
 if command -v bash >/dev/null; then
@@ -53,17 +53,17 @@ else
     echo "no bash here: its completion was not tried"
 fi
 
-# Every long option in the manual page is one of some subcommand.
+# Every long option in the manual pages is one of some subcommand.
 for command in $commands; do options "$command"; done | sort -u >"$base/all"
 printf '%s\n' --version >>"$base/all"
-sed 's/\\-/-/g' "$manual" | grep -o -e '--[a-z][-a-z]*' | sort -u |
+sed 's/\\-/-/g' "$manual"/*.1 | grep -o -e '--[a-z][-a-z]*' | sort -u |
     while read -r option; do
         grep -qx -e "$option" "$base/all" || echo "$option"
     done >"$out"
 equal "options that only the manual page knows" "" "$(cat "$out")"
 
 if command -v groff >/dev/null; then
-    groff -man -ww -Tutf8 "$manual" >/dev/null 2>"$err"
+    groff -man -ww -Tutf8 "$manual"/*.1 >/dev/null 2>"$err"
     check [ ! -s "$err" ]
 fi
 

@@ -28,7 +28,7 @@ lib=$(dirname "$(find "$prefix" -name libheadrace.so)")
 readelf -d "$lib/libheadrace.so" | grep -q 'SONAME.*\[libheadrace\.so\.0\.1\]' ||
     fail "the SONAME is not libheadrace.so.0.1"
 for file in bin/headrace bin/headrace-bench share/man/man1/headrace.1 \
-    share/bash-completion/completions/headrace; do
+    share/man/man1/headrace-matmul.1 share/bash-completion/completions/headrace; do
     [ -f "$prefix/$file" ] || fail "$file is not installed"
 done
 "$prefix/bin/headrace" --version || fail "the command does not start"

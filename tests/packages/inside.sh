@@ -46,7 +46,7 @@ headrace --version
 quietly headrace generate --shape 300x200 --type f32 --seed 1 -o a.npy
 quietly headrace generate --shape 200x100 --type f32 --seed 2 -o b.npy
 quietly headrace matmul a.npy b.npy -o c.npy --verify
-for page in headrace headrace-bench headrace-matmul; do
+for page in headrace headrace-bench headrace-report; do
     [ -f /usr/share/man/man1/$page.1.gz ] || fail "no manual of $page"
 done
 

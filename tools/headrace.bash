@@ -27,7 +27,7 @@ _headrace_values() {
 # The options of a subcommand.
 _headrace_options() {
     case $1 in
-    devices) echo "--accelerators --memory-limit --threads --measure --json" ;;
+    devices) echo "--accelerators --memory-limit --threads --measure --svg --json" ;;
     generate) echo "--shape --type --seed --order --threads -o --quiet" ;;
     matmul)
         echo "-o --shape --input-type --alpha --add --beta --transpose-a --transpose-b" \

@@ -231,7 +231,9 @@ static int compare(running *r, const subject *s, times all[3])
     }
     const double sum = run_checksum(d, s->kind, count);
     if (run_numpy(r, s, &all[2].first, &checksum) &&
-        !(fabs(sum - checksum) <= 1e-3 * sum)) { /* this finds blunders */
+        !(fabs(sum - checksum) <= 1e-2 * sum)) {
+        /* This finds blunders. Points near the edge of the Mandelbrot set take
+         * other numbers of steps where a sum is rounded once less. */
         return cli_fail("%s: the checksum is %g, but %g with NumPy", s->name,
                         sum, checksum);
     }

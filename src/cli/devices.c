@@ -8,11 +8,14 @@
 #include "commands.h"
 #include "console/context.h"
 #include "console/json.h"
+#include "console/output.h"
 #include "console/text.h"
 #include "console/values.h"
+#include "picture.h"
 
 typedef struct options {
     cli_machine machine;
+    const char *svg;
     bool measure, json;
 } options;
 
@@ -31,6 +34,8 @@ static const cli_option table[] = {
     {"--measure", NULL, &cli_flag, offsetof(options, measure),
      "measure the links and the arithmetic of each, and\n"
      "show how good predictions have been"},
+    {"--svg", "FILE.svg", &cli_file, offsetof(options, svg),
+     "also measure, and draw the machine into a file"},
     {"--json", NULL, &cli_flag, offsetof(options, json),
      "print one JSON object instead of tables"},
     {NULL, NULL, NULL, 0, NULL},
@@ -263,14 +268,43 @@ static int measure(hr_context *context, hr_accelerator_rates *rates)
     return CLI_OK;
 }
 
+static int draw(const hr_context *context, const hr_accelerator_rates *rates,
+                const char *path)
+{
+    const uint32_t count = hr_accelerator_count(context);
+    hr_accelerator_info *infos = calloc(count, sizeof *infos);
+    uint64_t host_bytes = 0;
+    if (infos == NULL) {
+        return cli_fail("out of memory");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        infos[i] = describe(context, i, false);
+    }
+    for (uint32_t i = 0; i < hr_machine_count(context); i++) {
+        const hr_accelerator_info info = describe(context, i, true);
+        if (strcmp(info.path, "host") == 0) {
+            host_bytes = info.memory_bytes;
+        }
+    }
+    const int status = cli_picture_write(path, infos, rates, count, host_bytes);
+    free(infos);
+    return status;
+}
+
 static int show(hr_context *context, const options *o)
 {
     hr_accelerator_rates *rates = NULL;
     int status = CLI_OK;
-    if (o->measure && hr_accelerator_count(context) > 0) {
+    if (o->svg != NULL && hr_accelerator_count(context) == 0) {
+        return cli_fail("there is no accelerator to draw");
+    }
+    if ((o->measure || o->svg != NULL) && hr_accelerator_count(context) > 0) {
         rates = calloc(hr_accelerator_count(context), sizeof *rates);
         status =
             rates != NULL ? measure(context, rates) : cli_fail("out of memory");
+    }
+    if (status == CLI_OK && o->svg != NULL) {
+        status = draw(context, rates, o->svg);
     }
     if (status == CLI_OK && o->json) {
         write_all(context, rates);
@@ -289,6 +323,9 @@ static int run(int argc, char **argv)
     options o = {.json = false};
     int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
     hr_context *context = NULL;
+    if (status == CLI_OK && o.svg != NULL) {
+        status = cli_output_check(&cli_devices, o.svg, NULL, 0);
+    }
     if (status == CLI_OK) {
         status = cli_context(&cli_devices, &o.machine, true, &context);
     }
@@ -309,6 +346,7 @@ const cli_command cli_devices = {
         "accelerators chosen, with the memory that Headrace may use of each.",
     .examples = "  headrace devices\n"
                 "  headrace devices --measure\n"
+                "  headrace devices --svg machine.svg\n"
                 "  headrace devices --accelerators 4xhost,opencl --json\n",
     .options = table,
     .operands = 0,

@@ -128,4 +128,19 @@ HEADRACE_THREADS=3 expect 0 '"compute_units": 2' devices --accelerators host \
 expect 2 "--threads: '0' is not a whole number from 1 to 1024" devices --threads 0
 expect 2 "--threads: '1025' is not" devices --threads 1025
 
+# The picture: whole or not at all, and with the numbers of the same run.
+expect 0 '"path": "host#1"' devices --accelerators host,2xhost --memory-limit 1GiB \
+    --svg "$base/m.svg" --json
+if command -v python3 >/dev/null; then
+    equal "the picture" "" "$(python3 "$(dirname "$0")/picture_check.py" \
+        "$out" "$base/m.svg" 2>&1)"
+    sed 's/>up [0-9]/>up 999/' "$base/m.svg" >"$base/wrong.svg"
+    check [ -n "$(python3 "$(dirname "$0")/picture_check.py" "$out" \
+        "$base/wrong.svg")" ]
+else
+    echo "not tested here: no python3, so the picture's numbers were not read"
+fi
+expect 1 "nowhere" devices --accelerators host --svg "$base/nowhere/m.svg"
+expect 2 "--svg needs a value" devices --svg
+
 finish

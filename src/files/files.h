@@ -130,7 +130,7 @@ typedef struct hri_members {
 /* Add a zeroed member. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_members_add(hri_members *members, hri_member **added);
 
-/* Sort by name. HR_ERROR_IO when two have one name, or share bytes. */
+/* Sort by place. HR_ERROR_IO when two have one name, or share bytes. */
 hr_status hri_members_check(hri_members *members);
 
 /* Find the member of this name. NULL: there must be exactly one member.

@@ -49,6 +49,13 @@ hr_status hri_members_check(hri_members *members)
     if (members->count < 2) {
         return HR_OK;
     }
+    qsort(list, members->count, sizeof *list, compare_names);
+    for (size_t i = 1; i < members->count; i++) {
+        if (compare_names(&list[i - 1], &list[i]) == 0) {
+            return hri_fail(HR_ERROR_IO, "it has two members '%s'",
+                            hri_file_show(list[i].name, one));
+        }
+    }
     qsort(list, members->count, sizeof *list, compare_places);
     for (size_t i = 1; i < members->count; i++) {
         if (list[i].begin < list[i - 1].end) {
@@ -56,13 +63,6 @@ hr_status hri_members_check(hri_members *members)
                             "its members '%s' and '%s' share bytes",
                             hri_file_show(list[i - 1].name, one),
                             hri_file_show(list[i].name, other));
-        }
-    }
-    qsort(list, members->count, sizeof *list, compare_names);
-    for (size_t i = 1; i < members->count; i++) {
-        if (compare_names(&list[i - 1], &list[i]) == 0) {
-            return hri_fail(HR_ERROR_IO, "it has two members '%s'",
-                            hri_file_show(list[i].name, one));
         }
     }
     return HR_OK;

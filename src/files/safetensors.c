@@ -153,7 +153,11 @@ static hr_status take_string(reader *r, const char *what, hri_file_text *out)
         }
     }
     out->length = (size_t)(r->text - out->bytes);
-    return take(r, '"') ? HR_OK : unexpected(r, "the end of a string");
+    if (r->at == r->end || *r->at != '"') {
+        return unexpected(r, "the end of a string");
+    }
+    r->at++;
+    return HR_OK;
 }
 
 /* Read a whole number below 2^63. */
@@ -247,7 +251,9 @@ static hr_status take_offsets(reader *r, tensor *t)
     hr_status status = take_numbers(r, t->offsets, 2, &count);
     return status != HR_OK || count == 2
                ? status
-               : unexpected(r, "behind a list of 2 offsets");
+               : hri_fail(HR_ERROR_IO,
+                          "a tensor of it has %llu data_offsets instead of 2",
+                          (unsigned long long)count);
 }
 
 static hr_status take_property(reader *r, hri_file_text key, void *data)
@@ -284,6 +290,7 @@ static hr_status take_property(reader *r, hri_file_text key, void *data)
 typedef struct header {
     hri_members *members;
     uint64_t data_offset, data_bytes;
+    uint64_t tensor_bytes; /* of all tensors */
     bool metadata;
 } header;
 
@@ -327,6 +334,7 @@ static hr_status take_tensor(reader *r, hri_file_text key, void *data)
     if (status == HR_OK) {
         t.member->begin = h->data_offset + t.offsets[0];
         t.member->end = h->data_offset + t.offsets[1];
+        h->tensor_bytes += t.offsets[1] - t.offsets[0];
     }
     return status;
 }
@@ -335,12 +343,17 @@ hr_status hri_safetensors_members(const uint8_t *bytes, size_t size,
                                   hri_members *members)
 {
     const uint64_t length = header_bytes(bytes);
-    if (length > HEADER_MAX || length > size - LENGTH_BYTES) {
+    if (length > size - LENGTH_BYTES) {
         return hri_fail(HR_ERROR_IO,
                         "its header wants %llu bytes after the first %d, but "
-                        "only %zu are there, and at most %d are allowed",
+                        "only %zu are there",
                         (unsigned long long)length, LENGTH_BYTES,
-                        size - LENGTH_BYTES, HEADER_MAX);
+                        size - LENGTH_BYTES);
+    }
+    if (length > HEADER_MAX) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "its header has %llu bytes; the format allows %d",
+                        (unsigned long long)length, HEADER_MAX);
     }
     members->text = malloc((size_t)length);
     if (members->text == NULL) {
@@ -350,14 +363,23 @@ hr_status hri_safetensors_members(const uint8_t *bytes, size_t size,
     }
     const uint8_t *start = bytes + LENGTH_BYTES;
     reader r = {start, start, start + length, members->text};
-    header h = {members, LENGTH_BYTES + length, size - LENGTH_BYTES - length,
-                false};
+    header h = {.members = members,
+                .data_offset = LENGTH_BYTES + length,
+                .data_bytes = size - LENGTH_BYTES - length};
     hr_status status = take_object(&r, take_tensor, &h);
     skip_space(&r);
     if (status == HR_OK && r.at < r.end) {
         status = unexpected(&r, "white space up to the end");
     }
-    return status == HR_OK ? hri_members_check(members) : status;
+    status = status == HR_OK ? hri_members_check(members) : status;
+    if (status == HR_OK && h.tensor_bytes != h.data_bytes) {
+        status = hri_fail(HR_ERROR_IO,
+                          "its tensors have %llu bytes, but %llu follow the "
+                          "header",
+                          (unsigned long long)h.tensor_bytes,
+                          (unsigned long long)h.data_bytes);
+    }
+    return status;
 }
 
 hr_status hri_safetensors_header(const hri_member *member, size_t size,
@@ -372,7 +394,7 @@ hr_status hri_safetensors_header(const hri_member *member, size_t size,
     }
     if (h.array.type == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "elements of %s are not offered, only F32, F64, F16, "
+                        "elements of '%s' are not offered, only F32, F64, F16, "
                         "BF16, I8, I32 and C64",
                         hri_file_show(member->dtype, shown));
     }

@@ -228,12 +228,9 @@ hr_status hri_zip_members(const uint8_t *bytes, size_t size,
 hr_status hri_zip_place(const uint8_t *bytes, size_t size,
                         const hri_member *member, uint64_t *offset)
 {
-    char shown[HRI_FILE_SHOWN_BYTES];
     const uint8_t *local = bytes + member->begin;
-    hri_file_show(member->name, shown);
     if (member->encrypted) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "its member '%s' is encrypted",
-                        shown);
+        return hri_fail(HR_ERROR_UNSUPPORTED, "it is encrypted");
     }
     const uint64_t length = number(local + 26, 2);
     const uint64_t start =
@@ -243,14 +240,12 @@ hr_status hri_zip_place(const uint8_t *bytes, size_t size,
         memcmp(local + LOCAL_BYTES, member->name.bytes, member->name.length) !=
             0) {
         return hri_fail(HR_ERROR_IO,
-                        "its member '%s' is not at byte %llu, as its "
-                        "directory says",
-                        shown, (unsigned long long)member->begin);
+                        "it is not at byte %llu, as the directory says",
+                        (unsigned long long)member->begin);
     }
     if (member->method == STORED && member->bytes != member->stored_bytes) {
-        return hri_fail(HR_ERROR_IO,
-                        "its member '%s' has %llu bytes, but %llu are stored",
-                        shown, (unsigned long long)member->bytes,
+        return hri_fail(HR_ERROR_IO, "it has %llu bytes, but %llu are stored",
+                        (unsigned long long)member->bytes,
                         (unsigned long long)member->stored_bytes);
     }
     *offset = start;

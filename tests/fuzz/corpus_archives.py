@@ -136,6 +136,7 @@ def tensor_files():
             {"a": tensor("F32", (2, 3), offsets)})
     yield "misaligned", safetensors({"x": tensor("I8", (1,), (0, 1)),
                                      "a": tensor("F32", (2, 3), (1, 25))}, 25)
+    yield "hole", safetensors({"a": tensor("F32", (2, 3), (4, 28))}, 28)
     yield "overlap", safetensors({"a": tensor(), "b": tensor()})
     good = json.dumps(tensor())
     for name, text in [

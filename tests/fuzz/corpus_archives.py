@@ -46,6 +46,20 @@ def with_end64(content, **wrong):
                           0xFFFFFFFF, 0xFFFFFFFF, 0))
 
 
+def with_extra64(content, length=24):
+    """The same archive of one member, its sizes and place in an extra field."""
+    entry, end = content.rindex(b"PK\1\2"), content.rindex(b"PK\5\6")
+    stored, size = struct.unpack("<II", content[entry + 20:entry + 28])
+    extra = struct.pack("<HHQQQ", 1, length, size, stored, 0)[:4 + length]
+    head = bytearray(content[entry:end])
+    struct.pack_into("<IIHH", head, 20, 0xFFFFFFFF, 0xFFFFFFFF,
+                     *struct.unpack("<H", head[28:30]), len(extra))
+    struct.pack_into("<I", head, 42, 0xFFFFFFFF)
+    tail = bytearray(content[end:])
+    struct.pack_into("<I", tail, 12, len(head) + len(extra))
+    return content[:entry] + bytes(head) + extra + bytes(tail)
+
+
 def patched(content, mark, offset, form, value):
     """One number changed, `offset` bytes behind the last mark."""
     made = bytearray(content)
@@ -69,6 +83,8 @@ def zips():
     yield "without-ending", archive([("a", npy(), stored)])
     yield "comment", archive([("a.npy", npy(), stored)], b"a comment" * 9)
     yield "zip64-member", archive([("a.npy", npy(), stored)], zip64=True)
+    yield "zip64-extra", with_extra64(one)
+    yield "zip64-extra-short", with_extra64(one, 16)
     yield "zip64-end", with_end64(two)
     yield "zip64-count", with_end64(two, count=1 << 60)
     yield "zip64-offset", with_end64(two, offset=1 << 63)

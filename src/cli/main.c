@@ -18,7 +18,7 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static void print_overview(void)
 {
     printf("usage: headrace COMMAND [options]\n\n"
-           "Multiplies matrices and filters pictures in .npy files. It uses "
+           "Multiplies matrices and filters pictures in files. It uses "
            "all accelerators\n"
            "of this machine: the CPU, NVIDIA GPUs and OpenCL devices. Files "
            "may be larger\n"

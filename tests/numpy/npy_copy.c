@@ -28,7 +28,7 @@ static int copy(hr_order order, const char *in, const char *out)
     hr_status status = hr_file_open(in, &source, &from);
     if (status == HR_OK) {
         status = hr_file_create(out, from.type, from.rows, from.cols, order,
-                               &target, &to);
+                                &target, &to);
     }
     if (status == HR_OK) {
         copy_elements(to, from);

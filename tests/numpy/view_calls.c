@@ -113,7 +113,7 @@ static hr_status scan_to(hr_context *context, char *const *words,
     }
     hr_status status =
         hr_file_create(words[3], a->matrix.type, a->matrix.rows, a->matrix.cols,
-                      HR_ROW_MAJOR, &out->file, &out->matrix);
+                       HR_ROW_MAJOR, &out->file, &out->matrix);
     if (status == HR_OK) {
         status = wrap(context, out);
     }
@@ -150,7 +150,7 @@ static hr_status fill_to(hr_context *context, char *const *words,
 {
     hr_status status =
         hr_file_create(words[3], value->matrix.type, atoll(words[1]),
-                      atoll(words[2]), HR_ROW_MAJOR, &out->file, &out->matrix);
+                       atoll(words[2]), HR_ROW_MAJOR, &out->file, &out->matrix);
     if (status == HR_OK) {
         status = wrap(context, out);
     }
@@ -227,8 +227,9 @@ static hr_sort_order order_of(const char *word)
 static hr_status make(hr_context *context, const char *path, hr_type type,
                       const operand *a, operand *out)
 {
-    hr_status status = hr_file_create(path, type, a->matrix.rows, a->matrix.cols,
-                                     HR_ROW_MAJOR, &out->file, &out->matrix);
+    hr_status status =
+        hr_file_create(path, type, a->matrix.rows, a->matrix.cols, HR_ROW_MAJOR,
+                       &out->file, &out->matrix);
     return status == HR_OK ? wrap(context, out) : status;
 }
 

@@ -111,7 +111,7 @@ static void as_a_file(void)
     hr_file *file = NULL;
     hr_matrix c;
     if (CHECK(hr_file_create(path("c.npy"), HR_F32, N, N, HR_ROW_MAJOR, &file,
-                            &c) == HR_OK)) {
+                             &c) == HR_OK)) {
         multiply_into("host", 0, c);
         CHECK(hr_file_commit(file) == HR_OK);
         hr_file_close(file);
@@ -131,7 +131,7 @@ static void operand_from_a_file(void)
     float *b = fill(COLS, 2), *c = calloc(ROWS, 2 * sizeof *c);
     if (CHECK(b != NULL && c != NULL) &&
         CHECK(hr_file_create(path("a.npy"), HR_F32, ROWS, COLS, HR_ROW_MAJOR,
-                            &file, &a) == HR_OK)) {
+                             &file, &a) == HR_OK)) {
         float *last = (float *)a.data + (int64_t)(ROWS - 1) * COLS;
         last[0] = 2.0f; /* all other elements are zeros */
         last[COLS - 1] = 3.0f;

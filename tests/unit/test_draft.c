@@ -29,7 +29,7 @@ static void make_npy(void)
     hr_file *file;
     hr_matrix m;
     CHECK(hr_file_create(in_folder("a.npy"), HR_F32, 2, 3, HR_ROW_MAJOR, &file,
-                        &m) == HR_OK);
+                         &m) == HR_OK);
 }
 
 static void make_cache_file(void)
@@ -83,7 +83,7 @@ static void drafts_in_use(void)
     hri_draft draft;
     char rates[192];
     CHECK(hr_file_create(in_folder("a.npy"), HR_F32, 2, 3, HR_ROW_MAJOR, &file,
-                        &m) == HR_OK);
+                         &m) == HR_OK);
     snprintf(rates, sizeof rates, "%s", in_folder("rates"));
     CHECK(hri_draft_begin(rates, &draft));
     make_and_remove();

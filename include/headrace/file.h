@@ -56,9 +56,9 @@ typedef struct hr_file_array {
  *          long as it. Both are written only on success. Writing through
  *          *array is an error that the system answers with a signal. So is
  *          reading what another program has cut off the file meanwhile.
- * @param   raw type, order, rank and extents of a file that has no header; its
- *          data is not used. Files with a header are read by their header.
- * NULL: only these are read.
+ * @shape   raw has the type, order, rank and extents of a file that has no
+ *          header; its data is not used. Files with a header are read by that.
+ *          NULL: only these are read.
  * @errors  HR_ERROR_INVALID when an argument but raw is NULL, or raw makes no
  *          sense. HR_ERROR_IO when the file cannot be read, is in none of the
  *          forms, is shorter than its header says, has a header that makes no
@@ -105,9 +105,10 @@ HR_API const char *hr_file_form(const hr_file *file);
  * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, rank or order,
  *          sizes that overflow, or a pointer that is NULL. HR_ERROR_UNSUPPORTED
  *          for names that end in .npz or .safetensors. HR_ERROR_IO when the
- * disk is full or the folder cannot be written. The same when the name is that
- * of a folder, a device or a write-protected file, or stands for an open file,
- * as /dev/stdout does. HR_ERROR_OUT_OF_MEMORY.
+ *          disk is full or the folder cannot be written. The same when the
+ *          name is that of a folder, a device or a write-protected file, or
+ *          stands for an open file, as /dev/stdout does.
+ *          HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_file_create_array(const char *path,
                                                    hr_file_array like,

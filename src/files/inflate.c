@@ -50,10 +50,10 @@ static unsigned at_most(uint64_t bytes)
     return bytes < UINT_MAX ? (unsigned)bytes : UINT_MAX;
 }
 
+/* `over` is where a byte too many goes. */
 static hr_status unpack(const zlib *z, z_stream *stream, uint64_t from_bytes,
-                        uint64_t bytes)
+                        uint64_t bytes, uint8_t *over)
 {
-    uint8_t over; /* where a byte too many would go */
     uint64_t in_left = from_bytes, out_left = bytes;
     bool full = false;
     int result = Z_OK;
@@ -66,7 +66,7 @@ static hr_status unpack(const zlib *z, z_stream *stream, uint64_t from_bytes,
             stream->avail_out = at_most(out_left);
             out_left -= stream->avail_out;
         } else if (stream->avail_out == 0) {
-            stream->next_out = &over;
+            stream->next_out = over;
             stream->avail_out = 1;
             full = true;
         }
@@ -86,6 +86,7 @@ hr_status hri_inflate(const uint8_t *from, uint64_t from_bytes, uint8_t *to,
                       uint64_t bytes)
 {
     zlib z;
+    uint8_t over;
     z_stream stream = {.next_in = from, .next_out = to};
     hr_status status = load(&z);
     if (status != HR_OK) {
@@ -94,7 +95,7 @@ hr_status hri_inflate(const uint8_t *from, uint64_t from_bytes, uint8_t *to,
     if (z.init(&stream, NO_HEADER, "1", (int)sizeof stream) != Z_OK) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "libz cannot begin");
     }
-    status = unpack(&z, &stream, from_bytes, bytes);
+    status = unpack(&z, &stream, from_bytes, bytes, &over);
     z.end(&stream);
     return status;
 }

@@ -47,7 +47,8 @@ hr_status hr_context_trace(hr_context *context, const char *path)
                         context == NULL ? "context is NULL" : "path is empty");
     }
     pthread_mutex_lock(&context->lock);
-    const bool first = context->accelerators[0].device->traced == NULL;
+    const bool first = context->accelerator_count > 0 &&
+                       context->accelerators[0].device->traced == NULL;
     hr_status status = end(context);
     if (status == HR_OK && path != NULL) {
         status = hri_trace_hold(path, &context->trace);

@@ -36,5 +36,10 @@ PYTHON
 if "$HEADRACE" matmul a.npy b.npy -o e.npy --trace no/t.json 2>err; then
     echo "a trace in no folder was accepted"; exit 1
 fi
+# A machine on which nothing can be used.
+HEADRACE_CBLAS=/nowhere HEADRACE_CUDA=off POCL_DEVICES=none \
+    HEADRACE_TRACE=empty.json "$HEADRACE" devices >devices.txt
+grep -q "^no accelerator can be used" devices.txt
+python3 -c 'import json; json.load(open("empty.json"))'
 grep -q "no/t.json cannot be written: No such file or directory" err
 [ ! -e e.npy ]

@@ -232,13 +232,7 @@ static double hidden(const grid_row *r)
 
 static void add_extent(bench_rows *rows, const hr_extent *e)
 {
-    cli_text text = {""};
-    for (uint32_t d = 0; d < e->rank; d++) {
-        const size_t used = strlen(text.text);
-        snprintf(text.text + used, sizeof text.text - used, "%s%" PRId64,
-                 d > 0 ? "x" : "", e->size[d]);
-    }
-    bench_cell(rows, "size", 'r', text.text);
+    bench_cell(rows, "size", 'r', cli_extents_text(e->size, (int)e->rank).text);
     if (rows->json) {
         cli_json_begin(&rows->line, "extent", '[');
         for (uint32_t d = 0; d < e->rank; d++) {

@@ -49,3 +49,14 @@ double hri_read_number(const char *text, char **end)
     plain_end(p);
     return number;
 }
+
+const char *hri_format_extents(char *text, size_t size, const int64_t *extents,
+                               int rank)
+{
+    size_t length = (size_t)snprintf(text, size, "%s", rank == 0 ? "()" : "");
+    for (int i = 0; i < rank && length < size; i++) {
+        length += (size_t)snprintf(text + length, size - length, "%s%lld",
+                                   i > 0 ? "x" : "", (long long)extents[i]);
+    }
+    return text;
+}

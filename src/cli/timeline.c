@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "console/args.h"
-#include "console/reader.h"
 #include "console/standard.h"
 #include "console/whole.h"
 
@@ -32,7 +32,7 @@ typedef struct event {
 } event;
 
 typedef struct checker {
-    cli_reader reader;
+    hri_json reader;
     const char *fault; /* why it is none of ours; NULL: nothing */
     char found[64];    /* what there is instead; "": nothing */
     uint64_t events, bars;
@@ -51,25 +51,25 @@ static bool is_kind(const char *name)
     return false;
 }
 
-static void read_arguments(cli_reader *r, event *e)
+static void read_arguments(hri_json *r, event *e)
 {
     char key[64], text[8];
     double number = 0;
-    cli_read_begin(r, '{');
-    while (cli_read_member(r, key, sizeof key)) {
+    hri_json_begin(r, '{');
+    while (hri_json_member(r, key, sizeof key, NULL)) {
         if (strcmp(key, "name") == 0) {
-            e->named = cli_read_text(r, text, sizeof text);
+            e->named = hri_json_text(r, text, sizeof text, NULL);
         } else if (strcmp(key, "seconds") == 0) {
-            e->lasting = cli_read_number(r, &number);
+            e->lasting = hri_json_number(r, &number);
         } else if (strcmp(key, "bytes") == 0 || strcmp(key, "flop") == 0) {
-            e->negative = !cli_read_number(r, &number) || number < 0;
+            e->negative = !hri_json_number(r, &number) || number < 0;
         } else {
-            cli_read_any(r);
+            hri_json_any(r);
         }
     }
 }
 
-static void read_event(cli_reader *r, event *e)
+static void read_event(hri_json *r, event *e)
 {
     char key[64];
     const struct {
@@ -85,20 +85,20 @@ static void read_event(cli_reader *r, event *e)
                    {"ts", NULL, 0, &e->begin},
                    {"dur", NULL, 0, &e->length}};
     enum { MEMBERS = sizeof members / sizeof members[0] };
-    cli_read_begin(r, '{');
-    while (cli_read_member(r, key, sizeof key)) {
+    hri_json_begin(r, '{');
+    while (hri_json_member(r, key, sizeof key, NULL)) {
         size_t i = 0;
         while (i < MEMBERS && strcmp(members[i].key, key) != 0) {
             i++;
         }
         if (i < MEMBERS && members[i].text != NULL) {
-            cli_read_text(r, members[i].text, members[i].bytes);
+            hri_json_text(r, members[i].text, members[i].bytes, NULL);
         } else if (i < MEMBERS) {
-            cli_read_number(r, members[i].number);
+            hri_json_number(r, members[i].number);
         } else if (strcmp(key, "args") == 0) {
             read_arguments(r, e);
         } else {
-            cli_read_any(r);
+            hri_json_any(r);
         }
     }
 }
@@ -138,9 +138,9 @@ static void check_event(checker *c, const event *e)
 
 static void check_events(checker *c)
 {
-    cli_reader *r = &c->reader;
-    cli_read_begin(r, '[');
-    while (c->fault == NULL && cli_read_element(r)) {
+    hri_json *r = &c->reader;
+    hri_json_begin(r, '[');
+    while (c->fault == NULL && hri_json_element(r)) {
         event e = {.process = NAN, .thread = NAN, .begin = NAN, .length = NAN};
         read_event(r, &e);
         c->events++;
@@ -153,23 +153,23 @@ static void check_events(checker *c)
 /* Read the whole text. Returns whether there is a list of events. */
 static bool check_all(checker *c)
 {
-    cli_reader *r = &c->reader;
+    hri_json *r = &c->reader;
     char key[64];
     bool listed = false;
-    cli_read_begin(r, '{');
-    while (c->fault == NULL && cli_read_member(r, key, sizeof key)) {
+    hri_json_begin(r, '{');
+    while (c->fault == NULL && hri_json_member(r, key, sizeof key, NULL)) {
         if (strcmp(key, "traceEvents") == 0 && !listed) {
             listed = true;
             check_events(c);
         } else {
-            cli_read_any(r);
+            hri_json_any(r);
         }
     }
-    return c->fault != NULL || (cli_read_end(r) && listed);
+    return c->fault != NULL || (hri_json_end(r) && listed);
 }
 
 /* Where the text stops to be JSON. */
-static int not_json(const cli_timeline *t, const cli_reader *r)
+static int not_json(const cli_timeline *t, const hri_json *r)
 {
     const uint64_t at = (uint64_t)(r->at - t->text);
     return r->at == r->end

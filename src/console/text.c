@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "args.h"
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/printable.h"
 
 /* Write three significant digits, and no exponent below a million. */
@@ -50,12 +50,8 @@ cli_text cli_bytes_text(uint64_t bytes)
 
 cli_extents cli_extents_text(const int64_t *extents, int rank)
 {
-    cli_extents t = {"()"};
-    int length = 0;
-    for (int i = 0; i < rank && (size_t)length < sizeof t.text; i++) {
-        length += snprintf(t.text + length, sizeof t.text - (size_t)length,
-                           "%s%" PRId64, i > 0 ? "x" : "", extents[i]);
-    }
+    cli_extents t;
+    hri_format_extents(t.text, sizeof t.text, extents, rank);
     return t;
 }
 

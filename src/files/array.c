@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "files/files.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/size.h"
 
 const char *hri_file_show(hri_file_text text, char shown[HRI_FILE_SHOWN_BYTES])
@@ -30,14 +30,8 @@ bool hri_file_text_is(hri_file_text text, const char *wanted)
 const char *hri_file_shape(const hr_file_array *array,
                            char shape[HRI_FILE_SHAPE_BYTES])
 {
-    size_t length = 0;
-    shape[0] = 0;
-    for (int32_t i = 0; i < array->rank; i++) {
-        length += (size_t)snprintf(
-            shape + length, HRI_FILE_SHAPE_BYTES - length, "%s%lld",
-            i > 0 ? "x" : "", (long long)array->extents[i]);
-    }
-    return array->rank > 0 ? shape : "()";
+    return hri_format_extents(shape, HRI_FILE_SHAPE_BYTES, array->extents,
+                              array->rank);
 }
 
 bool hri_file_measure(hri_file_header *header)

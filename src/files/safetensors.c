@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 enum {
     LENGTH_BYTES = 8,
     HEADER_MAX = 100000000 /* the most that the format allows */
@@ -31,212 +33,79 @@ bool hri_safetensors_is(const uint8_t *bytes, size_t size)
            header_bytes(bytes) >= 2 && header_bytes(bytes) >> 48 == 0;
 }
 
+/* What is read: the header, and where names go that are read from it. */
 typedef struct reader {
-    const uint8_t *start, *at, *end;
-    uint8_t *text; /* where names without escapes go */
+    hri_json json;
+    const char *start;
+    char *text; /* as long as what is left of the header */
 } reader;
 
-static hr_status unexpected(const reader *r, const char *wanted)
+/* Say what is missing where reading ended. */
+static hr_status unexpected(const reader *r)
 {
     char shown[HRI_FILE_SHOWN_BYTES];
-    const size_t left = (size_t)(r->end - r->at);
-    const hri_file_text rest = {r->at, left < 16 ? left : 16};
+    const hri_json *j = &r->json;
+    const size_t left = (size_t)(j->end - j->at);
+    const hri_file_text rest = {(const uint8_t *)j->at, left < 16 ? left : 16};
     return hri_fail(
         HR_ERROR_IO, "byte %zu of its header should be %s, but \"%s\" follows",
-        (size_t)(r->at - r->start), wanted, hri_file_show(rest, shown));
+        (size_t)(j->at - r->start), j->wanted, hri_file_show(rest, shown));
 }
 
-static void skip_space(reader *r)
+/* HR_OK unless reading has ended at a fault. */
+static hr_status status_of(const reader *r)
 {
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' ||
-                              *r->at == '\n' || *r->at == '\r')) {
-        r->at++;
+    return r->json.wanted == NULL ? HR_OK : unexpected(r);
+}
+
+/* The text that was read to r->text. */
+static hri_file_text keep(reader *r, size_t length)
+{
+    const hri_file_text text = {(const uint8_t *)r->text, length};
+    r->text += length + 1;
+    return text;
+}
+
+static bool next_key(reader *r, hri_file_text *key)
+{
+    size_t length;
+    if (!hri_json_member(&r->json, r->text, SIZE_MAX, &length)) {
+        return false;
     }
-}
-
-/* Skip spaces, and take this character if it follows. */
-static bool take(reader *r, char wanted)
-{
-    skip_space(r);
-    const bool found = r->at < r->end && *r->at == (uint8_t)wanted;
-    r->at += found;
-    return found;
-}
-
-/* Read four hexadecimal digits. */
-static bool take_unit(reader *r, uint32_t *unit)
-{
-    *unit = 0;
-    for (int i = 0; i < 4; i++, r->at++) {
-        static const char digits[] = "0123456789abcdef";
-        const char *digit =
-            r->at < r->end && *r->at != 0
-                ? strchr(digits,
-                         *r->at >= 'A' && *r->at <= 'F' ? *r->at + 32 : *r->at)
-                : NULL;
-        if (digit == NULL) {
-            return false;
-        }
-        *unit = *unit << 4 | (uint32_t)(digit - digits);
-    }
+    *key = keep(r, length);
     return true;
 }
 
-/* Write a character as UTF-8. */
-static void put(reader *r, uint32_t c)
+static void take_string(reader *r, hri_file_text *out)
 {
-    if (c < 0x80) {
-        *r->text++ = (uint8_t)c;
-        return;
-    }
-    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const uint8_t first[] = {0, 0xC0, 0xE0, 0xF0};
-    *r->text++ = (uint8_t)(first[more] | c >> 6 * more);
-    for (int i = more - 1; i >= 0; i--) {
-        *r->text++ = (uint8_t)(0x80 | (c >> 6 * i & 0x3F));
+    size_t length;
+    if (hri_json_text(&r->json, r->text, SIZE_MAX, &length)) {
+        *out = keep(r, length);
     }
 }
 
-/* Read \uXXXX, or two of them for a character above 2^16. It has more bytes
- * than the UTF-8 that it makes. */
-static bool take_character(reader *r)
+/* Read [numbers]. The first `most` are stored. Returns how many there are. */
+static uint64_t take_numbers(reader *r, uint64_t *numbers, uint64_t most)
 {
-    uint32_t c, low;
-    if (!take_unit(r, &c) || (c >= 0xDC00 && c < 0xE000)) {
-        return false;
-    }
-    if (c >= 0xD800 && c < 0xDC00) {
-        if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u') {
-            return false;
+    uint64_t count = 0, n = 0;
+    hri_json_begin(&r->json, '[');
+    while (hri_json_element(&r->json) && hri_json_count(&r->json, &n)) {
+        if (count < most) {
+            numbers[count] = n;
         }
-        r->at += 2;
-        if (!take_unit(r, &low) || low < 0xDC00 || low >= 0xE000) {
-            return false;
-        }
-        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+        count++;
     }
-    put(r, c);
-    return true;
+    return count;
 }
 
-static bool take_escape(reader *r)
+static hr_status take_metadata(reader *r)
 {
-    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    if (r->at == r->end || *r->at == 0) {
-        return false;
+    hri_file_text text;
+    hri_json_begin(&r->json, '{');
+    while (next_key(r, &text)) {
+        take_string(r, &text);
     }
-    const char letter = (char)*r->at++;
-    if (letter == 'u') {
-        return take_character(r);
-    }
-    const char *found = strchr(letters, letter);
-    if (found != NULL) {
-        *r->text++ = (uint8_t)meant[found - letters];
-    }
-    return found != NULL;
-}
-
-static hr_status take_string(reader *r, const char *what, hri_file_text *out)
-{
-    if (!take(r, '"')) {
-        return unexpected(r, what);
-    }
-    out->bytes = r->text;
-    while (r->at < r->end && *r->at != '"' && *r->at >= 0x20) {
-        if (*r->at != '\\') {
-            *r->text++ = *r->at++;
-            continue;
-        }
-        r->at++;
-        if (!take_escape(r)) {
-            return unexpected(r, "an escape of JSON");
-        }
-    }
-    out->length = (size_t)(r->text - out->bytes);
-    if (r->at == r->end || *r->at != '"') {
-        return unexpected(r, "the end of a string");
-    }
-    r->at++;
-    return HR_OK;
-}
-
-/* Read a whole number below 2^63. */
-static hr_status take_number(reader *r, uint64_t *out)
-{
-    int64_t n = 0;
-    skip_space(r);
-    const uint8_t *start = r->at;
-    for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
-        if ((r->at > start && *start == '0') ||
-            __builtin_mul_overflow(n, 10, &n) ||
-            __builtin_add_overflow(n, *r->at - '0', &n)) {
-            r->at = start;
-            return unexpected(r, "a whole number below 2^63");
-        }
-    }
-    *out = (uint64_t)n;
-    return r->at > start ? HR_OK
-                         : unexpected(r, "a whole number that is not negative");
-}
-
-/* Read [numbers]. The first `most` are stored; *count is how many there are. */
-static hr_status take_numbers(reader *r, uint64_t *numbers, uint64_t most,
-                              uint64_t *count)
-{
-    hr_status status = HR_OK;
-    *count = 0;
-    if (!take(r, '[')) {
-        return unexpected(r, "a list in square brackets");
-    }
-    if (take(r, ']')) {
-        return HR_OK;
-    }
-    do {
-        uint64_t n = 0;
-        status = take_number(r, &n);
-        if (*count < most) {
-            numbers[*count] = n;
-        }
-        ++*count;
-    } while (status == HR_OK && take(r, ','));
-    if (status == HR_OK && !take(r, ']')) {
-        status = unexpected(r, "a comma or the end of the list");
-    }
-    return status;
-}
-
-typedef hr_status entry_function(reader *r, hri_file_text key, void *data);
-
-/* Read an object: a key, a colon, and what `entry` reads, with commas
- * between. */
-static hr_status take_object(reader *r, entry_function *entry, void *data)
-{
-    if (!take(r, '{')) {
-        return unexpected(r, "an opening brace");
-    }
-    if (take(r, '}')) {
-        return HR_OK;
-    }
-    do {
-        hri_file_text key = {0};
-        hr_status status = take_string(r, "a key in quotes", &key);
-        if (status == HR_OK && !take(r, ':')) {
-            status = unexpected(r, "a colon");
-        }
-        status = status == HR_OK ? entry(r, key, data) : status;
-        if (status != HR_OK) {
-            return status;
-        }
-    } while (take(r, ','));
-    return take(r, '}') ? HR_OK : unexpected(r, "a comma or the closing brace");
-}
-
-static hr_status take_metadata(reader *r, hri_file_text key, void *data)
-{
-    hri_file_text value;
-    (void)key;
-    (void)data;
-    return take_string(r, "a string", &value);
+    return status_of(r);
 }
 
 typedef struct tensor {
@@ -245,24 +114,11 @@ typedef struct tensor {
     unsigned seen; /* bits: dtype, shape, data_offsets */
 } tensor;
 
-static hr_status take_offsets(reader *r, tensor *t)
-{
-    uint64_t count;
-    hr_status status = take_numbers(r, t->offsets, 2, &count);
-    return status != HR_OK || count == 2
-               ? status
-               : hri_fail(HR_ERROR_IO,
-                          "a tensor of it has %llu data_offsets instead of 2",
-                          (unsigned long long)count);
-}
-
-static hr_status take_property(reader *r, hri_file_text key, void *data)
+static hr_status take_property(reader *r, hri_file_text key, tensor *t)
 {
     static const char *const keys[] = {"dtype", "shape", "data_offsets"};
     char shown[HRI_FILE_SHOWN_BYTES];
-    tensor *t = data;
-    uint64_t extents[HR_MAX_RANK] = {0};
-    hr_status status;
+    uint64_t extents[HR_MAX_RANK] = {0}, count = 2;
     unsigned i = 0;
     while (i < 3 && !hri_file_text_is(key, keys[i])) {
         i++;
@@ -273,18 +129,33 @@ static hr_status take_property(reader *r, hri_file_text key, void *data)
                         i == 3 ? "which safetensors do not have" : "twice");
     }
     t->seen |= 1u << i;
-    switch (i) {
-    case 0:
-        return take_string(r, "a type in quotes", &t->member->dtype);
-    case 1:
-        status = take_numbers(r, extents, HR_MAX_RANK, &t->member->rank);
+    if (i == 0) {
+        take_string(r, &t->member->dtype);
+    } else if (i == 1) {
+        t->member->rank = take_numbers(r, extents, HR_MAX_RANK);
         for (int d = 0; d < HR_MAX_RANK; d++) {
             t->member->extents[d] = (int64_t)extents[d];
         }
-        return status;
-    default:
-        return take_offsets(r, t);
+    } else {
+        count = take_numbers(r, t->offsets, 2);
     }
+    return r->json.wanted != NULL || count == 2
+               ? status_of(r)
+               : hri_fail(HR_ERROR_IO,
+                          "a tensor of it has %llu data_offsets instead of 2",
+                          (unsigned long long)count);
+}
+
+/* Read what an object says of a tensor. */
+static hr_status take_properties(reader *r, tensor *t)
+{
+    hri_file_text key;
+    hr_status status = HR_OK;
+    hri_json_begin(&r->json, '{');
+    while (status == HR_OK && next_key(r, &key)) {
+        status = take_property(r, key, t);
+    }
+    return status == HR_OK ? status_of(r) : status;
 }
 
 typedef struct header {
@@ -313,23 +184,22 @@ static hr_status check_tensor(const header *h, const tensor *t)
     return HR_OK;
 }
 
-static hr_status take_tensor(reader *r, hri_file_text key, void *data)
+static hr_status take_tensor(reader *r, hri_file_text key, header *h)
 {
-    header *h = data;
     tensor t = {0};
     if (hri_file_text_is(key, "__metadata__")) {
         if (h->metadata) {
             return hri_fail(HR_ERROR_IO, "its header has __metadata__ twice");
         }
         h->metadata = true;
-        return take_object(r, take_metadata, NULL);
+        return take_metadata(r);
     }
     hr_status status = hri_members_add(h->members, &t.member);
     if (status != HR_OK) {
         return status;
     }
     t.member->name = key;
-    status = take_object(r, take_property, &t);
+    status = take_properties(r, &t);
     status = status == HR_OK ? check_tensor(h, &t) : status;
     if (status == HR_OK) {
         t.member->begin = h->data_offset + t.offsets[0];
@@ -337,6 +207,21 @@ static hr_status take_tensor(reader *r, hri_file_text key, void *data)
         h->tensor_bytes += t.offsets[1] - t.offsets[0];
     }
     return status;
+}
+
+static hr_status take_tensors(reader *r, header *h)
+{
+    hri_file_text key;
+    hr_status status = HR_OK;
+    hri_json_begin(&r->json, '{');
+    while (status == HR_OK && next_key(r, &key)) {
+        status = take_tensor(r, key, h);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_json_end(&r->json);
+    return status_of(r);
 }
 
 hr_status hri_safetensors_members(const uint8_t *bytes, size_t size,
@@ -361,16 +246,14 @@ hr_status hri_safetensors_members(const uint8_t *bytes, size_t size,
                         "no memory for a header of %llu bytes",
                         (unsigned long long)length);
     }
-    const uint8_t *start = bytes + LENGTH_BYTES;
-    reader r = {start, start, start + length, members->text};
+    const char *start = (const char *)bytes + LENGTH_BYTES;
+    reader r = {.json = {.at = start, .end = start + length},
+                .start = start,
+                .text = (char *)members->text};
     header h = {.members = members,
                 .data_offset = LENGTH_BYTES + length,
                 .data_bytes = size - LENGTH_BYTES - length};
-    hr_status status = take_object(&r, take_tensor, &h);
-    skip_space(&r);
-    if (status == HR_OK && r.at < r.end) {
-        status = unexpected(&r, "white space up to the end");
-    }
+    hr_status status = take_tensors(&r, &h);
     status = status == HR_OK ? hri_members_check(members) : status;
     if (status == HR_OK && h.tensor_bytes != h.data_bytes) {
         status = hri_fail(HR_ERROR_IO,

@@ -276,14 +276,11 @@ static uint64_t compulsory(const call *c)
     return (uint64_t)elements * hr_type_size(job->in.type);
 }
 
-/* Add the call to the timeline, if there is one. Views may be on accelerators
- * already, so that nothing must move. */
+/* Add the call to the timeline. Views may be on accelerators already, so that
+ * nothing must move. */
 static void tell(const call *c, const hr_filter_report *r)
 {
     char more[256];
-    if (c->job.context->trace == NULL) {
-        return;
-    }
     const int length = hri_format(
         more, sizeof more,
         ",\"type\":\"%s\",\"rows\":%lld,\"cols\":%lld,\"reach\":%lld,"
@@ -309,19 +306,24 @@ static hr_status run_and_report(call *c)
     hr_status status = is_empty(c) ? HR_OK : hri_filter_run(&c->job, &c->plan);
     const double predicted = expected(c);
     const double seen = hri_seconds_since(c->start_ns);
-    const hr_traffic after = hr_context_traffic(context);
     if (status != HR_OK) {
         return status;
     }
+    if (!is_empty(c)) {
+        hri_model_saw(context->model, HR_ENGINE_FILTER, predicted, seen);
+        hri_model_correct(context->model, likeness(c), c->plan.seconds,
+                          seen - c->factoring);
+    }
+    if (c->job.options.report == NULL && context->trace == NULL) {
+        return HR_OK;
+    }
+    const hr_traffic after = hr_context_traffic(context);
     hr_filter_report r = report_of(c);
     r.predicted = predicted;
     r.seconds = seen;
     r.host_to_device = after.up - before.up;
     r.device_to_host = after.down - before.down;
-    if (!is_empty(c)) {
-        hri_model_saw(context->model, HR_ENGINE_FILTER, predicted, seen);
-        hri_model_correct(context->model, likeness(c), c->plan.seconds,
-                          seen - c->factoring);
+    if (context->trace != NULL && !is_empty(c)) {
         tell(c, &r);
     }
     if (c->job.options.report != NULL) {

@@ -61,7 +61,7 @@ refuse "a value is missing" '{"a":tru,"traceEvents":[]}'
 refuse "the end is missing" "$(of "$bar") x"
 refuse "a digit is missing" '{"a":1.}'
 refuse "a number that a double holds is missing" '{"a":1e999}'
-refuse "the rest of a string is missing" '{"a":"\x"}'
+refuse "an escape of JSON is missing" '{"a":"\x"}'
 refuse "a comma or a closing bracket is missing" '{"a":[1 2]}'
 refuse "nested less deeply" \
     "{\"a\":$(printf '%0100d' 0 | sed 's/0/[/g')"

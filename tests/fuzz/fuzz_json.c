@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-#include "console/reader.h"
+#include "base/json.h"
 
 /* Whether the text is one value. *at is where reading ended. */
 static bool is_value(const char *text, size_t length, size_t *at)
 {
-    cli_reader reader = {.at = text, .end = text + length};
-    const bool read = cli_read_any(&reader) && cli_read_end(&reader);
+    hri_json reader = {.at = text, .end = text + length};
+    const bool read = hri_json_any(&reader) && hri_json_end(&reader);
     fuzz_promise(reader.at >= text && reader.at <= text + length,
                  "reading ends inside the text");
     fuzz_promise(read == (reader.wanted == NULL), "a fault has a reason");

@@ -40,7 +40,7 @@ BEGIN {
     may["src/blas"] = "model/learn.h model/pays.h " pure
     may["src/mpi"] = ""
     may["src/console"] = "base/draft.h " pure # with their .c files
-    may["src/cli"] = "console"
+    may["src/cli"] = "console base/json.h" # likewise
     may["include"] = ""
     may["bench"] = "bench console base"
     # folders in examples

@@ -8,214 +8,14 @@
 #include "base/format.h"
 #include "base/matrix.h"
 #include "hal/backend.h"
-#include "runtime/timestamps.h"
 #include "runtime/trace.h"
+#include "runtime/track.h"
 
-enum {
-    READY = 8192,   /* timestamps that a device's driver makes at once */
-    CAPACITY = 8192 /* commands that a track keeps before it waits */
-};
-
-struct hri_traced {
-    hri_traced *next;
-    hri_trace *trace; /* NULL: the trace has ended, another may begin */
-    uint32_t process;
-    const hri_device_ops *ops; /* the device's own */
-    hri_device_ops replaced;
-    hri_timestamps timestamps;
-    pthread_mutex_t lock; /* guards the list of tracks */
-    hri_track *tracks;
-    uint32_t made; /* tracks so far */
-};
+enum { READY = 8192 /* timestamps that a device's driver makes at once */ };
 
 /* All traced devices. The lock is taken before those of devices. */
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static hri_traced *devices;
-
-/* A command of a queue, between two timestamps. */
-typedef struct command {
-    hri_span span;
-    hri_timestamp *begin, *end;
-} command;
-
-/* A queue. Its calls come one at a time. */
-struct hri_track {
-    hri_track *next;
-    hri_queue *queue;
-    hri_traced *of;
-    const hri_queue_ops *ops; /* the queue's own */
-    uint32_t thread;
-    bool graph; /* commands are kept for a graph, and do not run */
-    hri_timestamp
-        *here; /* where the queue ends now; NULL: no timestamp is there */
-    pthread_mutex_t lock; /* guards what follows, and blocks */
-    hri_timestamp *base;  /* has been passed */
-    uint64_t base_ns;     /* then, by hri_clock_ns */
-    hri_timestamp *last;  /* where the last bar ends, or NULL */
-    uint64_t end_ns;      /* then */
-    command *commands;    /* [CAPACITY] a ring */
-    uint32_t first, count;
-};
-
-/* ---- commands that have run */
-
-static bool has_run(const command *c, bool patient)
-{
-    hri_event *end = c->end->event;
-    bool done = false;
-    if (patient) {
-        (void)end->ops->wait(end);
-    }
-    (void)end->ops->query(end, &done);
-    return done || patient;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* When a timestamp was passed. A queue does one command after the other, but
- * clocks are rounded. */
-static hr_status time_of(const hri_track *l, const hri_timestamp *timestamp,
-                         uint64_t *ns)
-{
-    uint64_t since_base = 0;
-    const hr_status status =
-        timestamp == l->last
-            ? HR_OK
-            : timestamp->event->ops->elapsed(l->base->event, timestamp->event,
-                                             &since_base);
-    *ns = timestamp == l->last ? l->end_ns
-                               : later(l->base_ns + since_base, l->end_ns);
-    return status;
-}
-
-/* Take the place of another timestamp. */
-static void replace(hri_timestamps *timestamps, hri_timestamp **place,
-                    hri_timestamp *timestamp)
-{
-    hri_timestamp_drop(timestamps, *place);
-    *place = hri_timestamp_keep(timestamp);
-}
-
-/* Write the first command, whose timestamps have been passed. Drivers take time
- * to tell when: a timestamp is asked once. */
-static void write_first(hri_track *l)
-{
-    enum { BRIEF_NS = 2000, LONG_NS = 500000000 };
-    hri_traced *t = l->of;
-    command *c = &l->commands[l->first];
-    hri_span *span = &c->span;
-    if (time_of(l, c->begin, &span->begin_ns) == HR_OK &&
-        time_of(l, c->end, &span->end_ns) == HR_OK) {
-        span->end_ns = later(span->begin_ns, span->end_ns);
-        l->end_ns = span->end_ns;
-        replace(&t->timestamps, &l->last, c->end);
-        if (span->kind != HRI_TRACE_WAIT ||
-            span->end_ns - span->begin_ns > BRIEF_NS) {
-            hri_trace_write(t->trace, t->process, l->thread, span);
-        }
-        if (l->end_ns - l->base_ns > LONG_NS) { /* few digits are counted */
-            l->base_ns = l->end_ns;
-            replace(&t->timestamps, &l->base, c->end);
-        }
-    }
-    hri_timestamp_drop(&t->timestamps, c->begin);
-    hri_timestamp_drop(&t->timestamps, c->end);
-    l->first = (l->first + 1) % CAPACITY;
-    l->count--;
-}
-
-/* Write the oldest commands that have run, at most `limit`. `wait`: wait for
- * them. Errors belong to whoever waits for the queue: this thread's message
- * stays. */
-static void write_commands(hri_track *l, uint32_t limit, bool wait)
-{
-    hri_error kept = {0};
-    hri_error_keep(&kept, HR_ERROR_BACKEND);
-    pthread_mutex_lock(&l->lock);
-    uint32_t left = l->count < limit ? l->count : limit;
-    const uint32_t last = (l->first + left + CAPACITY - 1) % CAPACITY;
-    const bool every = left > 0 && has_run(&l->commands[last], wait);
-    while (left > 0 && (every || has_run(&l->commands[l->first], false))) {
-        write_first(l);
-        left--;
-    }
-    pthread_mutex_unlock(&l->lock);
-    (void)hri_error_raise(&kept);
-}
-
-/* ---- commands that are enqueued */
-
-/* No timestamp is where the queue ends any more. */
-static void leave_here(hri_track *l)
-{
-    hri_timestamp_drop(&l->of->timestamps, l->here);
-    l->here = NULL;
-}
-
-/* A timestamp where the queue ends: the one that is there, unless the queue has
- * passed it, which may have been long ago; else a new one. The caller drops
- * it. */
-static hr_status timestamp_here(hri_track *l, hri_timestamp **timestamp)
-{
-    hri_timestamps *timestamps = &l->of->timestamps;
-    bool passed = true;
-    if (l->here != NULL) {
-        hri_event *event = l->here->event;
-        if (event->ops->query(event, &passed) == HR_OK && !passed) {
-            *timestamp = hri_timestamp_keep(l->here);
-            return HR_OK;
-        }
-    }
-    leave_here(l);
-    hri_timestamp *made = NULL;
-    hr_status status = hri_timestamp_take(timestamps, &made);
-    if (status == HR_OK) {
-        status = l->ops->record(l->queue, made->event);
-    }
-    if (status != HR_OK) {
-        hri_timestamp_drop(timestamps, made);
-        return status;
-    }
-    l->here = l->graph ? NULL : hri_timestamp_keep(made);
-    *timestamp = made;
-    return HR_OK;
-}
-
-/* Make sure that a timestamp is before a command. False: the command is not
- * traced. */
-static bool begin(hri_track *l, command *c)
-{
-    enum { SOME = 64 };
-    const bool traced = !l->graph && l->of->trace != NULL;
-    if (traced && l->count == CAPACITY) {
-        write_commands(l, SOME, true);
-    }
-    const bool began = traced && timestamp_here(l, &c->begin) == HR_OK;
-    leave_here(l);
-    return began;
-}
-
-/* Set the timestamp behind it, if the command was enqueued. */
-static hr_status end(hri_track *l, command *c, bool began, hr_status status)
-{
-    if (!began) {
-        return status;
-    }
-    hri_error kept = {0}; /* errors of timestamps belong to whoever waits */
-    hri_error_keep(&kept, HR_ERROR_BACKEND);
-    if (status == HR_OK && timestamp_here(l, &c->end) == HR_OK) {
-        pthread_mutex_lock(&l->lock);
-        l->commands[(l->first + l->count++) % CAPACITY] = *c;
-        pthread_mutex_unlock(&l->lock);
-    } else {
-        hri_timestamp_drop(&l->of->timestamps, c->begin);
-    }
-    (void)hri_error_raise(&kept);
-    return status;
-}
 
 static hri_trace_kind kind_of(const hri_copy *copy)
 {
@@ -229,24 +29,26 @@ static hri_trace_kind kind_of(const hri_copy *copy)
 static hr_status traced_copy(hri_queue *queue, const hri_copy *copy)
 {
     hri_track *l = queue->track;
-    command c = {.span = {.kind = kind_of(copy),
-                          .bytes = copy->width * copy->height * copy->depth}};
+    hri_traced_command c = {
+        .span = {.kind = kind_of(copy),
+                 .bytes = copy->width * copy->height * copy->depth}};
     hri_format(c.span.name, sizeof c.span.name,
                copy->height > 1 || copy->depth > 1 ? "copy %zu x %zu B"
                                                    : "copy",
                copy->height * copy->depth, copy->width);
-    const bool began = begin(l, &c);
-    return end(l, &c, began, l->ops->copy(queue, copy));
+    const bool began = hri_track_begin(l, &c);
+    return hri_track_end(l, &c, began, l->ops->copy(queue, copy));
 }
 
 static hr_status traced_fill(hri_queue *queue, hri_buffer *buffer,
                              size_t offset, size_t bytes, uint8_t value)
 {
     hri_track *l = queue->track;
-    command c = {
+    hri_traced_command c = {
         .span = {.kind = HRI_TRACE_INSIDE, .name = "fill", .bytes = bytes}};
-    const bool began = begin(l, &c);
-    return end(l, &c, began, l->ops->fill(queue, buffer, offset, bytes, value));
+    const bool began = hri_track_begin(l, &c);
+    return hri_track_end(l, &c, began,
+                         l->ops->fill(queue, buffer, offset, bytes, value));
 }
 
 static hri_span span_of_gemm(const hri_gemm *g)
@@ -268,39 +70,40 @@ static hri_span span_of_gemm(const hri_gemm *g)
 static hr_status traced_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
     hri_track *l = queue->track;
-    command c = {.span = span_of_gemm(gemm)};
-    const bool began = begin(l, &c);
-    return end(l, &c, began, l->ops->gemm(queue, gemm));
+    hri_traced_command c = {.span = span_of_gemm(gemm)};
+    const bool began = hri_track_begin(l, &c);
+    return hri_track_end(l, &c, began, l->ops->gemm(queue, gemm));
 }
 
 static hr_status traced_pack(hri_queue *queue, const hri_pack *pack)
 {
     hri_track *l = queue->track;
-    command c = {.span = {.kind = HRI_TRACE_COMPUTE,
-                          .name = "pack",
-                          .bytes = (uint64_t)(pack->rows * pack->cols) *
-                                   hr_type_size(pack->type)}};
-    const bool began = begin(l, &c);
-    return end(l, &c, began, l->ops->pack(queue, pack));
+    hri_traced_command c = {
+        .span = {.kind = HRI_TRACE_COMPUTE,
+                 .name = "pack",
+                 .bytes = (uint64_t)(pack->rows * pack->cols) *
+                          hr_type_size(pack->type)}};
+    const bool began = hri_track_begin(l, &c);
+    return hri_track_end(l, &c, began, l->ops->pack(queue, pack));
 }
 
 static hr_status traced_launch(hri_queue *queue, const hri_launch *launch)
 {
     hri_track *l = queue->track;
-    command c = {.span = {.kind = HRI_TRACE_COMPUTE}};
+    hri_traced_command c = {.span = {.kind = HRI_TRACE_COMPUTE}};
     hri_format(c.span.name, sizeof c.span.name, "%.60s", launch->kernel->name);
-    const bool began = begin(l, &c);
-    return end(l, &c, began, l->ops->launch(queue, launch));
+    const bool began = hri_track_begin(l, &c);
+    return hri_track_end(l, &c, began, l->ops->launch(queue, launch));
 }
 
 static hr_status traced_wait(hri_queue *queue, hri_event *event)
 {
     hri_track *l = queue->track;
-    command c = {.span = {.kind = HRI_TRACE_WAIT, .name = "wait"}};
+    hri_traced_command c = {.span = {.kind = HRI_TRACE_WAIT, .name = "wait"}};
     const bool stamped = hri_is_stamped(event);
     hri_timestamp *timestamp = stamped ? hri_stamped_keep(event) : NULL;
-    const bool began = begin(l, &c);
-    const hr_status status = end(
+    const bool began = hri_track_begin(l, &c);
+    const hr_status status = hri_track_end(
         l, &c, began, l->ops->wait(queue, stamped ? timestamp->event : event));
     if (stamped) {
         hri_timestamp_drop(&event->device->traced->timestamps, timestamp);
@@ -311,15 +114,16 @@ static hr_status traced_wait(hri_queue *queue, hri_event *event)
 static hr_status traced_run_graph(hri_queue *queue, hri_graph *graph)
 {
     hri_track *l = queue->track;
-    command c = {.span = {.kind = HRI_TRACE_COMPUTE, .name = "graph"}};
-    const bool began = begin(l, &c);
-    return end(l, &c, began, l->ops->run_graph(queue, graph));
+    hri_traced_command c = {
+        .span = {.kind = HRI_TRACE_COMPUTE, .name = "graph"}};
+    const bool began = hri_track_begin(l, &c);
+    return hri_track_end(l, &c, began, l->ops->run_graph(queue, graph));
 }
 
 static hr_status traced_begin_graph(hri_queue *queue)
 {
     hri_track *l = queue->track;
-    leave_here(l);
+    hri_track_leave(l);
     const hr_status status = l->ops->begin_graph(queue);
     l->graph = status == HR_OK;
     return status;
@@ -339,7 +143,7 @@ static hr_status traced_record(hri_queue *queue, hri_event *event)
         return l->ops->record(queue, event);
     }
     hri_timestamp *timestamp = NULL;
-    const hr_status status = timestamp_here(l, &timestamp);
+    const hr_status status = hri_track_stamp(l, &timestamp);
     if (status == HR_OK) {
         hri_stamped_set(event, timestamp);
         hri_timestamp_drop(&l->of->timestamps, timestamp);
@@ -352,25 +156,14 @@ static hr_status traced_finish(hri_queue *queue)
     return queue->track->ops->finish(queue);
 }
 
-/* ---- tracks */
-
-/* All commands have run. */
-static void free_track(hri_track *l)
-{
-    leave_here(l);
-    hri_timestamp_drop(&l->of->timestamps, l->base);
-    hri_timestamp_drop(&l->of->timestamps, l->last);
-    pthread_mutex_destroy(&l->lock);
-    free(l->commands);
-    free(l);
-}
+/* ---- queues */
 
 /* Give the queue its own table back. */
 static void leave_queue(hri_track *l)
 {
     hri_traced *t = l->of;
     (void)l->ops->finish(l->queue);
-    write_commands(l, CAPACITY, true);
+    hri_track_write(l, HRI_TRACK_CAPACITY, true);
     pthread_mutex_lock(&t->lock);
     hri_track **place = &t->tracks;
     while (*place != l) {
@@ -380,7 +173,7 @@ static void leave_queue(hri_track *l)
     pthread_mutex_unlock(&t->lock);
     l->queue->ops = l->ops;
     l->queue->track = NULL;
-    free_track(l);
+    hri_track_free(l);
 }
 
 static void traced_destroy(hri_queue *queue)
@@ -404,23 +197,6 @@ static const hri_queue_ops queue_ops = {.destroy = traced_destroy,
                                         .end_graph = traced_end_graph,
                                         .run_graph = traced_run_graph};
 
-/* Note when a timestamp is passed by the host's clock. */
-static hr_status set_base(hri_track *l)
-{
-    hri_timestamp_drop(&l->of->timestamps, l->base);
-    l->base = NULL;
-    hr_status status = hri_timestamp_take(&l->of->timestamps, &l->base);
-    for (int i = 0; i < 2 && status == HR_OK; i++) { /* the first may be slow */
-        hri_event *event = l->base->event;
-        status = l->ops->record(l->queue, event);
-        if (status == HR_OK) {
-            status = event->ops->wait(event);
-        }
-        l->base_ns = hri_clock_ns();
-    }
-    return status;
-}
-
 static void name_track(hri_track *l)
 {
     char name[32];
@@ -439,13 +215,13 @@ hr_status hri_traced_queue(hri_queue *queue)
     l->of = t;
     l->ops = queue->ops;
     pthread_mutex_init(&l->lock, NULL);
-    l->commands = calloc(CAPACITY, sizeof *l->commands);
+    l->commands = calloc(HRI_TRACK_CAPACITY, sizeof *l->commands);
     hr_status status =
         l->commands != NULL
-            ? set_base(l)
+            ? hri_track_set_base(l)
             : hri_no_memory_for(queue->device->info.path, "a timeline");
     if (status != HR_OK) {
-        free_track(l);
+        hri_track_free(l);
         return status;
     }
     pthread_mutex_lock(&t->lock);
@@ -539,7 +315,7 @@ hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
     t->made = 0;
     for (hri_track *l = t->tracks; l != NULL && status == HR_OK; l = l->next) {
         name_track(l);
-        status = set_base(l);
+        status = hri_track_set_base(l);
     }
     return status;
 }
@@ -552,7 +328,7 @@ void hri_traced_end(hri_device *device)
     }
     for (hri_track *l = t->tracks; l != NULL; l = l->next) {
         (void)l->ops->finish(l->queue);
-        write_commands(l, CAPACITY, true);
+        hri_track_write(l, HRI_TRACK_CAPACITY, true);
     }
     t->trace = NULL;
 }
@@ -586,7 +362,7 @@ void hri_traced_write_all(void)
     for (hri_traced *t = devices; t != NULL; t = t->next) {
         pthread_mutex_lock(&t->lock);
         for (hri_track *l = t->tracks; l != NULL; l = l->next) {
-            write_commands(l, CAPACITY, false);
+            hri_track_write(l, HRI_TRACK_CAPACITY, false);
         }
         pthread_mutex_unlock(&t->lock);
     }

@@ -24,7 +24,7 @@ BEGIN {
     may["src/arrays/event.c", "clock"] = 1
     may["src/arrays/profile.c", "clock"] = 1
     may["src/runtime/fence.c", "clock"] = 1
-    may["src/runtime/traced.c", "clock"] = 1
+    may["src/runtime/track.c", "clock"] = 1
     may["src/runtime/timestamps.c", "clock"] = 1
     may["src/runtime/timestamps.h", "clock"] = 1
     may["src/runtime/stream.h", "clock"] = 1

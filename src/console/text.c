@@ -50,7 +50,7 @@ cli_text cli_bytes_text(uint64_t bytes)
 
 cli_extents cli_extents_text(const int64_t *extents, int rank)
 {
-    cli_extents t;
+    cli_extents t = {""};
     hri_format_extents(t.text, sizeof t.text, extents, rank);
     return t;
 }

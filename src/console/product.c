@@ -89,17 +89,11 @@ static int fill_output(work *w)
     return cli_copy(w->files.in[C0].matrix, w->c, &w->progress);
 }
 
-static bool on_progress(void *data, double done, double total)
-{
-    cli_progress_update(data, done, total);
-    return !cli_cancelled();
-}
-
 static int multiply(work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
     cli_progress_start(&w->progress, p->quiet, "multiplying", cli_rate_text);
-    w->options.progress = on_progress;
+    w->options.progress = cli_progress_told;
     w->options.progress_data = &w->progress;
     w->options.report = &outcome->report;
     hr_status status =
@@ -115,13 +109,14 @@ static int verify(work *w, cli_outcome *outcome)
     if (!p->verify) {
         return CLI_OK;
     }
-    cli_signals_phase(CLI_AT_ONCE); /* it cannot be interrupted */
-    if (cli_check_cancelled() != CLI_OK) {
-        return CLI_FAILED;
-    }
+    cli_progress_start(&w->progress, p->quiet, "verifying", cli_elements_text);
     outcome->check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
-    return cli_called(hr_gemm_verify(w->context, p->alpha, w->a, w->b, p->beta,
-                                     c0, w->c, &outcome->check));
+    outcome->check.progress = cli_progress_told;
+    outcome->check.progress_data = &w->progress;
+    const hr_status status = hr_gemm_verify(w->context, p->alpha, w->a, w->b,
+                                            p->beta, c0, w->c, &outcome->check);
+    cli_progress_end(&w->progress);
+    return cli_called(status);
 }
 
 static int run(work *w, cli_outcome *outcome)

@@ -6,6 +6,7 @@
 #include <headrace/split.h>
 
 #include "arrays/launch.h"
+#include "base/progress.h"
 #include "distribute/distribute.h"
 #include "model/model.h"
 
@@ -64,6 +65,8 @@ typedef struct hri_splitting {
         void *data, const struct hri_splitting *s); /* does the work of the
                      bands that were planned; NULL: the kernel is launched */
     void *data;
+    hri_progress *progress; /* of a call that does more than the launch; NULL:
+                               the launch tells its own */
     const hr_parameter *parameters;
     hr_split_options options;      /* read */
     hr_extent band_tile;           /* where there are several bands or chunks;
@@ -77,6 +80,12 @@ typedef struct hri_splitting {
     hri_participant *participants; /* [count] */
     hri_flow *flows;               /* [count] */
 } hri_splitting;
+
+/* launch.c: read what the options say of progress, for hri_splitting.progress:
+ * nothing in a dry run. The caller ends it. */
+hr_status hri_split_read_progress(const hr_split_options *options,
+                                  const char *call, double total,
+                                  hri_progress *progress);
 
 /* launch.c: carry out a splitting whose fields before `parameters` are set,
  * with `count` arguments. The caller does not hold the context's lock. */
@@ -97,6 +106,12 @@ static inline const char *hri_split_name(const hri_splitting *s)
 static inline int64_t hri_split_rows(const hri_splitting *s, uint32_t i)
 {
     return s->rows != NULL ? s->rows[i] : 1;
+}
+
+/* Bands, chunks and pieces are so many rows, or a multiple. */
+static inline int64_t hri_split_grain(const hri_splitting *s)
+{
+    return s->band_tile.rank > 0 ? s->band_tile.size[0] : 1;
 }
 
 /* The dimension of argument i that has its rows. */
@@ -246,9 +261,10 @@ hr_status hri_split_begin_combined(const hri_splitting *s);
  * have no values. */
 hr_status hri_split_end_combined(const hri_splitting *s, hr_status launched);
 
-/* stream.c: run band i in chunks, and wait for the last one. The caller does
- * not hold the context's lock. After a failure, the rows that may not have been
- * written have no values. */
+/* stream.c: run band i in chunks, and wait for the last one. A band that its
+ * accelerator holds runs in pieces where it is, since its progress is told. The
+ * caller does not hold the context's lock. After a failure, the rows that may
+ * not have been written have no values. */
 hr_status hri_split_stream(const hri_splitting *s, uint32_t i);
 
 /* predict.c: fill in row_seconds and memory of the participants, from

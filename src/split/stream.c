@@ -35,9 +35,10 @@ typedef struct streaming {
     const hri_splitting *split;
     uint32_t index; /* of the participant */
     const hr_band *band;
+    int64_t chunk; /* rows at a time */
     hri_accelerator *accelerator;
     int place;
-    hr_queue *up, *home;
+    hr_queue *up, *home; /* NULL: nothing streams */
     ring rings[HR_MAX_PARAMETERS];
     chunk chunks[UNDER_WAY];
     uint64_t begun;  /* chunks so far */
@@ -63,7 +64,7 @@ static hr_status make_slots(streaming *st, uint32_t k)
         return status;
     }
     extent.size[hri_split_dimension(s, k)] =
-        hri_split_slot_rows(s, k, st->band, s->participants[st->index].chunk);
+        hri_split_slot_rows(s, k, st->band, st->chunk);
     r->count = hri_split_slots(a->access);
     for (uint32_t i = 0; i < r->count && status == HR_OK; i++) {
         status = hr_array_create(&queue, a->view.element_bytes, extent,
@@ -181,12 +182,15 @@ static hr_status take_home(const streaming *st, uint32_t k, const hr_view *rows)
 /* Note the ends of a chunk on all queues. */
 static hr_status note_ends(const streaming *st, hri_stream *kernels, chunk *c)
 {
-    hri_stream *const streams[QUEUES] = {st->up->stream, kernels,
-                                         st->home->stream};
+    hri_stream *const streams[QUEUES] = {
+        st->up != NULL ? st->up->stream : NULL, kernels,
+        st->home != NULL ? st->home->stream : NULL};
     hr_status status = HR_OK;
     for (int i = 0; i < QUEUES; i++) { /* all, even after a failure */
         const hr_status noted =
-            hri_fence_create_recorded(streams[i], &c->ends[i]);
+            streams[i] != NULL
+                ? hri_fence_create_recorded(streams[i], &c->ends[i])
+                : HR_OK;
         status = status == HR_OK ? noted : status;
     }
     return status;
@@ -223,7 +227,6 @@ static hr_status begin(streaming *st)
 {
     const hr_band *band = st->band;
     const int64_t end = band->first + band->count;
-    const int64_t count = st->split->participants[st->index].chunk;
     chunk *c = &st->chunks[st->begun % UNDER_WAY];
     hri_stream *kernels = NULL;
     hri_error error = {0};
@@ -231,8 +234,8 @@ static hr_status begin(streaming *st)
     if (status != HR_OK) {
         return status;
     }
-    *c = (chunk){
-        .rows = {.first = st->next, .count = hri_min(count, end - st->next)}};
+    *c = (chunk){.rows = {.first = st->next,
+                          .count = hri_min(st->chunk, end - st->next)}};
     hri_error_keep(&error, enqueue(st, kernels, c));
     hri_error_keep(&error, note_ends(st, kernels, c));
     st->next += c->rows.count;
@@ -253,6 +256,11 @@ static hr_status finish(streaming *st, chunk *c)
             hri_fence_drop(c->ends[i]);
             c->ends[i] = NULL;
         }
+    }
+    if (error.status == HR_OK) {
+        hri_progress_add(
+            st->split->progress,
+            (uint64_t)(c->rows.count * hri_split_points(st->split)));
     }
     if (error.status == HR_OK && c->rows.first == st->written) {
         st->written += c->rows.count;
@@ -281,13 +289,15 @@ static void forget(const streaming *st)
     }
 }
 
-/* Enqueue all chunks. Before each one, wait for the one that was begun
- * UNDER_WAY chunks before, so that others can use the context. */
+/* Enqueue all chunks, unless the program cancels. Before each one, wait for the
+ * one that was begun UNDER_WAY chunks before, so that others can use the
+ * context. */
 static void run(streaming *st, hri_error *error)
 {
     pthread_mutex_t *lock = &st->split->context->lock;
     const int64_t end = st->band->first + st->band->count;
-    while (error->status == HR_OK && st->next < end) {
+    while (error->status == HR_OK && st->next < end &&
+           !hri_progress_stopped(st->split->progress)) {
         hri_error_keep(error, finish(st, &st->chunks[st->begun % UNDER_WAY]));
         if (error->status == HR_OK) {
             pthread_mutex_lock(lock);
@@ -301,21 +311,34 @@ static void run(streaming *st, hri_error *error)
     }
 }
 
+/* The rows of a piece of a band that does not stream: whole grains, and not so
+ * many pieces that launching them takes long. */
+static int64_t piece_of(const hri_splitting *s, const hr_band *band)
+{
+    enum { PIECES = 64 };
+    return hri_round_up(hri_ceil_div(band->count, PIECES), hri_split_grain(s));
+}
+
 hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
 {
     const hr_band *band = &s->bands[i];
     hri_accelerator *a = s->participants[i].accelerator;
+    const int64_t rows = s->participants[i].chunk; /* 0: it does not stream */
     streaming st = {.split = s,
                     .index = i,
                     .band = band,
+                    .chunk = rows > 0 ? rows : piece_of(s, band),
                     .accelerator = a,
                     .place = hri_place_of(s->context, a),
                     .next = band->first,
                     .written = band->first};
     hri_error error = {0};
-    hri_error_keep(&error, prepare(&st));
+    if (rows > 0) {
+        hri_error_keep(&error, prepare(&st));
+    }
     run(&st, &error);
-    if (error.status != HR_OK && st.begun > 0) {
+    if ((error.status != HR_OK || hri_progress_stopped(s->progress)) &&
+        st.begun > 0) {
         pthread_mutex_lock(&s->context->lock);
         forget(&st);
         pthread_mutex_unlock(&s->context->lock);

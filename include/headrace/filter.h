@@ -162,12 +162,11 @@ typedef struct hr_filter_options {
     bool one_thread; /**< the calling thread gives all accelerators their work;
                           otherwise each has a thread */
     hr_filter_report *report;      /**< filled on success; NULL: none */
-    hr_progress_function progress; /**< of elements of out; NULL: none. With
-                                        one, pieces are planned to take at most
-                                        a quarter of a second, as far as windows
-                                        allow that. A call that is cancelled
-                                        ends with the pieces that are under
-                                        way. out then holds old and new
+    hr_progress_function progress; /**< of elements of out; NULL: none. Pieces
+                                        are then planned to take at most a tenth
+                                        of a second, as far as windows allow
+                                        that. When it cancels, those under way
+                                        end. out then holds old and new
                                         elements */
     void *progress_data;           /**< handed to progress */
 } hr_filter_options;

@@ -79,16 +79,17 @@ typedef struct hr_split_options {
     bool threads; /**< enqueue from one host thread for each accelerator */
     bool dry_run; /**< fill the report, and do nothing */
     hr_split_report *report;       /**< filled on success; NULL: none */
-    hr_progress_function progress; /**< of points of the domain, or of units of
-                                        their own for calls that bring their
-                                        kernels; NULL: none. With one, the call
-                                        waits for its bands. Each runs in pieces
-                                        of rows, as if it streamed, and ends
-                                        with the piece that is under way when
-                                        the call is cancelled. Views that are
-                                        written then hold old and new elements,
-                                        or none where the band streamed.
-                                        Combined views have no values */
+    hr_progress_function progress; /**< of points of the domain, or of a unit of
+                                        its own where the call brings the kernel
+                                        (reduce.h, scan.h and others); NULL:
+                                        none. With it the call waits for its
+                                        bands. Each runs in pieces of rows that
+                                        take about a tenth of a second. When it
+                                        cancels, pieces under way end. Views
+                                        that are written then hold old and new
+                                        elements; where a band streamed, and in
+                                        combined views, none. hr_sort of long
+                                        rows is one piece */
     void *progress_data;           /**< handed to progress */
 } hr_split_options;
 

@@ -77,7 +77,7 @@ static const cli_option table[] = {
     {"--json", NULL, &cli_flag, FIELD(json),
      "print one JSON object instead of a table"},
     {"--quiet", NULL, &cli_flag, FIELD(quiet),
-     "print nothing, and no progress bar"},
+     "print nothing"},
     {NULL, NULL, NULL, 0, NULL},
 };
 

@@ -14,6 +14,8 @@ enum {
     MAX_SLOTS = 3,
     UNDER_WAY = 4, /* chunks: one goes up, one is computed, one goes home, and
                       one is enqueued */
+    PIECES = 2,    /* of a band that does not stream: one is computed while the
+                      next one is enqueued */
     QUEUES = 3     /* up, kernels, home */
 };
 
@@ -35,7 +37,9 @@ typedef struct streaming {
     const hri_splitting *split;
     uint32_t index; /* of the participant */
     const hr_band *band;
-    int64_t chunk; /* rows at a time */
+    int64_t chunk;     /* rows at a time; 0: it does not stream, but runs in */
+    hri_rounds rounds; /* pieces that take so long */
+    uint64_t lag;      /* chunks or pieces that are under way */
     hri_accelerator *accelerator;
     int place;
     hr_queue *up, *home; /* NULL: nothing streams */
@@ -222,20 +226,30 @@ static hr_status enqueue(streaming *st, hri_stream *kernels, chunk *c)
     return status;
 }
 
+/* The rows of the next chunk, or of the next piece, which is of whole grains.
+ */
+static int64_t next_rows(streaming *st)
+{
+    const int64_t left = st->band->first + st->band->count - st->next;
+    const int64_t grain = hri_split_grain(st->split);
+    return hri_min(
+        st->chunk > 0
+            ? st->chunk
+            : grain * hri_rounds_next(&st->rounds, hri_ceil_div(left, grain)),
+        left);
+}
+
 /* Enqueue the next chunk. The context's lock is held. */
 static hr_status begin(streaming *st)
 {
-    const hr_band *band = st->band;
-    const int64_t end = band->first + band->count;
-    chunk *c = &st->chunks[st->begun % UNDER_WAY];
+    chunk *c = &st->chunks[st->begun % st->lag];
     hri_stream *kernels = NULL;
     hri_error error = {0};
     hr_status status = hri_accelerator_default_queue(st->accelerator, &kernels);
     if (status != HR_OK) {
         return status;
     }
-    *c = (chunk){.rows = {.first = st->next,
-                          .count = hri_min(st->chunk, end - st->next)}};
+    *c = (chunk){.rows = {.first = st->next, .count = next_rows(st)}};
     hri_error_keep(&error, enqueue(st, kernels, c));
     hri_error_keep(&error, note_ends(st, kernels, c));
     st->next += c->rows.count;
@@ -290,7 +304,7 @@ static void forget(const streaming *st)
 }
 
 /* Enqueue all chunks, unless the program cancels. Before each one, wait for the
- * one that was begun UNDER_WAY chunks before, so that others can use the
+ * one that was begun `lag` chunks before, so that others can use the
  * context. */
 static void run(streaming *st, hri_error *error)
 {
@@ -298,42 +312,35 @@ static void run(streaming *st, hri_error *error)
     const int64_t end = st->band->first + st->band->count;
     while (error->status == HR_OK && st->next < end &&
            !hri_progress_stopped(st->split->progress)) {
-        hri_error_keep(error, finish(st, &st->chunks[st->begun % UNDER_WAY]));
+        hri_error_keep(error, finish(st, &st->chunks[st->begun % st->lag]));
         if (error->status == HR_OK) {
             pthread_mutex_lock(lock);
             hri_error_keep(error, begin(st));
             pthread_mutex_unlock(lock);
         }
     }
-    for (uint64_t i = 0; i < UNDER_WAY; i++) { /* the oldest first */
+    for (uint64_t i = 0; i < st->lag; i++) { /* the oldest first */
         hri_error_keep(error,
-                       finish(st, &st->chunks[(st->begun + i) % UNDER_WAY]));
+                       finish(st, &st->chunks[(st->begun + i) % st->lag]));
     }
-}
-
-/* The rows of a piece of a band that does not stream: whole grains, and not so
- * many pieces that launching them takes long. */
-static int64_t piece_of(const hri_splitting *s, const hr_band *band)
-{
-    enum { PIECES = 64 };
-    return hri_round_up(hri_ceil_div(band->count, PIECES), hri_split_grain(s));
 }
 
 hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
 {
     const hr_band *band = &s->bands[i];
     hri_accelerator *a = s->participants[i].accelerator;
-    const int64_t rows = s->participants[i].chunk; /* 0: it does not stream */
+    const int64_t chunk_rows = s->participants[i].chunk;
     streaming st = {.split = s,
                     .index = i,
                     .band = band,
-                    .chunk = rows > 0 ? rows : piece_of(s, band),
+                    .chunk = chunk_rows,
+                    .lag = chunk_rows > 0 ? UNDER_WAY : PIECES,
                     .accelerator = a,
                     .place = hri_place_of(s->context, a),
                     .next = band->first,
                     .written = band->first};
     hri_error error = {0};
-    if (rows > 0) {
+    if (chunk_rows > 0) {
         hri_error_keep(&error, prepare(&st));
     }
     run(&st, &error);

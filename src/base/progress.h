@@ -14,6 +14,11 @@
 /* Milliseconds between two calls of the function: 100. Only tests change it. */
 extern uint32_t hri_progress_ms;
 
+static inline double hri_progress_seconds(void)
+{
+    return (double)hri_progress_ms / 1000.0;
+}
+
 typedef struct hri_progress {
     const char *call;              /* messages begin with it */
     hr_progress_function function; /* NULL: none */

@@ -274,7 +274,7 @@ static int64_t cut_into_pieces(const hri_filter_job *job, hri_share *s)
  * twice, which shall not take most of the time. */
 static void keep_brief(const hri_filter_job *job, hri_share *s)
 {
-    const double most = 1e-3 * (double)hri_progress_ms; /* seconds */
+    const double most = hri_progress_seconds();
     const int64_t least = hri_filter_rank(job) > 0 ? 4 * job->window->reach : 1;
     if (job->options.progress != NULL && s->row * (double)s->height > most) {
         const int64_t rows = hri_max((int64_t)(most / s->row), least);

@@ -189,6 +189,10 @@ hr_status hri_split_need(const hri_splitting *s, uint32_t i,
 /* Whether accelerator i has memory for that. */
 hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
                          const hr_band *band, int64_t chunk, bool *fits);
+/* Give accelerator i memory for a band that it holds, before pieces of the band
+ * ask for theirs one by one. */
+hr_status hri_split_hold(const hri_splitting *s, uint32_t i,
+                         const hr_band *band);
 /* Bytes of a row of view k. */
 uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k);
 /* Whether argument k streams when the band does. Else accelerator i has memory

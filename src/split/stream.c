@@ -92,6 +92,16 @@ static hr_status prepare(streaming *st)
     return status;
 }
 
+/* Make the memory for a band that does not stream. */
+static hr_status hold(const streaming *st)
+{
+    const hri_splitting *s = st->split;
+    pthread_mutex_lock(&s->context->lock);
+    const hr_status status = hri_split_hold(s, st->index, st->band);
+    pthread_mutex_unlock(&s->context->lock);
+    return status;
+}
+
 static void release(streaming *st)
 {
     for (uint32_t k = 0; k < HR_MAX_PARAMETERS; k++) {
@@ -340,9 +350,7 @@ hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
                     .next = band->first,
                     .written = band->first};
     hri_error error = {0};
-    if (chunk_rows > 0) {
-        hri_error_keep(&error, prepare(&st));
-    }
+    hri_error_keep(&error, chunk_rows > 0 ? prepare(&st) : hold(&st));
     run(&st, &error);
     if ((error.status != HR_OK || hri_progress_stopped(s->progress)) &&
         st.begun > 0) {

@@ -76,8 +76,7 @@ static const cli_option table[] = {
      "appears"},
     {"--json", NULL, &cli_flag, FIELD(json),
      "print one JSON object instead of a table"},
-    {"--quiet", NULL, &cli_flag, FIELD(quiet),
-     "print nothing"},
+    {"--quiet", NULL, &cli_flag, FIELD(quiet), "print nothing"},
     {NULL, NULL, NULL, 0, NULL},
 };
 

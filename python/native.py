@@ -11,6 +11,7 @@ import cffi
 CALLBACKS = """
 extern "Python" bool headrace_progress(void *, double, double);
 extern "Python" bool headrace_steps(void *, hr_grid *, int64_t);
+extern "Python" bool headrace_grid_progress(void *, double, double);
 extern "Python" void headrace_log(void *, const char *);
 """
 # Conversions of half, which NumPy has, and the language of kernels.

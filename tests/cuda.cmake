@@ -55,8 +55,8 @@ foreach(set cuda 2xcuda:0 cuda,host)
       test_dialect test_parameters test_text test_filter test_random_fill
       test_fill test_combined test_histogram
       test_reproducible test_reproducible_kernels
-      test_grid test_grid_cells test_grid_reduce test_grid_run test_reduce
-      test_scan test_scan_shared test_sort)
+      test_grid test_grid_cells test_grid_reduce test_grid_run test_progress
+      test_reduce test_scan test_scan_shared test_sort)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
     test_again(conformance/${name}:fake_${set} "${faked_labels}" "${crowd}"
       ${name} ${set})

@@ -161,14 +161,21 @@ typedef struct hr_filter_options {
     uint32_t accelerator_count;   /**< entries of accelerators */
     bool one_thread; /**< the calling thread gives all accelerators their work;
                           otherwise each has a thread */
-    hr_filter_report *report; /**< filled on success; NULL: none */
+    hr_filter_report *report;      /**< filled on success; NULL: none */
+    hr_progress_function progress; /**< of elements of out; NULL: none. Pieces
+                                        are then planned to take at most a tenth
+                                        of a second, as far as windows allow
+                                        that. When it cancels, those under way
+                                        end. out then holds old and new
+                                        elements */
+    void *progress_data;           /**< handed to progress */
 } hr_filter_options;
 
 /** Options with their size set and every default. */
 #define HR_FILTER_OPTIONS_INIT                                                 \
     {                                                                          \
         sizeof(hr_filter_options), HR_EDGES_LEFT, 0, HR_FILTER_AUTO, 0, NULL,  \
-            0, false, NULL                                                     \
+            0, false, NULL, NULL, NULL                                         \
     }
 
 /** Filter a matrix over the accelerators of the context, in bands of rows.
@@ -185,10 +192,10 @@ typedef struct hr_filter_options {
  *           that is not there, for a window too large for the method, or in a
  *           reproducible context.
  *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
- *           working set, with the numbers: out untouched. HR_ERROR_LOST or
- *           HR_ERROR_BACKEND while running, or HR_ERROR_OUT_OF_MEMORY when
- *           other calls take the memory meanwhile: out then holds old and new
- *           elements.
+ *           working set, with the numbers: out untouched. HR_ERROR_CANCELLED,
+ *           HR_ERROR_LOST or HR_ERROR_BACKEND while running, or
+ * HR_ERROR_OUT_OF_MEMORY when other calls take the memory meanwhile: out then
+ * holds old and new elements.
  * @threads  Any thread, while nobody changes the environment. Filters of one
  *           context run one after another. No other thread may make plans with
  *           FFTW itself meanwhile.

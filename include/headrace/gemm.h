@@ -51,15 +51,6 @@ typedef enum hr_bound {
  * @threads Any thread. */
 HR_API const char *hr_bound_name(hr_bound bound);
 
-/** Receives how far a multiplication is: `done` of `total` floating-point
- *  operations. Return false to cancel; hr_gemm then returns HR_ERROR_CANCELLED
- *  within a second or the time of one product on the host in place (0.6 seconds
- *  as planned), whatever a device does. At the end, when C is complete, the
- *  answer no longer matters.
- * @threads The thread that called hr_gemm: at the start, about ten times a
- *          second, and at the end. Not when there is nothing to multiply. */
-typedef bool (*hr_progress_function)(void *data, double done, double total);
-
 /** One accelerator's part in a multiplication. */
 typedef struct hr_gemm_share {
     uint32_t accelerator;  /**< its index in the context */
@@ -121,7 +112,12 @@ typedef struct hr_gemm_options {
     uint32_t accelerator_count;    /**< entries of accelerators */
     uint64_t memory_limit;         /**< bytes for each accelerator; 0: the
                                         context's. The smaller of both counts */
-    hr_progress_function progress; /**< NULL: none */
+    hr_progress_function progress; /**< of floating-point operations; NULL:
+                                        none. A call that is cancelled returns
+                                        within a second or the time of one
+                                        product on the host in place (0.6
+                                        seconds as planned), whatever a device
+                                        does */
     void *progress_data;           /**< handed to progress */
     hr_gemm_report *report;        /**< filled on success; NULL: none */
 } hr_gemm_options;
@@ -237,12 +233,17 @@ typedef struct hr_verify_report {
     int64_t unchecked; /**< elements of C that were not checked, because NaN,
                             infinity or very large numbers leave too many to
                             recompute */
+    hr_progress_function progress; /**< in: of elements that are read; NULL:
+                                        none. It waits at the end of them while
+                                        suspects, NaN and infinity are looked
+                                        into */
+    void *progress_data;           /**< in: handed to progress */
 } hr_verify_report;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_VERIFY_REPORT_INIT                                                  \
     {                                                                          \
-        sizeof(hr_verify_report), 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
+        sizeof(hr_verify_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL        \
     }
 
 /** Check that C = alpha A B + beta C0 up to rounding, in O(mn + mk + kn) work.
@@ -258,7 +259,8 @@ typedef struct hr_verify_report {
  * @errors  HR_ERROR_MISMATCH when an element is wrong. HR_ERROR_UNSUPPORTED
  *          when none was found wrong but some were not checked: *report tells
  *          how many. HR_ERROR_INVALID and HR_ERROR_UNSUPPORTED as hr_gemm;
- *          HR_ERROR_OUT_OF_MEMORY.
+ *          HR_ERROR_OUT_OF_MEMORY. HR_ERROR_CANCELLED when report->progress
+ *          said so: *report is as it was.
  * @threads Any thread.
  * @source  [Freivalds1979]; bounds [Higham2002], exact sums [Ogita2005]. */
 HR_API HR_NODISCARD hr_status hr_gemm_verify(hr_context *context,

@@ -257,7 +257,8 @@ HR_API hr_phase hr_phase_swap(uint32_t a, uint32_t b);
  *          HR_ERROR_INVALID for NULL, a field that is none, cells outside, and
  *          arguments that do not suit the kernel. The same for a view that is
  *          written, and for swapped fields that are unlike.
- *          HR_ERROR_COMPUTE_DOMAIN for a tile that cannot run. Found while
+ *          HR_ERROR_COMPUTE_DOMAIN for a tile that cannot run.
+ *          HR_ERROR_CANCELLED as hr_grid_set_progress says. Found while
  *          steps are enqueued or run: the other errors of hr_launch, and what
  *          the checker finds. This call or a later one returns them; the fields
  *          have no values then.
@@ -276,13 +277,28 @@ typedef bool (*hr_grid_function)(void *data, hr_grid *grid, int64_t steps);
  *  the function does.
  *
  * @errors  Those of hr_grid_step; HR_ERROR_INVALID when every is less than 1;
- *          HR_ERROR_CANCELLED when the function returned false.
+ *          HR_ERROR_CANCELLED when the function returned false, or that of
+ *          hr_grid_set_progress did.
  * @threads One at a time for each grid; the function may use it. */
 HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases,
                                           size_t count, int64_t steps,
                                           int64_t every,
                                           hr_grid_function function,
                                           void *data);
+
+/** Tell a function how many steps of a call are done, from now on: in
+ *  hr_grid_step and hr_grid_run. NULL: none. These calls then make as many
+ * steps at a time as take about a tenth of a second, and wait for them. When
+ * the function cancels, the call ends with HR_ERROR_CANCELLED between two
+ * steps. The grid has the values after as many steps as hr_grid_state.steps
+ * says, and can be used as before. The function itself may read the grid.
+ *
+ * @owner   data is borrowed until another function is set, or the grid is
+ *          destroyed.
+ * @errors  HR_ERROR_INVALID when the grid is NULL.
+ * @threads One at a time for each grid; not from the function. */
+HR_API HR_NODISCARD hr_status
+hr_grid_set_progress(hr_grid *grid, hr_progress_function function, void *data);
 
 /** Wait for everything enqueued.
  *

@@ -78,13 +78,26 @@ typedef struct hr_split_options {
                                        items, others what suits */
     bool threads; /**< enqueue from one host thread for each accelerator */
     bool dry_run; /**< fill the report, and do nothing */
-    hr_split_report *report; /**< filled on success; NULL: none */
+    hr_split_report *report;       /**< filled on success; NULL: none */
+    hr_progress_function progress; /**< of points of the domain, or of a unit of
+                                        its own where the call brings the kernel
+                                        (reduce.h, scan.h and others); NULL:
+                                        none. With it the call waits for its
+                                        bands. Each runs in pieces of rows that
+                                        take about a tenth of a second. When it
+                                        cancels, pieces under way end. Views
+                                        that are written then hold old and new
+                                        elements; where a band streamed, and in
+                                        combined views, none. hr_sort of long
+                                        rows is one piece */
+    void *progress_data;           /**< handed to progress */
 } hr_split_options;
 
 /** Options with their size set and every default. */
 #define HR_SPLIT_OPTIONS_INIT                                                  \
     {                                                                          \
-        sizeof(hr_split_options), NULL, 0, NULL, NULL, false, false, NULL      \
+        sizeof(hr_split_options), NULL, 0, NULL, NULL, false, false, NULL,     \
+            NULL, NULL                                                         \
     }
 
 /** A view that the kernel reads, up to that many rows before and after the row
@@ -165,7 +178,8 @@ HR_API hr_argument hr_combined(hr_argument argument, hr_combine how);
  *           accelerator allows. A chunk has whole tiles, or else rows. It
  *           needs two buffers of each view, three of one that is read and
  *           written. Copies of combined views count, too. Nothing is enqueued
- *           then. When an accelerator fails, bands of other ones run
+ *           then. HR_ERROR_CANCELLED when the progress function said so.
+ *           When an accelerator fails, bands of other ones run
  *           all the same. Rows that a band should have streamed have no values
  *           from the first one on that may not have been written. Combined
  *           views have no values then.

@@ -10,6 +10,8 @@
 #ifndef HEADRACE_STATUS_H
 #define HEADRACE_STATUS_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -42,6 +44,21 @@ typedef enum hr_status {
     HR_ERROR_BACKEND = -10,    /**< A driver or vendor library failed. */
     HR_ERROR_UNAVAILABLE = -11 /**< A backend or accelerator is not there. */
 } hr_status;
+
+/** Receives how far a long call is: `done` of `total`, in a unit that the
+ *  options of each call name. done never falls, and is total at the end. Return
+ *  false to cancel: the call then stops what is under way and returns
+ *  HR_ERROR_CANCELLED. That takes a second at most, or as long as one piece of
+ *  the work. The options of each call say what its results are then. The
+ * context and its accelerators work as before. At the end, when all is done,
+ * the answer no longer matters.
+ *
+ *  The function must not call the context that it is told of, except to
+ * describe it.
+ * @threads The thread that made the call: at its start, about ten times a
+ *          second, and at its end. Not when there is nothing to do, and not
+ *          before the call knows that its arguments are valid. */
+typedef bool (*hr_progress_function)(void *data, double done, double total);
 
 /** The status's name, such as "HR_ERROR_INVALID".
  *

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import check
@@ -17,6 +18,7 @@ _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
           "constant": lib.HR_EDGES_CONSTANT}
 _METHODS = {"auto": lib.HR_FILTER_AUTO, "direct": lib.HR_FILTER_DIRECT,
             "separable": lib.HR_FILTER_SEPARABLE, "fft": lib.HR_FILTER_FFT}
+_LONG = 1e9  # multiplications from which a filter may be cancelled
 
 
 class Window:
@@ -68,8 +70,8 @@ class Window:
 
 def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
            edges="clamped", constant=0.0, method="auto", tolerance=0.0,
-           out=None, accelerators=None, report: FilterReport | None = None,
-           context=None):
+           out=None, accelerators=None, progress=None,
+           report: FilterReport | None = None, context=None):
     """Each element becomes scale times the weighted sum of its neighbours.
 
     a: a matrix of float32 or float64. window: a Window, or an array of weights.
@@ -77,6 +79,8 @@ def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
     edges: what lies beyond a: "clamped", "mirrored", "periodic", "constant",
         or "left": elements whose window is not inside stay as they are in out.
     method: "auto", "direct", "separable" or "fft". tolerance: of the first two.
+    progress: as in matmul, of elements. Ctrl-C cancels; out then holds old and
+        new elements.
     """
     a = as_array(a)
     window = window if isinstance(window, Window) else Window(window)
@@ -104,8 +108,12 @@ def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
     kept = kept, choose(o, accelerators)
     found = struct("hr_filter_report")
     o.report = found
-    check(lib.hr_filter(pointer_of(context), window._pointer, scale,
-                        operands[0], operands[1], o))
+    seen = _progress.watch(
+        progress, a.size * (2.0 * window.reach + 1) ** 2 > _LONG, "element")
+    _progress.fill(o, seen)
+    _progress.finish(seen, lib.hr_filter(
+        pointer_of(context), window._pointer, scale, operands[0], operands[1],
+        o))
     del kept
     if written is not result:
         result[...] = written

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +15,14 @@ from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
 from .layouts import (address, as_array, check_element, choose, element_of,
                       extent, shape_of, size_of, struct, type_of)
-from .progress import Bar, Watch, _watch_failed
+from .progress import Bar, Watch, _watch_failed, finish, watch
 from .reports import Band, GridReport
 
 _BOUNDARIES = {
     "constant": lib.HR_BOUNDARY_CONSTANT, "clamp": lib.HR_BOUNDARY_CLAMP,
     "mirror": lib.HR_BOUNDARY_MIRROR, "periodic": lib.HR_BOUNDARY_PERIODIC,
     "user": lib.HR_BOUNDARY_USER}
+_LONG = 1e9  # cells times steps from which a call may be cancelled
 _REDUCTIONS = {name: reduction for name, reduction in REDUCTIONS.items()
                if name not in ("norm", "argmin", "argmax")}
 
@@ -91,6 +93,11 @@ def here(field) -> Here:
 @ffi.def_extern(error=False, onerror=_watch_failed)
 def headrace_steps(data, _grid, steps):
     return ffi.from_handle(data).told(steps)
+
+
+@ffi.def_extern(error=False, onerror=_watch_failed)
+def headrace_grid_progress(data, done, total):
+    return ffi.from_handle(data).told(int(done), int(total))
 
 
 def _sides(field, rank):
@@ -297,31 +304,53 @@ class Grid(NotCopied):
              progress=None):
         """Run the list of phases so many times.
 
-        progress: True for a bar, or a function of (done, steps), called after
-            every `every` steps, which may read fields and return False to end
-            the run. Without it the call waits only where arrays are arguments.
+        progress: True for a bar, or a function of (done, steps), which may read
+            fields and return False to end the run. It is called at the start,
+            about ten times a second and at the end, or after every `every`
+            steps. Ctrl-C ends the run, too. The grid then has the values after
+            as many steps as report() says.
+        Without progress a short run only waits where arrays are arguments.
         """
         kept = []
         phases = list(phases)
+        told = Bar("step") if progress is True else progress
         with _Arguments(self._context) as list_:
             made = self._phases(phases, list_, kept)
-            if progress is None:
-                check(lib.hr_grid_step(self._open(), made, len(phases), steps))
-            else:
-                told = Bar("step") if progress is True else progress
-
-                def tell(done):
-                    self.finish()  # steps were only enqueued
-                    return told(done, steps)
-                watch = Watch(tell)
-                status = lib.hr_grid_run(
-                    self._open(), made, len(phases), steps,
-                    every or max(1, steps // 100), lib.headrace_steps,
-                    watch.handle)
-                watch.finish()
-                check(status)
+            cells = np.prod(self.shape, dtype=float)
+            seen = watch(told if every is None else None,
+                         told or cells * steps > _LONG)
+            with self._told(seen):
+                if told and every is not None:
+                    self._run(made, len(phases), steps, every, told, seen)
+                else:
+                    finish(seen, lib.hr_grid_step(self._open(), made,
+                                                  len(phases), steps))
             if list_._views:
                 self.finish()  # the arrays go when the block ends
+
+    @contextlib.contextmanager
+    def _told(self, seen):
+        """Calls that step the grid tell a Watch, unless it is None."""
+        if seen is None:
+            yield
+            return
+        check(lib.hr_grid_set_progress(
+            self._open(), lib.headrace_grid_progress, seen.handle))
+        try:
+            yield
+        finally:
+            check(lib.hr_grid_set_progress(self._open(), ffi.NULL, ffi.NULL))
+
+    def _run(self, made, count, steps, every, told, seen):
+        """Step, and call told(done, steps) after every `every` steps."""
+        def tell(done):
+            self.finish()  # steps were only enqueued
+            return told(done, steps)
+        calls = Watch(tell)
+        status = lib.hr_grid_run(self._open(), made, count, steps, every,
+                                 lib.headrace_steps, calls.handle)
+        calls.finish()
+        finish(seen, status)
 
     def finish(self):
         """Wait for all steps so far."""

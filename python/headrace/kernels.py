@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import InvalidError, check
@@ -17,6 +18,7 @@ from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
             "max": lib.HR_COMBINE_MAX}
+_LONG = 1e7  # points from which a launch may be cancelled
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,15 @@ class Options:
     """hr_split_options, and what they point to."""
 
     def __init__(self, context, accelerators=None, weights=None, tile=None,
-                 report=None):
+                 report=None, progress=None, points=0):
         self.report = None
-        if accelerators is weights is tile is report is None:
+        self.watch = _progress.watch(progress, points > _LONG, "point")
+        if accelerators is weights is tile is report is self.watch is None:
             self.pointer = ffi.NULL
             return
         o = self.pointer = struct("hr_split_options")
         self._indices = choose(o, accelerators)
+        _progress.fill(o, self.watch)
         if weights is not None:
             count = len(accelerators if accelerators is not None
                         else context.accelerators)
@@ -77,7 +81,7 @@ class Options:
             o.report = self.report.pointer
 
     def finish(self, status):
-        check(status)
+        _progress.finish(self.watch, status)
         if self.report is not None:
             self.report.read()
 
@@ -292,13 +296,15 @@ class Kernel:
                 for p in self._declared(kernel)]
 
     def __call__(self, *arguments, domain=None, tile=None, accelerators=None,
-                 weights=None, report: LaunchReport | None = None,
-                 context=None):
+                 weights=None, progress=None,
+                 report: LaunchReport | None = None, context=None):
         """Run it over all accelerators, and have the results when it returns.
 
         domain: the shape of the points it runs for; by default that of the
             first array that is written by its points.
         tile: items of a tile. accelerators, weights: which, and their shares.
+        progress: as in matmul, of points. Ctrl-C cancels a launch of many
+            points; arrays that are written then hold old and new elements.
         report: a LaunchReport to fill.
 
         Returns None, or the new arrays of OUT parameters given as None.
@@ -330,7 +336,8 @@ class Kernel:
                     check_element(array.dtype, element, name)
                     list_.add_view(given, array, p.access, name, p.rank,
                                    data=not p.list)
-            options = Options(context, accelerators, weights, tile, report)
+            options = Options(context, accelerators, weights, tile, report,
+                              progress, np.prod(domain, dtype=float))
             options.finish(lib.hr_run(
                 pointer_of(context), kernel, extent(domain), list_.pointer,
                 len(arguments), options.pointer))
@@ -382,15 +389,17 @@ _ASSIGNED = r"(?<![\w.]){}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 
 
 def transform(statement: str, *, context=None, accelerators=None, weights=None,
-              report: LaunchReport | None = None, **names):
+              progress=None, report: LaunchReport | None = None, **names):
     """Run a statement for each element, over all accelerators.
 
         headrace.transform("y = a * x + y", a=2.0, x=x, y=y)
 
     names: arrays of one shape, and numbers. Those assigned to are written.
         Numbers are doubles, or of their NumPy type.
+    progress: as in Kernel.
     """
     context = current(context)
+    points = 0
     with _Arguments(context) as list_:
         for name, given in names.items():
             if isinstance(given, np.ndarray) and given.ndim == 0:
@@ -404,12 +413,14 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
                 raise TypeError(f"{name} is written, so it is a numpy.ndarray, "
                                 f"not {type(given).__name__}")
             array = as_array(given)
+            points = max(points, array.size)
             if array.dtype.name in ("float16", "bfloat16"):
                 raise TypeError(f"{name} is {array.dtype}, with which C does "
                                 "not compute")
             list_.add_view(given, array, lib.HR_INOUT if written
                            else lib.HR_IN, name)
-        options = Options(context, accelerators, weights, None, report)
+        options = Options(context, accelerators, weights, None, report,
+                          progress, points)
         options.finish(lib.hr_transform(
             pointer_of(context), statement.encode(),
             ", ".join(names).encode(), list_.pointer, len(names),

@@ -68,9 +68,7 @@ class _Options:
             o.report = self.report.pointer
 
     def finish(self, status):
-        if self.watch is not None:
-            self.watch.finish()
-        check(status)
+        _progress.finish(self.watch, status)
         if self.report is not None:
             self.report.read()
 
@@ -331,9 +329,11 @@ def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
     return report
 
 
-def verify(a, b, c, *, alpha=1, beta=0, c0=None, context=None) -> VerifyReport:
+def verify(a, b, c, *, alpha=1, beta=0, c0=None, progress=None,
+           context=None) -> VerifyReport:
     """Check that c = alpha a b + beta c0 up to rounding, in O(mn + mk + kn)
-    operations. Raises MismatchError, whose sentence names the element."""
+    operations. Raises MismatchError, whose sentence names the element.
+    progress: as in matmul, of elements. Ctrl-C cancels."""
     a, b = _operands(a, b)
     c = as_array(c)
     c0 = c if c0 is None else as_array(c0)
@@ -341,7 +341,9 @@ def verify(a, b, c, *, alpha=1, beta=0, c0=None, context=None) -> VerifyReport:
     operands = ffi.new("hr_matrix[4]")
     kept = [matrix(x, operands[i]) for i, x in enumerate((a, b, c0, c))]
     found = struct("hr_verify_report")
-    check(lib.hr_gemm_verify(
+    seen = _progress.watch(progress, True, "element")
+    _progress.fill(found, seen)
+    _progress.finish(seen, lib.hr_gemm_verify(
         pointer_of(current(context)), _scalar(alpha), operands[0], operands[1],
         _scalar(beta), operands[2], operands[3], found))
     del kept

@@ -8,6 +8,7 @@ import threading
 
 from ._native import ffi, lib
 from .contexts import in_progress
+from .errors import check
 
 
 class Watch:
@@ -80,11 +81,11 @@ class Bar:
         self._shown = percent
 
 
-def watch(progress, long: bool):
+def watch(progress, long: bool, unit="flop"):
     """The Watch of a call, or None where nothing needs one. progress: True for
     a bar, or a function of (done, total) that may return False to cancel."""
     if progress:
-        return Watch(Bar() if progress is True else progress)
+        return Watch(Bar(unit) if progress is True else progress)
     # so that Ctrl-C ends it: signals come to the main thread
     if long and threading.current_thread() is threading.main_thread():
         return Watch()
@@ -96,3 +97,10 @@ def fill(options, seen):
     if seen is not None:
         options.progress = lib.headrace_progress
         options.progress_data = seen.handle
+
+
+def finish(seen, status):
+    """Raise what the function of a call has raised, or what went wrong."""
+    if seen is not None:
+        seen.finish()
+    check(status)

@@ -224,24 +224,101 @@ def test_a_bar(capfd, rng):
     assert captured.out == ""
 
 
+SLOW = """
+HR_KERNEL2(slow, (IN, double, 2, x), (OUT, double, 2, y))
+{
+    HR_EACH2(i, j)
+    {
+        double sum = HR_AT2(x, i, j);
+        for (int k = 0; k < 200; k++) {
+            sum = sum * 0.5 + k;
+        }
+        HR_AT2(y, i, j) = sum;
+    }
+}"""
+
+
+def slow_calls(n):
+    """By name: a call on n x n numbers that is given progress= and others."""
+    a = np.ones((n, n))
+    kernel = headrace.kernel(SLOW)
+    grid = headrace.Grid((n, n), now=headrace.Field("float64"),
+                         next=headrace.Field("float64"))
+    steps = [headrace.phase(kernel, headrace.here("now"), "next"),
+             headrace.swap("now", "next")]
+    return {
+        "filter": lambda **o: headrace.filter(
+            a, headrace.Window.box(20), method="direct", **o),
+        "kernel": lambda **o: kernel(a, np.empty((n, n)), **o),
+        "transform": lambda **o: headrace.transform("b = a + 1", a=a, b=a * 2,
+                                                    **o),
+        "verify": lambda **o: headrace.verify(a, a, a * n, **o),
+        "grid": lambda **o: grid.step(steps, 20, **o)}
+
+
+@pytest.mark.parametrize("name", ["filter", "kernel", "transform", "verify",
+                                  "grid"])
+def test_progress_of(name, capfd):
+    with headrace.Context("2xhost", memory_limit=64 << 20):
+        call = slow_calls(300)[name]
+        call()
+        told = []
+        call(progress=lambda *n: told.append((*n, threading.get_ident())))
+        here = threading.get_ident()
+        done, total = [x[0] for x in told], told[0][1]
+        assert len(told) >= 2 and done == sorted(done)
+        assert done[0] == 0 and done[-1] == total > 0
+        assert {x[1:] for x in told} == {(total, here)}
+        with pytest.raises(headrace.CancelledError, match="cancelled after"):
+            call(progress=lambda *_: False)
+
+        def breaks(*_):
+            raise ZeroDivisionError("mine")
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            call(progress=breaks)
+        call(progress=True)
+        call()
+    assert capfd.readouterr().out == ""
+
+
 INTERRUPTED = """
 import sys
 import headrace, numpy
-a = numpy.ones((int(sys.argv[1]),) * 2)
+name, n = sys.argv[1], int(sys.argv[2])
+a = numpy.ones((n, n))
+kernel = headrace.kernel('''%s''')
 with headrace.Context("2xhost", memory_limit=64 << 20):
+    grid = headrace.Grid((n, n) if name == "grid" else (1, 1),
+                         now=headrace.Field("float64"),
+                         next=headrace.Field("float64"))
+    steps = [headrace.phase(kernel, headrace.here("now"), "next"),
+             headrace.swap("now", "next")]
+    out = numpy.empty((n, n))
+    call = {
+        "matmul": lambda: headrace.matmul(a, a),
+        "filter": lambda: headrace.filter(a, headrace.Window.box(40),
+                                          method="direct", out=out),
+        "kernel": lambda: kernel(a, out),
+        "verify": lambda: headrace.verify(a, a, out),
+        "grid": lambda: grid.step(steps, 1000000)}[name]
+    out[...] = n
     print("begin", flush=True)
     try:
         while True:
-            headrace.matmul(a, a)
+            call()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
     b = numpy.eye(3)
     print(headrace.matmul(b, b).sum())
-"""
+""" % SLOW
 
 
-def test_ctrl_c():
-    process = run(INTERRUPTED, "4000")
+@pytest.mark.parametrize("name", ["matmul", "filter", "kernel", "verify",
+                                  "grid"])
+def test_ctrl_c(name):
+    """Each call would take far longer than the test allows, or is made again
+    and again."""
+    process = run(INTERRUPTED, name, "500" if name == "grid" else "4000")
     assert process.stdout.readline() == "begin\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)

@@ -282,6 +282,17 @@ void hri_thread_join(hri_thread *t)
     become_idle(t, false);
 }
 
+bool hri_thread_await(hri_thread *t, uint32_t milliseconds)
+{
+    hri_wait_awake(&t->returned, hri_moment);
+    const struct timespec until = hri_in_ms(milliseconds);
+    pthread_mutex_lock(&t->lock);
+    while (!t->returned && hri_wait_until(&t->changed, &t->lock, &until)) {
+    }
+    pthread_mutex_unlock(&t->lock);
+    return t->returned;
+}
+
 void hri_thread_leave(hri_thread *t)
 {
     pthread_mutex_lock(&t->lock);
@@ -305,12 +316,10 @@ static void *call_main(void *argument)
     return NULL;
 }
 
-hr_status hri_threads_call(hr_status (*function)(void *argument),
-                           void *arguments, size_t count, size_t bytes)
+void hri_threads_begin_calls(hr_status (*function)(void *argument),
+                             void *arguments, size_t count, size_t bytes)
 {
     char *const end = (char *)arguments + count * bytes;
-    const hri_error *first = NULL; /* raised last: other calls may set
-                                      messages */
     for (char *at = arguments; at < end; at += bytes) {
         hri_call *call = (hri_call *)(void *)at;
         call->function = function;
@@ -324,6 +333,13 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
             call_main(call);
         }
     }
+}
+
+hr_status hri_threads_end_calls(void *arguments, size_t count, size_t bytes)
+{
+    char *const end = (char *)arguments + count * bytes;
+    const hri_error *first = NULL; /* raised last: other calls may set
+                                      messages */
     for (char *at = arguments; at < end; at += bytes) {
         hri_call *call = (hri_call *)(void *)at;
         if (call->thread != NULL) {
@@ -334,6 +350,13 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
         }
     }
     return first != NULL ? hri_error_raise(first) : HR_OK;
+}
+
+hr_status hri_threads_call(hr_status (*function)(void *argument),
+                           void *arguments, size_t count, size_t bytes)
+{
+    hri_threads_begin_calls(function, arguments, count, bytes);
+    return hri_threads_end_calls(arguments, count, bytes);
 }
 
 /* This thread's stack. Its size is 0 if it is not known. */

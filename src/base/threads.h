@@ -50,7 +50,9 @@ void hri_threads_make(hri_threads *threads, uint64_t count);
 /* Wait until the function has returned. The thread then is idle. Call this once
  * for each start. */
 void hri_thread_join(hri_thread *thread);
-/* The same, but do not wait: the thread becomes idle by itself. */
+/* Wait for that for so long at most, before joining. False: it has not. */
+bool hri_thread_await(hri_thread *thread, uint32_t milliseconds);
+/* Do not wait: the thread becomes idle by itself. */
 void hri_thread_leave(hri_thread *thread);
 
 /* One of several calls that are made at once. It is the first field of the
@@ -69,6 +71,11 @@ typedef struct hri_call {
  * the call. Returns the error of the first argument that has one. */
 hr_status hri_threads_call(hr_status (*function)(void *argument),
                            void *arguments, size_t count, size_t bytes);
+/* The two halves of that: start threads and make the calls of this thread; and
+ * wait for the others. */
+void hri_threads_begin_calls(hr_status (*function)(void *argument),
+                             void *arguments, size_t count, size_t bytes);
+hr_status hri_threads_end_calls(void *arguments, size_t count, size_t bytes);
 
 /* What a thread was before it worked for the library. */
 typedef struct hri_thread_was {

@@ -67,6 +67,7 @@ typedef union number {
 typedef struct scanning {
     hr_context *context;
     const hr_split_options *options;
+    hri_progress progress;
     const scan_kernels *kernels;
     hr_reduction operation;
     hr_type type;
@@ -240,6 +241,7 @@ static hr_status launch(scanning *s, hri_splitting *split, size_t count)
     split->context = s->context;
     split->call = call;
     split->usable = hri_accelerator_check_double;
+    split->progress = &s->progress;
     hr_status status = hri_split_run(split, count, s->options);
     s->dry = split->options.dry_run;
     return status;
@@ -338,12 +340,14 @@ static hr_status scan_all(scanning *s)
 
 /* ---- in one launch */
 
-/* Whether the context has one accelerator, whose tiles may wait. */
+/* Whether the context has one accelerator, whose tiles may wait. The program
+ * cannot end such a launch early. */
 static bool can_once(const scanning *s)
 {
     const hr_context *c = s->context;
     return c->accelerator_count == 1 && s->units > 1 &&
-           c->accelerators[0].device->info.proceeds;
+           c->accelerators[0].device->info.proceeds &&
+           !hri_progress_is_told(&s->progress);
 }
 
 /* Give the context words for so many units, all 0. */
@@ -434,11 +438,19 @@ static hr_status scan_in_two(scanning *s)
 
 static hr_status scan_cells(scanning *s)
 {
-    s->units = hri_ceil_div(s->a.extent.size[0], UNIT);
     const hr_status status =
         can_once(s) ? scan_once(s) : HR_ERROR_OUT_OF_MEMORY;
     /* units can stream */
     return status == HR_ERROR_OUT_OF_MEMORY ? scan_in_two(s) : status;
+}
+
+/* Points of all launches. */
+static double points_of(const scanning *s)
+{
+    const int64_t *size = s->a.extent.size;
+    return s->a.extent.rank == 1
+               ? (double)(s->units > 1 ? 2 * s->units : 1) * ITEMS
+               : (double)size[0] * (double)size[1] * ITEMS;
 }
 
 hr_status hr_scan(hr_context *context, hr_reduction operation,
@@ -472,5 +484,10 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
     }
     s.a = hri_view_in_space(s.a);
     s.b = hri_view_in_space(s.b);
-    return s.a.extent.rank == 1 ? scan_cells(&s) : scan_all(&s);
+    s.units = hri_ceil_div(s.a.extent.size[0], UNIT); /* of rank 1 */
+    status = hri_split_read_progress(options, call, points_of(&s), &s.progress);
+    if (status == HR_OK) {
+        status = s.a.extent.rank == 1 ? scan_cells(&s) : scan_all(&s);
+    }
+    return hri_progress_end(&s.progress, status);
 }

@@ -10,6 +10,7 @@
 #include "console/context.h"
 #include "console/filter_check.h"
 #include "console/json.h"
+#include "console/loop.h"
 #include "console/output.h"
 #include "console/signals.h"
 #include "console/standard.h"
@@ -91,6 +92,7 @@ typedef struct work {
     hr_context *context;
     hr_window *window;
     cli_files files;
+    cli_progress progress;
     cli_filtered filtered;
     hr_filter_report report;
     cli_filter_error check;
@@ -209,23 +211,35 @@ static int plan(work *w, const hr_filter_options *wish)
                                      none, wish, &w->report));
 }
 
-static int filter_into(work *w, const hr_filter_options *wish)
+static int filter_into(work *w, hr_filter_options *wish)
 {
     cli_filtered *f = &w->filtered;
     hr_file_array like = w->files.in[0].array;
+    const bool quiet = w->o.quiet;
     like.order = HR_ROW_MAJOR;
     int status = cli_output_create(&w->files.out, w->o.output, like);
     f->out = cli_matrix(&w->files.out.array);
     if (status == CLI_OK && f->edges == HR_EDGES_LEFT) {
-        status = cli_copy(f->in, f->out, NULL);
+        cli_progress_start(&w->progress, quiet, "copying", cli_link_text);
+        status = cli_copy(f->in, f->out, &w->progress);
     }
     if (status != CLI_OK) {
         return status;
     }
+    cli_progress_start(&w->progress, quiet, "filtering", cli_elements_text);
+    wish->progress = cli_progress_told;
+    wish->progress_data = &w->progress;
+    const hr_status filtered =
+        hr_filter(w->context, w->window, f->scale, f->in, f->out, wish);
+    cli_progress_end(&w->progress);
+    return cli_called(filtered);
+}
+
+static int verify(work *w)
+{
     cli_signals_phase(CLI_AT_ONCE); /* it cannot be interrupted */
     return cli_check_cancelled() == CLI_OK
-               ? cli_called(hr_filter(w->context, w->window, f->scale, f->in,
-                                      f->out, wish))
+               ? cli_filter_check(&w->filtered, &w->report, &w->check)
                : CLI_FAILED;
 }
 
@@ -256,17 +270,17 @@ static int open_input(work *w)
 static int run_work(work *w)
 {
     const double start = cli_clock();
-    const hr_filter_options wish = {.size = sizeof wish,
-                                    .edges = w->o.edges,
-                                    .constant = w->o.constant.value.re,
-                                    .method = w->o.method,
-                                    .tolerance = w->o.tolerance.value.re,
-                                    .report = &w->report};
+    hr_filter_options wish = {.size = sizeof wish,
+                              .edges = w->o.edges,
+                              .constant = w->o.constant.value.re,
+                              .method = w->o.method,
+                              .tolerance = w->o.tolerance.value.re,
+                              .report = &w->report};
     int status = open_input(w);
     status = status == CLI_OK ? plan(w, &wish) : status;
     status = status == CLI_OK ? filter_into(w, &wish) : status;
     if (status == CLI_OK && w->o.verify) {
-        status = cli_filter_check(&w->filtered, &w->report, &w->check);
+        status = verify(w);
     }
     status = status == CLI_OK ? cli_files_commit(&w->files) : status;
     if (status != CLI_OK) { /* accelerators may still copy from the files */

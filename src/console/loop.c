@@ -119,6 +119,12 @@ void cli_progress_update(cli_progress *progress, double done, double total)
     draw(progress, share, done, now - progress->start);
 }
 
+bool cli_progress_told(void *progress, double done, double total)
+{
+    cli_progress_update(progress, done, total);
+    return !cli_cancelled();
+}
+
 void cli_progress_end(cli_progress *progress)
 {
     if (progress != NULL && progress->shown && progress->last > 0.0) {

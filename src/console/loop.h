@@ -27,6 +27,9 @@ void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
  * second. */
 void cli_progress_update(cli_progress *progress, double done, double total);
 
+/* The same as an hr_progress_function. False after a signal. */
+bool cli_progress_told(void *progress, double done, double total);
+
 /* Clear the line. */
 void cli_progress_end(cli_progress *progress);
 

@@ -135,12 +135,6 @@ static int fill_output(work *w)
                     &w->progress);
 }
 
-static bool on_progress(void *data, double done, double total)
-{
-    cli_progress_update(data, done, total);
-    return !cli_cancelled();
-}
-
 static hr_status multiply_with(const work *w)
 {
     const cli_batch *x = &w->batch;
@@ -158,12 +152,25 @@ static int multiply(work *w, cli_outcome *outcome)
 {
     cli_progress_start(&w->progress, w->product->quiet, "multiplying",
                        cli_rate_text);
-    w->options.progress = on_progress;
+    w->options.progress = cli_progress_told;
     w->options.progress_data = &w->progress;
     w->options.report = &outcome->report;
     const hr_status status = multiply_with(w);
     cli_progress_end(&w->progress);
     return cli_called(status);
+}
+
+/* Each of several products of one size tells of itself. */
+typedef struct verifying {
+    cli_progress *progress;
+    double before, count; /* products that are done, and all */
+} verifying;
+
+static bool told_of_one(void *data, double done, double total)
+{
+    const verifying *v = data;
+    return cli_progress_told(v->progress, v->before * total + done,
+                             v->count * total);
 }
 
 /* Verify each product. outcome->check has the time of all. */
@@ -176,21 +183,23 @@ static int verify(work *w, cli_outcome *outcome)
     if (!p->verify) {
         return CLI_OK;
     }
-    cli_signals_phase(CLI_AT_ONCE); /* it cannot be interrupted */
-    if (cli_check_cancelled() != CLI_OK) {
-        return CLI_FAILED;
-    }
+    cli_progress_start(&w->progress, p->quiet, "verifying", cli_elements_text);
     outcome->check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
+    verifying v = {.progress = &w->progress, .count = (double)x->count};
+    outcome->check.progress = told_of_one;
+    outcome->check.progress_data = &v;
     for (int64_t i = 0; i < x->count && status == HR_OK; i++) {
         const hr_matrix c = cli_batch_result(x, &w->c, i);
         const hr_matrix c0 =
             p->add != NULL ? cli_batch_result(x, &w->files.in[C0].array, i) : c;
+        v.before = (double)i;
         status = hr_gemm_verify(
             w->context, p->alpha, cli_batch_factor(&x->a, i),
             cli_batch_factor(&x->b, i), p->beta, c0, c, &outcome->check);
         seconds += outcome->check.seconds;
     }
     outcome->check.seconds = seconds;
+    cli_progress_end(&w->progress);
     return cli_called(status);
 }
 

@@ -68,6 +68,13 @@ cli_text cli_link_text(double bytes_per_second)
     return scaled(bytes_per_second * 1e-3, 1000.0, units);
 }
 
+cli_text cli_elements_text(double elements_per_second)
+{
+    static const char *const units[] = {"kelement/s", "Melement/s",
+                                        "Gelement/s", "Telement/s"};
+    return scaled(elements_per_second * 1e-3, 1000.0, units);
+}
+
 cli_text cli_seconds_text(double seconds)
 {
     cli_text t;

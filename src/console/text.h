@@ -13,10 +13,11 @@ typedef struct cli_text {
     char text[48];
 } cli_text;
 
-cli_text cli_bytes_text(uint64_t bytes);         /* "1.50 GiB" */
-cli_text cli_rate_text(double flops_per_second); /* "350 GFLOP/s" */
-cli_text cli_link_text(double bytes_per_second); /* "12.3 GB/s" */
-cli_text cli_seconds_text(double seconds);       /* "12.3 us", "2 h 05 min" */
+cli_text cli_bytes_text(uint64_t bytes);                /* "1.50 GiB" */
+cli_text cli_rate_text(double flops_per_second);        /* "350 GFLOP/s" */
+cli_text cli_link_text(double bytes_per_second);        /* "12.3 GB/s" */
+cli_text cli_elements_text(double elements_per_second); /* "20 Melement/s" */
+cli_text cli_seconds_text(double seconds); /* "12.3 us", "2 h 05 min" */
 
 /* The name of a file as a terminal may show it. */
 typedef struct cli_path {

@@ -6,6 +6,7 @@
 
 #include "arrays/array.h"
 #include "arrays/launch.h"
+#include "base/progress.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "distribute/distribute.h"
@@ -268,6 +269,21 @@ static int64_t cut_into_pieces(const hri_filter_job *job, hri_share *s)
     return hri_ceil_div(between, hri_min(between / least, PIECES));
 }
 
+/* Of rows that a call which tells its progress does at a time: they are not
+ * planned to take long. Separable filters compute `reach` rows on either side
+ * twice, which shall not take most of the time. */
+static void keep_brief(const hri_filter_job *job, hri_share *s)
+{
+    const double most = hri_progress_seconds();
+    const int64_t least = hri_filter_rank(job) > 0 ? 4 * job->window->reach : 1;
+    if (job->options.progress != NULL && s->row * (double)s->height > most) {
+        const int64_t rows = hri_max((int64_t)(most / s->row), least);
+        const int64_t brief = hri_round_up(rows, hri_filter_block(job));
+        s->height = hri_min(s->height, brief);
+        s->ends = hri_min(s->ends, s->height);
+    }
+}
+
 /* Set the height of pieces. There are a few, so that some are copied while
  * others are worked on. */
 static hr_status set_height(const hri_filter_job *job, hri_share *s)
@@ -275,6 +291,7 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
     const int64_t rows = s->last - s->first;
     s->height = s->ends = rows;
     if (s->accelerator->in_place) {
+        keep_brief(job, s);
         return HR_OK;
     }
     const uint64_t stay = bytes_that_stay(job, s);
@@ -285,6 +302,7 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
     s->height = rows_that_fit(job, s->accelerator, wanted,
                               s->room > stay ? s->room - stay : 0);
     s->ends = hri_min(s->ends, s->height);
+    keep_brief(job, s);
     const uint64_t needed =
         stay +
         hri_filter_piece_bytes(job, s->accelerator, hri_filter_block(job));

@@ -6,11 +6,14 @@
 
 #include <headrace/view.h>
 
+#include "base/progress.h"
+
 /* An accelerator that works on its share of out, from row `next` on. It has two
  * queues, so that one piece is copied while the other is worked on. */
 typedef struct executor {
     hri_call call;
     const hri_filter_job *job;
+    hri_progress *progress;
     const hri_filter_tables *tables;
     const hri_share *share;
     hr_queue *queues[2];
@@ -31,10 +34,21 @@ static hr_status open_queues(executor *e)
     return status;
 }
 
+/* Wait for a piece, if there is one. */
+static hr_status finish_piece(executor *e, hri_filter_piece *piece)
+{
+    const int64_t elements = (piece->last - piece->first) * e->job->out.cols;
+    const hr_status status = hri_filter_piece_finish(piece);
+    if (status == HR_OK) {
+        hri_progress_add(e->progress, (uint64_t)elements);
+    }
+    return status;
+}
+
 static hr_status begin(executor *e, hri_filter_piece *piece, hr_queue *queue)
 {
     const int64_t last = hri_share_piece(e->job, e->share, e->next);
-    hr_status status = hri_filter_piece_finish(piece);
+    hr_status status = finish_piece(e, piece);
     if (status == HR_OK) {
         status = hri_filter_piece_init(piece, e->job, e->share->accelerator,
                                        e->next, last);
@@ -51,10 +65,11 @@ static hr_status begin(executor *e, hri_filter_piece *piece, hr_queue *queue)
 }
 
 /* Begin one more piece, after the one before the last is done. False when
- * nothing is left, or something failed. */
+ * nothing is left, something failed, or the program cancelled. */
 static bool step(executor *e)
 {
-    if (e->next >= e->share->last || e->call.error.status != HR_OK) {
+    if (e->next >= e->share->last || e->call.error.status != HR_OK ||
+        hri_progress_stopped(e->progress)) {
         return false;
     }
     const int half = (int)(e->count % 2);
@@ -68,7 +83,7 @@ static void finish(executor *e)
 {
     for (uint64_t i = 0; i < 2; i++) { /* the older piece first */
         hri_error_keep(&e->call.error,
-                       hri_filter_piece_finish(&e->pieces[(e->count + i) % 2]));
+                       finish_piece(e, &e->pieces[(e->count + i) % 2]));
     }
     for (int i = 0; i < 2; i++) {
         hr_queue_destroy(e->queues[i]);
@@ -95,22 +110,29 @@ static void run_one_at_a_time(executor *executors, uint32_t count)
 
 static hr_status run_executors(const hri_filter_job *job,
                                const hri_filter_tables *tables,
-                               const hri_filter_plan *plan, executor *executors)
+                               const hri_filter_plan *plan,
+                               hri_progress *progress, executor *executors)
 {
     const uint32_t count = plan->count;
     hr_status status = HR_OK;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const hri_share *s = &plan->shares[i];
-        executors[i] = (executor){
-            .job = job, .tables = tables, .share = s, .next = s->first};
-        /* the first one runs on the calling thread */
-        executors[i].call.threads = i > 0 ? &s->accelerator->threads : NULL;
-        status = open_queues(&executors[i]);
+        executors[i] = (executor){.job = job,
+                                  .progress = progress,
+                                  .tables = tables,
+                                  .share = s,
+                                  .next = s->first};
+        /* the first one runs on the calling thread, unless that tells */
+        executors[i].call.threads = i > 0 || hri_progress_is_told(progress)
+                                        ? &s->accelerator->threads
+                                        : NULL;
+        status = status == HR_OK ? open_queues(&executors[i]) : status;
     }
     if (status == HR_OK && job->options.one_thread) {
         run_one_at_a_time(executors, count);
     } else if (status == HR_OK) {
-        (void)hri_threads_call(run, executors, count, sizeof *executors);
+        (void)hri_progress_call(progress, run, executors, count,
+                                sizeof *executors);
     }
     for (uint32_t i = 0; i < count; i++) {
         finish(&executors[i]);
@@ -125,6 +147,13 @@ static hr_status run_executors(const hri_filter_job *job,
 hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan)
 {
     hri_filter_tables tables = {0};
+    hri_progress progress;
+    hri_progress_init(&progress, "filter", job->options.progress,
+                      job->options.progress_data,
+                      (double)job->out.rows * (double)job->out.cols);
+    if (!hri_progress_tell(&progress, 0.0)) {
+        return hri_error_raise(&progress.error);
+    }
     executor *executors = calloc(plan->count, sizeof *executors);
     hr_status status = executors != NULL ? hri_filter_job_transpose(job)
                                          : hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -133,9 +162,9 @@ hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan)
         status = hri_filter_tables_init(&tables, job);
     }
     if (status == HR_OK) {
-        status = run_executors(job, &tables, plan, executors);
+        status = run_executors(job, &tables, plan, &progress, executors);
     }
     hri_filter_tables_finish(&tables);
     free(executors);
-    return status;
+    return hri_progress_end(&progress, status);
 }

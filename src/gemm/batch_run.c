@@ -3,10 +3,10 @@
  * thread. In place, a group of products is one command. Elsewhere groups travel
  * through slots: while one is multiplied, the next is on its way there, and the
  * one before on its way home. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/progress.h"
 #include "base/size.h"
 #include "gemm/batch.h"
 
@@ -25,9 +25,8 @@ typedef struct slot {
 
 typedef struct run {
     hri_batch_call *call;
+    hri_progress progress;
     pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
-    uint32_t working;
     double flops_done;
     hri_error error; /* ends the call */
     hri_error lost;  /* why the first accelerator was lost */
@@ -454,70 +453,36 @@ static void run_slots(executor *e)
 static void *executor_main(void *argument)
 {
     executor *e = argument;
-    run *r = e->run;
     if (e->accelerator->in_place) {
         run_in_place(e);
     } else {
         run_slots(e);
     }
-    pthread_mutex_lock(&r->lock);
-    r->working--;
-    pthread_cond_signal(&r->changed);
-    pthread_mutex_unlock(&r->lock);
     return NULL;
 }
 
 /* ---- the caller's thread */
 
-/* Tell the program how far the call is. The lock is held, and released for the
- * call. */
+/* Tell the program how far the call is. */
 static void tell(run *r)
 {
     const hri_gemm_call *one = &r->call->one;
+    pthread_mutex_lock(&r->lock);
     const double done = one->flops_done + r->flops_done;
-    if (one->options.progress == NULL || r->stopped) {
-        return;
-    }
+    const bool stopped = r->stopped;
     pthread_mutex_unlock(&r->lock);
-    if (!one->options.progress(one->options.progress_data,
-                               fmin(done, one->flops), one->flops) &&
+    if (!stopped && !hri_progress_tell(&r->progress, done) &&
         done < one->flops) {
-        stop(r, hri_fail(HR_ERROR_CANCELLED,
-                         "gemm batch: cancelled after %.0f per cent",
-                         100.0 * done / one->flops));
+        stop(r, hri_error_raise(&r->progress.error));
     }
-    pthread_mutex_lock(&r->lock);
-}
-
-static void watch(run *r)
-{
-    enum { PROGRESS_MS = 100 };
-    pthread_mutex_lock(&r->lock);
-    while (r->working > 0) {
-        const struct timespec next = hri_in_ms(PROGRESS_MS);
-        while (r->working > 0 && hri_wait_until(&r->changed, &r->lock, &next)) {
-        }
-        if (r->working > 0) {
-            tell(r);
-        }
-    }
-    tell(r); /* the end, also of a batch that is faster than this thread */
-    pthread_mutex_unlock(&r->lock);
 }
 
 /* One executor alone, of which no progress is wanted, works on this thread. */
 static void start(run *r, executor *executors, uint32_t count)
 {
-    const bool here = count == 1 && r->call->one.options.progress == NULL;
-    pthread_mutex_lock(&r->lock);
+    const bool here = count == 1 && !hri_progress_is_told(&r->progress);
     tell(r);
-    r->working = r->stopped ? 0 : count;
-    const bool stopped = r->stopped;
-    pthread_mutex_unlock(&r->lock);
-    if (stopped) {
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && !is_stopped(r); i++) {
         executor *e = &executors[i];
         if (!here) {
             e->thread =
@@ -529,13 +494,27 @@ static void start(run *r, executor *executors, uint32_t count)
     }
 }
 
+/* Wait for the executors that have threads, and tell the program meanwhile. */
+static void watch(run *r, executor *executors, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        hri_thread *thread = executors[i].thread;
+        while (thread != NULL && hri_progress_is_told(&r->progress) &&
+               !hri_thread_await(thread, hri_progress_ms)) {
+            tell(r);
+        }
+        if (thread != NULL) {
+            hri_thread_join(thread);
+        }
+    }
+    tell(r); /* the end, also of a batch that is faster than this thread */
+}
+
 hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                         hri_batch_plan *plan, hri_error *lost)
 {
     const hr_scalar beta = call->one.product.beta;
-    run r = {.call = call,
-             .lock = PTHREAD_MUTEX_INITIALIZER,
-             .changed = PTHREAD_COND_INITIALIZER};
+    run r = {.call = call, .lock = PTHREAD_MUTEX_INITIALIZER};
     executor *executors = calloc(plan->count, sizeof *executors);
     if (executors == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
@@ -548,18 +527,16 @@ hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                        .accelerator = planned->accelerators[part->accelerator],
                        .reads = beta.re != 0.0 || beta.im != 0.0};
     }
+    hri_progress_init(&r.progress, "gemm batch", call->one.options.progress,
+                      call->one.options.progress_data, call->one.flops);
     start(&r, executors, plan->count);
-    watch(&r);
+    watch(&r, executors, plan->count);
     for (uint32_t i = 0; i < plan->count; i++) {
-        if (executors[i].thread != NULL) {
-            hri_thread_join(executors[i].thread);
-        }
         finish(&executors[i]);
     }
     call->one.flops_done += r.flops_done;
     hri_error_keep(lost, hri_error_raise(&r.lost));
     free(executors);
     pthread_mutex_destroy(&r.lock);
-    pthread_cond_destroy(&r.changed);
     return hri_error_raise(&r.error);
 }

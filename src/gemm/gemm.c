@@ -206,12 +206,13 @@ hr_status hri_call_multiply(hri_gemm_call *c)
     if (status == HR_OK && hri_plan_is_direct(c)) {
         status = hri_plan_directly(c, &outcome);
     } else if (status == HR_OK) {
-        const hri_run_call wanted = {.progress = c->options.progress,
-                                     .progress_data = c->options.progress_data,
+        hri_progress progress;
+        hri_progress_init(&progress, "gemm", c->options.progress,
+                          c->options.progress_data, c->flops);
+        const hri_run_call wanted = {.progress = &progress,
                                      .staged = c->staged,
                                      .timed = c->options.report != NULL,
                                      .flops_before = c->flops_done,
-                                     .flops = c->flops,
                                      .patience = c->context->patience};
         hri_call_limit(c);
         status = hri_run(c->context, &c->product, c->plan, c->accelerators,

@@ -3,6 +3,7 @@
 #ifndef HRI_GEMM_RUN_H
 #define HRI_GEMM_RUN_H
 
+#include "base/progress.h"
 #include "gemm/check.h"
 #include "gemm/plan.h"
 #include "runtime/runtime.h"
@@ -29,11 +30,10 @@ typedef struct hri_run_share {
 
 /* What the caller wants. */
 typedef struct hri_run_call {
-    hr_progress_function progress; /* NULL: none */
-    void *progress_data;
-    const hri_staged *staged;   /* for each accelerator */
-    bool timed;                 /* seconds_busy is wanted */
-    double flops_before, flops; /* of the whole product: done before, and all */
+    hri_progress *progress;
+    const hri_staged *staged; /* for each accelerator */
+    bool timed;               /* seconds_busy is wanted */
+    double flops_before;      /* of the whole product: done before */
     double patience; /* seconds for which others are idle before they do the
                         tiles of a late accelerator; hr_context has it */
 } hri_run_call;

@@ -52,6 +52,7 @@ hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
         return NULL;
     }
     *v = (hri_verify){.pool = pool,
+                      .progress = x->progress,
                       .seed = seed,
                       .m = x->c.rows,
                       .n = x->c.cols,
@@ -89,6 +90,58 @@ void hri_verify_destroy(hri_verify *v)
         free(v);
     }
 }
+
+/* ---- progress */
+
+typedef struct counted {
+    const hri_verify *v;
+    hri_pool_function function;
+    void *data;
+    int64_t elements;
+} counted;
+
+static void counted_task(void *data, int64_t index)
+{
+    const counted *c = data;
+    if (!hri_verify_stopped(c->v)) {
+        c->function(c->data, index);
+        hri_progress_add(c->v->progress, (uint64_t)c->elements);
+    }
+}
+
+void hri_verify_run(const hri_verify *v, int64_t count,
+                    hri_pool_function function, void *data, int64_t elements)
+{
+    counted c = {v, function, data, elements};
+    if (v->progress != NULL) {
+        hri_pool_run(v->pool, count, counted_task, &c);
+    } else {
+        hri_pool_run(v->pool, count, function, data);
+    }
+}
+
+bool hri_verify_stopped(const hri_verify *v)
+{
+    return v->progress != NULL && hri_progress_stopped(v->progress);
+}
+
+hr_status hri_verify_status(const hri_verify *v, hr_status status)
+{
+    return v->progress != NULL ? hri_progress_status(v->progress, status)
+                               : status;
+}
+
+/* The elements that scales (verify_scale.c) and the random test read. */
+static double elements_of(const hri_verify_problem *x)
+{
+    const double m = (double)x->c.rows, n = (double)x->c.cols;
+    const double k = is_zero(x->alpha) ? 0.0 : (double)x->a.cols;
+    const double old = is_zero(x->beta) ? 0.0 : m * n;
+    const bool scaled = x->c.type != HR_I32 && fmin(m, n) > 1.0;
+    return (scaled ? 3.0 : 1.0) * (k * n + m * k + old) + m * n;
+}
+
+/* ---- the test */
 
 /* Judge what is not finite. Then run the random test again, with scales and
  * without such values. */
@@ -168,7 +221,7 @@ static int64_t count_untested(const hri_verify *v, const worst_rows *w,
 static bool check_rows(const hri_verify *v, const worst_rows *w,
                        hr_verify_report *report, hri_verify_miss *miss)
 {
-    for (int i = 0; i < w->count; i++) {
+    for (int i = 0; i < w->count && !hri_verify_stopped(v); i++) {
         hri_verify_row(v, w->rows[i], miss);
         report->rows_checked++;
         report->unchecked += miss->unchecked;
@@ -244,7 +297,12 @@ static hr_status verify(hri_verify *v, double *ratios, hr_verify_report *report)
     if (special.miss.col >= 0) {
         return report_miss(v, &special.miss, report);
     }
-    if (check_rows(v, &worst, report, &miss)) {
+    const bool missed = check_rows(v, &worst, report, &miss);
+    status = hri_verify_status(v, HR_OK);
+    if (status != HR_OK) {
+        return status;
+    }
+    if (missed) {
         return report_miss(v, &miss, report);
     }
     report->unchecked += count_untested(v, &worst, ratios);
@@ -313,31 +371,55 @@ static uint64_t fresh_seed(const void *context)
 static const hri_struct report_struct = HRI_STRUCT(
     hr_verify_report, "verify report", "HR_VERIFY_REPORT_INIT", suspects);
 
+/* The work is done, also where it has found something. */
+static hr_status end(hri_progress *progress, hr_status status)
+{
+    const bool found =
+        status == HR_ERROR_MISMATCH || status == HR_ERROR_UNSUPPORTED;
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    if (status == HR_OK || found) {
+        (void)hri_progress_end(progress, HR_OK);
+    }
+    return hri_error_raise(&error);
+}
+
 hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
                          hr_matrix b, hr_scalar beta, hr_matrix c0, hr_matrix c,
                          hr_verify_report *report)
 {
+    hri_progress progress;
     const hri_verify_problem problem = {alpha,
                                         beta,
                                         hri_matrix_tidy(a),
                                         hri_matrix_tidy(b),
                                         hri_matrix_tidy(c0),
-                                        hri_matrix_tidy(c)};
-    hr_verify_report found;
+                                        hri_matrix_tidy(c),
+                                        &progress};
+    hr_verify_report asked = HR_VERIFY_REPORT_INIT, found;
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "verify: the context is NULL");
     }
-    hr_status status = hri_struct_check(&report_struct, report);
+    hr_status status = hri_struct_read(&report_struct, report, &asked);
     if (status == HR_OK) {
         status = check(&problem);
     }
     if (status != HR_OK) {
         return status;
     }
-    status = hri_verify_product(context->pool, &problem, fresh_seed(context),
-                                &found);
+    hri_progress_init(&progress, "verify", asked.progress, asked.progress_data,
+                      elements_of(&problem));
+    (void)hri_progress_tell(&progress, 0.0);
+    status = hri_progress_status(&progress, HR_OK);
+    if (status == HR_OK) {
+        status = hri_verify_product(context->pool, &problem,
+                                    fresh_seed(context), &found);
+        status = end(&progress, status);
+    }
     if (status == HR_OK || status == HR_ERROR_MISMATCH ||
         status == HR_ERROR_UNSUPPORTED) {
+        found.progress = asked.progress;
+        found.progress_data = asked.progress_data;
         hri_struct_write(&report_struct, &found, report);
     }
     return status;

@@ -10,6 +10,7 @@
 #include <headrace/gemm.h>
 
 #include "base/pool.h"
+#include "base/progress.h"
 
 enum {
     HRI_VERIFY_TRIALS = 48, /* random vectors */
@@ -64,6 +65,7 @@ typedef struct hri_verify_hole {
  */
 typedef struct hri_verify {
     hri_pool *pool;
+    hri_progress *progress; /* NULL: none */
     uint64_t seed;
     int64_t m, n, k;
     hr_scalar alpha, beta;
@@ -90,6 +92,14 @@ typedef struct hri_verify_miss {
     double got[2], want[2], error, bound;
     int64_t unchecked; /* elements that were left out on the way */
 } hri_verify_miss;
+
+/* verify.c: hri_pool_run, of tasks that read so many elements each. When the
+ * program has cancelled, none is begun any more. What is not said of the others
+ * below: they return HR_ERROR_CANCELLED then. */
+void hri_verify_run(const hri_verify *v, int64_t count,
+                    hri_pool_function function, void *data, int64_t elements);
+bool hri_verify_stopped(const hri_verify *v);
+hr_status hri_verify_status(const hri_verify *v, hr_status status);
 
 /* verify_bound.c */
 hri_verify_precision hri_verify_precision_of(hr_type c_type);
@@ -238,6 +248,7 @@ void hri_verify_fill(const hri_verify *v, const hri_verify_window *window,
 typedef struct hri_verify_problem {
     hr_scalar alpha, beta;
     hr_matrix a, b, c0, c;
+    hri_progress *progress; /* NULL: none */
 } hri_verify_problem;
 
 /* Make the working form of a problem. NULL, with the error set, when there is

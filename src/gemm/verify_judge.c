@@ -289,6 +289,6 @@ void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss)
     row_job job = {.v = v, .row = row, .miss = miss};
     *miss = (hri_verify_miss){.row = row, .col = -1};
     pthread_mutex_init(&job.lock, NULL);
-    hri_pool_run(v->pool, hri_ceil_div(v->n, COLS), row_task, &job);
+    hri_verify_run(v, hri_ceil_div(v->n, COLS), row_task, &job, COLS * v->k);
     pthread_mutex_destroy(&job.lock);
 }

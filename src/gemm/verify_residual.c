@@ -393,7 +393,8 @@ static void form_bx(pass *p)
     if (p->strip_start > 0) {
         return; /* then k is one chunk */
     }
-    hri_pool_run(p->v->pool, hri_ceil_div(p->chunk, ROWS), b_task, p);
+    hri_verify_run(p->v, hri_ceil_div(p->chunk, ROWS), b_task, p,
+                   ROWS * p->v->n);
     for (int64_t i = 0; i < p->chunk; i++) {
         p->b_sum += p->b_sums[i];
     }
@@ -415,10 +416,11 @@ hr_status hri_verify_residuals(hri_verify *v, double *ratios)
         for (p.chunk_start = 0; p.chunk_start < v->k; p.chunk_start += chunk) {
             p.chunk = hri_min(chunk, v->k - p.chunk_start);
             form_bx(&p);
-            hri_pool_run(v->pool, tasks, a_task, &p);
+            hri_verify_run(v, tasks, a_task, &p, ROWS * p.chunk);
         }
-        hri_pool_run(v->pool, tasks, judge_task, &p);
+        hri_verify_run(v, tasks, judge_task, &p,
+                       ROWS * v->n * (v->old ? 2 : 1));
     }
     release(&p);
-    return status;
+    return hri_verify_status(v, status);
 }

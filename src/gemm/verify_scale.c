@@ -214,14 +214,18 @@ static void sum_says(weights *w)
 static void weigh_columns(weights *w)
 {
     const hri_verify *v = w->v;
-    hri_pool_run(v->pool, hri_ceil_div(v->k, ROWS), b_rows_task, w);
+    const int64_t old_cols = v->old ? v->n : 0, old_rows = v->old ? v->m : 0;
+    hri_verify_run(v, hri_ceil_div(v->k, ROWS), b_rows_task, w, ROWS * v->n);
     for (int64_t p = 0; p < v->k; p++) {
         w->b_sum += w->b_rows[p];
     }
-    hri_pool_run(v->pool, hri_ceil_div(v->m, ROWS), rows_task, w);
+    hri_verify_run(v, hri_ceil_div(v->m, ROWS), rows_task, w,
+                   ROWS * (v->k + old_cols));
     sum_says(w);
-    hri_pool_run(v->pool, hri_ceil_div(v->k, GROUP), a_columns_task, w);
-    hri_pool_run(v->pool, hri_ceil_div(v->n, GROUP), columns_task, w);
+    hri_verify_run(v, hri_ceil_div(v->k, GROUP), a_columns_task, w,
+                   GROUP * v->m);
+    hri_verify_run(v, hri_ceil_div(v->n, GROUP), columns_task, w,
+                   GROUP * (v->k + old_rows));
 }
 
 static bool is_skipped(const hri_verify *v, int64_t col)

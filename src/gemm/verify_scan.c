@@ -108,10 +108,11 @@ static void scan_task(void *data, int64_t index)
     }
 }
 
-static void run_scan(hri_pool *pool, scan *s)
+static void run_scan(const hri_verify *v, scan *s)
 {
-    hri_pool_run(pool, hri_ceil_div(s->source.matrix.rows, HRI_VERIFY_ROWS),
-                 scan_task, s);
+    const hr_matrix *m = &s->source.matrix;
+    hri_verify_run(v, hri_ceil_div(m->rows, HRI_VERIFY_ROWS), scan_task, s,
+                   HRI_VERIFY_ROWS * m->cols);
 }
 
 /* Scan C0 along its rows and along its columns. */
@@ -121,11 +122,11 @@ static void scan_old(hri_verify *v, int *rows)
               .flags = v->skip_rows,
               .exponents = rows,
               .old = true};
-    run_scan(v->pool, &s);
+    run_scan(v, &s);
     s.source.matrix = hr_matrix_transpose(v->c0.matrix);
     s.flags = v->skip_cols;
     s.exponents = NULL;
-    run_scan(v->pool, &s);
+    run_scan(v, &s);
 }
 
 /* Scan A along its rows, and B along its columns. */
@@ -135,11 +136,11 @@ static void scan_operands(hri_verify *v, int *b_cols)
               .flags = v->skip_rows,
               .infinite = v->infinite,
               .exponents = v->row_exponents};
-    run_scan(v->pool, &s);
+    run_scan(v, &s);
     s.source.matrix = hr_matrix_transpose(v->b.matrix);
     s.flags = v->skip_cols;
     s.exponents = b_cols;
-    run_scan(v->pool, &s);
+    run_scan(v, &s);
 }
 
 /* The exponent of a factor, if it is above 1. */
@@ -221,7 +222,7 @@ hr_status hri_verify_scan(hri_verify *v)
     }
     free(b_cols);
     free(old_rows);
-    return ok ? HR_OK
+    return ok ? hri_verify_status(v, HR_OK)
               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                          "verify: no memory for the flags of %lld rows and "
                          "%lld columns",

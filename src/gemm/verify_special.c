@@ -446,14 +446,16 @@ static void go_through(special *s)
 {
     const hri_verify *v = s->v;
     const int64_t strip = s->words * COLS;
-    for (s->first = 0; s->first < v->n; s->first += strip) {
+    for (s->first = 0; s->first < v->n && !hri_verify_stopped(v);
+         s->first += strip) {
         s->cols = hri_min(strip, v->n - s->first);
         s->words_used = hri_ceil_div(s->cols, COLS);
         if (s->signs) {
-            hri_pool_run(v->pool, hri_ceil_div(v->k, ROWS), plane_task, s);
+            hri_verify_run(v, hri_ceil_div(v->k, ROWS), plane_task, s,
+                           ROWS * s->cols);
             flag_windows(s);
         }
-        hri_pool_run(v->pool, v->m, row_task, s);
+        hri_verify_run(v, v->m, row_task, s, s->cols);
     }
 }
 
@@ -558,7 +560,7 @@ hr_status hri_verify_judge_special(hri_verify *v, hri_verify_special *found)
     free(s.infinite);
     free(s.windows);
     return !s.no_memory
-               ? HR_OK
+               ? hri_verify_status(v, HR_OK)
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                           "verify: no memory for the signs of %lld x %lld "
                           "elements",

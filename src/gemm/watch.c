@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "gemm/executor.h"
 
-enum { TICK_MS = 20, PROGRESS_TICKS = 5 };
+enum { TICK_MS = 20 };
 
 /* Times the context's patience. After the caller cancelled, or an executor was
  * lost, it has so long to end copies of the caller's memory. */
@@ -45,20 +45,17 @@ static uint32_t executors(const hri_run_state *run)
 static void tell(const watcher *w)
 {
     hri_run_state *run = w->run;
-    const hri_run_call *call = w->call;
-    const double done = call->flops_before + run->flops_done;
-    if (call->progress == NULL || run->error.status != HR_OK) {
+    hri_progress *progress = w->call->progress;
+    const double done = w->call->flops_before + run->flops_done;
+    if (!hri_progress_is_told(progress) || run->error.status != HR_OK) {
         return;
     }
     pthread_mutex_unlock(&run->lock);
-    const bool go_on = call->progress(call->progress_data,
-                                      fmin(done, call->flops), call->flops);
+    const bool go_on = hri_progress_tell(progress, done);
     pthread_mutex_lock(&run->lock);
     if (!go_on && run->settled < executors(run)) {
         pthread_mutex_unlock(&run->lock);
-        hri_run_fail(run, hri_fail(HR_ERROR_CANCELLED,
-                                   "gemm: cancelled after %.0f per cent",
-                                   100.0 * done / call->flops));
+        hri_run_fail(run, hri_error_raise(&progress->error));
         pthread_mutex_lock(&run->lock);
     }
 }
@@ -252,7 +249,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
     hri_wait_awake(&run->over,
                    run->executors[0].brief ? hri_brief_moment : 0.0);
     hri_lock_soon(&run->lock);
-    for (int tick = 1;; tick++) {
+    for (;;) {
         w.now_ns = hri_clock_ns();
         w.slowness = slowness(run);
         lose_late(&w);
@@ -263,7 +260,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
             break;
         }
         pause_watching(run);
-        if (tick % PROGRESS_TICKS == 0) {
+        if (hri_progress_is_due(call->progress)) {
             tell(&w);
         }
     }

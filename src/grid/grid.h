@@ -93,11 +93,13 @@ struct hr_grid {
     uint32_t wanted; /* steps from one exchange that the caller chose; 0: as
                         measured */
     hr_grid_state state;
-    hri_replay *replay;        /* NULL: nothing is kept */
-    struct hri_timing *timing; /* step.h; NULL: bands do not move */
-    bool keeping;              /* commands are being recorded in a graph */
-    hri_error error;           /* of work that failed, so that values are
-                                  lost */
+    hri_replay *replay;            /* NULL: nothing is kept */
+    struct hri_timing *timing;     /* step.h; NULL: bands do not move */
+    hr_progress_function progress; /* of calls that step; NULL: none */
+    void *progress_data;
+    bool keeping;    /* commands are being recorded in a graph */
+    hri_error error; /* of work that failed, so that values are
+                        lost */
     hri_band bands[];
 };
 

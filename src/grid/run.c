@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/format.h"
+#include "base/progress.h"
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
@@ -25,19 +26,11 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
     return status == HR_OK ? hri_phases_check(grid, phases, count) : status;
 }
 
-/* Step the grid. hr_grid_run also calls this, so it checks for errors of work
- * that the caller's function did between steps. */
-hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
-                       int64_t steps)
+/* Enqueue `steps` steps, after which `more` will follow. */
+static hr_status enqueue(hr_grid *grid, const hr_phase *phases, size_t count,
+                         int64_t steps, int64_t more)
 {
-    hr_status status = check(grid, phases, count, steps);
-    if (status == HR_OK && grid->wanted > 0) {
-        status = hri_grid_widen(grid, phases, count, grid->wanted);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    const uint64_t start_ns = hri_trace_now(grid->context->trace != NULL);
+    hr_status status = HR_OK;
     for (int64_t n = 0; n < steps && status == HR_OK;) {
         int64_t done = 0;
         if (n == FIRST_STEPS) {
@@ -52,20 +45,89 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
         }
         n += done;
         if (status == HR_OK) {
-            status = hri_balance_settle(grid, phases, count, steps - n);
+            status = hri_balance_settle(grid, phases, count, steps - n + more);
         }
     }
-    char more[64];
-    hri_format(more, sizeof more, ",\"steps\":%lld,\"enqueued\":true",
-               (long long)steps);
-    hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, more);
     return hri_grid_keep(grid, status);
+}
+
+/* The same. Where progress is told, wait for some steps before the next ones,
+ * so that the program can cancel between them. */
+static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
+                            int64_t steps, int64_t more, hri_progress *progress)
+{
+    hri_rounds rounds = {0};
+    hr_status status = HR_OK;
+    if (!hri_progress_is_told(progress)) {
+        return enqueue(grid, phases, count, steps, more);
+    }
+    for (int64_t n = 0; n < steps && status == HR_OK;) {
+        const int64_t now = hri_rounds_next(&rounds, steps - n);
+        n += now;
+        status = enqueue(grid, phases, count, now, steps - n + more);
+        if (status == HR_OK) {
+            status = hri_grid_finish(grid);
+        }
+        if (status == HR_OK) {
+            hri_progress_add(progress, (uint64_t)now);
+            status = hri_progress_status(progress, status);
+        }
+    }
+    return status;
+}
+
+/* Before steps: check them, and tell that none is done. */
+static hr_status begin(hr_grid *grid, const hr_phase *phases, size_t count,
+                       int64_t steps, hri_progress *progress)
+{
+    hr_status status = check(grid, phases, count, steps);
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_progress_init(progress, "grid", grid->progress, grid->progress_data,
+                      (double)steps);
+    (void)hri_progress_tell(progress, 0.0);
+    return hri_progress_status(progress, status);
+}
+
+/* Step the grid. hr_grid_run also calls this, so it checks for errors of work
+ * that the caller's function did between steps. */
+static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
+                      int64_t steps, int64_t more, hri_progress *progress)
+{
+    char text[64];
+    hr_status status = check(grid, phases, count, steps);
+    if (status == HR_OK && grid->wanted > 0) {
+        status = hri_grid_widen(grid, phases, count, grid->wanted);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    const uint64_t start_ns = hri_trace_now(grid->context->trace != NULL);
+    status = make_steps(grid, phases, count, steps, more, progress);
+    hri_format(text, sizeof text, ",\"steps\":%lld,\"enqueued\":%s",
+               (long long)steps,
+               hri_progress_is_told(progress) ? "false" : "true");
+    hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, text);
+    return status;
+}
+
+hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
+                       int64_t steps)
+{
+    hri_progress progress;
+    hr_status status = begin(grid, phases, count, steps, &progress);
+    return status == HR_OK
+               ? hri_progress_end(
+                     &progress, step(grid, phases, count, steps, 0, &progress))
+               : status;
 }
 
 hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                       int64_t steps, int64_t every, hr_grid_function function,
                       void *data)
 {
+    hri_progress progress;
     if (every < 1 || function == NULL) {
         return hri_fail(
             HR_ERROR_INVALID,
@@ -74,10 +136,13 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                 : "grid: a call after every %lld steps, not 1 or more",
             (long long)every);
     }
-    hr_status status = check(grid, phases, count, steps);
+    hr_status status = begin(grid, phases, count, steps, &progress);
+    if (status != HR_OK) {
+        return status;
+    }
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
-        status = hr_grid_step(grid, phases, count, now);
+        status = step(grid, phases, count, now, 0, &progress);
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
             status = hri_error_raise(&grid->error); /* an error of the grid may
@@ -90,7 +155,18 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                                (long long)done);
         }
     }
-    return status;
+    return hri_progress_end(&progress, status);
+}
+
+hr_status hr_grid_set_progress(hr_grid *grid, hr_progress_function function,
+                               void *data)
+{
+    if (grid == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
+    }
+    grid->progress = function;
+    grid->progress_data = data;
+    return HR_OK;
 }
 
 /* There is a weight for each accelerator of the caller's list. */

@@ -32,6 +32,17 @@ static const hri_struct options_struct = HRI_STRUCT(
 static const hri_struct report_struct = HRI_STRUCT(
     hr_split_report, "split report", "HR_SPLIT_REPORT_INIT", seconds);
 
+hr_status hri_split_read_progress(const hr_split_options *options,
+                                  const char *call, double total,
+                                  hri_progress *progress)
+{
+    hr_split_options read = HR_SPLIT_OPTIONS_INIT;
+    const hr_status status = hri_struct_read(&options_struct, options, &read);
+    hri_progress_init(progress, call, read.dry_run ? NULL : read.progress,
+                      read.progress_data, total);
+    return status;
+}
+
 /* Read the caller's options, which may be NULL, and the report and the list of
  * accelerators in them. */
 static hr_status read_options(hri_splitting *s, const hr_split_options *options)
@@ -150,7 +161,7 @@ static hr_status give(void *argument)
     if (s->bands[index].count == 0) {
         return HR_OK;
     }
-    if (p->chunk > 0) {
+    if (p->chunk > 0 || hri_progress_is_told(s->progress)) {
         return hri_split_stream(s, index);
     }
     pthread_mutex_lock(&s->context->lock);
@@ -169,19 +180,22 @@ static hr_status give(void *argument)
     return status;
 }
 
-/* Launch all bands, even after one has failed. Those that stream do so at the
- * same time. */
+/* Launch all bands, even after one has failed. Those that stream, or whose
+ * progress is told, do so at the same time. */
 static hr_status give_all(const hri_splitting *s)
 {
+    const bool told = hri_progress_is_told(s->progress);
     for (uint32_t i = 0; i < s->count; i++) {
         hri_participant *p = &s->participants[i];
         p->split = s;
-        if ((s->options.threads || p->chunk > 0) && s->bands[i].count > 0) {
+        if ((s->options.threads || p->chunk > 0 || told) &&
+            s->bands[i].count > 0) {
             p->call.threads = &p->accelerator->threads;
         }
     }
-    return hri_threads_call(give, s->participants, s->count,
-                            sizeof *s->participants);
+    const hr_status status = hri_progress_call(
+        s->progress, give, s->participants, s->count, sizeof *s->participants);
+    return hri_progress_status(s->progress, status);
 }
 
 /* ---- the call */
@@ -277,11 +291,31 @@ void hri_split_trace(const hri_splitting *s, uint64_t start_ns)
 /* Do the work of all bands, with the copies of combined views around it. */
 static hr_status work(hri_splitting *s)
 {
-    hr_status status = hri_split_begin_combined(s);
+    (void)hri_progress_tell(s->progress, (double)s->progress->done);
+    hr_status status = hri_progress_status(s->progress, HR_OK);
+    if (status == HR_OK) {
+        status = hri_split_begin_combined(s);
+    }
     if (status == HR_OK) {
         status = s->carry_out != NULL ? s->carry_out(s->data, s) : give_all(s);
         status = hri_split_end_combined(s, status);
     }
+    return status;
+}
+
+/* The same, with what it tells unless a greater call does. */
+static hr_status work_and_tell(hri_splitting *s)
+{
+    hri_progress own;
+    if (s->progress != NULL) {
+        return work(s);
+    }
+    hri_progress_init(&own, hri_split_name(s), s->options.progress,
+                      s->options.progress_data,
+                      (double)hr_extent_count(s->domain));
+    s->progress = &own;
+    const hr_status status = hri_progress_end(&own, work(s));
+    s->progress = NULL;
     return status;
 }
 
@@ -297,7 +331,7 @@ static hr_status run(hri_splitting *s, size_t count)
     }
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && !s->options.dry_run) {
-        status = work(s);
+        status = work_and_tell(s);
     }
     if (status == HR_OK) {
         report(s);

@@ -103,6 +103,28 @@ hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
     return status;
 }
 
+hr_status hri_split_hold(const hri_splitting *s, uint32_t i,
+                         const hr_band *band)
+{
+    const int place = hri_place_of(s->context, s->participants[i].accelerator);
+    hr_status status = HR_OK;
+    for (uint32_t k = 0;
+         k < s->kernel->parameter_count && status == HR_OK && place != HRI_HOST;
+         k++) {
+        hri_boxes region = {0};
+        if (!hri_split_is_view(s, k) || !is_first(s, k) ||
+            hri_split_is_copied(s, k, band)) {
+            continue;
+        }
+        status = find_region(s, k, band, false, &region);
+        if (status == HR_OK && region.count > 0) {
+            status = hri_store_hold(s->arguments[k].view.array, place, &region);
+        }
+        hri_boxes_finish(&region);
+    }
+    return status;
+}
+
 /* ---- slots */
 
 uint32_t hri_split_slots(hr_access access)

@@ -17,11 +17,6 @@ typedef struct streamed {
     int64_t grain;
 } streamed;
 
-static int64_t grain_of(const hri_splitting *s)
-{
-    return s->band_tile.rank > 0 ? s->band_tile.size[0] : 1;
-}
-
 static hr_status fits_grains(void *data, int64_t grains, bool *holds)
 {
     const streamed *x = data;
@@ -48,7 +43,7 @@ static int64_t grains_that_suffice(const streamed *x)
 hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
                           const hr_band *band, int64_t *chunk)
 {
-    streamed x = {s, i, band, grain_of(s)};
+    streamed x = {s, i, band, hri_split_grain(s)};
     const int64_t grains = hri_ceil_div(band->count, x.grain);
     int64_t most = 1;
     bool held = false;
@@ -82,7 +77,7 @@ static hr_status find_limit(const hri_splitting *s, uint32_t i,
     hri_need all, least = {0};
     hr_status status = hri_split_need(s, i, band, 0, &all);
     if (status == HR_OK) {
-        status = hri_split_need(s, i, band, grain_of(s), &least);
+        status = hri_split_need(s, i, band, hri_split_grain(s), &least);
     }
     *limit = all.most < least.most ? all.most : least.most;
     *copies = all.copies;
@@ -98,7 +93,7 @@ static hr_status find_common_limit(const hri_splitting *s, uint64_t *limit)
 {
     const int64_t rows = s->domain.size[0];
     const int64_t share =
-        hri_round_up(hri_ceil_div(rows, s->count), grain_of(s));
+        hri_round_up(hri_ceil_div(rows, s->count), hri_split_grain(s));
     hr_status status = HR_OK;
     int64_t first = 0;
     *limit = 0;
@@ -120,7 +115,7 @@ static hr_status check_buffers(const hri_splitting *s, uint32_t i)
     const uint64_t most = a->device->info.allocation_bytes;
     hri_need n;
     const hr_status status =
-        hri_split_need(s, i, &s->bands[i], grain_of(s), &n);
+        hri_split_need(s, i, &s->bands[i], hri_split_grain(s), &n);
     return status != HR_OK || n.largest <= most
                ? status
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -211,7 +206,7 @@ static hr_status fits_in_chunks(void *data, uint32_t i, int64_t first,
     const hr_band band = {.first = first, .count = count};
     hr_status status = fits_at_once(data, i, first, count, held);
     return status == HR_OK && !*held
-               ? hri_split_fits(data, i, &band, grain_of(data), held)
+               ? hri_split_fits(data, i, &band, hri_split_grain(data), held)
                : status;
 }
 
@@ -238,7 +233,7 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, hri_hold hold,
     int64_t before, after;
     const hri_distribution d = {.caller = hri_split_name(s),
                                 .units = s->domain.size[0],
-                                .grain = grain_of(s),
+                                .grain = hri_split_grain(s),
                                 .portions = s->portions,
                                 .count = s->count,
                                 .fits = rules[hold],

@@ -206,22 +206,38 @@ static hr_status finish(const running *r)
     return hri_error_raise(&error);
 }
 
+/* A domain that is none is refused later. */
+static double points_of(const hr_extent *domain)
+{
+    double points = 1.0;
+    for (uint32_t d = 0; d < domain->rank && d < HR_MAX_RANK; d++) {
+        points *= (double)domain->size[d];
+    }
+    return points;
+}
+
 static hr_status run(running *r, hr_extent domain,
                      const hr_split_options *options)
 {
     const uint64_t start_ns = hri_trace_now(r->context->trace != NULL);
     hri_error error = {0};
+    hri_progress progress;
     hr_status status = begin(r, &domain);
     hri_splitting s = {.context = r->context,
                        .waits = true,
                        .kernel = r->kernel,
                        .domain = domain,
-                       .arguments = r->arguments};
+                       .arguments = r->arguments,
+                       .progress = &progress};
+    if (status == HR_OK) {
+        status = hri_split_read_progress(options, r->kernel->name,
+                                         points_of(&domain), &progress);
+    }
     if (status == HR_OK) {
         status = hri_split_run(&s, r->kernel->parameter_count, options);
     }
     if (status == HR_OK && !s.options.dry_run) {
-        status = finish(r);
+        status = hri_progress_end(&progress, finish(r));
         if (status == HR_OK) {
             hri_split_trace(&s, start_ns);
         }

@@ -6,6 +6,7 @@
 #include <headrace/split.h>
 
 #include "arrays/launch.h"
+#include "base/progress.h"
 #include "distribute/distribute.h"
 #include "model/model.h"
 
@@ -66,6 +67,8 @@ typedef struct hri_splitting {
     void *data;
     bool waits; /* the caller waits for results, and then writes the call into
                    the timeline */
+    hri_progress *progress; /* of a call that does more than the launch; NULL:
+                                the launch tells its own */
     const hr_parameter *parameters;
     hr_split_options options;      /* read */
     hr_extent band_tile;           /* where there are several bands or chunks;
@@ -80,6 +83,12 @@ typedef struct hri_splitting {
     hri_participant *participants; /* [count] */
     hri_flow *flows;               /* [count] */
 } hri_splitting;
+
+/* launch.c: read what the options say of progress, for hri_splitting.progress:
+ * nothing in a dry run. The caller ends it. */
+hr_status hri_split_read_progress(const hr_split_options *options,
+                                  const char *call, double total,
+                                  hri_progress *progress);
 
 /* launch.c: carry out a splitting whose fields before `parameters` are set,
  * with `count` arguments. The caller does not hold the context's lock. */
@@ -104,6 +113,12 @@ static inline const char *hri_split_name(const hri_splitting *s)
 static inline int64_t hri_split_rows(const hri_splitting *s, uint32_t i)
 {
     return s->rows != NULL ? s->rows[i] : 1;
+}
+
+/* Bands, chunks and pieces are so many rows, or a multiple. */
+static inline int64_t hri_split_grain(const hri_splitting *s)
+{
+    return s->band_tile.rank > 0 ? s->band_tile.size[0] : 1;
 }
 
 /* The dimension of argument i that has its rows. */
@@ -181,6 +196,10 @@ hr_status hri_split_need(const hri_splitting *s, uint32_t i,
 /* Whether accelerator i has memory for that. */
 hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
                          const hr_band *band, int64_t chunk, bool *fits);
+/* Give accelerator i memory for a band that it holds, before pieces of the band
+ * ask for theirs one by one. */
+hr_status hri_split_hold(const hri_splitting *s, uint32_t i,
+                         const hr_band *band);
 /* Bytes of a row of view k. */
 uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k);
 /* Whether argument k streams when the band does. Else accelerator i has memory
@@ -253,9 +272,10 @@ hr_status hri_split_begin_combined(const hri_splitting *s);
  * have no values. */
 hr_status hri_split_end_combined(const hri_splitting *s, hr_status launched);
 
-/* stream.c: run band i in chunks, and wait for the last one. The caller does
- * not hold the context's lock. After a failure, the rows that may not have been
- * written have no values. */
+/* stream.c: run band i in chunks, and wait for the last one. A band that its
+ * accelerator holds runs in pieces where it is, since its progress is told. The
+ * caller does not hold the context's lock. After a failure, the rows that may
+ * not have been written have no values. */
 hr_status hri_split_stream(const hri_splitting *s, uint32_t i);
 
 /* predict.c: fill in row_seconds and memory of the participants, from

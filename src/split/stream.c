@@ -14,6 +14,8 @@ enum {
     MAX_SLOTS = 3,
     UNDER_WAY = 4, /* chunks: one goes up, one is computed, one goes home, and
                       one is enqueued */
+    PIECES = 2,    /* of a band that does not stream: one is computed while the
+                      next one is enqueued */
     QUEUES = 3     /* up, kernels, home */
 };
 
@@ -35,9 +37,12 @@ typedef struct streaming {
     const hri_splitting *split;
     uint32_t index; /* of the participant */
     const hr_band *band;
+    int64_t chunk;     /* rows at a time; 0: it does not stream, but runs in */
+    hri_rounds rounds; /* pieces that take so long */
+    uint64_t lag;      /* chunks or pieces that are under way */
     hri_accelerator *accelerator;
     int place;
-    hr_queue *up, *home;
+    hr_queue *up, *home; /* NULL: nothing streams */
     ring rings[HR_MAX_PARAMETERS];
     chunk chunks[UNDER_WAY];
     uint64_t begun;  /* chunks so far */
@@ -63,7 +68,7 @@ static hr_status make_slots(streaming *st, uint32_t k)
         return status;
     }
     extent.size[hri_split_dimension(s, k)] =
-        hri_split_slot_rows(s, k, st->band, s->participants[st->index].chunk);
+        hri_split_slot_rows(s, k, st->band, st->chunk);
     r->count = hri_split_slots(a->access);
     for (uint32_t i = 0; i < r->count && status == HR_OK; i++) {
         status = hr_array_create(&queue, a->view.element_bytes, extent,
@@ -84,6 +89,16 @@ static hr_status prepare(streaming *st)
          k++) {
         status = make_slots(st, k);
     }
+    return status;
+}
+
+/* Make the memory for a band that does not stream. */
+static hr_status hold(const streaming *st)
+{
+    const hri_splitting *s = st->split;
+    pthread_mutex_lock(&s->context->lock);
+    const hr_status status = hri_split_hold(s, st->index, st->band);
+    pthread_mutex_unlock(&s->context->lock);
     return status;
 }
 
@@ -181,12 +196,15 @@ static hr_status take_home(const streaming *st, uint32_t k, const hr_view *rows)
 /* Note the ends of a chunk on all queues. */
 static hr_status note_ends(const streaming *st, hri_stream *kernels, chunk *c)
 {
-    hri_stream *const streams[QUEUES] = {st->up->stream, kernels,
-                                         st->home->stream};
+    hri_stream *const streams[QUEUES] = {
+        st->up != NULL ? st->up->stream : NULL, kernels,
+        st->home != NULL ? st->home->stream : NULL};
     hr_status status = HR_OK;
     for (int i = 0; i < QUEUES; i++) { /* all, even after a failure */
         const hr_status noted =
-            hri_fence_create_recorded(streams[i], &c->ends[i]);
+            streams[i] != NULL
+                ? hri_fence_create_recorded(streams[i], &c->ends[i])
+                : HR_OK;
         status = status == HR_OK ? noted : status;
     }
     return status;
@@ -218,21 +236,30 @@ static hr_status enqueue(streaming *st, hri_stream *kernels, chunk *c)
     return status;
 }
 
+/* The rows of the next chunk, or of the next piece, which is of whole grains.
+ */
+static int64_t next_rows(streaming *st)
+{
+    const int64_t left = st->band->first + st->band->count - st->next;
+    const int64_t grain = hri_split_grain(st->split);
+    return hri_min(
+        st->chunk > 0
+            ? st->chunk
+            : grain * hri_rounds_next(&st->rounds, hri_ceil_div(left, grain)),
+        left);
+}
+
 /* Enqueue the next chunk. The context's lock is held. */
 static hr_status begin(streaming *st)
 {
-    const hr_band *band = st->band;
-    const int64_t end = band->first + band->count;
-    const int64_t count = st->split->participants[st->index].chunk;
-    chunk *c = &st->chunks[st->begun % UNDER_WAY];
+    chunk *c = &st->chunks[st->begun % st->lag];
     hri_stream *kernels = NULL;
     hri_error error = {0};
     hr_status status = hri_accelerator_default_queue(st->accelerator, &kernels);
     if (status != HR_OK) {
         return status;
     }
-    *c = (chunk){
-        .rows = {.first = st->next, .count = hri_min(count, end - st->next)}};
+    *c = (chunk){.rows = {.first = st->next, .count = next_rows(st)}};
     hri_error_keep(&error, enqueue(st, kernels, c));
     hri_error_keep(&error, note_ends(st, kernels, c));
     st->next += c->rows.count;
@@ -253,6 +280,11 @@ static hr_status finish(streaming *st, chunk *c)
             hri_fence_drop(c->ends[i]);
             c->ends[i] = NULL;
         }
+    }
+    if (error.status == HR_OK) {
+        hri_progress_add(
+            st->split->progress,
+            (uint64_t)(c->rows.count * hri_split_points(st->split)));
     }
     if (error.status == HR_OK && c->rows.first == st->written) {
         st->written += c->rows.count;
@@ -281,23 +313,25 @@ static void forget(const streaming *st)
     }
 }
 
-/* Enqueue all chunks. Before each one, wait for the one that was begun
- * UNDER_WAY chunks before, so that others can use the context. */
+/* Enqueue all chunks, unless the program cancels. Before each one, wait for the
+ * one that was begun `lag` chunks before, so that others can use the
+ * context. */
 static void run(streaming *st, hri_error *error)
 {
     pthread_mutex_t *lock = &st->split->context->lock;
     const int64_t end = st->band->first + st->band->count;
-    while (error->status == HR_OK && st->next < end) {
-        hri_error_keep(error, finish(st, &st->chunks[st->begun % UNDER_WAY]));
+    while (error->status == HR_OK && st->next < end &&
+           !hri_progress_stopped(st->split->progress)) {
+        hri_error_keep(error, finish(st, &st->chunks[st->begun % st->lag]));
         if (error->status == HR_OK) {
             pthread_mutex_lock(lock);
             hri_error_keep(error, begin(st));
             pthread_mutex_unlock(lock);
         }
     }
-    for (uint64_t i = 0; i < UNDER_WAY; i++) { /* the oldest first */
+    for (uint64_t i = 0; i < st->lag; i++) { /* the oldest first */
         hri_error_keep(error,
-                       finish(st, &st->chunks[(st->begun + i) % UNDER_WAY]));
+                       finish(st, &st->chunks[(st->begun + i) % st->lag]));
     }
 }
 
@@ -305,17 +339,21 @@ hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
 {
     const hr_band *band = &s->bands[i];
     hri_accelerator *a = s->participants[i].accelerator;
+    const int64_t chunk_rows = s->participants[i].chunk;
     streaming st = {.split = s,
                     .index = i,
                     .band = band,
+                    .chunk = chunk_rows,
+                    .lag = chunk_rows > 0 ? UNDER_WAY : PIECES,
                     .accelerator = a,
                     .place = hri_place_of(s->context, a),
                     .next = band->first,
                     .written = band->first};
     hri_error error = {0};
-    hri_error_keep(&error, prepare(&st));
+    hri_error_keep(&error, chunk_rows > 0 ? prepare(&st) : hold(&st));
     run(&st, &error);
-    if (error.status != HR_OK && st.begun > 0) {
+    if ((error.status != HR_OK || hri_progress_stopped(s->progress)) &&
+        st.begun > 0) {
         pthread_mutex_lock(&s->context->lock);
         forget(&st);
         pthread_mutex_unlock(&s->context->lock);

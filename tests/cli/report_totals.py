@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What a page of headrace report must show, or does show.
+"""Compare the totals of a timeline with those of its page.
 
-report_totals.py trace TRACE.json   from the timeline
-report_totals.py page REPORT.html   from the timeline in the page
-report_totals.py shown DOM.html     from what a browser made of the page
+report_totals.py page TRACE.json REPORT.html   the timeline in the page
+report_totals.py shown TRACE.json DOM.html     what a browser made of the page
 
-Prints lines of a quantity, what it belongs to, and its value.
+Prints what differs: a quantity, what it belongs to, and both values. Exits with
+1 if anything does, or if the timeline has no totals.
 """
 import json
+import math
 import re
 import sys
 from html.parser import HTMLParser
@@ -65,20 +66,37 @@ class Shown(HTMLParser):
             self.found[key] = float(a["data-value"])
 
 
-def main():
-    what, path = sys.argv[1:]
-    text = open(path, encoding="utf-8", errors="replace").read()
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def of_timeline(text):
+    """What is not 0: a page leaves out what did not happen."""
+    found = of_events(json.loads(text)["traceEvents"])
+    return {key: value for key, value in found.items() if value != 0}
+
+
+def of_page(what, text):
     if what == "shown":
         shown = Shown()
         shown.feed(text)
-        found = shown.found
-    else:
-        if what == "page":
-            text = re.search(r'id="timeline">(.*?)</script>', text, re.S)[1]
-        found = of_events(json.loads(text)["traceEvents"])
-    for key, value in sorted(found.items()):
-        if value != 0:  # a page leaves out what did not happen
-            print(*key, f"{value:.6g}")
+        return shown.found
+    return of_timeline(re.search(r'id="timeline">(.*?)</script>', text,
+                                 re.S)[1])
+
+
+def main():
+    what, trace, page = sys.argv[1:]
+    want, got = of_timeline(read(trace)), of_page(what, read(page))
+    wrong = not want
+    for key in sorted(want.keys() | got.keys()):
+        values = want.get(key, 0.0), got.get(key, 0.0)
+        # each adds the same numbers, in an order of its own
+        if not math.isclose(*values, rel_tol=1e-9):
+            print(*key, *values)
+            wrong = True
+    sys.exit(wrong)
 
 
 main()

@@ -38,6 +38,20 @@ long() {
 long INT --accelerators host
 long TWICE --accelerators host
 long TERM --accelerators 3xhost --memory-limit 64MiB
+
+# long_filter METHOD OPTIONS...: likewise, a filter.
+long_filter() {
+    for size in 2000 4000 8000 16000; do
+        echo earlier >C.npy
+        "$HEADRACE" generate --shape ${size}x$size --type f32 -o A.npy || exit 1
+        interrupt INT filter A.npy -o C.npy --window 40 --method "$@" && return
+    done
+    failed "no filter took long enough"
+}
+
+long_filter direct --accelerators host
+long_filter separable --accelerators 3xhost --memory-limit 64MiB \
+    --edges clamped --tolerance 1e-14
 echo earlier >C.npy
 met=no
 for rows in 10000 20000 40000; do

@@ -145,7 +145,9 @@ static bool product_good(const bed *t)
 static bool count_call(void *data, double done, double total)
 {
     (void)done, (void)total;
-    ++*(long *)data;
+    if (data != NULL) { /* progress_data, where the struct has it */
+        ++*(long *)data;
+    }
     return true;
 }
 
@@ -285,6 +287,9 @@ static void set_filter_options(bed *t, void *s)
     o->accelerators = second;
     o->accelerator_count = 1;
     o->report = &t->filter;
+    o->progress = count_call;
+    o->progress_data = &t->calls;
+    t->calls = 0;
 }
 
 static hr_status filter_with(bed *t, void *s)
@@ -295,9 +300,8 @@ static hr_status filter_with(bed *t, void *s)
 static bool filter_options_good(const bed *t, const void *s, bool whole)
 {
     (void)s;
-    return filter_good(t) && (whole ? t->filter.accelerators == 1 &&
-                                          t->filter.method == HR_FILTER_DIRECT
-                                    : t->filter.seconds == 0.0);
+    return filter_good(t) && t->filter.accelerators == 1 &&
+           t->filter.method == HR_FILTER_DIRECT && (t->calls > 0) == whole;
 }
 
 static hr_status filter_and_tell(bed *t, void *s)
@@ -354,8 +358,10 @@ static void set_split_options(bed *t, void *s)
     t->split.band_capacity = 2;
     o->accelerators = second;
     o->accelerator_count = 1;
-    o->dry_run = true;
     o->report = &t->split;
+    o->progress = count_call;
+    o->progress_data = &t->calls;
+    t->calls = 0;
 }
 
 static hr_status launch_with(bed *t, void *s)
@@ -366,9 +372,8 @@ static hr_status launch_with(bed *t, void *s)
 static bool split_options_good(const bed *t, const void *s, bool whole)
 {
     (void)s;
-    return whole ? t->split.band_count == 1 && t->bands[0].accelerator == 1 &&
-                       t->bands[0].count == EDGE
-                 : t->split.band_count == 0;
+    return t->split.band_count == 1 && t->bands[0].accelerator == 1 &&
+           t->bands[0].count == EDGE && (t->calls > 0) == whole;
 }
 
 static void set_split_report(bed *t, void *s)
@@ -400,7 +405,7 @@ static hr_status launch_and_profile(bed *t, void *s)
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     hr_status status = hr_profile_kernel(t->host, &split1, 1.0);
     set_split_options(t, &options);
-    options.dry_run = false;
+    options.progress = NULL; /* which runs it in pieces */
     status = status == HR_OK ? launch(t, &options) : status;
     status = status == HR_OK ? hr_synchronize(hr_view_of(t->array)) : status;
     return status == HR_OK ? hr_profile_read(t->host, &split1, 1, s) : status;
@@ -650,10 +655,10 @@ static const last_field last_fields[] = {
     LAST(hr_gemm_options, report),
     LAST(hr_gemm_report, recomputed),
     LAST(hr_gemm_limits, ordinary_alone),
-    LAST(hr_verify_report, unchecked),
-    LAST(hr_filter_options, report),
+    LAST(hr_verify_report, progress_data),
+    LAST(hr_filter_options, progress_data),
     LAST(hr_filter_report, pieces),
-    LAST(hr_split_options, report),
+    LAST(hr_split_options, progress_data),
     LAST(hr_split_report, unused),
     LAST(hr_profile, flops),
     LAST(hr_grid_options, unused),

@@ -274,8 +274,8 @@ static void every_row_is_found(large *l, spoil_function spoil)
     static int64_t cols[PLANTED];
     static double ratios[SIZE];
     const int64_t step = SIZE / PLANTED;
-    hri_verify_problem problem = {l->x.alpha, l->x.beta, l->x.a,
-                                  l->x.b,     l->x.c0,   l->x.c};
+    hri_verify_problem problem = {l->x.alpha, l->x.beta, l->x.a, l->x.b,
+                                  l->x.c0,    l->x.c,    NULL};
     int64_t start = random_between(&l->source, 0, step - 1), missed = 0,
             more = 0;
     for (int64_t i = 0; i < PLANTED; i++) {

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: MIT */
+/* Progress of long calls, on the accelerators of argv[1]: the function is
+ * called on the caller's thread, at the start and at the end, and what it is
+ * told never falls. When it cancels, the call ends with HR_ERROR_CANCELLED, and
+ * the next one gives right results. */
+#include <pthread.h>
+
+#include "base/progress.h"
+#include "base/size.h"
+#include "runtime/runtime.h"
+#include "support/bed.h"
+
+extern const hr_kernel progress_add, progress_next, progress_count;
+
+enum {
+    ROWS = 512,
+    COLS = 300,
+    CELLS = ROWS * COLS,
+    TURNS = 150, /* of the kernel's loop */
+    VALUES = 97,
+    STEPS = 300,
+    EDGE = 700, /* of products */
+    REACH = 16
+};
+
+static int x[CELLS], y[CELLS], want[VALUES];
+static unsigned bins[8];
+static float in[CELLS], out[CELLS];
+static float a[EDGE * EDGE], c[EDGE * EDGE];
+
+/* ---- a function that is told */
+
+typedef struct teller {
+    int calls;
+    int cancel_at;  /* this call, from 1; 0: none */
+    bool cancelled; /* it did, before the end */
+    bool good;      /* what it was told */
+    double first, last, total;
+    pthread_t thread;
+} teller;
+
+static bool hear(void *data, double done, double total)
+{
+    teller *t = data;
+    t->calls++;
+    t->good = t->good && pthread_equal(pthread_self(), t->thread) &&
+              (t->calls == 1 || (done >= t->last && total == t->total)) &&
+              done >= 0.0 && done <= total && !t->cancelled;
+    t->first = t->calls == 1 ? done : t->first;
+    t->last = done;
+    t->total = total;
+    t->cancelled = t->cancelled || (t->calls == t->cancel_at && done < total);
+    return t->calls != t->cancel_at;
+}
+
+static hr_split_options split_options(teller *t)
+{
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    options.progress = t != NULL ? hear : NULL;
+    options.progress_data = t;
+    return options;
+}
+
+/* ---- the calls: each computes its result anew, and knows if it is right */
+
+typedef struct kind {
+    const char *name;
+    double total; /* 0: any */
+    hr_status (*run)(bed *b, teller *t);
+    bool (*is_right)(void);
+    bool (*is_untouched)(void); /* NULL: it has no caller's memory */
+} kind;
+
+static bool y_is_right(void)
+{
+    bool right = true;
+    for (int i = 0; i < CELLS; i++) {
+        right = right && y[i] == want[x[i]];
+    }
+    return right;
+}
+
+static bool y_is_untouched(void)
+{
+    bool old = true;
+    for (int i = 0; i < CELLS; i++) {
+        old = old && y[i] == -1;
+    }
+    return old;
+}
+
+static hr_status run_memory(bed *b, teller *t)
+{
+    const hr_split_options options = split_options(t);
+    const int turns = TURNS;
+    const hr_argument arguments[] = {
+        hr_value(&turns, sizeof turns),
+        hr_in_data(x, "int", sizeof(int), hr_extent2(ROWS, COLS), 0),
+        hr_out_data(y, "int", sizeof(int), hr_extent2(ROWS, COLS), 0)};
+    memset(y, -1, sizeof y);
+    return hr_run(b->context, &progress_add, hr_extent2(ROWS, COLS), arguments,
+                  3, &options);
+}
+
+static hr_status launch(bed *b, teller *t)
+{
+    const hr_split_options options = split_options(t);
+    const int turns = TURNS;
+    memset(y, -1, sizeof y);
+    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent2(ROWS, COLS));
+    hr_array *to = bed_wrap(b, y, sizeof(int), hr_extent2(ROWS, COLS));
+    const hr_argument arguments[] = {hr_value(&turns, sizeof turns),
+                                     hr_in(hr_view_of(from)),
+                                     hr_out(hr_view_of(to))};
+    hr_status status =
+        hr_launch_split(b->context, &progress_add, hr_extent2(ROWS, COLS),
+                        arguments, 3, &options);
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    if (status == HR_OK) {
+        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    return hri_error_raise(&error);
+}
+
+/* The same in chunks, where accelerators have memory of their own. */
+static hr_status stream(bed *b, teller *t)
+{
+    uint64_t limits[8];
+    for (uint32_t i = 0; i < b->count; i++) {
+        hri_accelerator *one = &b->context->accelerators[i];
+        hri_accelerator_trim(one);
+        limits[i] = one->memory_limit;
+        if (!one->in_place) {
+            one->memory_limit = one->device->info.gemm_bytes +
+                                hri_accelerator_held(one) + (1 << 18);
+        }
+    }
+    const hr_status status = launch(b, t);
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->context->accelerators[i].memory_limit = limits[i];
+    }
+    return status;
+}
+
+static hr_status count(bed *b, teller *t)
+{
+    const hr_split_options options = split_options(t);
+    memset(bins, 0, sizeof bins);
+    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent1(CELLS));
+    hr_array *to = bed_wrap(b, bins, sizeof(unsigned), hr_extent1(8));
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(from)),
+        hr_combined(hr_inout(hr_view_of(to)), HR_COMBINE_SUM)};
+    hr_status status = hr_launch_split(
+        b->context, &progress_count, hr_extent1(CELLS), arguments, 2, &options);
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    if (status == HR_OK) {
+        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    return hri_error_raise(&error);
+}
+
+static bool bins_are_right(void)
+{
+    unsigned seen[8] = {0};
+    for (int i = 0; i < CELLS; i++) {
+        seen[x[i] % 8]++;
+    }
+    return memcmp(seen, bins, sizeof seen) == 0;
+}
+
+static hr_status scan(bed *b, teller *t)
+{
+    const hr_split_options options = split_options(t);
+    memset(y, -1, sizeof y);
+    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent1(CELLS));
+    hr_array *to = bed_wrap(b, y, sizeof(int), hr_extent1(CELLS));
+    hr_status status =
+        hr_scan(b->context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
+                hr_view_of(from), hr_view_of(to), &options);
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    if (status == HR_OK) {
+        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    return hri_error_raise(&error);
+}
+
+static bool y_is_scan(void)
+{
+    int sum = 0;
+    bool right = true;
+    for (int i = 0; i < CELLS; i++) {
+        sum += x[i];
+        right = right && y[i] == sum;
+    }
+    return right;
+}
+
+static hr_status sort(bed *b, teller *t)
+{
+    const hr_split_options options = split_options(t);
+    memset(y, -1, sizeof y);
+    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent1(CELLS));
+    hr_array *to = bed_wrap(b, y, sizeof(int), hr_extent1(CELLS));
+    hr_status status = hr_sort(b->context, HR_SORT_ASCENDING, HR_I32,
+                               hr_view_of(from), hr_view_of(to), &options);
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    if (status == HR_OK) {
+        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    return hri_error_raise(&error);
+}
+
+static bool y_is_sorted(void)
+{
+    bool right = y[0] == 0;
+    for (int i = 1; i < CELLS; i++) {
+        right = right && y[i] >= y[i - 1];
+    }
+    return right && y[CELLS - 1] == VALUES - 1;
+}
+
+static double reduced;
+
+static hr_status reduce(bed *b, teller *t)
+{
+    const hr_split_options options = split_options(t);
+    hr_reduced result = {.value = -1.0};
+    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent1(CELLS));
+    const hr_status status =
+        hr_reduce(b->context, HR_REDUCE_SUM, HR_I32, hr_view_of(from), NULL,
+                  &options, &result);
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    hr_array_destroy(from);
+    reduced = result.value;
+    return hri_error_raise(&error);
+}
+
+static bool sum_is_right(void)
+{
+    double sum = 0.0;
+    for (int i = 0; i < CELLS; i++) {
+        sum += x[i];
+    }
+    return reduced == sum;
+}
+
+static bool out_is_right(void)
+{
+    bool right = true;
+    for (int i = 0; i < CELLS; i++) {
+        right = right && out[i] >= 0.0f;
+    }
+    for (int i = REACH; i < ROWS - REACH && right; i += 61) {
+        for (int j = REACH; j < COLS - REACH; j++) {
+            float sum = 0.0f;
+            for (int r = -REACH; r <= REACH; r++) {
+                for (int s = -REACH; s <= REACH; s++) {
+                    sum += in[(i + r) * COLS + j + s];
+                }
+            }
+            right = right && out[i * COLS + j] == sum; /* whole numbers */
+        }
+    }
+    return right;
+}
+
+static bool out_is_untouched(void)
+{
+    bool old = true;
+    for (int i = 0; i < CELLS; i++) {
+        old = old && out[i] == -1.0f;
+    }
+    return old;
+}
+
+static hr_filter_options filter_options(teller *t)
+{
+    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+    options.edges = HR_EDGES_CLAMPED;
+    options.method = HR_FILTER_DIRECT;
+    options.progress = t != NULL ? hear : NULL;
+    options.progress_data = t;
+    for (int i = 0; i < CELLS; i++) {
+        out[i] = -1.0f;
+    }
+    return options;
+}
+
+static hr_status filter_with(bed *b, const hr_filter_options *options)
+{
+    hr_window *w = NULL;
+    CHECK(hr_window_box(REACH, &w) == HR_OK);
+    const hr_status status = hr_filter(
+        b->context, w, 1.0, hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
+        hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0), options);
+    hr_window_destroy(w);
+    return status;
+}
+
+static hr_status filter(bed *b, teller *t)
+{
+    const hr_filter_options options = filter_options(t);
+    return filter_with(b, &options);
+}
+
+static hr_status filter_on_one_thread(bed *b, teller *t)
+{
+    hr_filter_options options = filter_options(t);
+    options.one_thread = true;
+    return filter_with(b, &options);
+}
+
+static hr_status filter_views(bed *b, teller *t)
+{
+    const hr_filter_options options = filter_options(t);
+    hr_window *w = NULL;
+    hri_error error = {0};
+    CHECK(hr_window_box(REACH, &w) == HR_OK);
+    hr_array *from = bed_wrap(b, in, sizeof(float), hr_extent2(ROWS, COLS));
+    hr_array *to = bed_wrap(b, out, sizeof(float), hr_extent2(ROWS, COLS));
+    hri_error_keep(&error,
+                   hr_filter_views(b->context, w, 1.0, HR_F32, hr_view_of(from),
+                                   hr_view_of(to), &options));
+    if (error.status == HR_OK) {
+        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    hr_window_destroy(w);
+    return hri_error_raise(&error);
+}
+
+static hr_matrix square(float *data)
+{
+    return hr_matrix_row_major(data, HR_F32, EDGE, EDGE, 0);
+}
+
+/* A times the identity. */
+static hr_status verify(bed *b, teller *t)
+{
+    static float identity[EDGE * EDGE];
+    hr_verify_report report = HR_VERIFY_REPORT_INIT;
+    report.progress = t != NULL ? hear : NULL;
+    report.progress_data = t;
+    for (int i = 0; i < EDGE; i++) {
+        identity[i * (EDGE + 1)] = 1.0f;
+    }
+    memcpy(c, a, sizeof c);
+    const hr_status status =
+        hr_gemm_verify(b->context, hr_real(1.0), square(a), square(identity),
+                       hr_real(0.0), square(c), square(c), &report);
+    CHECK(report.progress_data == t);
+    CHECK(status == HR_OK ? report.trials > 0 : report.trials == 0);
+    return status;
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+static const kind kinds[] = {
+    {"run", CELLS, run_memory, y_is_right, y_is_untouched},
+    {"launch", CELLS, launch, y_is_right, y_is_untouched},
+    {"stream", CELLS, stream, y_is_right, y_is_untouched},
+    {"combine", CELLS, count, bins_are_right, NULL},
+    {"scan", 0, scan, y_is_scan, y_is_untouched},
+    {"sort", 0, sort, y_is_sorted, y_is_untouched},
+    {"reduce", 0, reduce, sum_is_right, NULL},
+    {"filter", CELLS, filter, out_is_right, out_is_untouched},
+    {"filter, one thread", CELLS, filter_on_one_thread, out_is_right,
+     out_is_untouched},
+    {"filter views", CELLS, filter_views, out_is_right, out_is_untouched},
+    {"verify", 0, verify, always, NULL},
+};
+
+/* ---- cases */
+
+static teller new_teller(int cancel_at)
+{
+    return (teller){
+        .cancel_at = cancel_at, .good = true, .thread = pthread_self()};
+}
+
+static void tells_all(bed *b, const kind *k)
+{
+    teller t = new_teller(0);
+    TEST_CASE(k->name);
+    CHECK(k->run(b, NULL) == HR_OK && k->is_right());
+    CHECK(k->run(b, &t) == HR_OK && k->is_right());
+    CHECK(t.good && t.calls >= 2 && t.first == 0.0 && t.last == t.total);
+    CHECK(t.total > 0.0 && (k->total == 0.0 || t.total == k->total));
+}
+
+/* Cancel at that call. False when the call before was the last. */
+static bool cancels(bed *b, const kind *k, int cancel_at)
+{
+    teller t = new_teller(cancel_at);
+    const hr_status status = k->run(b, &t);
+    CHECK(t.good);
+    CHECK(status == (t.cancelled ? HR_ERROR_CANCELLED : HR_OK));
+    CHECK(!t.cancelled || (t.calls == cancel_at &&
+                           strstr(hr_last_error(), "cancelled after") != NULL));
+    CHECK(t.cancelled || k->is_right());
+    CHECK(cancel_at > 1 || k->is_untouched == NULL || k->is_untouched());
+    CHECK(k->run(b, NULL) == HR_OK && k->is_right());
+    return t.cancelled;
+}
+
+static void cancels_everywhere(bed *b, const kind *k)
+{
+    enum { TRIES = 20 };
+    teller t = new_teller(0);
+    TEST_CASE(k->name);
+    CHECK(cancels(b, k, 1));
+    CHECK(k->run(b, &t) == HR_OK);
+    const int calls = t.calls;
+    int met = 0;
+    for (int i = 0; i < TRIES && met == 0; i++) { /* as quick as it may be */
+        met += cancels(b, k, 2);
+    }
+    (void)cancels(b, k, hri_max(calls / 2, 2) > 2 ? calls / 2 : 2);
+    (void)cancels(b, k, calls > 3 ? calls - 1 : 2);
+    /* a sort tells nothing between its start and its end */
+    CHECK(met > 0 || k->run == sort || k->run == reduce || k->run == count ||
+          k->run == scan);
+}
+
+/* A cancelled call ends before its work is done: the calling thread tells after
+ * each piece, and pieces are as low as they may be. */
+static void ends_early(bed *b)
+{
+    TEST_CASE("work that was not begun is left");
+    teller t = new_teller(2);
+    bool left = false;
+    hri_progress_ms = 0;
+    CHECK(filter_on_one_thread(b, &t) == HR_ERROR_CANCELLED);
+    hri_progress_ms = 1;
+    for (int i = 0; i < CELLS; i++) {
+        left = left || out[i] == -1.0f;
+    }
+    CHECK(left && t.good && t.calls == 2);
+}
+
+static void nothing_to_do(bed *b)
+{
+    TEST_CASE(
+        "nothing is told of no work, of a dry run and of what is refused");
+    teller t = new_teller(1);
+    hr_filter_options options = filter_options(&t);
+    hr_window *w = NULL;
+    CHECK(hr_window_box(REACH, &w) == HR_OK);
+    CHECK(hr_filter(
+              b->context, w, 1.0, hr_matrix_row_major(in, HR_F32, 0, COLS, 0),
+              hr_matrix_row_major(out, HR_F32, 0, COLS, 0), &options) == HR_OK);
+    options.tolerance = -1.0;
+    CHECK(filter_with(b, &options) == HR_ERROR_INVALID);
+    hr_window_destroy(w);
+    hr_split_options split = split_options(&t);
+    split.dry_run = true;
+    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent1(CELLS));
+    hr_array *to = bed_wrap(b, bins, sizeof(unsigned), hr_extent1(8));
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(from)),
+        hr_combined(hr_inout(hr_view_of(to)), HR_COMBINE_SUM)};
+    CHECK(hr_launch_split(b->context, &progress_count, hr_extent1(CELLS),
+                          arguments, 2, &split) == HR_OK);
+    split.dry_run = false;
+    CHECK(hr_launch_split(b->context, &progress_count, hr_extent1(CELLS + 1),
+                          arguments, 2, &split) == HR_ERROR_COMPUTE_DOMAIN);
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    hr_verify_report report = HR_VERIFY_REPORT_INIT;
+    report.progress = hear;
+    report.progress_data = &t;
+    const hr_matrix none = hr_matrix_row_major(c, HR_F32, 0, 0, 0);
+    CHECK(hr_gemm_verify(b->context, hr_real(1.0), none, none, hr_real(0.0),
+                         none, none, &report) == HR_OK);
+    CHECK(t.calls == 0);
+}
+
+/* What is wrong is found, and told to be done. */
+static void mismatch(bed *b)
+{
+    TEST_CASE("a product that is wrong");
+    teller t = new_teller(0);
+    hr_verify_report report = HR_VERIFY_REPORT_INIT;
+    report.progress = hear;
+    report.progress_data = &t;
+    memcpy(c, a, sizeof c);
+    c[EDGE + 5] += 100.0f;
+    CHECK(hr_gemm_verify(b->context, hr_real(1.0), square(a), square(a),
+                         hr_real(0.0), square(c), square(c),
+                         &report) == HR_ERROR_MISMATCH);
+    CHECK(strstr(hr_last_error(), "should be") != NULL);
+    CHECK(t.good && t.last == t.total && report.trials > 0);
+}
+
+/* ---- grids: every step adds 1 */
+
+typedef struct stepper {
+    hr_grid *grid;
+    hr_argument arguments[2];
+    hr_phase phases[2];
+    int64_t steps; /* of all calls */
+} stepper;
+
+static stepper open_grid(bed *b)
+{
+    static const int zeros[CELLS];
+    stepper s = {.steps = 0};
+    const hr_field field =
+        hr_field_of(sizeof(int), 0, HR_BOUNDARY_CONSTANT, NULL);
+    const hr_field fields[] = {field, field};
+    CHECK(hr_grid_create(b->context, hr_extent2(ROWS, COLS), fields, 2, NULL,
+                         &s.grid) == HR_OK);
+    CHECK(hr_grid_scatter(s.grid, 0, zeros) == HR_OK);
+    s.arguments[0] = hr_field_here(0);
+    s.arguments[1] = hr_field_out(1);
+    return s;
+}
+
+static void set_phases(stepper *s)
+{
+    s->phases[0] = hr_phase_of(&progress_next, s->arguments, 2);
+    s->phases[1] = hr_phase_swap(0, 1);
+}
+
+/* The values are those after as many steps as the grid says. */
+static int64_t steps_made(stepper *s)
+{
+    hr_grid_state state = HR_GRID_STATE_INIT;
+    bool right = true;
+    CHECK(hr_grid_describe(s->grid, &state, NULL, 0) == HR_OK);
+    CHECK(hr_grid_gather(s->grid, 0, y) == HR_OK);
+    for (int i = 0; i < CELLS; i++) {
+        right = right && y[i] == (int)state.steps;
+    }
+    CHECK(right);
+    return (int64_t)state.steps;
+}
+
+static bool any(void *data, hr_grid *grid, int64_t steps)
+{
+    (void)grid;
+    *(int64_t *)data = steps;
+    return true;
+}
+
+static hr_status step(stepper *s, bool run)
+{
+    int64_t told = 0;
+    return run ? hr_grid_run(s->grid, s->phases, 2, STEPS, 7, any, &told)
+               : hr_grid_step(s->grid, s->phases, 2, STEPS);
+}
+
+static void steps(bed *b, bool run)
+{
+    TEST_CASE(run ? "hr_grid_run" : "hr_grid_step");
+    stepper s = open_grid(b);
+    set_phases(&s);
+    CHECK(step(&s, run) == HR_OK);
+    int64_t made = steps_made(&s);
+    CHECK(made == STEPS);
+    teller t = new_teller(0);
+    CHECK(hr_grid_set_progress(s.grid, hear, &t) == HR_OK);
+    CHECK(step(&s, run) == HR_OK);
+    CHECK(t.good && t.calls >= 2 && t.first == 0.0 && t.last == STEPS);
+    CHECK(t.total == STEPS && steps_made(&s) == 2 * STEPS);
+    made = 2 * STEPS;
+    const int calls[] = {1, 2, t.calls / 2, t.calls - 1};
+    int met = 0;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        t = new_teller((int)hri_max(calls[i], 1));
+        const hr_status status = step(&s, run);
+        CHECK(status == (t.cancelled ? HR_ERROR_CANCELLED : HR_OK) && t.good);
+        CHECK(!t.cancelled ||
+              strstr(hr_last_error(), "grid: cancelled after") != NULL);
+        const int64_t now = steps_made(&s);
+        CHECK(t.cancelled ? now < made + STEPS : now == made + STEPS);
+        CHECK(i > 0 || now == made);
+        met += t.cancelled;
+        made = now;
+    }
+    CHECK(met >= 2);
+    t = new_teller(1);
+    CHECK(hr_grid_step(s.grid, s.phases, 2, 0) == HR_OK);
+    CHECK(hr_grid_step(s.grid, s.phases, 2, -1) == HR_ERROR_INVALID);
+    CHECK(hr_grid_set_progress(s.grid, NULL, NULL) == HR_OK);
+    CHECK(step(&s, run) == HR_OK && t.calls == 0);
+    CHECK(steps_made(&s) == made + STEPS);
+    CHECK(hr_grid_set_progress(NULL, hear, &t) == HR_ERROR_INVALID);
+    hr_grid_destroy(s.grid);
+}
+
+/* ---- */
+
+static void rounds(void)
+{
+    TEST_CASE("rounds grow while they are short");
+    hri_rounds r = {0};
+    CHECK(hri_rounds_next(&r, 100) == 1);
+    hri_progress_ms = 1000000;
+    CHECK(hri_rounds_next(&r, 100) == 2 && hri_rounds_next(&r, 100) == 4);
+    CHECK(hri_rounds_next(&r, 3) == 3);
+    hri_progress_ms = 0;
+    for (int i = 0; i < 8; i++) {
+        (void)hri_rounds_next(&r, 100);
+    }
+    CHECK(hri_rounds_next(&r, 100) == 1);
+    hri_progress_ms = 1;
+}
+
+static void cases(bed *b)
+{
+    const size_t count_of = sizeof kinds / sizeof kinds[0];
+    hri_progress_ms = 1;
+    for (size_t i = 0; i < count_of; i++) {
+        TEST(tells_all(b, &kinds[i]));
+    }
+    for (size_t i = 0; i < count_of; i++) {
+        TEST(cancels_everywhere(b, &kinds[i]));
+    }
+    TEST(ends_early(b));
+    TEST(nothing_to_do(b));
+    TEST(mismatch(b));
+    TEST(steps(b, false));
+    TEST(steps(b, true));
+    TEST(rounds());
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < CELLS; i++) {
+        x[i] = i % VALUES;
+        in[i] = (float)(i % 11);
+    }
+    for (int v = 0; v < VALUES; v++) {
+        want[v] = 1;
+        for (int k = 0; k < TURNS; k++) {
+            want[v] = (want[v] ^ k) + v;
+            want[v] = want[v] ^ k;
+        }
+    }
+    for (int i = 0; i < EDGE * EDGE; i++) {
+        a[i] = (float)(i % 13);
+    }
+    return bed_main(argc > 1 ? argv[1] : "host", cases);
+}

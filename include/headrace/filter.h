@@ -192,10 +192,10 @@ typedef struct hr_filter_options {
  *           that is not there, for a window too large for the method, or in a
  *           reproducible context.
  *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
- *           working set, with the numbers: out untouched. HR_ERROR_CANCELLED,
- *           HR_ERROR_LOST or HR_ERROR_BACKEND while running, or
- * HR_ERROR_OUT_OF_MEMORY when other calls take the memory meanwhile: out then
- * holds old and new elements.
+ *           working set, with the numbers: out untouched. While running
+ *           HR_ERROR_CANCELLED, HR_ERROR_LOST, HR_ERROR_BACKEND, or
+ *           HR_ERROR_OUT_OF_MEMORY when other calls take the memory meanwhile:
+ *           out then holds old and new elements.
  * @threads  Any thread, while nobody changes the environment. Filters of one
  *           context run one after another. No other thread may make plans with
  *           FFTW itself meanwhile.

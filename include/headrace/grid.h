@@ -288,10 +288,10 @@ HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases,
 
 /** Tell a function how many steps of a call are done, from now on: in
  *  hr_grid_step and hr_grid_run. NULL: none. These calls then make as many
- * steps at a time as take about a tenth of a second, and wait for them. When
- * the function cancels, the call ends with HR_ERROR_CANCELLED between two
- * steps. The grid has the values after as many steps as hr_grid_state.steps
- * says, and can be used as before. The function itself may read the grid.
+ *  steps at a time as take about a tenth of a second, and wait for them. When
+ *  the function cancels, the call ends with HR_ERROR_CANCELLED between two
+ *  steps. The grid has the values after as many steps as hr_grid_state.steps
+ *  says, and can be used as before. The function itself may read the grid.
  *
  * @owner   data is borrowed until another function is set, or the grid is
  *          destroyed.

@@ -37,7 +37,9 @@ extern "C" {
  * @owner   path may go after the call.
  * @errors  HR_ERROR_INVALID for a context that is NULL and an empty path.
  *          HR_ERROR_IO when the file cannot be written, or was not before.
- *          HR_ERROR_OUT_OF_MEMORY. There is no trace then.
+ *          HR_ERROR_OUT_OF_MEMORY. There is no trace then. HR_ERROR_LOST when
+ *          an accelerator still has not answered since an earlier product:
+ *          whatever trace there is goes on.
  * @threads One at a time, when no other call on the context is running. It
  *          waits for all work. */
 HR_API HR_NODISCARD hr_status hr_context_trace(hr_context *context,

@@ -2,6 +2,7 @@
 #include <headrace/trace.h>
 
 #include "arrays/array.h"
+#include "gemm/run.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"
 
@@ -40,6 +41,23 @@ static hr_status end(hr_context *context)
     return hri_trace_drop(trace);
 }
 
+/* Products that returned before an accelerator had ended its part may still use
+ * what is about to change. */
+static hr_status await_accelerators(hr_context *context)
+{
+    if (hri_runs_await(context)) {
+        return HR_OK;
+    }
+    uint32_t i = 0;
+    while (i + 1 < context->accelerator_count &&
+           !context->accelerators[i].abandoned) {
+        i++;
+    }
+    return hri_fail(HR_ERROR_LOST,
+                    "trace: %s has not answered since an earlier product",
+                    context->accelerators[i].path);
+}
+
 hr_status hr_context_trace(hr_context *context, const char *path)
 {
     if (context == NULL || (path != NULL && path[0] == '\0')) {
@@ -49,7 +67,12 @@ hr_status hr_context_trace(hr_context *context, const char *path)
     pthread_mutex_lock(&context->lock);
     const bool first = context->accelerator_count > 0 &&
                        context->accelerators[0].device->traced == NULL;
-    hr_status status = end(context);
+    hr_status status = await_accelerators(context);
+    if (status != HR_OK) {
+        pthread_mutex_unlock(&context->lock);
+        return status;
+    }
+    status = end(context);
     if (status == HR_OK && path != NULL) {
         status = hri_trace_hold(path, &context->trace);
     }

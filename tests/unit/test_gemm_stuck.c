@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <headrace/trace.h>
+
 #include "base/size.h"
 #include "gemm/run.h"
 #include "runtime/runtime.h"
@@ -97,11 +99,20 @@ static bool is_right(void)
     return memcmp(c, wanted, sizeof c) == 0;
 }
 
+/* Wait for what products have left on devices. */
+static void await_runs(hr_context *context)
+{
+    const double patience = context->patience;
+    context->patience = 0.6; /* a minute */
+    CHECK(hri_runs_await(context));
+    context->patience = patience;
+}
+
 /* The device answers again: what was left there comes back. */
 static void let_go(hr_context *context)
 {
     fault_backend_let_go();
-    CHECK(hri_runs_await(context, 60.0));
+    await_runs(context);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         CHECK(!context->accelerators[i].abandoned);
     }
@@ -285,7 +296,7 @@ static void one_is_slow(const setup *s)
             relieved += shares[j].tiles_stolen;
         }
         times = relieved > 0 ? SLOW : MORE * times;
-        CHECK(hri_runs_await(context, 60.0));
+        await_runs(context);
     }
     CHECK(relieved > 0);
     fault_backend_slow(0, 0);
@@ -309,6 +320,29 @@ static void the_context_ends(const setup *s)
     hr_context_destroy(context);
     CHECK(fault_backend_sticks() && fault_backend_objects() > 0);
     fault_backend_let_go();
+}
+
+/* A timeline begins and ends when no device hangs. */
+static void a_timeline_begins(const setup *s)
+{
+    TEST_CASE("a timeline of a device that hangs");
+    fault_backend_reset();
+    hr_context *context = open_context(s->list, 0);
+    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK);
+    context->patience = 3 * PATIENCE; /* the other must not be late */
+    fault_backend_stick(1, 20);
+    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
+    CHECK(fault_backend_sticks());
+    context->patience = PATIENCE;
+    CHECK_FAILS(hr_context_trace(context, "/dev/null"), HR_ERROR_LOST,
+                "host#1 has not answered since an earlier product");
+    let_go(context);
+    context->patience = ENDLESS;
+    CHECK(hr_context_trace(context, "/dev/null") == HR_OK);
+    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
+    CHECK(hr_context_trace(context, NULL) == HR_OK);
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0);
 }
 
 /* ---- processes */
@@ -367,6 +401,7 @@ static int virtual_ones(void)
     TEST(begin(one_is_slow, &sets[0], 1));
     TEST(begin(one_alone, &alone, 1));
     TEST(begin(the_context_ends, &sets[0], 1));
+    TEST(begin(a_timeline_begins, &sets[0], 1));
     return end(sets, count);
 }
 

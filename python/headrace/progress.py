@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 from ._native import ffi, lib
 from .contexts import in_progress
 from .errors import check
+from .reports import quantity
 
 
 class Watch:
@@ -58,8 +60,11 @@ def headrace_progress(data, done, total):
 class Bar:
     """A progress bar: tqdm's where that is installed, else a line of text."""
 
+    WIDTH = 30
+
     def __init__(self, unit="flop"):
         self._unit, self._bar, self._shown = unit, None, -1
+        self._start = time.monotonic()
 
     def __call__(self, done, total):
         try:
@@ -74,10 +79,18 @@ class Bar:
             self._bar.close()
 
     def _line(self, done, total):
-        percent = int(100 * done / total) if total else 100
+        share = done / total if total else 1.0
+        percent = int(100 * share)
         if percent != self._shown and sys.stderr.isatty():
-            end = "\n" if percent == 100 else ""
-            print(f"\r{percent:3d} %", end=end, file=sys.stderr, flush=True)
+            took = time.monotonic() - self._start
+            line = f"[{'#' * int(share * self.WIDTH):{self.WIDTH}}] {percent:3d} %"
+            if done and took:
+                line += f"  {quantity(done / took, self._unit)}/s"
+            if percent == 100:
+                line += f"  {took:.1f} s\n"
+            elif done:
+                line += f"  {took * (1 - share) / share:.1f} s left"
+            print(f"\r{line}\033[K", end="", file=sys.stderr, flush=True)
         self._shown = percent
 
 

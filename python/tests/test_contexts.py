@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -20,13 +21,13 @@ import headrace
 PACKAGE = pathlib.Path(headrace.__file__).parent
 
 
-def run(program, *arguments, **options):
+def run(program, *arguments, stderr=subprocess.PIPE, **options):
     """Run a Python program that finds the package."""
     environment = dict(os.environ, PYTHONPATH=str(PACKAGE.parent))
     return subprocess.Popen(
         [sys.executable, *(["-c"] if "\n" in program else []), program,
          *arguments], env=environment, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, **options)
+        stderr=stderr, text=True, **options)
 
 
 def product(n=40):
@@ -222,6 +223,33 @@ def test_a_bar(capfd, rng):
     assert np.allclose(headrace.matmul(a, a, progress=True), a @ a)
     captured = capfd.readouterr()
     assert captured.out == ""
+
+
+def test_a_bar_without_tqdm():
+    """On a terminal: a line with the rate and the time, drawn again."""
+    pty = pytest.importorskip("pty")
+    script = """
+import sys
+sys.modules["tqdm.auto"] = None  # its import fails
+import numpy as np, headrace
+a = np.ones((600, 600), np.float32)
+headrace.matmul(a, a, progress=True, context=headrace.Context("2xhost"))
+"""
+    ours, theirs = pty.openpty()
+    program = run(script, stderr=theirs)
+    os.close(theirs)
+    assert program.wait(60) == 0
+    shown = b""
+    try:
+        while data := os.read(ours, 4096):
+            shown += data
+    except OSError:  # Linux: nobody else has the terminal
+        pass
+    os.close(ours)
+    lines = shown.decode().replace("\x1b[K", "").split("\r")
+    assert "[" + " " * 30 + "]   0 %" in lines
+    last = next(line for line in lines if "100 %" in line)
+    assert re.fullmatch(r"\[#{30}\] 100 %  [0-9.]+ [kMGT]?flop/s  [0-9.]+ s", last)
 
 
 SLOW = """

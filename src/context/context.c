@@ -278,7 +278,7 @@ static hr_context *kept;
  * keeps the whole context: its driver may still use any of it. */
 static bool can_destroy(hr_context *context)
 {
-    if (hri_runs_await(context)) {
+    if (hri_runs_await(context, HRI_RUNS_PATIENCE * context->patience)) {
         return true;
     }
     pthread_mutex_lock(&kept_lock);

@@ -45,7 +45,7 @@ static hr_status end(hr_context *context)
  * what is about to change. */
 static hr_status await_accelerators(hr_context *context)
 {
-    if (hri_runs_await(context)) {
+    if (hri_runs_await(context, HRI_RUNS_PATIENCE * context->patience)) {
         return HR_OK;
     }
     uint32_t i = 0;

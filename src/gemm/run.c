@@ -79,10 +79,9 @@ void hri_runs_collect(hr_context *context)
     }
 }
 
-bool hri_runs_await(hr_context *context)
+bool hri_runs_await(hr_context *context, double seconds)
 {
     enum { LOOK_MS = 10 };
-    const double seconds = 100.0 * context->patience;
     const uint64_t start_ns = hri_clock_ns();
     hri_runs_collect(context);
     while (context->abandoned != NULL &&

@@ -61,8 +61,9 @@ hr_status hri_run(hr_context *context, const hri_product *product,
 /* Take back accelerators that abandoned products have let go of by now. With
  * the context's lock. */
 void hri_runs_collect(hr_context *context);
-/* Wait for them, at most 100 times the context's patience. False when one has
- * not. */
-bool hri_runs_await(hr_context *context);
+/* Wait for them, at most so many seconds. False when one has not. */
+bool hri_runs_await(hr_context *context, double seconds);
+/* How long calls wait that need all of the context: times its patience. */
+enum { HRI_RUNS_PATIENCE = 100 };
 
 #endif

@@ -99,20 +99,11 @@ static bool is_right(void)
     return memcmp(c, wanted, sizeof c) == 0;
 }
 
-/* Wait for what products have left on devices. */
-static void await_runs(hr_context *context)
-{
-    const double patience = context->patience;
-    context->patience = 0.6; /* a minute */
-    CHECK(hri_runs_await(context));
-    context->patience = patience;
-}
-
 /* The device answers again: what was left there comes back. */
 static void let_go(hr_context *context)
 {
     fault_backend_let_go();
-    await_runs(context);
+    CHECK(hri_runs_await(context, 60.0));
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         CHECK(!context->accelerators[i].abandoned);
     }
@@ -296,7 +287,7 @@ static void one_is_slow(const setup *s)
             relieved += shares[j].tiles_stolen;
         }
         times = relieved > 0 ? SLOW : MORE * times;
-        await_runs(context);
+        CHECK(hri_runs_await(context, 60.0));
     }
     CHECK(relieved > 0);
     fault_backend_slow(0, 0);

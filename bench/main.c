@@ -206,6 +206,7 @@ static int measure(benchmark *bench, const char *name)
         status = bench_plot_finish(&plot, &bench->rows);
     }
     bench_plot_close(&plot);
+    cli_table_free(&bench->rows.table);
     return status == CLI_OK && bench->failed ? CLI_FAILED : status;
 }
 

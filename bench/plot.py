@@ -189,20 +189,28 @@ def sizes_panel(title, rows):
     return [panel("size", title, "m = n = k", "FLOP/s", some)]
 
 
-def family(row):
-    """What rows have in common that differ only in the number of devices."""
-    if "list" not in row:
-        return None
-    return row["kind"], devices(row)[1], row.get("list_memory_limit", 0)
+def families(rows):
+    """Rows with lists that differ only in the number of devices, if it does.
+    Each has a name."""
+    some = {}
+    for row in rows:
+        if "list" in row:
+            key = (row.get("kind", "headrace"), devices(row)[1],
+                   row.get("list_memory_limit", 0), row["device"])
+            some.setdefault(key, []).append(row)
+    some = {key: mine for key, mine in some.items()
+            if len({devices(row)[0] for row in mine}) > 1}
+    several = len({device for _, _, _, device in some}) > 1
+    return [(scaling_name(*key, several), mine) for key, mine in some.items()]
 
 
-def scaling_name(key):
-    kind, mixed, limit = key
+def scaling_name(kind, mixed, limit, device, several):
     name = "cuBLASXt" if kind == "cublasxt" else "Headrace"
     if kind.endswith("files"):
         name += ", " + kind
     return (name + (" with the host" if mixed and kind != "cublasxt" else "")
-            + (f", {limit / 2**30:g} GiB each" if limit else ""))
+            + (f", {limit / 2**30:.3g} GiB each" if limit else "")
+            + (f", {device}" if several else ""))
 
 
 def ideal(mine, value):
@@ -214,9 +222,14 @@ def ideal(mine, value):
                   form="ideal")
 
 
+def is_host(row):
+    """Whether a list has nothing but the host."""
+    words = row.get("list", "").split(",")
+    return all(word.endswith("host") for word in words)
+
+
 def unit_of(rows):
-    host = all("host" in word for row in rows if "list" in row
-               for word in row["list"].split(","))
+    host = all(is_host(row) for row in rows if "list" in row)
     gpus = all(word.startswith(("cuda", "host")) for row in rows
                if "list" in row for word in row["list"].split(","))
     return "GPUs" if gpus and not host else "accelerators"
@@ -225,16 +238,11 @@ def unit_of(rows):
 def scaling_panel(title, rows):
     """Of one product. Nothing where all have the same number of devices."""
     some, first = [], None
-    families = {}
-    for row in rows:
-        families.setdefault(family(row), []).append(row)
-    for key, mine in families.items():
-        if key is None or len({devices(row)[0] for row in mine}) < 2:
-            continue
+    for name, mine in families(rows):
         at = {devices(row)[0]: rate(row) for row in mine}
-        some.append(series(scaling_name(key), key[0] in OURS, sorted(at),
-                           [at[x] for x in sorted(at)], kind=key[0]))
-        if first is None and key[0] in OURS:
+        some.append(series(name, is_ours(mine[0]), sorted(at),
+                           [at[x] for x in sorted(at)], kind=mine[0]["kind"]))
+        if first is None and is_ours(mine[0]):
             first = mine
     if first is None:
         return []
@@ -247,7 +255,7 @@ def scaling_panel(title, rows):
         some.append(series("limit of the machine", True, sorted(top),
                            [top[x] for x in sorted(top)], form="limit"))
     for row in rows:  # a peer on the host is as fast everywhere
-        if family(row) is None and row["kind"] in LIBRARIES:
+        if "list" not in row and row["kind"] in LIBRARIES:
             some.append(series(LIBRARIES[row["kind"]] + ", host", False,
                                some[0]["x"], [rate(row)] * len(some[0]["x"]),
                                kind=row["kind"], form="level"))
@@ -343,13 +351,13 @@ def grid_panels(rows):
     for work in works:
         mine = [row for row in rows
                 if (row["workload"], *row["extent"]) == work]
-        counts = {devices(row)[0]: row["cells_per_second"] for row in mine}
-        if len(counts) > 1:
-            least = counts[min(counts)]
-            some.append(series(f"{work[0]}, {extents(*work[1:])}", True,
-                               sorted(counts), [counts[count] / least
-                                                for count in sorted(counts)]))
-            ideals.append(ideal(mine, lambda row: 1.0))
+        for name, like in families(mine):
+            at = {devices(row)[0]: row["cells_per_second"] for row in like}
+            some.append(series(
+                f"{work[0]}, {extents(*work[1:])}"
+                + name.removeprefix("Headrace"), True, sorted(at),
+                [at[count] / at[min(at)] for count in sorted(at)]))
+            ideals.append(ideal(like, lambda row: 1.0))
     longest = max(ideals, key=lambda one: len(one["x"]), default=None)
     kind = "the same rows for each" if rows[0].get("weak") else "one grid"
     out = [] if not some else [
@@ -472,11 +480,12 @@ def picture(rows, kinds=None):
 
 
 def origin(rows):
-    def all_of(key):
-        return list(dict.fromkeys(row[key] for row in rows if row.get(key)))
+    def all_of(key, some=rows):
+        return list(dict.fromkeys(row[key] for row in some if row.get(key)))
+    others = [row for row in rows if not is_host(row)]
     gpus = max((devices(row)[0] for row in rows
                 if "cuda" in str(row.get("list"))), default=0)
-    names = [name for name in all_of("device")
+    names = [name for name in all_of("device", others)
              if not any(name in cpu for cpu in all_of("cpu"))]
     device = (f"{gpus} x " if gpus else "") + " and ".join(names)
     return ["; ".join(([device] if names else []) + all_of("cpu")),

@@ -89,6 +89,7 @@ points() { # LIST COUNT SECONDS COMMIT PEER'S SECONDS
     points cuda:0 1 4 abc 8
     points cuda:0,cuda:1 2 2.5 abd 5
     points cuda 4 1 abc 4
+    points host 1 32 abc 32 | sed 's/"GPU"/"CPU"/'
 } >"$folder/rows"
 python3 "$root/bench/plot.py" "$folder/rows" --data >"$folder/data"
 python3 - "$folder/data" <<'EOF'
@@ -107,7 +108,7 @@ assert seconds == {"Headrace": {1: 4, 2: 2.5, 4: 1},
 assert [(one["name"], one["x"], one["link"], one["peak"])
         for one in roofline["series"]] == [
     ("Headrace, " + name, [2**21], 7e10, 6e13)
-    for name in ("cuda:0", "cuda:0,cuda:1", "cuda")], roofline
+    for name in ("cuda:0", "cuda:0,cuda:1", "cuda", "host")], roofline
 assert data["from"][0] == "4 x GPU; C & D", data["from"]
 EOF
 check() {

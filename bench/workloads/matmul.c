@@ -350,8 +350,10 @@ static int ask(matmul *x, matmul_entry *entry)
     }
     const bool in_place =
         entry->setting->host_only && entry->limits.ordinary.both <= 0.0;
-    return in_place ? bench_copy_rate(entry->context, false, &entry->memory)
-                    : CLI_OK;
+    const bool shown = x->options->json || x->options->plot != NULL;
+    return in_place && shown
+               ? bench_copy_rate(entry->context, false, &entry->memory)
+               : CLI_OK;
 }
 
 static int open_entry(matmul_entry *entry)

@@ -103,13 +103,19 @@ typedef struct bench_options {
     bench_grid_wish grid;
     int64_t repeat;
     bool from_files, json;
+    const char *plot; /* the picture to make; NULL: none */
 } bench_options;
 
 /* ---- measure.c: rows of results. Each is a line of JSON or a line of a
- * table */
+ * table; and a line of JSON for the picture */
 
 typedef struct bench_rows {
-    bool json;
+    bool json;    /* instead of a table */
+    FILE *plot;   /* also gets lines of JSON; NULL: none */
+    bool writing; /* this row becomes JSON */
+    bool failed;  /* out of memory: plot lacks a line */
+    char *text;   /* with plot: the line */
+    size_t bytes;
     bool absent;    /* values that follow have none: JSON omits them, a table
                        has "-" */
     bool first;     /* the first row of the table also makes its heading */
@@ -136,7 +142,7 @@ typedef enum bench_unit {
 } bench_unit;
 
 /* Begin a row of `headrace bench BENCH`. In JSON it begins with what it was
- * measured with. */
+ * measured with. NULL: the row is only for the table. */
 void bench_row_begin(bench_rows *rows, const char *bench);
 void bench_row_end(bench_rows *rows);
 
@@ -234,6 +240,13 @@ void bench_operands_free(bench_operands *operands);
  * of f32, f64, c32 or c64. */
 double bench_product_error(hr_matrix a, hr_matrix b, hr_matrix c,
                            int64_t samples);
+
+/* ---- workloads/grid_rates.c */
+
+/* Bytes that all accelerators together read and write in a second. Each copies
+ * from one array of its own to another. Those are larger than caches, also of
+ * GPUs if gpus says so, or what its memory allows. Returns an exit status. */
+int bench_copy_rate(hr_context *context, bool gpus, double *rate);
 
 /* ---- measure.c: the CPU, and statistics of times */
 

@@ -6,6 +6,7 @@
 
 #include "bench/bench.h"
 #include "bench/peers/peer.h"
+#include "bench/plot.h"
 #include "bench/workloads/grid.h"
 #include "console/context.h"
 #include "console/signals.h"
@@ -67,6 +68,9 @@ static const cli_option table[] = {
      "from memory, in a new folder in TMPDIR (/var/tmp)"},
     {"--json", NULL, &cli_flag, offsetof(bench_options, json),
      "print one JSON object a line, for each row"},
+    {"--plot", "FILE.svg", &bench_plot_file, offsetof(bench_options, plot),
+     "also draw the rows, by a python3 with Matplotlib;\n"
+     "the file appears whole or not at all"},
     {NULL, NULL, NULL, 0, NULL},
 };
 
@@ -188,10 +192,21 @@ static int measure(benchmark *bench, const char *name)
         cli_take(&bench_number_list, s->usual, &bench->o.numbers);
     }
     bench->rows.json = bench->o.json;
-    status = s->lists != NULL ? bench_settings(bench, s->lists) : CLI_OK;
+    bench_plot plot = {.file = {.path = NULL}};
+    if (bench->o.plot != NULL) {
+        status = bench_plot_start(&plot, bench->o.plot, &bench->rows);
+    }
+    if (status == CLI_OK && s->lists != NULL) {
+        status = bench_settings(bench, s->lists);
+    }
     if (status == CLI_OK) {
         status = s->run(bench);
     }
+    if (status == CLI_OK && bench->o.plot != NULL) {
+        status = bench_plot_finish(&plot, &bench->rows);
+    }
+    bench_plot_close(&plot);
+    cli_table_free(&bench->rows.table);
     return status == CLI_OK && bench->failed ? CLI_FAILED : status;
 }
 

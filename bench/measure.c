@@ -130,16 +130,16 @@ void bench_text(bench_rows *rows, const char *key, const char *heading,
     if (heading != NULL) {
         bench_cell(rows, heading, 'l', text);
     }
-    if (rows->json && !rows->absent) {
+    if (rows->writing && !rows->absent) {
         cli_json_text(&rows->line, key, text);
     }
 }
 
 void bench_flag(bench_rows *rows, const char *key, bool known, bool value)
 {
-    if (rows->json && !rows->absent && known) {
+    if (rows->writing && !rows->absent && known) {
         cli_json_bool(&rows->line, key, value);
-    } else if (rows->json && !rows->absent) {
+    } else if (rows->writing && !rows->absent) {
         cli_json_null(&rows->line, key);
     }
 }
@@ -150,14 +150,45 @@ void bench_value(bench_rows *rows, const char *key, const char *heading,
     if (!rows->json && heading != NULL) {
         add_heading(rows, heading, 'r');
         add_cell(&rows->table, unit, rows->absent ? NAN : value);
-    } else if (!rows->json || key == NULL || rows->absent) {
+    }
+    if (!rows->writing || key == NULL || rows->absent) {
         return;
-    } else if (unit == BENCH_COUNT) {
+    }
+    if (unit == BENCH_COUNT) {
         cli_json_count(&rows->line, key, (uint64_t)value);
     } else {
         cli_json_number(&rows->line, key,
                         unit == BENCH_GFLOPS ? value * 1e-9 : value);
     }
+}
+
+/* Where the row's JSON goes: to memory if the picture needs it, too. */
+static FILE *open_line(bench_rows *rows)
+{
+    rows->text = NULL;
+    FILE *line =
+        rows->plot != NULL ? open_memstream(&rows->text, &rows->bytes) : NULL;
+    if (line == NULL) {
+        rows->failed = rows->plot != NULL;
+        rows->plot = NULL;
+        line = stdout;
+    }
+    return line;
+}
+
+/* Copy the line from memory to where it goes. */
+static void send_line(bench_rows *rows)
+{
+    if (rows->line.out == stdout) {
+        return;
+    }
+    if (fclose(rows->line.out) != 0) {
+        rows->failed = true;
+    } else {
+        fputs(rows->text, rows->plot);
+        fputs(rows->json ? rows->text : "", stdout);
+    }
+    free(rows->text);
 }
 
 void bench_row_begin(bench_rows *rows, const char *bench)
@@ -170,11 +201,12 @@ void bench_row_begin(bench_rows *rows, const char *bench)
     char cpu[128];
     rows->absent = false;
     rows->first = rows->table.count == 0;
-    if (!rows->json) {
+    rows->writing = (rows->json || rows->plot != NULL) && bench != NULL;
+    if (!rows->writing) {
         return;
     }
     bench_cpu_name(cpu, sizeof cpu);
-    rows->line = (cli_json){.out = stdout};
+    rows->line = (cli_json){.out = open_line(rows)};
     cli_json_begin(&rows->line, NULL, '{');
     bench_text(rows, "bench", NULL, bench);
     bench_text(rows, "commit", NULL, HEADRACE_COMMIT);
@@ -193,8 +225,9 @@ void bench_list(bench_rows *rows, const bench_setting *setting)
 
 void bench_row_end(bench_rows *rows)
 {
-    if (rows->json) {
+    if (rows->writing) {
         cli_json_line(&rows->line);
+        send_line(rows);
     }
 }
 

@@ -44,7 +44,7 @@ _headrace_options() {
     bench)
         echo "--size --shape --types --memory --accelerators" \
             "--memory-limit --threads --peers --batch --elements --window --repeat" \
-            "--from-files --json" \
+            "--from-files --json --plot" \
             "--workload --steps --residual --weak"
         ;;
     esac

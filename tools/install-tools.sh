@@ -35,6 +35,7 @@ tests - libfftw3-single3
 tests - libfftw3-double3
 tests - libblas3
 tests - libblas-test
+tests - python3-matplotlib
 tests - python3-pytest
 tests - python3-cffi
 tests - python3-dev

@@ -101,8 +101,13 @@ typedef struct bench_library {
 
 extern const bench_library bench_openblas, bench_cublasxt, bench_cublas;
 
-/* ---- numpy.c: a Python with NumPy that runs run_numpy.py */
+/* ---- python.c: a python3 that runs a script in this program */
 
+/* Start the text of a script with this argument, or without if that is NULL, as
+ * a peer. The first python3 whose script does not name an error is taken. */
+bool bench_python_start(bench_peer *peer, const char *text, const char *word);
+
+/* A Python with NumPy that runs run_numpy.py. */
 bool bench_numpy_start(bench_peer *peer);
 
 /* ---- cblas.c */

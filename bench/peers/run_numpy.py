@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The nine kernels of bench/kernels/run.c as a NumPy program has them. It is a
-peer of headrace-bench (bench/peers/numpy.c): it names itself, and answers
+peer of headrace-bench (bench/peers/python.c): it names itself, and answers
 "KERNEL COUNT EDGE PIXELS" with "SECONDS CHECKSUM" of one run."""
 import sys
 import time

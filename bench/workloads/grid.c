@@ -48,9 +48,6 @@ typedef struct contest {
     grid_row first; /* the first list's row; setting NULL: there is none */
 } contest;
 
-/* Bytes of copies: more than caches hold. */
-enum { GPU_COPY = 1 << 28, HOST_COPY = 1 << 26 };
-
 /* Bytes of values to start from. */
 enum { MAX_DATA = 1 << 30 };
 
@@ -233,7 +230,7 @@ static double hidden(const grid_row *r)
 static void add_extent(bench_rows *rows, const hr_extent *e)
 {
     bench_cell(rows, "size", 'r', cli_extents_text(e->size, (int)e->rank).text);
-    if (rows->json) {
+    if (rows->writing) {
         cli_json_begin(&rows->line, "extent", '[');
         for (uint32_t d = 0; d < e->rank; d++) {
             cli_json_count(&rows->line, NULL, (uint64_t)e->size[d]);
@@ -293,7 +290,7 @@ static void add_row(bench_rows *rows, const grid_row *r, bool weak)
     bench_text(rows, "name", "accelerators", r->setting->name);
     bench_list(rows, r->setting);
     add_times(rows, r);
-    if (rows->json) {
+    if (rows->writing) {
         write_bands(&rows->line, r);
     }
     bench_value(rows, "halo_bytes_per_step", NULL, BENCH_BYTES,
@@ -316,8 +313,7 @@ static int measure_row(measuring *m)
     int status =
         bench_grid_check(m->context, r->work, form_of(r->work, r->setting));
     if (status == CLI_OK) {
-        status = bench_grid_copy_rate(
-            m->context, r->setting->all_gpus ? GPU_COPY : HOST_COPY, &r->copy);
+        status = bench_copy_rate(m->context, r->setting->all_gpus, &r->copy);
     }
     if (status == CLI_OK) {
         status = with_grids(m, 1, measure_whole);

@@ -90,12 +90,8 @@ hr_status bench_grids_advance(bench_grids *g, int64_t steps);
 int bench_grid_check(hr_context *context, const bench_workload *work,
                      const bench_grid_form *form);
 
-/* ---- grid_rates.c: how fast the accelerators copy; returns exit statuses */
-
-/* Bytes that all accelerators together read and write in a second. Each copies
- * from one array of its own to another, of `bytes` bytes or what its memory
- * allows. */
-int bench_grid_copy_rate(hr_context *context, uint64_t bytes, double *rate);
+/* ---- grid_rates.c: how fast the accelerators copy to each other; and
+ * bench_copy_rate. Returns exit statuses */
 
 /* Seconds of a message of `bytes` bytes in each direction between all
  * neighbours. There are `count` bands, two or more. */

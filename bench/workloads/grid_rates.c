@@ -9,8 +9,10 @@
 #include "console/text.h"
 
 enum {
-    ROUNDS = 3,        /* the best one counts */
-    MAX_IN_A_ROW = 500 /* copies of a round */
+    ROUNDS = 3,         /* the best one counts */
+    MAX_IN_A_ROW = 500, /* copies of a round */
+    GPU_COPY = 1 << 28, /* bytes of a copy */
+    HOST_COPY = 1 << 26
 };
 
 /* Each round takes at least so long, so that its start and end do not count. */
@@ -116,8 +118,9 @@ static int measure(hr_context *context, link *links, uint32_t count,
     return exit_status;
 }
 
-int bench_grid_copy_rate(hr_context *context, uint64_t bytes, double *rate)
+int bench_copy_rate(hr_context *context, bool gpus, double *rate)
 {
+    uint64_t bytes = gpus ? GPU_COPY : HOST_COPY;
     const uint32_t count = hr_accelerator_count(context);
     link *links = calloc(count, sizeof *links);
     double seconds = 0.0;

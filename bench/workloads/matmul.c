@@ -345,7 +345,15 @@ static int ask(matmul *x, matmul_entry *entry)
                                         x->number.c_type, x->number.compute,
                                         &entry->limits);
     }
-    return status == HR_OK ? CLI_OK : note_failure(x, entry, status);
+    if (status != HR_OK) {
+        return note_failure(x, entry, status);
+    }
+    const bool in_place =
+        entry->setting->host_only && entry->limits.ordinary.both <= 0.0;
+    const bool shown = x->options->json || x->options->plot != NULL;
+    return in_place && shown
+               ? bench_copy_rate(entry->context, false, &entry->memory)
+               : CLI_OK;
 }
 
 static int open_entry(matmul_entry *entry)
@@ -409,8 +417,8 @@ static int run_batch(matmul *x, int first, int count)
             status = ask(x, entry);
         }
     }
-    if (status == CLI_OK && x->options->json) {
-        status = matmul_write(x, first, count);
+    if (status == CLI_OK) {
+        status = matmul_add_rows(x, first, count);
     }
     for (int i = 0; i < count; i++) {
         hr_context_destroy(entries[i].context);

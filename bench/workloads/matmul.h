@@ -33,6 +33,7 @@ typedef struct matmul_entry {
     double created;        /* seconds to make the context */
     double predicted;      /* by the plan, after the last run */
     hr_gemm_limits limits; /* of its context */
+    double memory;         /* bytes/second of copies; 0: not in place */
     double first;          /* the first run */
     int64_t runs;          /* runs after the first */
     double *seconds;       /* of these runs */
@@ -65,9 +66,9 @@ typedef struct matmul {
     int entry_count;
 } matmul;
 
-/* matmul_print.c: write the rows of some entries as JSON, while their contexts
- * are open; and print the case as a table. Return exit statuses. */
-int matmul_write(const matmul *x, int first, int count);
+/* matmul_print.c: add the rows of some entries, while their contexts are open;
+ * and print the case's table. Return exit statuses. */
+int matmul_add_rows(const matmul *x, int first, int count);
 int matmul_print(const matmul *x);
 
 /* matmul_files.c: make the folder with A.npy and B.npy for the case, and remove

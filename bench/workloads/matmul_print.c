@@ -73,7 +73,7 @@ static const matmul_entry *find_peer(const matmul *x, matmul_kind kind,
 static void add_peer_cells(bench_rows *rows, const matmul_entry *entry,
                            const matmul_entry *peer, const char *heading)
 {
-    const bool there = peer != NULL && peer->note[0] == '\0' && !rows->json;
+    const bool there = peer != NULL && peer->note[0] == '\0';
     const double median = there ? over(peer->median, entry->median) : 0.0;
     const double best = there ? over(peer->best, entry->best) : 0.0;
     bench_value(rows, NULL, heading, BENCH_PER_CENT_1,
@@ -108,9 +108,10 @@ static void add_peers(const matmul *x, const matmul_entry *e)
     bench_rows *rows = &x->bench->rows;
     for (int i = 0; i < PEERS; i++) {
         const matmul_entry *peer = find_peer(x, (matmul_kind)i, e);
-        if (rows->json) {
+        if (rows->writing) {
             write_peer(&rows->line, kinds[i].key, e, peer);
-        } else if (find_peer(x, (matmul_kind)i, NULL) != NULL) {
+        }
+        if (find_peer(x, (matmul_kind)i, NULL) != NULL) {
             add_peer_cells(rows, e, peer, kinds[i].heading);
         }
     }
@@ -135,6 +136,9 @@ static void write_limits(cli_json *json, const matmul *x, const matmul_entry *e)
     write_links(json, "links", links(x, e));
     write_links(json, "first_alone",
                 x->pinned ? &l->pinned_alone : &l->ordinary_alone);
+    if (e->memory > 0.0) {
+        cli_json_number(json, "memory", e->memory);
+    }
     cli_json_number(json, "seconds", limit_seconds(x, e));
     cli_json_end(json, '}');
 }
@@ -220,13 +224,13 @@ static void add_row(const matmul *x, const matmul_entry *e)
     add_plan(rows, x, e);
     rows->absent = noted;
     add_peers(x, e);
-    if (ours && rows->json) {
+    if (ours && rows->writing) {
         write_plan(rows, x, e);
     }
     bench_row_end(rows);
 }
 
-int matmul_write(const matmul *x, int first, int count)
+int matmul_add_rows(const matmul *x, int first, int count)
 {
     for (int i = first; i < first + count; i++) {
         add_row(x, &x->entries[i]);
@@ -244,9 +248,6 @@ int matmul_print(const matmul *x)
            x->pinned ? "pinned" : "ordinary", x->options->repeat,
            x->options->repeat == 1 ? "" : "s", x->in_turns ? " in turns" : "",
            cpu);
-    for (int i = 0; i < x->entry_count; i++) {
-        add_row(x, &x->entries[i]);
-    }
     int status = bench_rows_print(&x->bench->rows);
     for (int i = 0; i < x->entry_count; i++) {
         const matmul_entry *e = &x->entries[i];

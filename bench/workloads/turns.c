@@ -311,7 +311,7 @@ static int print_table(bench_turns *t, bool first)
            t->pinned ? "pinned" : "ordinary",
            first ? "the first call" : "the best");
     for (t->problem = 0; t->problem < t->bench->problems.count; t->problem++) {
-        bench_row_begin(rows, t->subject);
+        bench_row_begin(rows, NULL);
         add_size(t);
         for (int i = 0; i < t->count; i++) {
             const bench_times *r = &t->contestants[i].times[t->problem];
@@ -370,7 +370,7 @@ static int measure_case(bench_turns *t)
         }
         status = run_rounds(t, &t->contestants[i], step);
     }
-    for (int i = 0; i < t->count && status == CLI_OK && t->bench->o.json; i++) {
+    for (int i = 0; i < t->count && status == CLI_OK; i++) {
         write_line(t, &t->contestants[i]);
     }
     return status == CLI_OK ? cli_flush() : status;

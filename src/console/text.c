@@ -198,17 +198,22 @@ static void print_cell(const cli_table *table, size_t at, size_t columns)
     }
 }
 
-int cli_table_print(cli_table *table)
+void cli_table_free(cli_table *table)
 {
-    size_t columns = strlen(table->align);
-    for (size_t i = 0; !table->failed && i < table->count; i++) {
-        print_cell(table, i, columns);
-    }
     for (size_t i = 0; i < table->count; i++) {
         free(table->cells[i]);
     }
     free(table->cells);
-    bool failed = table->failed;
     *table = (cli_table){.align = table->align};
+}
+
+int cli_table_print(cli_table *table)
+{
+    const bool failed = table->failed;
+    size_t columns = strlen(table->align);
+    for (size_t i = 0; !table->failed && i < table->count; i++) {
+        print_cell(table, i, columns);
+    }
+    cli_table_free(table);
     return failed ? cli_fail("out of memory") : CLI_OK;
 }

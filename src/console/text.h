@@ -56,4 +56,7 @@ void cli_table_number(cli_table *table, const char *format, double number);
 /* Print it to standard output and free it. Returns an exit status. */
 int cli_table_print(cli_table *table);
 
+/* Free what was added, so that the table is empty. */
+void cli_table_free(cli_table *table);
+
 #endif

@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # performance.sh ROOT: bench/table makes the tables of docs/performance.md from
-# bench/results, and bench/picture.py makes docs/speed.svg from them. Both make
-# the right rows and bars from sample results.
+# bench/results, and bench/pictures makes docs/speed*.svg from them. The table and
+# the data of pictures are right for sample results.
 set -eu
 root=$1
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
 python3 "$root/bench/table" --check
-python3 "$root/bench/picture.py" --check
+"$root/bench/pictures" --check
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/bench" "$folder/bench/results" "$folder/docs"
-cp "$root/bench/table" "$root/bench/picture.py" "$folder/bench"
+cp "$root/bench/table" "$folder/bench"
 printf 'before\n<!-- bench/table begins -->\n<!-- bench/table ends -->\nafter\n' \
     >"$folder/docs/performance.md"
 case='"part": "a", "m": 10, "n": 30, "k": 20, "type": "f32", "memory": "pinned",
@@ -69,50 +69,59 @@ for line in before after '### gpu-1' '| 1 | f32 | pinned | 60 | 50 | 40 | 70 |' 
     }
 done
 
-# The picture has bars of the machine with more GPUs, and no peer of another
-# commit.
-case='"part": "c", "m": 16384, "n": 16384, "k": 16384, "type": "f32",
-    "memory": "ordinary", "cpu": "C & D", "device": "GPU", "runs": 3,
-    "library": "cuBLASXt 1.2"'
-bars() {
-    echo "{$case, \"kind\": \"headrace\", \"list\": \"$1\", \"commit\": \"abc\",
-        \"accelerator_count\": $2, \"tflops\": $3, \"flops\": 6e13,
-        \"limits\": {\"seconds\": 0.5}}" | tr -d '\n'
+# Pictures: the ideal, the limit, and no peer of another commit.
+case='"bench": "matmul", "m": 16384, "n": 16384, "k": 16384, "type": "f32",
+    "memory": "ordinary", "cpu": "C & D", "device": "GPU", "compiler": "cc",
+    "flops": 8796093022208'
+points() { # LIST COUNT SECONDS COMMIT PEER'S SECONDS
+    echo "{$case, \"kind\": \"headrace\", \"name\": \"$1\", \"list\": \"$1\",
+        \"commit\": \"abc\", \"accelerator_count\": $2, \"min_seconds\": $3,
+        \"limits\": {\"seconds\": 0.5, \"flops_per_second\": 6e13,
+        \"links\": {\"both\": 7e10}}, \"bytes\": {\"host_to_device\": 2097152,
+        \"device_to_host\": 2097152}}" | tr -d '\n'
     echo
-    echo "{$case, \"kind\": \"cublasxt\", \"list\": \"$1\", \"commit\": \"$4\",
-        \"accelerator_count\": $2, \"tflops\": $5}" | tr -d '\n'
+    echo "{$case, \"kind\": \"cublasxt\", \"name\": \"cuBLASXt on $1\",
+        \"list\": \"$1\", \"commit\": \"$4\", \"compiler\": \"cc\",
+        \"accelerator_count\": $2, \"min_seconds\": $5}" | tr -d '\n'
     echo
 }
-picture=$folder/docs/speed.svg
-says() {
-    grep -qF -e "$1" "$picture" || {
-        echo "missing: $1"
-        cat "$picture"
-        exit 1
-    }
-}
-if python3 "$folder/bench/picture.py" --check; then
-    echo "a picture that is not there passes"
-    exit 1
-fi
-python3 "$folder/bench/picture.py"
-says 'No results are kept'
-bars cuda:0 1 11.5 abc 2.25 >"$folder/bench/results/gpu-1.jsonl"
 {
-    bars cuda:0 1 12.5 abc 3.25
-    bars cuda:0,cuda:1 2 24.5 abd 6.25
-} >"$folder/bench/results/gpu-2.jsonl"
-if python3 "$folder/bench/picture.py" --check; then
-    echo "a picture of other results passes"
+    points cuda:0 1 4 abc 8
+    points cuda:0,cuda:1 2 2.5 abd 5
+    points cuda 4 1 abc 4
+    points host 1 32 abc 32 | sed 's/"GPU"/"CPU"/'
+} >"$folder/rows"
+python3 "$root/bench/plot.py" "$folder/rows" --data >"$folder/data"
+python3 - "$folder/data" <<'EOF'
+import json
+import sys
+
+data = json.load(open(sys.argv[1]))
+scaling, roofline = data["panels"]
+flops = 2 * 16384**3
+seconds = {one["name"]: dict(zip(one["x"], [flops / y for y in one["y"]]))
+           for one in scaling["series"]}
+assert scaling["x"] == "GPUs", scaling
+assert seconds == {"Headrace": {1: 4, 2: 2.5, 4: 1},
+                   "cuBLASXt": {1: 8, 4: 4}, "ideal": {1: 4, 2: 2, 4: 1},
+                   "limit of the machine": {1: 0.5, 2: 0.5, 4: 0.5}}, seconds
+assert [(one["name"], one["x"], one["link"], one["peak"])
+        for one in roofline["series"]] == [
+    ("Headrace, " + name, [2**21], 7e10, 6e13)
+    for name in ("cuda:0", "cuda:0,cuda:1", "cuda", "host")], roofline
+assert data["from"][0] == "4 x GPU; C & D", data["from"]
+EOF
+check() {
+    python3 "$root/bench/plot.py" "$folder/rows" --check "$folder/picture.svg"
+}
+echo '<svg><desc></desc></svg>' >"$folder/picture.svg"
+if check 2>/dev/null; then
+    echo "a picture without data passes"
     exit 1
 fi
-python3 "$folder/bench/picture.py"
-python3 "$folder/bench/picture.py" --check
-for words in '>12.5 of 120<' '>3.25<' '>2 GPUs<' '>24.5 of 120<' \
-    '2 x GPU, C &amp; D.' 'Commits abc. cuBLASXt 1.2'; do
-    says "$words"
-done
-if grep -e '6\.25' -e '11\.5' "$picture"; then
-    echo "the picture compares what was not measured together"
-    exit 1
-fi
+{
+    echo '<svg><desc>'
+    sed 's/&/\&amp;/g' "$folder/data"
+    echo '</desc></svg>'
+} | tr -d '\n' >"$folder/picture.svg"
+check

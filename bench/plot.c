@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/plot.h"
+
+#include <string.h>
+
+#include "console/output.h"
+
+extern const char bench_plot_text[]; /* plot.py, by the build */
+
+static bool take_path(const char *text, void *field)
+{
+    static const char end[] = ".svg";
+    const size_t length = strlen(text), least = sizeof end;
+    *(const char **)field = text;
+    return length >= least && strcmp(text + length - least + 1, end) == 0;
+}
+
+const cli_kind bench_plot_file = {.take = take_path,
+                                  .wants = "a file name that ends in .svg"};
+
+int bench_plot_start(bench_plot *plot, const char *path, bench_rows *rows)
+{
+    int status = cli_output_check(&bench_command, path, NULL, 0);
+    if (status == CLI_OK &&
+        !bench_python_start(&plot->process, bench_plot_text, "--serve")) {
+        status = cli_fail("--plot: no python3 with Matplotlib is in PATH or "
+                          "in /usr/bin");
+    }
+    if (status == CLI_OK) {
+        status = cli_whole_create(&plot->file, path);
+    }
+    rows->plot = status == CLI_OK ? plot->process.to : NULL;
+    return status;
+}
+
+/* Copy the process's answer into the file. */
+static int copy_answer(const bench_plot *plot)
+{
+    FILE *from = plot->process.from;
+    char text[4096];
+    if (fgets(text, sizeof text, from) == NULL) {
+        return cli_fail("--plot: the process that draws has ended");
+    }
+    if (strncmp(text, "error ", 6) == 0) {
+        text[strcspn(text, "\n")] = '\0';
+        return cli_fail("--plot: %s", text + 6);
+    }
+    size_t count = strlen(text);
+    while (count > 0) {
+        fwrite(text, 1, count, plot->file.out);
+        count = fread(text, 1, sizeof text, from);
+    }
+    return CLI_OK;
+}
+
+int bench_plot_finish(bench_plot *plot, const bench_rows *rows)
+{
+    const bool sent = fclose(plot->process.to) == 0;
+    plot->process.to = NULL;
+    if (!sent || rows->failed) {
+        return cli_fail("--plot: the rows cannot be written to python3");
+    }
+    const int status = copy_answer(plot);
+    return status == CLI_OK ? cli_whole_commit(&plot->file) : status;
+}
+
+void bench_plot_close(bench_plot *plot)
+{
+    bench_peer_stop(&plot->process);
+    cli_whole_close(&plot->file);
+}

@@ -20,7 +20,7 @@ const cli_kind bench_plot_file = {.take = take_path,
 
 int bench_plot_start(bench_plot *plot, const char *path, bench_rows *rows)
 {
-    int status = cli_output_check(&bench_command, path, NULL, 0);
+    int status = cli_output_check(&bench_command, "--plot", path, NULL, 0);
     if (status == CLI_OK &&
         !bench_python_start(&plot->process, bench_plot_text, "--serve")) {
         status = cli_fail("--plot: no python3 with Matplotlib is in PATH or "

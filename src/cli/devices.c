@@ -324,7 +324,7 @@ static int run(int argc, char **argv)
     int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
     hr_context *context = NULL;
     if (status == CLI_OK && o.svg != NULL) {
-        status = cli_output_check(&cli_devices, o.svg, NULL, 0);
+        status = cli_output_check(&cli_devices, "--svg", o.svg, NULL, 0);
     }
     if (status == CLI_OK) {
         status = cli_context(&cli_devices, &o.machine, true, &context);

@@ -414,7 +414,7 @@ static int check(const options *o)
         return cli_wrong(&cli_filter,
                          "--tolerance needs --method separable or auto");
     }
-    return cli_output_check(&cli_filter, o->output, inputs, 2);
+    return cli_output_check(&cli_filter, "-o", o->output, inputs, 2);
 }
 
 static int run(int argc, char **argv)

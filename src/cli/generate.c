@@ -49,7 +49,7 @@ static int check(const options *o)
     if (o->output == NULL) {
         return cli_wrong(&cli_generate, "-o is missing");
     }
-    return cli_output_check(&cli_generate, o->output, NULL, 0);
+    return cli_output_check(&cli_generate, "-o", o->output, NULL, 0);
 }
 
 static int run(int argc, char **argv)

@@ -95,7 +95,7 @@ static int check(options *o)
     }
     p->compute = o->reproducible ? HR_COMPUTE_REPRODUCIBLE : p->compute;
     return p->output != NULL
-               ? cli_output_check(&cli_matmul, p->output, inputs, 3)
+               ? cli_output_check(&cli_matmul, "-o", p->output, inputs, 3)
                : CLI_OK;
 }
 

@@ -90,7 +90,7 @@ static int run(int argc, char **argv)
         status = cli_wrong(&cli_report, "-o is missing");
     }
     if (status == CLI_OK) {
-        status = cli_output_check(&cli_report, o.output, &trace, 1);
+        status = cli_output_check(&cli_report, "-o", o.output, &trace, 1);
     }
     if (status == CLI_OK) {
         status = cli_timeline_read(&timeline, trace);

@@ -131,8 +131,9 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int cli_output_check(const cli_command *command, const char *path,
-                     const char *const *inputs, int input_count)
+int cli_output_check(const cli_command *command, const char *option,
+                     const char *path, const char *const *inputs,
+                     int input_count)
 {
     struct stat old, other;
     if (cli_is_standard(path)) {
@@ -145,18 +146,18 @@ int cli_output_check(const cli_command *command, const char *path,
         if (inputs[i] != NULL && !cli_is_standard(inputs[i]) &&
             stat_file(inputs[i], &other) == 0 && is_same(&other, &old)) {
             return cli_wrong(command,
-                             "-o: '%s' is the same file as the input '%s'",
-                             path, inputs[i]);
+                             "%s: '%s' is the same file as the input '%s'",
+                             option, path, inputs[i]);
         }
     }
     if (!S_ISREG(old.st_mode)) {
-        return cli_wrong(command, "-o: '%s' is not a regular file but %s", path,
-                         hri_kind_of(old.st_mode));
+        return cli_wrong(command, "%s: '%s' is not a regular file but %s",
+                         option, path, hri_kind_of(old.st_mode));
     }
     return fstat(STDOUT_FILENO, &other) != 0 || !is_same(&other, &old)
                ? CLI_OK
-               : cli_wrong(command, "-o: '%s' is standard output; say -o -",
-                           path);
+               : cli_wrong(command, "%s: '%s' is standard output; say %s -",
+                           option, path, option);
 }
 
 /* The file exists now: let signal handlers know. */

@@ -37,13 +37,14 @@ int cli_input_in_rows(cli_array *input);
  * of all its matrices. Those are in row order. */
 hr_matrix cli_matrix(const hr_file_array *array);
 
-/* Check what -o names. It must be absent or a regular file, which will be
- * replaced: a device would be replaced by a file. It must not be standard
- * output or one of the inputs, not even through links. Some inputs may be NULL.
- * For "-", what is printed goes to standard error from now on. Returns an exit
- * status. */
-int cli_output_check(const cli_command *command, const char *path,
-                     const char *const *inputs, int input_count);
+/* Check what `option`, such as -o, names. It must be absent or a regular file,
+ * which will be replaced: a device would be replaced by a file. It must not be
+ * standard output or one of the inputs, not even through links. Some inputs may
+ * be NULL. For "-", what is printed goes to standard error from now on. Returns
+ * an exit status. */
+int cli_output_check(const cli_command *command, const char *option,
+                     const char *path, const char *const *inputs,
+                     int input_count);
 
 /* Create a file of that type and shape under a temporary name. A signal or a
  * full disk will remove it. Returns an exit status. */

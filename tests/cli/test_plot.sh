@@ -24,7 +24,8 @@ bench 2 "--plot: 'x.png' is not a file name that ends in .svg" --plot x.png
 bench 2 "'.svg' is not a file name that ends in .svg" --plot .svg
 bench 2 "'-' is not a file name that ends in .svg" --plot -
 mkdir folder.svg
-bench 2 "is not a regular file but a folder" --plot folder.svg
+bench 2 "--plot: 'folder.svg' is not a regular file but a folder" \
+    --plot folder.svg
 bench 1 "no/x.svg: it cannot be made: No such file" --plot no/x.svg
 expect 2 "there is no benchmark 'x'" bench x --plot x.svg
 

@@ -49,7 +49,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_transform:${set} gpu "" test_transform ${set})
   test_again(gpu/test_reduce_with:${set} gpu "" test_reduce_with ${set})
   foreach(name test_trace test_launch test_launch_refused test_launch_split test_run
-      test_queue_default test_split_refused test_profile test_launch_lists
+      test_queue_default test_split_refused test_profile test_nvtx test_launch_lists
       test_grid_components
       test_arrays_strided
       test_dialect test_parameters test_text test_filter test_random_fill

@@ -13,7 +13,8 @@ from ._native import lib as _lib
 from .calls import (argmax, argmin, argsort, cumprod, cumsum, dot, fill,
                     histogram, max, min, norm, prod, random, reduce,
                     reduce_with, scan, sort, sort_by_key, sum)
-from .contexts import Accelerator, Context, default_context, devices
+from .contexts import (Accelerator, Context, Timeline, default_context, devices,
+                       trace)
 from .errors import (BackendError, BuildError, CancelledError, DomainError,
                      Error, FileError, InvalidError, LostError, MismatchError,
                      OutOfMemoryError, UnavailableError, UnsupportedError)

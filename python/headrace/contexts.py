@@ -167,11 +167,39 @@ class Context(NotCopied):
         moved = lib.hr_context_traffic(pointer_of(self))
         return {"up": moved.up, "down": moved.down, "peer": moved.peer}
 
+    def trace(self, path: str | bytes | os.PathLike | None) -> Timeline:
+        """Write to a file what the context does from now on: a timeline.
+
+        It ends with a `with` block, with trace(None), when another one begins,
+        and when the context closes. The file is complete then. In the path, %p
+        stands for the number of the process. No other call on the context is
+        under way. It waits for all work.
+        """
+        name = ffi.NULL if path is None else os.fsencode(path)
+        if path is not None and b"\0" in name:
+            raise InvalidError("the path of the timeline has a null byte")
+        check(lib.hr_context_trace(pointer_of(self), name))
+        return Timeline(self)
+
     def __repr__(self):
         if self._pointer == ffi.NULL:
             return "<headrace.Context, closed>"
         return ("<headrace.Context of "
                 f"{', '.join(a.path for a in self.accelerators)}>")
+
+
+class Timeline:
+    """A timeline that a `with` block ends."""
+
+    def __init__(self, context: Context):
+        self._context = context
+
+    def __enter__(self) -> Timeline:
+        return self
+
+    def __exit__(self, *_):
+        if self._context._pointer != ffi.NULL:  # closing it ended the timeline
+            self._context.trace(None)
 
 
 class _Default(Context):
@@ -233,3 +261,9 @@ def pointer_of(context: Context):
 def devices() -> list[Accelerator]:
     """Every accelerator found on the machine, chosen or not."""
     return current().devices()
+
+
+def trace(path: str | bytes | os.PathLike | None, *,
+          context: Context | None = None) -> Timeline:
+    """Write a timeline of the calls that follow: see Context.trace()."""
+    return current(context).trace(path)

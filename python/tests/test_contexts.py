@@ -2,6 +2,7 @@
 """Contexts, threads, processes, progress, Ctrl-C and `python -m headrace`."""
 
 import copy
+import json
 import multiprocessing
 import os
 import pathlib
@@ -167,6 +168,91 @@ def test_processes(method):
     with multiprocessing.get_context(method).Pool(2) as pool:
         assert pool.map(product, [10, 20, 30, 40]) == [True] * 4
     assert product()
+
+
+# ---- timelines
+
+def calls_of(path):
+    """The names of a timeline's bars of calls, in order."""
+    bars = json.loads(path.read_text())["traceEvents"]
+    return [bar["name"] for bar in bars if bar.get("cat") == "call"]
+
+
+def test_timeline(tmp_path):
+    path = tmp_path / "run.json"
+    with headrace.Context("2xhost") as context:
+        with context.trace(path):
+            assert product()
+        assert product()
+        assert calls_of(path) == ["hr_gemm"]
+        context.trace(str(path))  # goes on with the file
+        assert product() and product()
+        context.trace(None)
+        assert product()
+        assert calls_of(path) == ["hr_gemm"] * 3
+        context.trace(None)
+
+
+def test_timeline_of_the_innermost_context(tmp_path):
+    names = [tmp_path / name for name in ("default.json", "two.json")]
+    with headrace.trace(os.fsencode(names[0])):
+        assert product()
+        with headrace.Context("2xhost") as two:
+            headrace.trace(names[1])
+            assert product() and product()
+            assert headrace.devices()
+        assert "closed" in repr(two)
+        assert product()
+    assert [len(calls_of(name)) for name in names] == [2, 2]
+    with headrace.Context("host") as other:
+        with headrace.trace(names[0], context=headrace.default_context()):
+            assert product()  # on the other context
+            headrace.matmul(np.eye(3), np.eye(3),
+                            context=headrace.default_context())
+        assert headrace.contexts.current() is other
+    assert len(calls_of(names[0])) == 3
+
+
+def test_timelines_one_after_the_other(tmp_path):
+    """Another one ends the first. So does the end of a context, or an error in
+    the block."""
+    first, second, third = (tmp_path / f"{i}.json" for i in range(3))
+    with headrace.Context("2xhost") as context:
+        with context.trace(first):
+            assert product()
+            with context.trace(second):
+                assert product() and product()
+            assert product()
+        assert len(calls_of(first)) == 1 and len(calls_of(second)) == 2
+        with pytest.raises(ZeroDivisionError):
+            with context.trace(third):
+                assert product()
+                raise ZeroDivisionError
+        assert product()
+        assert len(calls_of(third)) == 1
+    with headrace.Context("host").trace(second) as timeline:
+        timeline._context.close()
+    json.loads(second.read_text())
+
+
+def test_timelines_refused(tmp_path):
+    kept = tmp_path / "kept.json"
+    with headrace.Context("2xhost") as context:
+        for path, error, sentence in (
+                (tmp_path / "none" / "run.json", headrace.FileError,
+                 "trace: .*run.json cannot be written: No such file"),
+                (tmp_path, headrace.FileError, "Is a directory"),
+                ("", headrace.InvalidError, "trace: the path is empty"),
+                ("a\0b", headrace.InvalidError, "null byte"),
+                (7, TypeError, "")):
+            with pytest.raises(error, match=sentence):
+                context.trace(path)
+        with context.trace(kept):
+            assert product()
+        assert calls_of(kept) == ["hr_gemm"]
+    with pytest.raises(headrace.InvalidError, match="the context is closed"):
+        context.trace(kept)
+    assert calls_of(kept) == ["hr_gemm"]
 
 
 # ---- progress and what ends a call

@@ -15,6 +15,7 @@
 #include "filter/cost.h"
 #include "filter/fft.h"
 #include "filter/piece.h"
+#include "runtime/nvtx.h"
 #include "runtime/trace.h"
 
 const char *hr_edges_name(hr_edges edges)
@@ -362,6 +363,14 @@ static hr_status filter(call *c, const hr_filter_options *options)
     return status;
 }
 
+static hr_status filter_now(call *c, const hr_filter_options *options)
+{
+    hri_range_begin("hr_filter");
+    const hr_status status = filter(c, options);
+    hri_range_end();
+    return status;
+}
+
 hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
                     hr_matrix in, hr_matrix out,
                     const hr_filter_options *options)
@@ -371,7 +380,7 @@ hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
                       .scale = scale,
                       .in = in,
                       .out = out}};
-    return filter(&c, options);
+    return filter_now(&c, options);
 }
 
 static hr_matrix shape_of(const hr_view *view, hr_type type)
@@ -391,7 +400,7 @@ hr_status hr_filter_views(hr_context *context, const hr_window *window,
                       .out = shape_of(&out, type),
                       .views = {in, out}},
               .views = true};
-    return filter(&c, options);
+    return filter_now(&c, options);
 }
 
 hr_status hr_filter_plan(hr_context *context, const hr_window *window,

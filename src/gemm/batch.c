@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "gemm/batch.h"
+#include "runtime/nvtx.h"
 
 hr_matrices hr_matrices_strided(hr_matrix first, int64_t stride)
 {
@@ -388,6 +389,7 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
     if (status != HR_OK) {
         return status;
     }
+    hri_range_begin("hr_gemm_batch");
     pthread_mutex_lock(&context->lock);
     hri_runs_collect(context);
     status = run(&call);
@@ -398,6 +400,7 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
         hri_call_write_report(&call.one, &filled);
     }
     release(&call);
+    hri_range_end();
     return status;
 }
 

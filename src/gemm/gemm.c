@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "gemm/call.h"
+#include "runtime/nvtx.h"
 
 /* ---- arguments */
 
@@ -289,6 +290,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     if (status != HR_OK) {
         return status;
     }
+    hri_range_begin("hr_gemm");
     pthread_mutex_lock(&context->lock);
     hri_runs_collect(context);
     status = hri_call_open(&this, context, alpha, a, b, beta, c);
@@ -309,6 +311,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     if (status == HR_OK) {
         hri_call_write_report(&this, &filled);
     }
+    hri_range_end();
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
+#include "runtime/nvtx.h"
 #include "runtime/trace.h"
 
 enum { FIRST_STEPS = 2 }; /* then halos have their final width */
@@ -104,11 +105,13 @@ static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
         return status;
     }
     const uint64_t start_ns = hri_trace_now(grid->context->trace != NULL);
+    hri_range_begin("hr_grid_step");
     status = make_steps(grid, phases, count, steps, more, progress);
     hri_format(text, sizeof text, ",\"steps\":%lld,\"enqueued\":%s",
                (long long)steps,
                hri_progress_is_told(progress) ? "false" : "true");
     hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, text);
+    hri_range_end();
     return status;
 }
 

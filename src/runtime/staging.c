@@ -2,6 +2,7 @@
 #include "runtime/staging.h"
 
 #include "hal/backend.h"
+#include "runtime/nvtx.h"
 #include "runtime/trace.h"
 
 /* ---- the list of jobs */
@@ -217,23 +218,30 @@ static bool continues(const work *first, const work *second)
            rows * a->width <= HRI_PIECE_BYTES;
 }
 
+static void copy_to_pinned(const hri_copy_pool *pool, const work *w,
+                           void *pinned)
+{
+    const hri_device *device = pool->accelerator->device;
+    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
+    hri_range_begin("to pinned");
+    hri_piece_up(&w->job->copy, &w->piece, pinned);
+    hri_range_end();
+    hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
+                    w->piece.rows * w->piece.width);
+}
+
 /* Copy the piece to pinned memory, and one that continues it. *next is the
  * piece taken after it, which may be none. Returns whether it went along. */
 static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
                  work *next)
 {
     hri_copy_pool *pool = copy_thread->pool;
-    const hri_device *device = pool->accelerator->device;
-    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
-    hri_piece_up(&w->job->copy, &w->piece, pinned);
-    hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
-                    w->piece.rows * w->piece.width);
+    copy_to_pinned(pool, w, pinned);
     *next = pool->alone ? take(pool, false) : (work){0};
     if (!continues(w, next)) {
         return false;
     }
-    hri_piece_up(&next->job->copy, &next->piece,
-                 (char *)pinned + w->piece.rows * w->piece.width);
+    copy_to_pinned(pool, next, (char *)pinned + w->piece.rows * w->piece.width);
     return true;
 }
 
@@ -311,12 +319,14 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     const hri_device *device = pool->accelerator->device;
     const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
+        hri_range_begin("from pinned");
         if (has_landed(pool, job)) {
             hri_copy_rows(&job->copy);
         } else {
             hri_piece_down(&job->copy, &way->of[at].piece,
                            copy_thread->pinned[at]);
         }
+        hri_range_end();
         hri_traced_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
                         way->of[at].piece.rows * way->of[at].piece.width);
         finish(pool, job, true);

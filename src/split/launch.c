@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "runtime/module.h"
+#include "runtime/nvtx.h"
 #include "runtime/trace.h"
 #include "split/split.h"
 
@@ -357,6 +358,9 @@ hr_status hri_split_run(hri_splitting *s, size_t count,
                         const hr_split_options *options)
 {
     const uint64_t start_ns = hri_trace_now(s->context->trace != NULL);
+    if (!s->waits) {
+        hri_range_begin(hri_split_name(s));
+    }
     s->parameters = s->kernel->parameters(s->kernel);
     hr_argument flat[HR_MAX_PARAMETERS];
     if (count == s->kernel->parameter_count) {
@@ -380,6 +384,9 @@ hr_status hri_split_run(hri_splitting *s, size_t count,
     free(s->portions);
     free(s->participants);
     free(s->flows);
+    if (!s->waits) {
+        hri_range_end();
+    }
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "runtime/module.h"
+#include "runtime/nvtx.h"
 #include "runtime/trace.h"
 #include "split/split.h"
 
@@ -220,6 +221,7 @@ static hr_status run(running *r, hr_extent domain,
                      const hr_split_options *options)
 {
     const uint64_t start_ns = hri_trace_now(r->context->trace != NULL);
+    hri_range_begin(r->kernel->name);
     hri_error error = {0};
     hri_progress progress;
     hr_status status = begin(r, &domain);
@@ -246,6 +248,7 @@ static hr_status run(running *r, hr_extent domain,
     for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
         hr_array_destroy(r->arrays[i]);
     }
+    hri_range_end();
     return hri_error_raise(&error);
 }
 

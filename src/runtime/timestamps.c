@@ -9,6 +9,7 @@
 typedef struct stamped_event {
     hri_event base;
     hri_timestamps *timestamps;
+    bool timed;
     pthread_mutex_t lock; /* guards timestamp: threads poll events */
     hri_timestamp *timestamp;
 } stamped_event;
@@ -146,7 +147,8 @@ static const hri_event_ops event_ops = {.destroy = stamped_destroy,
                                         .wait = stamped_wait,
                                         .elapsed = hri_event_elapsed};
 
-hr_status hri_stamped_create(hri_timestamps *timestamps, hri_event **event)
+hr_status hri_stamped_create(hri_timestamps *timestamps, bool timed,
+                             hri_event **event)
 {
     stamped_event *e = calloc(1, sizeof *e);
     if (e == NULL) {
@@ -154,6 +156,7 @@ hr_status hri_stamped_create(hri_timestamps *timestamps, hri_event **event)
     }
     e->base = (hri_event){.ops = &event_ops, .device = timestamps->device};
     e->timestamps = timestamps;
+    e->timed = timed;
     const hr_status status =
         make(timestamps, &e->timestamp); /* never recorded */
     if (status != HR_OK) {
@@ -168,6 +171,11 @@ hr_status hri_stamped_create(hri_timestamps *timestamps, hri_event **event)
 bool hri_is_stamped(const hri_event *event)
 {
     return event->ops == &event_ops;
+}
+
+bool hri_stamped_is_timed(const hri_event *event)
+{
+    return ((const stamped_event *)event)->timed;
 }
 
 hri_timestamp *hri_stamped_keep(hri_event *event)

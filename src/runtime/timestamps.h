@@ -46,8 +46,11 @@ void hri_timestamp_drop(hri_timestamps *timestamps, hri_timestamp *timestamp);
 /* An event that holds a timestamp; and whether an event does: one that was
  * created before its device was traced does not. `create` is for tables of
  * functions. */
-hr_status hri_stamped_create(hri_timestamps *timestamps, hri_event **event);
+hr_status hri_stamped_create(hri_timestamps *timestamps, bool timed,
+                             hri_event **event);
 bool hri_is_stamped(const hri_event *event);
+/* Whether the program measures with the event. */
+bool hri_stamped_is_timed(const hri_event *event);
 /* The timestamp of an event, which the caller drops. */
 hri_timestamp *hri_stamped_keep(hri_event *event);
 /* The event's elapsed, for pairs of which only one may hold a timestamp. */

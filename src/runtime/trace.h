@@ -4,8 +4,8 @@
  * and a thread is one of its queues. Process 0 has the host's threads.
  *
  * A device is traced by other tables of functions (traced.c). They set a
- * timestamp before and behind each command. So commands of a device that was
- * never traced cost nothing. */
+ * timestamp behind each command. So commands of a device that was never traced
+ * cost nothing. */
 #ifndef HRI_RUNTIME_TRACE_H
 #define HRI_RUNTIME_TRACE_H
 

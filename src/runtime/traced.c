@@ -102,6 +102,9 @@ static hr_status traced_wait(hri_queue *queue, hri_event *event)
     hri_traced_command c = {.span = {.kind = HRI_TRACE_WAIT, .name = "wait"}};
     const bool stamped = hri_is_stamped(event);
     hri_timestamp *timestamp = stamped ? hri_stamped_keep(event) : NULL;
+    if (stamped && event->device == queue->device) { /* of the same clock */
+        c.source = hri_timestamp_keep(timestamp);
+    }
     const bool began = hri_track_begin(l, &c);
     const hr_status status = hri_track_end(
         l, &c, began, l->ops->wait(queue, stamped ? timestamp->event : event));
@@ -143,7 +146,8 @@ static hr_status traced_record(hri_queue *queue, hri_event *event)
         return l->ops->record(queue, event);
     }
     hri_timestamp *timestamp = NULL;
-    const hr_status status = hri_track_stamp(l, &timestamp);
+    const hr_status status =
+        hri_track_stamp(l, hri_stamped_is_timed(event), &timestamp);
     if (status == HR_OK) {
         hri_stamped_set(event, timestamp);
         hri_timestamp_drop(&l->of->timestamps, timestamp);
@@ -153,7 +157,11 @@ static hr_status traced_record(hri_queue *queue, hri_event *event)
 
 static hr_status traced_finish(hri_queue *queue)
 {
-    return queue->track->ops->finish(queue);
+    const hr_status status = queue->track->ops->finish(queue);
+    if (status == HR_OK) {
+        hri_track_is_over(queue->track);
+    }
+    return status;
 }
 
 /* ---- queues */
@@ -258,8 +266,7 @@ static hr_status traced_create_queue(hri_device *device, bool urgent,
 static hr_status traced_create_event(hri_device *device, bool timing,
                                      hri_event **event)
 {
-    (void)timing; /* all timestamps have times */
-    return hri_stamped_create(&device->traced->timestamps, event);
+    return hri_stamped_create(&device->traced->timestamps, timing, event);
 }
 
 static hr_status traced_gemm_now(hri_device *device, const hri_gemm *gemm)

@@ -7,12 +7,12 @@
 
 static bool has_run(const hri_traced_command *c, bool patient)
 {
-    hri_event *end = c->end->event;
+    hri_event *event = (c->end != NULL ? c->end : c->source)->event;
     bool done = false;
     if (patient) {
-        (void)end->ops->wait(end);
+        (void)event->ops->wait(event);
     }
-    (void)end->ops->query(end, &done);
+    (void)event->ops->query(event, &done);
     return done || patient;
 }
 
@@ -21,54 +21,76 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* When a timestamp was passed. A queue does one command after the other, but
- * clocks are rounded. */
+/* When a timestamp was passed. */
 static hr_status time_of(const hri_track *l, const hri_timestamp *timestamp,
                          uint64_t *ns)
 {
     uint64_t since_base = 0;
-    const hr_status status =
-        timestamp == l->last
-            ? HR_OK
-            : timestamp->event->ops->elapsed(l->base->event, timestamp->event,
-                                             &since_base);
-    *ns = timestamp == l->last ? l->end_ns
-                               : later(l->base_ns + since_base, l->end_ns);
+    const hr_status status = timestamp->event->ops->elapsed(
+        l->base->event, timestamp->event, &since_base);
+    *ns = l->base_ns + since_base;
     return status;
 }
 
-/* Take the place of another timestamp. */
-static void replace(hri_timestamps *timestamps, hri_timestamp **place,
-                    hri_timestamp *timestamp)
+/* A command cannot end before it was enqueued, nor after the program found it
+ * over. Where it seems so, the clocks of host and device have drifted. */
+static uint64_t set_clock(hri_track *l, const hri_traced_command *c,
+                          uint64_t end_ns)
 {
-    hri_timestamp_drop(timestamps, *place);
-    *place = hri_timestamp_keep(timestamp);
+    const uint64_t latest_ns = c->over_ns > 0 ? c->over_ns : end_ns;
+    const uint64_t right_ns =
+        later(c->span.begin_ns, end_ns < latest_ns ? end_ns : latest_ns);
+    l->base_ns += right_ns - end_ns;
+    return right_ns;
 }
 
-/* Write the first command, whose timestamps have been passed. Drivers take time
- * to tell when: a timestamp is asked once. */
+/* Make the timestamp the base, at times: few digits are counted since it. */
+static void move_base(hri_track *l, hri_timestamp *timestamp, uint64_t ns)
+{
+    enum { LONG_NS = 500000000 };
+    if (ns - l->base_ns > LONG_NS) {
+        hri_timestamp_drop(&l->of->timestamps, l->base);
+        l->base = hri_timestamp_keep(timestamp);
+        l->base_ns = ns;
+    }
+}
+
+/* When a command ended that has run. */
+static hr_status find_end(hri_track *l, const hri_traced_command *c,
+                          uint64_t *ns)
+{
+    const bool waits = c->end == NULL;
+    const hr_status status = time_of(l, waits ? c->source : c->end, ns);
+    if (status == HR_OK && !waits) {
+        *ns = set_clock(l, c, *ns);
+        move_base(l, c->end, *ns);
+    }
+    return status;
+}
+
+static void drop(hri_track *l, const hri_traced_command *c)
+{
+    hri_timestamp_drop(&l->of->timestamps, c->end);
+    hri_timestamp_drop(&l->of->timestamps, c->source);
+}
+
+/* Write the first command, which has run. */
 static void write_first(hri_track *l)
 {
-    enum { BRIEF_NS = 2000, LONG_NS = 500000000 };
-    hri_traced *t = l->of;
+    enum { BRIEF_NS = 2000 };
+    const hri_traced *t = l->of;
     hri_traced_command *c = &l->commands[l->first];
     hri_span *span = &c->span;
-    if (time_of(l, c->begin, &span->begin_ns) == HR_OK &&
-        time_of(l, c->end, &span->end_ns) == HR_OK) {
+    if (find_end(l, c, &span->end_ns) == HR_OK) {
+        span->begin_ns = later(span->begin_ns, l->end_ns);
         span->end_ns = later(span->begin_ns, span->end_ns);
         l->end_ns = span->end_ns;
-        replace(&t->timestamps, &l->last, c->end);
         if (span->kind != HRI_TRACE_WAIT ||
             span->end_ns - span->begin_ns > BRIEF_NS) {
             hri_trace_write(t->trace, t->process, l->thread, span);
         }
-        if (l->end_ns - l->base_ns > LONG_NS) { /* few digits are counted */
-            l->base_ns = l->end_ns;
-            replace(&t->timestamps, &l->base, c->end);
-        }
     }
-    hri_timestamp_drop(&t->timestamps, c->begin);
-    hri_timestamp_drop(&t->timestamps, c->end);
+    drop(l, c);
     l->first = (l->first + 1) % HRI_TRACK_CAPACITY;
     l->count--;
 }
@@ -81,8 +103,9 @@ void hri_track_write(hri_track *l, uint32_t limit, bool wait)
     uint32_t left = l->count < limit ? l->count : limit;
     const uint32_t last =
         (l->first + left + HRI_TRACK_CAPACITY - 1) % HRI_TRACK_CAPACITY;
-    const bool every = left > 0 && has_run(&l->commands[last], wait);
-    while (left > 0 && (every || has_run(&l->commands[l->first], false))) {
+    const bool every = left > 0 && l->commands[last].end != NULL &&
+                       has_run(&l->commands[last], wait);
+    while (left > 0 && (every || has_run(&l->commands[l->first], wait))) {
         write_first(l);
         left--;
     }
@@ -98,19 +121,26 @@ void hri_track_leave(hri_track *l)
     l->here = NULL;
 }
 
-hr_status hri_track_stamp(hri_track *l, hri_timestamp **timestamp)
+/* Whether the timestamp where the queue ends will do. */
+static bool is_here(const hri_track *l, bool timed)
+{
+    bool passed = true;
+    if (l->here == NULL || !timed) {
+        return l->here != NULL;
+    }
+    hri_event *event = l->here->event;
+    return event->ops->query(event, &passed) == HR_OK && !passed;
+}
+
+hr_status hri_track_stamp(hri_track *l, bool timed, hri_timestamp **timestamp)
 {
     hri_timestamps *timestamps = &l->of->timestamps;
-    bool passed = true;
-    if (l->here != NULL) {
-        hri_event *event = l->here->event;
-        if (event->ops->query(event, &passed) == HR_OK && !passed) {
-            *timestamp = hri_timestamp_keep(l->here);
-            return HR_OK;
-        }
+    hri_timestamp *made = NULL;
+    if (is_here(l, timed)) {
+        *timestamp = hri_timestamp_keep(l->here);
+        return HR_OK;
     }
     hri_track_leave(l);
-    hri_timestamp *made = NULL;
     hr_status status = hri_timestamp_take(timestamps, &made);
     if (status == HR_OK) {
         status = l->ops->record(l->queue, made->event);
@@ -131,28 +161,36 @@ bool hri_track_begin(hri_track *l, hri_traced_command *c)
     if (traced && l->count == HRI_TRACK_CAPACITY) {
         hri_track_write(l, SOME, true);
     }
-    const bool began = traced && hri_track_stamp(l, &c->begin) == HR_OK;
+    c->span.begin_ns = hri_trace_now(traced);
     hri_track_leave(l);
-    return began;
+    return traced;
 }
 
 hr_status hri_track_end(hri_track *l, hri_traced_command *c, bool began,
                         hr_status status)
 {
-    if (!began) {
-        return status;
-    }
     hri_error kept = {0}; /* errors of timestamps belong to whoever waits */
     hri_error_keep(&kept, HR_ERROR_BACKEND);
-    if (status == HR_OK && hri_track_stamp(l, &c->end) == HR_OK) {
+    if (began && status == HR_OK &&
+        (c->source != NULL || hri_track_stamp(l, false, &c->end) == HR_OK)) {
         pthread_mutex_lock(&l->lock);
         l->commands[(l->first + l->count++) % HRI_TRACK_CAPACITY] = *c;
         pthread_mutex_unlock(&l->lock);
     } else {
-        hri_timestamp_drop(&l->of->timestamps, c->begin);
+        drop(l, c);
     }
     (void)hri_error_raise(&kept);
     return status;
+}
+
+void hri_track_is_over(hri_track *l)
+{
+    pthread_mutex_lock(&l->lock);
+    if (l->count > 0) {
+        const uint32_t last = (l->first + l->count - 1) % HRI_TRACK_CAPACITY;
+        l->commands[last].over_ns = hri_clock_ns();
+    }
+    pthread_mutex_unlock(&l->lock);
 }
 
 hr_status hri_track_set_base(hri_track *l)
@@ -175,7 +213,6 @@ void hri_track_free(hri_track *l)
 {
     hri_track_leave(l);
     hri_timestamp_drop(&l->of->timestamps, l->base);
-    hri_timestamp_drop(&l->of->timestamps, l->last);
     pthread_mutex_destroy(&l->lock);
     free(l->commands);
     free(l);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A track is a queue of a traced device: its commands lie between timestamps,
- * and become bars when their times are known. */
+/* A track is a queue of a traced device. A command of it begins when it was
+ * enqueued, the one before has ended and what it waits for is there. So it
+ * needs one timestamp, behind it, and a wait for the same device's event needs
+ * none. Commands become bars when their times are known. */
 #ifndef HRI_RUNTIME_TRACK_H
 #define HRI_RUNTIME_TRACK_H
 
@@ -24,10 +26,12 @@ struct hri_traced {
     uint32_t made; /* tracks so far */
 };
 
-/* A command of a queue, between two timestamps. */
 typedef struct hri_traced_command {
-    hri_span span;
-    hri_timestamp *begin, *end;
+    hri_span span;         /* begin_ns: when it was enqueued */
+    hri_timestamp *end;    /* behind it; NULL: it is a wait for */
+    hri_timestamp *source; /* this one */
+    uint64_t over_ns;      /* the program found the queue empty then; 0: it did
+                              not look */
 } hri_traced_command;
 
 /* A queue. Its calls come one at a time. */
@@ -42,8 +46,7 @@ struct hri_track {
     pthread_mutex_t lock; /* guards what follows, and blocks */
     hri_timestamp *base;  /* has been passed */
     uint64_t base_ns;     /* then, by hri_clock_ns */
-    hri_timestamp *last;  /* where the last bar ends, or NULL */
-    uint64_t end_ns;      /* then */
+    uint64_t end_ns;      /* of the last bar */
     hri_traced_command *commands; /* [HRI_TRACK_CAPACITY] a ring */
     uint32_t first, count;
 };
@@ -54,17 +57,20 @@ hr_status hri_track_set_base(hri_track *track);
 /* No timestamp is where the queue ends any more. */
 void hri_track_leave(hri_track *track);
 
-/* A timestamp where the queue ends: the one that is there, unless the queue has
- * passed it, which may have been long ago; else a new one. The caller drops
- * it. */
-hr_status hri_track_stamp(hri_track *track, hri_timestamp **timestamp);
+/* A timestamp where the queue ends: the one that is there, else a new one.
+ * `timed`: the queue passes it from now on, so that the one there will not do
+ * if it has been passed. The caller drops it. */
+hr_status hri_track_stamp(hri_track *track, bool timed,
+                          hri_timestamp **timestamp);
 
-/* Make sure that a timestamp is before a command. False: the command is not
- * traced. Then set the one behind it, if the command was enqueued. The second
- * returns the command's own status. */
+/* A command is about to be enqueued. False: it is not traced. Then it is, with
+ * that status, which the second returns. That drops command->source. */
 bool hri_track_begin(hri_track *track, hri_traced_command *command);
 hr_status hri_track_end(hri_track *track, hri_traced_command *command,
                         bool began, hr_status status);
+
+/* The queue is empty. */
+void hri_track_is_over(hri_track *track);
 
 /* Write the oldest commands that have run, at most `limit`. `wait`: wait for
  * them. Errors belong to whoever waits for the queue: this thread's message

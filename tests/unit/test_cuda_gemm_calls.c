@@ -105,6 +105,37 @@ static void pinned(bed *b)
     close_bed(b);
 }
 
+/* The same with a timeline, and not more than that: a record behind each
+ * command, and those of the program where the device was faster than the
+ * driver. */
+static void traced_calls(const bed *b, int n, double beta, long calls,
+                         long records)
+{
+    CHECK(multiply(b, n, beta) == HR_OK);
+    const long before = b->fake->calls, recorded = b->fake->records;
+    CHECK(multiply(b, n, beta) == HR_OK);
+    CHECK(b->fake->calls - before <= calls);
+    CHECK(b->fake->records - recorded <= records);
+    CHECK(multiply(b, n, 0.0) == HR_OK && is_product(b, n));
+}
+
+static void traced(bed *b)
+{
+    TEST_CASE("with a timeline");
+    open_bed(b, false);
+    CHECK(hr_context_trace(b->context, "/dev/null") == HR_OK);
+    traced_calls(b, SMALL, 0.0, 26, 2 + 2);
+    traced_calls(b, SMALL, 1.0, 50, 4 + 4);
+    traced_calls(b, LARGE, 0.0, 50, 4 + 2);
+    close_bed(b);
+    TEST_CASE("with a timeline, pinned");
+    open_bed(b, true);
+    CHECK(hr_context_trace(b->context, "/dev/null") == HR_OK);
+    traced_calls(b, SMALL, 0.0, 31, 3 + 1);
+    traced_calls(b, LARGE, 0.0, 53, 4 + 2);
+    close_bed(b);
+}
+
 /* Its A is packed, and travels together with B: the packed copy has no room for
  * B. */
 static void held(void)
@@ -144,6 +175,7 @@ int main(void)
     bed b = {.fake = fake_cuda_use(FAKE_CUDA)};
     TEST(ordinary(&b));
     TEST(pinned(&b));
+    TEST(traced(&b));
     TEST(held());
     TEST_CASE("nothing is left");
     CHECK(b.fake->objects == 0 && b.fake->retained == 0);

@@ -169,7 +169,8 @@ static FILE *open_line(bench_rows *rows)
     FILE *line =
         rows->plot != NULL ? open_memstream(&rows->text, &rows->bytes) : NULL;
     if (line == NULL) {
-        rows->failed = rows->plot != NULL;
+        rows->failed = rows->failed || rows->plot != NULL;
+        rows->writing = rows->json;
         rows->plot = NULL;
         line = stdout;
     }
@@ -207,6 +208,9 @@ void bench_row_begin(bench_rows *rows, const char *bench)
     }
     bench_cpu_name(cpu, sizeof cpu);
     rows->line = (cli_json){.out = open_line(rows)};
+    if (!rows->writing) { /* there is no memory for the picture's line */
+        return;
+    }
     cli_json_begin(&rows->line, NULL, '{');
     bench_text(rows, "bench", NULL, bench);
     bench_text(rows, "commit", NULL, HEADRACE_COMMIT);

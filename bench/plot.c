@@ -45,12 +45,15 @@ static int copy_answer(const bench_plot *plot)
         text[strcspn(text, "\n")] = '\0';
         return cli_fail("--plot: %s", text + 6);
     }
-    size_t count = strlen(text);
-    while (count > 0) {
-        fwrite(text, 1, count, plot->file.out);
-        count = fread(text, 1, sizeof text, from);
-    }
-    return CLI_OK;
+    /* lines of text, of which the last one is the end of the picture */
+    bool whole = false;
+    do {
+        whole = strcmp(text, "</svg>\n") == 0;
+        fputs(text, plot->file.out);
+    } while (fgets(text, sizeof text, from) != NULL);
+    return whole && !ferror(from)
+               ? CLI_OK
+               : cli_fail("--plot: the process that draws ended in the middle");
 }
 
 int bench_plot_finish(bench_plot *plot, const bench_rows *rows)

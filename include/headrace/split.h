@@ -87,8 +87,9 @@ typedef struct hr_split_options {
                                         take about a tenth of a second. When it
                                         cancels, pieces under way end. Views
                                         that are written then hold old and new
-                                        elements; where a band streamed, and in
-                                        combined views, none. hr_sort of long
+                                        elements; where a band streamed, its
+                                        first rows new ones and the others none,
+                                        and combined views none. hr_sort of long
                                         rows is one piece */
     void *progress_data;           /**< handed to progress */
 } hr_split_options;

@@ -50,11 +50,11 @@ typedef enum hr_status {
  *  false to cancel: the call then stops what is under way and returns
  *  HR_ERROR_CANCELLED. That takes a second at most, or as long as one piece of
  *  the work. The options of each call say what its results are then. The
- * context and its accelerators work as before. At the end, when all is done,
- * the answer no longer matters.
+ *  context and its accelerators work as before. At the end, when all is done,
+ *  the answer no longer matters.
  *
  *  The function must not call the context that it is told of, except to
- * describe it.
+ *  describe it.
  * @threads The thread that made the call: at its start, about ten times a
  *          second, and at its end. Not when there is nothing to do, and not
  *          before the call knows that its arguments are valid. */

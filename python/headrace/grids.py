@@ -334,12 +334,14 @@ class Grid(NotCopied):
         if seen is None:
             yield
             return
-        check(lib.hr_grid_set_progress(
-            self._open(), lib.headrace_grid_progress, seen.handle))
         try:
+            check(lib.hr_grid_set_progress(
+                self._open(), lib.headrace_grid_progress, seen.handle))
             yield
         finally:
-            check(lib.hr_grid_set_progress(self._open(), ffi.NULL, ffi.NULL))
+            if self._pointer != ffi.NULL:  # the function may have closed it
+                check(lib.hr_grid_set_progress(self._pointer, ffi.NULL,
+                                               ffi.NULL))
 
     def _run(self, made, count, steps, every, told, seen):
         """Step, and call told(done, steps) after every `every` steps."""

@@ -24,7 +24,7 @@ bool hri_progress_tell(hri_progress *p, double done)
     if (!hri_progress_is_told(p) || p->stopped) {
         return !p->stopped;
     }
-    p->told = fmax(p->told, fmin(done, p->total));
+    p->told = done < p->total ? fmax(p->told, done) : p->told;
     const bool go_on = p->function(p->data, p->told, p->total);
     p->told_ns = hri_clock_ns();
     if (!go_on) {
@@ -43,13 +43,10 @@ bool hri_progress_is_due(const hri_progress *p)
            hri_clock_ns() - p->told_ns >= (uint64_t)hri_progress_ms * 1000000u;
 }
 
-/* That all is done is told when the call ends. Where there is more to do than
- * the total says, what is told stays as it is. */
 static void tell_if_due(hri_progress *p)
 {
-    const double done = (double)p->done;
-    if (done != p->total && hri_progress_is_due(p)) {
-        (void)hri_progress_tell(p, done < p->total ? done : p->told);
+    if (hri_progress_is_due(p)) {
+        (void)hri_progress_tell(p, (double)p->done);
     }
 }
 

@@ -45,8 +45,8 @@ static inline bool hri_progress_is_told(const hri_progress *p)
 
 /* ---- the thread of the call */
 
-/* Tell the program that so much is done. What it is told never falls. False:
- * the call shall stop, and error says why. */
+/* Tell the program that so much is done. What it is told never falls, and is
+ * not all before the end. False: the call shall stop, and error says why. */
 bool hri_progress_tell(hri_progress *p, double done);
 
 /* Whether it is time to tell. */
@@ -65,7 +65,7 @@ hr_status hri_progress_end(hri_progress *p, hr_status status);
 /* ---- any thread */
 
 /* So much more is done. The thread of the call tells the program, if it is
- * time. It does not tell that all is done. */
+ * time. */
 void hri_progress_add(hri_progress *p, uint64_t done);
 
 /* Whether the call shall stop. */

@@ -18,7 +18,8 @@ static const char call[] = "reduce";
 typedef struct reducing {
     hr_context *context;
     const hr_split_options *options;
-    hr_type type; /* of the elements that kernels see */
+    hr_split_options again; /* of all launches but the first: no progress */
+    hr_type type;           /* of the elements that kernels see */
     hri_layout layout;
     double scale;
     hr_array *out;   /* rows x pieces */
@@ -123,6 +124,11 @@ static hr_status launch(reducing *r, hr_reduction kind, bool exact)
         .usable = hri_accelerator_check_double};
     const hr_status status = hri_split_run(&s, count, r->options);
     r->dry = s.options.dry_run;
+    r->again = s.options;
+    r->again.size = sizeof r->again;
+    r->again.progress = NULL;
+    r->again.tile = NULL; /* that is ours */
+    r->options = &r->again;
     return status;
 }
 

@@ -199,6 +199,8 @@ static int verify(work *w, cli_outcome *outcome)
         seconds += outcome->check.seconds;
     }
     outcome->check.seconds = seconds;
+    outcome->check.progress = NULL; /* v ends here */
+    outcome->check.progress_data = NULL;
     cli_progress_end(&w->progress);
     return cli_called(status);
 }

@@ -356,7 +356,14 @@ static hr_status run(hri_batch_call *b)
         return device->ops->gemm_now(device, &gemm);
     }
     hr_status status = allocate(b);
-    return status == HR_OK ? do_range(b, 0, b->count) : status;
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_progress progress;
+    hri_progress_init(&progress, "gemm batch", b->one.options.progress,
+                      b->one.options.progress_data, b->one.flops);
+    b->one.progress = &progress;
+    return hri_progress_end(&progress, do_range(b, 0, b->count));
 }
 
 /* Read and check all arguments; the data, too, unless only a plan is wanted. */

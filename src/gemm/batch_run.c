@@ -25,7 +25,6 @@ typedef struct slot {
 
 typedef struct run {
     hri_batch_call *call;
-    hri_progress progress;
     pthread_mutex_t lock; /* guards what follows */
     double flops_done;
     hri_error error; /* ends the call */
@@ -467,20 +466,21 @@ static void *executor_main(void *argument)
 static void tell(run *r)
 {
     const hri_gemm_call *one = &r->call->one;
+    hri_progress *progress = one->progress;
     pthread_mutex_lock(&r->lock);
     const double done = one->flops_done + r->flops_done;
     const bool stopped = r->stopped;
     pthread_mutex_unlock(&r->lock);
-    if (!stopped && !hri_progress_tell(&r->progress, done) &&
-        done < one->flops) {
-        stop(r, hri_error_raise(&r->progress.error));
+    if (!stopped && !hri_progress_tell(progress, done)) {
+        stop(r, hri_error_raise(&progress->error));
     }
 }
 
 /* One executor alone, of which no progress is wanted, works on this thread. */
 static void start(run *r, executor *executors, uint32_t count)
 {
-    const bool here = count == 1 && !hri_progress_is_told(&r->progress);
+    const bool here =
+        count == 1 && !hri_progress_is_told(r->call->one.progress);
     tell(r);
     for (uint32_t i = 0; i < count && !is_stopped(r); i++) {
         executor *e = &executors[i];
@@ -499,7 +499,7 @@ static void watch(run *r, executor *executors, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         hri_thread *thread = executors[i].thread;
-        while (thread != NULL && hri_progress_is_told(&r->progress) &&
+        while (thread != NULL && hri_progress_is_told(r->call->one.progress) &&
                !hri_thread_await(thread, hri_progress_ms)) {
             tell(r);
         }
@@ -507,7 +507,6 @@ static void watch(run *r, executor *executors, uint32_t count)
             hri_thread_join(thread);
         }
     }
-    tell(r); /* the end, also of a batch that is faster than this thread */
 }
 
 hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
@@ -527,8 +526,6 @@ hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                        .accelerator = planned->accelerators[part->accelerator],
                        .reads = beta.re != 0.0 || beta.im != 0.0};
     }
-    hri_progress_init(&r.progress, "gemm batch", call->one.options.progress,
-                      call->one.options.progress_data, call->one.flops);
     start(&r, executors, plan->count);
     watch(&r, executors, plan->count);
     for (uint32_t i = 0; i < plan->count; i++) {

@@ -25,6 +25,7 @@ typedef struct hri_gemm_call {
     double flops, flops_done; /* of the whole product, or batch of products, and
                                  of what is home */
     uint64_t recomputed;      /* tiles that were computed by others */
+    hri_progress *progress;   /* of the whole product, or batch */
 } hri_gemm_call;
 
 static inline hri_product_kind hri_kind_of(const hri_product *p)

@@ -206,11 +206,11 @@ hr_status hri_call_multiply(hri_gemm_call *c)
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     if (status == HR_OK && hri_plan_is_direct(c)) {
         status = hri_plan_directly(c, &outcome);
+    } else if (status == HR_OK &&
+               !hri_progress_tell(c->progress, c->flops_done)) {
+        status = hri_error_raise(&c->progress->error);
     } else if (status == HR_OK) {
-        hri_progress progress;
-        hri_progress_init(&progress, "gemm", c->options.progress,
-                          c->options.progress_data, c->flops);
-        const hri_run_call wanted = {.progress = &progress,
+        const hri_run_call wanted = {.progress = c->progress,
                                      .staged = c->staged,
                                      .timed = c->options.report != NULL,
                                      .flops_before = c->flops_done,
@@ -249,7 +249,11 @@ static hr_status run(hri_gemm_call *c, hr_gemm_report *report)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     const uint64_t run_ns = hri_clock_ns();
-    hr_status status = hri_call_multiply(c);
+    hri_progress progress;
+    hri_progress_init(&progress, "gemm", c->options.progress,
+                      c->options.progress_data, c->flops);
+    c->progress = &progress;
+    hr_status status = hri_progress_end(&progress, hri_call_multiply(c));
     if (status == HR_OK) {
         if (c->lost.status == HR_OK) {
             hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,

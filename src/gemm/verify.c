@@ -138,7 +138,8 @@ static double elements_of(const hri_verify_problem *x)
     const double k = is_zero(x->alpha) ? 0.0 : (double)x->a.cols;
     const double old = is_zero(x->beta) ? 0.0 : m * n;
     const bool scaled = x->c.type != HR_I32 && fmin(m, n) > 1.0;
-    return (scaled ? 3.0 : 1.0) * (k * n + m * k + old) + m * n;
+    return m * n > 0.0 ? (scaled ? 3.0 : 1.0) * (k * n + m * k + old) + m * n
+                       : 0.0;
 }
 
 /* ---- the test */

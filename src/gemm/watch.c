@@ -243,9 +243,6 @@ static void let_go(const watcher *w)
 void hri_run_watch(hri_run_state *run, const hri_run_call *call)
 {
     watcher w = {.run = run, .call = call, .start_ns = hri_clock_ns()};
-    pthread_mutex_lock(&run->lock);
-    tell(&w);
-    pthread_mutex_unlock(&run->lock);
     hri_wait_awake(&run->over,
                    run->executors[0].brief ? hri_brief_moment : 0.0);
     hri_lock_soon(&run->lock);
@@ -265,8 +262,5 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
         }
     }
     let_go(&w);
-    if (!run->halted) {
-        tell(&w);
-    }
     pthread_mutex_unlock(&run->lock);
 }

@@ -52,26 +52,31 @@ static hr_status enqueue(hr_grid *grid, const hr_phase *phases, size_t count,
     return hri_grid_keep(grid, status);
 }
 
+/* What a call tells, and how many steps it makes between. */
+typedef struct telling {
+    hri_progress progress;
+    hri_rounds rounds;
+} telling;
+
 /* The same. Where progress is told, wait for some steps before the next ones,
  * so that the program can cancel between them. */
 static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
-                            int64_t steps, int64_t more, hri_progress *progress)
+                            int64_t steps, telling *t)
 {
-    hri_rounds rounds = {0};
     hr_status status = HR_OK;
-    if (!hri_progress_is_told(progress)) {
-        return enqueue(grid, phases, count, steps, more);
+    if (!hri_progress_is_told(&t->progress)) {
+        return enqueue(grid, phases, count, steps, 0);
     }
     for (int64_t n = 0; n < steps && status == HR_OK;) {
-        const int64_t now = hri_rounds_next(&rounds, steps - n);
+        const int64_t now = hri_rounds_next(&t->rounds, steps - n);
         n += now;
-        status = enqueue(grid, phases, count, now, steps - n + more);
+        status = enqueue(grid, phases, count, now, steps - n);
         if (status == HR_OK) {
             status = hri_grid_finish(grid);
         }
         if (status == HR_OK) {
-            hri_progress_add(progress, (uint64_t)now);
-            status = hri_progress_status(progress, status);
+            hri_progress_add(&t->progress, (uint64_t)now);
+            status = hri_progress_status(&t->progress, status);
         }
     }
     return status;
@@ -79,37 +84,36 @@ static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
 
 /* Before steps: check them, and tell that none is done. */
 static hr_status begin(hr_grid *grid, const hr_phase *phases, size_t count,
-                       int64_t steps, hri_progress *progress)
+                       int64_t steps, telling *t)
 {
     hr_status status = check(grid, phases, count, steps);
     if (status != HR_OK) {
         return status;
     }
-    hri_progress_init(progress, "grid", grid->progress, grid->progress_data,
+    t->rounds = (hri_rounds){0};
+    hri_progress_init(&t->progress, "grid", grid->progress, grid->progress_data,
                       (double)steps);
-    (void)hri_progress_tell(progress, 0.0);
-    return hri_progress_status(progress, status);
+    (void)hri_progress_tell(&t->progress, 0.0);
+    return hri_progress_status(&t->progress, status);
 }
 
-/* Step the grid. hr_grid_run also calls this, so it checks for errors of work
- * that the caller's function did between steps. */
+/* Step the grid. The phases have been checked. */
 static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
-                      int64_t steps, int64_t more, hri_progress *progress)
+                      int64_t steps, telling *t)
 {
     char text[64];
-    hr_status status = check(grid, phases, count, steps);
-    if (status == HR_OK && grid->wanted > 0) {
-        status = hri_grid_widen(grid, phases, count, grid->wanted);
-    }
+    hr_status status = grid->wanted > 0
+                           ? hri_grid_widen(grid, phases, count, grid->wanted)
+                           : HR_OK;
     if (status != HR_OK) {
         return status;
     }
     const uint64_t start_ns = hri_trace_now(grid->context->trace != NULL);
     hri_range_begin("hr_grid_step");
-    status = make_steps(grid, phases, count, steps, more, progress);
+    status = make_steps(grid, phases, count, steps, t);
     hri_format(text, sizeof text, ",\"steps\":%lld,\"enqueued\":%s",
                (long long)steps,
-               hri_progress_is_told(progress) ? "false" : "true");
+               hri_progress_is_told(&t->progress) ? "false" : "true");
     hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, text);
     hri_range_end();
     return status;
@@ -118,11 +122,11 @@ static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
 hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
-    hri_progress progress;
-    hr_status status = begin(grid, phases, count, steps, &progress);
+    telling t;
+    hr_status status = begin(grid, phases, count, steps, &t);
     return status == HR_OK
-               ? hri_progress_end(
-                     &progress, step(grid, phases, count, steps, 0, &progress))
+               ? hri_progress_end(&t.progress,
+                                  step(grid, phases, count, steps, &t))
                : status;
 }
 
@@ -130,7 +134,7 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                       int64_t steps, int64_t every, hr_grid_function function,
                       void *data)
 {
-    hri_progress progress;
+    telling t;
     if (every < 1 || function == NULL) {
         return hri_fail(
             HR_ERROR_INVALID,
@@ -139,13 +143,13 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                 : "grid: a call after every %lld steps, not 1 or more",
             (long long)every);
     }
-    hr_status status = begin(grid, phases, count, steps, &progress);
-    if (status != HR_OK) {
-        return status;
-    }
+    hr_status status = begin(grid, phases, count, steps, &t);
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
-        status = step(grid, phases, count, now, 0, &progress);
+        if (done > 0) { /* the function may have changed them */
+            status = check(grid, phases, count, now);
+        }
+        status = status == HR_OK ? step(grid, phases, count, now, &t) : status;
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
             status = hri_error_raise(&grid->error); /* an error of the grid may
@@ -158,7 +162,7 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                                (long long)done);
         }
     }
-    return hri_progress_end(&progress, status);
+    return hri_progress_end(&t.progress, status);
 }
 
 hr_status hr_grid_set_progress(hr_grid *grid, hr_progress_function function,

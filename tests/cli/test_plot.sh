@@ -76,13 +76,15 @@ answers wrong 'echo error it has no ink'
 fail "--plot: it has no ink"
 answers gone ''
 fail "--plot: the process that draws has ended"
-answers good "echo '<svg/>'"
+answers half 'echo "<svg>"; echo half of'
+fail "--plot: the process that draws ended in the middle"
+answers good 'echo "<svg>"; echo "</svg>"'
 
 # rows ARGUMENTS...: the rows in the picture are those of --json, and a table has
 # as many and gives the picture the same.
 rows() {
     expect 0 "" bench "$@" --json --plot x.svg
-    equal "$1, the picture" '<svg/>' "$(cat x.svg)"
+    equal "$1, the picture" "<svg> </svg>" "$(tr "\n" " " <x.svg | sed "s/ $//")"
     check cmp -s "$out" "$base/rows"
     "$TOOLS/json_check" -l bench <"$out" | sort -u >"$base/names"
     equal "$1, rows" "$1" "$(cat "$base/names")"

@@ -138,6 +138,23 @@ static void check_tally(const setup *s)
     CHECK(s->tight || 2 * all->refused <= all->tries);
 }
 
+/* What is told never falls, also when others do what was lost, and is not all
+ * before the end. */
+static struct {
+    double done;
+    int ends;
+    bool fell;
+} heard;
+
+static bool hear(void *data, double done, double total)
+{
+    (void)data;
+    heard.fell = heard.fell || done < heard.done || heard.ends > 0;
+    heard.ends += done == total;
+    heard.done = done;
+    return true;
+}
+
 /* A product during which the device hangs from call `call` on. False when it
  * makes fewer calls. */
 static bool hang(hr_context *context, const setup *s, uint64_t call,
@@ -146,7 +163,11 @@ static bool hang(hr_context *context, const setup *s, uint64_t call,
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     context->patience = PATIENCE;
     fault_backend_stick(1, call);
-    hr_status status = multiply(context, s->beta, NULL, &report);
+    memset(&heard, 0, sizeof heard);
+    hr_status status =
+        multiply(context, s->beta, call % 2 == 0 ? hear : NULL, &report);
+    CHECK(!heard.fell);
+    CHECK(heard.ends == (status == HR_OK && call % 2 == 0));
     const bool stuck = fault_backend_sticks();
     if (stuck && status == HR_ERROR_LOST) { /* it has half a tile or its peers'
                                                memory, or all were late */

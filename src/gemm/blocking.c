@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/size.h"
 #include "gemm/plan.h"
 #include "model/model.h"
@@ -419,15 +420,17 @@ static hr_status too_many(const search *found)
         scan(&x);
     }
     free(larger);
+    char enough[64] = ", with any amount of memory";
+    if (x.found) {
+        hri_format(enough, sizeof enough, "; limits of %llu bytes are enough",
+                   (unsigned long long)memory + own);
+    }
     return hri_fail(
         HR_ERROR_OUT_OF_MEMORY,
         "gemm: %lld x %lld x %lld needs more than %d tile products on %u "
-        "accelerator%s%s%llu%s",
+        "accelerator%s%s",
         (long long)s->m, (long long)s->n, (long long)s->k, (int)MAX_TASKS,
-        x.count, hri_plural(x.count),
-        x.found ? "; limits of " : ", with any memory limit below ",
-        (unsigned long long)memory + own,
-        x.found ? " bytes are enough" : " bytes");
+        x.count, hri_plural(x.count), enough);
 }
 
 hr_status hri_blocking_choose(const hri_plan_shape *shape,

@@ -309,6 +309,7 @@ class Grid(NotCopied):
             about ten times a second and at the end, or after every `every`
             steps. Ctrl-C ends the run, too. The grid then has the values after
             as many steps as report() says.
+
         Without progress a short run only waits where arrays are arguments.
         """
         kept = []

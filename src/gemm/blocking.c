@@ -24,6 +24,8 @@ enum {
     MAX_PARTS = 4,   /* how many of the widest tiles there are across C */
     RING = 4,        /* tiles that go home at a time when k is whole */
     MAX_TASKS = 1 << 22, /* a plan lists all tasks, with their panels */
+    SOME_TASKS =
+        1 << 20 /* about so many in place at most: they become longer */
 };
 
 /* Longer tasks than these would make cancelling and stealing slow. A product in
@@ -329,7 +331,9 @@ static void choose_in_place(const hri_plan_shape *s,
                             const hri_plan_accelerator *a, hri_blocking *best)
 {
     static const double host[HRI_TILE_RATES] = {0};
-    double products = most_in_place_seconds * a->rate / s->flops;
+    const double all = (double)s->m * (double)s->n * (double)s->k;
+    const double products =
+        fmax(most_in_place_seconds * a->rate / s->flops, all / SOME_TASKS);
     double best_cost = HUGE_VAL;
     int64_t rows_end = hri_ceil_div(s->m, HRI_MIN_EDGE);
     int64_t cols_end = hri_ceil_div(s->n, HRI_MIN_EDGE);
@@ -362,7 +366,7 @@ static void choose_in_place(const hri_plan_shape *s,
             }
         }
     }
-    const double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
+    const double flops = s->flops * all;
     best->seconds = flops * best_cost / a->rate + a->brief;
     if (a->single > 0.0) { /* a small one is the work of one thread */
         const double bytes = hri_operand_bytes(s, HRI_A) +

@@ -570,6 +570,26 @@ static void short_tasks(void)
     }
 }
 
+/* In place tasks become longer rather than too many. */
+static void large_in_place(void)
+{
+    TEST_CASE("a product that takes months on the host");
+    const int64_t n = 1 << 22;
+    const hri_plan_shape shape = {.m = n,
+                                  .n = n,
+                                  .k = n,
+                                  .size = 8,
+                                  .c_size = 8,
+                                  .flops = 2.0,
+                                  .dense = {true, true, true}};
+    const hri_plan_accelerator host = {
+        .rate = 1e11, .sharers = 1, .peers = 1, .in_place = true};
+    hri_plan *p = NULL;
+    CHECK(hri_plan_create(&shape, &host, 1, &p) == HR_OK);
+    CHECK(p->parts[0].task_count > 1 << 18 && p->parts[0].task_count < 1 << 21);
+    hri_plan_destroy(p);
+}
+
 /* A plan lists its products; more than it can are refused with numbers. */
 static void too_many(void)
 {
@@ -635,6 +655,7 @@ int main(void)
     TEST(whole_rows());
     TEST(host_or_gpu());
     TEST(short_tasks());
+    TEST(large_in_place());
     TEST(too_many());
     TEST(one_task());
     TEST(random_problems(5000));

@@ -338,6 +338,11 @@ hr_status hri_pool_hold(uint32_t threads, hri_pool **out)
     return HR_OK;
 }
 
+bool hri_pool_is_here(const hri_pool *pool)
+{
+    return pool->group == shared.group; /* which stays while it is held */
+}
+
 void hri_pool_drop(hri_pool *pool)
 {
     pthread_mutex_lock(&shared.lock);

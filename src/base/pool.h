@@ -36,6 +36,10 @@ void hri_pool_destroy(hri_pool *pool);
  * only the caller's works, here as in hri_pool_run. */
 uint32_t hri_pool_threads(const hri_pool *pool);
 
+/* Whether the threads of a pool of hri_pool_hold are this process's: not in a
+ * child of fork(). Any thread. */
+bool hri_pool_is_here(const hri_pool *pool);
+
 /* Call function(data, 0 .. count - 1), in any order. Returns when all calls are
  * done. Each thread begins with a range of its own, the same one in each loop,
  * and takes one index at a time, also of other ranges, so uneven work balances.

@@ -338,9 +338,12 @@ static hr_status run_and_report(call *c)
 static hr_status filter(call *c, const hr_filter_options *options)
 {
     hr_context *context = c->job.context;
-    if (context == NULL || c->job.asked == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
-                        context == NULL ? "the context" : "the window");
+    const hr_status usable = hri_context_check(context, "filter");
+    if (usable != HR_OK) {
+        return usable;
+    }
+    if (c->job.asked == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "filter: the window is NULL");
     }
     if (context->reproducible) {
         return hri_fail(HR_ERROR_UNSUPPORTED,

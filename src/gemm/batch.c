@@ -372,10 +372,10 @@ static hr_status begin(hri_batch_call *call, hr_context *context,
                        bool data, const hr_gemm_options *options,
                        hr_gemm_report *report)
 {
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "gemm batch: the context is NULL");
+    hr_status status = hri_context_check(context, "gemm batch");
+    if (status == HR_OK) {
+        status = hri_call_options(&call->one, options);
     }
-    hr_status status = hri_call_options(&call->one, options);
     if (status == HR_OK) {
         status = hri_call_read_report(&call->one, report);
     }

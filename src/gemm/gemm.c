@@ -268,13 +268,6 @@ static hr_status run(hri_gemm_call *c, hr_gemm_report *report)
 
 /* ---- the calls */
 
-static hr_status check_context(const hr_context *context)
-{
-    return context != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "gemm: the context is NULL");
-}
-
 hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
                   hr_matrix b, hr_scalar beta, hr_matrix c,
                   const hr_gemm_options *options)
@@ -284,7 +277,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     b = hri_matrix_tidy(b);
     c = hri_matrix_tidy(c);
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
-    hr_status status = check_context(context);
+    hr_status status = hri_context_check(context, "gemm");
     if (status == HR_OK) {
         status = hri_call_options(&this, options);
     }
@@ -328,7 +321,7 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
     b = hri_matrix_tidy(b);
     c = hri_matrix_tidy(c);
     hr_gemm_report filled;
-    hr_status status = check_context(context);
+    hr_status status = hri_context_check(context, "gemm");
     if (status == HR_OK && report == NULL) {
         status = hri_fail(HR_ERROR_INVALID, "gemm: the report is NULL");
     }

@@ -398,10 +398,10 @@ hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
                                         hri_matrix_tidy(c),
                                         &progress};
     hr_verify_report asked = HR_VERIFY_REPORT_INIT, found;
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "verify: the context is NULL");
+    hr_status status = hri_context_check(context, "verify");
+    if (status == HR_OK) {
+        status = hri_struct_read(&report_struct, report, &asked);
     }
-    hr_status status = hri_struct_read(&report_struct, report, &asked);
     if (status == HR_OK) {
         status = check(&problem);
     }

@@ -104,8 +104,9 @@ static hr_status check(const hr_context *context, hr_extent extent,
                        const hr_field *fields, uint32_t count,
                        const hr_grid_options *options, hri_indices *indices)
 {
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "grid: the context is NULL");
+    const hr_status usable = hri_context_check(context, "grid");
+    if (usable != HR_OK) {
+        return usable;
     }
     if (hr_extent_count(extent) == 0 || extent.rank > HR_MAX_KERNEL_RANK) {
         return refuse_extent(&extent);

@@ -23,7 +23,10 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
         return hri_fail(HR_ERROR_INVALID, "grid: %lld steps, not 0 or more",
                         (long long)steps);
     }
-    hr_status status = hri_error_raise(&grid->error);
+    hr_status status = hri_context_check(grid->context, "grid");
+    if (status == HR_OK) {
+        status = hri_error_raise(&grid->error);
+    }
     return status == HR_OK ? hri_phases_check(grid, phases, count) : status;
 }
 

@@ -317,6 +317,11 @@ hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
 hr_status hri_accelerator_check(hri_accelerator *accelerator);
 /* The same. This thread's message stays as it is. */
 bool hri_accelerator_is_lost(hri_accelerator *accelerator);
+
+/* Whether a context can be used: it is not NULL, nor of a parent process, whose
+ * threads and locks a child of fork() does not have. Messages begin with the
+ * call. HR_ERROR_INVALID. */
+hr_status hri_context_check(const hr_context *context, const char *call);
 /* Check that kernels can compute in double. */
 hr_status hri_accelerator_check_double(const hri_accelerator *accelerator);
 /* HR_OK, or HR_ERROR_LOST with the sentence of the first one that is lost. */

@@ -322,8 +322,12 @@ static hr_status work_and_tell(hri_splitting *s)
 
 static hr_status run(hri_splitting *s, size_t count)
 {
+    hr_status status = hri_context_check(s->context, hri_split_name(s));
+    if (status != HR_OK) {
+        return status;
+    }
     pthread_mutex_lock(&s->context->lock);
-    hr_status status = check(s, count);
+    status = check(s, count);
     if (status == HR_OK) {
         status = choose_band_tile(s);
     }

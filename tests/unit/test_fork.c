@@ -332,6 +332,32 @@ static bool has_its_own_default(void)
            c[3] == 22;
 }
 
+/* Calls with the parent's context say so, and do not wait for its threads. */
+static bool refuses_the_parents(void)
+{
+    float a[4] = {1, 2, 3, 4}, c[4] = {0};
+    const hr_matrix factor = hr_matrix_row_major(a, HR_F32, 2, 2, 0);
+    const hr_matrix result = hr_matrix_row_major(c, HR_F32, 2, 2, 0);
+    static const char words[] = "the context is of the parent process";
+    bool right = hr_gemm(of_parent, hr_real(1), factor, factor, hr_real(0),
+                         result, NULL) == HR_ERROR_INVALID &&
+                 strstr(hr_last_error(), words) != NULL;
+    right = right &&
+            hr_gemm_batch(
+                of_parent, 1, hr_real(1), hr_matrices_strided(factor, 0),
+                hr_matrices_strided(factor, 0), hr_real(0),
+                hr_matrices_strided(result, 0), NULL) == HR_ERROR_INVALID &&
+            strstr(hr_last_error(), words) != NULL;
+    right =
+        right &&
+        hr_transform(
+            of_parent, "y = x", "x, y",
+            HR_ARGUMENTS(hr_in_data(a, "float", sizeof *a, hr_extent1(4), 0),
+                         hr_out_data(c, "float", sizeof *c, hr_extent1(4), 0)),
+            NULL) == HR_ERROR_INVALID;
+    return right && c[0] == 0.0f;
+}
+
 static void default_context(void)
 {
     TEST_CASE("after the parent has used its default context");
@@ -339,6 +365,7 @@ static void default_context(void)
     setenv("HEADRACE_ACCELERATORS", "host", 1);
     CHECK(hr_context_default(&of_parent) == HR_OK);
     CHECK(is_true_in_child(has_its_own_default));
+    CHECK(is_true_in_child(refuses_the_parents));
     CHECK(hr_context_default(&again) == HR_OK && again == of_parent);
     unsetenv("HEADRACE_ACCELERATORS");
 }

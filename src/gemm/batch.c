@@ -359,11 +359,9 @@ static hr_status run(hri_batch_call *b)
     if (status != HR_OK) {
         return status;
     }
-    hri_progress progress;
-    hri_progress_init(&progress, "gemm batch", b->one.options.progress,
+    hri_progress_init(b->one.progress, "gemm batch", b->one.options.progress,
                       b->one.options.progress_data, b->one.flops);
-    b->one.progress = &progress;
-    return hri_progress_end(&progress, do_range(b, 0, b->count));
+    return hri_progress_end(b->one.progress, do_range(b, 0, b->count));
 }
 
 /* Read and check all arguments; the data, too, unless only a plan is wanted. */
@@ -388,7 +386,10 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
                         hr_matrices a, hr_matrices b, hr_scalar beta,
                         hr_matrices c, const hr_gemm_options *options)
 {
-    hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
+    hri_progress progress;
+    hri_batch_call call = {
+        .count = count,
+        .one = {.start_ns = hri_clock_ns(), .progress = &progress}};
     hr_matrices operands[3] = {a, b, c};
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
     hr_status status =

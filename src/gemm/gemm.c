@@ -249,11 +249,9 @@ static hr_status run(hri_gemm_call *c, hr_gemm_report *report)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     const uint64_t run_ns = hri_clock_ns();
-    hri_progress progress;
-    hri_progress_init(&progress, "gemm", c->options.progress,
+    hri_progress_init(c->progress, "gemm", c->options.progress,
                       c->options.progress_data, c->flops);
-    c->progress = &progress;
-    hr_status status = hri_progress_end(&progress, hri_call_multiply(c));
+    hr_status status = hri_progress_end(c->progress, hri_call_multiply(c));
     if (status == HR_OK) {
         if (c->lost.status == HR_OK) {
             hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,
@@ -272,7 +270,8 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
                   hr_matrix b, hr_scalar beta, hr_matrix c,
                   const hr_gemm_options *options)
 {
-    hri_gemm_call this = {.start_ns = hri_clock_ns()};
+    hri_progress progress;
+    hri_gemm_call this = {.start_ns = hri_clock_ns(), .progress = &progress};
     a = hri_matrix_tidy(a);
     b = hri_matrix_tidy(b);
     c = hri_matrix_tidy(c);

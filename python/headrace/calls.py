@@ -12,7 +12,8 @@ import numpy as np
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .kernels import Options
-from .layouts import View, address, as_array, output, shape_of, type_of
+from .layouts import (View, address, as_array, check_numbers, output, shape_of,
+                      type_of)
 
 REDUCTIONS = {
     "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
@@ -242,7 +243,7 @@ def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
 
 def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
          context=None) -> np.ndarray:
-    """Set each element to a value. Returns a."""
+    """Set each element to a value, which is real where a is. Returns a."""
     a = output(a, np.shape(a), a.dtype)
     if a.size > 0:
         context = current(context)
@@ -250,6 +251,7 @@ def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
         number = np.asarray(value)
         if number.ndim > 0 or number.dtype.kind not in "biufc":
             raise TypeError(f"the value is {value!r}, not a number")
+        check_numbers(number, a.dtype, "the value")
         number = number.astype(a.dtype).reshape(1)
         if a.dtype.kind == "i" and number[0] != value:
             raise OverflowError(f"{a.dtype} does not hold {value}")

@@ -13,8 +13,8 @@ from .calls import PAIRS, REDUCTIONS
 from .contexts import Context, NotCopied, current, pointer_of
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
-from .layouts import (address, as_array, check_element, choose, element_of,
-                      extent, shape_of, size_of, struct, type_of)
+from .layouts import (address, as_array, check_element, check_numbers, choose,
+                      element_of, extent, shape_of, size_of, struct, type_of)
 from .progress import Bar, Watch, _watch_failed, finish, watch
 from .reports import Band, GridReport
 
@@ -184,6 +184,7 @@ class Grid(NotCopied):
         to.element_bytes, to.components = dtype.itemsize, field.components
         value = ffi.NULL
         if field.value is not None:
+            check_numbers(np.asarray(field.value), dtype, "value")
             value = ffi.new("char[]", np.array(field.value, dtype).tobytes())
             kept.append(value)
         for d, pair in enumerate(_sides(field, len(self.shape))):
@@ -233,11 +234,12 @@ class Grid(NotCopied):
 
     def __setitem__(self, name, values):
         """Copy values into a field: an array of the grid's shape, with the
-        components in front, or a number."""
+        components in front, or a number. Real fields take no complex ones."""
         number = self._field(name)
         dtype, shape = self._layout(name)
-        packed = np.ascontiguousarray(
-            np.broadcast_to(as_array(values), shape), dtype)
+        values = as_array(values)
+        check_numbers(values, dtype, f"what {name!r} is set to")
+        packed = np.ascontiguousarray(np.broadcast_to(values, shape), dtype)
         check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 
     def __getitem__(self, name) -> np.ndarray:

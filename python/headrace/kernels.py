@@ -12,8 +12,8 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import InvalidError, check
-from .layouts import (View, address, as_array, check_element, choose, dtype_of,
-                      element_of, extent, shape_of, struct)
+from .layouts import (View, address, as_array, check_element, check_numbers, choose,
+                      dtype_of, element_of, extent, shape_of, struct)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
@@ -182,7 +182,8 @@ class _Arguments:
                         extent(array.shape), row)
 
     def add_value(self, value, element, name):
-        """A number, as the parameter's type; the bytes of a struct."""
+        """A number, as the parameter's type; the bytes of a struct. TypeError
+        for text, and for complex numbers where the type is real."""
         if isinstance(value, np.ndarray):
             if value.ndim > 0:
                 raise TypeError(f"{name} is a {element}, but an array of "
@@ -199,10 +200,12 @@ class _Arguments:
             raise TypeError(
                 f"{name} is a {element}: pass its bytes, such as those of a "
                 "numpy.void") from None
+        number = np.asarray(value)
+        check_numbers(number, dtype, name)
         if dtype.kind in "iu" and value != int(value):
             raise TypeError(f"{name} is a {element}, but {value!r} is given")
         with np.errstate(over="ignore"):
-            number = np.array(value).astype(dtype)
+            number = number.astype(dtype)
         if dtype.kind in "iu" and int(number) != int(value):
             raise OverflowError(f"{name} is a {element}, which does not hold "
                                 f"{value}")
@@ -249,7 +252,8 @@ def _kind(p):
 class Kernel:
     """A kernel, called like a function with an argument for each parameter.
 
-    Arrays of any layout for views, numbers for values, and for a list of views
+    Arrays of any layout for views, numbers for values (complex ones only where
+    the parameter is complex), and for a list of views
     an array whose first dimension counts them. None for an OUT parameter: a
     new array of the domain's shape is made, and returned.
     """

@@ -78,6 +78,14 @@ def check_element(dtype: np.dtype, element: str, name: str):
                         f"but the array is {dtype}")
 
 
+def check_numbers(given: np.ndarray, dtype: np.dtype, name: str):
+    """TypeError where numbers would come from text, or lose a part."""
+    if given.dtype.kind in "USMm":
+        raise TypeError(f"{name} is of {given.dtype}, not numbers")
+    if given.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(f"{name} is complex, but {dtype} has no imaginary part")
+
+
 def size_of(value, name: str) -> int:
     """A size as an int. TypeError for what is none."""
     try:

@@ -23,7 +23,9 @@ _MATRICES = ffi.typeof("hr_matrix[3]")
 _DEFAULTS = (None,) * 4  # memory_limit, accelerators, progress, report
 
 
-def _scalar(value):
+def _scalar(value, name):
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} is {value!r}, not a number")
     value = complex(value)
     return lib.hr_complex(value.real, value.imag)
 
@@ -160,7 +162,8 @@ def gemm(alpha, a, b, beta=0, c=None, *, compute="native", memory_limit=None,
     c = output(c, (a.shape[0], b.shape[1]), dtype)
     options = (compute, memory_limit, accelerators, progress, report)
     beside = c.copy() if overlap(a, c) or overlap(b, c) else c
-    _gemm(current(context), _scalar(alpha), a, b, _scalar(beta), beside,
+    _gemm(current(context), _scalar(alpha, "alpha"), a, b,
+          _scalar(beta, "beta"), beside,
           *options)
     if beside is not c:
         c[...] = beside
@@ -324,8 +327,8 @@ def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
     report = GemmReport()
     o = _Options(context, 0, compute, memory_limit, accelerators, None, report)
     o.finish(lib.hr_gemm_plan(pointer_of(context), _ONE, operands[0],
-                              operands[1], _scalar(beta), operands[2],
-                              o.pointer, o.report.pointer))
+                              operands[1], _scalar(beta, "beta"),
+                              operands[2], o.pointer, o.report.pointer))
     return report
 
 
@@ -344,8 +347,8 @@ def verify(a, b, c, *, alpha=1, beta=0, c0=None, progress=None,
     seen = _progress.watch(progress, True, "element")
     _progress.fill(found, seen)
     _progress.finish(seen, lib.hr_gemm_verify(
-        pointer_of(current(context)), _scalar(alpha), operands[0], operands[1],
-        _scalar(beta), operands[2], operands[3], found))
+        pointer_of(current(context)), _scalar(alpha, "alpha"), operands[0],
+        operands[1], _scalar(beta, "beta"), operands[2], operands[3], found))
     del kept
     return VerifyReport(found.trials, found.suspects, found.rows_checked,
                         found.unchecked, found.row, found.col, found.error,

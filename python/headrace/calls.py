@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import contextlib
 import math
+import secrets
 
 import numpy as np
 
 from ._native import ffi, lib
 from .contexts import current, pointer_of
+from .errors import InvalidError
 from .kernels import Options
 from .layouts import (View, address, as_array, check_numbers, output, shape_of,
-                      type_of)
+                      size_of, type_of)
 
 REDUCTIONS = {
     "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
@@ -264,12 +266,24 @@ def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
     return a
 
 
-def random(shape=None, distribution="uniform", *, dtype=None, seed=0, stream=0,
-           offset=0, out=None, accelerators=None, weights=None, report=None,
+def _word(value, name):
+    """A number of 64 bits."""
+    value = size_of(value, name)
+    if not 0 <= value < 2**64:
+        raise InvalidError(f"{name} is {value}, not from 0 to 2^64 - 1")
+    return value
+
+
+def random(shape=None, distribution="uniform", *, dtype=None, seed=None,
+           stream=0, offset=0, out=None, accelerators=None, weights=None, report=None,
            context=None) -> np.ndarray:
     """An array of random numbers: "uniform" in [0, 1), "normal", or "bits" for
     int32. Element n is number offset + n of the stream of the seed (Philox),
-    whatever the accelerators."""
+    whatever the accelerators.
+
+    seed: from 0 to 2^64 - 1, for the same numbers each time; None: others at
+        each call.
+    """
     if distribution not in _DISTRIBUTIONS:
         raise ValueError(f'distribution is "{distribution}", not one of '
                          f"{', '.join(_DISTRIBUTIONS)}")
@@ -284,10 +298,11 @@ def random(shape=None, distribution="uniform", *, dtype=None, seed=0, stream=0,
                      out.dtype if dtype is None else np.dtype(dtype))
     if out.size == 0:
         return out
+    place = [_word(secrets.randbits(64) if seed is None else seed, "seed"),
+             _word(stream, "stream"), _word(offset, "offset")]
     context = current(context)
     pointer = pointer_of(context)
-    numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], seed,
-                                      stream, offset))
+    numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], *place))
     options = Options(context, accelerators, weights, None, report)
     with View(pointer, out, True) as view:
         options.finish(lib.hr_random_fill(pointer, view, type_of(out.dtype),

@@ -53,3 +53,21 @@ def test_text_is_no_number(host):
     with headrace.Grid((3, 3), now=Field()) as grid:
         refused(lambda: grid.__setitem__("now", "2"), TypeError, "is of <U1")
     assert host.accelerators
+
+
+def test_seeds(host):
+    for seed in (0, 2**64 - 1, np.int32(7)):
+        assert np.array_equal(headrace.random(9, seed=seed),
+                              headrace.random(9, seed=seed))
+    assert not np.array_equal(headrace.random(9), headrace.random(9))
+    assert not np.array_equal(headrace.random(9, seed=None),
+                              headrace.random(9, seed=0))
+    for seed in (-1, 2**64):
+        refused(lambda: headrace.random(9, seed=seed), headrace.InvalidError,
+                rf"seed is {seed}, not from 0 to 2\^64 - 1")
+    refused(lambda: headrace.random(9, seed=1, offset=-3),
+            headrace.InvalidError, "offset is -3")
+    refused(lambda: headrace.random(9, seed="7"), TypeError,
+            "seed is '7', not an integer")
+    refused(lambda: headrace.random(9, seed=1.5), TypeError, "seed is 1.5")
+    assert host.accelerators

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Calls over arrays: reductions, scans, sorts, histograms, fills and random
-numbers. Each takes arrays of any layout and works over all accelerators."""
+numbers. Each takes arrays of any layout and works over all accelerators. Ctrl-C
+cancels a call of many elements; what it writes then holds old and new ones."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ REDUCTIONS = {
     "product": lib.HR_REDUCE_PRODUCT, "sum_abs": lib.HR_REDUCE_SUM_ABS,
     "max_abs": lib.HR_REDUCE_MAX_ABS, "norm": lib.HR_REDUCE_NORM,
     "argmin": lib.HR_REDUCE_ARGMIN, "argmax": lib.HR_REDUCE_ARGMAX}
+_LONG, _LONG_SORT = 1e7, 1e6  # elements from which Ctrl-C cancels a call
 PAIRS = ("dot", "distance", "max_abs_diff")
 _EMPTY = {"sum": 0, "dot": 0, "distance": 0, "product": 1, "sum_abs": 0,
           "norm": 0.0}
@@ -66,7 +68,8 @@ def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
     context = current(context)
     pointer = pointer_of(context)
     result = ffi.new("hr_reduced *")
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
     with contextlib.ExitStack() as stack:
         va = stack.enter_context(View(pointer, a))
         vb = ffi.NULL if b is None else ffi.new(
@@ -111,7 +114,8 @@ def reduce_with(expression: str, a, *, accelerators=None, weights=None,
     context = current(context)
     pointer = pointer_of(context)
     result = np.empty(1, a.dtype)
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
     with View(pointer, a) as view:
         options.finish(lib.hr_reduce_with(
             pointer, expression.encode(), type_of(a.dtype), view,
@@ -140,7 +144,8 @@ def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
     context = current(context)
     pointer = pointer_of(context)
     kind = lib.HR_SCAN_EXCLUSIVE if exclusive else lib.HR_SCAN_INCLUSIVE
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
     a = a.copy() if np.may_share_memory(a, result) else a
     with View(pointer, a) as va, View(pointer, result, True) as vb:
         options.finish(lib.hr_scan(pointer, REDUCTIONS[operation], kind,
@@ -161,14 +166,16 @@ def cumprod(a, **options):
 def sort(a, *, descending=False, out=None, accelerators=None, weights=None,
          report=None, context=None):
     """The elements of each row in order, rows along the last dimension. Stable;
-    NaNs last, or first where descending."""
+    NaNs last, or first where descending. Ctrl-C ends a long call between its
+    rows: a single long row is sorted to its end."""
     a = as_array(a)
     result = output(out, a.shape, a.dtype)
     if a.size == 0:
         return result
     context = current(context)
     pointer = pointer_of(context)
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG_SORT)
     a = a.copy() if np.may_share_memory(a, result) else a
     with View(pointer, a) as va, View(pointer, result, True) as vb:
         options.finish(lib.hr_sort(pointer, _ORDERS[bool(descending)],
@@ -191,7 +198,8 @@ def sort_by_key(keys, values, *, descending=False, accelerators=None,
     bits = values.view(f"i{values.itemsize}" if values.itemsize == 4 else "f8")
     context = current(context)
     pointer = pointer_of(context)
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=keys.size > _LONG_SORT)
     with View(pointer, keys, True) as k, View(pointer, bits, True) as v:
         options.finish(lib.hr_sort_by_key(
             pointer, _ORDERS[bool(descending)], type_of(keys.dtype), k,
@@ -236,7 +244,8 @@ def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
         return counts, edges
     context = current(context)
     pointer = pointer_of(context)
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
     with View(pointer, a) as va, View(pointer, counts, True) as vc:
         options.finish(lib.hr_histogram(pointer, type_of(a.dtype), va, low,
                                         high, vc, options.pointer))
@@ -257,7 +266,8 @@ def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
         number = number.astype(a.dtype).reshape(1)
         if a.dtype.kind == "i" and number[0] != value:
             raise OverflowError(f"{a.dtype} does not hold {value}")
-        options = Options(context, accelerators, weights, None, report)
+        options = Options(context, accelerators, weights, None, report,
+                          long=a.size > _LONG)
         with View(pointer, a, True) as view:
             options.finish(lib.hr_fill(
                 pointer, view, type_of(a.dtype),
@@ -303,7 +313,8 @@ def random(shape=None, distribution="uniform", *, dtype=None, seed=None,
     context = current(context)
     pointer = pointer_of(context)
     numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], *place))
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=out.size > _LONG)
     with View(pointer, out, True) as view:
         options.finish(lib.hr_random_fill(pointer, view, type_of(out.dtype),
                                           numbers[0], options.pointer))

@@ -106,7 +106,7 @@ class Context(NotCopied):
 
     def _take(self, create, *arguments):
         """Be the context that a function of the library creates."""
-        self._kept = {}  # kernels by their text and name
+        self._kept = {}  # kernels by their text and name, with their pace
         self._grids = weakref.WeakSet()
         self._lock = threading.Lock()
         self._depth = 0  # of blocks

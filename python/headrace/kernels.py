@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +20,7 @@ from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
             "max": lib.HR_COMBINE_MAX}
-_LONG = 1e7  # points from which a launch may be cancelled
+_LONG = 1e6  # elements from which a statement may be cancelled
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ class Options:
     """hr_split_options, and what they point to."""
 
     def __init__(self, context, accelerators=None, weights=None, tile=None,
-                 report=None, progress=None, points=0):
+                 report=None, progress=None, long=False):
         self.report = None
-        self.watch = _progress.watch(progress, points > _LONG, "point")
+        self.watch = _progress.watch(progress, long, "point")
         if accelerators is weights is tile is report is self.watch is None:
             self.pointer = ffi.NULL
             return
@@ -274,6 +276,9 @@ class Kernel:
 
     def pointer(self, context):
         """The hr_kernel of a context, which keeps it."""
+        return self._made(context)[0]
+
+    def _made(self, context):
         key = (self.text, self.name, self.file)
         with context._lock:
             made = context._kept.get(key)
@@ -284,7 +289,7 @@ class Kernel:
                     self.name.encode(),
                     ffi.NULL if self.file is None else self.file.encode(),
                     out))
-                made = context._kept[key] = out[0]
+                made = context._kept[key] = out[0], _progress.Pace()
         return made
 
     def _declared(self, kernel):
@@ -307,19 +312,21 @@ class Kernel:
         domain: the shape of the points it runs for; by default that of the
             first array that is written by its points.
         tile: items of a tile. accelerators, weights: which, and their shares.
-        progress: as in matmul, of points. Ctrl-C cancels a launch of many
-            points; arrays that are written then hold old and new elements.
+        progress: as in matmul, of points. Ctrl-C cancels the first call, and
+            later ones that will take 0.1 s or more at the pace of the last;
+            arrays that are written then hold old and new elements.
         report: a LaunchReport to fill.
 
         Returns None, or the new arrays of OUT parameters given as None.
         """
         context = current(context)
-        kernel = self.pointer(context)
+        kernel, pace = self._made(context)
         declared = self._declared(kernel)
         if len(arguments) != len(declared):
             raise TypeError(f"{self.name} takes {len(declared)} arguments, not "
                             f"{len(arguments)}")
         domain = self._domain(declared, arguments, domain)
+        points = math.prod(domain)
         made = []
         with _Arguments(context) as list_:
             for p, given in zip(declared, arguments):
@@ -341,10 +348,12 @@ class Kernel:
                     list_.add_view(given, array, p.access, name, p.rank,
                                    data=not p.list)
             options = Options(context, accelerators, weights, tile, report,
-                              progress, np.prod(domain, dtype=float))
+                              progress, pace.long(points))
+            start = time.perf_counter()
             options.finish(lib.hr_run(
                 pointer_of(context), kernel, extent(domain), list_.pointer,
                 len(arguments), options.pointer))
+            pace.took(time.perf_counter() - start, points)
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
     @staticmethod
@@ -400,7 +409,7 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
 
     names: arrays of one shape, and numbers. Those assigned to are written.
         Numbers are doubles, or of their NumPy type.
-    progress: as in Kernel.
+    progress: as in Kernel. Ctrl-C cancels a call of many elements.
     """
     context = current(context)
     points = 0
@@ -424,7 +433,7 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
             list_.add_view(given, array, lib.HR_INOUT if written
                            else lib.HR_IN, name)
         options = Options(context, accelerators, weights, None, report,
-                          progress, points)
+                          progress, points > _LONG)
         options.finish(lib.hr_transform(
             pointer_of(context), statement.encode(),
             ", ".join(names).encode(), list_.pointer, len(names),

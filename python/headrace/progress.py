@@ -94,6 +94,25 @@ class Bar:
         self._shown = percent
 
 
+class Pace:
+    """How long the points of a kernel take, of which only its calls tell."""
+
+    LONG = 0.1  # seconds from which a call may be cancelled
+
+    def __init__(self):
+        self._seconds, self._points = 0.0, 0
+
+    def long(self, points) -> bool:
+        """Whether a call may be long. The first one is."""
+        return (self._points == 0
+                or self._seconds * points >= self.LONG * self._points)
+
+    def took(self, seconds, points):
+        """Learn from a call, unless it is too short to tell much."""
+        if seconds > 1e-3 or points >= self._points:
+            self._seconds, self._points = seconds, points
+
+
 def watch(progress, long: bool, unit="flop"):
     """The Watch of a call, or None where nothing needs one. progress: True for
     a bar, or a function of (done, total) that may return False to cancel."""

@@ -443,6 +443,78 @@ def test_ctrl_c(name):
     assert time.monotonic() - begin < 30
 
 
+HEAVY = """
+HR_KERNEL1(heavy, (OUT, double, 2, y))
+{
+    HR_EACH2(i, j)
+    {
+        double x = i;
+        for (long k = 0; k < 4000000; k++) {
+            x = x * 0.5 + j;
+        }
+        HR_AT2(y, i, j) = x;
+    }
+}"""
+
+
+class Rung(Exception):
+    """What a signal's handler raises."""
+
+
+@pytest.fixture
+def alarm():
+    """A function: in so many seconds a signal comes, whose handler raises."""
+    def ring(*_):
+        raise Rung
+    before = signal.signal(signal.SIGALRM, ring)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("accelerators", ["host", "2xhost"])
+def test_a_signal_ends_a_kernel_of_few_points(accelerators, alarm):
+    """The first call, and one that is long at the pace of those before. Each
+    would take minutes on a few CPUs."""
+    kernel = headrace.kernel(HEAVY)
+    with headrace.Context(accelerators):
+        for small in (False, True):
+            if small:
+                kernel(None, domain=(2, 2))
+                kernel(None, domain=(2, 2))
+            begin = time.monotonic()
+            alarm(0.5)
+            with pytest.raises(Rung):
+                kernel(np.empty((20000, 4)))
+            assert time.monotonic() - begin < 10
+        assert product()
+
+
+def test_a_signal_ends_random_numbers(alarm):
+    out = np.empty(60_000_000, np.float32)
+    headrace.fill(out, 0)
+    begin = time.monotonic()
+    headrace.random(out=out, distribution="normal", seed=3)
+    whole = time.monotonic() - begin
+    alarm(whole / 4)
+    with pytest.raises(Rung):
+        headrace.random(out=out, distribution="normal", seed=4)
+    rest = headrace.random(9, "normal", dtype="f4", seed=3,
+                           offset=out.size - 9)
+    assert np.array_equal(out[-9:], rest)  # from before: it ended early
+
+
+def test_paces():
+    pace = headrace.progress.Pace()
+    assert pace.long(1)
+    pace.took(0.05, 1000)
+    assert not pace.long(1000) and pace.long(2000)
+    pace.took(20e-6, 1)  # all of it the call itself
+    assert not pace.long(1000)
+    pace.took(0.2, 10)
+    assert pace.long(10) and not pace.long(4)
+
+
 # ---- python -m headrace
 
 SCRIPT = """

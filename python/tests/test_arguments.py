@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Arguments of wrong types: one sentence each."""
 
+import inspect
+import pydoc
+
 import numpy as np
 import pytest
 
@@ -71,3 +74,17 @@ def test_seeds(host):
             "seed is '7', not an integer")
     refused(lambda: headrace.random(9, seed=1.5), TypeError, "seed is 1.5")
     assert host.accelerators
+
+
+def test_names():
+    """help() shows all but what Python has under the same name."""
+    kept = {"sum", "min", "max", "filter"}
+    public = {name for name, thing in vars(headrace).items()
+              if not name.startswith("_") and not inspect.ismodule(thing)}
+    assert set(headrace.__all__) == public - kept
+    star = {}
+    exec("from headrace import *", star)
+    assert star["matmul"] is headrace.matmul and not kept & set(star)
+    assert headrace.sum(np.ones(3, np.float32)) == 3
+    page = pydoc.plain(pydoc.render_doc(headrace))
+    assert "matmul(a" in page and "class Grid" in page

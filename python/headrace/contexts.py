@@ -12,7 +12,7 @@ from typing import Callable
 
 from ._native import ffi, lib
 from .errors import InvalidError, check
-from .layouts import struct
+from .layouts import bytes_of, size_of, struct
 
 # The contexts of the blocks around, of each thread and each task.
 _blocks: contextvars.ContextVar = contextvars.ContextVar(
@@ -74,7 +74,7 @@ class Context(NotCopied):
 
     accelerators: a list of paths such as "cuda,host", "opencl:0:1" or
         "4xhost"; None: every accelerator, or HEADRACE_ACCELERATORS.
-    memory_limit: bytes of each accelerator; None: what is free of it.
+    memory_limit: bytes of each accelerator, or such as "2GiB"; None: what is free of it.
     threads: how many work on the host; None: one for each CPU.
     reproducible: the same call gives the same bits on any accelerators.
     log: a function that gets a line of what the library does.
@@ -85,21 +85,27 @@ class Context(NotCopied):
     """
 
     def __init__(self, accelerators: str | None = None, *,
-                 memory_limit: int | None = None, threads: int | None = None,
+                 memory_limit: int | str | None = None,
+                 threads: int | None = None,
                  reproducible: bool = False,
                  log: Callable[[str], object] | None = None):
         options = struct("hr_context_options")
         if accelerators is not None:
+            if not isinstance(accelerators, str):
+                raise TypeError(f"accelerators is {accelerators!r}, not text "
+                                'such as "cuda,host"')
             names = ffi.new("char[]", accelerators.encode())
             options.accelerators = names
         if memory_limit is not None:
-            if memory_limit < 1:
-                raise InvalidError(
-                    f"memory_limit is {memory_limit}, not 1 byte or more")
-            options.memory_limit = memory_limit
-        options.threads = 0 if threads is None else threads
+            options.memory_limit = bytes_of(memory_limit, "memory_limit")
+        if threads is not None:
+            if not 1 <= size_of(threads, "threads") <= 1024:
+                raise InvalidError(f"threads is {threads}, not from 1 to 1024")
+            options.threads = threads
         options.reproducible = reproducible
         if log is not None:
+            if not callable(log):
+                raise TypeError(f"log is {log!r}, not a function")
             self._log = ffi.new_handle(log)
             options.log, options.log_data = lib.headrace_log, self._log
         self._take(lib.hr_context_create, options)
@@ -243,6 +249,8 @@ os.register_at_fork(after_in_child=_forget_parent)
 def current(context: Context | None = None) -> Context:
     """The context given, or else that of the innermost block."""
     if context is not None:
+        if not isinstance(context, Context):
+            raise TypeError(f"context is {context!r}, not a headrace.Context")
         return context
     blocks = _blocks.get()
     return blocks[-1] if blocks else _default or default_context()

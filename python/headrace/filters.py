@@ -9,7 +9,8 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import check
-from .layouts import as_array, choose, matrix, output, overlap, struct
+from .layouts import (as_array, check_report, choose, matrix, output, overlap,
+                      struct)
 from .reports import FilterReport
 
 _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
@@ -96,6 +97,7 @@ def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
     if scale is None:
         total = float(window.weights.sum())
         scale = 1.0 / total if total != 0 else 1.0
+    check_report(report, FilterReport)
     result = output(out, a.shape, a.dtype)
     beside = result.copy() if overlap(a, result) else result
     context = current(context)

@@ -14,8 +14,9 @@ from .contexts import Context, NotCopied, current, pointer_of
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
 from .layouts import (address, as_array, check_element, check_numbers, choose,
-                      element_of, extent, shape_of, size_of, struct, type_of)
-from .progress import Bar, Watch, _watch_failed, finish, watch
+                      element_of, extent, indices_of, shape_of, size_of, struct,
+                      type_of, weights_of)
+from .progress import Watch, _watch_failed, finish, function_of, watch
 from .reports import Band, GridReport
 
 _BOUNDARIES = {
@@ -151,7 +152,8 @@ class Grid(NotCopied):
         o = struct("hr_grid_options")
         o.steps_per_exchange = steps_per_exchange
         count = len(self._context.accelerators)
-        listed = list(range(count) if accelerators is None else accelerators)
+        listed = list(range(count)) if accelerators is None \
+            else indices_of(accelerators)
         self._count = len(listed)
         if accelerators is not None or weights is not None:
             kept.append(choose(o, listed))
@@ -168,10 +170,7 @@ class Grid(NotCopied):
 
     def _shares(self, weights):
         """Weights of as many accelerators as the grid has."""
-        if len(weights) != self._count:
-            raise ValueError(f"{len(weights)} weights for {self._count} "
-                             "accelerators")
-        return ffi.new("double[]", list(weights))
+        return weights_of(weights, self._count)
 
     def _declare(self, to, field, kept):
         if not isinstance(field, Field):
@@ -315,7 +314,7 @@ class Grid(NotCopied):
         """
         kept = []
         phases = list(phases)
-        told = Bar("step") if progress is True else progress
+        told = function_of(progress, "step")
         with _Arguments(self._context) as list_:
             made = self._phases(phases, list_, kept)
             cells = np.prod(self.shape, dtype=float)

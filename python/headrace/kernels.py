@@ -14,8 +14,8 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import InvalidError, check
-from .layouts import (View, address, as_array, check_element, check_numbers, choose,
-                      dtype_of, element_of, extent, shape_of, struct)
+from .layouts import (View, address, as_array, check_element, check_numbers,
+                      check_report, choose, dtype_of, element_of, extent, shape_of, struct, weights_of)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
@@ -60,6 +60,7 @@ class Options:
     def __init__(self, context, accelerators=None, weights=None, tile=None,
                  report=None, progress=None, long=False):
         self.report = None
+        check_report(report, LaunchReport)
         self.watch = _progress.watch(progress, long, "point")
         if accelerators is weights is tile is report is self.watch is None:
             self.pointer = ffi.NULL
@@ -68,12 +69,9 @@ class Options:
         self._indices = choose(o, accelerators)
         _progress.fill(o, self.watch)
         if weights is not None:
-            count = len(accelerators if accelerators is not None
-                        else context.accelerators)
-            if len(weights) != count:
-                raise ValueError(f"{len(weights)} weights for {count} "
-                                 "accelerators")
-            self._weights = ffi.new("double[]", list(weights))
+            self._weights = weights_of(weights, len(
+                context.accelerators if self._indices is None
+                else self._indices))
             o.weights = self._weights
         if tile is not None:
             self._tile = ffi.new("hr_extent *", extent(tile))

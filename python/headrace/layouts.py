@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import operator
+import re
 
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import check
+from .errors import InvalidError, check
 
 # By numpy.dtype.name: the type of matrices and calls, and the name in kernels.
 TYPES = {
@@ -130,6 +131,33 @@ def as_array(thing) -> np.ndarray:
     return np.asarray(thing)
 
 
+_UNITS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
+          "TiB": 2**40, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def bytes_of(value, name: str) -> int:
+    """Bytes: an integer, or text such as "512MiB"."""
+    given = value
+    if isinstance(value, str):
+        number, unit = re.fullmatch(r"([0-9.]*)(.*)", value, re.DOTALL).groups()
+        try:
+            value = int(float(number) * _UNITS[unit])
+        except (KeyError, ValueError, OverflowError):
+            raise InvalidError(f"{name} is {given!r}, not bytes, such as 1000 "
+                               'or "512MiB" (B, KiB to TiB, kB to TB)') from None
+    value = size_of(value, name)
+    if not 1 <= value < 2**63:
+        raise InvalidError(f"{name} is {given}, not 1 byte or more, and below "
+                           "2^63")
+    return value
+
+
+def check_report(report, kind: type):
+    """TypeError where a report to fill is of another kind."""
+    if report is not None and not isinstance(report, kind):
+        raise TypeError(f"report is {report!r}, not a headrace.{kind.__name__}")
+
+
 def struct(name: str):
     """A new struct of the library that begins with its size."""
     made = ffi.new(name + " *")
@@ -137,12 +165,37 @@ def struct(name: str):
     return made
 
 
+def indices_of(accelerators) -> list[int]:
+    """The indices of accelerators."""
+    try:
+        indices = [operator.index(i) for i in accelerators]
+    except TypeError:
+        raise TypeError(f"accelerators is {accelerators!r}, not a list of "
+                        "indices such as [0, 1]") from None
+    for i in indices:
+        if not 0 <= i < 2**32:
+            raise InvalidError(f"accelerators has {i}, not an index")
+    return indices
+
+
+def weights_of(weights, count: int):
+    """Shares of so many accelerators."""
+    try:
+        shares = ffi.new("double[]", list(weights))
+    except TypeError:
+        raise TypeError(f"weights is {weights!r}, not a list of numbers"
+                        ) from None
+    if len(shares) != count:
+        raise ValueError(f"{len(shares)} weights for {count} accelerators")
+    return shares
+
+
 def choose(options, accelerators):
     """Let options name accelerators, by their indices; None: all. Returns what
     the options borrow."""
     if accelerators is None:
         return None
-    indices = ffi.new("uint32_t[]", list(accelerators))
+    indices = ffi.new("uint32_t[]", indices_of(accelerators))
     options.accelerators = indices
     options.accelerator_count = len(indices)
     return indices

@@ -9,8 +9,8 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import current, pointer_of
 from .errors import check
-from .layouts import (as_array, choose, matrix, output, overlap, struct,
-                      type_of)
+from .layouts import (as_array, bytes_of, check_report, choose, matrix, output,
+                      overlap, struct, type_of)
 from .reports import GemmReport, VerifyReport, _GemmReport
 
 #: How products are formed: docs/several-gpus.md.
@@ -20,7 +20,6 @@ _SUMS = {lib.HR_I8: np.dtype("int32")}  # where C has another type than A
 _ONE, _ZERO = lib.hr_real(1.0), lib.hr_real(0.0)
 _LONG = 1e9  # operations from which a product may be cancelled
 _MATRICES = ffi.typeof("hr_matrix[3]")
-_DEFAULTS = (None,) * 4  # memory_limit, accelerators, progress, report
 
 
 def _scalar(value, name):
@@ -60,9 +59,11 @@ class _Options:
                              f"{', '.join(COMPUTE)}")
         self.watch = _progress.watch(progress, flops > _LONG)
         self.report = None
+        check_report(report, GemmReport)
         o = self.pointer = struct("hr_gemm_options")
         o.compute = COMPUTE[compute]
-        o.memory_limit = memory_limit or 0
+        if memory_limit is not None:
+            o.memory_limit = bytes_of(memory_limit, "memory_limit")
         self._indices = choose(o, accelerators)
         _progress.fill(o, self.watch)
         if report is not None:
@@ -75,18 +76,21 @@ class _Options:
             self.report.read()
 
 
-def _gemm(context, alpha, a, b, beta, c, compute, *others):
+def _gemm(context, alpha, a, b, beta, c, compute, memory_limit, accelerators,
+          progress, report):
     """C := alpha A B + beta C of matrices; C in the caller's array."""
     operands = ffi.new(_MATRICES)
     a = matrix(a, operands[0])
     b = matrix(b, operands[1])
     beside = matrix(c, operands[2])
     flops = 2.0 * a.shape[0] * a.shape[1] * b.shape[1]
-    if flops <= _LONG and compute == "native" and others == _DEFAULTS:
+    if flops <= _LONG and compute == "native" and (
+            memory_limit is accelerators is progress is report is None):
         options = ffi.NULL
         finish = check
     else:
-        kept = _Options(context, flops, compute, *others)
+        kept = _Options(context, flops, compute, memory_limit, accelerators,
+                        progress, report)
         options, finish = kept.pointer, kept.finish
     finish(lib.hr_gemm(pointer_of(context), alpha, operands[0], operands[1],
                        beta, operands[2], options))
@@ -118,7 +122,7 @@ def matmul(a, b, *, out=None, dtype=None, compute="native", memory_limit=None,
         the end. dtype: of the result: float16 and bfloat16 may give float32;
         int8 gives int32.
     compute: "native", "tf32" or "reproducible".
-    memory_limit: bytes of each accelerator. accelerators: their indices.
+    memory_limit: bytes of each accelerator, or such as "2GiB". accelerators: their indices.
     progress: True for a bar, or a function of (done, total) operations, which
         may return False to cancel. report: a GemmReport to fill.
 

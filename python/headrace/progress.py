@@ -94,6 +94,15 @@ class Bar:
         self._shown = percent
 
 
+def function_of(progress, unit):
+    """What to tell of progress: a bar where that is True; None: nothing."""
+    if progress is True:
+        return Bar(unit)
+    if progress and not callable(progress):
+        raise TypeError(f"progress is {progress!r}, not True or a function")
+    return progress or None
+
+
 class Pace:
     """How long the points of a kernel take, of which only its calls tell."""
 
@@ -117,7 +126,7 @@ def watch(progress, long: bool, unit="flop"):
     """The Watch of a call, or None where nothing needs one. progress: True for
     a bar, or a function of (done, total) that may return False to cancel."""
     if progress:
-        return Watch(Bar(unit) if progress is True else progress)
+        return Watch(function_of(progress, unit))
     # so that Ctrl-C ends it: signals come to the main thread
     if long and threading.current_thread() is threading.main_thread():
         return Watch()

@@ -12,7 +12,7 @@ import secrets
 import numpy as np
 
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import current, pointer_of, using
 from .errors import InvalidError
 from .kernels import Options
 from .layouts import (View, address, as_array, check_numbers, output, shape_of,
@@ -33,6 +33,10 @@ _EMPTY = {"sum": 0, "dot": 0, "distance": 0, "product": 1, "sum_abs": 0,
 _ORDERS = {False: lib.HR_SORT_ASCENDING, True: lib.HR_SORT_DESCENDING}
 _DISTRIBUTIONS = {"bits": lib.HR_RANDOM_BITS, "uniform": lib.HR_RANDOM_UNIFORM,
                   "normal": lib.HR_RANDOM_NORMAL}
+
+
+def _view(context, array, written=False):
+    return View(pointer_of(context), array, written)
 
 
 def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
@@ -66,16 +70,16 @@ def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
             raise ValueError(f"{operation} of an array without elements")
         return _EMPTY[operation] if whole else float(_EMPTY[operation])
     context = current(context)
-    pointer = pointer_of(context)
     result = ffi.new("hr_reduced *")
     options = Options(context, accelerators, weights, None, report,
                       long=a.size > _LONG)
-    with contextlib.ExitStack() as stack:
-        va = stack.enter_context(View(pointer, a))
+    with using(context), contextlib.ExitStack() as stack:
+        va = stack.enter_context(_view(context, a))
         vb = ffi.NULL if b is None else ffi.new(
-            "hr_view *", stack.enter_context(View(pointer, b)))
-        options.finish(lib.hr_reduce(pointer, REDUCTIONS[operation], type_,
-                                     va, vb, options.pointer, result))
+            "hr_view *", stack.enter_context(_view(context, b)))
+        options.finish(lib.hr_reduce(
+            pointer_of(context), REDUCTIONS[operation], type_, va, vb,
+            options.pointer, result))
     if operation in ("argmin", "argmax"):
         return result.index
     return result.integer if whole else result.value
@@ -112,13 +116,12 @@ def reduce_with(expression: str, a, *, accelerators=None, weights=None,
     if a.size == 0:
         raise ValueError("reduce_with of an array without elements")
     context = current(context)
-    pointer = pointer_of(context)
     result = np.empty(1, a.dtype)
     options = Options(context, accelerators, weights, None, report,
                       long=a.size > _LONG)
-    with View(pointer, a) as view:
+    with using(context), _view(context, a) as view:
         options.finish(lib.hr_reduce_with(
-            pointer, expression.encode(), type_of(a.dtype), view,
+            pointer_of(context), expression.encode(), type_of(a.dtype), view,
             options.pointer, ffi.from_buffer(result)))
     return result[0]
 
@@ -142,14 +145,15 @@ def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
     if a.size == 0:
         return result
     context = current(context)
-    pointer = pointer_of(context)
     kind = lib.HR_SCAN_EXCLUSIVE if exclusive else lib.HR_SCAN_INCLUSIVE
     options = Options(context, accelerators, weights, None, report,
                       long=a.size > _LONG)
     a = a.copy() if np.may_share_memory(a, result) else a
-    with View(pointer, a) as va, View(pointer, result, True) as vb:
-        options.finish(lib.hr_scan(pointer, REDUCTIONS[operation], kind,
-                                   type_of(a.dtype), va, vb, options.pointer))
+    with (using(context), _view(context, a) as va,
+          _view(context, result, True) as vb):
+        options.finish(lib.hr_scan(
+            pointer_of(context), REDUCTIONS[operation], kind, type_of(a.dtype),
+            va, vb, options.pointer))
     return result
 
 
@@ -173,13 +177,14 @@ def sort(a, *, descending=False, out=None, accelerators=None, weights=None,
     if a.size == 0:
         return result
     context = current(context)
-    pointer = pointer_of(context)
     options = Options(context, accelerators, weights, None, report,
                       long=a.size > _LONG_SORT)
     a = a.copy() if np.may_share_memory(a, result) else a
-    with View(pointer, a) as va, View(pointer, result, True) as vb:
-        options.finish(lib.hr_sort(pointer, _ORDERS[bool(descending)],
-                                   type_of(a.dtype), va, vb, options.pointer))
+    with (using(context), _view(context, a) as va,
+          _view(context, result, True) as vb):
+        options.finish(lib.hr_sort(
+            pointer_of(context), _ORDERS[bool(descending)], type_of(a.dtype),
+            va, vb, options.pointer))
     return result
 
 
@@ -197,12 +202,13 @@ def sort_by_key(keys, values, *, descending=False, accelerators=None,
         return keys, values
     bits = values.view(f"i{values.itemsize}" if values.itemsize == 4 else "f8")
     context = current(context)
-    pointer = pointer_of(context)
     options = Options(context, accelerators, weights, None, report,
                       long=keys.size > _LONG_SORT)
-    with View(pointer, keys, True) as k, View(pointer, bits, True) as v:
+    with (using(context), _view(context, keys, True) as k,
+          _view(context, bits, True) as v):
         options.finish(lib.hr_sort_by_key(
-            pointer, _ORDERS[bool(descending)], type_of(keys.dtype), k,
+            pointer_of(context), _ORDERS[bool(descending)],
+            type_of(keys.dtype), k,
             lib.HR_I32 if values.itemsize == 4 else lib.HR_F64, v,
             options.pointer))
     return keys, values
@@ -243,12 +249,13 @@ def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
     if a.size == 0:
         return counts, edges
     context = current(context)
-    pointer = pointer_of(context)
     options = Options(context, accelerators, weights, None, report,
                       long=a.size > _LONG)
-    with View(pointer, a) as va, View(pointer, counts, True) as vc:
-        options.finish(lib.hr_histogram(pointer, type_of(a.dtype), va, low,
-                                        high, vc, options.pointer))
+    with (using(context), _view(context, a) as va,
+          _view(context, counts, True) as vc):
+        options.finish(lib.hr_histogram(
+            pointer_of(context), type_of(a.dtype), va, low, high, vc,
+            options.pointer))
     return counts, edges
 
 
@@ -258,7 +265,6 @@ def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
     a = output(a, np.shape(a), a.dtype)
     if a.size > 0:
         context = current(context)
-        pointer = pointer_of(context)
         number = np.asarray(value)
         if number.ndim > 0 or number.dtype.kind not in "biufc":
             raise TypeError(f"the value is {value!r}, not a number")
@@ -268,10 +274,9 @@ def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
             raise OverflowError(f"{a.dtype} does not hold {value}")
         options = Options(context, accelerators, weights, None, report,
                           long=a.size > _LONG)
-        with View(pointer, a, True) as view:
+        with using(context), _view(context, a, True) as view:
             options.finish(lib.hr_fill(
-                pointer, view, type_of(a.dtype),
-                address(number),
+                pointer_of(context), view, type_of(a.dtype), address(number),
                 options.pointer))
     return a
 
@@ -285,8 +290,8 @@ def _word(value, name):
 
 
 def random(shape=None, distribution="uniform", *, dtype=None, seed=None,
-           stream=0, offset=0, out=None, accelerators=None, weights=None, report=None,
-           context=None) -> np.ndarray:
+           stream=0, offset=0, out=None, accelerators=None, weights=None,
+           report=None, context=None) -> np.ndarray:
     """An array of random numbers: "uniform" in [0, 1), "normal", or "bits" for
     int32. Element n is number offset + n of the stream of the seed (Philox),
     whatever the accelerators.
@@ -311,11 +316,11 @@ def random(shape=None, distribution="uniform", *, dtype=None, seed=None,
     place = [_word(secrets.randbits(64) if seed is None else seed, "seed"),
              _word(stream, "stream"), _word(offset, "offset")]
     context = current(context)
-    pointer = pointer_of(context)
     numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], *place))
     options = Options(context, accelerators, weights, None, report,
                       long=out.size > _LONG)
-    with View(pointer, out, True) as view:
-        options.finish(lib.hr_random_fill(pointer, view, type_of(out.dtype),
-                                          numbers[0], options.pointer))
+    with using(context), _view(context, out, True) as view:
+        options.finish(lib.hr_random_fill(
+            pointer_of(context), view, type_of(out.dtype), numbers[0],
+            options.pointer))
     return out

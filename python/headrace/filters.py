@@ -7,7 +7,7 @@ import numpy as np
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import current, pointer_of, using
 from .errors import check
 from .layouts import (as_array, check_report, choose, matrix, output, overlap,
                       struct)
@@ -113,9 +113,10 @@ def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
     seen = _progress.watch(
         progress, a.size * (2.0 * window.reach + 1) ** 2 > _LONG, "element")
     _progress.fill(o, seen)
-    _progress.finish(seen, lib.hr_filter(
-        pointer_of(context), window._pointer, scale, operands[0], operands[1],
-        o))
+    with using(context):
+        _progress.finish(seen, lib.hr_filter(
+            pointer_of(context), window._pointer, scale, operands[0],
+            operands[1], o))
     del kept
     if written is not result:
         result[...] = written

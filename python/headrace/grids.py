@@ -10,7 +10,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .calls import PAIRS, REDUCTIONS
-from .contexts import Context, NotCopied, current, pointer_of
+from .contexts import Context, NotCopied, current, pointer_of, using
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
 from .layouts import (address, as_array, check_element, check_numbers, choose,
@@ -162,11 +162,12 @@ class Grid(NotCopied):
             o.weights = shares
             kept.append(shares)
         out = ffi.new("hr_grid **")
-        check(lib.hr_grid_create(pointer_of(self._context),
-                                 extent(self.shape), made, len(fields), o,
-                                 out))
-        self._pointer = out[0]
-        self._context._grids.add(self)
+        with using(self._context):
+            check(lib.hr_grid_create(pointer_of(self._context),
+                                     extent(self.shape), made, len(fields), o,
+                                     out))
+            self._pointer = out[0]
+            self._context._grids.add(self)
 
     def _shares(self, weights):
         """Weights of as many accelerators as the grid has."""
@@ -193,12 +194,10 @@ class Grid(NotCopied):
 
     def close(self):
         """Wait for all work and free the grid."""
-        self._close(self._context._pointer)
-
-    def _close(self, context):
-        pointer, self._pointer = self._pointer, ffi.NULL
-        if pointer != ffi.NULL and context != ffi.NULL:
-            lib.hr_grid_destroy(pointer)
+        with self._context._freeing:
+            pointer, self._pointer = self._pointer, ffi.NULL
+            if pointer != ffi.NULL and self._context._held != ffi.NULL:
+                lib.hr_grid_destroy(pointer)
 
     def __del__(self):
         if getattr(self, "_pointer", ffi.NULL) != ffi.NULL:
@@ -211,7 +210,8 @@ class Grid(NotCopied):
         self.close()
 
     def _open(self):
-        if self._pointer == ffi.NULL:
+        """Its pointer, for calls inside `with using(its context):`."""
+        if ffi.NULL in (self._pointer, self._context._pointer):
             raise InvalidError("the grid is closed")
         return self._pointer
 
@@ -239,14 +239,16 @@ class Grid(NotCopied):
         values = as_array(values)
         check_numbers(values, dtype, f"what {name!r} is set to")
         packed = np.ascontiguousarray(np.broadcast_to(values, shape), dtype)
-        check(lib.hr_grid_scatter(self._open(), number, address(packed)))
+        with using(self._context):
+            check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 
     def __getitem__(self, name) -> np.ndarray:
         """A new array of a field's values, after all steps so far."""
         number = self._field(name)
         dtype, shape = self._layout(name)
         values = np.empty(shape, dtype)
-        check(lib.hr_grid_gather(self._open(), number, address(values)))
+        with using(self._context):
+            check(lib.hr_grid_gather(self._open(), number, address(values)))
         return values
 
     def _argument(self, list_, p, given, name):
@@ -315,7 +317,7 @@ class Grid(NotCopied):
         kept = []
         phases = list(phases)
         told = function_of(progress, "step")
-        with _Arguments(self._context) as list_:
+        with using(self._context), _Arguments(self._context) as list_:
             made = self._phases(phases, list_, kept)
             cells = np.prod(self.shape, dtype=float)
             seen = watch(told if every is None else None,
@@ -327,7 +329,7 @@ class Grid(NotCopied):
                     finish(seen, lib.hr_grid_step(self._open(), made,
                                                   len(phases), steps))
             if list_._views:
-                self.finish()  # the arrays go when the block ends
+                self._wait()  # the arrays go when the block ends
 
     @contextlib.contextmanager
     def _told(self, seen):
@@ -347,7 +349,7 @@ class Grid(NotCopied):
     def _run(self, made, count, steps, every, told, seen):
         """Step, and call told(done, steps) after every `every` steps."""
         def tell(done):
-            self.finish()  # steps were only enqueued
+            self._wait()  # steps were only enqueued
             return told(done, steps)
         calls = Watch(tell)
         status = lib.hr_grid_run(self._open(), made, count, steps, every,
@@ -357,7 +359,13 @@ class Grid(NotCopied):
 
     def finish(self):
         """Wait for all steps so far."""
-        check(lib.hr_grid_finish(self._open()))
+        with using(self._context):
+            check(lib.hr_grid_finish(self._open()))
+
+    def _wait(self):
+        """The same inside a call, for which a context that closes waits."""
+        if self._pointer != ffi.NULL:  # a function may have closed it
+            check(lib.hr_grid_finish(self._pointer))
 
     def reduce(self, operation: str, a, b=None) -> float:
         """One number from a field, or from two: "sum", "min", "max", "product",
@@ -376,22 +384,25 @@ class Grid(NotCopied):
             raise TypeError(f"a is {self._layout(a)[0]}, but b is "
                             f"{self._layout(b)[0]}")
         out, value = ffi.new("hr_reducing **"), ffi.new("double *")
-        check(lib.hr_grid_reduce(self._open(), _REDUCTIONS[operation], kind,
-                                 first, first if b is None else
-                                 self._field(b), out))
-        check(lib.hr_grid_reduced(out[0], value))
+        with using(self._context):
+            check(lib.hr_grid_reduce(
+                self._open(), _REDUCTIONS[operation], kind, first,
+                first if b is None else self._field(b), out))
+            check(lib.hr_grid_reduced(out[0], value))
         return value[0]
 
     def rebalance(self, weights):
         """Move the bands: one share for each accelerator."""
-        check(lib.hr_grid_rebalance(self._open(), self._shares(weights)))
+        with using(self._context):
+            check(lib.hr_grid_rebalance(self._open(), self._shares(weights)))
 
     def report(self) -> GridReport:
         """How the grid is spread out, and what it has done."""
         paths = [a.path for a in self._context.accelerators]
         state = struct("hr_grid_state")
         bands = ffi.new("hr_band[]", len(paths))
-        check(lib.hr_grid_describe(self._open(), state, bands, len(paths)))
+        with using(self._context):
+            check(lib.hr_grid_describe(self._open(), state, bands, len(paths)))
         return GridReport(
             state.steps, state.steps_per_exchange, state.exchanges,
             state.halo_bytes, state.moves, state.moved_bytes,

@@ -12,10 +12,11 @@ import numpy as np
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import current, pointer_of, using
 from .errors import InvalidError, check
 from .layouts import (View, address, as_array, check_element, check_numbers,
-                      check_report, choose, dtype_of, element_of, extent, shape_of, struct, weights_of)
+                      check_report, choose, dtype_of, element_of, extent,
+                      shape_of, struct, weights_of)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
@@ -278,7 +279,7 @@ class Kernel:
 
     def _made(self, context):
         key = (self.text, self.name, self.file)
-        with context._lock:
+        with using(context), context._lock:
             made = context._kept.get(key)
             if made is None:
                 out = ffi.new("const hr_kernel **")
@@ -297,10 +298,11 @@ class Kernel:
     @property
     def parameters(self) -> list[Parameter]:
         """The parameters, as the text declares them."""
-        kernel = self.pointer(current())
-        return [Parameter(ffi.string(p.name).decode(),
-                          ffi.string(p.type).decode(), _kind(p), p.rank)
-                for p in self._declared(kernel)]
+        context = current()
+        with using(context):
+            return [Parameter(ffi.string(p.name).decode(),
+                              ffi.string(p.type).decode(), _kind(p), p.rank)
+                    for p in self._declared(self.pointer(context))]
 
     def __call__(self, *arguments, domain=None, tile=None, accelerators=None,
                  weights=None, progress=None,
@@ -318,6 +320,12 @@ class Kernel:
         Returns None, or the new arrays of OUT parameters given as None.
         """
         context = current(context)
+        with using(context):
+            return self._run(context, arguments, domain, tile, accelerators,
+                             weights, progress, report)
+
+    def _run(self, context, arguments, domain, tile, accelerators, weights,
+             progress, report):
         kernel, pace = self._made(context)
         declared = self._declared(kernel)
         if len(arguments) != len(declared):
@@ -411,7 +419,7 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
     """
     context = current(context)
     points = 0
-    with _Arguments(context) as list_:
+    with using(context), _Arguments(context) as list_:
         for name, given in names.items():
             if isinstance(given, np.ndarray) and given.ndim == 0:
                 given = given[()]

@@ -144,7 +144,8 @@ def bytes_of(value, name: str) -> int:
             value = int(float(number) * _UNITS[unit])
         except (KeyError, ValueError, OverflowError):
             raise InvalidError(f"{name} is {given!r}, not bytes, such as 1000 "
-                               'or "512MiB" (B, KiB to TiB, kB to TB)') from None
+                               'or "512MiB" (B, KiB to TiB, kB to TB)'
+                               ) from None
     value = size_of(value, name)
     if not 1 <= value < 2**63:
         raise InvalidError(f"{name} is {given}, not 1 byte or more, and below "

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import current, pointer_of, using
 from .errors import check
 from .layouts import (as_array, bytes_of, check_report, choose, matrix, output,
                       overlap, struct, type_of)
@@ -92,8 +92,9 @@ def _gemm(context, alpha, a, b, beta, c, compute, memory_limit, accelerators,
         kept = _Options(context, flops, compute, memory_limit, accelerators,
                         progress, report)
         options, finish = kept.pointer, kept.finish
-    finish(lib.hr_gemm(pointer_of(context), alpha, operands[0], operands[1],
-                       beta, operands[2], options))
+    with memoryview(context._uses):  # using(context), without a call
+        finish(lib.hr_gemm(pointer_of(context), alpha, operands[0],
+                           operands[1], beta, operands[2], options))
     if beside is not c:
         c[...] = beside
 
@@ -122,7 +123,8 @@ def matmul(a, b, *, out=None, dtype=None, compute="native", memory_limit=None,
         the end. dtype: of the result: float16 and bfloat16 may give float32;
         int8 gives int32.
     compute: "native", "tf32" or "reproducible".
-    memory_limit: bytes of each accelerator, or such as "2GiB". accelerators: their indices.
+    memory_limit: bytes of each accelerator, or such as "2GiB".
+    accelerators: their indices.
     progress: True for a bar, or a function of (done, total) operations, which
         may return False to cancel. report: a GemmReport to fill.
 
@@ -231,8 +233,10 @@ def _batch(context, a, b, c, lead, options):
     count = int(np.prod(lead, dtype=np.int64))
     flops = 2.0 * count * a.shape[-2] * a.shape[-1] * b.shape[-1]
     o = _Options(context, flops, *options)
-    o.finish(lib.hr_gemm_batch(pointer_of(context), count, _ONE, operands[0],
-                               operands[1], _ZERO, operands[2], o.pointer))
+    with using(context):
+        o.finish(lib.hr_gemm_batch(
+            pointer_of(context), count, _ONE, operands[0], operands[1], _ZERO,
+            operands[2], o.pointer))
     del kept
 
 
@@ -268,8 +272,10 @@ def matmul_batch(a, b, *, out=None, dtype=None, compute="native",
             for i, x in enumerate((a, b, c))]
     o = _Options(context, 2.0 * count * shape[0] * shape[1] * a[0].shape[1],
                  compute, memory_limit, accelerators, progress, report)
-    o.finish(lib.hr_gemm_batch(pointer_of(context), count, _ONE, operands[0],
-                               operands[1], _ZERO, operands[2], o.pointer))
+    with using(context):
+        o.finish(lib.hr_gemm_batch(
+            pointer_of(context), count, _ONE, operands[0], operands[1], _ZERO,
+            operands[2], o.pointer))
     for mine, written in zip(c, kept[2][0]):
         if written is not mine:
             mine[...] = written
@@ -330,9 +336,10 @@ def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
         m.col_stride = max(rows, 1) if column_major else 1
     report = GemmReport()
     o = _Options(context, 0, compute, memory_limit, accelerators, None, report)
-    o.finish(lib.hr_gemm_plan(pointer_of(context), _ONE, operands[0],
-                              operands[1], _scalar(beta, "beta"),
-                              operands[2], o.pointer, o.report.pointer))
+    with using(context):
+        o.finish(lib.hr_gemm_plan(
+            pointer_of(context), _ONE, operands[0], operands[1],
+            _scalar(beta, "beta"), operands[2], o.pointer, o.report.pointer))
     return report
 
 
@@ -350,9 +357,12 @@ def verify(a, b, c, *, alpha=1, beta=0, c0=None, progress=None,
     found = struct("hr_verify_report")
     seen = _progress.watch(progress, True, "element")
     _progress.fill(found, seen)
-    _progress.finish(seen, lib.hr_gemm_verify(
-        pointer_of(current(context)), _scalar(alpha, "alpha"), operands[0],
-        operands[1], _scalar(beta, "beta"), operands[2], operands[3], found))
+    context = current(context)
+    with using(context):
+        _progress.finish(seen, lib.hr_gemm_verify(
+            pointer_of(context), _scalar(alpha, "alpha"), operands[0],
+            operands[1], _scalar(beta, "beta"), operands[2], operands[3],
+            found))
     del kept
     return VerifyReport(found.trials, found.suspects, found.rows_checked,
                         found.unchecked, found.row, found.col, found.error,

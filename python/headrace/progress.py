@@ -8,7 +8,7 @@ import threading
 import time
 
 from ._native import ffi, lib
-from .contexts import in_progress
+from .contexts import Inside, in_progress
 from .errors import check
 from .reports import quantity
 
@@ -25,8 +25,9 @@ class Watch:
     def told(self, *numbers) -> bool:
         """Whether to go on."""
         try:
-            return (self.function is None
-                    or self.function(*numbers) is not False)
+            with Inside():
+                return (self.function is None
+                        or self.function(*numbers) is not False)
         except BaseException as error:  # it goes on where the call returns
             self.error = error
             return False

@@ -131,6 +131,114 @@ def test_threads():
     assert len(right) == 320 and all(right)
 
 
+@pytest.mark.parametrize("name", ["product", "kernel", "grid", "random",
+                                  "report"])
+def test_closed_while_threads_call(name):
+    """Calls end with their results or are refused."""
+    a = np.ones((64, 64))
+    kernel = headrace.kernel(SLOW)
+    for turn in range(15):
+        context = headrace.Context("2xhost")
+        grid = headrace.Grid((64, 64), context=context,
+                             now=headrace.Field("float64"),
+                             next=headrace.Field("float64"))
+        steps = [headrace.phase(kernel, headrace.here("now"), "next"),
+                 headrace.swap("now", "next")]
+        call = {
+            "product": lambda: headrace.matmul(a, a, context=context),
+            "kernel": lambda: kernel(a, np.empty((64, 64)), context=context),
+            "grid": lambda: (grid.step(steps, 3), grid["now"]),
+            "random": lambda: headrace.random(5000, context=context),
+            "report": lambda: (context.traffic, context.devices()),
+        }[name]
+        call()
+        ends = []
+
+        def work():
+            try:
+                while True:
+                    call()
+            except BaseException as error:
+                ends.append(str(error))
+        threads = [threading.Thread(target=work)
+                   for _ in range(1 if name == "grid" else 3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.002 * turn)
+        context.close()
+        for thread in threads:
+            thread.join(30)
+        assert len(ends) == len(threads)
+        assert all("is closed" in end for end in ends), ends
+    assert product()
+
+
+def test_close_waits_for_a_call():
+    context = headrace.Context("2xhost")
+    a = np.ones((300, 300))
+    begun, go_on, got = threading.Event(), threading.Event(), []
+
+    def told(*_):
+        begun.set()
+        go_on.wait(30)
+    caller = threading.Thread(target=lambda: got.append(
+        headrace.matmul(a, a, progress=told, context=context)))
+    caller.start()
+    assert begun.wait(30)
+    closer = threading.Thread(target=context.close)
+    closer.start()
+    while "closed" not in repr(context):
+        time.sleep(0.001)
+    with pytest.raises(headrace.InvalidError, match="the context is closed"):
+        headrace.matmul(a, a, context=context)
+    assert closer.is_alive() and not got
+    go_on.set()
+    closer.join(30)
+    caller.join(30)
+    assert not closer.is_alive() and (got[0] == 300).all()
+
+
+def test_closed_inside_its_own_call():
+    """It is refused, and the context stays open; another one may be closed."""
+    a = np.ones((300, 300))
+    context, other = headrace.Context("2xhost"), headrace.Context("host")
+    words = "a function that a call calls closes the context of the call"
+
+    def close(*_):
+        other.close()
+        with context:
+            pass
+    with headrace.Grid((4, 4), context=context, x=headrace.Field(),
+                       y=headrace.Field()) as grid:
+        swaps = [headrace.swap("x", "y")]
+        for call in (
+                lambda: headrace.matmul(a, a, progress=lambda *_:
+                                        context.close(), context=context),
+                lambda: grid.step(swaps, 4, progress=close),
+                lambda: grid.step(swaps, 4, every=2, progress=close)):
+            with pytest.raises(headrace.InvalidError, match=words):
+                call()
+            assert len(context.accelerators) == 2
+        grid["x"] = 3
+    context.close()
+    assert "closed" in repr(context) and "closed" in repr(other)
+
+
+def test_an_error_that_is_kept_does_not_hold_a_context():
+    context = headrace.Context("2xhost")
+    kept = []
+    for call in (
+            lambda: headrace.matmul(np.eye(2), np.eye(3), context=context),
+            lambda: headrace.sum(np.ones(3, "c8"), context=context),
+            lambda: headrace.kernel("HR_KERNEL1(k, (OUT, int, 1, y)) { oops(); "
+                                    "}")(np.ones(3, "i4"), context=context)):
+        with pytest.raises(ValueError if not kept else headrace.Error) as error:
+            call()
+        kept.append(error.value)
+    context.close()
+    assert len(kept) == 3
+
+
 def test_the_same_arrays_in_threads(rng):
     a, b = rng.random((200, 200)), rng.random((200, 200))
     want = headrace.matmul(a, b)

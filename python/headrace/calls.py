@@ -8,15 +8,19 @@ from __future__ import annotations
 import contextlib
 import math
 import secrets
+from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ._native import ffi, lib
-from .contexts import current, pointer_of, using
+from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError
 from .kernels import Options
-from .layouts import (View, address, as_array, check_numbers, output, shape_of,
+from .layouts import (Accelerators, Array, Operand, Shape, View, Weights,
+                      address, as_array, check_numbers, output, shape_of,
                       size_of, type_of)
+from .reports import LaunchReport
 
 REDUCTIONS = {
     "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
@@ -39,8 +43,10 @@ def _view(context, array, written=False):
     return View(pointer_of(context), array, written)
 
 
-def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
-           report=None, context=None):
+def reduce(operation: str, a: Operand, b: Operand | None = None, *,
+           accelerators: Accelerators = None, weights: Weights = None,
+           report: LaunchReport | None = None,
+           context: Context | None = None) -> Any:
     """One number from all elements of an array, or of two.
 
     operation: "sum", "product", "min", "max", "norm", "sum_abs", "max_abs",
@@ -85,7 +91,7 @@ def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
     return result.integer if whole else result.value
 
 
-def _reduction(operation, words):
+def _reduction(operation: str, words: str) -> Callable[..., Any]:
     def call(a, **options):
         return reduce(operation, a, **options)
     call.__name__ = call.__qualname__ = operation
@@ -93,22 +99,27 @@ def _reduction(operation, words):
     return call
 
 
-sum = _reduction("sum", "The sum")  # pylint: disable=redefined-builtin
-min = _reduction("min", "The least; a NaN wins")  # pylint: disable=W0622
-max = _reduction("max", "The largest; a NaN wins")  # pylint: disable=W0622
-prod = _reduction("product", "The product")
-norm = _reduction("norm", "The square root of the sum of |a|^2")
-argmin = _reduction("argmin", "The place of the least")
-argmax = _reduction("argmax", "The place of the largest")
+# pylint: disable=redefined-builtin
+sum: Callable[..., float] = _reduction("sum", "The sum")
+min: Callable[..., float] = _reduction("min", "The least; a NaN wins")
+max: Callable[..., float] = _reduction("max", "The largest; a NaN wins")
+prod: Callable[..., float] = _reduction("product", "The product")
+norm: Callable[..., float] = _reduction(
+    "norm", "The square root of the sum of |a|^2")
+argmin: Callable[..., int] = _reduction("argmin", "The place of the least")
+argmax: Callable[..., int] = _reduction("argmax", "The place of the largest")
 
 
-def dot(a, b, **options):
+def dot(a: Operand, b: Operand, **options: Any) -> float:
     """The sum of a b: see reduce()."""
-    return reduce("dot", a, b, **options)
+    number: float = reduce("dot", a, b, **options)
+    return number
 
 
-def reduce_with(expression: str, a, *, accelerators=None, weights=None,
-                report=None, context=None):
+def reduce_with(expression: str, a: Operand, *,
+                accelerators: Accelerators = None, weights: Weights = None,
+                report: LaunchReport | None = None,
+                context: Context | None = None) -> Any:
     """One element from all elements with a function of your own: an expression
     in C of two elements a and b, such as "fabs(a) < fabs(b) ? a : b". It must
     not matter in which order and groups they are joined."""
@@ -126,8 +137,11 @@ def reduce_with(expression: str, a, *, accelerators=None, weights=None,
     return result[0]
 
 
-def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
-         accelerators=None, weights=None, report=None, context=None):
+def scan(operation: str, a: Operand, *, exclusive: bool = False,
+         out: Array | None = None, dtype: DTypeLike | None = None,
+         accelerators: Accelerators = None, weights: Weights = None,
+         report: LaunchReport | None = None,
+         context: Context | None = None) -> Array:
     """Running sums ("sum"), products, minima or maxima along the last
     dimension. float32, float64, int8, int32; the result may be wider.
 
@@ -157,18 +171,20 @@ def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
     return result
 
 
-def cumsum(a, **options):
+def cumsum(a: Operand, **options: Any) -> Array:
     """Running sums along the last dimension: see scan()."""
     return scan("sum", a, **options)
 
 
-def cumprod(a, **options):
+def cumprod(a: Operand, **options: Any) -> Array:
     """Running products along the last dimension: see scan()."""
     return scan("product", a, **options)
 
 
-def sort(a, *, descending=False, out=None, accelerators=None, weights=None,
-         report=None, context=None):
+def sort(a: Operand, *, descending: bool = False, out: Array | None = None,
+         accelerators: Accelerators = None, weights: Weights = None,
+         report: LaunchReport | None = None,
+         context: Context | None = None) -> Array:
     """The elements of each row in order, rows along the last dimension. Stable;
     NaNs last, or first where descending. Ctrl-C ends a long call between its
     rows: a single long row is sorted to its end."""
@@ -188,8 +204,10 @@ def sort(a, *, descending=False, out=None, accelerators=None, weights=None,
     return result
 
 
-def sort_by_key(keys, values, *, descending=False, accelerators=None,
-                weights=None, report=None, context=None):
+def sort_by_key(keys: Operand, values: Operand, *, descending: bool = False,
+                accelerators: Accelerators = None, weights: Weights = None,
+                report: LaunchReport | None = None,
+                context: Context | None = None) -> tuple[Array, Array]:
     """Keys in order along the last dimension, and the values moved with them:
     elements of 4 or 8 bytes. Returns both as new arrays."""
     keys, values = as_array(keys), as_array(values)
@@ -214,7 +232,7 @@ def sort_by_key(keys, values, *, descending=False, accelerators=None,
     return keys, values
 
 
-def argsort(a, *, descending=False, **options):
+def argsort(a: Operand, *, descending: bool = False, **options: Any) -> Array:
     """The places of the elements of each row in order. Stable."""
     a = as_array(a)
     if a.ndim == 0:
@@ -223,8 +241,11 @@ def argsort(a, *, descending=False, **options):
     return sort_by_key(a, places, descending=descending, **options)[1]
 
 
-def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
-              *, accelerators=None, weights=None, report=None, context=None):
+def histogram(a: Operand, bins: int = 10,
+              range: tuple[float, float] | None = None,
+              *, accelerators: Accelerators = None, weights: Weights = None,
+              report: LaunchReport | None = None,
+              context: Context | None = None) -> tuple[Array, Array]:
     """Counts of elements in bins of one width, and the edges of the bins, as
     numpy.histogram gives them. float32, float64, int8, int32."""
     a = as_array(a)
@@ -259,8 +280,10 @@ def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
     return counts, edges
 
 
-def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
-         context=None) -> np.ndarray:
+def fill(a: Array, value: complex | np.generic | Array, *,
+         accelerators: Accelerators = None, weights: Weights = None,
+         report: LaunchReport | None = None,
+         context: Context | None = None) -> Array:
     """Set each element to a value, which is real where a is. Returns a."""
     a = output(a, np.shape(a), a.dtype)
     if a.size > 0:
@@ -289,9 +312,12 @@ def _word(value, name):
     return value
 
 
-def random(shape=None, distribution="uniform", *, dtype=None, seed=None,
-           stream=0, offset=0, out=None, accelerators=None, weights=None,
-           report=None, context=None) -> np.ndarray:
+def random(shape: Shape | None = None, distribution: str = "uniform", *,
+           dtype: DTypeLike | None = None, seed: int | None = None,
+           stream: int = 0, offset: int = 0, out: Array | None = None,
+           accelerators: Accelerators = None, weights: Weights = None,
+           report: LaunchReport | None = None,
+           context: Context | None = None) -> Array:
     """An array of random numbers: "uniform" in [0, 1), "normal", or "bits" for
     int32. Element n is number offset + n of the stream of the seed (Philox),
     whatever the accelerators.

@@ -9,17 +9,17 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass
-from typing import Callable
+from typing import Any, Callable
 
 from ._native import ffi, lib
 from .errors import InvalidError, check
 from .layouts import bytes_of, size_of, struct
 
 # The contexts of the blocks around, of each thread and each task.
-_blocks: contextvars.ContextVar = contextvars.ContextVar(
+_blocks: contextvars.ContextVar[tuple[Context, ...]] = contextvars.ContextVar(
     "headrace contexts", default=())
 # All contexts that are open, for children of fork().
-_open: weakref.WeakSet = weakref.WeakSet()
+_open: weakref.WeakSet[Context] = weakref.WeakSet()
 
 
 class _InProgress(threading.local):
@@ -110,7 +110,7 @@ class Context(NotCopied):
                  memory_limit: int | str | None = None,
                  threads: int | None = None,
                  reproducible: bool = False,
-                 log: Callable[[str], object] | None = None):
+                 log: Callable[[str], object] | None = None) -> None:
         options = struct("hr_context_options")
         if accelerators is not None:
             if not isinstance(accelerators, str):
@@ -148,7 +148,7 @@ class Context(NotCopied):
         self._pointer = self._held = made[0]
         _open.add(self)
 
-    def close(self):
+    def close(self) -> None:
         """Close the accelerators, and the grids of the context.
 
         It refuses new calls, and waits for those under way in other threads.
@@ -193,7 +193,7 @@ class Context(NotCopied):
         _blocks.set((*_blocks.get(), self))
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         blocks = _blocks.get()
         for i in reversed(range(len(blocks))):
             if blocks[i] is self:
@@ -227,7 +227,7 @@ class Context(NotCopied):
             moved = lib.hr_context_traffic(pointer_of(self))
         return {"up": moved.up, "down": moved.down, "peer": moved.peer}
 
-    def trace(self, path: str | bytes | os.PathLike | None) -> Timeline:
+    def trace(self, path: str | bytes | os.PathLike[Any] | None) -> Timeline:
         """Write to a file what the context does from now on: a timeline.
 
         It ends with a `with` block, with trace(None), when another one begins,
@@ -242,7 +242,7 @@ class Context(NotCopied):
             check(lib.hr_context_trace(pointer_of(self), name))
         return Timeline(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self._pointer == ffi.NULL:
             return "<headrace.Context, closed>"
         return ("<headrace.Context of "
@@ -258,7 +258,7 @@ class Timeline:
     def __enter__(self) -> Timeline:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._context._pointer != ffi.NULL:  # closing it ended the timeline
             self._context.trace(None)
 
@@ -269,11 +269,11 @@ class _Default(Context):
     def __init__(self):  # pylint: disable=super-init-not-called
         self._take(lib.hr_context_default)
 
-    def close(self):
+    def close(self) -> None:
         """It stays open until the process ends."""
 
 
-_default = None
+_default: _Default | None = None
 _default_lock = threading.Lock()
 
 
@@ -319,7 +319,7 @@ def using(context: Context) -> memoryview:
     return memoryview(context._uses)
 
 
-def pointer_of(context: Context):
+def pointer_of(context: Context) -> Any:
     """Its pointer, for calls inside `with using(context):`. InvalidError if it
     is closed, or in a function that is told of progress."""
     pointer = context._pointer
@@ -335,7 +335,7 @@ def devices() -> list[Accelerator]:
     return current().devices()
 
 
-def trace(path: str | bytes | os.PathLike | None, *,
+def trace(path: str | bytes | os.PathLike[Any] | None, *,
           context: Context | None = None) -> Timeline:
     """Write a timeline of the calls that follow: see Context.trace()."""
     return current(context).trace(path)

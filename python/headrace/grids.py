@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from ._native import ffi, lib
 from .calls import PAIRS, REDUCTIONS
 from .contexts import Context, NotCopied, current, pointer_of, using
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
-from .layouts import (address, as_array, check_element, check_numbers, choose,
+from .layouts import (Accelerators, Array, Operand, Progress, Shape, Weights,
+                      address, as_array, check_element, check_numbers, choose,
                       element_of, extent, indices_of, shape_of, size_of, struct,
                       type_of, weights_of)
 from .progress import Watch, _watch_failed, finish, function_of, watch
@@ -28,6 +31,11 @@ _REDUCTIONS = {name: reduction for name, reduction in REDUCTIONS.items()
                if name not in ("norm", "argmin", "argmax")}
 
 
+# A boundary, or those before and after of each dimension.
+Boundary = Union[str, Iterable[Union[str, tuple[str, str]]]]
+FieldName = Union[str, tuple[str, int]]  # a field, or one component of it
+
+
 @dataclass(frozen=True)
 class Field:
     """A field of a grid.
@@ -39,10 +47,10 @@ class Field:
     value: of a constant boundary. components: values of each cell.
     """
 
-    dtype: object = "float32"
+    dtype: DTypeLike = "float32"
     halo: int = 0
-    boundary: object = "constant"
-    value: object = None
+    boundary: Boundary = "constant"
+    value: ArrayLike | None = None
     components: int = 1
 
 
@@ -52,10 +60,10 @@ class Phase:
     name, and one component of it as ("name", 2)."""
 
     kernel: Kernel
-    arguments: tuple
-    tile: tuple | None = None
-    origin: tuple | None = None
-    shape: tuple | None = None
+    arguments: tuple[Any, ...]
+    tile: Sequence[int] | None = None
+    origin: Sequence[int] | None = None
+    shape: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,11 +78,12 @@ class Swap:
 class Here:
     """A field of which a kernel reads each cell itself alone."""
 
-    field: object
+    field: FieldName
 
 
-def phase(kernel: Kernel, *arguments, tile=None, origin=None,
-          shape=None) -> Phase:
+def phase(kernel: Kernel, *arguments: Any, tile: Sequence[int] | None = None,
+          origin: Sequence[int] | None = None,
+          shape: Sequence[int] | None = None) -> Phase:
     """A phase that runs a kernel for every cell, or for those of `shape` from
     `origin` on. Arguments: names of fields, arrays that all cells may read,
     and numbers."""
@@ -86,7 +95,7 @@ def swap(a: str, b: str) -> Swap:
     return Swap(a, b)
 
 
-def here(field) -> Here:
+def here(field: FieldName) -> Here:
     """A field of which a kernel reads each cell itself, and no neighbours."""
     return Here(field)
 
@@ -134,9 +143,9 @@ class Grid(NotCopied):
     block, frees it.
     """
 
-    def __init__(self, shape, *, accelerators=None, weights=None,
-                 steps_per_exchange=0, context: Context | None = None,
-                 **fields: Field):
+    def __init__(self, shape: Shape, *, accelerators: Accelerators = None,
+                 weights: Weights = None, steps_per_exchange: int = 0,
+                 context: Context | None = None, **fields: Field) -> None:
         self._pointer = ffi.NULL
         self._context = current(context)
         self.shape = shape_of(shape, "shape")
@@ -145,7 +154,7 @@ class Grid(NotCopied):
             raise InvalidError(f"a grid has 1 to 3 dimensions, not "
                                f"{len(self.shape)}")
         self._numbers = {name: i for i, name in enumerate(fields)}
-        kept = []
+        kept: list[Any] = []
         made = ffi.new("hr_field[]", max(len(fields), 1))
         for to, field in zip(made, fields.values()):
             self._declare(to, field, kept)
@@ -192,7 +201,7 @@ class Grid(NotCopied):
                 side.halo, side.boundary = field.halo, _BOUNDARIES[word]
                 side.value = value
 
-    def close(self):
+    def close(self) -> None:
         """Wait for all work and free the grid."""
         with self._context._freeing:
             pointer, self._pointer = self._pointer, ffi.NULL
@@ -206,7 +215,7 @@ class Grid(NotCopied):
     def __enter__(self) -> Grid:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _open(self):
@@ -231,7 +240,7 @@ class Grid(NotCopied):
         shape = self.shape if parts == 1 else (parts, *self.shape)
         return np.dtype(field.dtype), shape
 
-    def __setitem__(self, name, values):
+    def __setitem__(self, name: FieldName, values: Operand) -> None:
         """Copy values into a field: an array of the grid's shape, with the
         components in front, or a number. Real fields take no complex ones."""
         number = self._field(name)
@@ -242,7 +251,7 @@ class Grid(NotCopied):
         with using(self._context):
             check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 
-    def __getitem__(self, name) -> np.ndarray:
+    def __getitem__(self, name: FieldName) -> Array:
         """A new array of a field's values, after all steps so far."""
         number = self._field(name)
         dtype, shape = self._layout(name)
@@ -303,8 +312,8 @@ class Grid(NotCopied):
                     to.origin[d] = start
         return made
 
-    def step(self, phases, steps: int = 1, *, every: int | None = None,
-             progress=None):
+    def step(self, phases: Iterable[Phase | Swap], steps: int = 1, *,
+             every: int | None = None, progress: Progress = None) -> None:
         """Run the list of phases so many times.
 
         progress: True for a bar, or a function of (done, steps), which may read
@@ -314,7 +323,7 @@ class Grid(NotCopied):
             as many steps as report() says.
         Without progress a short run only waits where arrays are arguments.
         """
-        kept = []
+        kept: list[Any] = []
         phases = list(phases)
         told = function_of(progress, "step")
         with using(self._context), _Arguments(self._context) as list_:
@@ -357,7 +366,7 @@ class Grid(NotCopied):
         calls.finish()
         finish(seen, status)
 
-    def finish(self):
+    def finish(self) -> None:
         """Wait for all steps so far."""
         with using(self._context):
             check(lib.hr_grid_finish(self._open()))
@@ -367,7 +376,8 @@ class Grid(NotCopied):
         if self._pointer != ffi.NULL:  # a function may have closed it
             check(lib.hr_grid_finish(self._pointer))
 
-    def reduce(self, operation: str, a, b=None) -> float:
+    def reduce(self, operation: str, a: FieldName,
+               b: FieldName | None = None) -> float:
         """One number from a field, or from two: "sum", "min", "max", "product",
         "sum_abs", "max_abs", and "dot", "distance" or "max_abs_diff" of two."""
         if operation not in _REDUCTIONS:
@@ -389,9 +399,9 @@ class Grid(NotCopied):
                 self._open(), _REDUCTIONS[operation], kind, first,
                 first if b is None else self._field(b), out))
             check(lib.hr_grid_reduced(out[0], value))
-        return value[0]
+        return float(value[0])
 
-    def rebalance(self, weights):
+    def rebalance(self, weights: Weights) -> None:
         """Move the bands: one share for each accelerator."""
         with using(self._context):
             check(lib.hr_grid_rebalance(self._open(), self._shares(weights)))
@@ -409,5 +419,5 @@ class Grid(NotCopied):
             [Band(paths[b.accelerator], b.first, b.count)
              for b in bands[0:state.band_count]])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<headrace.Grid {self.shape}: {', '.join(self.fields)}>"

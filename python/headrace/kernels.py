@@ -7,14 +7,16 @@ import math
 import re
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of, using
+from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError, check
-from .layouts import (View, address, as_array, check_element, check_numbers,
+from .layouts import (Accelerators, Operand, Progress, Shape, View, Weights,
+                      address, as_array, check_element, check_numbers,
                       check_report, choose, dtype_of, element_of, extent,
                       shape_of, struct, weights_of)
 from .reports import LaunchReport, _LaunchReport
@@ -36,18 +38,18 @@ class Argument:
     combine: str = ""
 
 
-def near(array, before: int, after: int) -> Argument:
+def near(array: Operand, before: int, after: int) -> Argument:
     """Points read so many rows before and after their own: accelerators get
     no more than that."""
     return Argument(array, "near", before, after)
 
 
-def whole(array) -> Argument:
+def whole(array: Operand) -> Argument:
     """Points read any row: every accelerator gets all of it."""
     return Argument(array, "whole")
 
 
-def combined(array, how: str) -> Argument:
+def combined(array: Operand, how: str) -> Argument:
     """Points change any element, by atomics. Each accelerator has a copy, and
     "sum", "min" or "max" joins them."""
     if how not in _COMBINE:
@@ -260,7 +262,7 @@ class Kernel:
     """
 
     def __init__(self, text: str, name: str | None = None,
-                 file: str | None = None):
+                 file: str | None = None) -> None:
         names = re.findall(r"\bHR_KERNEL\d+\s*\(\s*(\w+)", text)
         if name is None:
             if len(set(names)) != 1:
@@ -273,7 +275,7 @@ class Kernel:
             text = "#include <headrace/dialect.h>\n#line 1\n" + text
         self.text, self.name, self.file = text, name, file
 
-    def pointer(self, context):
+    def pointer(self, context: Context) -> Any:
         """The hr_kernel of a context, which keeps it."""
         return self._made(context)[0]
 
@@ -304,9 +306,11 @@ class Kernel:
                               ffi.string(p.type).decode(), _kind(p), p.rank)
                     for p in self._declared(self.pointer(context))]
 
-    def __call__(self, *arguments, domain=None, tile=None, accelerators=None,
-                 weights=None, progress=None,
-                 report: LaunchReport | None = None, context=None):
+    def __call__(self, *arguments: Any, domain: Shape | None = None,
+                 tile: Shape | None = None, accelerators: Accelerators = None,
+                 weights: Weights = None, progress: Progress = None,
+                 report: LaunchReport | None = None,
+                 context: Context | None = None) -> Any:
         """Run it over all accelerators, and have the results when it returns.
 
         domain: the shape of the points it runs for; by default that of the
@@ -390,7 +394,7 @@ class Kernel:
         raise TypeError(f"{self.name} writes no array that tells the domain: "
                         "pass domain=")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<headrace.Kernel {self.name}>"
 
 
@@ -407,8 +411,10 @@ def kernel(text: str, name: str | None = None,
 _ASSIGNED = r"(?<![\w.]){}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 
 
-def transform(statement: str, *, context=None, accelerators=None, weights=None,
-              progress=None, report: LaunchReport | None = None, **names):
+def transform(statement: str, *, context: Context | None = None,
+              accelerators: Accelerators = None, weights: Weights = None,
+              progress: Progress = None, report: LaunchReport | None = None,
+              **names: Any) -> None:
     """Run a statement for each element, over all accelerators.
 
         headrace.transform("y = a * x + y", a=2.0, x=x, y=y)

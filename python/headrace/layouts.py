@@ -5,11 +5,33 @@ from __future__ import annotations
 
 import operator
 import re
+from typing import Any, Callable, Iterable, Protocol, Sequence, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._native import ffi, lib
 from .errors import InvalidError, check
+
+
+
+class SupportsDLPack(Protocol):
+    """What has an array by DLPack."""
+
+    def __dlpack__(self) -> object:
+        """A capsule."""
+
+    def __dlpack_device__(self) -> Any:
+        """The kind of its memory, and which."""
+
+
+# Types of arguments and results.
+Array = NDArray[Any]
+Operand = Union[ArrayLike, SupportsDLPack]  # what as_array() takes
+Shape = Union[int, Sequence[int]]
+Accelerators = Union[Iterable[int], None]
+Weights = Union[Sequence[float], Array, None]
+Progress = Union[bool, Callable[[float, float], object], None]
 
 # By numpy.dtype.name: the type of matrices and calls, and the name in kernels.
 TYPES = {
@@ -79,7 +101,7 @@ def check_element(dtype: np.dtype, element: str, name: str):
                         f"but the array is {dtype}")
 
 
-def check_numbers(given: np.ndarray, dtype: np.dtype, name: str):
+def check_numbers(given: Array, dtype: np.dtype[Any], name: str) -> None:
     """TypeError where numbers would come from text, or lose a part."""
     if given.dtype.kind in "USMm":
         raise TypeError(f"{name} is of {given.dtype}, not numbers")
@@ -87,7 +109,7 @@ def check_numbers(given: np.ndarray, dtype: np.dtype, name: str):
         raise TypeError(f"{name} is complex, but {dtype} has no imaginary part")
 
 
-def size_of(value, name: str) -> int:
+def size_of(value: Any, name: str) -> int:
     """A size as an int. TypeError for what is none."""
     try:
         return operator.index(value)
@@ -95,7 +117,7 @@ def size_of(value, name: str) -> int:
         raise TypeError(f"{name} is {value!r}, not an integer") from None
 
 
-def shape_of(value, name: str) -> tuple[int, ...]:
+def shape_of(value: Any, name: str) -> tuple[int, ...]:
     """A shape as a tuple of ints."""
     if hasattr(value, "__index__"):
         return (operator.index(value),)
@@ -116,7 +138,7 @@ def dtype_of(name: str) -> np.dtype:
     raise KeyError(name)
 
 
-def as_array(thing) -> np.ndarray:
+def as_array(thing: Any) -> Array:
     """The array that something is or stands for, without a copy where it has
     the buffer protocol, DLPack on the host, or NumPy's own protocols."""
     if isinstance(thing, np.ndarray):
@@ -135,11 +157,12 @@ _UNITS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
           "TiB": 2**40, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-def bytes_of(value, name: str) -> int:
+def bytes_of(value: Any, name: str) -> int:
     """Bytes: an integer, or text such as "512MiB"."""
     given = value
     if isinstance(value, str):
-        number, unit = re.fullmatch(r"([0-9.]*)(.*)", value, re.DOTALL).groups()
+        unit = value.lstrip("0123456789.")
+        number = value[:len(value) - len(unit)]
         try:
             value = int(float(number) * _UNITS[unit])
         except (KeyError, ValueError, OverflowError):
@@ -153,20 +176,20 @@ def bytes_of(value, name: str) -> int:
     return value
 
 
-def check_report(report, kind: type):
+def check_report(report: object, kind: type) -> None:
     """TypeError where a report to fill is of another kind."""
     if report is not None and not isinstance(report, kind):
         raise TypeError(f"report is {report!r}, not a headrace.{kind.__name__}")
 
 
-def struct(name: str):
+def struct(name: str) -> Any:
     """A new struct of the library that begins with its size."""
     made = ffi.new(name + " *")
     made.size = ffi.sizeof(name)
     return made
 
 
-def indices_of(accelerators) -> list[int]:
+def indices_of(accelerators: Any) -> list[int]:
     """The indices of accelerators."""
     try:
         indices = [operator.index(i) for i in accelerators]
@@ -210,7 +233,7 @@ def address(array: np.ndarray):
         return ffi.cast("void *", array.__array_interface__["data"][0])
 
 
-def matrix(array: np.ndarray, into) -> np.ndarray:
+def matrix(array: Array, into: Any) -> Array:
     """Fill an hr_matrix with a matrix. Returns the array that it borrows: the
     given one, or a packed copy where neither dimension is contiguous."""
     rows, cols = array.shape
@@ -237,7 +260,7 @@ def _is_apart(row, cols, col, rows, size):
             and (rows < 2 or (row >= cols * size and row % size == 0)))
 
 
-def extent(shape) -> object:
+def extent(shape: Any) -> Any:
     """An hr_extent of a shape."""
     if len(shape) > lib.HR_MAX_RANK:
         raise ValueError(f"{len(shape)} dimensions, not at most "
@@ -254,7 +277,7 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     return np.may_share_memory(a, b)
 
 
-def output(out, shape, dtype) -> np.ndarray:
+def output(out: Array | None, shape: Any, dtype: DTypeLike) -> Array:
     """The array to write: the caller's after a check, or a new one."""
     if out is None:
         return np.empty(shape, dtype)

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of, using
+from .contexts import Context, current, pointer_of, using
 from .errors import check
-from .layouts import (as_array, bytes_of, check_report, choose, matrix, output,
-                      overlap, struct, type_of)
+from .layouts import (Accelerators, Array, Operand, Progress, as_array,
+                      bytes_of, check_report, choose, matrix, output, overlap,
+                      struct, type_of)
 from .reports import GemmReport, VerifyReport, _GemmReport
 
 #: How products are formed: docs/several-gpus.md.
@@ -29,7 +33,7 @@ def _scalar(value, name):
     return lib.hr_complex(value.real, value.imag)
 
 
-def _operands(a, b):
+def _operands(a: Operand, b: Operand) -> tuple[Array, Array]:
     """Two arrays of one offered type."""
     a, b = as_array(a), as_array(b)
     if a.dtype is not b.dtype and a.dtype != b.dtype:
@@ -111,8 +115,12 @@ def _check_shapes(a, b):
                          f"{b.shape[-2]} rows")
 
 
-def matmul(a, b, *, out=None, dtype=None, compute="native", memory_limit=None,
-           accelerators=None, progress=None, report=None, context=None):
+def matmul(a: Operand, b: Operand, *, out: Array | None = None,
+           dtype: DTypeLike | None = None, compute: str = "native",
+           memory_limit: int | str | None = None,
+           accelerators: Accelerators = None, progress: Progress = None,
+           report: GemmReport | None = None,
+           context: Context | None = None) -> Any:
     """The product of two arrays, as numpy.matmul gives it.
 
     a, b: [m, k] and [k, n]; vectors and stacks of matrices as in NumPy.
@@ -150,8 +158,12 @@ def matmul(a, b, *, out=None, dtype=None, compute="native", memory_limit=None,
     return c
 
 
-def gemm(alpha, a, b, beta=0, c=None, *, compute="native", memory_limit=None,
-         accelerators=None, progress=None, report=None, context=None):
+def gemm(alpha: complex, a: Operand, b: Operand, beta: complex = 0,
+         c: Array | None = None, *, compute: str = "native",
+         memory_limit: int | str | None = None,
+         accelerators: Accelerators = None, progress: Progress = None,
+         report: GemmReport | None = None,
+         context: Context | None = None) -> Array:
     """C := alpha A B + beta C. Returns c.
 
     a, b, c: matrices [m, k], [k, n], [m, n], as in matmul; c is written in
@@ -240,9 +252,13 @@ def _batch(context, a, b, c, lead, options):
     del kept
 
 
-def matmul_batch(a, b, *, out=None, dtype=None, compute="native",
-                 memory_limit=None, accelerators=None, progress=None,
-                 report=None, context=None):
+def matmul_batch(a: Sequence[Operand] | Array, b: Sequence[Operand] | Array, *,
+                 out: Sequence[Array] | None = None,
+                 dtype: DTypeLike | None = None, compute: str = "native",
+                 memory_limit: int | str | None = None,
+                 accelerators: Accelerators = None, progress: Progress = None,
+                 report: GemmReport | None = None,
+                 context: Context | None = None) -> list[Array]:
     """The products of pairs of matrices that lie anywhere, in one call.
 
     a, b: as many matrices of one shape, or one for all pairs: lists of arrays
@@ -282,10 +298,10 @@ def matmul_batch(a, b, *, out=None, dtype=None, compute="native",
     return c
 
 
-def _listed(arrays, name):
+def _listed(given: Any, name: str) -> list[Array]:
     arrays = [as_array(x) for x in
-              ([arrays] if isinstance(arrays, np.ndarray) and arrays.ndim == 2
-               else arrays)]
+              ([given] if isinstance(given, np.ndarray) and given.ndim == 2
+               else given)]
     for i, x in enumerate(arrays):
         if x.ndim != 2:
             raise ValueError(f"{name}[{i}] has {x.ndim} dimensions, not 2")
@@ -313,8 +329,11 @@ def _pointers(arrays, count, into):
 # ---- plans and checks
 
 
-def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
-         accelerators=None, context=None) -> GemmReport:
+def plan(a: Operand, b: Operand, *, beta: complex = 0,
+         dtype: DTypeLike | None = None, compute: str = "native",
+         memory_limit: int | str | None = None,
+         accelerators: Accelerators = None,
+         context: Context | None = None) -> GemmReport:
     """What matmul or gemm would do with matrices like these, without doing it:
     bytes of each link, memory of each accelerator, seconds, and what bounds
     them. Only shapes, types and layouts count, so np.broadcast_to or np.empty
@@ -343,8 +362,10 @@ def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
     return report
 
 
-def verify(a, b, c, *, alpha=1, beta=0, c0=None, progress=None,
-           context=None) -> VerifyReport:
+def verify(a: Operand, b: Operand, c: Operand, *, alpha: complex = 1,
+           beta: complex = 0, c0: Operand | None = None,
+           progress: Progress = None,
+           context: Context | None = None) -> VerifyReport:
     """Check that c = alpha a b + beta c0 up to rounding, in O(mn + mk + kn)
     operations. Raises MismatchError, whose sentence names the element.
     progress: as in matmul, of elements. Ctrl-C cancels."""

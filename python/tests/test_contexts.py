@@ -37,6 +37,21 @@ def product(n=40):
     return bool(np.array_equal(headrace.matmul(a, a), a @ a))
 
 
+class Rung(Exception):
+    """What a signal's handler raises."""
+
+
+@pytest.fixture
+def alarm():
+    """A function: in so many seconds a signal comes, whose handler raises."""
+    def ring(*_):
+        raise Rung
+    before = signal.signal(signal.SIGALRM, ring)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 def test_blocks():
     outer = headrace.default_context()
     assert headrace.contexts.current() is outer
@@ -173,7 +188,7 @@ def test_closed_while_threads_call(name):
     assert product()
 
 
-def test_close_waits_for_a_call():
+def test_close_waits_for_a_call(alarm):
     context = headrace.Context("2xhost")
     a = np.ones((300, 300))
     begun, go_on, got = threading.Event(), threading.Event(), []
@@ -185,6 +200,10 @@ def test_close_waits_for_a_call():
         headrace.matmul(a, a, progress=told, context=context)))
     caller.start()
     assert begun.wait(30)
+    alarm(0.1)
+    with pytest.raises(Rung):
+        context.close()
+    assert len(context.accelerators) == 2  # it is open
     closer = threading.Thread(target=context.close)
     closer.start()
     while "closed" not in repr(context):
@@ -563,21 +582,6 @@ HR_KERNEL1(heavy, (OUT, double, 2, y))
         HR_AT2(y, i, j) = x;
     }
 }"""
-
-
-class Rung(Exception):
-    """What a signal's handler raises."""
-
-
-@pytest.fixture
-def alarm():
-    """A function: in so many seconds a signal comes, whose handler raises."""
-    def ring(*_):
-        raise Rung
-    before = signal.signal(signal.SIGALRM, ring)
-    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("accelerators", ["host", "2xhost"])

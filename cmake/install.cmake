@@ -32,7 +32,7 @@ if(HEADRACE_PYTHON_DIR)
   headrace_native(${Python_EXECUTABLE} "${Python_INCLUDE_DIRS}")
   add_dependencies(installed _native)
   install(DIRECTORY python/headrace DESTINATION ${HEADRACE_PYTHON_DIR}
-    FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed")
   install(TARGETS _native LIBRARY DESTINATION ${HEADRACE_PYTHON_DIR}/headrace)
 endif()
 

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Calls over arrays: reductions, scans, sorts, histograms, fills and random
-numbers. Each takes arrays of any layout and works over all accelerators."""
+numbers. Each takes arrays of any layout and works over all accelerators. Ctrl-C
+cancels a call of many elements; what it writes then holds old and new ones."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import secrets
+from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import Context, current, pointer_of, using
+from .errors import InvalidError
 from .kernels import Options
-from .layouts import View, address, as_array, output, shape_of, type_of
+from .layouts import (Accelerators, Array, Operand, Shape, View, Weights,
+                      address, as_array, check_numbers, output, shape_of,
+                      size_of, type_of)
+from .reports import LaunchReport
 
 REDUCTIONS = {
     "sum": lib.HR_REDUCE_SUM, "min": lib.HR_REDUCE_MIN,
@@ -22,6 +30,7 @@ REDUCTIONS = {
     "product": lib.HR_REDUCE_PRODUCT, "sum_abs": lib.HR_REDUCE_SUM_ABS,
     "max_abs": lib.HR_REDUCE_MAX_ABS, "norm": lib.HR_REDUCE_NORM,
     "argmin": lib.HR_REDUCE_ARGMIN, "argmax": lib.HR_REDUCE_ARGMAX}
+_LONG, _LONG_SORT = 1e7, 1e6  # elements from which Ctrl-C cancels a call
 PAIRS = ("dot", "distance", "max_abs_diff")
 _EMPTY = {"sum": 0, "dot": 0, "distance": 0, "product": 1, "sum_abs": 0,
           "norm": 0.0}
@@ -30,8 +39,14 @@ _DISTRIBUTIONS = {"bits": lib.HR_RANDOM_BITS, "uniform": lib.HR_RANDOM_UNIFORM,
                   "normal": lib.HR_RANDOM_NORMAL}
 
 
-def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
-           report=None, context=None):
+def _view(context, array, written=False):
+    return View(pointer_of(context), array, written)
+
+
+def reduce(operation: str, a: Operand, b: Operand | None = None, *,
+           accelerators: Accelerators = None, weights: Weights = None,
+           report: LaunchReport | None = None,
+           context: Context | None = None) -> Any:
     """One number from all elements of an array, or of two.
 
     operation: "sum", "product", "min", "max", "norm", "sum_abs", "max_abs",
@@ -61,21 +76,22 @@ def reduce(operation: str, a, b=None, *, accelerators=None, weights=None,
             raise ValueError(f"{operation} of an array without elements")
         return _EMPTY[operation] if whole else float(_EMPTY[operation])
     context = current(context)
-    pointer = pointer_of(context)
     result = ffi.new("hr_reduced *")
-    options = Options(context, accelerators, weights, None, report)
-    with contextlib.ExitStack() as stack:
-        va = stack.enter_context(View(pointer, a))
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
+    with using(context), contextlib.ExitStack() as stack:
+        va = stack.enter_context(_view(context, a))
         vb = ffi.NULL if b is None else ffi.new(
-            "hr_view *", stack.enter_context(View(pointer, b)))
-        options.finish(lib.hr_reduce(pointer, REDUCTIONS[operation], type_,
-                                     va, vb, options.pointer, result))
+            "hr_view *", stack.enter_context(_view(context, b)))
+        options.finish(lib.hr_reduce(
+            pointer_of(context), REDUCTIONS[operation], type_, va, vb,
+            options.pointer, result))
     if operation in ("argmin", "argmax"):
         return result.index
     return result.integer if whole else result.value
 
 
-def _reduction(operation, words):
+def _reduction(operation: str, words: str) -> Callable[..., Any]:
     def call(a, **options):
         return reduce(operation, a, **options)
     call.__name__ = call.__qualname__ = operation
@@ -83,22 +99,27 @@ def _reduction(operation, words):
     return call
 
 
-sum = _reduction("sum", "The sum")  # pylint: disable=redefined-builtin
-min = _reduction("min", "The least; a NaN wins")  # pylint: disable=W0622
-max = _reduction("max", "The largest; a NaN wins")  # pylint: disable=W0622
-prod = _reduction("product", "The product")
-norm = _reduction("norm", "The square root of the sum of |a|^2")
-argmin = _reduction("argmin", "The place of the least")
-argmax = _reduction("argmax", "The place of the largest")
+# pylint: disable=redefined-builtin
+sum: Callable[..., float] = _reduction("sum", "The sum")
+min: Callable[..., float] = _reduction("min", "The least; a NaN wins")
+max: Callable[..., float] = _reduction("max", "The largest; a NaN wins")
+prod: Callable[..., float] = _reduction("product", "The product")
+norm: Callable[..., float] = _reduction(
+    "norm", "The square root of the sum of |a|^2")
+argmin: Callable[..., int] = _reduction("argmin", "The place of the least")
+argmax: Callable[..., int] = _reduction("argmax", "The place of the largest")
 
 
-def dot(a, b, **options):
+def dot(a: Operand, b: Operand, **options: Any) -> float:
     """The sum of a b: see reduce()."""
-    return reduce("dot", a, b, **options)
+    number: float = reduce("dot", a, b, **options)
+    return number
 
 
-def reduce_with(expression: str, a, *, accelerators=None, weights=None,
-                report=None, context=None):
+def reduce_with(expression: str, a: Operand, *,
+                accelerators: Accelerators = None, weights: Weights = None,
+                report: LaunchReport | None = None,
+                context: Context | None = None) -> Any:
     """One element from all elements with a function of your own: an expression
     in C of two elements a and b, such as "fabs(a) < fabs(b) ? a : b". It must
     not matter in which order and groups they are joined."""
@@ -106,18 +127,21 @@ def reduce_with(expression: str, a, *, accelerators=None, weights=None,
     if a.size == 0:
         raise ValueError("reduce_with of an array without elements")
     context = current(context)
-    pointer = pointer_of(context)
     result = np.empty(1, a.dtype)
-    options = Options(context, accelerators, weights, None, report)
-    with View(pointer, a) as view:
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
+    with using(context), _view(context, a) as view:
         options.finish(lib.hr_reduce_with(
-            pointer, expression.encode(), type_of(a.dtype), view,
+            pointer_of(context), expression.encode(), type_of(a.dtype), view,
             options.pointer, ffi.from_buffer(result)))
     return result[0]
 
 
-def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
-         accelerators=None, weights=None, report=None, context=None):
+def scan(operation: str, a: Operand, *, exclusive: bool = False,
+         out: Array | None = None, dtype: DTypeLike | None = None,
+         accelerators: Accelerators = None, weights: Weights = None,
+         report: LaunchReport | None = None,
+         context: Context | None = None) -> Array:
     """Running sums ("sum"), products, minima or maxima along the last
     dimension. float32, float64, int8, int32; the result may be wider.
 
@@ -135,46 +159,55 @@ def scan(operation: str, a, *, exclusive=False, out=None, dtype=None,
     if a.size == 0:
         return result
     context = current(context)
-    pointer = pointer_of(context)
     kind = lib.HR_SCAN_EXCLUSIVE if exclusive else lib.HR_SCAN_INCLUSIVE
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
     a = a.copy() if np.may_share_memory(a, result) else a
-    with View(pointer, a) as va, View(pointer, result, True) as vb:
-        options.finish(lib.hr_scan(pointer, REDUCTIONS[operation], kind,
-                                   type_of(a.dtype), va, vb, options.pointer))
+    with (using(context), _view(context, a) as va,
+          _view(context, result, True) as vb):
+        options.finish(lib.hr_scan(
+            pointer_of(context), REDUCTIONS[operation], kind, type_of(a.dtype),
+            va, vb, options.pointer))
     return result
 
 
-def cumsum(a, **options):
+def cumsum(a: Operand, **options: Any) -> Array:
     """Running sums along the last dimension: see scan()."""
     return scan("sum", a, **options)
 
 
-def cumprod(a, **options):
+def cumprod(a: Operand, **options: Any) -> Array:
     """Running products along the last dimension: see scan()."""
     return scan("product", a, **options)
 
 
-def sort(a, *, descending=False, out=None, accelerators=None, weights=None,
-         report=None, context=None):
+def sort(a: Operand, *, descending: bool = False, out: Array | None = None,
+         accelerators: Accelerators = None, weights: Weights = None,
+         report: LaunchReport | None = None,
+         context: Context | None = None) -> Array:
     """The elements of each row in order, rows along the last dimension. Stable;
-    NaNs last, or first where descending."""
+    NaNs last, or first where descending. Ctrl-C ends a long call between its
+    rows: a single long row is sorted to its end."""
     a = as_array(a)
     result = output(out, a.shape, a.dtype)
     if a.size == 0:
         return result
     context = current(context)
-    pointer = pointer_of(context)
-    options = Options(context, accelerators, weights, None, report)
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG_SORT)
     a = a.copy() if np.may_share_memory(a, result) else a
-    with View(pointer, a) as va, View(pointer, result, True) as vb:
-        options.finish(lib.hr_sort(pointer, _ORDERS[bool(descending)],
-                                   type_of(a.dtype), va, vb, options.pointer))
+    with (using(context), _view(context, a) as va,
+          _view(context, result, True) as vb):
+        options.finish(lib.hr_sort(
+            pointer_of(context), _ORDERS[bool(descending)], type_of(a.dtype),
+            va, vb, options.pointer))
     return result
 
 
-def sort_by_key(keys, values, *, descending=False, accelerators=None,
-                weights=None, report=None, context=None):
+def sort_by_key(keys: Operand, values: Operand, *, descending: bool = False,
+                accelerators: Accelerators = None, weights: Weights = None,
+                report: LaunchReport | None = None,
+                context: Context | None = None) -> tuple[Array, Array]:
     """Keys in order along the last dimension, and the values moved with them:
     elements of 4 or 8 bytes. Returns both as new arrays."""
     keys, values = as_array(keys), as_array(values)
@@ -187,17 +220,19 @@ def sort_by_key(keys, values, *, descending=False, accelerators=None,
         return keys, values
     bits = values.view(f"i{values.itemsize}" if values.itemsize == 4 else "f8")
     context = current(context)
-    pointer = pointer_of(context)
-    options = Options(context, accelerators, weights, None, report)
-    with View(pointer, keys, True) as k, View(pointer, bits, True) as v:
+    options = Options(context, accelerators, weights, None, report,
+                      long=keys.size > _LONG_SORT)
+    with (using(context), _view(context, keys, True) as k,
+          _view(context, bits, True) as v):
         options.finish(lib.hr_sort_by_key(
-            pointer, _ORDERS[bool(descending)], type_of(keys.dtype), k,
+            pointer_of(context), _ORDERS[bool(descending)],
+            type_of(keys.dtype), k,
             lib.HR_I32 if values.itemsize == 4 else lib.HR_F64, v,
             options.pointer))
     return keys, values
 
 
-def argsort(a, *, descending=False, **options):
+def argsort(a: Operand, *, descending: bool = False, **options: Any) -> Array:
     """The places of the elements of each row in order. Stable."""
     a = as_array(a)
     if a.ndim == 0:
@@ -206,8 +241,11 @@ def argsort(a, *, descending=False, **options):
     return sort_by_key(a, places, descending=descending, **options)[1]
 
 
-def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
-              *, accelerators=None, weights=None, report=None, context=None):
+def histogram(a: Operand, bins: int = 10,
+              range: tuple[float, float] | None = None,
+              *, accelerators: Accelerators = None, weights: Weights = None,
+              report: LaunchReport | None = None,
+              context: Context | None = None) -> tuple[Array, Array]:
     """Counts of elements in bins of one width, and the edges of the bins, as
     numpy.histogram gives them. float32, float64, int8, int32."""
     a = as_array(a)
@@ -232,42 +270,61 @@ def histogram(a, bins=10, range=None,  # pylint: disable=redefined-builtin
     if a.size == 0:
         return counts, edges
     context = current(context)
-    pointer = pointer_of(context)
-    options = Options(context, accelerators, weights, None, report)
-    with View(pointer, a) as va, View(pointer, counts, True) as vc:
-        options.finish(lib.hr_histogram(pointer, type_of(a.dtype), va, low,
-                                        high, vc, options.pointer))
+    options = Options(context, accelerators, weights, None, report,
+                      long=a.size > _LONG)
+    with (using(context), _view(context, a) as va,
+          _view(context, counts, True) as vc):
+        options.finish(lib.hr_histogram(
+            pointer_of(context), type_of(a.dtype), va, low, high, vc,
+            options.pointer))
     return counts, edges
 
 
-def fill(a: np.ndarray, value, *, accelerators=None, weights=None, report=None,
-         context=None) -> np.ndarray:
-    """Set each element to a value. Returns a."""
+def fill(a: Array, value: complex | np.generic | Array, *,
+         accelerators: Accelerators = None, weights: Weights = None,
+         report: LaunchReport | None = None,
+         context: Context | None = None) -> Array:
+    """Set each element to a value, which is real where a is. Returns a."""
     a = output(a, np.shape(a), a.dtype)
     if a.size > 0:
         context = current(context)
-        pointer = pointer_of(context)
         number = np.asarray(value)
         if number.ndim > 0 or number.dtype.kind not in "biufc":
             raise TypeError(f"the value is {value!r}, not a number")
+        check_numbers(number, a.dtype, "the value")
         number = number.astype(a.dtype).reshape(1)
         if a.dtype.kind == "i" and number[0] != value:
             raise OverflowError(f"{a.dtype} does not hold {value}")
-        options = Options(context, accelerators, weights, None, report)
-        with View(pointer, a, True) as view:
+        options = Options(context, accelerators, weights, None, report,
+                          long=a.size > _LONG)
+        with using(context), _view(context, a, True) as view:
             options.finish(lib.hr_fill(
-                pointer, view, type_of(a.dtype),
-                address(number),
+                pointer_of(context), view, type_of(a.dtype), address(number),
                 options.pointer))
     return a
 
 
-def random(shape=None, distribution="uniform", *, dtype=None, seed=0, stream=0,
-           offset=0, out=None, accelerators=None, weights=None, report=None,
-           context=None) -> np.ndarray:
+def _word(value, name):
+    """A number of 64 bits."""
+    value = size_of(value, name)
+    if not 0 <= value < 2**64:
+        raise InvalidError(f"{name} is {value}, not from 0 to 2^64 - 1")
+    return value
+
+
+def random(shape: Shape | None = None, distribution: str = "uniform", *,
+           dtype: DTypeLike | None = None, seed: int | None = None,
+           stream: int = 0, offset: int = 0, out: Array | None = None,
+           accelerators: Accelerators = None, weights: Weights = None,
+           report: LaunchReport | None = None,
+           context: Context | None = None) -> Array:
     """An array of random numbers: "uniform" in [0, 1), "normal", or "bits" for
     int32. Element n is number offset + n of the stream of the seed (Philox),
-    whatever the accelerators."""
+    whatever the accelerators.
+
+    seed: from 0 to 2^64 - 1, for the same numbers each time; None: others at
+        each call.
+    """
     if distribution not in _DISTRIBUTIONS:
         raise ValueError(f'distribution is "{distribution}", not one of '
                          f"{', '.join(_DISTRIBUTIONS)}")
@@ -282,12 +339,14 @@ def random(shape=None, distribution="uniform", *, dtype=None, seed=0, stream=0,
                      out.dtype if dtype is None else np.dtype(dtype))
     if out.size == 0:
         return out
+    place = [_word(secrets.randbits(64) if seed is None else seed, "seed"),
+             _word(stream, "stream"), _word(offset, "offset")]
     context = current(context)
-    pointer = pointer_of(context)
-    numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], seed,
-                                      stream, offset))
-    options = Options(context, accelerators, weights, None, report)
-    with View(pointer, out, True) as view:
-        options.finish(lib.hr_random_fill(pointer, view, type_of(out.dtype),
-                                          numbers[0], options.pointer))
+    numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], *place))
+    options = Options(context, accelerators, weights, None, report,
+                      long=out.size > _LONG)
+    with using(context), _view(context, out, True) as view:
+        options.finish(lib.hr_random_fill(
+            pointer_of(context), view, type_of(out.dtype), numbers[0],
+            options.pointer))
     return out

@@ -6,21 +6,30 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
+import time
 import weakref
 from dataclasses import dataclass
-from typing import Callable
+from typing import Any, Callable
 
 from ._native import ffi, lib
 from .errors import InvalidError, check
-from .layouts import struct
+from .layouts import bytes_of, size_of, struct
 
 # The contexts of the blocks around, of each thread and each task.
-_blocks: contextvars.ContextVar = contextvars.ContextVar(
+_blocks: contextvars.ContextVar[tuple[Context, ...]] = contextvars.ContextVar(
     "headrace contexts", default=())
 # All contexts that are open, for children of fork().
-_open: weakref.WeakSet = weakref.WeakSet()
-# Of each thread: whether it is in a function that is told of progress.
-in_progress = threading.local()
+_open: weakref.WeakSet[Context] = weakref.WeakSet()
+
+
+class _InProgress(threading.local):
+    """Of each thread: where it is."""
+
+    told = False  # in a function that is told of progress, which may not call
+    inside = False  # in any function that a call calls
+
+
+in_progress = _InProgress()
 
 
 @dataclass(frozen=True)
@@ -57,9 +66,21 @@ def _describe(function, pointer, index) -> Accelerator:
     return _accelerator(info)
 
 
+class Inside:
+    """A function that a call calls."""
+
+    def __enter__(self):
+        self._before = in_progress.inside
+        in_progress.inside = True
+
+    def __exit__(self, *_):
+        in_progress.inside = self._before
+
+
 @ffi.def_extern()
 def headrace_log(data, line):
-    ffi.from_handle(data)(_text(line))
+    with Inside():
+        ffi.from_handle(data)(_text(line))
 
 
 class NotCopied:
@@ -74,7 +95,8 @@ class Context(NotCopied):
 
     accelerators: a list of paths such as "cuda,host", "opencl:0:1" or
         "4xhost"; None: every accelerator, or HEADRACE_ACCELERATORS.
-    memory_limit: bytes of each accelerator; None: what is free of it.
+    memory_limit: bytes of each accelerator, or such as "2GiB"; None: what is
+        free of it.
     threads: how many work on the host; None: one for each CPU.
     reproducible: the same call gives the same bits on any accelerators.
     log: a function that gets a line of what the library does.
@@ -85,45 +107,80 @@ class Context(NotCopied):
     """
 
     def __init__(self, accelerators: str | None = None, *,
-                 memory_limit: int | None = None, threads: int | None = None,
+                 memory_limit: int | str | None = None,
+                 threads: int | None = None,
                  reproducible: bool = False,
-                 log: Callable[[str], object] | None = None):
+                 log: Callable[[str], object] | None = None) -> None:
         options = struct("hr_context_options")
         if accelerators is not None:
+            if not isinstance(accelerators, str):
+                raise TypeError(f"accelerators is {accelerators!r}, not text "
+                                'such as "cuda,host"')
             names = ffi.new("char[]", accelerators.encode())
             options.accelerators = names
         if memory_limit is not None:
-            if memory_limit < 1:
-                raise InvalidError(
-                    f"memory_limit is {memory_limit}, not 1 byte or more")
-            options.memory_limit = memory_limit
-        options.threads = 0 if threads is None else threads
+            options.memory_limit = bytes_of(memory_limit, "memory_limit")
+        if threads is not None:
+            if not 1 <= size_of(threads, "threads") <= 1024:
+                raise InvalidError(f"threads is {threads}, not from 1 to 1024")
+            options.threads = threads
         options.reproducible = reproducible
         if log is not None:
+            if not callable(log):
+                raise TypeError(f"log is {log!r}, not a function")
             self._log = ffi.new_handle(log)
             options.log, options.log_data = lib.headrace_log, self._log
         self._take(lib.hr_context_create, options)
 
     def _take(self, create, *arguments):
         """Be the context that a function of the library creates."""
-        self._kept = {}  # kernels by their text and name
+        self._kept = {}  # kernels by their text and name, with their pace
         self._grids = weakref.WeakSet()
         self._lock = threading.Lock()
         self._depth = 0  # of blocks
+        self._uses = bytearray()  # as using() says
+        # Held where grids and the context are freed; by a thread that frees one
+        # grid while it frees another, too.
+        self._freeing = threading.RLock()
         made = ffi.new("hr_context **")
         check(create(*arguments, made))
-        self._pointer = made[0]
+        # for calls, until close(), and for grids to be freed, until it ends
+        self._pointer = self._held = made[0]
         _open.add(self)
 
-    def close(self):
-        """Close the accelerators, and the grids of the context. No other
-        thread's call is under way then."""
-        pointer, self._pointer = self._pointer, ffi.NULL
-        if pointer != ffi.NULL:
+    def close(self) -> None:
+        """Close the accelerators, and the grids of the context.
+
+        It refuses new calls, and waits for those under way in other threads.
+        InvalidError in a function that is told of progress of such a call.
+        """
+        with self._lock:
+            pointer, self._pointer = self._pointer, ffi.NULL
+        if pointer == ffi.NULL:
+            return
+        try:
+            while self._used():
+                if in_progress.inside:
+                    raise InvalidError("a function that a call calls closes "
+                                       "the context of the call")
+                time.sleep(0.001)
+        except BaseException:  # such as that of Ctrl-C: it stays open
+            self._pointer = pointer
+            raise
+        with self._freeing:
             for grid in list(self._grids):
-                grid._close(pointer)
+                grid.close()
             self._kept.clear()
+            self._held = ffi.NULL
             lib.hr_context_destroy(pointer)
+
+    def _used(self):
+        """Whether a call is under way."""
+        try:
+            self._uses.append(0)
+        except BufferError:
+            return True
+        return False
 
     def __del__(self):
         if getattr(self, "_pointer", ffi.NULL) != ffi.NULL:
@@ -136,7 +193,7 @@ class Context(NotCopied):
         _blocks.set((*_blocks.get(), self))
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         blocks = _blocks.get()
         for i in reversed(range(len(blocks))):
             if blocks[i] is self:
@@ -151,23 +208,26 @@ class Context(NotCopied):
     @property
     def accelerators(self) -> list[Accelerator]:
         """The accelerators that calls use."""
-        pointer = pointer_of(self)
-        return [_describe(lib.hr_accelerator_describe, pointer, i)
-                for i in range(lib.hr_accelerator_count(pointer))]
+        with using(self):
+            pointer = pointer_of(self)
+            return [_describe(lib.hr_accelerator_describe, pointer, i)
+                    for i in range(lib.hr_accelerator_count(pointer))]
 
     def devices(self) -> list[Accelerator]:
         """Every accelerator found on the machine, chosen or not."""
-        pointer = pointer_of(self)
-        return [_describe(lib.hr_machine_describe, pointer, i)
-                for i in range(lib.hr_machine_count(pointer))]
+        with using(self):
+            pointer = pointer_of(self)
+            return [_describe(lib.hr_machine_describe, pointer, i)
+                    for i in range(lib.hr_machine_count(pointer))]
 
     @property
     def traffic(self) -> dict[str, int]:
         """Bytes that arrays have moved so far: up, down and peer."""
-        moved = lib.hr_context_traffic(pointer_of(self))
+        with using(self):
+            moved = lib.hr_context_traffic(pointer_of(self))
         return {"up": moved.up, "down": moved.down, "peer": moved.peer}
 
-    def trace(self, path: str | bytes | os.PathLike | None) -> Timeline:
+    def trace(self, path: str | bytes | os.PathLike[Any] | None) -> Timeline:
         """Write to a file what the context does from now on: a timeline.
 
         It ends with a `with` block, with trace(None), when another one begins,
@@ -178,10 +238,11 @@ class Context(NotCopied):
         name = ffi.NULL if path is None else os.fsencode(path)
         if path is not None and b"\0" in name:
             raise InvalidError("the path of the timeline has a null byte")
-        check(lib.hr_context_trace(pointer_of(self), name))
+        with using(self):
+            check(lib.hr_context_trace(pointer_of(self), name))
         return Timeline(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self._pointer == ffi.NULL:
             return "<headrace.Context, closed>"
         return ("<headrace.Context of "
@@ -197,7 +258,7 @@ class Timeline:
     def __enter__(self) -> Timeline:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._context._pointer != ffi.NULL:  # closing it ended the timeline
             self._context.trace(None)
 
@@ -208,11 +269,11 @@ class _Default(Context):
     def __init__(self):  # pylint: disable=super-init-not-called
         self._take(lib.hr_context_default)
 
-    def close(self):
+    def close(self) -> None:
         """It stays open until the process ends."""
 
 
-_default = None
+_default: _Default | None = None
 _default_lock = threading.Lock()
 
 
@@ -231,8 +292,9 @@ def _forget_parent():
     global _default, _default_lock
     _default, _default_lock = None, threading.Lock()
     for context in list(_open):
-        context._pointer = ffi.NULL
+        context._pointer = context._held = ffi.NULL
         context._lock = threading.Lock()
+        context._freeing = threading.RLock()
         for grid in list(context._grids):
             grid._pointer = ffi.NULL
 
@@ -243,17 +305,27 @@ os.register_at_fork(after_in_child=_forget_parent)
 def current(context: Context | None = None) -> Context:
     """The context given, or else that of the innermost block."""
     if context is not None:
+        if not isinstance(context, Context):
+            raise TypeError(f"context is {context!r}, not a headrace.Context")
         return context
     blocks = _blocks.get()
     return blocks[-1] if blocks else _default or default_context()
 
 
-def pointer_of(context: Context):
-    """Its pointer. InvalidError if it is closed, or a call is under way."""
+def using(context: Context) -> memoryview:
+    """Around a call, `with using(context):`. The context's bytearray cannot
+    grow before the block ends, which close() waits for: a count that no signal
+    gets wrong, as all of it is done in C."""
+    return memoryview(context._uses)
+
+
+def pointer_of(context: Context) -> Any:
+    """Its pointer, for calls inside `with using(context):`. InvalidError if it
+    is closed, or in a function that is told of progress."""
     pointer = context._pointer
     if pointer == ffi.NULL:
         raise InvalidError("the context is closed, or of a parent process")
-    if getattr(in_progress, "told", False):
+    if in_progress.told:
         raise InvalidError("a function that is told of progress calls headrace")
     return pointer
 
@@ -263,7 +335,7 @@ def devices() -> list[Accelerator]:
     return current().devices()
 
 
-def trace(path: str | bytes | os.PathLike | None, *,
+def trace(path: str | bytes | os.PathLike[Any] | None, *,
           context: Context | None = None) -> Timeline:
     """Write a timeline of the calls that follow: see Context.trace()."""
     return current(context).trace(path)

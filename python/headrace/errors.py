@@ -79,7 +79,7 @@ class UnavailableError(Error, RuntimeError):
 _CLASSES = {getattr(lib, kind.status): kind for kind in Error.__subclasses__()}
 
 
-def check(status):
+def check(status: int) -> None:
     """Raise the exception of a status that is not HR_OK."""
     if status != 0:
         sentence = ffi.string(lib.hr_last_error()).decode("utf-8", "replace")

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import Context, current, pointer_of, using
 from .errors import check
-from .layouts import as_array, choose, matrix, output, overlap, struct
+from .layouts import (Accelerators, Array, Operand, Progress, as_array,
+                      check_report, choose, matrix, output, overlap, struct)
 from .reports import FilterReport
 
 _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
@@ -25,7 +29,7 @@ class Window:
     """(2 reach + 1)^2 weights, the one for the element itself in the middle;
     made of an array, or by box(), gaussian() and radial()."""
 
-    def __init__(self, weights):
+    def __init__(self, weights: ArrayLike) -> None:
         weights = np.ascontiguousarray(weights, np.float64)
         if (weights.ndim != 2 or weights.shape[0] != weights.shape[1]
                 or weights.shape[0] % 2 == 0):
@@ -34,7 +38,7 @@ class Window:
         self._take(lib.hr_window_create, weights.shape[0] // 2,
                    ffi.cast("double *", ffi.from_buffer(weights)))
 
-    def _take(self, function, *arguments):
+    def _take(self, function: Callable[..., int], *arguments: object) -> Window:
         made = ffi.new("hr_window **")
         check(function(*arguments, made))
         self._pointer = ffi.gc(made[0], lib.hr_window_destroy)
@@ -58,20 +62,23 @@ class Window:
     @property
     def reach(self) -> int:
         """How far it goes from its middle."""
-        return lib.hr_window_reach(self._pointer)
+        return int(lib.hr_window_reach(self._pointer))
 
     @property
-    def weights(self) -> np.ndarray:
+    def weights(self) -> Array:
         """A copy of its weights."""
         n = 2 * self.reach + 1
         values = lib.hr_window_values(self._pointer)
-        return np.frombuffer(ffi.buffer(values, 8 * n * n)).reshape(n, n).copy()
+        return np.frombuffer(
+            ffi.buffer(values, 8 * n * n)).reshape(n, n).copy()
 
 
-def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
-           edges="clamped", constant=0.0, method="auto", tolerance=0.0,
-           out=None, accelerators=None, progress=None,
-           report: FilterReport | None = None, context=None):
+def filter(a: Operand, window: Window | ArrayLike, *,  # pylint: disable=W0622
+           scale: float | None = None, edges: str = "clamped",
+           constant: float = 0.0, method: str = "auto", tolerance: float = 0.0,
+           out: Array | None = None, accelerators: Accelerators = None,
+           progress: Progress = None, report: FilterReport | None = None,
+           context: Context | None = None) -> Array:
     """Each element becomes scale times the weighted sum of its neighbours.
 
     a: a matrix of float32 or float64. window: a Window, or an array of weights.
@@ -96,24 +103,26 @@ def filter(a, window, *, scale=None,  # pylint: disable=redefined-builtin
     if scale is None:
         total = float(window.weights.sum())
         scale = 1.0 / total if total != 0 else 1.0
+    check_report(report, FilterReport)
     result = output(out, a.shape, a.dtype)
     beside = result.copy() if overlap(a, result) else result
     context = current(context)
     operands = ffi.new("hr_matrix[2]")
-    kept = matrix(a, operands[0])
+    read = matrix(a, operands[0])
     written = matrix(beside, operands[1])
     o = struct("hr_filter_options")
     o.edges, o.constant = _EDGES[edges], constant
     o.method, o.tolerance = _METHODS[method], tolerance
-    kept = kept, choose(o, accelerators)
+    kept = read, choose(o, accelerators)
     found = struct("hr_filter_report")
     o.report = found
     seen = _progress.watch(
         progress, a.size * (2.0 * window.reach + 1) ** 2 > _LONG, "element")
     _progress.fill(o, seen)
-    _progress.finish(seen, lib.hr_filter(
-        pointer_of(context), window._pointer, scale, operands[0], operands[1],
-        o))
+    with using(context):
+        _progress.finish(seen, lib.hr_filter(
+            pointer_of(context), window._pointer, scale, operands[0],
+            operands[1], o))
     del kept
     if written is not result:
         result[...] = written

@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from ._native import ffi, lib
 from .calls import PAIRS, REDUCTIONS
-from .contexts import Context, NotCopied, current, pointer_of
+from .contexts import Context, NotCopied, current, pointer_of, using
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
-from .layouts import (address, as_array, check_element, choose, element_of,
-                      extent, shape_of, size_of, struct, type_of)
-from .progress import Bar, Watch, _watch_failed, finish, watch
+from .layouts import (Accelerators, Array, Operand, Progress, Shape, Weights,
+                      address, as_array, check_element, check_numbers, choose,
+                      element_of, extent, indices_of, shape_of, size_of, struct,
+                      type_of, weights_of)
+from .progress import Watch, _watch_failed, finish, function_of, watch
 from .reports import Band, GridReport
 
 _BOUNDARIES = {
@@ -25,6 +29,11 @@ _BOUNDARIES = {
 _LONG = 1e9  # cells times steps from which a call may be cancelled
 _REDUCTIONS = {name: reduction for name, reduction in REDUCTIONS.items()
                if name not in ("norm", "argmin", "argmax")}
+
+
+# A boundary, or those before and after of each dimension.
+Boundary = Union[str, Iterable[Union[str, tuple[str, str]]]]
+FieldName = Union[str, tuple[str, int]]  # a field, or one component of it
 
 
 @dataclass(frozen=True)
@@ -38,10 +47,10 @@ class Field:
     value: of a constant boundary. components: values of each cell.
     """
 
-    dtype: object = "float32"
+    dtype: DTypeLike = "float32"
     halo: int = 0
-    boundary: object = "constant"
-    value: object = None
+    boundary: Boundary = "constant"
+    value: ArrayLike | None = None
     components: int = 1
 
 
@@ -51,10 +60,10 @@ class Phase:
     name, and one component of it as ("name", 2)."""
 
     kernel: Kernel
-    arguments: tuple
-    tile: tuple | None = None
-    origin: tuple | None = None
-    shape: tuple | None = None
+    arguments: tuple[Any, ...]
+    tile: Sequence[int] | None = None
+    origin: Sequence[int] | None = None
+    shape: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,11 +78,12 @@ class Swap:
 class Here:
     """A field of which a kernel reads each cell itself alone."""
 
-    field: object
+    field: FieldName
 
 
-def phase(kernel: Kernel, *arguments, tile=None, origin=None,
-          shape=None) -> Phase:
+def phase(kernel: Kernel, *arguments: Any, tile: Sequence[int] | None = None,
+          origin: Sequence[int] | None = None,
+          shape: Sequence[int] | None = None) -> Phase:
     """A phase that runs a kernel for every cell, or for those of `shape` from
     `origin` on. Arguments: names of fields, arrays that all cells may read,
     and numbers."""
@@ -85,7 +95,7 @@ def swap(a: str, b: str) -> Swap:
     return Swap(a, b)
 
 
-def here(field) -> Here:
+def here(field: FieldName) -> Here:
     """A field of which a kernel reads each cell itself, and no neighbours."""
     return Here(field)
 
@@ -133,9 +143,9 @@ class Grid(NotCopied):
     block, frees it.
     """
 
-    def __init__(self, shape, *, accelerators=None, weights=None,
-                 steps_per_exchange=0, context: Context | None = None,
-                 **fields: Field):
+    def __init__(self, shape: Shape, *, accelerators: Accelerators = None,
+                 weights: Weights = None, steps_per_exchange: int = 0,
+                 context: Context | None = None, **fields: Field) -> None:
         self._pointer = ffi.NULL
         self._context = current(context)
         self.shape = shape_of(shape, "shape")
@@ -144,14 +154,15 @@ class Grid(NotCopied):
             raise InvalidError(f"a grid has 1 to 3 dimensions, not "
                                f"{len(self.shape)}")
         self._numbers = {name: i for i, name in enumerate(fields)}
-        kept = []
+        kept: list[Any] = []
         made = ffi.new("hr_field[]", max(len(fields), 1))
         for to, field in zip(made, fields.values()):
             self._declare(to, field, kept)
         o = struct("hr_grid_options")
         o.steps_per_exchange = steps_per_exchange
         count = len(self._context.accelerators)
-        listed = list(range(count) if accelerators is None else accelerators)
+        listed = list(range(count)) if accelerators is None \
+            else indices_of(accelerators)
         self._count = len(listed)
         if accelerators is not None or weights is not None:
             kept.append(choose(o, listed))
@@ -160,18 +171,16 @@ class Grid(NotCopied):
             o.weights = shares
             kept.append(shares)
         out = ffi.new("hr_grid **")
-        check(lib.hr_grid_create(pointer_of(self._context),
-                                 extent(self.shape), made, len(fields), o,
-                                 out))
-        self._pointer = out[0]
-        self._context._grids.add(self)
+        with using(self._context):
+            check(lib.hr_grid_create(pointer_of(self._context),
+                                     extent(self.shape), made, len(fields), o,
+                                     out))
+            self._pointer = out[0]
+            self._context._grids.add(self)
 
     def _shares(self, weights):
         """Weights of as many accelerators as the grid has."""
-        if len(weights) != self._count:
-            raise ValueError(f"{len(weights)} weights for {self._count} "
-                             "accelerators")
-        return ffi.new("double[]", list(weights))
+        return weights_of(weights, self._count)
 
     def _declare(self, to, field, kept):
         if not isinstance(field, Field):
@@ -184,6 +193,7 @@ class Grid(NotCopied):
         to.element_bytes, to.components = dtype.itemsize, field.components
         value = ffi.NULL
         if field.value is not None:
+            check_numbers(np.asarray(field.value), dtype, "value")
             value = ffi.new("char[]", np.array(field.value, dtype).tobytes())
             kept.append(value)
         for d, pair in enumerate(_sides(field, len(self.shape))):
@@ -191,14 +201,12 @@ class Grid(NotCopied):
                 side.halo, side.boundary = field.halo, _BOUNDARIES[word]
                 side.value = value
 
-    def close(self):
+    def close(self) -> None:
         """Wait for all work and free the grid."""
-        self._close(self._context._pointer)
-
-    def _close(self, context):
-        pointer, self._pointer = self._pointer, ffi.NULL
-        if pointer != ffi.NULL and context != ffi.NULL:
-            lib.hr_grid_destroy(pointer)
+        with self._context._freeing:
+            pointer, self._pointer = self._pointer, ffi.NULL
+            if pointer != ffi.NULL and self._context._held != ffi.NULL:
+                lib.hr_grid_destroy(pointer)
 
     def __del__(self):
         if getattr(self, "_pointer", ffi.NULL) != ffi.NULL:
@@ -207,11 +215,12 @@ class Grid(NotCopied):
     def __enter__(self) -> Grid:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _open(self):
-        if self._pointer == ffi.NULL:
+        """Its pointer, for calls inside `with using(its context):`."""
+        if ffi.NULL in (self._pointer, self._context._pointer):
             raise InvalidError("the grid is closed")
         return self._pointer
 
@@ -231,21 +240,24 @@ class Grid(NotCopied):
         shape = self.shape if parts == 1 else (parts, *self.shape)
         return np.dtype(field.dtype), shape
 
-    def __setitem__(self, name, values):
+    def __setitem__(self, name: FieldName, values: Operand) -> None:
         """Copy values into a field: an array of the grid's shape, with the
-        components in front, or a number."""
+        components in front, or a number. Real fields take no complex ones."""
         number = self._field(name)
         dtype, shape = self._layout(name)
-        packed = np.ascontiguousarray(
-            np.broadcast_to(as_array(values), shape), dtype)
-        check(lib.hr_grid_scatter(self._open(), number, address(packed)))
+        values = as_array(values)
+        check_numbers(values, dtype, f"what {name!r} is set to")
+        packed = np.ascontiguousarray(np.broadcast_to(values, shape), dtype)
+        with using(self._context):
+            check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 
-    def __getitem__(self, name) -> np.ndarray:
+    def __getitem__(self, name: FieldName) -> Array:
         """A new array of a field's values, after all steps so far."""
         number = self._field(name)
         dtype, shape = self._layout(name)
         values = np.empty(shape, dtype)
-        check(lib.hr_grid_gather(self._open(), number, address(values)))
+        with using(self._context):
+            check(lib.hr_grid_gather(self._open(), number, address(values)))
         return values
 
     def _argument(self, list_, p, given, name):
@@ -300,8 +312,8 @@ class Grid(NotCopied):
                     to.origin[d] = start
         return made
 
-    def step(self, phases, steps: int = 1, *, every: int | None = None,
-             progress=None):
+    def step(self, phases: Iterable[Phase | Swap], steps: int = 1, *,
+             every: int | None = None, progress: Progress = None) -> None:
         """Run the list of phases so many times.
 
         progress: True for a bar, or a function of (done, steps), which may read
@@ -312,10 +324,10 @@ class Grid(NotCopied):
 
         Without progress a short run only waits where arrays are arguments.
         """
-        kept = []
+        kept: list[Any] = []
         phases = list(phases)
-        told = Bar("step") if progress is True else progress
-        with _Arguments(self._context) as list_:
+        told = function_of(progress, "step")
+        with using(self._context), _Arguments(self._context) as list_:
             made = self._phases(phases, list_, kept)
             cells = np.prod(self.shape, dtype=float)
             seen = watch(told if every is None else None,
@@ -327,7 +339,7 @@ class Grid(NotCopied):
                     finish(seen, lib.hr_grid_step(self._open(), made,
                                                   len(phases), steps))
             if list_._views:
-                self.finish()  # the arrays go when the block ends
+                self._wait()  # the arrays go when the block ends
 
     @contextlib.contextmanager
     def _told(self, seen):
@@ -347,7 +359,7 @@ class Grid(NotCopied):
     def _run(self, made, count, steps, every, told, seen):
         """Step, and call told(done, steps) after every `every` steps."""
         def tell(done):
-            self.finish()  # steps were only enqueued
+            self._wait()  # steps were only enqueued
             return told(done, steps)
         calls = Watch(tell)
         status = lib.hr_grid_run(self._open(), made, count, steps, every,
@@ -355,11 +367,18 @@ class Grid(NotCopied):
         calls.finish()
         finish(seen, status)
 
-    def finish(self):
+    def finish(self) -> None:
         """Wait for all steps so far."""
-        check(lib.hr_grid_finish(self._open()))
+        with using(self._context):
+            check(lib.hr_grid_finish(self._open()))
 
-    def reduce(self, operation: str, a, b=None) -> float:
+    def _wait(self):
+        """The same inside a call, for which a context that closes waits."""
+        if self._pointer != ffi.NULL:  # a function may have closed it
+            check(lib.hr_grid_finish(self._pointer))
+
+    def reduce(self, operation: str, a: FieldName,
+               b: FieldName | None = None) -> float:
         """One number from a field, or from two: "sum", "min", "max", "product",
         "sum_abs", "max_abs", and "dot", "distance" or "max_abs_diff" of two."""
         if operation not in _REDUCTIONS:
@@ -376,27 +395,30 @@ class Grid(NotCopied):
             raise TypeError(f"a is {self._layout(a)[0]}, but b is "
                             f"{self._layout(b)[0]}")
         out, value = ffi.new("hr_reducing **"), ffi.new("double *")
-        check(lib.hr_grid_reduce(self._open(), _REDUCTIONS[operation], kind,
-                                 first, first if b is None else
-                                 self._field(b), out))
-        check(lib.hr_grid_reduced(out[0], value))
-        return value[0]
+        with using(self._context):
+            check(lib.hr_grid_reduce(
+                self._open(), _REDUCTIONS[operation], kind, first,
+                first if b is None else self._field(b), out))
+            check(lib.hr_grid_reduced(out[0], value))
+        return float(value[0])
 
-    def rebalance(self, weights):
+    def rebalance(self, weights: Weights) -> None:
         """Move the bands: one share for each accelerator."""
-        check(lib.hr_grid_rebalance(self._open(), self._shares(weights)))
+        with using(self._context):
+            check(lib.hr_grid_rebalance(self._open(), self._shares(weights)))
 
     def report(self) -> GridReport:
         """How the grid is spread out, and what it has done."""
         paths = [a.path for a in self._context.accelerators]
         state = struct("hr_grid_state")
         bands = ffi.new("hr_band[]", len(paths))
-        check(lib.hr_grid_describe(self._open(), state, bands, len(paths)))
+        with using(self._context):
+            check(lib.hr_grid_describe(self._open(), state, bands, len(paths)))
         return GridReport(
             state.steps, state.steps_per_exchange, state.exchanges,
             state.halo_bytes, state.moves, state.moved_bytes,
             [Band(paths[b.accelerator], b.first, b.count)
              for b in bands[0:state.band_count]])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<headrace.Grid {self.shape}: {', '.join(self.fields)}>"

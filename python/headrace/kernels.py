@@ -3,22 +3,27 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError, check
-from .layouts import (View, address, as_array, check_element, choose, dtype_of,
-                      element_of, extent, shape_of, struct)
+from .layouts import (Accelerators, Operand, Progress, Shape, View, Weights,
+                      address, as_array, check_element, check_numbers,
+                      check_report, choose, dtype_of, element_of, extent,
+                      shape_of, struct, weights_of)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
             "max": lib.HR_COMBINE_MAX}
-_LONG = 1e7  # points from which a launch may be cancelled
+_LONG = 1e6  # elements from which a statement may be cancelled
 
 
 @dataclass(frozen=True)
@@ -33,18 +38,18 @@ class Argument:
     combine: str = ""
 
 
-def near(array, before: int, after: int) -> Argument:
+def near(array: Operand, before: int, after: int) -> Argument:
     """Points read so many rows before and after their own: accelerators get
     no more than that."""
     return Argument(array, "near", before, after)
 
 
-def whole(array) -> Argument:
+def whole(array: Operand) -> Argument:
     """Points read any row: every accelerator gets all of it."""
     return Argument(array, "whole")
 
 
-def combined(array, how: str) -> Argument:
+def combined(array: Operand, how: str) -> Argument:
     """Points change any element, by atomics. Each accelerator has a copy, and
     "sum", "min" or "max" joins them."""
     if how not in _COMBINE:
@@ -56,9 +61,10 @@ class Options:
     """hr_split_options, and what they point to."""
 
     def __init__(self, context, accelerators=None, weights=None, tile=None,
-                 report=None, progress=None, points=0):
+                 report=None, progress=None, long=False):
         self.report = None
-        self.watch = _progress.watch(progress, points > _LONG, "point")
+        check_report(report, LaunchReport)
+        self.watch = _progress.watch(progress, long, "point")
         if accelerators is weights is tile is report is self.watch is None:
             self.pointer = ffi.NULL
             return
@@ -66,12 +72,9 @@ class Options:
         self._indices = choose(o, accelerators)
         _progress.fill(o, self.watch)
         if weights is not None:
-            count = len(accelerators if accelerators is not None
-                        else context.accelerators)
-            if len(weights) != count:
-                raise ValueError(f"{len(weights)} weights for {count} "
-                                 "accelerators")
-            self._weights = ffi.new("double[]", list(weights))
+            self._weights = weights_of(weights, len(
+                context.accelerators if self._indices is None
+                else self._indices))
             o.weights = self._weights
         if tile is not None:
             self._tile = ffi.new("hr_extent *", extent(tile))
@@ -182,7 +185,8 @@ class _Arguments:
                         extent(array.shape), row)
 
     def add_value(self, value, element, name):
-        """A number, as the parameter's type; the bytes of a struct."""
+        """A number, as the parameter's type; the bytes of a struct. TypeError
+        for text, and for complex numbers where the type is real."""
         if isinstance(value, np.ndarray):
             if value.ndim > 0:
                 raise TypeError(f"{name} is a {element}, but an array of "
@@ -199,10 +203,12 @@ class _Arguments:
             raise TypeError(
                 f"{name} is a {element}: pass its bytes, such as those of a "
                 "numpy.void") from None
+        number = np.asarray(value)
+        check_numbers(number, dtype, name)
         if dtype.kind in "iu" and value != int(value):
             raise TypeError(f"{name} is a {element}, but {value!r} is given")
         with np.errstate(over="ignore"):
-            number = np.array(value).astype(dtype)
+            number = number.astype(dtype)
         if dtype.kind in "iu" and int(number) != int(value):
             raise OverflowError(f"{name} is a {element}, which does not hold "
                                 f"{value}")
@@ -249,13 +255,14 @@ def _kind(p):
 class Kernel:
     """A kernel, called like a function with an argument for each parameter.
 
-    Arrays of any layout for views, numbers for values, and for a list of views
+    Arrays of any layout for views, numbers for values (complex ones only where
+    the parameter is complex), and for a list of views
     an array whose first dimension counts them. None for an OUT parameter: a
     new array of the domain's shape is made, and returned.
     """
 
     def __init__(self, text: str, name: str | None = None,
-                 file: str | None = None):
+                 file: str | None = None) -> None:
         names = re.findall(r"\bHR_KERNEL\d+\s*\(\s*(\w+)", text)
         if name is None:
             if len(set(names)) != 1:
@@ -268,10 +275,13 @@ class Kernel:
             text = "#include <headrace/dialect.h>\n#line 1\n" + text
         self.text, self.name, self.file = text, name, file
 
-    def pointer(self, context):
+    def pointer(self, context: Context) -> Any:
         """The hr_kernel of a context, which keeps it."""
+        return self._made(context)[0]
+
+    def _made(self, context):
         key = (self.text, self.name, self.file)
-        with context._lock:
+        with using(context), context._lock:
             made = context._kept.get(key)
             if made is None:
                 out = ffi.new("const hr_kernel **")
@@ -280,7 +290,7 @@ class Kernel:
                     self.name.encode(),
                     ffi.NULL if self.file is None else self.file.encode(),
                     out))
-                made = context._kept[key] = out[0]
+                made = context._kept[key] = out[0], _progress.Pace()
         return made
 
     def _declared(self, kernel):
@@ -290,32 +300,43 @@ class Kernel:
     @property
     def parameters(self) -> list[Parameter]:
         """The parameters, as the text declares them."""
-        kernel = self.pointer(current())
-        return [Parameter(ffi.string(p.name).decode(),
-                          ffi.string(p.type).decode(), _kind(p), p.rank)
-                for p in self._declared(kernel)]
+        context = current()
+        with using(context):
+            return [Parameter(ffi.string(p.name).decode(),
+                              ffi.string(p.type).decode(), _kind(p), p.rank)
+                    for p in self._declared(self.pointer(context))]
 
-    def __call__(self, *arguments, domain=None, tile=None, accelerators=None,
-                 weights=None, progress=None,
-                 report: LaunchReport | None = None, context=None):
+    def __call__(self, *arguments: Any, domain: Shape | None = None,
+                 tile: Shape | None = None, accelerators: Accelerators = None,
+                 weights: Weights = None, progress: Progress = None,
+                 report: LaunchReport | None = None,
+                 context: Context | None = None) -> Any:
         """Run it over all accelerators, and have the results when it returns.
 
         domain: the shape of the points it runs for; by default that of the
             first array that is written by its points.
         tile: items of a tile. accelerators, weights: which, and their shares.
-        progress: as in matmul, of points. Ctrl-C cancels a launch of many
-            points; arrays that are written then hold old and new elements.
+        progress: as in matmul, of points. Ctrl-C cancels the first call, and
+            later ones that will take 0.1 s or more at the pace of the last;
+            arrays that are written then hold old and new elements.
         report: a LaunchReport to fill.
 
         Returns None, or the new arrays of OUT parameters given as None.
         """
         context = current(context)
-        kernel = self.pointer(context)
+        with using(context):
+            return self._run(context, arguments, domain, tile, accelerators,
+                             weights, progress, report)
+
+    def _run(self, context, arguments, domain, tile, accelerators, weights,
+             progress, report):
+        kernel, pace = self._made(context)
         declared = self._declared(kernel)
         if len(arguments) != len(declared):
             raise TypeError(f"{self.name} takes {len(declared)} arguments, not "
                             f"{len(arguments)}")
         domain = self._domain(declared, arguments, domain)
+        points = math.prod(domain)
         made = []
         with _Arguments(context) as list_:
             for p, given in zip(declared, arguments):
@@ -337,10 +358,12 @@ class Kernel:
                     list_.add_view(given, array, p.access, name, p.rank,
                                    data=not p.list)
             options = Options(context, accelerators, weights, tile, report,
-                              progress, np.prod(domain, dtype=float))
+                              progress, pace.long(points))
+            start = time.perf_counter()
             options.finish(lib.hr_run(
                 pointer_of(context), kernel, extent(domain), list_.pointer,
                 len(arguments), options.pointer))
+            pace.took(time.perf_counter() - start, points)
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
     @staticmethod
@@ -371,7 +394,7 @@ class Kernel:
         raise TypeError(f"{self.name} writes no array that tells the domain: "
                         "pass domain=")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<headrace.Kernel {self.name}>"
 
 
@@ -388,19 +411,21 @@ def kernel(text: str, name: str | None = None,
 _ASSIGNED = r"(?<![\w.]){}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 
 
-def transform(statement: str, *, context=None, accelerators=None, weights=None,
-              progress=None, report: LaunchReport | None = None, **names):
+def transform(statement: str, *, context: Context | None = None,
+              accelerators: Accelerators = None, weights: Weights = None,
+              progress: Progress = None, report: LaunchReport | None = None,
+              **names: Any) -> None:
     """Run a statement for each element, over all accelerators.
 
         headrace.transform("y = a * x + y", a=2.0, x=x, y=y)
 
     names: arrays of one shape, and numbers. Those assigned to are written.
         Numbers are doubles, or of their NumPy type.
-    progress: as in Kernel.
+    progress: as in Kernel. Ctrl-C cancels a call of many elements.
     """
     context = current(context)
     points = 0
-    with _Arguments(context) as list_:
+    with using(context), _Arguments(context) as list_:
         for name, given in names.items():
             if isinstance(given, np.ndarray) and given.ndim == 0:
                 given = given[()]
@@ -420,7 +445,7 @@ def transform(statement: str, *, context=None, accelerators=None, weights=None,
             list_.add_view(given, array, lib.HR_INOUT if written
                            else lib.HR_IN, name)
         options = Options(context, accelerators, weights, None, report,
-                          progress, points)
+                          progress, points > _LONG)
         options.finish(lib.hr_transform(
             pointer_of(context), statement.encode(),
             ", ".join(names).encode(), list_.pointer, len(names),

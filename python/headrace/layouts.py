@@ -4,11 +4,34 @@
 from __future__ import annotations
 
 import operator
+import re
+from typing import Any, Callable, Iterable, Protocol, Sequence, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._native import ffi, lib
-from .errors import check
+from .errors import InvalidError, check
+
+
+
+class SupportsDLPack(Protocol):
+    """What has an array by DLPack."""
+
+    def __dlpack__(self) -> object:
+        """A capsule."""
+
+    def __dlpack_device__(self) -> Any:
+        """The kind of its memory, and which."""
+
+
+# Types of arguments and results.
+Array = NDArray[Any]
+Operand = Union[ArrayLike, SupportsDLPack]  # what as_array() takes
+Shape = Union[int, Sequence[int]]
+Accelerators = Union[Iterable[int], None]
+Weights = Union[Sequence[float], Array, None]
+Progress = Union[bool, Callable[[float, float], object], None]
 
 # By numpy.dtype.name: the type of matrices and calls, and the name in kernels.
 TYPES = {
@@ -78,7 +101,15 @@ def check_element(dtype: np.dtype, element: str, name: str):
                         f"but the array is {dtype}")
 
 
-def size_of(value, name: str) -> int:
+def check_numbers(given: Array, dtype: np.dtype[Any], name: str) -> None:
+    """TypeError where numbers would come from text, or lose a part."""
+    if given.dtype.kind in "USMm":
+        raise TypeError(f"{name} is of {given.dtype}, not numbers")
+    if given.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(f"{name} is complex, but {dtype} has no imaginary part")
+
+
+def size_of(value: Any, name: str) -> int:
     """A size as an int. TypeError for what is none."""
     try:
         return operator.index(value)
@@ -86,7 +117,7 @@ def size_of(value, name: str) -> int:
         raise TypeError(f"{name} is {value!r}, not an integer") from None
 
 
-def shape_of(value, name: str) -> tuple[int, ...]:
+def shape_of(value: Any, name: str) -> tuple[int, ...]:
     """A shape as a tuple of ints."""
     if hasattr(value, "__index__"):
         return (operator.index(value),)
@@ -107,7 +138,7 @@ def dtype_of(name: str) -> np.dtype:
     raise KeyError(name)
 
 
-def as_array(thing) -> np.ndarray:
+def as_array(thing: Any) -> Array:
     """The array that something is or stands for, without a copy where it has
     the buffer protocol, DLPack on the host, or NumPy's own protocols."""
     if isinstance(thing, np.ndarray):
@@ -122,11 +153,65 @@ def as_array(thing) -> np.ndarray:
     return np.asarray(thing)
 
 
-def struct(name: str):
+_UNITS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
+          "TiB": 2**40, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def bytes_of(value: Any, name: str) -> int:
+    """Bytes: an integer, or text such as "512MiB"."""
+    given = value
+    if isinstance(value, str):
+        unit = value.lstrip("0123456789.")
+        number = value[:len(value) - len(unit)]
+        try:
+            value = int(float(number) * _UNITS[unit])
+        except (KeyError, ValueError, OverflowError):
+            raise InvalidError(f"{name} is {given!r}, not bytes, such as 1000 "
+                               'or "512MiB" (B, KiB to TiB, kB to TB)'
+                               ) from None
+    value = size_of(value, name)
+    if not 1 <= value < 2**63:
+        raise InvalidError(f"{name} is {given}, not 1 byte or more, and below "
+                           "2^63")
+    return value
+
+
+def check_report(report: object, kind: type) -> None:
+    """TypeError where a report to fill is of another kind."""
+    if report is not None and not isinstance(report, kind):
+        raise TypeError(f"report is {report!r}, not a headrace.{kind.__name__}")
+
+
+def struct(name: str) -> Any:
     """A new struct of the library that begins with its size."""
     made = ffi.new(name + " *")
     made.size = ffi.sizeof(name)
     return made
+
+
+def indices_of(accelerators: Any) -> list[int]:
+    """The indices of accelerators."""
+    try:
+        indices = [operator.index(i) for i in accelerators]
+    except TypeError:
+        raise TypeError(f"accelerators is {accelerators!r}, not a list of "
+                        "indices such as [0, 1]") from None
+    for i in indices:
+        if not 0 <= i < 2**32:
+            raise InvalidError(f"accelerators has {i}, not an index")
+    return indices
+
+
+def weights_of(weights, count: int):
+    """Shares of so many accelerators."""
+    try:
+        shares = ffi.new("double[]", list(weights))
+    except TypeError:
+        raise TypeError(f"weights is {weights!r}, not a list of numbers"
+                        ) from None
+    if len(shares) != count:
+        raise ValueError(f"{len(shares)} weights for {count} accelerators")
+    return shares
 
 
 def choose(options, accelerators):
@@ -134,7 +219,7 @@ def choose(options, accelerators):
     the options borrow."""
     if accelerators is None:
         return None
-    indices = ffi.new("uint32_t[]", list(accelerators))
+    indices = ffi.new("uint32_t[]", indices_of(accelerators))
     options.accelerators = indices
     options.accelerator_count = len(indices)
     return indices
@@ -148,7 +233,7 @@ def address(array: np.ndarray):
         return ffi.cast("void *", array.__array_interface__["data"][0])
 
 
-def matrix(array: np.ndarray, into) -> np.ndarray:
+def matrix(array: Array, into: Any) -> Array:
     """Fill an hr_matrix with a matrix. Returns the array that it borrows: the
     given one, or a packed copy where neither dimension is contiguous."""
     rows, cols = array.shape
@@ -175,7 +260,7 @@ def _is_apart(row, cols, col, rows, size):
             and (rows < 2 or (row >= cols * size and row % size == 0)))
 
 
-def extent(shape) -> object:
+def extent(shape: Any) -> Any:
     """An hr_extent of a shape."""
     if len(shape) > lib.HR_MAX_RANK:
         raise ValueError(f"{len(shape)} dimensions, not at most "
@@ -192,7 +277,7 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     return np.may_share_memory(a, b)
 
 
-def output(out, shape, dtype) -> np.ndarray:
+def output(out: Array | None, shape: Any, dtype: DTypeLike) -> Array:
     """The array to write: the caller's after a check, or a new one."""
     if out is None:
         return np.empty(shape, dtype)

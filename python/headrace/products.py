@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import current, pointer_of
+from .contexts import Context, current, pointer_of, using
 from .errors import check
-from .layouts import (as_array, choose, matrix, output, overlap, struct,
-                      type_of)
+from .layouts import (Accelerators, Array, Operand, Progress, as_array,
+                      bytes_of, check_report, choose, matrix, output, overlap,
+                      struct, type_of)
 from .reports import GemmReport, VerifyReport, _GemmReport
 
 #: How products are formed: docs/several-gpus.md.
@@ -20,15 +24,16 @@ _SUMS = {lib.HR_I8: np.dtype("int32")}  # where C has another type than A
 _ONE, _ZERO = lib.hr_real(1.0), lib.hr_real(0.0)
 _LONG = 1e9  # operations from which a product may be cancelled
 _MATRICES = ffi.typeof("hr_matrix[3]")
-_DEFAULTS = (None,) * 4  # memory_limit, accelerators, progress, report
 
 
-def _scalar(value):
+def _scalar(value, name):
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} is {value!r}, not a number")
     value = complex(value)
     return lib.hr_complex(value.real, value.imag)
 
 
-def _operands(a, b):
+def _operands(a: Operand, b: Operand) -> tuple[Array, Array]:
     """Two arrays of one offered type."""
     a, b = as_array(a), as_array(b)
     if a.dtype is not b.dtype and a.dtype != b.dtype:
@@ -58,9 +63,11 @@ class _Options:
                              f"{', '.join(COMPUTE)}")
         self.watch = _progress.watch(progress, flops > _LONG)
         self.report = None
+        check_report(report, GemmReport)
         o = self.pointer = struct("hr_gemm_options")
         o.compute = COMPUTE[compute]
-        o.memory_limit = memory_limit or 0
+        if memory_limit is not None:
+            o.memory_limit = bytes_of(memory_limit, "memory_limit")
         self._indices = choose(o, accelerators)
         _progress.fill(o, self.watch)
         if report is not None:
@@ -73,21 +80,25 @@ class _Options:
             self.report.read()
 
 
-def _gemm(context, alpha, a, b, beta, c, compute, *others):
+def _gemm(context, alpha, a, b, beta, c, compute, memory_limit, accelerators,
+          progress, report):
     """C := alpha A B + beta C of matrices; C in the caller's array."""
     operands = ffi.new(_MATRICES)
     a = matrix(a, operands[0])
     b = matrix(b, operands[1])
     beside = matrix(c, operands[2])
     flops = 2.0 * a.shape[0] * a.shape[1] * b.shape[1]
-    if flops <= _LONG and compute == "native" and others == _DEFAULTS:
+    if flops <= _LONG and compute == "native" and (
+            memory_limit is accelerators is progress is report is None):
         options = ffi.NULL
         finish = check
     else:
-        kept = _Options(context, flops, compute, *others)
+        kept = _Options(context, flops, compute, memory_limit, accelerators,
+                        progress, report)
         options, finish = kept.pointer, kept.finish
-    finish(lib.hr_gemm(pointer_of(context), alpha, operands[0], operands[1],
-                       beta, operands[2], options))
+    with memoryview(context._uses):  # using(context), without a call
+        finish(lib.hr_gemm(pointer_of(context), alpha, operands[0],
+                           operands[1], beta, operands[2], options))
     if beside is not c:
         c[...] = beside
 
@@ -104,8 +115,12 @@ def _check_shapes(a, b):
                          f"{b.shape[-2]} rows")
 
 
-def matmul(a, b, *, out=None, dtype=None, compute="native", memory_limit=None,
-           accelerators=None, progress=None, report=None, context=None):
+def matmul(a: Operand, b: Operand, *, out: Array | None = None,
+           dtype: DTypeLike | None = None, compute: str = "native",
+           memory_limit: int | str | None = None,
+           accelerators: Accelerators = None, progress: Progress = None,
+           report: GemmReport | None = None,
+           context: Context | None = None) -> Any:
     """The product of two arrays, as numpy.matmul gives it.
 
     a, b: [m, k] and [k, n]; vectors and stacks of matrices as in NumPy.
@@ -116,7 +131,8 @@ def matmul(a, b, *, out=None, dtype=None, compute="native", memory_limit=None,
         the end. dtype: of the result: float16 and bfloat16 may give float32;
         int8 gives int32.
     compute: "native", "tf32" or "reproducible".
-    memory_limit: bytes of each accelerator. accelerators: their indices.
+    memory_limit: bytes of each accelerator, or such as "2GiB".
+    accelerators: their indices.
     progress: True for a bar, or a function of (done, total) operations, which
         may return False to cancel. report: a GemmReport to fill.
 
@@ -142,8 +158,12 @@ def matmul(a, b, *, out=None, dtype=None, compute="native", memory_limit=None,
     return c
 
 
-def gemm(alpha, a, b, beta=0, c=None, *, compute="native", memory_limit=None,
-         accelerators=None, progress=None, report=None, context=None):
+def gemm(alpha: complex, a: Operand, b: Operand, beta: complex = 0,
+         c: Array | None = None, *, compute: str = "native",
+         memory_limit: int | str | None = None,
+         accelerators: Accelerators = None, progress: Progress = None,
+         report: GemmReport | None = None,
+         context: Context | None = None) -> Array:
     """C := alpha A B + beta C. Returns c.
 
     a, b, c: matrices [m, k], [k, n], [m, n], as in matmul; c is written in
@@ -160,7 +180,8 @@ def gemm(alpha, a, b, beta=0, c=None, *, compute="native", memory_limit=None,
     c = output(c, (a.shape[0], b.shape[1]), dtype)
     options = (compute, memory_limit, accelerators, progress, report)
     beside = c.copy() if overlap(a, c) or overlap(b, c) else c
-    _gemm(current(context), _scalar(alpha), a, b, _scalar(beta), beside,
+    _gemm(current(context), _scalar(alpha, "alpha"), a, b,
+          _scalar(beta, "beta"), beside,
           *options)
     if beside is not c:
         c[...] = beside
@@ -224,14 +245,20 @@ def _batch(context, a, b, c, lead, options):
     count = int(np.prod(lead, dtype=np.int64))
     flops = 2.0 * count * a.shape[-2] * a.shape[-1] * b.shape[-1]
     o = _Options(context, flops, *options)
-    o.finish(lib.hr_gemm_batch(pointer_of(context), count, _ONE, operands[0],
-                               operands[1], _ZERO, operands[2], o.pointer))
+    with using(context):
+        o.finish(lib.hr_gemm_batch(
+            pointer_of(context), count, _ONE, operands[0], operands[1], _ZERO,
+            operands[2], o.pointer))
     del kept
 
 
-def matmul_batch(a, b, *, out=None, dtype=None, compute="native",
-                 memory_limit=None, accelerators=None, progress=None,
-                 report=None, context=None):
+def matmul_batch(a: Sequence[Operand] | Array, b: Sequence[Operand] | Array, *,
+                 out: Sequence[Array] | None = None,
+                 dtype: DTypeLike | None = None, compute: str = "native",
+                 memory_limit: int | str | None = None,
+                 accelerators: Accelerators = None, progress: Progress = None,
+                 report: GemmReport | None = None,
+                 context: Context | None = None) -> list[Array]:
     """The products of pairs of matrices that lie anywhere, in one call.
 
     a, b: as many matrices of one shape, or one for all pairs: lists of arrays
@@ -261,18 +288,20 @@ def matmul_batch(a, b, *, out=None, dtype=None, compute="native",
             for i, x in enumerate((a, b, c))]
     o = _Options(context, 2.0 * count * shape[0] * shape[1] * a[0].shape[1],
                  compute, memory_limit, accelerators, progress, report)
-    o.finish(lib.hr_gemm_batch(pointer_of(context), count, _ONE, operands[0],
-                               operands[1], _ZERO, operands[2], o.pointer))
+    with using(context):
+        o.finish(lib.hr_gemm_batch(
+            pointer_of(context), count, _ONE, operands[0], operands[1], _ZERO,
+            operands[2], o.pointer))
     for mine, written in zip(c, kept[2][0]):
         if written is not mine:
             mine[...] = written
     return c
 
 
-def _listed(arrays, name):
+def _listed(given: Any, name: str) -> list[Array]:
     arrays = [as_array(x) for x in
-              ([arrays] if isinstance(arrays, np.ndarray) and arrays.ndim == 2
-               else arrays)]
+              ([given] if isinstance(given, np.ndarray) and given.ndim == 2
+               else given)]
     for i, x in enumerate(arrays):
         if x.ndim != 2:
             raise ValueError(f"{name}[{i}] has {x.ndim} dimensions, not 2")
@@ -300,8 +329,11 @@ def _pointers(arrays, count, into):
 # ---- plans and checks
 
 
-def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
-         accelerators=None, context=None) -> GemmReport:
+def plan(a: Operand, b: Operand, *, beta: complex = 0,
+         dtype: DTypeLike | None = None, compute: str = "native",
+         memory_limit: int | str | None = None,
+         accelerators: Accelerators = None,
+         context: Context | None = None) -> GemmReport:
     """What matmul or gemm would do with matrices like these, without doing it:
     bytes of each link, memory of each accelerator, seconds, and what bounds
     them. Only shapes, types and layouts count, so np.broadcast_to or np.empty
@@ -323,14 +355,17 @@ def plan(a, b, *, beta=0, dtype=None, compute="native", memory_limit=None,
         m.col_stride = max(rows, 1) if column_major else 1
     report = GemmReport()
     o = _Options(context, 0, compute, memory_limit, accelerators, None, report)
-    o.finish(lib.hr_gemm_plan(pointer_of(context), _ONE, operands[0],
-                              operands[1], _scalar(beta), operands[2],
-                              o.pointer, o.report.pointer))
+    with using(context):
+        o.finish(lib.hr_gemm_plan(
+            pointer_of(context), _ONE, operands[0], operands[1],
+            _scalar(beta, "beta"), operands[2], o.pointer, o.report.pointer))
     return report
 
 
-def verify(a, b, c, *, alpha=1, beta=0, c0=None, progress=None,
-           context=None) -> VerifyReport:
+def verify(a: Operand, b: Operand, c: Operand, *, alpha: complex = 1,
+           beta: complex = 0, c0: Operand | None = None,
+           progress: Progress = None,
+           context: Context | None = None) -> VerifyReport:
     """Check that c = alpha a b + beta c0 up to rounding, in O(mn + mk + kn)
     operations. Raises MismatchError, whose sentence names the element.
     progress: as in matmul, of elements. Ctrl-C cancels."""
@@ -343,9 +378,12 @@ def verify(a, b, c, *, alpha=1, beta=0, c0=None, progress=None,
     found = struct("hr_verify_report")
     seen = _progress.watch(progress, True, "element")
     _progress.fill(found, seen)
-    _progress.finish(seen, lib.hr_gemm_verify(
-        pointer_of(current(context)), _scalar(alpha), operands[0], operands[1],
-        _scalar(beta), operands[2], operands[3], found))
+    context = current(context)
+    with using(context):
+        _progress.finish(seen, lib.hr_gemm_verify(
+            pointer_of(context), _scalar(alpha, "alpha"), operands[0],
+            operands[1], _scalar(beta, "beta"), operands[2], operands[3],
+            found))
     del kept
     return VerifyReport(found.trials, found.suspects, found.rows_checked,
                         found.unchecked, found.row, found.col, found.error,

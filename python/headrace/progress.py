@@ -8,7 +8,7 @@ import threading
 import time
 
 from ._native import ffi, lib
-from .contexts import in_progress
+from .contexts import Inside, in_progress
 from .errors import check
 from .reports import quantity
 
@@ -25,8 +25,9 @@ class Watch:
     def told(self, *numbers) -> bool:
         """Whether to go on."""
         try:
-            return (self.function is None
-                    or self.function(*numbers) is not False)
+            with Inside():
+                return (self.function is None
+                        or self.function(*numbers) is not False)
         except BaseException as error:  # it goes on where the call returns
             self.error = error
             return False
@@ -94,11 +95,39 @@ class Bar:
         self._shown = percent
 
 
+def function_of(progress, unit):
+    """What to tell of progress: a bar where that is True; None: nothing."""
+    if progress is True:
+        return Bar(unit)
+    if progress and not callable(progress):
+        raise TypeError(f"progress is {progress!r}, not True or a function")
+    return progress or None
+
+
+class Pace:
+    """How long the points of a kernel take, of which only its calls tell."""
+
+    LONG = 0.1  # seconds from which a call may be cancelled
+
+    def __init__(self):
+        self._seconds, self._points = 0.0, 0
+
+    def long(self, points) -> bool:
+        """Whether a call may be long. The first one is."""
+        return (self._points == 0
+                or self._seconds * points >= self.LONG * self._points)
+
+    def took(self, seconds, points):
+        """Learn from a call, unless it is too short to tell much."""
+        if seconds > 1e-3 or points >= self._points:
+            self._seconds, self._points = seconds, points
+
+
 def watch(progress, long: bool, unit="flop"):
     """The Watch of a call, or None where nothing needs one. progress: True for
     a bar, or a function of (done, total) that may return False to cancel."""
     if progress:
-        return Watch(Bar(unit) if progress is True else progress)
+        return Watch(function_of(progress, unit))
     # so that Ctrl-C ends it: signals come to the main thread
     if long and threading.current_thread() is threading.main_thread():
         return Watch()

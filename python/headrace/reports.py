@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from ._native import ffi, lib
 from .layouts import struct
@@ -25,7 +26,7 @@ def quantity(value: float, unit: str) -> str:
 class _Table:
     """A report that prints as a table, and shows as one in a notebook."""
 
-    def _rows(self):
+    def _rows(self: Any) -> Any:
         for f in fields(self):
             value = getattr(self, f.name)
             unit = f.metadata.get("unit")
@@ -37,12 +38,12 @@ class _Table:
                 value = f"{value:.4g}"
             yield f.name.replace("_", " "), str(value)
 
-    def _parts(self):
+    def _parts(self: Any) -> Any:
         """Lists of reports inside."""
         return [(f.name, getattr(self, f.name)) for f in fields(self)
                 if isinstance(getattr(self, f.name), list)]
 
-    def __str__(self):
+    def __str__(self) -> str:
         rows = list(self._rows())
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:<{width}}  {value}" for name, value in rows]
@@ -50,7 +51,7 @@ class _Table:
             lines += _grid([list(p._rows()) for p in parts])
         return "\n".join(lines)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         cell = "<td>{}</td>".format
         out = ["<table>"]
         for name, value in self._rows():
@@ -81,7 +82,7 @@ def _grid(rows):
                    for line in table]
 
 
-def _unit(unit):
+def _unit(unit: str) -> Any:
     return field(default=0, metadata={"unit": unit})
 
 

@@ -37,6 +37,21 @@ def product(n=40):
     return bool(np.array_equal(headrace.matmul(a, a), a @ a))
 
 
+class Rung(Exception):
+    """What a signal's handler raises."""
+
+
+@pytest.fixture
+def alarm():
+    """A function: in so many seconds a signal comes, whose handler raises."""
+    def ring(*_):
+        raise Rung
+    before = signal.signal(signal.SIGALRM, ring)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 def test_blocks():
     outer = headrace.default_context()
     assert headrace.contexts.current() is outer
@@ -129,6 +144,118 @@ def test_threads():
         for t in threads:
             t.join()
     assert len(right) == 320 and all(right)
+
+
+@pytest.mark.parametrize("name", ["product", "kernel", "grid", "random",
+                                  "report"])
+def test_closed_while_threads_call(name):
+    """Calls end with their results or are refused."""
+    a = np.ones((64, 64))
+    kernel = headrace.kernel(SLOW)
+    for turn in range(15):
+        context = headrace.Context("2xhost")
+        grid = headrace.Grid((64, 64), context=context,
+                             now=headrace.Field("float64"),
+                             next=headrace.Field("float64"))
+        steps = [headrace.phase(kernel, headrace.here("now"), "next"),
+                 headrace.swap("now", "next")]
+        call = {
+            "product": lambda: headrace.matmul(a, a, context=context),
+            "kernel": lambda: kernel(a, np.empty((64, 64)), context=context),
+            "grid": lambda: (grid.step(steps, 3), grid["now"]),
+            "random": lambda: headrace.random(5000, context=context),
+            "report": lambda: (context.traffic, context.devices()),
+        }[name]
+        call()
+        ends = []
+
+        def work():
+            try:
+                while True:
+                    call()
+            except BaseException as error:
+                ends.append(str(error))
+        threads = [threading.Thread(target=work)
+                   for _ in range(1 if name == "grid" else 3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.002 * turn)
+        context.close()
+        for thread in threads:
+            thread.join(30)
+        assert len(ends) == len(threads)
+        assert all("is closed" in end for end in ends), ends
+    assert product()
+
+
+def test_close_waits_for_a_call(alarm):
+    context = headrace.Context("2xhost")
+    a = np.ones((300, 300))
+    begun, go_on, got = threading.Event(), threading.Event(), []
+
+    def told(*_):
+        begun.set()
+        go_on.wait(30)
+    caller = threading.Thread(target=lambda: got.append(
+        headrace.matmul(a, a, progress=told, context=context)))
+    caller.start()
+    assert begun.wait(30)
+    alarm(0.1)
+    with pytest.raises(Rung):
+        context.close()
+    assert len(context.accelerators) == 2  # it is open
+    closer = threading.Thread(target=context.close)
+    closer.start()
+    while "closed" not in repr(context):
+        time.sleep(0.001)
+    with pytest.raises(headrace.InvalidError, match="the context is closed"):
+        headrace.matmul(a, a, context=context)
+    assert closer.is_alive() and not got
+    go_on.set()
+    closer.join(30)
+    caller.join(30)
+    assert not closer.is_alive() and (got[0] == 300).all()
+
+
+def test_closed_inside_its_own_call():
+    """It is refused, and the context stays open; another one may be closed."""
+    a = np.ones((300, 300))
+    context, other = headrace.Context("2xhost"), headrace.Context("host")
+    words = "a function that a call calls closes the context of the call"
+
+    def close(*_):
+        other.close()
+        with context:
+            pass
+    with headrace.Grid((4, 4), context=context, x=headrace.Field(),
+                       y=headrace.Field()) as grid:
+        swaps = [headrace.swap("x", "y")]
+        for call in (
+                lambda: headrace.matmul(a, a, progress=lambda *_:
+                                        context.close(), context=context),
+                lambda: grid.step(swaps, 4, progress=close),
+                lambda: grid.step(swaps, 4, every=2, progress=close)):
+            with pytest.raises(headrace.InvalidError, match=words):
+                call()
+            assert len(context.accelerators) == 2
+        grid["x"] = 3
+    context.close()
+    assert "closed" in repr(context) and "closed" in repr(other)
+
+
+def test_an_error_that_is_kept_does_not_hold_a_context():
+    context = headrace.Context("2xhost")
+    kept = []
+    for call in (
+            lambda: headrace.matmul(np.eye(2), np.eye(3), context=context),
+            lambda: headrace.sum(np.ones(3, "c8"), context=context),
+            lambda: headrace.kernel("HR_KERNEL1(k, (OUT, int, 1, y)) { oops(); "
+                                    "}")(np.ones(3, "i4"), context=context)):
+        with pytest.raises(ValueError if not kept else headrace.Error) as error:
+            call()
+        kept.append(error.value)
+    context.close()
+    assert len(kept) == 3
 
 
 def test_the_same_arrays_in_threads(rng):
@@ -441,6 +568,63 @@ def test_ctrl_c(name):
     assert out == "interrupted\n3.0\n" and err == ""
     assert process.returncode == 0
     assert time.monotonic() - begin < 30
+
+
+HEAVY = """
+HR_KERNEL1(heavy, (OUT, double, 2, y))
+{
+    HR_EACH2(i, j)
+    {
+        double x = i;
+        for (long k = 0; k < 4000000; k++) {
+            x = x * 0.5 + j;
+        }
+        HR_AT2(y, i, j) = x;
+    }
+}"""
+
+
+@pytest.mark.parametrize("accelerators", ["host", "2xhost"])
+def test_a_signal_ends_a_kernel_of_few_points(accelerators, alarm):
+    """The first call, and one that is long at the pace of those before. Each
+    would take minutes on a few CPUs."""
+    kernel = headrace.kernel(HEAVY)
+    with headrace.Context(accelerators):
+        for small in (False, True):
+            if small:
+                kernel(None, domain=(2, 2))
+                kernel(None, domain=(2, 2))
+            begin = time.monotonic()
+            alarm(0.5)
+            with pytest.raises(Rung):
+                kernel(np.empty((20000, 4)))
+            assert time.monotonic() - begin < 10
+        assert product()
+
+
+def test_a_signal_ends_random_numbers(alarm):
+    out = np.empty(60_000_000, np.float32)
+    headrace.fill(out, 0)
+    begin = time.monotonic()
+    headrace.random(out=out, distribution="normal", seed=3)
+    whole = time.monotonic() - begin
+    alarm(whole / 4)
+    with pytest.raises(Rung):
+        headrace.random(out=out, distribution="normal", seed=4)
+    rest = headrace.random(9, "normal", dtype="f4", seed=3,
+                           offset=out.size - 9)
+    assert np.array_equal(out[-9:], rest)  # from before: it ended early
+
+
+def test_paces():
+    pace = headrace.progress.Pace()
+    assert pace.long(1)
+    pace.took(0.05, 1000)
+    assert not pace.long(1000) and pace.long(2000)
+    pace.took(20e-6, 1)  # all of it the call itself
+    assert not pace.long(1000)
+    pace.took(0.2, 10)
+    assert pace.long(10) and not pace.long(4)
 
 
 # ---- python -m headrace

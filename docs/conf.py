@@ -32,7 +32,7 @@ autodoc_typehints = "signature"
 nitpick_ignore_regex = [
     ("c:identifier", r"u?int\d+_t|size_t|va_list|bool"),
     ("py:class", r"numpy\..*|os\.PathLike"),
-    ("py:class", r"headrace\.\w+\.(Argument|Here|Phase|Swap)"), # of a call
+    ("py:class", r"headrace\.\w+\.(Argument|Here|Phase|Swap|SupportsDLPack)"),
 ]
 
 html_theme = "furo"

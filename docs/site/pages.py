@@ -125,17 +125,20 @@ class Site:
         """A page for the Python package: what __init__.py offers, by module."""
         tree = ast.parse((PACKAGE / "__init__.py").read_text())
         text = [title("Python"), ".. automodule:: headrace\n\n"]
-        offered = {node.module: node for node in tree.body
-                   if isinstance(node, ast.ImportFrom)}
+        offered = {}  # names by module
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom):
+                offered.setdefault(node.module, []).extend(
+                    alias.name for alias in node.names)
         del offered["_native"]
         if set(offered) != set(MODULES):
             sys.exit("these modules of the Python package have no place: "
                      f"{', '.join(sorted(set(offered) ^ set(MODULES)))}")
-        for node in (offered[name] for name in MODULES):
-            module = ast.parse((PACKAGE / f"{node.module}.py").read_text())
+        for part in MODULES:
+            module = ast.parse((PACKAGE / f"{part}.py").read_text())
             head = re.match(r"[^:,.]+", ast.get_docstring(module))[0]
             text.append(f"{head}\n{'-' * len(head)}\n\n")
-            for name in (alias.name for alias in node.names):
+            for name in sorted(offered[part]):
                 kind = "function" if name[0].islower() else \
                     "exception" if name.endswith("Error") else \
                     "class"

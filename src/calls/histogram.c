@@ -257,10 +257,10 @@ hr_status hr_histogram(hr_context *context, hr_type type, hr_view a, double low,
                   .high = high,
                   .bins = counts.extent.size[0],
                   .layout = {.count = 1, .views = {a}}};
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "histogram: the context is NULL");
+    hr_status status = hri_context_check(context, call);
+    if (status == HR_OK) {
+        status = check(&c, &a, &counts);
     }
-    hr_status status = check(&c, &a, &counts);
     if (status == HR_OK) {
         const int64_t elements = unit_of(&c, &a);
         status = hri_lay_out(&c.layout, call, elements, elements);

@@ -79,10 +79,10 @@ static hr_status check_view(const hr_context *context, const hr_view *view,
 hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
                          hr_random random, const hr_split_options *options)
 {
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "random fill: the context is NULL");
+    hr_status status = hri_context_check(context, call);
+    if (status == HR_OK) {
+        status = check_type(random.distribution, type);
     }
-    hr_status status = check_type(random.distribution, type);
     if (status == HR_OK) {
         status = check_view(context, &view, type, random.offset);
     }

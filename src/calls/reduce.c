@@ -18,8 +18,8 @@ static const char call[] = "reduce";
 typedef struct reducing {
     hr_context *context;
     const hr_split_options *options;
-    hr_split_options again; /* of all launches but the first: no progress */
-    hr_type type;           /* of the elements that kernels see */
+    hri_progress progress;
+    hr_type type; /* of the elements that kernels see */
     hri_layout layout;
     double scale;
     hr_array *out;   /* rows x pieces */
@@ -95,9 +95,21 @@ static hr_status part(reducing *r)
 
 /* ---- the launch */
 
+static bool has_cells(const reducing *r)
+{
+    return r->layout.views[0].extent.rank == 1;
+}
+
+static hr_extent domain_of(const reducing *r)
+{
+    const int64_t items =
+        has_cells(r) ? HRI_REDUCE_CELL_ITEMS : HRI_REDUCE_ITEMS;
+    return hr_extent2(r->layout.rows, r->layout.pieces * items);
+}
+
 static hr_status launch(reducing *r, hr_reduction kind, bool exact)
 {
-    const bool cells = r->layout.views[0].extent.rank == 1;
+    const bool cells = has_cells(r);
     const int64_t items = cells ? HRI_REDUCE_CELL_ITEMS : HRI_REDUCE_ITEMS;
     const hr_extent tile = hr_extent2(1, items);
     const hri_units units = {(int64_t)kind, r->layout.unit, r->scale};
@@ -113,22 +125,18 @@ static hr_status launch(reducing *r, hr_reduction kind, bool exact)
         arguments[count++] = hr_out(hr_view_of(r->found));
     }
     arguments[count++] = hr_value(&units, sizeof units);
-    hri_splitting s = {
-        .context = r->context,
-        .kernel = hri_reduction_kernel(kind, r->type, exact, cells),
-        .domain = hr_extent2(r->layout.rows, r->layout.pieces * items),
-        .arguments = arguments,
-        .call = call,
-        .rows = rows,
-        .tile = &tile,
-        .usable = hri_accelerator_check_double};
+    hri_splitting s = {.context = r->context,
+                       .kernel =
+                           hri_reduction_kernel(kind, r->type, exact, cells),
+                       .domain = domain_of(r),
+                       .arguments = arguments,
+                       .call = call,
+                       .rows = rows,
+                       .tile = &tile,
+                       .usable = hri_accelerator_check_double,
+                       .progress = &r->progress};
     const hr_status status = hri_split_run(&s, count, r->options);
     r->dry = s.options.dry_run;
-    r->again = s.options;
-    r->again.size = sizeof r->again;
-    r->again.progress = NULL;
-    r->again.tile = NULL; /* that is ours */
-    r->options = &r->again;
     return status;
 }
 
@@ -307,8 +315,12 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
                              hri_unit_elements(all, HRI_REDUCE_CELL_ITEMS),
                              hri_unit_elements(all, HRI_REDUCE_ITEMS));
     }
+    if (status == HR_OK) { /* of one launch; some norms take more */
+        status = hri_split_read_progress(
+            options, call, (double)hr_extent_count(domain_of(&r)), &r.progress);
+    }
     if (status == HR_OK) {
-        status = reduce(&r, reduction, &reduced);
+        status = hri_progress_end(&r.progress, reduce(&r, reduction, &reduced));
     }
     if (status == HR_OK && !r.dry) {
         *result = reduced;

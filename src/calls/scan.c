@@ -457,8 +457,9 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
                   hr_scan_kind kind, hr_type type, hr_view a, hr_view b,
                   const hr_split_options *options)
 {
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "scan: the context is NULL");
+    hr_status status = hri_context_check(context, call);
+    if (status != HR_OK) {
+        return status;
     }
     scanning s = {.context = context,
                   .options = options,
@@ -469,7 +470,7 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
                   .exclusive = kind == HR_SCAN_EXCLUSIVE,
                   .a = a,
                   .b = b};
-    hr_status status = check(&s, kind);
+    status = check(&s, kind);
     if (status != HR_OK) {
         return status;
     }

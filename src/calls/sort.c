@@ -323,10 +323,10 @@ static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
 hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
                   hr_view a, hr_view b, const hr_split_options *options)
 {
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "sort: the context is NULL");
+    hr_status status = hri_context_check(context, call);
+    if (status == HR_OK) {
+        status = check_type(order, type);
     }
-    hr_status status = check_type(order, type);
     if (status == HR_OK) {
         status = hri_view_check(&a, context, type, call, "view a");
     }
@@ -362,10 +362,10 @@ hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
                          hr_type key_type, hr_view keys, hr_type value_type,
                          hr_view values, const hr_split_options *options)
 {
-    if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "sort: the context is NULL");
+    hr_status status = hri_context_check(context, call);
+    if (status == HR_OK) {
+        status = check_type(order, key_type);
     }
-    hr_status status = check_type(order, key_type);
     if (status == HR_OK) {
         status = check_values(value_type);
     }

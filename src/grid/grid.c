@@ -104,9 +104,9 @@ static hr_status check(const hr_context *context, hr_extent extent,
                        const hr_field *fields, uint32_t count,
                        const hr_grid_options *options, hri_indices *indices)
 {
-    const hr_status usable = hri_context_check(context, "grid");
-    if (usable != HR_OK) {
-        return usable;
+    hr_status status = hri_context_check(context, "grid");
+    if (status != HR_OK) {
+        return status;
     }
     if (hr_extent_count(extent) == 0 || extent.rank > HR_MAX_KERNEL_RANK) {
         return refuse_extent(&extent);
@@ -116,8 +116,8 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         "grid: steps_per_exchange is %u, not 0 to %d",
                         options->steps_per_exchange, MAX_STEPS_ASKED);
     }
-    hr_status status = hri_indices_read(context, "grid", options->accelerators,
-                                        options->accelerator_count, indices);
+    status = hri_indices_read(context, "grid", options->accelerators,
+                              options->accelerator_count, indices);
     return status == HR_OK ? check_fields(extent, fields, count) : status;
 }
 

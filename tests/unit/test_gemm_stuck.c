@@ -316,11 +316,9 @@ static void one_is_slow(const setup *s)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-/* Destroying the context returns although a device hangs. What it holds
- * stays. */
-static void the_context_ends(const setup *s)
+/* The second accelerator hangs since a product that the others completed. */
+static hr_context *open_with_one_that_hangs(const setup *s)
 {
-    TEST_CASE("the context of a device that hangs");
     fault_backend_reset();
     hr_context *context = open_context(s->list, 0);
     CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK);
@@ -329,6 +327,15 @@ static void the_context_ends(const setup *s)
     CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
     CHECK(fault_backend_sticks());
     context->patience = PATIENCE;
+    return context;
+}
+
+/* Destroying the context returns although a device hangs. What it holds
+ * stays. */
+static void the_context_ends(const setup *s)
+{
+    TEST_CASE("the context of a device that hangs");
+    hr_context *context = open_with_one_that_hangs(s);
     hr_context_destroy(context);
     CHECK(fault_backend_sticks() && fault_backend_objects() > 0);
     fault_backend_let_go();
@@ -338,14 +345,7 @@ static void the_context_ends(const setup *s)
 static void a_timeline_begins(const setup *s)
 {
     TEST_CASE("a timeline of a device that hangs");
-    fault_backend_reset();
-    hr_context *context = open_context(s->list, 0);
-    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK);
-    context->patience = 3 * PATIENCE; /* the other must not be late */
-    fault_backend_stick(1, 20);
-    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
-    CHECK(fault_backend_sticks());
-    context->patience = PATIENCE;
+    hr_context *context = open_with_one_that_hangs(s);
     CHECK_FAILS(hr_context_trace(context, "/dev/null"), HR_ERROR_LOST,
                 "host#1 has not answered since an earlier product");
     let_go(context);

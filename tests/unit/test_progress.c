@@ -104,6 +104,19 @@ static hr_status run_memory(bed *b, teller *t)
                   3, &options);
 }
 
+/* Bring home what a call has written, if it did, and free its arrays. */
+static hr_status end(hr_status status, hr_array *from, hr_array *to)
+{
+    hri_error error = {0};
+    hri_error_keep(&error, status);
+    if (status == HR_OK && to != NULL) {
+        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    return hri_error_raise(&error);
+}
+
 static hr_status launch(bed *b, teller *t)
 {
     const hr_split_options options = split_options(t);
@@ -117,14 +130,7 @@ static hr_status launch(bed *b, teller *t)
     hr_status status =
         hr_launch_split(b->context, &progress_add, hr_extent2(ROWS, COLS),
                         arguments, 3, &options);
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    if (status == HR_OK) {
-        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
-    }
-    hr_array_destroy(from);
-    hr_array_destroy(to);
-    return hri_error_raise(&error);
+    return end(status, from, to);
 }
 
 /* The same in chunks, where accelerators have memory of their own. */
@@ -158,14 +164,7 @@ static hr_status count(bed *b, teller *t)
         hr_combined(hr_inout(hr_view_of(to)), HR_COMBINE_SUM)};
     hr_status status = hr_launch_split(
         b->context, &progress_count, hr_extent1(CELLS), arguments, 2, &options);
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    if (status == HR_OK) {
-        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
-    }
-    hr_array_destroy(from);
-    hr_array_destroy(to);
-    return hri_error_raise(&error);
+    return end(status, from, to);
 }
 
 static bool bins_are_right(void)
@@ -186,14 +185,7 @@ static hr_status scan(bed *b, teller *t)
     hr_status status =
         hr_scan(b->context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
                 hr_view_of(from), hr_view_of(to), &options);
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    if (status == HR_OK) {
-        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
-    }
-    hr_array_destroy(from);
-    hr_array_destroy(to);
-    return hri_error_raise(&error);
+    return end(status, from, to);
 }
 
 static bool y_is_scan(void)
@@ -215,14 +207,7 @@ static hr_status sort(bed *b, teller *t)
     hr_array *to = bed_wrap(b, y, sizeof(int), hr_extent1(CELLS));
     hr_status status = hr_sort(b->context, HR_SORT_ASCENDING, HR_I32,
                                hr_view_of(from), hr_view_of(to), &options);
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    if (status == HR_OK) {
-        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
-    }
-    hr_array_destroy(from);
-    hr_array_destroy(to);
-    return hri_error_raise(&error);
+    return end(status, from, to);
 }
 
 static bool y_is_sorted(void)
@@ -244,11 +229,8 @@ static hr_status reduce(bed *b, teller *t)
     const hr_status status =
         hr_reduce(b->context, HR_REDUCE_SUM, HR_I32, hr_view_of(from), NULL,
                   &options, &result);
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    hr_array_destroy(from);
     reduced = result.value;
-    return hri_error_raise(&error);
+    return end(status, from, NULL);
 }
 
 static bool sum_is_right(void)
@@ -269,11 +251,8 @@ static hr_status norm(bed *b, teller *t)
     const hr_status status =
         hr_reduce(b->context, HR_REDUCE_NORM, HR_F64, hr_view_of(from), NULL,
                   &options, &result);
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    hr_array_destroy(from);
     reduced = result.value;
-    return hri_error_raise(&error);
+    return end(status, from, NULL);
 }
 
 static bool norm_is_right(void)
@@ -351,20 +330,13 @@ static hr_status filter_views(bed *b, teller *t)
 {
     const hr_filter_options options = filter_options(t);
     hr_window *w = NULL;
-    hri_error error = {0};
     CHECK(hr_window_box(REACH, &w) == HR_OK);
     hr_array *from = bed_wrap(b, in, sizeof(float), hr_extent2(ROWS, COLS));
     hr_array *to = bed_wrap(b, out, sizeof(float), hr_extent2(ROWS, COLS));
-    hri_error_keep(&error,
-                   hr_filter_views(b->context, w, 1.0, HR_F32, hr_view_of(from),
-                                   hr_view_of(to), &options));
-    if (error.status == HR_OK) {
-        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
-    }
-    hr_array_destroy(from);
-    hr_array_destroy(to);
+    const hr_status status = hr_filter_views(
+        b->context, w, 1.0, HR_F32, hr_view_of(from), hr_view_of(to), &options);
     hr_window_destroy(w);
-    return hri_error_raise(&error);
+    return end(status, from, to);
 }
 
 static hr_matrix square(float *data)

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "gemm/executor.h"
-#include "runtime/timestamps.h"
+#include "runtime/stamped.h"
 
 /* Where a task's operands are in the executor that runs it. NULL: in the
  * caller's memory. */

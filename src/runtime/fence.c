@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "runtime/stream.h"
-#include "runtime/timestamps.h"
+#include "runtime/stamped.h"
 
 /* Make the stream's pending fence. NULL: there is no memory for it. */
 static hri_fence *make(hri_stream *stream)

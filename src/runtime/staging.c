@@ -116,7 +116,7 @@ void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent)
     job->piece_bytes = choose_piece(pool, job);
     job->cursor = (hri_piece){0};
     job->out = 0;
-    job->failed = job->torn = false;
+    job->failed = job->torn = job->waited = false;
     job->finished = job->copy.width == 0 || job->copy.height == 0;
     if (job->finished) {
         if (job->done != NULL) {
@@ -178,7 +178,7 @@ static bool wait_while_held(hri_copy_pool *pool, const hri_job *job)
 /* ---- threads */
 
 /* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
-static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
+static hr_status enqueue_piece(const hri_copy_pool *pool, hri_job *job,
                                const hri_piece *p, void *pinned,
                                hri_event *event)
 {
@@ -188,8 +188,9 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
                      : hri_piece_pinned(&job->copy, p, pinned, pool->up);
     hr_status status = HR_OK;
     hri_lock_soon(pool->queues);
-    if (job->after != NULL && !pool->direct) {
+    if (job->after != NULL && !pool->direct && !job->waited) {
         status = queue->ops->wait(queue, job->after);
+        job->waited = status == HR_OK;
     }
     if (status == HR_OK && !has_landed(pool, job)) {
         status = queue->ops->copy(queue, &copy);

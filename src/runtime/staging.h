@@ -38,7 +38,8 @@ typedef struct hri_job {
     size_t piece_bytes; /* the largest piece */
     uint32_t out;       /* pieces that threads work on */
     bool failed, finished;
-    bool torn; /* part of it has come to host memory, or may have */
+    bool torn;   /* part of it has come to host memory, or may have */
+    bool waited; /* its queue waits for `after`: once is enough */
 } hri_job;
 
 typedef struct hri_copy_pool hri_copy_pool;

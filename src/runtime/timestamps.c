@@ -5,17 +5,6 @@
 
 #include "hal/backend.h"
 
-/* An event of a traced device, and the timestamp that it holds. */
-typedef struct stamped_event {
-    hri_event base;
-    hri_timestamps *timestamps;
-    bool timed;
-    pthread_mutex_t lock; /* guards timestamp: threads poll events */
-    hri_timestamp *timestamp;
-} stamped_event;
-
-/* ---- timestamps */
-
 void hri_timestamps_open(hri_timestamps *timestamps, hri_device *device)
 {
     *timestamps = (hri_timestamps){.device = device, .ops = device->ops};
@@ -33,7 +22,8 @@ void hri_timestamps_close(hri_timestamps *timestamps)
     pthread_mutex_destroy(&timestamps->lock);
 }
 
-static hr_status make(hri_timestamps *timestamps, hri_timestamp **timestamp)
+hr_status hri_timestamp_make(hri_timestamps *timestamps,
+                             hri_timestamp **timestamp)
 {
     hri_timestamp *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -55,7 +45,7 @@ hr_status hri_timestamps_prepare(hri_timestamps *timestamps, uint32_t count)
     hr_status status = HR_OK;
     while (timestamps->idle_count < count && status == HR_OK) {
         hri_timestamp *timestamp = NULL;
-        status = make(timestamps, &timestamp);
+        status = hri_timestamp_make(timestamps, &timestamp);
         hri_timestamp_drop(timestamps, timestamp);
     }
     return status;
@@ -73,7 +63,7 @@ hr_status hri_timestamp_take(hri_timestamps *timestamps,
         *timestamp = idle;
     }
     pthread_mutex_unlock(&timestamps->lock);
-    return idle != NULL ? HR_OK : make(timestamps, timestamp);
+    return idle != NULL ? HR_OK : hri_timestamp_make(timestamps, timestamp);
 }
 
 hri_timestamp *hri_timestamp_keep(hri_timestamp *timestamp)
@@ -91,108 +81,4 @@ void hri_timestamp_drop(hri_timestamps *timestamps, hri_timestamp *timestamp)
         timestamps->idle_count++;
         pthread_mutex_unlock(&timestamps->lock);
     }
-}
-
-/* ---- events that hold timestamps */
-
-static void stamped_destroy(hri_event *event)
-{
-    stamped_event *e = (stamped_event *)event;
-    if (e != NULL) {
-        hri_timestamp_drop(e->timestamps, e->timestamp);
-        pthread_mutex_destroy(&e->lock);
-        free(e);
-    }
-}
-
-static hr_status stamped_query(hri_event *event, bool *done)
-{
-    hri_timestamp *timestamp = hri_stamped_keep(event);
-    const hr_status status =
-        timestamp->event->ops->query(timestamp->event, done);
-    hri_timestamp_drop(((stamped_event *)event)->timestamps, timestamp);
-    return status;
-}
-
-static hr_status stamped_wait(hri_event *event)
-{
-    hri_timestamp *timestamp = hri_stamped_keep(event);
-    const hr_status status = timestamp->event->ops->wait(timestamp->event);
-    hri_timestamp_drop(((stamped_event *)event)->timestamps, timestamp);
-    return status;
-}
-
-hr_status hri_event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
-{
-    hri_event *const events[] = {from, to};
-    hri_timestamp *timestamps[2] = {NULL, NULL};
-    hri_event *own[2];
-    for (int i = 0; i < 2; i++) {
-        timestamps[i] =
-            hri_is_stamped(events[i]) ? hri_stamped_keep(events[i]) : NULL;
-        own[i] = timestamps[i] != NULL ? timestamps[i]->event : events[i];
-    }
-    const hr_status status = own[0]->ops->elapsed(own[0], own[1], ns);
-    for (int i = 0; i < 2; i++) {
-        if (timestamps[i] != NULL) {
-            hri_timestamp_drop(((stamped_event *)events[i])->timestamps,
-                               timestamps[i]);
-        }
-    }
-    return status;
-}
-
-static const hri_event_ops event_ops = {.destroy = stamped_destroy,
-                                        .query = stamped_query,
-                                        .wait = stamped_wait,
-                                        .elapsed = hri_event_elapsed};
-
-hr_status hri_stamped_create(hri_timestamps *timestamps, bool timed,
-                             hri_event **event)
-{
-    stamped_event *e = calloc(1, sizeof *e);
-    if (e == NULL) {
-        return hri_no_memory_for(timestamps->device->info.path, "an event");
-    }
-    e->base = (hri_event){.ops = &event_ops, .device = timestamps->device};
-    e->timestamps = timestamps;
-    e->timed = timed;
-    const hr_status status =
-        make(timestamps, &e->timestamp); /* never recorded */
-    if (status != HR_OK) {
-        free(e);
-        return status;
-    }
-    pthread_mutex_init(&e->lock, NULL);
-    *event = &e->base;
-    return HR_OK;
-}
-
-bool hri_is_stamped(const hri_event *event)
-{
-    return event->ops == &event_ops;
-}
-
-bool hri_stamped_is_timed(const hri_event *event)
-{
-    return ((const stamped_event *)event)->timed;
-}
-
-hri_timestamp *hri_stamped_keep(hri_event *event)
-{
-    stamped_event *e = (stamped_event *)event;
-    pthread_mutex_lock(&e->lock);
-    hri_timestamp *timestamp = hri_timestamp_keep(e->timestamp);
-    pthread_mutex_unlock(&e->lock);
-    return timestamp;
-}
-
-void hri_stamped_set(hri_event *event, hri_timestamp *timestamp)
-{
-    stamped_event *e = (stamped_event *)event;
-    pthread_mutex_lock(&e->lock);
-    hri_timestamp *before = e->timestamp;
-    e->timestamp = hri_timestamp_keep(timestamp);
-    pthread_mutex_unlock(&e->lock);
-    hri_timestamp_drop(e->timestamps, before);
 }

@@ -60,8 +60,8 @@ void hri_trace_here(hri_trace *trace, const hri_span *span);
 /* ---- traced.c */
 
 /* Trace all work on a device from now on: of queues that it makes later, and of
- * these. `path` is the accelerator's. The caller has the
- * device to itself. HR_ERROR_OUT_OF_MEMORY. */
+ * these. `path` is the accelerator's. The caller has the device to itself.
+ * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
                            const char *path);
 hr_status hri_traced_queue(hri_queue *queue);
@@ -84,6 +84,10 @@ static inline uint64_t hri_trace_now(bool traced)
  * now. Nothing happens to a device that is not traced. Any thread. */
 void hri_traced_here(const hri_device *device, hri_trace_kind kind,
                      const char *what, uint64_t begin_ns, uint64_t bytes);
+
+/* Write one command that has run of a traced device. False: there is none, or
+ * another thread looks. Any thread. */
+bool hri_traced_write_one(hri_device *device);
 
 /* Write what the queues of all traced devices have done so far. Any thread. */
 void hri_traced_write_all(void);

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/matrix.h"
 #include "hal/backend.h"
+#include "runtime/stamped.h"
 #include "runtime/trace.h"
 #include "runtime/track.h"
 
@@ -361,6 +362,19 @@ void hri_traced_close(hri_device *device)
     hri_timestamps_close(&t->timestamps);
     pthread_mutex_destroy(&t->lock);
     free(t);
+}
+
+bool hri_traced_write_one(hri_device *device)
+{
+    hri_traced *t = device->traced;
+    bool wrote = false;
+    if (pthread_mutex_trylock(&t->lock) == 0) {
+        for (hri_track *l = t->tracks; l != NULL && !wrote; l = l->next) {
+            wrote = hri_track_write_one(l);
+        }
+        pthread_mutex_unlock(&t->lock);
+    }
+    return wrote;
 }
 
 void hri_traced_write_all(void)

@@ -5,6 +5,18 @@
 
 /* ---- commands that have run */
 
+/* The command of that number. */
+static hri_traced_command *command_of(hri_track *l, uint32_t number)
+{
+    return &l->commands[number % HRI_TRACK_CAPACITY];
+}
+
+/* How many have not been written. */
+static uint32_t count(const hri_track *l)
+{
+    return atomic_load(&l->enqueued) - atomic_load(&l->written);
+}
+
 static bool has_run(const hri_traced_command *c, bool patient)
 {
     hri_event *event = (c->end != NULL ? c->end : c->source)->event;
@@ -37,7 +49,8 @@ static hr_status time_of(const hri_track *l, const hri_timestamp *timestamp,
 static uint64_t set_clock(hri_track *l, const hri_traced_command *c,
                           uint64_t end_ns)
 {
-    const uint64_t latest_ns = c->over_ns > 0 ? c->over_ns : end_ns;
+    const uint64_t over_ns = atomic_load(&c->over_ns);
+    const uint64_t latest_ns = over_ns > 0 ? over_ns : end_ns;
     const uint64_t right_ns =
         later(c->span.begin_ns, end_ns < latest_ns ? end_ns : latest_ns);
     l->base_ns += right_ns - end_ns;
@@ -79,7 +92,7 @@ static void write_first(hri_track *l)
 {
     enum { BRIEF_NS = 2000 };
     const hri_traced *t = l->of;
-    hri_traced_command *c = &l->commands[l->first];
+    hri_traced_command *c = command_of(l, atomic_load(&l->written));
     hri_span *span = &c->span;
     if (find_end(l, c, &span->end_ns) == HR_OK) {
         span->begin_ns = later(span->begin_ns, l->end_ns);
@@ -91,8 +104,7 @@ static void write_first(hri_track *l)
         }
     }
     drop(l, c);
-    l->first = (l->first + 1) % HRI_TRACK_CAPACITY;
-    l->count--;
+    atomic_fetch_add(&l->written, 1);
 }
 
 void hri_track_write(hri_track *l, uint32_t limit, bool wait)
@@ -100,17 +112,35 @@ void hri_track_write(hri_track *l, uint32_t limit, bool wait)
     hri_error kept = {0};
     hri_error_keep(&kept, HR_ERROR_BACKEND);
     pthread_mutex_lock(&l->lock);
-    uint32_t left = l->count < limit ? l->count : limit;
-    const uint32_t last =
-        (l->first + left + HRI_TRACK_CAPACITY - 1) % HRI_TRACK_CAPACITY;
-    const bool every = left > 0 && l->commands[last].end != NULL &&
-                       has_run(&l->commands[last], wait);
-    while (left > 0 && (every || has_run(&l->commands[l->first], wait))) {
+    const uint32_t all = count(l);
+    uint32_t number = atomic_load(&l->written);
+    const uint32_t end = number + (all < limit ? all : limit);
+    const hri_traced_command *last = command_of(l, end - 1);
+    const bool every =
+        number != end && last->end != NULL && has_run(last, wait);
+    while (number != end && (every || has_run(command_of(l, number), wait))) {
         write_first(l);
-        left--;
+        number++;
     }
     pthread_mutex_unlock(&l->lock);
     (void)hri_error_raise(&kept);
+}
+
+bool hri_track_write_one(hri_track *l)
+{
+    hri_error kept = {0};
+    if (pthread_mutex_trylock(&l->lock) != 0) {
+        return false;
+    }
+    hri_error_keep(&kept, HR_ERROR_BACKEND);
+    const bool wrote =
+        count(l) > 0 && has_run(command_of(l, atomic_load(&l->written)), false);
+    if (wrote) {
+        write_first(l);
+    }
+    pthread_mutex_unlock(&l->lock);
+    (void)hri_error_raise(&kept);
+    return wrote;
 }
 
 /* ---- commands that are enqueued */
@@ -158,7 +188,7 @@ bool hri_track_begin(hri_track *l, hri_traced_command *c)
 {
     enum { SOME = 64 };
     const bool traced = !l->graph && l->of->trace != NULL;
-    if (traced && l->count == HRI_TRACK_CAPACITY) {
+    if (traced && count(l) == HRI_TRACK_CAPACITY) {
         hri_track_write(l, SOME, true);
     }
     c->span.begin_ns = hri_trace_now(traced);
@@ -173,9 +203,8 @@ hr_status hri_track_end(hri_track *l, hri_traced_command *c, bool began,
     hri_error_keep(&kept, HR_ERROR_BACKEND);
     if (began && status == HR_OK &&
         (c->source != NULL || hri_track_stamp(l, false, &c->end) == HR_OK)) {
-        pthread_mutex_lock(&l->lock);
-        l->commands[(l->first + l->count++) % HRI_TRACK_CAPACITY] = *c;
-        pthread_mutex_unlock(&l->lock);
+        *command_of(l, atomic_load(&l->enqueued)) = *c;
+        atomic_fetch_add(&l->enqueued, 1);
     } else {
         drop(l, c);
     }
@@ -183,14 +212,12 @@ hr_status hri_track_end(hri_track *l, hri_traced_command *c, bool began,
     return status;
 }
 
+/* Nothing becomes of it where the last command has been written: its place is
+ * set before it is used again. */
 void hri_track_is_over(hri_track *l)
 {
-    pthread_mutex_lock(&l->lock);
-    if (l->count > 0) {
-        const uint32_t last = (l->first + l->count - 1) % HRI_TRACK_CAPACITY;
-        l->commands[last].over_ns = hri_clock_ns();
-    }
-    pthread_mutex_unlock(&l->lock);
+    atomic_store(&command_of(l, atomic_load(&l->enqueued) - 1)->over_ns,
+                 hri_clock_ns());
 }
 
 hr_status hri_track_set_base(hri_track *l)

@@ -11,7 +11,10 @@
 #include "runtime/timestamps.h"
 #include "runtime/trace.h"
 
-enum { HRI_TRACK_CAPACITY = 8192 /* commands that it keeps before it waits */ };
+enum {
+    HRI_TRACK_CAPACITY = 8192 /* commands that it keeps before it waits; a power
+                                 of two */
+};
 
 /* A device. */
 struct hri_traced {
@@ -27,28 +30,29 @@ struct hri_traced {
 };
 
 typedef struct hri_traced_command {
-    hri_span span;         /* begin_ns: when it was enqueued */
-    hri_timestamp *end;    /* behind it; NULL: it is a wait for */
-    hri_timestamp *source; /* this one */
-    uint64_t over_ns;      /* the program found the queue empty then; 0: it did
-                              not look */
+    hri_span span;            /* begin_ns: when it was enqueued */
+    hri_timestamp *end;       /* behind it; NULL: it is a wait for */
+    hri_timestamp *source;    /* this one */
+    _Atomic uint64_t over_ns; /* the program found the queue empty then; 0: it
+                                 did not look */
 } hri_traced_command;
 
-/* A queue. Its calls come one at a time. */
+/* A queue. Its calls come one at a time, and do not wait for a thread that
+ * writes bars. */
 struct hri_track {
     hri_track *next;
     hri_queue *queue;
     hri_traced *of;
     const hri_queue_ops *ops; /* the queue's own */
     uint32_t thread;
-    bool graph;           /* commands are kept for a graph, and do not run */
-    hri_timestamp *here;  /* where the queue ends now; NULL: none is there */
-    pthread_mutex_t lock; /* guards what follows, and blocks */
+    bool graph;          /* commands are kept for a graph, and do not run */
+    hri_timestamp *here; /* where the queue ends now; NULL: none is there */
+    hri_traced_command *commands;  /* [HRI_TRACK_CAPACITY] a ring */
+    atomic_uint enqueued, written; /* commands so far, modulo 2^32 */
+    pthread_mutex_t lock; /* guards `written` and what follows, and blocks */
     hri_timestamp *base;  /* has been passed */
     uint64_t base_ns;     /* then, by hri_clock_ns */
     uint64_t end_ns;      /* of the last bar */
-    hri_traced_command *commands; /* [HRI_TRACK_CAPACITY] a ring */
-    uint32_t first, count;
 };
 
 /* Note when a timestamp is passed by the host's clock. */
@@ -76,6 +80,9 @@ void hri_track_is_over(hri_track *track);
  * them. Errors belong to whoever waits for the queue: this thread's message
  * stays. */
 void hri_track_write(hri_track *track, uint32_t limit, bool wait);
+
+/* Write the oldest command if it has run and no other thread writes. */
+bool hri_track_write_one(hri_track *track);
 
 /* Free it. All commands have been written. */
 void hri_track_free(hri_track *track);

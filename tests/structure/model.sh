@@ -25,8 +25,8 @@ BEGIN {
     may["src/arrays/profile.c", "clock"] = 1
     may["src/runtime/fence.c", "clock"] = 1
     may["src/runtime/track.c", "clock"] = 1
-    may["src/runtime/timestamps.c", "clock"] = 1
-    may["src/runtime/timestamps.h", "clock"] = 1
+    may["src/runtime/stamped.c", "clock"] = 1
+    may["src/runtime/stamped.h", "clock"] = 1
     may["src/runtime/stream.h", "clock"] = 1
     # Steps of the search for cuts, which say nothing about the machine.
     may["src/gemm/blocking.c", "threshold"] = 1

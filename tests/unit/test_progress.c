@@ -20,7 +20,7 @@ enum {
     TURNS = 150, /* of the kernel's loop */
     VALUES = 97,
     STEPS = 300,
-    EDGE = 700, /* of products */
+    EDGE = 300, /* of products */
     REACH = 16
 };
 

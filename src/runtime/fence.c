@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "runtime/stream.h"
 #include "runtime/stamped.h"
+#include "runtime/stream.h"
 
 /* Make the stream's pending fence. NULL: there is no memory for it. */
 static hri_fence *make(hri_stream *stream)

@@ -77,6 +77,14 @@ HR_API const char *hr_status_name(hr_status status);
  * @threads Any thread; each has its own. */
 HR_API const char *hr_last_error(void);
 
+/** Set what hr_last_error returns on this thread, and return the status. For
+ *  libraries over this one, such as libheadrace_mpi, whose errors are read like
+ *  those of this one.
+ *
+ * @owner   Copies the sentence, cut off after 511 bytes. NULL: there is none.
+ * @threads Any thread. */
+HR_API hr_status hr_set_last_error(hr_status status, const char *sentence);
+
 /** The version of the library in use, such as "0.1.0".
  *
  * @owner   A constant string.

@@ -160,6 +160,11 @@ const char *hr_last_error(void)
     return message;
 }
 
+hr_status hr_set_last_error(hr_status status, const char *sentence)
+{
+    return hri_fail(status, "%s", sentence != NULL ? sentence : "");
+}
+
 const char *hr_status_name(hr_status status)
 {
     static const char *const names[] = {

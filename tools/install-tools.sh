@@ -43,6 +43,10 @@ tests - python3-sphinx
 tests - python3-breathe
 tests - python3-myst-parser
 tests - furo
+tests /usr/bin/mpicc.openmpi libopenmpi-dev
+tests /usr/bin/mpirun.openmpi openmpi-bin
+tests /usr/bin/mpicc.mpich libmpich-dev
+tests /usr/bin/mpirun.mpich mpich
 tests octave-cli octave
 tests Rscript r-base-core
 TABLE

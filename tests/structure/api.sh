@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# api.sh HEADERS LIBRARY SYMBOLS: every function of the headers in folder HEADERS
-# is documented, exported by LIBRARY, which exports nothing else, and listed in
-# SYMBOLS, the symbols file of Debian's package. Prints each function for which
-# this is wrong.
+# api.sh HEADERS LIBRARY [SYMBOLS]: every function of the headers in folder
+# HEADERS is documented, exported by LIBRARY, which exports nothing else, and
+# listed in SYMBOLS, the symbols file of Debian's package. Prints each function
+# for which this is wrong.
 set -eu
 headers=$1
 library=$2
-symbols=$3
+symbols=${3:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -30,9 +30,13 @@ sed -n 's/^undocumented //p' "$folder/all" | complain "not documented"
 uniq -d "$folder/declared" | complain "declared twice"
 comm -23 "$folder/declared" "$folder/exported" | complain "not exported"
 comm -13 "$folder/declared" "$folder/exported" | complain "not declared"
-sed -n 's/^ \(hr_[^@]*\)@.*/\1/p' "$symbols" | sort >"$folder/listed"
-comm -23 "$folder/declared" "$folder/listed" | complain "not in ${symbols##*/}"
-comm -13 "$folder/declared" "$folder/listed" | complain "only in ${symbols##*/}"
+if [ -n "$symbols" ]; then
+    sed -n 's/^ \(hr_[^@]*\)@.*/\1/p' "$symbols" | sort >"$folder/listed"
+    comm -23 "$folder/declared" "$folder/listed" |
+        complain "not in ${symbols##*/}"
+    comm -13 "$folder/declared" "$folder/listed" |
+        complain "only in ${symbols##*/}"
+fi
 cat "$folder/bad"
 echo "$(wc -l <"$folder/declared") functions, $(wc -l <"$folder/bad") faults"
 [ ! -s "$folder/bad" ]

@@ -38,7 +38,7 @@ BEGIN {
     # Small objects that are linked into each of them.
     pure = pure " base/printable.h base/format.h base/member.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
-    may["src/mpi"] = ""
+    may["src/mpi"] = "base/hash.h " pure # with their .c files
     may["src/console"] = "base/draft.h " pure # with their .c files
     may["src/cli"] = "console base/json.h" # likewise
     may["include"] = ""

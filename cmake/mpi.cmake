@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# libheadrace_mpi, once for each MPI that is found: libheadrace_mpi_openmpi.so and
+# libheadrace_mpi_mpich.so, of the compilers that Debian calls mpicc.openmpi and
+# mpicc.mpich, else libheadrace_mpi.so of mpicc. HEADRACE_MPIS lists them.
+option(HEADRACE_MPI "Build libheadrace_mpi where MPI is found" ON)
+set(HEADRACE_MPIS "")
+file(GLOB mpi_sources CONFIGURE_DEPENDS src/mpi/*.c)
+
+# headrace_mpi_library(NAME COMPILER SUFFIX): the library headrace_NAME.
+function(headrace_mpi_library name compiler)
+  execute_process(COMMAND ${compiler} -show OUTPUT_VARIABLE shown
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  separate_arguments(shown)
+  set(folders "")
+  set(options "")
+  foreach(word ${shown})
+    if(word MATCHES "^-I(.*)")
+      list(APPEND folders ${CMAKE_MATCH_1})
+    elseif(word MATCHES "^-[lL]" AND NOT word MATCHES "lto")
+      list(APPEND options ${word})
+    endif()
+  endforeach()
+  add_library(mpi_of_${name} INTERFACE)
+  target_include_directories(mpi_of_${name} SYSTEM INTERFACE ${folders})
+  target_link_libraries(mpi_of_${name} INTERFACE ${options})
+  add_library(${name} SHARED ${mpi_sources} src/base/printable.c
+    src/base/format.c)
+  target_include_directories(${name} PRIVATE src PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/mpi>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${name} PRIVATE headrace_flags
+    PUBLIC headrace mpi_of_${name})
+  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden
+    BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN"
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  set(HEADRACE_MPIS ${HEADRACE_MPIS} ${name} PARENT_SCOPE)
+endfunction()
+
+if(HEADRACE_MPI)
+  foreach(kind openmpi mpich)
+    find_program(HEADRACE_MPICC_${kind} mpicc.${kind})
+    if(HEADRACE_MPICC_${kind})
+      headrace_mpi_library(headrace_mpi_${kind} ${HEADRACE_MPICC_${kind}})
+    endif()
+  endforeach()
+  find_program(HEADRACE_MPICC mpicc)
+  if(NOT HEADRACE_MPIS AND HEADRACE_MPICC)
+    headrace_mpi_library(headrace_mpi ${HEADRACE_MPICC})
+  endif()
+endif()

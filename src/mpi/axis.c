@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/axis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "mpi/processes.h"
+
+/* A segment that begins somewhere. */
+typedef struct cut {
+    int64_t end, local;
+    int64_t part;
+    int class_;
+} cut;
+
+/* The block of bounds that has the element. */
+static int find_block(const hri_blocks *b, int64_t element)
+{
+    int low = 0, high = b->classes;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (b->bounds[middle] <= element) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Where the piece `number` of `count` begins. */
+static int64_t even(int64_t length, int64_t count, int64_t number)
+{
+    return length / count * number + length % count * number / count;
+}
+
+static int64_t find_even(int64_t length, int64_t count, int64_t element)
+{
+    int64_t number = element / (length / count + 1);
+    while (number + 1 < count && even(length, count, number + 1) <= element) {
+        number++;
+    }
+    return number;
+}
+
+/* The block of an element, and where it ends. */
+static int class_at(const hri_blocks *b, int64_t element, int64_t *end)
+{
+    if (b->block > 0) {
+        const int64_t block = element / b->block;
+        *end = (block + 1) * b->block;
+        return (int)((block + b->first) % b->classes);
+    }
+    const int number = find_block(b, element);
+    *end = b->bounds[number + 1];
+    return number;
+}
+
+/* Where the owner of an element keeps it. A class has one block in each round.
+ * The first one of all is that of class b->first. */
+static int64_t local_of(const hri_blocks *b, int class_, int64_t element)
+{
+    if (b->block == 0) {
+        return element;
+    }
+    const int64_t before = (class_ - b->first + b->classes) % b->classes;
+    return (element / b->block - before) / b->classes * b->block +
+           element % b->block;
+}
+
+static void cut_parts(const hri_parts *p, int64_t length, int64_t at, cut *c)
+{
+    int64_t end;
+    if (p->like != NULL) {
+        c->part = class_at(p->like, p->start + at, &end);
+        end -= p->start;
+    } else {
+        const int64_t outer = find_even(length, p->outer, at);
+        const int64_t begin = even(length, p->outer, outer);
+        const int64_t wide = even(length, p->outer, outer + 1) - begin;
+        const int64_t inner = find_even(wide, p->inner, at - begin);
+        c->part = outer * p->inner + inner;
+        end = begin + even(wide, p->inner, inner + 1);
+    }
+    c->end = hri_min(c->end, end);
+}
+
+static cut cut_at(const hri_blocks *b, const hri_parts *p, int64_t start,
+                  int64_t length, int64_t at)
+{
+    cut c;
+    c.class_ = class_at(b, start + at, &c.end);
+    c.local = local_of(b, c.class_, start + at);
+    c.end = hri_min(c.end - start, length);
+    cut_parts(p, length, at, &c);
+    return c;
+}
+
+/* Count the segments of each part and class, and their lengths. first[i + 1] is
+ * the count of i. */
+static int64_t count(hri_axis *axis, const hri_blocks *b, const hri_parts *p,
+                     int64_t start, int64_t length)
+{
+    int64_t all = 0;
+    for (int64_t at = 0; at < length; all++) {
+        const cut c = cut_at(b, p, start, length, at);
+        const int64_t kind = c.part * axis->classes + c.class_;
+        axis->first[kind + 1]++;
+        axis->length[kind] += c.end - at;
+        axis->part_length[c.part] += c.end - at;
+        at = c.end;
+    }
+    for (int64_t i = 0; i < axis->parts * axis->classes; i++) {
+        axis->first[i + 1] += axis->first[i];
+    }
+    return all;
+}
+
+/* Put each segment to those of its part and class. `next` has a place for each
+ * of these, `place` for each part. */
+static void fill(hri_axis *axis, const hri_blocks *b, const hri_parts *p,
+                 int64_t start, int64_t length, int64_t *next, int64_t *place)
+{
+    for (int64_t at = 0; at < length;) {
+        const cut c = cut_at(b, p, start, length, at);
+        const int64_t kind = c.part * axis->classes + c.class_;
+        axis->segments[axis->first[kind] + next[kind]++] =
+            (hri_segment){.start = at,
+                          .length = c.end - at,
+                          .place = place[c.part],
+                          .local = c.local};
+        place[c.part] += c.end - at;
+        at = c.end;
+    }
+}
+
+hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
+                        int64_t length, const hri_parts *parts)
+{
+    *axis =
+        (hri_axis){.classes = blocks->classes,
+                   .parts = parts->like != NULL ? parts->like->classes
+                                                : parts->outer * parts->inner};
+    const size_t kinds = (size_t)(axis->parts * axis->classes);
+    axis->first = calloc(kinds + 1, sizeof *axis->first);
+    axis->length = calloc(kinds, sizeof *axis->length);
+    axis->part_length = calloc((size_t)axis->parts, sizeof *axis->part_length);
+    int64_t *next = calloc(kinds, sizeof *next);
+    int64_t *place = calloc((size_t)axis->parts, sizeof *place);
+    bool there = axis->first != NULL && axis->length != NULL &&
+                 axis->part_length != NULL && next != NULL && place != NULL;
+    if (there) {
+        const int64_t all = count(axis, blocks, parts, start, length);
+        axis->segments =
+            malloc((size_t)(all > 0 ? all : 1) * sizeof *axis->segments);
+        there = axis->segments != NULL;
+    }
+    if (there) {
+        fill(axis, blocks, parts, start, length, next, place);
+    }
+    free(next);
+    free(place);
+    return there ? HR_OK
+                 : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                                "mpi: no memory for %lld parts of %d kinds of "
+                                "blocks",
+                                (long long)axis->parts, blocks->classes);
+}
+
+void hri_axis_finish(hri_axis *axis)
+{
+    free(axis->segments);
+    free(axis->first);
+    free(axis->length);
+    free(axis->part_length);
+    *axis = (hri_axis){0};
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts: each process's share of its machine's accelerators, and how fast
+ * they and messages are. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "mpi/processes.h"
+
+enum { LIST = 1024 };
+
+/* ---- accelerators */
+
+/* The processes of this machine, and the place of this one among them. */
+typedef struct neighbours {
+    int place, count;
+    int64_t threads; /* of all together, if each used all that it may */
+} neighbours;
+
+static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
+{
+    MPI_Comm machine = MPI_COMM_NULL;
+    hr_status status = hri_mpi_check(
+        context,
+        MPI_Comm_split_type(context->comm, MPI_COMM_TYPE_SHARED, context->rank,
+                            MPI_INFO_NULL, &machine),
+        "MPI_Comm_split_type");
+    if (status != HR_OK) {
+        return status;
+    }
+    const int64_t own = hr_thread_count(NULL);
+    MPI_Request request = MPI_REQUEST_NULL;
+    (void)MPI_Comm_set_errhandler(machine, MPI_ERRORS_RETURN);
+    (void)MPI_Comm_rank(machine, &n->place);
+    (void)MPI_Comm_size(machine, &n->count);
+    status = hri_mpi_check(context,
+                           MPI_Iallreduce(&own, &n->threads, 1, MPI_INT64_T,
+                                          MPI_SUM, machine, &request),
+                           "MPI_Iallreduce");
+    if (status == HR_OK) {
+        status = hri_mpi_wait(context, 1, &request);
+    }
+    if (status == HR_OK) {
+        status =
+            hri_mpi_check(context, MPI_Comm_free(&machine), "MPI_Comm_free");
+    }
+    return status;
+}
+
+/* Accelerators place, place + count ... of those chosen, or one that others
+ * use, too. *users: how many do. */
+static hr_status share_out(const hr_context *all, const neighbours *n,
+                           char *list, int *users)
+{
+    const int found = (int)hr_accelerator_count(all);
+    const int step = n->count < found ? n->count : found;
+    size_t used = 0;
+    list[0] = '\0';
+    *users = (n->count + found - 1) / found;
+    for (int i = n->place % found; i < found; i += step) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        const hr_status status =
+            hr_accelerator_describe(all, (uint32_t)i, &info);
+        if (status != HR_OK) {
+            return status;
+        }
+        const size_t end = strcspn(info.path, "#"); /* behind it, which of */
+        const int length =
+            hri_format(/* several virtual ones */
+                       list + used, LIST - used, "%s%s%.*s",
+                       used > 0 ? "," : "", info.path[end] != '\0' ? "1x" : "",
+                       (int)end, info.path);
+        if (length < 0 || used + (size_t)length >= LIST) {
+            return hri_mpi_fail(
+                HR_ERROR_INVALID,
+                "mpi: %d accelerators are too many for one of %d "
+                "processes of a machine",
+                found, n->count);
+        }
+        used += (size_t)length;
+    }
+    return HR_OK;
+}
+
+/* The threads that a process uses where its CPUs are others', too. */
+static uint32_t share_threads(const neighbours *n)
+{
+    const int64_t own = hr_thread_count(NULL);
+    const int64_t there = sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t fair = n->threads > there ? own * there / n->threads : own;
+    return (uint32_t)(fair > 0 ? fair : 1);
+}
+
+static hr_status open_local(hr_mpi_context *context,
+                            const hr_context_options *asked,
+                            const neighbours *n)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *all = NULL;
+    char list[LIST];
+    int users = 1;
+    if (asked != NULL) {
+        options = *asked;
+    }
+    hr_status status = hr_context_create(&options, &all);
+    if (status != HR_OK || n->count == 1) {
+        context->local = all;
+        return status;
+    }
+    hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT;
+    status = share_out(all, n, list, &users);
+    if (status == HR_OK) {
+        status = hr_accelerator_describe(
+            all, (uint32_t)n->place % hr_accelerator_count(all), &first);
+    }
+    hr_context_destroy(all);
+    if (status != HR_OK) {
+        return status;
+    }
+    options.accelerators = list;
+    options.memory_limit =
+        users > 1 ? first.memory_limit / (uint64_t)users : options.memory_limit;
+    options.threads = options.threads > 0 ? options.threads : share_threads(n);
+    return hr_context_create(&options, &context->local);
+}
+
+/* ---- rates */
+
+/* The seconds of one multiplication and addition of doubles here. */
+static hr_status predict(hr_context *local, double *flop_seconds)
+{
+    enum { SIZE = 4096 };
+    const hr_matrix m = hr_matrix_row_major(NULL, HR_F64, SIZE, SIZE, 0);
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    const hr_status status =
+        hr_gemm_plan(local, hr_real(1), m, m, hr_real(0), m, NULL, &report);
+    *flop_seconds = report.seconds / ((double)SIZE * SIZE * SIZE);
+    return status;
+}
+
+/* Send bytes to the partner and receive as many, some times. */
+static hr_status exchange(hr_mpi_context *context, int partner, char *bytes,
+                          int count, double *seconds)
+{
+    enum { TIMES = 4 };
+    hr_status status = HR_OK;
+    double begin = 0.0;
+    for (int i = 0; i <= TIMES && status == HR_OK; i++) {
+        MPI_Request requests[2];
+        begin = i == 1 ? MPI_Wtime() : begin; /* the first connects */
+        status =
+            hri_mpi_check(context,
+                          MPI_Irecv(bytes + count, count, MPI_BYTE, partner, 0,
+                                    context->comm, &requests[0]),
+                          "MPI_Irecv");
+        if (status == HR_OK) {
+            status = hri_mpi_check(context,
+                                   MPI_Isend(bytes, count, MPI_BYTE, partner, 0,
+                                             context->comm, &requests[1]),
+                                   "MPI_Isend");
+        }
+        if (status == HR_OK) {
+            status = hri_mpi_wait(context, 2, requests);
+        }
+    }
+    *seconds = (MPI_Wtime() - begin) / TIMES;
+    return status;
+}
+
+/* A quarter of the memory that is free, shared by the machine's processes. */
+static double memory_there(int processes)
+{
+    enum { PART = 4 };
+    return (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) /
+           PART / processes;
+}
+
+/* The greatest times of all processes, and the least memory. */
+static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
+{
+    enum { BYTES = 4 << 20 };
+    const int partner = context->rank ^ 1;
+    double mine[4] = {0.0}, all[4];
+    char *bytes = calloc(2, BYTES);
+    MPI_Request request = MPI_REQUEST_NULL;
+    hr_status status =
+        bytes != NULL
+            ? predict(context->local, &mine[0])
+            : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                           "mpi: no %d bytes to measure messages", 2 * BYTES);
+    status = hri_mpi_agree(context, status);
+    if (status == HR_OK && partner < context->count) {
+        status = exchange(context, partner, bytes, 0, &mine[1]);
+        if (status == HR_OK) {
+            status = exchange(context, partner, bytes, BYTES, &mine[2]);
+        }
+    }
+    free(bytes);
+    mine[2] = mine[2] > mine[1] ? (mine[2] - mine[1]) / BYTES : 0.0;
+    mine[3] = -memory_there(neighbours_here);
+    if (status == HR_OK) {
+        status = hri_mpi_check(context,
+                               MPI_Iallreduce(mine, all, 4, MPI_DOUBLE, MPI_MAX,
+                                              context->comm, &request),
+                               "MPI_Iallreduce");
+    }
+    if (status == HR_OK) {
+        status = hri_mpi_wait(context, 1, &request);
+    }
+    if (status == HR_OK) {
+        context->flop_seconds = all[0];
+        context->latency_seconds = all[1];
+        context->byte_seconds = all[2];
+        context->memory_bytes = (uint64_t)-all[3];
+    }
+    return status;
+}
+
+/* ---- contexts */
+
+/* MPI has been initialized, for threads that it does not see. */
+static hr_status check_mpi(void)
+{
+    int begun = 0, ended = 0, level = MPI_THREAD_SINGLE;
+    (void)MPI_Initialized(&begun);
+    (void)MPI_Finalized(&ended);
+    if (!begun || ended) {
+        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: MPI is not initialized");
+    }
+    (void)MPI_Query_thread(&level);
+    return level >= MPI_THREAD_FUNNELED
+               ? HR_OK
+               : hri_mpi_fail(
+                     HR_ERROR_INVALID,
+                     "mpi: the program must ask MPI_Init_thread for "
+                     "MPI_THREAD_FUNNELED, since Headrace has threads");
+}
+
+static hr_status copy_comm(hr_mpi_context *context, MPI_Comm comm)
+{
+    MPI_Comm *const copies[] = {&context->comm, &context->control};
+    for (int i = 0; i < 2; i++) {
+        if (MPI_Comm_dup(comm, copies[i]) != MPI_SUCCESS) {
+            return hri_mpi_fail(HR_ERROR_BACKEND, "mpi: MPI_Comm_dup failed");
+        }
+        (void)MPI_Comm_set_errhandler(*copies[i], MPI_ERRORS_RETURN);
+    }
+    (void)MPI_Comm_rank(comm, &context->rank);
+    (void)MPI_Comm_size(comm, &context->count);
+    return HR_OK;
+}
+
+hr_status hr_mpi_context_create(MPI_Comm comm,
+                                const hr_context_options *options,
+                                hr_mpi_context **context)
+{
+    hr_status status = check_mpi();
+    if (status != HR_OK) {
+        return status;
+    }
+    if (context == NULL || comm == MPI_COMM_NULL) {
+        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the %s is NULL",
+                            context == NULL ? "place for the context"
+                                            : "communicator");
+    }
+    hr_mpi_context *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no memory for a context");
+    }
+    made->comm = made->control = MPI_COMM_NULL;
+    neighbours n = {0};
+    status = copy_comm(made, comm);
+    if (status == HR_OK) {
+        status = find_neighbours(made, &n);
+    }
+    if (status == HR_OK) {
+        status = hri_mpi_agree(made, open_local(made, options, &n));
+    }
+    if (status == HR_OK) {
+        status = find_rates(made, n.count);
+    }
+    if (status != HR_OK) {
+        hr_mpi_context_destroy(made);
+        return status;
+    }
+    *context = made;
+    return HR_OK;
+}
+
+void hr_mpi_context_destroy(hr_mpi_context *context)
+{
+    int ended = 0;
+    if (context == NULL) {
+        return;
+    }
+    (void)MPI_Finalized(&ended);
+    if (!ended && context->comm != MPI_COMM_NULL) {
+        (void)MPI_Comm_free(&context->comm);
+    }
+    if (!ended && context->control != MPI_COMM_NULL) {
+        (void)MPI_Comm_free(&context->control);
+    }
+    hr_context_destroy(context->local);
+    free(context);
+}
+
+hr_context *hr_mpi_context_local(const hr_mpi_context *context)
+{
+    return context != NULL ? context->local : NULL;
+}

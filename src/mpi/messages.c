@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+enum { ALIGNMENT = 64, PIECE = 1 << 30 /* counts of MPI are ints */ };
+
+void hri_messages_finish(hri_messages *m)
+{
+    free(m->in.of);
+    free(m->out.of);
+    free(m->memory);
+    free(m->requests);
+    *m = (hri_messages){0};
+}
+
+void hri_messages_clear(hri_messages *m)
+{
+    m->in.count = m->out.count = 0;
+    m->request_count = 0;
+}
+
+hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
+                           size_t element_bytes)
+{
+    const int64_t elements =
+        hri_part_elements(message->operand, message->part, message->owner);
+    if (elements == 0) {
+        return HR_OK;
+    }
+    if (list->count == list->room) {
+        const int room = 2 * list->room + 16;
+        hri_message *more = realloc(list->of, (size_t)room * sizeof *more);
+        if (more == NULL) {
+            return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                                "mpi: no memory for %d messages", room);
+        }
+        list->of = more;
+        list->room = room;
+    }
+    list->of[list->count] = *message;
+    list->of[list->count++].bytes_count = (size_t)elements * element_bytes;
+    return HR_OK;
+}
+
+static size_t place(hri_message_list *list, char *memory, size_t used)
+{
+    for (int i = 0; i < list->count; i++) {
+        list->of[i].bytes = memory != NULL ? memory + used : NULL;
+        used += hri_round_up_bytes(list->of[i].bytes_count, ALIGNMENT);
+    }
+    return used;
+}
+
+static int count_pieces(const hri_message_list *list)
+{
+    int count = 0;
+    for (int i = 0; i < list->count; i++) {
+        count += (int)(list->of[i].bytes_count / PIECE) + 1;
+    }
+    return count;
+}
+
+hr_status hri_messages_place(hri_messages *m)
+{
+    const int room = count_pieces(&m->in) + count_pieces(&m->out) + 1;
+    const size_t bytes = place(&m->out, NULL, place(&m->in, NULL, 0));
+    if (bytes > m->memory_bytes) {
+        free(m->memory);
+        m->memory_bytes = 0;
+        m->memory = malloc(bytes);
+        if (m->memory == NULL) {
+            return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                                "mpi: no %zu bytes for messages", bytes);
+        }
+        m->memory_bytes = bytes;
+    }
+    (void)place(&m->out, m->memory, place(&m->in, m->memory, 0));
+    if (room > m->request_room) {
+        free(m->requests);
+        m->requests = malloc((size_t)room * sizeof *m->requests);
+        m->request_room = m->requests != NULL ? room : 0;
+    }
+    return m->requests != NULL
+               ? HR_OK
+               : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                              "mpi: no memory for %d messages", room);
+}
+
+static hr_status start(hri_messages *m, hr_mpi_context *context,
+                       const hri_message *message, bool in)
+{
+    hr_status status = HR_OK;
+    for (size_t at = 0; at < message->bytes_count && status == HR_OK;
+         at += PIECE) {
+        const size_t left = message->bytes_count - at;
+        const int count = (int)(left < PIECE ? left : PIECE);
+        MPI_Request *request = &m->requests[m->request_count];
+        status = hri_mpi_check(
+            context,
+            in ? MPI_Irecv(message->bytes + at, count, MPI_BYTE, message->peer,
+                           message->kind, context->comm, request)
+               : MPI_Isend(message->bytes + at, count, MPI_BYTE, message->peer,
+                           message->kind, context->comm, request),
+            in ? "MPI_Irecv" : "MPI_Isend");
+        m->request_count += status == HR_OK;
+    }
+    return status;
+}
+
+hr_status hri_messages_start(hri_messages *m, hr_mpi_context *context)
+{
+    hr_status status = HR_OK;
+    for (int side = 0; side < 2; side++) {
+        const hri_message_list *list = side == 0 ? &m->in : &m->out;
+        for (int i = 0; i < list->count && status == HR_OK; i++) {
+            if (list->of[i].peer != context->rank) {
+                status = start(m, context, &list->of[i], side == 0);
+            }
+        }
+    }
+    return status;
+}
+
+static void copy_elements(hri_place to, hri_place from, int64_t rows,
+                          size_t element_bytes)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(to.data, from.data, element_bytes);
+        to.data += to.row_stride * (int64_t)element_bytes;
+        from.data += from.row_stride * (int64_t)element_bytes;
+    }
+}
+
+void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
+                  size_t element_bytes)
+{
+    const bool whole = to.row_stride == 1 && from.row_stride == 1;
+    for (int64_t j = 0; j < cols; j++) {
+        if (whole) {
+            memcpy(to.data, from.data, (size_t)rows * element_bytes);
+        } else {
+            copy_elements(to, from, rows, element_bytes);
+        }
+        to.data += to.col_stride * (int64_t)element_bytes;
+        from.data += from.col_stride * (int64_t)element_bytes;
+    }
+}

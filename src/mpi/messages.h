@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The messages of one step: elements of parts, packed box after box, each by
+ * columns. Two processes exchange at most one of each kind in a step, in the
+ * order of steps. */
+#ifndef HRI_MPI_MESSAGES_H
+#define HRI_MPI_MESSAGES_H
+
+#include "mpi/operand.h"
+
+typedef struct hri_message {
+    const hri_operand *operand;
+    hri_part part;
+    int owner; /* of the elements in the matrix */
+    int peer;  /* whom it comes from or goes to; this process: it stays here */
+    int kind;  /* the tag */
+    int64_t place; /* for the caller */
+    size_t bytes_count;
+    char *bytes;
+} hri_message;
+
+/* A growing list of them. */
+typedef struct hri_message_list {
+    hri_message *of;
+    int count, room;
+} hri_message_list;
+
+typedef struct hri_messages {
+    hri_message_list in, out;
+    char *memory; /* of all messages */
+    size_t memory_bytes;
+    MPI_Request *requests;
+    int request_count, request_room;
+} hri_messages;
+
+void hri_messages_finish(hri_messages *messages);
+
+/* No messages any more. The memory stays. */
+void hri_messages_clear(hri_messages *messages);
+
+/* One more, if it has elements of element_bytes each. HR_ERROR_OUT_OF_MEMORY.
+ */
+hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
+                           size_t element_bytes);
+
+/* Give all messages memory. HR_ERROR_OUT_OF_MEMORY, which never comes where as
+ * much was given before. */
+hr_status hri_messages_place(hri_messages *messages);
+
+/* Receive what comes, and send what goes, which is packed. Those whose
+ * peer is this process do not move. */
+hr_status hri_messages_start(hri_messages *messages, hr_mpi_context *context);
+
+/* Rectangles of elements in memory, with strides in elements. */
+typedef struct hri_place {
+    char *data;
+    int64_t row_stride, col_stride;
+} hri_place;
+
+void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
+                  size_t element_bytes);
+
+/* Where a box is in a part that lies at `part`. */
+static inline hri_place hri_place_of(hri_place part, const hri_box *box,
+                                     size_t element_bytes)
+{
+    part.data += (box->row * part.row_stride + box->col * part.col_stride) *
+                 (int64_t)element_bytes;
+    return part;
+}
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* The grid is chosen by formulas, as if each process had an equal share of each
+ * matrix. What is sent is counted then, element by element. */
+#include "mpi/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+/* A grid of processes that may be chosen. */
+typedef struct grid {
+    int rows, cols, depth;
+    bool in_place;
+    int64_t panels;
+    double compute_seconds, message_seconds, seconds;
+} grid;
+
+static double share(int64_t length, int count)
+{
+    return (double)hri_ceil_div(length, count);
+}
+
+/* Bytes that a process receives. */
+static double received(const hri_mpi_product *p, int count, const grid *g)
+{
+    const double m = share(p->m, g->rows), n = share(p->n, g->cols);
+    const double k = share(p->k, g->depth), c = m * n;
+    const double a_bytes = m * k * (double)p->a.element_bytes;
+    const double b_bytes = k * n * (double)p->b.element_bytes;
+    const double c_bytes = c * (double)hr_type_size(p->sum_type);
+    return g->in_place ? a_bytes * (1.0 - 1.0 / g->cols) +
+                             b_bytes * (1.0 - 1.0 / g->rows)
+                       : (a_bytes + b_bytes + c_bytes) * (1.0 - 1.0 / count);
+}
+
+/* How many panels: enough that most messages travel while products run. */
+static int64_t count_panels(const hri_mpi_product *p, const grid *g,
+                            uint64_t memory)
+{
+    enum { SHORTEST = 256, ENOUGH = 8, BUFFERS = 4 };
+    const int64_t k = hri_ceil_div(p->k, g->depth);
+    const double column =
+        BUFFERS * (share(p->m, g->rows) * (double)p->a.element_bytes +
+                   share(p->n, g->cols) * (double)p->b.element_bytes);
+    const double most = fmax(1.0, (double)memory / fmax(column, 1.0));
+    const int64_t few = hri_min(ENOUGH, k / SHORTEST);
+    const int64_t needed = (int64_t)ceil((double)k / most);
+    return hri_max(1, hri_min(hri_max(few, needed), k));
+}
+
+static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
+                    uint64_t memory, grid *g)
+{
+    const double scale =
+        (p->c.m.type == HR_C32 || p->c.m.type == HR_C64) ? 4.0 : 1.0;
+    const double width = (double)p->a.element_bytes / scale / 8.0 * scale;
+    g->panels = count_panels(p, g, memory);
+    g->compute_seconds = share(p->m, g->rows) * share(p->n, g->cols) *
+                         share(p->k, g->depth) * scale * width *
+                         context->flop_seconds;
+    const int count = g->rows * g->cols * g->depth;
+    const double messages =
+        (double)g->panels * (g->rows + g->cols) + (g->in_place ? 0 : count);
+    g->message_seconds =
+        (count > 1 || context->count > 1)
+            ? received(p, context->count, g) * context->byte_seconds +
+                  messages * context->latency_seconds
+            : 0.0;
+    const double longer = fmax(g->compute_seconds, g->message_seconds);
+    const double shorter = fmin(g->compute_seconds, g->message_seconds);
+    g->seconds = longer + shorter / (double)g->panels;
+}
+
+static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
+                        const hr_mpi_gemm_options *o, uint64_t memory,
+                        grid *best)
+{
+    const int most = context->count;
+    const int rows = o != NULL ? o->rows : 0, cols = o != NULL ? o->cols : 0;
+    const int depth = o != NULL ? o->depth : 0;
+    if (rows < 0 || cols < 0 || depth < 0 ||
+        (double)hri_max(rows, 1) * (double)hri_max(cols, 1) *
+                (double)hri_max(depth, 1) >
+            most) {
+        return hri_mpi_fail(HR_ERROR_INVALID,
+                            "mpi: %d x %d x %d processes are asked for, but "
+                            "there are %d",
+                            rows, cols, depth, most);
+    }
+    *best = (grid){.seconds = INFINITY};
+    const bool t = p->c.m.transposed;
+    const int own_rows = t ? p->c.col_blocks.classes : p->c.row_blocks.classes;
+    const int own_cols = t ? p->c.row_blocks.classes : p->c.col_blocks.classes;
+    for (int i = 1; i <= most; i++) {
+        for (int j = 1; j <= most / i; j++) {
+            for (int l = 1; l <= most / i / j; l++) {
+                grid g = {.rows = i, .cols = j, .depth = l};
+                if ((rows > 0 && i != rows) || (cols > 0 && j != cols) ||
+                    (depth > 0 && l != depth)) {
+                    continue;
+                }
+                g.in_place = l == 1 && i == own_rows && j == own_cols &&
+                             p->c.single && p->c.m.type == p->sum_type;
+                predict(context, p, memory, &g);
+                if (best->rows == 0 || g.seconds < best->seconds) {
+                    *best = g;
+                }
+            }
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- places */
+
+/* Give processes places: where C is computed in place its owners, else in the
+ * order of ranks, by rows or by columns of C, whichever sends less. */
+static void place_in_order(hri_mpi_plan *plan, bool by_cols)
+{
+    const int face = plan->rows * plan->cols;
+    for (int rank = 0; rank < face * plan->depth; rank++) {
+        const int l = rank / face, at = rank % face;
+        const int place =
+            by_cols ? l * face + at % plan->rows * plan->cols + at / plan->rows
+                    : rank;
+        plan->rank[place] = rank;
+    }
+}
+
+static void place_owners(hri_mpi_plan *plan, const hri_operand *c)
+{
+    for (int i = 0; i < plan->rows; i++) {
+        for (int j = 0; j < plan->cols; j++) {
+            const int cell =
+                c->m.transposed ? j * plan->rows + i : i * plan->cols + j;
+            plan->rank[i * plan->cols + j] = c->owner[cell];
+        }
+    }
+}
+
+static void find_places(hri_mpi_plan *plan, const hr_mpi_context *context)
+{
+    for (int rank = 0; rank < context->count; rank++) {
+        plan->place[rank] = -1;
+    }
+    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
+        plan->place[plan->rank[i]] = i;
+    }
+}
+
+/* ---- what is sent */
+
+static int64_t size_of(const hri_operand *o, hri_part part)
+{
+    return hri_part_rows(o, part) * hri_part_cols(o, part);
+}
+
+/* The bytes of a part that come from other processes, or go to them. */
+static uint64_t foreign(const hri_operand *o, hri_part part, int rank,
+                        size_t element_bytes)
+{
+    return (uint64_t)(size_of(o, part) - hri_part_elements(o, part, rank)) *
+           element_bytes;
+}
+
+static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p)
+{
+    uint64_t sent = 0;
+    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
+        const int rank = plan->rank[i];
+        for (int64_t t = 0; t < plan->panels; t++) {
+            sent += foreign(&p->a, hri_part_of_a(plan, i, t), rank,
+                            p->a.element_bytes);
+            sent += foreign(&p->b, hri_part_of_b(plan, i, t), rank,
+                            p->b.element_bytes);
+        }
+        for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
+            sent += foreign(&p->c, hri_part_of_c(plan, i, s), rank,
+                            hr_type_size(p->sum_type));
+        }
+    }
+    return sent;
+}
+
+static bool differs(const hri_operand *o, hri_part part, int from, int to)
+{
+    return from != to && hri_part_elements(o, part, from) > 0;
+}
+
+static uint64_t count_messages(const hri_mpi_plan *plan,
+                               const hri_mpi_product *p)
+{
+    uint64_t messages = 0;
+    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
+        for (int from = 0; from < plan->process_count; from++) {
+            for (int64_t t = 0; t < plan->panels; t++) {
+                messages += differs(&p->a, hri_part_of_a(plan, i, t), from,
+                                    plan->rank[i]);
+                messages += differs(&p->b, hri_part_of_b(plan, i, t), from,
+                                    plan->rank[i]);
+            }
+            for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
+                messages += differs(&p->c, hri_part_of_c(plan, i, s), from,
+                                    plan->rank[i]);
+            }
+        }
+    }
+    return messages;
+}
+
+/* Bytes that all processes receive at least, each computing a share: the faces
+ * of a box of m n k / P products, no side longer than the matrix's, less what a
+ * process has of equal shares. */
+static uint64_t bound_of(const hri_mpi_product *p, int count)
+{
+    const double a = (double)p->a.element_bytes;
+    const double b = (double)p->b.element_bytes;
+    const double c = (double)hr_type_size(p->sum_type);
+    double side[3] = {(double)p->m, (double)p->n, (double)p->k};
+    const double length[3] = {side[0], side[1], side[2]};
+    const double all = side[0] * side[1] * side[2] / count;
+    int order[3] = {0, 1, 2};
+    if (all <= 0.0 || count == 1) {
+        return 0;
+    }
+    for (int i = 0; i < 3; i++) { /* the shortest first */
+        for (int j = i + 1; j < 3; j++) {
+            if (length[order[j]] < length[order[i]]) {
+                const int kept = order[i];
+                order[i] = order[j];
+                order[j] = kept;
+            }
+        }
+    }
+    double left = all;
+    for (int i = 0; i < 3; i++) {
+        side[order[i]] = fmin(length[order[i]], pow(left, 1.0 / (3 - i)));
+        left /= side[order[i]];
+    }
+    const double need =
+        side[0] * side[2] * a + side[2] * side[1] * b + side[0] * side[1] * c;
+    const double have = (length[0] * length[2] * a + length[2] * length[1] * b +
+                         length[0] * length[1] * c) /
+                        count;
+    return need > have ? (uint64_t)((need - have) * count) : 0;
+}
+
+/* ---- plans */
+
+static hr_status cut(const hri_mpi_plan *plan, hri_mpi_product *p)
+{
+    const hri_operand *c = &p->c;
+    const bool t = c->m.transposed;
+    hri_parts rows = {NULL, 0, plan->rows, 1};
+    hri_parts cols = {NULL, 0, plan->cols, 1};
+    const hri_parts depth = {NULL, 0, plan->depth, plan->panels};
+    if (plan->in_place) {
+        rows.like = t ? &c->col_blocks : &c->row_blocks;
+        rows.start = t ? c->m.col : c->m.row;
+        cols.like = t ? &c->row_blocks : &c->col_blocks;
+        cols.start = t ? c->m.row : c->m.col;
+    }
+    hr_status status = hri_operand_cut(&p->a, &rows, &depth);
+    if (status == HR_OK) {
+        status = hri_operand_cut(&p->b, &depth, &cols);
+    }
+    cols.inner = plan->strips;
+    return status == HR_OK ? hri_operand_cut(&p->c, &rows, &cols) : status;
+}
+
+/* Whatever is in memory at one time: of two panels what comes, goes and is
+ * multiplied, and the sum. */
+static uint64_t memory_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                          int64_t place)
+{
+    uint64_t panel = 0, sum = 0, strip = 0;
+    if (place < 0) {
+        return 0;
+    }
+    for (int64_t t = 0; t < plan->panels; t++) {
+        const uint64_t bytes =
+            (uint64_t)size_of(&p->a, hri_part_of_a(plan, place, t)) *
+                p->a.element_bytes +
+            (uint64_t)size_of(&p->b, hri_part_of_b(plan, place, t)) *
+                p->b.element_bytes;
+        panel = bytes > panel ? bytes : panel;
+    }
+    for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
+        const uint64_t bytes =
+            (uint64_t)size_of(&p->c, hri_part_of_c(plan, place, s)) *
+            hr_type_size(p->sum_type);
+        sum += bytes;
+        strip = bytes > strip ? bytes : strip;
+    }
+    return 2 * 3 * panel + sum + 2 * strip;
+}
+
+static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
+{
+    enum { STRIP_BYTES = 32 << 20 };
+    const double bytes = share(p->m, plan->rows) * share(p->n, plan->cols) *
+                         (double)hr_type_size(p->sum_type);
+    plan->strips = plan->in_place
+                       ? 1
+                       : hri_max(1, hri_min((int64_t)ceil(bytes / STRIP_BYTES),
+                                            p->n / plan->cols));
+}
+
+/* Choose between the orders of ranks. */
+static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
+                       const hri_mpi_product *p)
+{
+    uint64_t sent[2] = {0};
+    if (plan->in_place) {
+        place_owners(plan, &p->c);
+    } else {
+        for (int by_cols = 0; by_cols < 2; by_cols++) {
+            place_in_order(plan, by_cols == 1);
+            sent[by_cols] = count_sent(plan, p);
+        }
+        place_in_order(plan, sent[1] < sent[0]);
+    }
+    find_places(plan, context);
+}
+
+hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
+                            hri_mpi_product *p,
+                            const hr_mpi_gemm_options *options)
+{
+    grid g = {0};
+    *plan = (hri_mpi_plan){.process_count = context->count};
+    const uint64_t memory = options != NULL && options->memory_limit > 0
+                                ? options->memory_limit
+                                : context->memory_bytes;
+    hr_status status = choose(context, p, options, memory, &g);
+    if (status != HR_OK) {
+        return status;
+    }
+    plan->rows = g.rows;
+    plan->cols = g.cols;
+    plan->depth = g.depth;
+    plan->in_place = g.in_place;
+    plan->panels = g.panels;
+    plan->seconds = g.seconds;
+    plan->compute_seconds = g.compute_seconds;
+    plan->message_seconds = g.message_seconds;
+    count_strips(plan, p);
+    plan->rank =
+        malloc((size_t)(g.rows * g.cols * g.depth) * sizeof *plan->rank);
+    plan->place = malloc((size_t)context->count * sizeof *plan->place);
+    if (plan->rank == NULL || plan->place == NULL) {
+        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no memory for a plan of %d processes",
+                            context->count);
+    }
+    status = cut(plan, p);
+    if (status == HR_OK) {
+        find_order(plan, context, p);
+        plan->sent = count_sent(plan, p);
+        plan->messages = count_messages(plan, p);
+        plan->bound = bound_of(p, g.rows * g.cols * g.depth);
+        plan->memory_bytes = memory_of(plan, p, plan->place[context->rank]);
+    }
+    return status;
+}
+
+void hri_mpi_plan_finish(hri_mpi_plan *plan)
+{
+    free(plan->rank);
+    free(plan->place);
+    *plan = (hri_mpi_plan){0};
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Which process computes what of a product. */
+#ifndef HRI_MPI_PLAN_H
+#define HRI_MPI_PLAN_H
+
+#include "mpi/operand.h"
+
+typedef struct hri_mpi_product {
+    hr_scalar alpha, beta;
+    hri_operand a, b, c;
+    int64_t m, n, k;
+    hr_type sum_type; /* of what is added up: f32 where C is a half */
+} hri_mpi_product;
+
+/* Processes in rows x cols x depth. Process (i, j, l) multiplies rows i of A
+ * and columns j of B, and adds up over a part l of k, panel by panel. */
+typedef struct hri_mpi_plan {
+    int rows, cols, depth;
+    bool in_place; /* each process has exactly the part of C that it computes */
+    int64_t panels; /* of each process */
+    int64_t strips; /* of columns, in which parts of C go home */
+    int process_count;
+    int *rank; /* [rows * cols * depth] of process (i, j, l) at (l * rows + i) *
+                  cols + j */
+    int64_t *place; /* [processes] where it is in the above; -1: nowhere */
+    double compute_seconds, message_seconds, seconds;
+    uint64_t sent, bound, messages;
+    uint64_t memory_bytes; /* of this process */
+} hri_mpi_plan;
+
+/* Choose, and cut the operands. options may be NULL. HR_ERROR_INVALID for a
+ * grid of processes that is too large, HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
+                            hri_mpi_product *product,
+                            const hr_mpi_gemm_options *options);
+void hri_mpi_plan_finish(hri_mpi_plan *plan);
+
+/* The parts of process `place`: of A and B for a panel, of C for a strip. */
+static inline hri_part hri_part_of_a(const hri_mpi_plan *p, int64_t place,
+                                     int64_t panel)
+{
+    const int64_t l = place / (p->rows * p->cols);
+    return (hri_part){place / p->cols % p->rows, l * p->panels + panel};
+}
+
+static inline hri_part hri_part_of_b(const hri_mpi_plan *p, int64_t place,
+                                     int64_t panel)
+{
+    const int64_t l = place / (p->rows * p->cols);
+    return (hri_part){l * p->panels + panel, place % p->cols};
+}
+
+static inline hri_part hri_part_of_c(const hri_mpi_plan *p, int64_t place,
+                                     int64_t strip)
+{
+    return (hri_part){place / p->cols % p->rows,
+                      place % p->cols * p->strips + strip};
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/processes.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/format.h"
+
+enum { LOST = 1 /* tag of the news */ };
+
+hr_status hri_mpi_fail(hr_status status, const char *format, ...)
+{
+    char sentence[HRI_SENTENCE];
+    va_list arguments;
+    va_start(arguments, format);
+    hri_format_list(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return hr_set_last_error(status, sentence);
+}
+
+hr_status hri_mpi_context_check(const hr_mpi_context *context)
+{
+    if (context == NULL) {
+        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the context is NULL");
+    }
+    return context->lost
+               ? hri_mpi_fail(HR_ERROR_LOST,
+                              "mpi: a function of MPI failed before, so this "
+                              "context has ended")
+               : HR_OK;
+}
+
+/* Tell all other processes. What fails now is not heard. */
+static void spread(hr_mpi_context *context)
+{
+    context->lost = true;
+    for (int rank = 0; rank < context->count; rank++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (rank != context->rank &&
+            MPI_Isend(NULL, 0, MPI_BYTE, rank, LOST, context->control,
+                      &request) == MPI_SUCCESS) {
+            (void)MPI_Request_free(&request);
+        }
+    }
+}
+
+hr_status hri_mpi_check(hr_mpi_context *context, int code, const char *function)
+{
+    char text[MPI_MAX_ERROR_STRING] = "no reason";
+    int length = 0;
+    if (code == MPI_SUCCESS) {
+        return HR_OK;
+    }
+    (void)MPI_Error_string(code, text, &length);
+    if (!context->lost) {
+        spread(context);
+    }
+    return hri_mpi_fail(HR_ERROR_BACKEND, "mpi: process %d: %s failed: %.300s",
+                        context->rank, function, text);
+}
+
+hr_status hri_mpi_listen(hr_mpi_context *context)
+{
+    int heard = 0;
+    MPI_Status from;
+    const hr_status status = hri_mpi_check(
+        context,
+        MPI_Iprobe(MPI_ANY_SOURCE, LOST, context->control, &heard, &from),
+        "MPI_Iprobe");
+    if (status != HR_OK || !heard) {
+        return status;
+    }
+    context->lost = true;
+    return hri_mpi_fail(HR_ERROR_LOST,
+                        "mpi: a function of MPI failed in process %d",
+                        from.MPI_SOURCE);
+}
+
+void hri_mpi_pause(unsigned *times)
+{
+    enum { AWAKE = 200, FIRST_NS = 1000, LONGEST_NS = 100000 };
+    if ((*times)++ > AWAKE) {
+        const unsigned more = *times - AWAKE;
+        const struct timespec moment = {.tv_nsec = more < LONGEST_NS / FIRST_NS
+                                                       ? FIRST_NS * more
+                                                       : LONGEST_NS};
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
+hr_status hri_mpi_wait(hr_mpi_context *context, int count,
+                       MPI_Request *requests)
+{
+    hr_status status = HR_OK;
+    for (int i = 0; i < count && status == HR_OK; i++) {
+        unsigned times = 0;
+        for (int done = 0; status == HR_OK && !done;) {
+            MPI_Status of; /* all others go on meanwhile */
+            status = hri_mpi_check(context, MPI_Test(&requests[i], &done, &of),
+                                   "MPI_Test");
+            if (status == HR_OK && !done) {
+                status = hri_mpi_listen(context);
+                hri_mpi_pause(&times);
+            }
+        }
+    }
+    return status;
+}
+
+/* The least value of all processes, for each of them. */
+static hr_status find_least(hr_mpi_context *context, const int64_t *values,
+                            int64_t *least, int count)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const hr_status status =
+        hri_mpi_check(context,
+                      MPI_Iallreduce(values, least, count, MPI_INT64_T, MPI_MIN,
+                                     context->comm, &request),
+                      "MPI_Iallreduce");
+    return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
+}
+
+/* The process `rank` tells all its status and its sentence. */
+static hr_status tell(hr_mpi_context *context, hr_status status, int rank)
+{
+    struct {
+        int64_t status;
+        char sentence[HRI_SENTENCE];
+    } news = {.status = status};
+    MPI_Request request = MPI_REQUEST_NULL;
+    hri_format(news.sentence, sizeof news.sentence, "%.500s", hr_last_error());
+    hr_status told = hri_mpi_check(context,
+                                   MPI_Ibcast(&news, (int)sizeof news, MPI_BYTE,
+                                              rank, context->comm, &request),
+                                   "MPI_Ibcast");
+    if (told == HR_OK) {
+        told = hri_mpi_wait(context, 1, &request);
+    }
+    return told != HR_OK ? told
+           : context->count == 1
+               ? hr_set_last_error((hr_status)news.status, news.sentence)
+               : hri_mpi_fail((hr_status)news.status, "process %d: %.480s",
+                              rank, news.sentence);
+}
+
+static hr_status agree(hr_mpi_context *context, hr_status status, uint64_t hash)
+{
+    const int64_t half = (int64_t)(hash >> 1);
+    const int64_t mine[] = {status != HR_OK ? context->rank : INT_MAX, half,
+                            -half};
+    int64_t least[3] = {0};
+    const hr_status found =
+        context->lost ? status : find_least(context, mine, least, 3);
+    if (found != HR_OK) {
+        return found;
+    }
+    if (least[0] != INT_MAX) {
+        return tell(context, status, (int)least[0]);
+    }
+    return least[1] == -least[2]
+               ? HR_OK
+               : hri_mpi_fail(
+                     HR_ERROR_INVALID,
+                     "mpi: the %d processes passed different arguments",
+                     context->count);
+}
+
+hr_status hri_mpi_agree(hr_mpi_context *context, hr_status status)
+{
+    return agree(context, status, 0);
+}
+
+hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
+                           uint64_t hash)
+{
+    return agree(context, status, hash);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a context: how they agree, and how one that fails is heard.
+ *
+ * Nothing here waits inside a function of MPI: a process that waits looks
+ * whether another one has lost MPI, so that it does not wait for ever. */
+#ifndef HRI_MPI_PROCESSES_H
+#define HRI_MPI_PROCESSES_H
+
+#include <headrace/mpi.h>
+
+enum { HRI_SENTENCE = 512 };
+
+struct hr_mpi_context {
+    MPI_Comm comm;    /* for messages of products */
+    MPI_Comm control; /* for the news that a process has lost MPI */
+    int rank, count;
+    hr_context *local;
+    bool lost; /* a function of MPI has failed: nothing works any more */
+    /* the same in every process */
+    uint64_t memory_bytes; /* for panels: of the process that has least */
+    double flop_seconds;   /* of one multiplication and addition of doubles, in
+                              the   slowest process */
+    double latency_seconds, byte_seconds; /* of a message, in the slowest pair
+                                             that was measured */
+};
+
+/* Set this thread's sentence and return status. */
+hr_status hri_mpi_fail(hr_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* HR_OK for MPI_SUCCESS, else HR_ERROR_BACKEND: the context is lost, and the
+ * other processes will hear it. */
+hr_status hri_mpi_check(hr_mpi_context *context, int code,
+                        const char *function);
+
+/* Whether another process has lost MPI. Then so has this one. */
+hr_status hri_mpi_listen(hr_mpi_context *context);
+
+/* Wait for all requests. */
+hr_status hri_mpi_wait(hr_mpi_context *context, int count,
+                       MPI_Request *requests);
+
+/* Let other threads work while nothing comes: for longer each time. */
+void hri_mpi_pause(unsigned *times);
+
+/* The first process that has failed tells its sentence to all: all return its
+ * status. */
+hr_status hri_mpi_agree(hr_mpi_context *context, hr_status status);
+
+/* As hri_mpi_agree, and HR_ERROR_INVALID where the hash of what all should pass
+ * differs. */
+hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
+                           uint64_t hash);
+
+/* HR_ERROR_LOST if the context is lost; HR_ERROR_INVALID if it is NULL. */
+hr_status hri_mpi_context_check(const hr_mpi_context *context);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* What products over processes refuse, in all processes with one sentence, and
+ * that the context works afterwards.
+ *
+ *     mpirun -n 3 test_mpi_rules */
+#include <headrace/mpi.h>
+
+#include "test.h"
+
+enum { SIZE = 40 };
+
+static int rank, process_count;
+static double data[3][SIZE * SIZE];
+static hr_mpi_context *context;
+
+/* Columns of the matrix go to processes in turn. */
+static hr_mpi_cyclic by_columns(double *elements)
+{
+    return (hr_mpi_cyclic){.row_block = SIZE,
+                           .col_block = 1,
+                           .process_rows = 1,
+                           .process_cols = process_count,
+                           .data = elements,
+                           .leading_dimension = SIZE};
+}
+
+typedef struct operands {
+    hr_mpi_cyclic blocks[3];
+    hr_mpi_matrix of[3];
+} operands;
+
+static void open_operands(operands *o)
+{
+    for (int i = 0; i < 3; i++) {
+        o->blocks[i] = by_columns(data[i]);
+        o->of[i] = hr_mpi_matrix_cyclic(HR_F64, SIZE, SIZE, &o->blocks[i]);
+    }
+}
+
+static hr_status multiply(const operands *o, const hr_mpi_gemm_options *options)
+{
+    return hr_mpi_gemm(context, hr_real(1), o->of[0], o->of[1], hr_real(0),
+                       o->of[2], options);
+}
+
+/* The identity times A, of columns of ones. */
+static void works(void)
+{
+    operands o;
+    open_operands(&o);
+    for (int j = rank, place = 0; j < SIZE; j += process_count, place++) {
+        for (int i = 0; i < SIZE; i++) {
+            data[0][place * SIZE + i] = i == j;
+            data[1][place * SIZE + i] = i + 100.0 * j;
+            data[2][place * SIZE + i] = -1.0;
+        }
+    }
+    CHECK(multiply(&o, NULL) == HR_OK);
+    bool right = true;
+    for (int j = rank, place = 0; j < SIZE; j += process_count, place++) {
+        for (int i = 0; i < SIZE; i++) {
+            right = right && data[2][place * SIZE + i] == i + 100.0 * j;
+        }
+    }
+    CHECK(right);
+}
+
+static void differing(void)
+{
+    operands o;
+    TEST_CASE("blocks differ in one process");
+    open_operands(&o);
+    o.blocks[0].row_block = rank == process_count - 1 ? 7 : SIZE;
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "different arguments");
+    works();
+    TEST_CASE("alpha differs in one process");
+    open_operands(&o);
+    CHECK_FAILS(hr_mpi_gemm(context, hr_real(rank == 0), o.of[0], o.of[1],
+                            hr_real(0), o.of[2], NULL),
+                HR_ERROR_INVALID, "different arguments");
+    works();
+}
+
+static void refused(void)
+{
+    operands o;
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    TEST_CASE("one process has no data");
+    open_operands(&o);
+    o.blocks[1].data = rank == 1 ? NULL : data[1];
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "process 1");
+    works();
+    TEST_CASE("one process has a short leading dimension");
+    open_operands(&o);
+    o.blocks[2].leading_dimension = rank == 1 ? SIZE - 1 : SIZE;
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID,
+                "leading dimension is 39");
+    works();
+    TEST_CASE("shapes");
+    open_operands(&o);
+    o.of[0] = hr_mpi_matrix_section(o.of[0], 0, 0, SIZE, SIZE - 1);
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "A is 40 x 39");
+    TEST_CASE("a section outside");
+    open_operands(&o);
+    o.of[0] = hr_mpi_matrix_section(o.of[0], 1, 0, SIZE, SIZE);
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "are not in 40 x 40");
+    TEST_CASE("more processes than there are");
+    open_operands(&o);
+    options.rows = options.cols = process_count;
+    CHECK_FAILS(multiply(&o, &options), HR_ERROR_INVALID, "asked for");
+    TEST_CASE("types");
+    open_operands(&o);
+    o.of[2].type = HR_F32;
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_UNSUPPORTED, "f64");
+    works();
+}
+
+static void lists(void)
+{
+    operands o;
+    hr_mpi_block blocks[2] = {{.rows = SIZE,
+                               .cols = SIZE / 2,
+                               .data = data[0],
+                               .row_stride = 1,
+                               .col_stride = SIZE},
+                              {.col = SIZE / 2,
+                               .rows = SIZE,
+                               .cols = SIZE / 2 - 1,
+                               .owner = 1,
+                               .data = data[0],
+                               .row_stride = 1,
+                               .col_stride = SIZE}};
+    TEST_CASE("blocks that leave a column out");
+    open_operands(&o);
+    o.of[0] = hr_mpi_matrix_blocks(HR_F64, SIZE, SIZE, blocks, 2);
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID,
+                "no block has element (0, 39)");
+    TEST_CASE("blocks that overlap");
+    blocks[1].col--;
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "overlap");
+    TEST_CASE("a block outside");
+    blocks[1].col += 2;
+    blocks[1].cols++;
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "is not in 40 x 40");
+    TEST_CASE("a rank that is not there");
+    blocks[1].col--;
+    blocks[1].owner = process_count;
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "processes");
+    works();
+}
+
+static bool cancel(void *asked, double done, double total)
+{
+    (void)done;
+    (void)total;
+    ++*(int *)asked;
+    return rank != 1;
+}
+
+static void cancelled(void)
+{
+    operands o;
+    int asked = 0;
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    TEST_CASE("one process cancels");
+    open_operands(&o);
+    options.progress = cancel;
+    options.progress_data = &asked;
+    options.memory_limit = 1; /* a panel for each column */
+    CHECK_FAILS(multiply(&o, &options), HR_ERROR_CANCELLED, "process 1");
+    CHECK(asked > 0 && asked < SIZE);
+    works();
+}
+
+int main(int argc, char **argv)
+{
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &process_count);
+    CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) == HR_OK);
+    TEST(works());
+    TEST(differing());
+    TEST(refused());
+    TEST(lists());
+    TEST(cancelled());
+    hr_mpi_context_destroy(context);
+    MPI_Finalize();
+    return test_end();
+}

@@ -30,15 +30,17 @@ static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
     if (status != HR_OK) {
         return status;
     }
-    const int64_t own = hr_thread_count(NULL);
+    hri_mpi_memory *memory = &context->memory;
+    memory->threads = hr_thread_count(NULL);
     MPI_Request request = MPI_REQUEST_NULL;
     (void)MPI_Comm_set_errhandler(machine, MPI_ERRORS_RETURN);
     (void)MPI_Comm_rank(machine, &n->place);
     (void)MPI_Comm_size(machine, &n->count);
-    status = hri_mpi_check(context,
-                           MPI_Iallreduce(&own, &n->threads, 1, MPI_INT64_T,
-                                          MPI_SUM, machine, &request),
-                           "MPI_Iallreduce");
+    status =
+        hri_mpi_check(context,
+                      MPI_Iallreduce(&memory->threads, &memory->all_threads, 1,
+                                     MPI_INT64_T, MPI_SUM, machine, &request),
+                      "MPI_Iallreduce");
     if (status == HR_OK) {
         status = hri_mpi_wait(context, 1, &request);
     }
@@ -182,7 +184,8 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
 {
     enum { BYTES = 4 << 20 };
     const int partner = context->rank ^ 1;
-    double mine[4] = {0.0}, all[4];
+    double *mine = context->memory.rates;
+    const double *all = context->memory.all_rates;
     char *bytes = calloc(2, BYTES);
     MPI_Request request = MPI_REQUEST_NULL;
     hr_status status =
@@ -202,7 +205,8 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     mine[3] = -memory_there(neighbours_here);
     if (status == HR_OK) {
         status = hri_mpi_check(context,
-                               MPI_Iallreduce(mine, all, 4, MPI_DOUBLE, MPI_MAX,
+                               MPI_Iallreduce(mine, context->memory.all_rates,
+                                              4, MPI_DOUBLE, MPI_MAX,
                                               context->comm, &request),
                                "MPI_Iallreduce");
     }
@@ -294,6 +298,10 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
 {
     int ended = 0;
     if (context == NULL) {
+        return;
+    }
+    if (context->lost) { /* see hri_mpi_memory */
+        hr_context_destroy(context->local);
         return;
     }
     (void)MPI_Finalized(&ended);

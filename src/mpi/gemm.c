@@ -24,7 +24,7 @@ typedef struct panel {
     size_t memory_bytes;
     hri_place a, b;
     int64_t a_leading, b_leading;
-    int stop, stops; /* of this process, and of all */
+    const int *stops; /* whether any process wants to stop behind it */
     MPI_Request question;
 } panel;
 
@@ -227,12 +227,14 @@ static hr_status post(run *r, panel *p, int64_t number)
         bring(&x->a, a, rank, p->a);
         bring(&x->b, b, rank, p->b);
     }
-    p->stop = r->status != HR_OK;
+    hri_mpi_memory *memory = &r->context->memory;
+    int *stop = &memory->stop[number % 2], *stops = &memory->stops[number % 2];
+    *stop = r->status != HR_OK;
+    p->stops = stops;
     return status == HR_OK
                ? hri_mpi_check(r->context,
-                               MPI_Iallreduce(&p->stop, &p->stops, 1, MPI_INT,
-                                              MPI_MAX, r->context->comm,
-                                              &p->question),
+                               MPI_Iallreduce(stop, stops, 1, MPI_INT, MPI_MAX,
+                                              r->context->comm, &p->question),
                                "MPI_Iallreduce")
                : status;
 }
@@ -339,7 +341,7 @@ static hr_status multiply_panels(run *r, bool *stopped)
     for (int64_t t = 0; t < panels && status == HR_OK; t++) {
         panel *next = &r->panels[(t + 1) % 2];
         job j;
-        *stopped = r->panels[t % 2].stops != 0;
+        *stopped = *r->panels[t % 2].stops != 0;
         if (*stopped) {
             break;
         }
@@ -475,11 +477,6 @@ static hr_status finish_strips(run *r, bool summed)
 
 /* ---- runs */
 
-static bool is_empty(const hri_mpi_product *x)
-{
-    return x->k == 0 || (x->alpha.re == 0.0 && x->alpha.im == 0.0);
-}
-
 /* Where this process's part of C goes. */
 static hr_status place_c(run *r)
 {
@@ -522,8 +519,9 @@ static hr_status prepare(run *r)
     if (r->terms == NULL) {
         return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for sums");
     }
-    for (int64_t t = 0;
-         t < r->plan->panels && !is_empty(r->product) && status == HR_OK; t++) {
+    for (int64_t t = 0; t < r->plan->panels && !hri_mpi_is_empty(r->product) &&
+                        status == HR_OK;
+         t++) {
         panel *p = &r->panels[t % 2];
         status = list_panel(r, &p->messages, t);
         if (status == HR_OK && r->place >= 0) {
@@ -534,18 +532,23 @@ static hr_status prepare(run *r)
     for (int64_t s = 0; s < r->plan->strips && status == HR_OK; s++) {
         status = list_strip(r, s);
     }
-    return status == HR_OK && r->place >= 0 && !is_empty(r->product)
+    return status == HR_OK && r->place >= 0 && !hri_mpi_is_empty(r->product)
                ? place_c(r)
                : status;
 }
 
+/* When MPI is lost, messages may still come: their memory stays. */
 static void finish(run *r)
 {
     for (int i = 0; i < 2; i++) {
-        hri_messages_finish(&r->panels[i].messages);
+        if (!r->context->lost) {
+            hri_messages_finish(&r->panels[i].messages);
+        }
         free(r->panels[i].memory);
     }
-    hri_messages_finish(&r->strips);
+    if (!r->context->lost) {
+        hri_messages_finish(&r->strips);
+    }
     free(r->sum);
     free(r->terms);
 }
@@ -554,15 +557,15 @@ static hr_status execute(run *r)
 {
     bool stopped = false;
     hr_status status = hri_mpi_agree(r->context, prepare(r));
-    if (status == HR_OK && !is_empty(r->product)) {
+    if (status == HR_OK && !hri_mpi_is_empty(r->product)) {
         status = multiply_panels(r, &stopped);
         if (status == HR_OK) {
             keep(r, HR_OK);
         }
     }
     if (status == HR_OK && !stopped &&
-        (is_empty(r->product) || !r->plan->in_place)) {
-        status = finish_strips(r, !is_empty(r->product));
+        (hri_mpi_is_empty(r->product) || !r->plan->in_place)) {
+        status = finish_strips(r, !hri_mpi_is_empty(r->product));
     }
     if (status == HR_OK) {
         tell(r, r->plan->panels);

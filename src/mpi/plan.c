@@ -358,6 +358,8 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
     status = cut(plan, p);
     if (status == HR_OK) {
         find_order(plan, context, p);
+    }
+    if (status == HR_OK && !hri_mpi_is_empty(p)) {
         plan->sent = count_sent(plan, p);
         plan->messages = count_messages(plan, p);
         plan->bound = bound_of(p, g.rows * g.cols * g.depth);

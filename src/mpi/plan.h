@@ -12,6 +12,12 @@ typedef struct hri_mpi_product {
     hr_type sum_type; /* of what is added up: f32 where C is a half */
 } hri_mpi_product;
 
+/* Nothing is multiplied, and A and B are not read. */
+static inline bool hri_mpi_is_empty(const hri_mpi_product *p)
+{
+    return p->k == 0 || (p->alpha.re == 0.0 && p->alpha.im == 0.0);
+}
+
 /* Processes in rows x cols x depth. Process (i, j, l) multiplies rows i of A
  * and columns j of B, and adds up over a part l of k, panel by panel. */
 typedef struct hri_mpi_plan {

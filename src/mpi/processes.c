@@ -110,39 +110,41 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
 }
 
 /* The least value of all processes, for each of them. */
-static hr_status find_least(hr_mpi_context *context, const int64_t *values,
-                            int64_t *least, int count)
+static hr_status find_least(hr_mpi_context *context, const int64_t values[3])
 {
+    hri_mpi_memory *memory = &context->memory;
     MPI_Request request = MPI_REQUEST_NULL;
-    const hr_status status =
-        hri_mpi_check(context,
-                      MPI_Iallreduce(values, least, count, MPI_INT64_T, MPI_MIN,
-                                     context->comm, &request),
-                      "MPI_Iallreduce");
+    memcpy(memory->mine, values, sizeof memory->mine);
+    const hr_status status = hri_mpi_check(
+        context,
+        MPI_Iallreduce(memory->mine, memory->least, 3, MPI_INT64_T, MPI_MIN,
+                       context->comm, &request),
+        "MPI_Iallreduce");
     return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
 }
 
 /* The process `rank` tells all its status and its sentence. */
 static hr_status tell(hr_mpi_context *context, hr_status status, int rank)
 {
-    struct {
-        int64_t status;
-        char sentence[HRI_SENTENCE];
-    } news = {.status = status};
     MPI_Request request = MPI_REQUEST_NULL;
-    hri_format(news.sentence, sizeof news.sentence, "%.500s", hr_last_error());
-    hr_status told = hri_mpi_check(context,
-                                   MPI_Ibcast(&news, (int)sizeof news, MPI_BYTE,
-                                              rank, context->comm, &request),
-                                   "MPI_Ibcast");
+    context->memory.news.status = status;
+    hri_format(context->memory.news.sentence,
+               sizeof context->memory.news.sentence, "%.500s", hr_last_error());
+    hr_status told = hri_mpi_check(
+        context,
+        MPI_Ibcast(&context->memory.news, (int)sizeof context->memory.news,
+                   MPI_BYTE, rank, context->comm, &request),
+        "MPI_Ibcast");
     if (told == HR_OK) {
         told = hri_mpi_wait(context, 1, &request);
     }
     return told != HR_OK ? told
            : context->count == 1
-               ? hr_set_last_error((hr_status)news.status, news.sentence)
-               : hri_mpi_fail((hr_status)news.status, "process %d: %.480s",
-                              rank, news.sentence);
+               ? hr_set_last_error((hr_status)context->memory.news.status,
+                                   context->memory.news.sentence)
+               : hri_mpi_fail((hr_status)context->memory.news.status,
+                              "process %d: %.480s", rank,
+                              context->memory.news.sentence);
 }
 
 static hr_status agree(hr_mpi_context *context, hr_status status, uint64_t hash)
@@ -150,9 +152,8 @@ static hr_status agree(hr_mpi_context *context, hr_status status, uint64_t hash)
     const int64_t half = (int64_t)(hash >> 1);
     const int64_t mine[] = {status != HR_OK ? context->rank : INT_MAX, half,
                             -half};
-    int64_t least[3] = {0};
-    const hr_status found =
-        context->lost ? status : find_least(context, mine, least, 3);
+    const int64_t *least = context->memory.least;
+    const hr_status found = context->lost ? status : find_least(context, mine);
     if (found != HR_OK) {
         return found;
     }

@@ -10,11 +10,25 @@
 
 enum { HRI_SENTENCE = 512 };
 
+/* What collective functions read and write: MPI may still do so when the
+ * context is lost, so that it stays in memory then, with its communicators. */
+typedef struct hri_mpi_memory {
+    int64_t mine[3], least[3];    /* hri_mpi_agree */
+    int64_t threads, all_threads; /* hr_mpi_context_create */
+    double rates[4], all_rates[4];
+    int stop[2], stops[2]; /* of the two panels of a product */
+    struct {
+        int64_t status;
+        char sentence[HRI_SENTENCE];
+    } news; /* of the process that failed */
+} hri_mpi_memory;
+
 struct hr_mpi_context {
     MPI_Comm comm;    /* for messages of products */
     MPI_Comm control; /* for the news that a process has lost MPI */
     int rank, count;
     hr_context *local;
+    hri_mpi_memory memory;
     bool lost; /* a function of MPI has failed: nothing works any more */
     /* the same in every process */
     uint64_t memory_bytes; /* for panels: of the process that has least */

@@ -21,6 +21,31 @@ static int64_t between(int64_t low, int64_t high)
     return random_between(&source, low, high);
 }
 
+/* ---- what is sent */
+
+static int64_t sent[2]; /* bytes and messages of this process */
+
+/* The library's call comes here first. */
+int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to, int tag,
+              MPI_Comm comm, MPI_Request *request)
+{
+    int width = 0;
+    (void)MPI_Type_size(type, &width);
+    sent[0] += (int64_t)count * width;
+    sent[1]++;
+    return PMPI_Isend(bytes, count, type, to, tag, comm, request);
+}
+
+static bool sent_as(const hr_mpi_gemm_report *report)
+{
+    int64_t all[2] = {0};
+    MPI_Allreduce(sent, all, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    return (uint64_t)all[0] == report->sent &&
+           (uint64_t)all[1] == report->messages;
+}
+
+/* ---- matrices */
+
 /* A matrix, whole in every process, and its distribution. */
 typedef struct spread {
     hr_type type;
@@ -372,6 +397,7 @@ static void multiply(hr_mpi_context *context, int64_t number)
     }
     CHECK(hr_mpi_gemm_plan(context, p.alpha, p.ma, p.mb, p.beta, p.mc, &options,
                            &planned) == HR_OK);
+    sent[0] = sent[1] = 0;
     const hr_status status =
         hr_mpi_gemm(context, p.alpha, p.ma, p.mb, p.beta, p.mc, &options);
     if (status != HR_OK) {
@@ -390,6 +416,7 @@ static void multiply(hr_mpi_context *context, int64_t number)
     }
     CHECK(wrong == 0);
     CHECK(report.sent == planned.sent && report.rows == planned.rows);
+    CHECK(sent_as(&report));
     close_spread(&p.a);
     close_spread(&p.b);
     close_spread(&p.c);

@@ -35,7 +35,8 @@ static hr_status stamped_query(hri_event *event, bool *done)
 }
 
 /* Bars are made while the thread waits anyway: drivers take a microsecond or
- * two to tell when a command ended. */
+ * two to tell when a command ended. Where asking fails, what runs may still use
+ * memory of the caller: so it waits, which tells of errors too. */
 static hr_status stamped_wait(hri_event *event)
 {
     hri_timestamp *timestamp = hri_stamped_keep(event);
@@ -45,7 +46,7 @@ static hr_status stamped_wait(hri_event *event)
     while (status == HR_OK && !done && hri_traced_write_one(event->device)) {
         status = own->ops->query(own, &done);
     }
-    if (status == HR_OK && !done) {
+    if (status != HR_OK || !done) {
         status = own->ops->wait(own);
     }
     hri_timestamp_drop(((stamped_event *)event)->timestamps, timestamp);

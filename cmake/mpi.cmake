@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 # libheadrace_mpi, once for each MPI that is found: libheadrace_mpi_openmpi.so and
 # libheadrace_mpi_mpich.so, of the compilers that Debian calls mpicc.openmpi and
-# mpicc.mpich, else libheadrace_mpi.so of mpicc. HEADRACE_MPIS lists them.
+# mpicc.mpich, else libheadrace_mpi.so of mpicc. HEADRACE_MPIS lists them. Beside
+# each is the library that takes the place of ScaLAPACK's products, with pblas for
+# mpi in its name.
 option(HEADRACE_MPI "Build libheadrace_mpi where MPI is found" ON)
 set(HEADRACE_MPIS "")
 file(GLOB mpi_sources CONFIGURE_DEPENDS src/mpi/*.c)
+file(GLOB pblas_sources CONFIGURE_DEPENDS src/pblas/*.c)
 
 # headrace_mpi_library(NAME COMPILER SUFFIX): the library headrace_NAME.
 function(headrace_mpi_library name compiler)
@@ -35,6 +38,15 @@ function(headrace_mpi_library name compiler)
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   set(HEADRACE_MPIS ${HEADRACE_MPIS} ${name} PARENT_SCOPE)
+
+  string(REPLACE headrace_mpi headrace_pblas pblas ${name})
+  add_library(${pblas} SHARED ${pblas_sources} src/blas/log.c
+    src/base/printable.c src/base/format.c)
+  target_include_directories(${pblas} PRIVATE src)
+  target_link_libraries(${pblas} PRIVATE ${name} headrace_flags)
+  set_target_properties(${pblas} PROPERTIES C_VISIBILITY_PRESET hidden
+    BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  target_link_options(${pblas} PRIVATE -Wl,-z,nodelete) # MPI calls it at its end
 endfunction()
 
 if(HEADRACE_MPI)

@@ -47,6 +47,8 @@ tests /usr/bin/mpicc.openmpi libopenmpi-dev
 tests /usr/bin/mpirun.openmpi openmpi-bin
 tests /usr/bin/mpicc.mpich libmpich-dev
 tests /usr/bin/mpirun.mpich mpich
+tests - libscalapack-openmpi-dev
+tests - libscalapack-mpich-dev
 tests octave-cli octave
 tests Rscript r-base-core
 TABLE

@@ -7,6 +7,8 @@
 
 #include <headrace/headrace.h>
 
+#include "blas/log.h"
+
 #define BLAS_API __attribute__((visibility("default")))
 
 /* The integers of names without a suffix. */
@@ -227,27 +229,6 @@ const char *blas_triangle(hr_context *context, const blas_call *call,
  * planned. */
 double blas_triangle_seconds(hr_context *context, const blas_call *call,
                              const blas_operands *operands);
-
-/* ---- log.c: the log that HEADRACE_LOG asks for: "calls", "summary",
- * "file=PATH", with commas between them; "1" means both, on the standard
- * error */
-
-/* Where a call went. */
-typedef enum blas_outcome {
-    BLAS_STAYED,      /* the fallback BLAS was chosen */
-    BLAS_ACCELERATED, /* accelerators did it */
-    BLAS_FELL_BACK    /* accelerators failed, so the fallback BLAS did it */
-} blas_outcome;
-
-/* Called in a child right after the fork. */
-void blas_log_renew(void);
-
-/* Log a call. Any thread. */
-void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
-                   const blas_verdict *verdict);
-
-/* Log a line that is about no call. */
-void blas_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- elements of any of the four types, as scalars */
 

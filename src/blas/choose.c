@@ -267,6 +267,40 @@ static void learn_factor(const blas_call *call, double seconds, double planned)
     pthread_mutex_unlock(&state.lock);
 }
 
+/* A time for the log; "-" when it is not known. */
+static void write_time(double seconds, char *text, size_t size)
+{
+    if (seconds > 0.0) {
+        hri_format(text, size, "%.3g", seconds);
+    } else {
+        hri_format(text, size, "-");
+    }
+}
+
+static void log_call(const blas_call *call, blas_outcome outcome,
+                     double seconds, const blas_verdict *verdict)
+{
+    static const char letters[] = "NTRC"; /* of operations */
+    char planned[32], own[32], times[32] = "";
+    if (!blas_log_is_wanted()) {
+        return;
+    }
+    if (call->batch.kind != BLAS_SINGLE) {
+        hri_format(times, sizeof times, " %lld of",
+                   (long long)call->batch.count);
+    }
+    blas_log_count(outcome, seconds, blas_flops(call));
+    write_time(verdict->planned, planned, sizeof planned);
+    write_time(verdict->own, own, sizeof own);
+    blas_log("%s%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %s, the "
+             "fallback BLAS %s)%s%s",
+             call->symbol->name, times, letters[call->op_a],
+             letters[call->op_b], (long long)call->m, (long long)call->n,
+             (long long)call->k, blas_outcome_name(outcome), seconds, planned,
+             own, verdict->why != NULL ? ": " : "",
+             verdict->why != NULL ? verdict->why : "");
+}
+
 static bool run(hr_context *context, const blas_call *call, blas_verdict *v)
 {
     const uint64_t start = hri_clock_ns();
@@ -277,8 +311,7 @@ static bool run(hr_context *context, const blas_call *call, blas_verdict *v)
     const bool alone = atomic_fetch_sub(&waiting, 1) == 1;
     const double seconds = hri_seconds_since(start);
     v->failed = v->why != NULL;
-    blas_log_call(call, v->failed ? BLAS_FELL_BACK : BLAS_ACCELERATED, seconds,
-                  v);
+    log_call(call, v->failed ? BLAS_FELL_BACK : BLAS_ACCELERATED, seconds, v);
     if (!v->failed && alone && v->planned > 0.0) {
         learn_factor(call, seconds, v->planned);
     }
@@ -314,7 +347,7 @@ void blas_stayed(const blas_call *call, const blas_verdict *verdict,
     }
     inside = false;
     if (!verdict->failed) {
-        blas_log_call(call, BLAS_STAYED, seconds, verdict);
+        log_call(call, BLAS_STAYED, seconds, verdict);
     }
     if (!verdict->shared) {
         learn(call, seconds);

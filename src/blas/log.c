@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "blas/blas.h"
+#include "blas/log.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,12 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const char *const outcomes[] = {"stays", "accelerators", "falls back"};
+static const char *const names[] = {"stays", "accelerators", "falls back"};
+
+const char *blas_outcome_name(blas_outcome outcome)
+{
+    return names[outcome];
+}
 
 static FILE *where(void)
 {
@@ -43,7 +47,7 @@ static void print_summary(void)
         }
         if (state.of[i].count > 0) {
             hri_format(line, sizeof line, "%-12s %8llu call%s, %.3f s",
-                       outcomes[i], (unsigned long long)state.of[i].count,
+                       names[i], (unsigned long long)state.of[i].count,
                        state.of[i].count == 1 ? "" : "s", seconds);
             fprintf(where(), "headrace: %s%s\n", line, rate);
         }
@@ -104,7 +108,7 @@ void blas_log_renew(void)
     memset(state.of, 0, sizeof state.of);
 }
 
-static bool is_wanted(void)
+bool blas_log_is_wanted(void)
 {
     pthread_once(&once, begin);
     return state.calls || state.summary;
@@ -112,7 +116,7 @@ static bool is_wanted(void)
 
 void blas_log(const char *format, ...)
 {
-    if (!is_wanted() || !state.calls) {
+    if (!blas_log_is_wanted() || !state.calls) {
         return;
     }
     char text[1024], shown[1024];
@@ -127,39 +131,11 @@ void blas_log(const char *format, ...)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* A time for the log; "-" when it is not known. */
-static void write_time(double seconds, char *text, size_t size)
+void blas_log_count(blas_outcome outcome, double seconds, double flops)
 {
-    if (seconds > 0.0) {
-        hri_format(text, size, "%.3g", seconds);
-    } else {
-        snprintf(text, size, "-");
-    }
-}
-
-void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
-                   const blas_verdict *verdict)
-{
-    static const char letters[] = "NTRC"; /* of operations */
-    char planned[32], own[32], times[32] = "";
-    if (!is_wanted()) {
-        return;
-    }
-    if (call->batch.kind != BLAS_SINGLE) {
-        snprintf(times, sizeof times, " %lld of", (long long)call->batch.count);
-    }
     pthread_mutex_lock(&state.lock);
     state.of[outcome].count++;
     state.of[outcome].seconds += seconds;
-    state.of[outcome].flops += blas_flops(call);
+    state.of[outcome].flops += flops;
     pthread_mutex_unlock(&state.lock);
-    write_time(verdict->planned, planned, sizeof planned);
-    write_time(verdict->own, own, sizeof own);
-    blas_log("%s%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %s, the "
-             "fallback BLAS %s)%s%s",
-             call->symbol->name, times, letters[call->op_a],
-             letters[call->op_b], (long long)call->m, (long long)call->n,
-             (long long)call->k, outcomes[outcome], seconds, planned, own,
-             verdict->why != NULL ? ": " : "",
-             verdict->why != NULL ? verdict->why : "");
 }

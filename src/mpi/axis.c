@@ -44,13 +44,20 @@ static int64_t find_even(int64_t length, int64_t count, int64_t element)
     return number;
 }
 
+/* The number of the block that goes around and has the element. */
+static int64_t number_of(const hri_blocks *b, int64_t element)
+{
+    return element < b->first_block ? 0
+                                    : (element - b->first_block) / b->block + 1;
+}
+
 /* The block of an element, and where it ends. */
 static int class_at(const hri_blocks *b, int64_t element, int64_t *end)
 {
     if (b->block > 0) {
-        const int64_t block = element / b->block;
-        *end = (block + 1) * b->block;
-        return (int)((block + b->first) % b->classes);
+        const int64_t number = number_of(b, element);
+        *end = b->first_block + number * b->block;
+        return (int)((number + b->first) % b->classes);
     }
     const int number = find_block(b, element);
     *end = b->bounds[number + 1];
@@ -61,12 +68,15 @@ static int class_at(const hri_blocks *b, int64_t element, int64_t *end)
  * The first one of all is that of class b->first. */
 static int64_t local_of(const hri_blocks *b, int class_, int64_t element)
 {
-    if (b->block == 0) {
+    if (b->block == 0 || element < b->first_block) {
         return element;
     }
     const int64_t before = (class_ - b->first + b->classes) % b->classes;
-    return (element / b->block - before) / b->classes * b->block +
-           element % b->block;
+    const int64_t round = (number_of(b, element) - before) / b->classes;
+    const int64_t from_first = element - b->first_block;
+    return (before == 0 ? b->first_block + (round - 1) * b->block
+                        : round * b->block) +
+           from_first % b->block;
 }
 
 static void cut_parts(const hri_parts *p, int64_t length, int64_t at, cut *c)

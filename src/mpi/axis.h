@@ -18,6 +18,7 @@ typedef struct hri_blocks {
     const int64_t *bounds; /* where blocks begin, and the length: */
     int classes;           /* bounds[classes + 1] */
     int first;             /* class of the first block that goes around */
+    int64_t first_block;   /* its size */
 } hri_blocks;
 
 /* The parts of a section: the classes of blocks of a section of the same length

@@ -12,19 +12,26 @@
 static int64_t count_of_class(const hri_blocks *b, int class_)
 {
     const int64_t number = (class_ - b->first + b->classes) % b->classes;
-    const int64_t full = b->length / b->block;
-    const int64_t blocks = full / b->classes + (full % b->classes > number);
-    return blocks * b->block +
-           (full % b->classes == number ? b->length % b->block : 0);
+    const int64_t first = hri_min(b->length, b->first_block);
+    const int64_t rest = b->length - first, full = rest / b->block;
+    const int64_t place =
+        (number + b->classes - 1) % b->classes; /* after that */
+    const int64_t blocks = full / b->classes + (full % b->classes > place);
+    return (number == 0 ? first : 0) + blocks * b->block +
+           (full % b->classes == place ? rest % b->block : 0);
 }
 
 static hr_status check_cyclic(const hr_mpi_cyclic *c, const char *name,
                               int processes)
 {
-    if (c->row_block < 1 || c->col_block < 1) {
+    if (c->row_block < 1 || c->col_block < 1 || c->first_rows < 0 ||
+        c->first_cols < 0) {
         return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %s: blocks of %lld x %lld elements", name,
-                            (long long)c->row_block, (long long)c->col_block);
+                            "mpi: %s: blocks of %lld x %lld elements, the "
+                            "first of %lld x %lld",
+                            name, (long long)c->row_block,
+                            (long long)c->col_block, (long long)c->first_rows,
+                            (long long)c->first_cols);
     }
     if (c->process_rows < 1 || c->process_cols < 1 ||
         (int64_t)c->process_rows * c->process_cols > processes) {
@@ -260,9 +267,9 @@ static uint64_t hash_of(const hr_mpi_matrix *m, uint64_t hash)
         m->rows, m->cols,       m->whole_rows, m->whole_cols, m->block_count};
     hash = hri_hash(hash, all, sizeof all);
     if (c != NULL) {
-        const int64_t blocks[] = {c->row_block,    c->col_block,
-                                  c->process_rows, c->process_cols,
-                                  c->first_row,    c->first_col};
+        const int64_t blocks[] = {
+            c->row_block, c->col_block, c->process_rows, c->process_cols,
+            c->first_row, c->first_col, c->first_rows,   c->first_cols};
         hash = hri_hash(hash, blocks, sizeof blocks);
     }
     if (c != NULL && c->ranks != NULL) {
@@ -278,6 +285,14 @@ static uint64_t hash_of(const hr_mpi_matrix *m, uint64_t hash)
     return hash;
 }
 
+/* Larger blocks than the axis are of its size. */
+static void cut_cyclic(hri_blocks *b, int64_t block, int64_t first)
+{
+    const int64_t most = hri_max(1, b->length);
+    b->block = hri_min(block, most);
+    b->first_block = hri_min(first > 0 ? first : block, most);
+}
+
 /* The blocks of both axes. */
 static hr_status find_blocks(hri_operand *o, const char *name)
 {
@@ -285,10 +300,10 @@ static hr_status find_blocks(hri_operand *o, const char *name)
     o->row_blocks.length = o->m.whole_rows;
     o->col_blocks.length = o->m.whole_cols;
     if (c != NULL) {
-        o->row_blocks.block = c->row_block;
+        cut_cyclic(&o->row_blocks, c->row_block, c->first_rows);
         o->row_blocks.classes = c->process_rows;
         o->row_blocks.first = c->first_row;
-        o->col_blocks.block = c->col_block;
+        cut_cyclic(&o->col_blocks, c->col_block, c->first_cols);
         o->col_blocks.classes = c->process_cols;
         o->col_blocks.first = c->first_col;
         return HR_OK;

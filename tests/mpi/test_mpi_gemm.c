@@ -140,6 +140,14 @@ static void shuffle(int *ranks)
     }
 }
 
+/* The process that has the element, counted on beyond the last one: the block's
+ * number from that of the first process. */
+static int64_t number_of(int64_t i, int64_t first, int64_t block, int process)
+{
+    first = first > 0 ? first : block;
+    return process + (i < first ? 0 : 1 + (i - first) / block);
+}
+
 static char *element(const spread *s, int64_t i, int64_t j)
 {
     const size_t bytes = hr_type_size(s->type);
@@ -158,9 +166,10 @@ static char *element(const spread *s, int64_t i, int64_t j)
         return NULL;
     }
     const hr_mpi_cyclic *c = &s->cyclic;
-    const int64_t bi = i / c->row_block, bj = j / c->col_block;
-    const int64_t p = (bi + c->first_row) % c->process_rows;
-    const int64_t q = (bj + c->first_col) % c->process_cols;
+    const int64_t p = number_of(i, c->first_rows, c->row_block, c->first_row) %
+                      c->process_rows;
+    const int64_t q = number_of(j, c->first_cols, c->col_block, c->first_col) %
+                      c->process_cols;
     if ((c->ranks != NULL ? c->ranks[p * c->process_cols + q]
                           : (int)(p * c->process_cols + q)) != rank) {
         return NULL;
@@ -168,10 +177,14 @@ static char *element(const spread *s, int64_t i, int64_t j)
     /* Rows of this process before row i, counted one after another. */
     int64_t row = 0, col = 0;
     for (int64_t x = 0; x < i; x++) {
-        row += (x / c->row_block + c->first_row) % c->process_rows == p;
+        row += number_of(x, c->first_rows, c->row_block, c->first_row) %
+                   c->process_rows ==
+               p;
     }
     for (int64_t x = 0; x < j; x++) {
-        col += (x / c->col_block + c->first_col) % c->process_cols == q;
+        col += number_of(x, c->first_cols, c->col_block, c->first_col) %
+                   c->process_cols ==
+               q;
     }
     return (char *)c->data +
            (row + col * c->leading_dimension) * (int64_t)bytes;
@@ -185,6 +198,10 @@ static void spread_cyclic(spread *s)
     c->process_cols = (int)between(1, process_count / c->process_rows);
     c->row_block = between(1, between(1, 70));
     c->col_block = between(1, between(1, 70));
+    if (between(0, 2) == 0) {
+        c->first_rows = between(0, 90);
+        c->first_cols = between(0, 90);
+    }
     c->first_row = (int)between(0, c->process_rows - 1);
     c->first_col = (int)between(0, c->process_cols - 1);
     c->ranks = between(0, 1) != 0 ? s->ranks : NULL;

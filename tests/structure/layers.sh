@@ -39,6 +39,7 @@ BEGIN {
     pure = pure " base/printable.h base/format.h base/member.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
     may["src/mpi"] = "base/hash.h " pure # with their .c files
+    may["src/pblas"] = "blas/log.h " pure # likewise
     may["src/console"] = "base/draft.h " pure # with their .c files
     may["src/cli"] = "console base/json.h" # likewise
     may["include"] = ""
@@ -85,7 +86,7 @@ function allowed(name, local,    list, i, n) {
     }
     if (!local) {
         # The system and the public headers, and no internal ones.
-        return name !~ /^(base|hal|backends|runtime|model|distribute|arrays|checker|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi)\//
+        return name !~ /^(base|hal|backends|runtime|model|distribute|arrays|checker|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi|pblas)\//
     }
     if (layer == "include") {
         return 0

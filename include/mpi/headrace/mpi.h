@@ -40,8 +40,9 @@ typedef struct hr_mpi_context hr_mpi_context;
  * @owner   *context is the caller's, to be given to hr_mpi_context_destroy;
  *          written only on success. comm is copied, and options is not kept.
  * @errors  As hr_context_create. HR_ERROR_BACKEND if a function of MPI fails.
- *          MPI must have been initialized with MPI_THREAD_FUNNELED or more:
- *          HR_ERROR_INVALID.
+ *          HR_ERROR_INVALID if MPI is not initialized. Any level of threads
+ *          will do: OpenMPI and MPICH serve the one thread that calls them,
+ *          whatever other threads do.
  * @threads The one that initialized MPI, for all functions of this file, unless
  *          MPI offers MPI_THREAD_MULTIPLE. */
 HR_API HR_NODISCARD hr_status hr_mpi_context_create(
@@ -73,6 +74,8 @@ typedef struct hr_mpi_block {
  *  (j + first_col) mod process_cols is q. */
 typedef struct hr_mpi_cyclic {
     int64_t row_block, col_block;   /**< rows and columns of a block: MB, NB */
+    int64_t first_rows, first_cols; /**< of the first block: IMB, INB; 0: as
+                                       the others */
     int process_rows, process_cols; /**< processes in each direction */
     int first_row, first_col; /**< that have the first block: less them, as
                                    RSRC and CSRC */

@@ -8,11 +8,21 @@ set(libraries headrace_blas headrace_blas64)
 set(programs headrace-cli headrace-bench)
 install(TARGETS headrace EXPORT headraceTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(mpi ${HEADRACE_MPIS})
+  string(REPLACE headrace_mpi headrace_pblas pblas ${mpi})
+  list(APPEND libraries ${pblas})
+  list(APPEND mpi_libraries ${mpi})
+endforeach()
 install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # What must be built for it.
-add_custom_target(installed DEPENDS headrace ${libraries} ${programs})
+add_custom_target(installed DEPENDS headrace ${libraries} ${mpi_libraries}
+  ${programs})
 install(DIRECTORY include/headrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
+if(HEADRACE_MPIS)
+  install(DIRECTORY include/mpi/headrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h")
+endif()
 
 file(RELATIVE_PATH bin_to_lib
   ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -67,3 +77,15 @@ endif()
 configure_file(cmake/headrace.pc.in headrace.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/headrace.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The same for each MPI: headrace_mpi_openmpi.pc, headrace::headrace_mpi_openmpi.
+# MPI itself is the program's to name, or mpicc's.
+foreach(mpi ${HEADRACE_MPIS})
+  install(TARGETS ${mpi} EXPORT ${mpi}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT ${mpi} NAMESPACE headrace:: DESTINATION ${package_dir}
+    FILE ${mpi}Targets.cmake)
+  configure_file(cmake/headrace_mpi.pc.in ${mpi}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${mpi}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

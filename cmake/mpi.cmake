@@ -9,7 +9,7 @@ set(HEADRACE_MPIS "")
 file(GLOB mpi_sources CONFIGURE_DEPENDS src/mpi/*.c)
 file(GLOB pblas_sources CONFIGURE_DEPENDS src/pblas/*.c)
 
-# headrace_mpi_library(NAME COMPILER SUFFIX): the library headrace_NAME.
+# headrace_mpi_library(NAME COMPILER): the library headrace_NAME.
 function(headrace_mpi_library name compiler)
   execute_process(COMMAND ${compiler} -show OUTPUT_VARIABLE shown
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -32,7 +32,7 @@ function(headrace_mpi_library name compiler)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/mpi>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${name} PRIVATE headrace_flags
-    PUBLIC headrace mpi_of_${name})
+    PUBLIC headrace $<BUILD_INTERFACE:mpi_of_${name}>)
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden
     BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN"
     VERSION ${PROJECT_VERSION}

@@ -9,7 +9,7 @@
 #ifndef HRI_MPI_AXIS_H
 #define HRI_MPI_AXIS_H
 
-#include <headrace/mpi.h>
+#include <headrace/processes.h>
 
 /* The blocks of a whole axis. */
 typedef struct hri_blocks {

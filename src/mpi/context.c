@@ -286,14 +286,37 @@ hr_status hr_mpi_context_create(MPI_Comm comm,
     return HR_OK;
 }
 
+hr_status hr_mpi_context_create_world(const hr_context_options *options,
+                                      hr_mpi_context **context)
+{
+    int begun = 0, level = 0;
+    (void)MPI_Initialized(&begun);
+    if (!begun && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) !=
+                      MPI_SUCCESS) {
+        return hri_mpi_fail(HR_ERROR_BACKEND, "mpi: MPI_Init_thread failed");
+    }
+    const hr_status status =
+        hr_mpi_context_create(MPI_COMM_WORLD, options, context);
+    if (status == HR_OK) {
+        (*context)->initialized = !begun;
+    } else if (!begun) {
+        (void)MPI_Finalize();
+    }
+    return status;
+}
+
 void hr_mpi_context_destroy(hr_mpi_context *context)
 {
     int ended = 0;
     if (context == NULL) {
         return;
     }
+    const bool initialized = context->initialized;
     if (context->lost) { /* see hri_mpi_memory */
         hr_context_destroy(context->local);
+        if (initialized) {
+            (void)MPI_Abort(MPI_COMM_WORLD, 1);
+        }
         return;
     }
     (void)MPI_Finalized(&ended);
@@ -305,6 +328,19 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
     }
     hr_context_destroy(context->local);
     free(context);
+    if (initialized && !ended) {
+        (void)MPI_Finalize();
+    }
+}
+
+int hr_mpi_rank(const hr_mpi_context *context)
+{
+    return context != NULL ? context->rank : 0;
+}
+
+int hr_mpi_count(const hr_mpi_context *context)
+{
+    return context != NULL ? context->count : 0;
 }
 
 hr_context *hr_mpi_context_local(const hr_mpi_context *context)

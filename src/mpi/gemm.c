@@ -75,19 +75,26 @@ static hr_matrix view_of(const hri_operand *o, hri_place at, int64_t rows,
     return o->m.transposed ? hr_matrix_transpose(stored) : stored;
 }
 
-/* Whether this process has all of a part as one box. */
-static bool is_here(const hri_operand *o, hri_part part, int rank,
-                    hri_place *at)
+/* Whether the process, or every one, has all of a part as one box. */
+static bool is_one_box(const hri_operand *o, hri_part part, int owner,
+                       hri_place *at)
 {
     hri_boxes boxes;
     hri_box box;
-    hri_boxes_begin(&boxes, o, part, rank);
+    hri_boxes_begin(&boxes, o, part, owner);
     if (!hri_boxes_next(&boxes, &box) || box.rows != hri_part_rows(o, part) ||
         box.cols != hri_part_cols(o, part)) {
         return false;
     }
     *at = (hri_place){box.owned, box.row_stride, box.col_stride};
     return true;
+}
+
+static bool is_here(const run *r, const hri_operand *o, hri_part part,
+                    hri_place *at)
+{
+    return is_one_box(o, part, r->context->rank, at) ||
+           is_one_box(o, part, r->context->count, at);
 }
 
 static size_t bytes_of(const hri_operand *o, hri_part part)
@@ -100,9 +107,8 @@ static size_t bytes_of(const hri_operand *o, hri_part part)
 static hr_status place_panel(const run *r, panel *p, hri_part a, hri_part b)
 {
     const hri_mpi_product *x = r->product;
-    const int rank = r->context->rank;
-    const bool a_here = is_here(&x->a, a, rank, &p->a);
-    const bool b_here = is_here(&x->b, b, rank, &p->b);
+    const bool a_here = is_here(r, &x->a, a, &p->a);
+    const bool b_here = is_here(r, &x->b, b, &p->b);
     const size_t a_bytes =
         a_here ? 0 : hri_round_up_bytes(bytes_of(&x->a, a), 64);
     const size_t bytes = a_bytes + (b_here ? 0 : bytes_of(&x->b, b));
@@ -201,11 +207,13 @@ static void unpack(const hri_operand *o, hri_part part, int owner,
 }
 
 /* Bring what this process has of its own part there, unless it lies there. */
-static void bring(const hri_operand *o, hri_part part, int rank, hri_place at)
+static void bring(const run *r, const hri_operand *o, hri_part part,
+                  hri_place at)
 {
     hri_place here;
-    if (!is_here(o, part, rank, &here)) {
-        unpack(o, part, rank, NULL, at);
+    if (!is_here(r, o, part, &here)) {
+        unpack(o, part, r->context->rank, NULL, at);
+        unpack(o, part, r->context->count, NULL, at); /* every process has it */
     }
 }
 
@@ -222,10 +230,9 @@ static hr_status post(run *r, panel *p, int64_t number)
     if (status == HR_OK && r->place >= 0) {
         const hri_part a = hri_part_of_a(r->plan, r->place, number);
         const hri_part b = hri_part_of_b(r->plan, r->place, number);
-        const int rank = r->context->rank;
         keep(r, place_panel(r, p, a, b));
-        bring(&x->a, a, rank, p->a);
-        bring(&x->b, b, rank, p->b);
+        bring(r, &x->a, a, p->a);
+        bring(r, &x->b, b, p->b);
     }
     hri_mpi_memory *memory = &r->context->memory;
     int *stop = &memory->stop[number % 2], *stops = &memory->stops[number % 2];
@@ -654,6 +661,11 @@ static hr_status open_product(hr_mpi_context *context, hri_mpi_product *x,
     }
     if (status == HR_OK) {
         status = hri_operand_init(&x->c, context, "C", m[2], read, &hash);
+    }
+    if (status == HR_OK && x->c.everywhere > 0.0) {
+        status = hri_mpi_fail(HR_ERROR_INVALID,
+                              "mpi: C: every process has a block, so that none "
+                              "could write it");
     }
     if (status == HR_OK) {
         status = check_types(context->local, x,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of distributed matrices. */
-#include <headrace/mpi.h>
+#include <headrace/processes.h>
 
 hr_mpi_matrix hr_mpi_matrix_cyclic(hr_type type, int64_t rows, int64_t cols,
                                    const hr_mpi_cyclic *blocks)

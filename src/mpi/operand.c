@@ -148,14 +148,16 @@ static hr_status check_block(const hr_mpi_matrix *m, int64_t i,
             (long long)b->row, (long long)b->col, (long long)m->whole_rows,
             (long long)m->whole_cols);
     }
-    if (b->owner < 0 || b->owner >= context->count) {
+    if (b->owner < HR_MPI_EVERYWHERE || b->owner >= context->count) {
         return hri_mpi_fail(HR_ERROR_INVALID,
                             "mpi: %s: block %lld has rank %d, but there are %d "
                             "processes",
                             name, (long long)i, b->owner, context->count);
     }
-    return read && b->owner == context->rank && b->data == NULL &&
-                   b->rows > 0 && b->cols > 0
+    return read &&
+                   (b->owner == context->rank ||
+                    b->owner == HR_MPI_EVERYWHERE) &&
+                   b->data == NULL && b->rows > 0 && b->cols > 0
                ? hri_mpi_fail(HR_ERROR_INVALID,
                               "mpi: %s: the data of block %lld is NULL", name,
                               (long long)i)
@@ -177,7 +179,8 @@ static int find_bound(const int64_t *bounds, int count, int64_t at)
 }
 
 /* Give a block its cells. */
-static hr_status own_block(hri_operand *o, int64_t number, const char *name)
+static hr_status own_block(hri_operand *o, int64_t number, int processes,
+                           const char *name)
 {
     const hr_mpi_block *b = &o->m.blocks[number];
     const int rows = o->row_blocks.classes, cols = o->col_blocks.classes;
@@ -192,7 +195,8 @@ static hr_status own_block(hri_operand *o, int64_t number, const char *name)
                     name, (long long)o->block_of[cell], (long long)number);
             }
             o->block_of[cell] = number;
-            o->owner[cell] = b->owner;
+            o->owner[cell] =
+                b->owner == HR_MPI_EVERYWHERE ? processes : b->owner;
         }
     }
     return HR_OK;
@@ -217,7 +221,7 @@ static hr_status own_list(hri_operand *o, const hr_mpi_context *context,
         status = check_block(&o->m, i, context, name, read);
         if (status == HR_OK && o->m.blocks[i].rows > 0 &&
             o->m.blocks[i].cols > 0) {
-            status = own_block(o, i, name);
+            status = own_block(o, i, context->count, name);
         }
     }
     const bool any = o->m.whole_rows > 0 && o->m.whole_cols > 0;
@@ -326,21 +330,36 @@ static void sort_cells(hri_operand *o, int cells, int processes)
     for (int i = 0; i < cells; i++) {
         first[o->owner[i] + 1]++;
     }
-    for (int i = 0; i < processes; i++) {
+    for (int i = 0; i <= processes; i++) {
         first[i + 1] += first[i];
     }
     for (int i = cells - 1; i >= 0; i--) { /* ends go down to beginnings */
         o->cells[--first[o->owner[i] + 1]] = i;
     }
-    for (int i = 0; i < processes;
+    for (int i = 0; i <= processes;
          i++) { /* each is at its beginning, one off */
         first[i] = first[i + 1];
     }
-    first[processes] = cells;
-    o->single = true;
+    first[processes + 1] = cells;
+    o->single = first[processes] == cells;
     for (int i = 0; i < processes; i++) {
         o->single = o->single && first[i + 1] - first[i] <= 1;
     }
+}
+
+/* The part of the matrix that every process has. */
+static double count_everywhere(const hri_operand *o)
+{
+    double some = 0.0;
+    for (int64_t i = 0; i < o->m.block_count; i++) {
+        const hr_mpi_block *b = &o->m.blocks[i];
+        some += b->owner == HR_MPI_EVERYWHERE
+                    ? (double)b->rows * (double)b->cols
+                    : 0.0;
+    }
+    return some > 0.0
+               ? some / ((double)o->m.whole_rows * (double)o->m.whole_cols)
+               : 0.0;
 }
 
 static hr_status find_owners(hri_operand *o, const hr_mpi_context *context,
@@ -358,7 +377,7 @@ static hr_status find_owners(hri_operand *o, const hr_mpi_context *context,
     }
     o->owner = calloc((size_t)cells, sizeof *o->owner);
     o->cells = calloc((size_t)cells, sizeof *o->cells);
-    o->cell_first = calloc((size_t)context->count + 1, sizeof *o->cell_first);
+    o->cell_first = calloc((size_t)context->count + 2, sizeof *o->cell_first);
     if (o->owner == NULL || o->cells == NULL || o->cell_first == NULL) {
         return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
                             "mpi: %s: no memory for %lld cells", name,
@@ -368,6 +387,7 @@ static hr_status find_owners(hri_operand *o, const hr_mpi_context *context,
                                            : own_list(o, context, name, read);
     if (status == HR_OK) {
         sort_cells(o, (int)cells, context->count);
+        o->everywhere = count_everywhere(o);
     }
     if (status == HR_OK && o->m.cyclic != NULL && !o->single) {
         status =

@@ -17,7 +17,9 @@ typedef struct hri_operand {
     /* A cell is a class of rows and one of columns: row * col classes + col. */
     int *owner;          /* [cells] rank */
     int *cells;          /* by owner */
-    int64_t *cell_first; /* [processes + 1]: of an owner */
+    int64_t *cell_first; /* [processes + 2]: of an owner; the last one stands
+                            for all processes */
+    double everywhere;   /* the part of the matrix that every process has */
     bool single;         /* no process has more than one */
     hri_axis rows, cols; /* of the stored section */
 } hri_operand;

@@ -22,13 +22,19 @@ static double share(int64_t length, int count)
     return (double)hri_ceil_div(length, count);
 }
 
+/* Bytes of an element, or of the part of it that not every process has. */
+static double foreign_width(const hri_operand *o)
+{
+    return (double)o->element_bytes * (1.0 - o->everywhere);
+}
+
 /* Bytes that a process receives. */
 static double received(const hri_mpi_product *p, int count, const grid *g)
 {
     const double m = share(p->m, g->rows), n = share(p->n, g->cols);
     const double k = share(p->k, g->depth), c = m * n;
-    const double a_bytes = m * k * (double)p->a.element_bytes;
-    const double b_bytes = k * n * (double)p->b.element_bytes;
+    const double a_bytes = m * k * foreign_width(&p->a);
+    const double b_bytes = k * n * foreign_width(&p->b);
     const double c_bytes = c * (double)hr_type_size(p->sum_type);
     return g->in_place ? a_bytes * (1.0 - 1.0 / g->cols) +
                              b_bytes * (1.0 - 1.0 / g->rows)
@@ -42,8 +48,8 @@ static int64_t count_panels(const hri_mpi_product *p, const grid *g,
     enum { SHORTEST = 256, ENOUGH = 8, BUFFERS = 4 };
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double column =
-        BUFFERS * (share(p->m, g->rows) * (double)p->a.element_bytes +
-                   share(p->n, g->cols) * (double)p->b.element_bytes);
+        BUFFERS * (share(p->m, g->rows) * foreign_width(&p->a) +
+                   share(p->n, g->cols) * foreign_width(&p->b));
     const double most = fmax(1.0, (double)memory / fmax(column, 1.0));
     const int64_t few = hri_min(ENOUGH, k / SHORTEST);
     const int64_t needed = (int64_t)ceil((double)k / most);
@@ -158,10 +164,11 @@ static int64_t size_of(const hri_operand *o, hri_part part)
 }
 
 /* The bytes of a part that come from other processes, or go to them. */
-static uint64_t foreign(const hri_operand *o, hri_part part, int rank,
-                        size_t element_bytes)
+static uint64_t foreign(const hri_mpi_plan *plan, const hri_operand *o,
+                        hri_part part, int rank, size_t element_bytes)
 {
-    return (uint64_t)(size_of(o, part) - hri_part_elements(o, part, rank)) *
+    return (uint64_t)(size_of(o, part) - hri_part_elements(o, part, rank) -
+                      hri_part_elements(o, part, plan->process_count)) *
            element_bytes;
 }
 
@@ -171,13 +178,13 @@ static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p)
     for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
         const int rank = plan->rank[i];
         for (int64_t t = 0; t < plan->panels; t++) {
-            sent += foreign(&p->a, hri_part_of_a(plan, i, t), rank,
+            sent += foreign(plan, &p->a, hri_part_of_a(plan, i, t), rank,
                             p->a.element_bytes);
-            sent += foreign(&p->b, hri_part_of_b(plan, i, t), rank,
+            sent += foreign(plan, &p->b, hri_part_of_b(plan, i, t), rank,
                             p->b.element_bytes);
         }
         for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
-            sent += foreign(&p->c, hri_part_of_c(plan, i, s), rank,
+            sent += foreign(plan, &p->c, hri_part_of_c(plan, i, s), rank,
                             hr_type_size(p->sum_type));
         }
     }
@@ -215,8 +222,7 @@ static uint64_t count_messages(const hri_mpi_plan *plan,
  * process has of equal shares. */
 static uint64_t bound_of(const hri_mpi_product *p, int count)
 {
-    const double a = (double)p->a.element_bytes;
-    const double b = (double)p->b.element_bytes;
+    const double a = foreign_width(&p->a), b = foreign_width(&p->b);
     const double c = (double)hr_type_size(p->sum_type);
     double side[3] = {(double)p->m, (double)p->n, (double)p->k};
     const double length[3] = {side[0], side[1], side[2]};
@@ -270,6 +276,13 @@ static hr_status cut(const hri_mpi_plan *plan, hri_mpi_product *p)
     return status == HR_OK ? hri_operand_cut(&p->c, &rows, &cols) : status;
 }
 
+/* What every process has stays where it is. */
+static uint64_t memory_of_part(const hri_operand *o, hri_part part)
+{
+    return o->everywhere < 1.0 ? (uint64_t)size_of(o, part) * o->element_bytes
+                               : 0;
+}
+
 /* Whatever is in memory at one time: of two panels what comes, goes and is
  * multiplied, and the sum. */
 static uint64_t memory_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
@@ -281,10 +294,8 @@ static uint64_t memory_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
     }
     for (int64_t t = 0; t < plan->panels; t++) {
         const uint64_t bytes =
-            (uint64_t)size_of(&p->a, hri_part_of_a(plan, place, t)) *
-                p->a.element_bytes +
-            (uint64_t)size_of(&p->b, hri_part_of_b(plan, place, t)) *
-                p->b.element_bytes;
+            memory_of_part(&p->a, hri_part_of_a(plan, place, t)) +
+            memory_of_part(&p->b, hri_part_of_b(plan, place, t));
         panel = bytes > panel ? bytes : panel;
     }
     for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {

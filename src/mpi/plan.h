@@ -23,9 +23,9 @@ static inline bool hri_mpi_is_empty(const hri_mpi_product *p)
 typedef struct hri_mpi_plan {
     int rows, cols, depth;
     bool in_place; /* each process has exactly the part of C that it computes */
-    int64_t panels; /* of each process */
-    int64_t strips; /* of columns, in which parts of C go home */
-    int process_count;
+    int64_t panels;    /* of each process */
+    int64_t strips;    /* of columns, in which parts of C go home */
+    int process_count; /* as an owner: all of them */
     int *rank; /* [rows * cols * depth] of process (i, j, l) at (l * rows + i) *
                   cols + j */
     int64_t *place; /* [processes] where it is in the above; -1: nowhere */

@@ -123,21 +123,30 @@ static hr_status find_least(hr_mpi_context *context, const int64_t values[3])
     return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
 }
 
+static hr_status broadcast(hr_mpi_context *context, void *bytes, size_t count,
+                           int rank)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const hr_status status = hri_mpi_check(
+        context,
+        MPI_Ibcast(bytes, (int)count, MPI_BYTE, rank, context->comm, &request),
+        "MPI_Ibcast");
+    return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
+}
+
+hr_status hri_mpi_broadcast(hr_mpi_context *context, void *bytes, size_t count)
+{
+    return broadcast(context, bytes, count, 0);
+}
+
 /* The process `rank` tells all its status and its sentence. */
 static hr_status tell(hr_mpi_context *context, hr_status status, int rank)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
     context->memory.news.status = status;
     hri_format(context->memory.news.sentence,
                sizeof context->memory.news.sentence, "%.500s", hr_last_error());
-    hr_status told = hri_mpi_check(
-        context,
-        MPI_Ibcast(&context->memory.news, (int)sizeof context->memory.news,
-                   MPI_BYTE, rank, context->comm, &request),
-        "MPI_Ibcast");
-    if (told == HR_OK) {
-        told = hri_mpi_wait(context, 1, &request);
-    }
+    const hr_status told = broadcast(context, &context->memory.news,
+                                     sizeof context->memory.news, rank);
     return told != HR_OK ? told
            : context->count == 1
                ? hr_set_last_error((hr_status)context->memory.news.status,

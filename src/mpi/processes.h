@@ -10,6 +10,12 @@
 
 enum { HRI_SENTENCE = 512 };
 
+/* Where the elements of a new file are. */
+typedef struct hri_mpi_place {
+    int64_t offset, bytes; /* of the elements; all of the file */
+    char path[4096];
+} hri_mpi_place;
+
 /* What collective functions read and write: MPI may still do so when the
  * context is lost, so that it stays in memory then, with its communicators. */
 typedef struct hri_mpi_memory {
@@ -21,6 +27,7 @@ typedef struct hri_mpi_memory {
         int64_t status;
         char sentence[HRI_SENTENCE];
     } news; /* of the process that failed */
+    hri_mpi_place place;
 } hri_mpi_memory;
 
 struct hr_mpi_context {
@@ -29,7 +36,8 @@ struct hr_mpi_context {
     int rank, count;
     hr_context *local;
     hri_mpi_memory memory;
-    bool lost; /* a function of MPI has failed: nothing works any more */
+    bool lost;        /* a function of MPI has failed: nothing works any more */
+    bool initialized; /* MPI, so it finalizes it */
     /* the same in every process */
     uint64_t memory_bytes; /* for panels: of the process that has least */
     double flop_seconds;   /* of one multiplication and addition of doubles, in
@@ -65,6 +73,9 @@ hr_status hri_mpi_agree(hr_mpi_context *context, hr_status status);
  * differs. */
 hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
                            uint64_t hash);
+
+/* All get what process 0 has in `bytes`, which lie in context->memory. */
+hr_status hri_mpi_broadcast(hr_mpi_context *context, void *bytes, size_t count);
 
 /* HR_ERROR_LOST if the context is lost; HR_ERROR_INVALID if it is NULL. */
 hr_status hri_mpi_context_check(const hr_mpi_context *context);

@@ -113,3 +113,55 @@ export PKG_CONFIG_PATH
 eval "\"$cc\" $flags -o \"$folder/example\" \"$example/main.c\"" \
     "$(pkg-config --cflags --libs headrace)" || fail "pkg-config"
 run "$folder/example" "pkg-config"
+
+# Over processes, with each MPI that is here: through pkg-config, and as a CMake
+# package.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+for kind in openmpi mpich; do
+    [ -f "$lib/libheadrace_mpi_$kind.so" ] || continue
+    name=headrace_mpi_$kind
+    mkdir "$folder/$name"
+    cat >"$folder/$name/program.c" <<'P'
+#include <headrace/mpi.h>
+#include <stdio.h>
+int main(void)
+{
+    double a[4] = {1, 2, 3, 4}, c[4] = {0};
+    const hr_mpi_cyclic of_a = {.row_block = 2, .col_block = 2,
+        .process_rows = 1, .process_cols = 1, .data = a,
+        .leading_dimension = 2};
+    hr_mpi_cyclic of_c = of_a;
+    of_c.data = c;
+    const hr_mpi_matrix A = hr_mpi_matrix_cyclic(HR_F64, 2, 2, &of_a);
+    const hr_mpi_matrix C = hr_mpi_matrix_cyclic(HR_F64, 2, 2, &of_c);
+    hr_mpi_context *context = NULL;
+    MPI_Init(NULL, NULL);
+    if (hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) != HR_OK ||
+        hr_mpi_gemm(context, hr_real(1), A, A, hr_real(0), C, NULL) != HR_OK ||
+        c[0] != 7 || c[3] != 22) {
+        puts(hr_last_error());
+        return 1;
+    }
+    hr_mpi_context_destroy(context);
+    MPI_Finalize();
+    return 0;
+}
+P
+    cat >"$folder/$name/CMakeLists.txt" <<P
+cmake_minimum_required(VERSION 3.20)
+project(program C)
+find_package(headrace REQUIRED)
+add_executable(program program.c)
+target_link_libraries(program headrace::$name)
+P
+    # shellcheck disable=SC2086 # words
+    (cd "$folder/$name" && eval "mpicc.$kind $flags program.c -o by_pkgconfig" \
+        "$(pkg-config --cflags --libs $name)" &&
+        "$cmake" -S . -B built -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+            -DCMAKE_C_COMPILER=mpicc.$kind -DCMAKE_C_FLAGS="$flags" &&
+        "$cmake" --build built) >"$folder/log" 2>&1 ||
+        { cat "$folder/log"; fail "$name"; }
+    for program in by_pkgconfig built/program; do
+        HEADRACE_ACCELERATORS=host run "$folder/$name/$program" "$name"
+    done
+done

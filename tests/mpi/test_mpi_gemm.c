@@ -155,7 +155,7 @@ static char *element(const spread *s, int64_t i, int64_t j)
         const hr_mpi_block *x = &s->blocks[b];
         if (i >= x->row && i < x->row + x->rows && j >= x->col &&
             j < x->col + x->cols) {
-            return x->owner != rank
+            return x->owner != rank && x->owner != HR_MPI_EVERYWHERE
                        ? NULL
                        : (char *)x->data + ((i - x->row) * x->row_stride +
                                             (j - x->col) * x->col_stride) *
@@ -215,8 +215,9 @@ static void spread_cyclic(spread *s)
 }
 
 /* Blocks of random sizes, in columns of their own heights. */
-static void spread_blocks(spread *s)
+static void spread_blocks(spread *s, bool everywhere)
 {
+    everywhere = everywhere && between(0, 1) != 0;
     s->blocks =
         calloc((size_t)((s->rows + 1) * (s->cols + 1)), sizeof *s->blocks);
     for (int64_t col = 0, wide; col < s->cols; col += wide) {
@@ -225,14 +226,15 @@ static void spread_blocks(spread *s)
             high = between((s->rows - row + 3) / 4, s->rows - row);
             hr_mpi_block *b = &s->blocks[s->block_count++];
             const bool by_rows = between(0, 1) != 0;
-            *b = (hr_mpi_block){.row = row,
-                                .col = col,
-                                .rows = high,
-                                .cols = wide,
-                                .owner = (int)between(0, process_count - 1),
-                                .row_stride = by_rows ? wide + 2 : 1,
-                                .col_stride = by_rows ? 1 : high + 3};
-            if (b->owner == rank) {
+            *b = (hr_mpi_block){
+                .row = row,
+                .col = col,
+                .rows = high,
+                .cols = wide,
+                .owner = (int)between(everywhere ? -1 : 0, process_count - 1),
+                .row_stride = by_rows ? wide + 2 : 1,
+                .col_stride = by_rows ? 1 : high + 3};
+            if (b->owner == rank || b->owner == HR_MPI_EVERYWHERE) {
                 b->data = calloc((size_t)((high + 3) * (wide + 3)),
                                  hr_type_size(s->type));
             }
@@ -243,12 +245,12 @@ static void spread_blocks(spread *s)
 }
 
 static void open_spread(spread *s, hr_type type, int64_t rows, int64_t cols,
-                        double range)
+                        double range, bool everywhere)
 {
     *s = (spread){.type = type, .rows = rows, .cols = cols};
     fill(s, range);
     if (between(0, 2) == 0 && rows > 0 && cols > 0) {
-        spread_blocks(s);
+        spread_blocks(s, everywhere);
     } else {
         spread_cyclic(s);
     }
@@ -304,19 +306,18 @@ typedef struct problem {
 /* A random matrix, and a section of rows x cols in it, transposed or not. */
 static hr_mpi_matrix open_operand(spread *s, view *v, hr_type type,
                                   int64_t rows, int64_t cols, double range,
-                                  bool may_conjugate)
+                                  bool factor)
 {
     const bool whole = between(0, 1) != 0;
     *v = (view){.s = s,
                 .row = whole ? 0 : between(0, 20),
                 .col = whole ? 0 : between(0, 20),
                 .transposed = between(0, 1) != 0,
-                .conjugate =
-                    may_conjugate && is_complex(type) && between(0, 1) != 0};
+                .conjugate = factor && is_complex(type) && between(0, 1) != 0};
     const int64_t high = v->transposed ? cols : rows;
     const int64_t wide = v->transposed ? rows : cols;
     open_spread(s, type, v->row + high + (whole ? 0 : between(0, 9)),
-                v->col + wide + (whole ? 0 : between(0, 9)), range);
+                v->col + wide + (whole ? 0 : between(0, 9)), range, factor);
     hr_mpi_matrix m = hr_mpi_matrix_section(s->m, v->row, v->col, high, wide);
     m = v->transposed ? hr_mpi_matrix_transpose(m) : m;
     return v->conjugate ? hr_mpi_matrix_conjugate(m) : m;

@@ -28,7 +28,7 @@ files() {
 
 names=$(for file in ./*.deb; do dpkg-deb -f "$file" Package; done)
 wanted="libheadrace0 libheadrace-dev headrace libheadrace-blas python3-headrace
-headrace-doc"
+headrace-doc libheadrace-openmpi libheadrace-mpich"
 for name in $wanted; do
     echo "$names" | grep -qx "$name" || fail "there is no package $name"
 done
@@ -36,7 +36,8 @@ done
 quietly apt-get update
 # The dependencies first, so that what is left over later can be ours only.
 quietly apt-get install -y --no-install-recommends gcc libc6-dev pkg-config \
-    python3-numpy python3-cffi-backend libopenblas0-pthread
+    python3-numpy python3-cffi-backend libopenblas0-pthread \
+    libopenmpi-dev openmpi-bin libmpich-dev mpich
 quietly python3 -c 'import numpy'
 files >before
 quietly apt-get install -y --no-install-recommends ./*.deb
@@ -63,6 +64,31 @@ P
 # shellcheck disable=SC2046
 quietly cc program.c -o program $(pkg-config --cflags --libs headrace)
 ./program
+
+# Over processes.
+cat >processes.c <<'P'
+#include <headrace/mpi.h>
+#include <stdio.h>
+int main(void)
+{
+    hr_mpi_context *context = NULL;
+    MPI_Init(NULL, NULL);
+    const hr_status status =
+        hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context);
+    hr_mpi_context_destroy(context);
+    MPI_Finalize();
+    return status == HR_OK ? 0 : 1;
+}
+P
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_plm=isolated
+for mpi in openmpi mpich; do
+    # shellcheck disable=SC2046
+    quietly mpicc.$mpi processes.c -o processes \
+        $(pkg-config --cflags --libs headrace_mpi_$mpi)
+    quietly mpirun.$mpi -n 2 ./processes
+    quietly env LD_PRELOAD=libheadrace_pblas_$mpi.so ./processes
+done
 
 # Python.
 cat >script.py <<'P'

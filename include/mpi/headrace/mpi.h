@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file mpi.h
- *  Products of matrices that are distributed over the processes of an MPI
- *  communicator. Each process works with its own accelerators. Programs link
- *  libheadrace_mpi of the MPI that they use: docs/cluster.md.
- *
- *  All functions here are collective unless they say otherwise: every process
- * of the communicator calls them, in the same order and with the same arguments
- *  but for addresses. They notice arguments that differ, and return
- *  HR_ERROR_INVALID in every process. An error in one process is returned in
- *  every process, with the sentence of the first one and its rank.
+ *  Products over the processes of a program's own MPI communicator: all of
+ *  processes.h, and a context for the communicator.
  *
  *  headrace.h does not include this file, since it needs mpi.h. */
 #ifndef HEADRACE_MPI_H
@@ -16,16 +9,11 @@
 
 #include <mpi.h>
 
-#include <headrace/context.h>
-#include <headrace/gemm.h>
-#include <headrace/matrix.h>
+#include <headrace/processes.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** The processes of a communicator, and the accelerators of this one. */
-typedef struct hr_mpi_context hr_mpi_context;
 
 /** Look for this process's accelerators, and measure what planning needs: how
  *  fast all of them are, and how fast messages travel.
@@ -47,167 +35,6 @@ typedef struct hr_mpi_context hr_mpi_context;
  *          MPI offers MPI_THREAD_MULTIPLE. */
 HR_API HR_NODISCARD hr_status hr_mpi_context_create(
     MPI_Comm comm, const hr_context_options *options, hr_mpi_context **context);
-
-/** Free the context and its copy of the communicator. NULL is accepted. After
- *  MPI_Finalize only memory is freed.
- * @threads As hr_mpi_context_create. */
-HR_API void hr_mpi_context_destroy(hr_mpi_context *context);
-
-/** This process's own context, for all that needs no other process. Not
- *  collective.
- * @owner   The context's; do not destroy it.
- * @threads Any thread. */
-HR_API hr_context *hr_mpi_context_local(const hr_mpi_context *context);
-
-/** One block of a matrix, and the process that has it. */
-typedef struct hr_mpi_block {
-    int64_t row, col;               /**< where it begins in the matrix */
-    int64_t rows, cols;             /**< its size */
-    int owner;                      /**< rank in the context's communicator */
-    void *data;                     /**< there; not read elsewhere */
-    int64_t row_stride, col_stride; /**< there, in elements */
-} hr_mpi_block;
-
-/** How the blocks of a matrix go to processes in turn, as ScaLAPACK's array
- *  descriptors say it. Process (p, q) has block (i, j) if
- *  (i + first_row) mod process_rows is p, and
- *  (j + first_col) mod process_cols is q. */
-typedef struct hr_mpi_cyclic {
-    int64_t row_block, col_block;   /**< rows and columns of a block: MB, NB */
-    int64_t first_rows, first_cols; /**< of the first block: IMB, INB; 0: as
-                                       the others */
-    int process_rows, process_cols; /**< processes in each direction */
-    int first_row, first_col; /**< that have the first block: less them, as
-                                   RSRC and CSRC */
-    const int *ranks; /**< [process_rows][process_cols] rank of process (p, q);
-                           NULL: p * process_cols + q */
-    void *data;       /**< this process's elements, by columns; NULL if it has
-                           none */
-    int64_t leading_dimension; /**< elements from one local column to the next:
-                                    LLD */
-} hr_mpi_cyclic;
-
-/** A matrix that is distributed over processes. Made by the functions below;
- *  copied freely. */
-typedef struct hr_mpi_matrix {
-    hr_type type;
-    bool transposed;    /**< rows and columns are those of the transpose */
-    bool conjugate;     /**< elements count as their complex conjugates */
-    int64_t row, col;   /**< where it begins in the stored matrix */
-    int64_t rows, cols; /**< its size, as it is used */
-    int64_t whole_rows, whole_cols;     /**< of the stored matrix */
-    const struct hr_mpi_cyclic *cyclic; /**< its blocks, or NULL for */
-    const struct hr_mpi_block *blocks;  /**< these */
-    int64_t block_count;
-} hr_mpi_matrix;
-
-/** A matrix of rows x cols in blocks that go to processes in turn.
- *
- * @owner   Borrows blocks and its data.
- * @errors  None here: hr_mpi_gemm checks what it is given.
- * @threads Any thread; not collective. */
-HR_API hr_mpi_matrix hr_mpi_matrix_cyclic(hr_type type, int64_t rows,
-                                          int64_t cols,
-                                          const hr_mpi_cyclic *blocks);
-
-/** A matrix of rows x cols in any blocks, which must cover it and not overlap.
- *  Every process passes all blocks. Otherwise as above. */
-HR_API hr_mpi_matrix hr_mpi_matrix_blocks(hr_type type, int64_t rows,
-                                          int64_t cols,
-                                          const hr_mpi_block *blocks,
-                                          int64_t count);
-
-/** The section of m that begins at (row, col), counted from 0. A section that
- *  m does not contain is refused by the function that uses it.
- * @threads Any thread; not collective. */
-HR_API hr_mpi_matrix hr_mpi_matrix_section(hr_mpi_matrix m, int64_t row,
-                                           int64_t col, int64_t rows,
-                                           int64_t cols);
-
-/** The transpose of m. Nothing moves.
- * @threads Any thread; not collective. */
-HR_API hr_mpi_matrix hr_mpi_matrix_transpose(hr_mpi_matrix m);
-
-/** The complex conjugate of m; m itself for real types. Nothing moves.
- * @threads Any thread; not collective. */
-HR_API hr_mpi_matrix hr_mpi_matrix_conjugate(hr_mpi_matrix m);
-
-/** What a product over processes will do, or has done. */
-typedef struct hr_mpi_gemm_report {
-    uint32_t size;         /**< sizeof(hr_mpi_gemm_report) */
-    int rows, cols, depth; /**< processes that share rows and columns of C, and
-                              the sum over k. Others only send and receive */
-    int64_t panel;  /**< the largest part of k that is multiplied at once */
-    int64_t panels; /**< of each process */
-    double seconds; /**< of the whole call (plan: predicted) */
-    double compute_seconds; /**< predicted for the products of one process */
-    double message_seconds; /**< predicted for its messages */
-    uint64_t sent;          /**< bytes between processes, all together */
-    uint64_t bound;    /**< the fewest that any schedule needs: see @source of
-                            hr_mpi_gemm */
-    double ratio;      /**< sent over bound; 1 if both are 0 */
-    uint64_t messages; /**< all together */
-    uint64_t memory_bytes; /**< that this process needs besides its matrices */
-} hr_mpi_gemm_report;
-
-/** The initial value: its size is set, everything else is 0. */
-#define HR_MPI_GEMM_REPORT_INIT                                                \
-    {                                                                          \
-        sizeof(hr_mpi_gemm_report), 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0, 0.0,   \
-            0, 0                                                               \
-    }
-
-typedef struct hr_mpi_gemm_options {
-    uint32_t size;         /**< sizeof(hr_mpi_gemm_options) */
-    hr_compute compute;    /**< how products are formed */
-    int rows, cols, depth; /**< processes for C's rows and columns and the sum;
-                              0: what is fastest */
-    uint64_t memory_limit; /**< bytes of host memory for panels in each process;
-                                0: a quarter of what its machine has for it */
-    hr_progress_function progress; /**< of floating-point operations of all
-                                        processes; NULL: none. If it returns
-                                        false in one process, all return
-                                        HR_ERROR_CANCELLED */
-    void *progress_data;           /**< handed to progress */
-    hr_mpi_gemm_report *report;    /**< filled on success; NULL: none */
-} hr_mpi_gemm_options;
-
-/** Options with their size set and every default. */
-#define HR_MPI_GEMM_OPTIONS_INIT                                               \
-    {                                                                          \
-        sizeof(hr_mpi_gemm_options), HR_COMPUTE_NATIVE, 0, 0, 0, 0, NULL,      \
-            NULL, NULL                                                         \
-    }
-
-/** C := alpha A B + beta C, of distributed matrices. Returns in a process when
- *  its elements of C are complete.
- *
- * @shape    A[m,k], B[k,n], C[m,n]; m, n and k may be 0. Types as hr_gemm.
- * @owner    Borrows all operands and options until it returns.
- * @aliasing C must not overlap A or B; A and B may overlap. beta = 0 never
- *           reads C. alpha = 0 or k = 0 never reads A or B.
- * @errors   As hr_gemm, and those at the top of this file. When the products
- *           have begun, C has old and new elements after an error.
- * @threads  As hr_mpi_context_create. The progress function is called on the
- *           calling thread.
- * @source   [Kwasniewski2019]: no schedule for P processes that compute equal
- *           shares sends less than the faces of P boxes of m n k / P products
- *           that are as near to cubes as the shape allows, less what processes
- *           have already. */
-HR_API HR_NODISCARD hr_status hr_mpi_gemm(hr_mpi_context *context,
-                                          hr_scalar alpha, hr_mpi_matrix a,
-                                          hr_mpi_matrix b, hr_scalar beta,
-                                          hr_mpi_matrix c,
-                                          const hr_mpi_gemm_options *options);
-
-/** What hr_mpi_gemm would do with the same arguments, without doing it. No
- *  elements are read.
- * @errors  As hr_mpi_gemm.
- * @threads As hr_mpi_context_create. */
-HR_API HR_NODISCARD hr_status hr_mpi_gemm_plan(
-    hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a, hr_mpi_matrix b,
-    hr_scalar beta, hr_mpi_matrix c, const hr_mpi_gemm_options *options,
-    hr_mpi_gemm_report *report);
 
 #ifdef __cplusplus
 }

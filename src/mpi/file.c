@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* New files of which each process writes a run of rows through a mapping.
+ *
+ * Machines that share a file system write whole pages, each with what it has
+ * seen of them. So a page that holds rows of several processes is written once
+ * more, by process 0 alone, when all others have closed the file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "base/hash.h"
+#include "base/size.h"
+#include "mpi/processes.h"
+
+struct hr_mpi_file {
+    hr_mpi_context *context;
+    hr_file *made;  /* in process 0 */
+    char *bytes;    /* all of the file; NULL: it has been closed */
+    int64_t size;   /* of the file */
+    int64_t offset; /* of the elements */
+    hr_file_array like;
+    int64_t rows, cols, count; /* of each matrix */
+    hr_mpi_block *blocks;      /* of all matrices */
+    int64_t *first;            /* [count + 1] block of a matrix */
+};
+
+/* ---- rows */
+
+static size_t row_bytes(const hr_mpi_file *f)
+{
+    return (size_t)f->cols * hr_type_size(f->like.type);
+}
+
+/* The first row of a process, of the rows of all matrices. */
+static int64_t row_of(const hr_mpi_file *f, int64_t rank)
+{
+    const int64_t rows = f->rows * f->count, count = f->context->count;
+    return rows / count * rank + rows % count * rank / count;
+}
+
+static void set_shape(hr_mpi_file *f)
+{
+    const hr_file_array *a = &f->like;
+    f->cols = a->rank > 0 ? a->extents[a->rank - 1] : 1;
+    f->rows = a->rank > 1 ? a->extents[a->rank - 2] : 1;
+    f->count = 1;
+    for (int i = 0; i + 2 < a->rank; i++) {
+        f->count *= a->extents[i];
+    }
+}
+
+/* The blocks of matrix `number`, whose first is at `blocks`. */
+static int64_t list_blocks(const hr_mpi_file *f, int64_t number,
+                           hr_mpi_block *blocks)
+{
+    const int64_t begin = number * f->rows, end = begin + f->rows;
+    int64_t count = 0;
+    for (int rank = 0; rank < f->context->count; rank++) {
+        const int64_t from = hri_max(begin, row_of(f, rank));
+        const int64_t to = hri_min(end, row_of(f, rank + 1));
+        if (from < to) {
+            blocks[count++] = (hr_mpi_block){
+                .row = from - begin,
+                .rows = to - from,
+                .cols = f->cols,
+                .owner = rank,
+                .data = f->bytes + f->offset + (size_t)from * row_bytes(f),
+                .row_stride = f->cols,
+                .col_stride = 1};
+        }
+    }
+    return count;
+}
+
+static hr_status list_all(hr_mpi_file *f)
+{
+    f->blocks =
+        calloc((size_t)(f->count + f->context->count), sizeof *f->blocks);
+    f->first = calloc((size_t)f->count + 1, sizeof *f->first);
+    if (f->blocks == NULL || f->first == NULL) {
+        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no memory for the parts of %lld matrices",
+                            (long long)f->count);
+    }
+    for (int64_t i = 0; i < f->count; i++) {
+        f->first[i + 1] =
+            f->first[i] + list_blocks(f, i, f->blocks + f->first[i]);
+    }
+    return HR_OK;
+}
+
+/* ---- making it */
+
+static hr_status fail(const char *path, const char *what)
+{
+    return hri_mpi_fail(HR_ERROR_IO, "mpi: %s: %s: %s", path, what,
+                        strerror(errno));
+}
+
+/* Process 0 makes the file. */
+static hr_status make(hr_mpi_file *f, const char *path)
+{
+    hri_mpi_place *place = &f->context->memory.place;
+    hr_file_array array;
+    struct stat info;
+    const hr_status status =
+        hr_file_create_array(path, f->like, &f->made, &array);
+    if (status != HR_OK) {
+        return status;
+    }
+    set_shape(f);
+    const char *name = hr_file_temporary(f->made);
+    if (stat(name, &info) != 0) {
+        return fail(name, "stat");
+    }
+    place->bytes = info.st_size;
+    place->offset = info.st_size - f->rows * f->count * (int64_t)row_bytes(f);
+    const int length = hri_format(place->path, sizeof place->path, "%s", name);
+    return length >= 0 && (size_t)length < sizeof place->path
+               ? HR_OK
+               : hri_mpi_fail(HR_ERROR_IO, "mpi: %s: the name is too long",
+                              path);
+}
+
+/* Of an empty file a byte is mapped, which nobody touches. */
+static size_t mapped_bytes(const hr_mpi_file *f)
+{
+    return f->size > 0 ? (size_t)f->size : 1;
+}
+
+/* Map the file that process 0 has made. */
+static hr_status map(hr_mpi_file *f)
+{
+    const hri_mpi_place *place = &f->context->memory.place;
+    struct stat info;
+    const int fd = open(place->path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        const hr_status status = fail(place->path, "open");
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return status;
+    }
+    if (info.st_size != place->bytes) {
+        (void)close(fd);
+        return hri_mpi_fail(
+            HR_ERROR_IO, "mpi: %s has %lld bytes in process 0 and %lld here",
+            place->path, (long long)place->bytes, (long long)info.st_size);
+    }
+    f->size = place->bytes;
+    f->offset = place->offset;
+    void *bytes =
+        mmap(NULL, mapped_bytes(f), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const hr_status status =
+        bytes != MAP_FAILED ? HR_OK : fail(place->path, "mmap");
+    (void)close(fd);
+    f->bytes = bytes != MAP_FAILED ? bytes : NULL;
+    return status;
+}
+
+static hr_status check(const char *path, const hr_file_array *like,
+                       hr_mpi_file **file)
+{
+    if (path == NULL || file == NULL) {
+        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the file's %s is NULL",
+                            path == NULL ? "name" : "place");
+    }
+    if (like->rank < 0 || like->rank > HR_MAX_RANK ||
+        like->order != HR_ROW_MAJOR) {
+        return hri_mpi_fail(HR_ERROR_INVALID,
+                            "mpi: %s: an array of %d dimensions in %s order",
+                            path, (int)like->rank,
+                            like->order == HR_ROW_MAJOR ? "row" : "column");
+    }
+    return HR_OK;
+}
+
+static hr_status open_file(hr_mpi_file *f, const char *path)
+{
+    hr_mpi_context *context = f->context;
+    hri_mpi_place *place = &context->memory.place;
+    hr_status status =
+        hri_mpi_agree(context, context->rank == 0 ? make(f, path) : HR_OK);
+    if (status == HR_OK) {
+        set_shape(f); /* of sizes that process 0 has checked */
+        status = hri_mpi_broadcast(context, place, sizeof *place);
+    }
+    if (status == HR_OK) {
+        status = map(f);
+        status = hri_mpi_agree(context, status == HR_OK ? list_all(f) : status);
+    }
+    return status;
+}
+
+hr_status hr_mpi_file_create(hr_mpi_context *context, const char *path,
+                             hr_file_array like, hr_mpi_file **file)
+{
+    hr_status status = hri_mpi_context_check(context);
+    if (status != HR_OK) {
+        return status;
+    }
+    uint64_t hash = HRI_HASH_INIT;
+    status = check(path, &like, file);
+    if (status == HR_OK) {
+        const int64_t kind[] = {like.type, like.rank};
+        hash = hri_hash(hash, kind, sizeof kind);
+        hash = hri_hash(hash, like.extents,
+                        (size_t)like.rank * sizeof *like.extents);
+        hash = hri_hash(hash, path, strlen(path));
+    }
+    hr_mpi_file *f = calloc(1, sizeof *f);
+    if (status == HR_OK && f == NULL) {
+        status = hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory");
+    }
+    status = hri_mpi_agree_on(context, status, hash);
+    if (status == HR_OK) {
+        f->context = context;
+        f->like = like;
+        status = open_file(f, path);
+    }
+    if (status != HR_OK) {
+        hr_mpi_file_close(f);
+        return status;
+    }
+    *file = f;
+    return HR_OK;
+}
+
+hr_mpi_matrix hr_mpi_file_matrix(const hr_mpi_file *f, int64_t number)
+{
+    if (f == NULL || number < 0 || number >= f->count) {
+        return (hr_mpi_matrix){0};
+    }
+    return hr_mpi_matrix_blocks(f->like.type, f->rows, f->cols,
+                                f->blocks + f->first[number],
+                                f->first[number + 1] - f->first[number]);
+}
+
+const char *hr_mpi_file_temporary(const hr_mpi_file *f)
+{
+    return f != NULL ? hr_file_temporary(f->made) : NULL;
+}
+
+/* ---- writing it */
+
+static int64_t page_bytes(void)
+{
+    return sysconf(_SC_PAGESIZE);
+}
+
+/* The bytes of the file that the process has. */
+static void find_range(const hr_mpi_file *f, int rank, int64_t *begin,
+                       int64_t *end)
+{
+    const int64_t width = (int64_t)row_bytes(f);
+    *begin = rank == 0 ? 0 : f->offset + row_of(f, rank) * width;
+    *end = f->offset + row_of(f, rank + 1) * width;
+}
+
+/* Of its first page and its last one, what the process has, if others have
+ * something there, too. */
+static void find_edges(const hr_mpi_file *f, int rank, int64_t begin[2],
+                       int64_t end[2])
+{
+    const int64_t page = page_bytes();
+    int64_t from, to;
+    find_range(f, rank, &from, &to);
+    begin[0] = from;
+    end[0] = hri_min(to, hri_round_up(from, page));
+    begin[1] = hri_max(end[0], to / page * page);
+    end[1] = to;
+    if (to == f->size) { /* nobody is behind it */
+        end[1] = begin[1];
+    }
+}
+
+/* Process 0 gets the edges of process `rank`, and writes them. */
+static hr_status write_edges(hr_mpi_file *f, int rank, const char *edges,
+                             int fd)
+{
+    int64_t begin[2], end[2];
+    find_edges(f, rank, begin, end);
+    for (int i = 0; i < 2; i++) {
+        for (int64_t at = begin[i]; at < end[i];) {
+            const ssize_t wrote =
+                pwrite(fd, edges + i * page_bytes() + (at - begin[i]),
+                       (size_t)(end[i] - at), (off_t)at);
+            if (wrote < 0 && errno != EINTR) {
+                return fail(hr_file_temporary(f->made), "pwrite");
+            }
+            at += wrote > 0 ? wrote : 0;
+        }
+    }
+    return HR_OK;
+}
+
+/* Exchange the edges of one process: `mine` are this one's. */
+static hr_status send_edges(hr_mpi_file *f, int rank, char *mine, char *edges)
+{
+    hr_mpi_context *context = f->context;
+    const int count = (int)(2 * page_bytes());
+    MPI_Request request = MPI_REQUEST_NULL;
+    hr_status status = HR_OK;
+    if (context->rank == rank) {
+        status = hri_mpi_check(
+            context,
+            MPI_Isend(mine, count, MPI_BYTE, 0, 0, context->comm, &request),
+            "MPI_Isend");
+    } else if (context->rank == 0) {
+        status = hri_mpi_check(
+            context,
+            MPI_Irecv(edges, count, MPI_BYTE, rank, 0, context->comm, &request),
+            "MPI_Irecv");
+    }
+    return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
+}
+
+/* Keep this process's edges, write the rest to the disk and close it. */
+static hr_status flush(hr_mpi_file *f, char *mine)
+{
+    int64_t begin[2], end[2];
+    find_edges(f, f->context->rank, begin, end);
+    for (int i = 0; i < 2; i++) {
+        if (begin[i] < end[i]) {
+            memcpy(mine + i * page_bytes(), f->bytes + begin[i],
+                   (size_t)(end[i] - begin[i]));
+        }
+    }
+    const hr_status status = msync(f->bytes, mapped_bytes(f), MS_SYNC) == 0
+                                 ? HR_OK
+                                 : fail("the file", "msync");
+    (void)munmap(f->bytes, mapped_bytes(f));
+    f->bytes = NULL;
+    return status;
+}
+
+/* Process 0 writes the edges of all. */
+static hr_status gather_edges(hr_mpi_file *f, char *mine)
+{
+    char *edges = mine + 2 * page_bytes();
+    const bool first = f->context->rank == 0;
+    const char *path = first ? hr_file_temporary(f->made) : NULL;
+    const int fd = first ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    hr_status failed = !first || fd >= 0 ? HR_OK : fail(path, "open");
+    hr_status status = hri_mpi_agree(f->context, failed);
+    for (int rank = 0; rank < f->context->count && status == HR_OK; rank++) {
+        status = rank > 0 ? send_edges(f, rank, mine, edges) : HR_OK;
+        if (status == HR_OK && first && failed == HR_OK) {
+            failed = write_edges(f, rank, rank > 0 ? edges : mine, fd);
+        }
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (status == HR_OK && first && failed == HR_OK) {
+        failed = hr_file_commit(f->made);
+    }
+    return status == HR_OK ? hri_mpi_agree(f->context, failed) : status;
+}
+
+hr_status hr_mpi_file_commit(hr_mpi_file *f)
+{
+    if (f == NULL || f->bytes == NULL) {
+        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the file is %s",
+                            f == NULL ? "NULL" : "committed already");
+    }
+    hr_status status = hri_mpi_context_check(f->context);
+    if (status != HR_OK) {
+        return status;
+    }
+    char *mine = calloc(4, (size_t)page_bytes()); /* and those of another */
+    status = hri_mpi_agree(
+        f->context, mine != NULL
+                        ? HR_OK
+                        : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
+                                       "mpi: no memory for pages of a file"));
+    if (status == HR_OK) {
+        status = hri_mpi_agree(f->context, flush(f, mine));
+    }
+    if (status == HR_OK) {
+        status = gather_edges(f, mine);
+    }
+    if (!f->context->lost) {
+        free(mine);
+    }
+    return status;
+}
+
+void hr_mpi_file_close(hr_mpi_file *f)
+{
+    if (f == NULL) {
+        return;
+    }
+    if (f->bytes != NULL) {
+        (void)munmap(f->bytes, mapped_bytes(f));
+    }
+    hr_file_close(f->made);
+    free(f->blocks);
+    free(f->first);
+    free(f);
+}

@@ -6,6 +6,7 @@
 #include <headrace/headrace.h>
 
 #include "commands.h"
+#include "console/processes.h"
 #include "console/signals.h"
 
 static const cli_command *const commands[] = {
@@ -89,8 +90,24 @@ static int dispatch(int argc, char **argv)
     return cli_start(command, argc - 2, argv + 2);
 }
 
+/* What is not done together is done by process 0 alone, which prints for all.
+ */
+static bool is_done_elsewhere(int argc, char **argv)
+{
+    if (cli_launched().rank == 0) {
+        return false;
+    }
+    cli_fail_silently(true);
+    cli_signals_say_nothing();
+    return argc < 2 || strcmp(argv[1], cli_matmul.name) != 0 ||
+           freopen("/dev/null", "w", stdout) == NULL;
+}
+
 int main(int argc, char **argv)
 {
+    if (is_done_elsewhere(argc, argv)) {
+        return CLI_OK;
+    }
     cli_signals_init();
     cli_finish(dispatch(argc, argv));
 }

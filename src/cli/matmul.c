@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "console/context.h"
 #include "console/output.h"
+#include "console/processes.h"
 #include "console/product.h"
 #include "console/values.h"
 
@@ -120,6 +121,10 @@ static int run(int argc, char **argv)
     o.product.b = files[1];
     status = status == CLI_OK ? check(&o) : status;
     o.product.explain = o.json || !o.product.quiet; /* a report is printed */
+    if (status == CLI_OK && cli_launched().count > 1) {
+        return cli_multiply_together(&cli_matmul, &o.machine, &o.product,
+                                     o.json);
+    }
     if (status == CLI_OK) {
         status = cli_context(&cli_matmul, &o.machine, false, &context);
     }
@@ -146,7 +151,9 @@ const cli_command cli_matmul = {
         "or\n"
         "elements alone with --shape and --type. W.npz:NAME is one array of\n"
         "several. C.npy is in row order. It appears when it is complete; an\n"
-        "earlier file of that name stays until then.",
+        "earlier file of that name stays until then. Started by mpirun, as\n"
+        "in mpirun -n 4 headrace matmul ..., all processes multiply together;\n"
+        "they must see the same files.",
     .examples =
         "  headrace matmul A.npy B.npy -o C.npy --verify\n"
         "  headrace matmul A.npy B.npy -o C.npy --accelerators 4xhost \\\n"

@@ -9,12 +9,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <headrace/status.h>
+
 #include "base/printable.h"
+
+static bool silent;
+
+void cli_fail_silently(bool silently)
+{
+    silent = silently;
+}
 
 static void print(const char *format, va_list arguments)
 {
     char text[4096], shown[4096];
     vsnprintf(text, sizeof text, format, arguments);
+    if (silent) {
+        (void)hr_set_last_error(HR_ERROR_IO, text);
+        return;
+    }
     fprintf(stderr, "headrace: %s", hri_printable(text, shown, sizeof shown));
 }
 
@@ -23,7 +36,9 @@ int cli_fail(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     print(format, arguments);
-    fputc('\n', stderr);
+    if (!silent) {
+        fputc('\n', stderr);
+    }
     va_end(arguments);
     return CLI_FAILED;
 }
@@ -41,6 +56,9 @@ int cli_wrong(const cli_command *command, const char *format, ...)
     va_start(arguments, format);
     print(format, arguments);
     va_end(arguments);
+    if (silent) {
+        return CLI_WRONG;
+    }
     fprintf(stderr, "; try headrace%s%s --help\n", command != NULL ? " " : "",
             command != NULL ? command->name : "");
     return CLI_WRONG;

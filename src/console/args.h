@@ -71,6 +71,10 @@ bool cli_take(const cli_kind *kind, const char *text, void *field);
  * none. */
 int cli_find_name(const char *text, const char *names);
 
+/* From now on cli_fail, and what would say that a command line is wrong, print
+ * nothing. The sentence is the library's last error then. */
+void cli_fail_silently(bool silently);
+
 /* Print "headrace: sentence" to standard error, with what a terminal would obey
  * escaped; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -6,32 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch.h"
 #include "context.h"
 #include "loop.h"
 #include "output.h"
 #include "signals.h"
 #include "text.h"
-
-enum { A, B, C0 }; /* the indices of inputs */
-
-typedef struct work {
-    hr_context *context;
-    const cli_product *product;
-    cli_files files;
-    cli_batch batch;
-    hr_file_array c; /* all results */
-    hr_gemm_options options;
-    cli_progress progress;
-    double planning; /* seconds */
-} work;
+#include "work.h"
 
 static bool has_header(const cli_array *input)
 {
     return strcmp(hr_file_form(input->file), "raw") != 0;
 }
 
-static int open_factors(work *w)
+static int open_factors(cli_work *w)
 {
     const cli_product *p = w->product;
     const hr_type type = p->input_type != 0 ? p->input_type : p->type;
@@ -52,7 +39,7 @@ static int open_factors(work *w)
     return status;
 }
 
-static int match_factors(work *w, cli_outcome *outcome)
+static int match_factors(cli_work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
     const cli_array *in = w->files.in;
@@ -73,7 +60,13 @@ static int match_factors(work *w, cli_outcome *outcome)
     return status;
 }
 
-static hr_status plan_with(const work *w, hr_gemm_options *options,
+int cli_work_open(cli_work *w, cli_outcome *outcome)
+{
+    const int status = open_factors(w);
+    return status == CLI_OK ? match_factors(w, outcome) : status;
+}
+
+static hr_status plan_with(const cli_work *w, hr_gemm_options *options,
                            hr_gemm_report *report)
 {
     const cli_batch *x = &w->batch;
@@ -91,7 +84,7 @@ static hr_status plan_with(const work *w, hr_gemm_options *options,
 
 /* Plan the product. The plan finds every error of the factors before a byte is
  * written, and is all that a dry run needs. */
-static int plan(work *w, cli_outcome *outcome)
+static int plan(cli_work *w, cli_outcome *outcome)
 {
     hr_gemm_options options = w->options;
     const double start = cli_clock();
@@ -100,8 +93,7 @@ static int plan(work *w, cli_outcome *outcome)
     return cli_called(status);
 }
 
-/* Open C0. Without a header it has C's shape and type. */
-static int open_c0(work *w)
+int cli_work_open_c0(cli_work *w)
 {
     cli_array *c0 = &w->files.in[C0];
     const hr_file_array *array = &c0->array, *c = &w->c;
@@ -124,7 +116,7 @@ static int open_c0(work *w)
 }
 
 /* C := C0. hr_gemm then scales C and adds to it. */
-static int fill_output(work *w)
+static int fill_output(cli_work *w)
 {
     const cli_product *p = w->product;
     if (p->add == NULL || (p->beta.re == 0.0 && p->beta.im == 0.0)) {
@@ -135,7 +127,7 @@ static int fill_output(work *w)
                     &w->progress);
 }
 
-static hr_status multiply_with(const work *w)
+static hr_status multiply_with(const cli_work *w)
 {
     const cli_batch *x = &w->batch;
     const cli_product *p = w->product;
@@ -148,7 +140,7 @@ static hr_status multiply_with(const work *w)
                                &w->options);
 }
 
-static int multiply(work *w, cli_outcome *outcome)
+static int multiply(cli_work *w, cli_outcome *outcome)
 {
     cli_progress_start(&w->progress, w->product->quiet, "multiplying",
                        cli_rate_text);
@@ -174,7 +166,7 @@ static bool told_of_one(void *data, double done, double total)
 }
 
 /* Verify each product. outcome->check has the time of all. */
-static int verify(work *w, cli_outcome *outcome)
+static int verify(cli_work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
     const cli_batch *x = &w->batch;
@@ -205,7 +197,7 @@ static int verify(work *w, cli_outcome *outcome)
     return cli_called(status);
 }
 
-static int run(work *w, cli_outcome *outcome)
+static int run(cli_work *w, cli_outcome *outcome)
 {
     int status = cli_output_create(&w->files.out, w->product->output, w->c);
     w->c = w->files.out.array;
@@ -225,7 +217,7 @@ static bool is_used(const hr_gemm_report *report, uint32_t accelerator)
 }
 
 /* Why the plan does without this accelerator: plan the product for it alone. */
-static void explain(const work *w, cli_left_out *left)
+static void explain(const cli_work *w, cli_left_out *left)
 {
     static const char prefix[] = "gemm: ";
     hr_gemm_report alone = HR_GEMM_REPORT_INIT;
@@ -253,7 +245,7 @@ static void explain(const work *w, cli_left_out *left)
 /* Each of these plans may take as long as the plan of the product. All together
  * take as long as that and one more, or half a second. Nor does a signal wait
  * for them all. */
-static void explain_all(const work *w, cli_outcome *outcome)
+static void explain_all(const cli_work *w, cli_outcome *outcome)
 {
     const double least = 0.5, start = cli_clock();
     const double enough = w->planning > least ? w->planning : least;
@@ -291,14 +283,13 @@ int cli_multiply(hr_context **context, const cli_product *product,
     if (outcome_init(outcome, hr_accelerator_count(*context)) != CLI_OK) {
         return CLI_FAILED;
     }
-    work w = {.context = *context,
-              .product = product,
-              .options = HR_GEMM_OPTIONS_INIT};
+    cli_work w = {.context = *context,
+                  .product = product,
+                  .options = HR_GEMM_OPTIONS_INIT};
     w.options.compute = product->compute;
-    int status = open_factors(&w);
-    status = status == CLI_OK ? match_factors(&w, outcome) : status;
+    int status = cli_work_open(&w, outcome);
     status = status == CLI_OK ? plan(&w, outcome) : status;
-    status = status == CLI_OK ? open_c0(&w) : status;
+    status = status == CLI_OK ? cli_work_open_c0(&w) : status;
     if (status == CLI_OK && !product->dry_run) {
         status = run(&w, outcome);
     }

@@ -52,6 +52,9 @@ void cli_outcome_free(cli_outcome *outcome);
 
 /* ---- report.c: what the product did, or would do */
 
+/* Print what is multiplied. */
+void cli_report_head(const cli_product *product, const cli_outcome *outcome);
+
 /* Print a table. Returns an exit status. */
 int cli_report_table(const hr_context *context, const cli_product *product,
                      const cli_outcome *outcome);

@@ -27,7 +27,7 @@ static uint32_t share_count(const hr_gemm_report *report)
     return (uint32_t)hri_min(report->share_count, report->share_capacity);
 }
 
-static void print_head(const cli_product *p, const cli_outcome *o)
+void cli_report_head(const cli_product *p, const cli_outcome *o)
 {
     printf("%s = %s x %s%s%s\n",
            cli_path_text(p->output != NULL ? p->output : "C").text,
@@ -111,7 +111,7 @@ static void print_left_out(const hr_context *context,
 int cli_report_table(const hr_context *context, const cli_product *product,
                      const cli_outcome *outcome)
 {
-    print_head(product, outcome);
+    cli_report_head(product, outcome);
     print_figures(product, outcome);
     cli_table table = {.align = "llrrrrrrr"};
     cli_table_head(&table, "accelerator|name|busy|rate|tiles (stolen)|"

@@ -54,6 +54,11 @@ static void say_cancelled(void)
     }
 }
 
+void cli_signals_say_nothing(void)
+{
+    atomic_store(&told, true);
+}
+
 /* Only one handler ends the program. Handlers on other threads wait here for
  * that. None interrupts another one on the same thread, as all signals are
  * masked. */

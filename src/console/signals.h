@@ -24,6 +24,9 @@ typedef enum cli_phase {
 /* Install the handlers. Called once, before anything else runs. */
 void cli_signals_init(void);
 
+/* Do not say "cancelled": another process does. */
+void cli_signals_say_nothing(void);
+
 /* Install them again. Loading a vendor library may have replaced them (LLVM
  * inside an OpenCL driver does). */
 void cli_signals_install(void);

@@ -24,9 +24,8 @@ struct hr_mpi_file {
     int64_t size;   /* of the file */
     int64_t offset; /* of the elements */
     hr_file_array like;
-    int64_t rows, cols, count; /* of each matrix */
-    hr_mpi_block *blocks;      /* of all matrices */
-    int64_t *first;            /* [count + 1] block of a matrix */
+    int64_t rows, cols;   /* of all matrices, below each other */
+    hr_mpi_block *blocks; /* [processes] */
 };
 
 /* ---- rows */
@@ -36,60 +35,40 @@ static size_t row_bytes(const hr_mpi_file *f)
     return (size_t)f->cols * hr_type_size(f->like.type);
 }
 
-/* The first row of a process, of the rows of all matrices. */
+/* The first row of a process. */
 static int64_t row_of(const hr_mpi_file *f, int64_t rank)
 {
-    const int64_t rows = f->rows * f->count, count = f->context->count;
-    return rows / count * rank + rows % count * rank / count;
+    const int64_t count = f->context->count;
+    return f->rows / count * rank + f->rows % count * rank / count;
 }
 
 static void set_shape(hr_mpi_file *f)
 {
     const hr_file_array *a = &f->like;
     f->cols = a->rank > 0 ? a->extents[a->rank - 1] : 1;
-    f->rows = a->rank > 1 ? a->extents[a->rank - 2] : 1;
-    f->count = 1;
-    for (int i = 0; i + 2 < a->rank; i++) {
-        f->count *= a->extents[i];
+    f->rows = 1;
+    for (int i = 0; i + 1 < a->rank; i++) {
+        f->rows *= a->extents[i];
     }
 }
 
-/* The blocks of matrix `number`, whose first is at `blocks`. */
-static int64_t list_blocks(const hr_mpi_file *f, int64_t number,
-                           hr_mpi_block *blocks)
+static hr_status list_blocks(hr_mpi_file *f)
 {
-    const int64_t begin = number * f->rows, end = begin + f->rows;
-    int64_t count = 0;
-    for (int rank = 0; rank < f->context->count; rank++) {
-        const int64_t from = hri_max(begin, row_of(f, rank));
-        const int64_t to = hri_min(end, row_of(f, rank + 1));
-        if (from < to) {
-            blocks[count++] = (hr_mpi_block){
-                .row = from - begin,
-                .rows = to - from,
-                .cols = f->cols,
-                .owner = rank,
-                .data = f->bytes + f->offset + (size_t)from * row_bytes(f),
-                .row_stride = f->cols,
-                .col_stride = 1};
-        }
-    }
-    return count;
-}
-
-static hr_status list_all(hr_mpi_file *f)
-{
-    f->blocks =
-        calloc((size_t)(f->count + f->context->count), sizeof *f->blocks);
-    f->first = calloc((size_t)f->count + 1, sizeof *f->first);
-    if (f->blocks == NULL || f->first == NULL) {
+    f->blocks = calloc((size_t)f->context->count, sizeof *f->blocks);
+    if (f->blocks == NULL) {
         return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "mpi: no memory for the parts of %lld matrices",
-                            (long long)f->count);
+                            "mpi: no memory for the parts of a file");
     }
-    for (int64_t i = 0; i < f->count; i++) {
-        f->first[i + 1] =
-            f->first[i] + list_blocks(f, i, f->blocks + f->first[i]);
+    for (int rank = 0; rank < f->context->count; rank++) {
+        const int64_t row = row_of(f, rank);
+        f->blocks[rank] = (hr_mpi_block){.row = row,
+                                         .rows = row_of(f, rank + 1) - row,
+                                         .cols = f->cols,
+                                         .owner = rank,
+                                         .data = f->bytes + f->offset +
+                                                 (size_t)row * row_bytes(f),
+                                         .row_stride = f->cols,
+                                         .col_stride = 1};
     }
     return HR_OK;
 }
@@ -119,7 +98,7 @@ static hr_status make(hr_mpi_file *f, const char *path)
         return fail(name, "stat");
     }
     place->bytes = info.st_size;
-    place->offset = info.st_size - f->rows * f->count * (int64_t)row_bytes(f);
+    place->offset = info.st_size - f->rows * (int64_t)row_bytes(f);
     const int length = hri_format(place->path, sizeof place->path, "%s", name);
     return length >= 0 && (size_t)length < sizeof place->path
                ? HR_OK
@@ -192,7 +171,8 @@ static hr_status open_file(hr_mpi_file *f, const char *path)
     }
     if (status == HR_OK) {
         status = map(f);
-        status = hri_mpi_agree(context, status == HR_OK ? list_all(f) : status);
+        status =
+            hri_mpi_agree(context, status == HR_OK ? list_blocks(f) : status);
     }
     return status;
 }
@@ -231,14 +211,11 @@ hr_status hr_mpi_file_create(hr_mpi_context *context, const char *path,
     return HR_OK;
 }
 
-hr_mpi_matrix hr_mpi_file_matrix(const hr_mpi_file *f, int64_t number)
+hr_mpi_matrix hr_mpi_file_matrix(const hr_mpi_file *f)
 {
-    if (f == NULL || number < 0 || number >= f->count) {
-        return (hr_mpi_matrix){0};
-    }
-    return hr_mpi_matrix_blocks(f->like.type, f->rows, f->cols,
-                                f->blocks + f->first[number],
-                                f->first[number + 1] - f->first[number]);
+    return f != NULL ? hr_mpi_matrix_blocks(f->like.type, f->rows, f->cols,
+                                            f->blocks, f->context->count)
+                     : (hr_mpi_matrix){0};
 }
 
 const char *hr_mpi_file_temporary(const hr_mpi_file *f)
@@ -401,6 +378,5 @@ void hr_mpi_file_close(hr_mpi_file *f)
     }
     hr_file_close(f->made);
     free(f->blocks);
-    free(f->first);
     free(f);
 }

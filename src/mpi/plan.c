@@ -68,7 +68,9 @@ static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
     const double messages =
-        (double)g->panels * (g->rows + g->cols) + (g->in_place ? 0 : count);
+        (double)g->panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
+                             (p->b.everywhere < 1.0 ? g->rows : 0)) +
+        (g->in_place ? 0 : count);
     g->message_seconds =
         (count > 1 || context->count > 1)
             ? received(p, context->count, g) * context->byte_seconds +
@@ -217,39 +219,52 @@ static uint64_t count_messages(const hri_mpi_plan *plan,
     return messages;
 }
 
+/* The sides of a box of `volume` products, none longer than `length`, with the
+ * smallest faces: weight[d] is that of the face across side d. Such sides are
+ * in proportion to these weights, but for those that are too long so. */
+static void find_box(const double length[3], const double weight[3],
+                     double volume, double side[3])
+{
+    bool full[3] = {false, false, false};
+    bool changed = true;
+    while (changed) {
+        double left = volume;
+        int free_sides = 0;
+        changed = false;
+        for (int d = 0; d < 3; d++) {
+            left /= full[d] ? length[d] : weight[d];
+            free_sides += !full[d];
+        }
+        const double scale = free_sides > 0 ? pow(left, 1.0 / free_sides) : 0.0;
+        for (int d = 0; d < 3; d++) {
+            side[d] = full[d] ? length[d] : weight[d] * scale;
+            changed = changed || side[d] > length[d];
+            full[d] = side[d] >= length[d];
+        }
+    }
+}
+
 /* Bytes that all processes receive at least, each computing a share: the faces
  * of a box of m n k / P products, no side longer than the matrix's, less what a
  * process has of equal shares. */
 static uint64_t bound_of(const hri_mpi_product *p, int count)
 {
-    const double a = foreign_width(&p->a), b = foreign_width(&p->b);
-    const double c = (double)hr_type_size(p->sum_type);
-    double side[3] = {(double)p->m, (double)p->n, (double)p->k};
-    const double length[3] = {side[0], side[1], side[2]};
-    const double all = side[0] * side[1] * side[2] / count;
-    int order[3] = {0, 1, 2};
+    const double least = 1e-6; /* of what every process has */
+    const double length[3] = {(double)p->m, (double)p->n, (double)p->k};
+    const double width[3] = {foreign_width(&p->b), foreign_width(&p->a),
+                             (double)hr_type_size(p->sum_type)};
+    const double weight[3] = {fmax(width[0], least), fmax(width[1], least),
+                              width[2]};
+    const double all = length[0] * length[1] * length[2];
+    double side[3], need = 0.0, have = 0.0;
     if (all <= 0.0 || count == 1) {
         return 0;
     }
-    for (int i = 0; i < 3; i++) { /* the shortest first */
-        for (int j = i + 1; j < 3; j++) {
-            if (length[order[j]] < length[order[i]]) {
-                const int kept = order[i];
-                order[i] = order[j];
-                order[j] = kept;
-            }
-        }
+    find_box(length, weight, all / count, side);
+    for (int d = 0; d < 3; d++) {
+        need += width[d] * all / count / side[d];
+        have += width[d] * all / length[d] / count;
     }
-    double left = all;
-    for (int i = 0; i < 3; i++) {
-        side[order[i]] = fmin(length[order[i]], pow(left, 1.0 / (3 - i)));
-        left /= side[order[i]];
-    }
-    const double need =
-        side[0] * side[2] * a + side[2] * side[1] * b + side[0] * side[1] * c;
-    const double have = (length[0] * length[2] * a + length[2] * length[1] * b +
-                         length[0] * length[1] * c) /
-                        count;
     return need > have ? (uint64_t)((need - have) * count) : 0;
 }
 

@@ -182,6 +182,12 @@ hr_status hri_mpi_agree(hr_mpi_context *context, hr_status status)
     return agree(context, status, 0);
 }
 
+hr_status hr_mpi_agree(hr_mpi_context *context, hr_status status)
+{
+    const hr_status usable = hri_mpi_context_check(context);
+    return usable == HR_OK ? agree(context, status, 0) : usable;
+}
+
 hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
                            uint64_t hash)
 {

@@ -97,11 +97,12 @@ static void multiply(int64_t number)
     hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
     options.report = &report;
     for (int64_t i = 0; i < count; i++) {
-        const hr_status status =
-            hr_mpi_gemm(context, hr_real((double)(i + 1)),
-                        hr_mpi_matrix_blocks(HR_F64, m, k, &a, 1),
-                        hr_mpi_matrix_blocks(HR_F64, k, n, &b, 1), hr_real(0),
-                        hr_mpi_file_matrix(file, i), &options);
+        const hr_status status = hr_mpi_gemm(
+            context, hr_real((double)(i + 1)),
+            hr_mpi_matrix_blocks(HR_F64, m, k, &a, 1),
+            hr_mpi_matrix_blocks(HR_F64, k, n, &b, 1), hr_real(0),
+            hr_mpi_matrix_section(hr_mpi_file_matrix(file), i * m, 0, m, n),
+            &options);
         if (status != HR_OK) {
             printf("rank %d, seed %lld: %s\n", rank, (long long)number,
                    hr_last_error());
@@ -154,7 +155,7 @@ static void nothing_is_sent(void)
     CHECK(hr_mpi_gemm(context, hr_real(1),
                       hr_mpi_matrix_blocks(HR_F64, 3000, 500, &a, 1),
                       hr_mpi_matrix_blocks(HR_F64, 500, 40, &b, 1), hr_real(0),
-                      hr_mpi_file_matrix(file, 0), &options) == HR_OK);
+                      hr_mpi_file_matrix(file), &options) == HR_OK);
     CHECK(report.sent == 0 && report.messages == 0 && report.memory_bytes == 0);
     CHECK((hr_mpi_file_temporary(file) != NULL) == (rank == 0));
     char name[4096] = "";

@@ -62,6 +62,13 @@ HR_API int hr_mpi_rank(const hr_mpi_context *context);
  * @threads Any thread. */
 HR_API int hr_mpi_count(const hr_mpi_context *context);
 
+/** HR_OK if status is HR_OK in all processes, else that of the first process
+ *  where it is not, with its sentence.
+ * @errors  As hr_mpi_gemm.
+ * @threads As hr_mpi_context_create_world. */
+HR_API HR_NODISCARD hr_status hr_mpi_agree(hr_mpi_context *context,
+                                           hr_status status);
+
 /** The owner of a block that every process has, as one that is read from a
  * file: none of it is sent. C has no such blocks. */
 enum { HR_MPI_EVERYWHERE = -1 };
@@ -225,8 +232,7 @@ typedef struct hr_mpi_file hr_mpi_file;
  *  all map it: rows of matrices go to processes in runs of nearly equal length.
  *  So C may be larger than the memories of all processes.
  *
- * @shape   like is in row order. It is an array of matrices of its last two
- *          dimensions.
+ * @shape   like is in row order.
  * @owner   *file is the caller's, to be given to hr_mpi_file_close; written
  * only on success. like.data is not used.
  * @errors  As hr_file_create_array; HR_ERROR_INVALID if like is in column
@@ -237,11 +243,12 @@ HR_API HR_NODISCARD hr_status hr_mpi_file_create(hr_mpi_context *context,
                                                  hr_file_array like,
                                                  hr_mpi_file **file);
 
-/** The matrix of that number in the file, as C of a product. Not collective.
+/** All matrices of the file below each other, as one; sections of it are C of
+ *  products. Block i is that of process i. Not collective.
+ * @shape   The columns are the last dimension, the rows all others.
  * @owner   The file's; lives as long as it.
  * @threads Any thread. */
-HR_API hr_mpi_matrix hr_mpi_file_matrix(const hr_mpi_file *file,
-                                        int64_t number);
+HR_API hr_mpi_matrix hr_mpi_file_matrix(const hr_mpi_file *file);
 
 /** Write the file to the disk and give it its name: whole, or not at all. What
  *  several machines wrote to one page of it is right afterwards.

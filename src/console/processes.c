@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+#include "processes.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <headrace/processes.h>
+
+#include "base/environment.h"
+#include "base/size.h"
+#include "signals.h"
+#include "text.h"
+#include "work.h"
+
+/* ---- how the program was started */
+
+/* Variables that launchers set: of OpenMPI, of MPICH and its kin, of Slurm. */
+static const struct {
+    const char *rank, *count;
+} launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                 {"PMI_RANK", "PMI_SIZE"},
+                 {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+
+cli_launch cli_launched(void)
+{
+    cli_launch found = {0, 1};
+    const size_t all = sizeof launchers / sizeof launchers[0];
+    for (size_t i = 0; i < all && found.count == 1; i++) {
+        const char *rank = hri_environment(launchers[i].rank);
+        const char *count = hri_environment(launchers[i].count);
+        if (rank != NULL && count != NULL && atoi(count) > 1) {
+            found = (cli_launch){atoi(rank), atoi(count)};
+        }
+    }
+    return found;
+}
+
+/* ---- the library */
+
+/* Its functions. */
+typedef struct processes {
+    hr_status (*create)(const hr_context_options *options,
+                        hr_mpi_context **context);
+    void (*destroy)(hr_mpi_context *context);
+    hr_context *(*local)(const hr_mpi_context *context);
+    int (*rank)(const hr_mpi_context *context);
+    int (*count)(const hr_mpi_context *context);
+    hr_status (*agree)(hr_mpi_context *context, hr_status status);
+    hr_mpi_matrix (*blocks)(hr_type type, int64_t rows, int64_t cols,
+                            const hr_mpi_block *blocks, int64_t count);
+    hr_mpi_matrix (*section)(hr_mpi_matrix m, int64_t row, int64_t col,
+                             int64_t rows, int64_t cols);
+    hr_mpi_matrix (*transpose)(hr_mpi_matrix m);
+    hr_mpi_matrix (*conjugate)(hr_mpi_matrix m);
+    hr_status (*gemm)(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
+                      hr_mpi_matrix b, hr_scalar beta, hr_mpi_matrix c,
+                      const hr_mpi_gemm_options *options);
+    hr_status (*plan)(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
+                      hr_mpi_matrix b, hr_scalar beta, hr_mpi_matrix c,
+                      const hr_mpi_gemm_options *options,
+                      hr_mpi_gemm_report *report);
+    hr_status (*file_create)(hr_mpi_context *context, const char *path,
+                             hr_file_array like, hr_mpi_file **file);
+    hr_mpi_matrix (*file_matrix)(const hr_mpi_file *file);
+    hr_status (*file_commit)(hr_mpi_file *file);
+    const char *(*file_temporary)(const hr_mpi_file *file);
+    void (*file_close)(hr_mpi_file *file);
+} processes;
+
+static bool take_functions(void *library, processes *p)
+{
+    const struct {
+        const char *name;
+        void *place;
+    } all[] = {{"hr_mpi_context_create_world", &p->create},
+               {"hr_mpi_context_destroy", &p->destroy},
+               {"hr_mpi_context_local", &p->local},
+               {"hr_mpi_rank", &p->rank},
+               {"hr_mpi_count", &p->count},
+               {"hr_mpi_agree", &p->agree},
+               {"hr_mpi_matrix_blocks", &p->blocks},
+               {"hr_mpi_matrix_section", &p->section},
+               {"hr_mpi_matrix_transpose", &p->transpose},
+               {"hr_mpi_matrix_conjugate", &p->conjugate},
+               {"hr_mpi_gemm", &p->gemm},
+               {"hr_mpi_gemm_plan", &p->plan},
+               {"hr_mpi_file_create", &p->file_create},
+               {"hr_mpi_file_matrix", &p->file_matrix},
+               {"hr_mpi_file_commit", &p->file_commit},
+               {"hr_mpi_file_temporary", &p->file_temporary},
+               {"hr_mpi_file_close", &p->file_close}};
+    bool found = true;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        void *function = dlsym(library, all[i].name);
+        memcpy(all[i].place, &function, sizeof function);
+        found = found && function != NULL;
+    }
+    return found;
+}
+
+/* The library of the MPI that started this program. OpenMPI's parts look for
+ * its symbols among all. */
+static int load(processes *p)
+{
+    const bool openmpi = hri_environment("OMPI_COMM_WORLD_SIZE") != NULL;
+    const char *const kinds[] = {openmpi ? "_openmpi" : "_mpich", "",
+                                 openmpi ? "" : "_openmpi"};
+    char name[64], why[256] = "";
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "libheadrace_mpi%s.so.%d.%d", kinds[i],
+                 HR_VERSION_MAJOR, HR_VERSION_MINOR);
+        void *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+        if (library != NULL) {
+            return take_functions(library, p)
+                       ? CLI_OK
+                       : cli_fail("%s is of another version", name);
+        }
+        if (i == 0) {
+            snprintf(why, sizeof why, "%s", dlerror());
+        }
+    }
+    return cli_fail("this is one of several processes, but there is no library "
+                    "for them: %s",
+                    why);
+}
+
+/* ---- the product */
+
+typedef struct together {
+    processes p;
+    hr_mpi_context *context;
+    cli_work work;
+    hr_mpi_file *file;
+    hr_mpi_gemm_report report; /* of all products */
+    double seconds;            /* of these */
+    cli_outcome outcome;
+    bool first;      /* this is process 0 */
+    bool remembered; /* the file, to be removed after a signal */
+} together;
+
+/* The status of the first process that failed, in all. Its sentence is the
+ * library's last error. */
+static int agree(together *t, int status)
+{
+    const hr_status known = status == CLI_OK ? HR_OK : HR_ERROR_IO;
+    return t->p.agree(t->context, known) == HR_OK ? CLI_OK : CLI_FAILED;
+}
+
+/* What every process has: a matrix in a file. */
+static hr_mpi_matrix everywhere(const together *t, hr_matrix m,
+                                hr_mpi_block *block)
+{
+    *block = (hr_mpi_block){.rows = m.rows,
+                            .cols = m.cols,
+                            .owner = HR_MPI_EVERYWHERE,
+                            .data = m.data,
+                            .row_stride = m.row_stride,
+                            .col_stride = m.col_stride};
+    const hr_mpi_matrix all = t->p.blocks(m.type, m.rows, m.cols, block, 1);
+    return m.conjugate ? t->p.conjugate(all) : all;
+}
+
+/* Whether results are columns that lie in rows of the file: those of a matrix
+ * and a vector. */
+static bool is_column(const together *t, hr_mpi_matrix all)
+{
+    return t->work.batch.c.cols != all.cols;
+}
+
+/* Products are formed one after another. Where a single one makes a column that
+ * is several rows of the file, each of them is one. */
+static int64_t count_products(const together *t)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    return is_column(t, all) && t->work.batch.count > 0 ? all.rows
+                                                        : t->work.batch.count;
+}
+
+/* Rows of a matrix that lie in it. */
+static hr_matrix rows_of(hr_matrix m, int64_t row, int64_t rows)
+{
+    hr_matrix part = m;
+    return hr_matrix_section(m, row, 0, rows, m.cols, &part) == HR_OK ? part
+                                                                      : m;
+}
+
+/* A, or C0, of product `index`. */
+static hr_matrix part_of(const together *t, int64_t index, hr_matrix whole)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    return is_column(t, all) && t->work.batch.single
+               ? rows_of(whole, index * all.cols, all.cols)
+               : whole;
+}
+
+static hr_matrix factor_a(const together *t, int64_t index)
+{
+    const cli_batch *x = &t->work.batch;
+    return part_of(t, index, cli_batch_factor(&x->a, x->single ? 0 : index));
+}
+
+static hr_matrix factor_b(const together *t, int64_t index)
+{
+    const cli_batch *x = &t->work.batch;
+    return cli_batch_factor(&x->b, x->single ? 0 : index);
+}
+
+static hr_matrix added(const together *t, int64_t index)
+{
+    const cli_work *w = &t->work;
+    return part_of(t, index,
+                   cli_batch_result(&w->batch, &w->files.in[C0].array,
+                                    w->batch.single ? 0 : index));
+}
+
+/* C of that product. */
+static hr_mpi_matrix result(const together *t, int64_t index)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    const hr_matrix *c = &t->work.batch.c;
+    return is_column(t, all)
+               ? t->p.transpose(t->p.section(all, index, 0, 1, all.cols))
+               : t->p.section(all, index * c->rows, 0, c->rows, c->cols);
+}
+
+/* The rows of that product which this process writes: *row is where they begin.
+ * False: none. */
+static bool own_rows(const together *t, int64_t index, hr_matrix *c,
+                     int64_t *row)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    const hr_mpi_block *b = &all.blocks[t->p.rank(t->context)];
+    const hr_matrix *one = &t->work.batch.c;
+    const bool column = is_column(t, all);
+    const int64_t rows = column ? 1 : one->rows; /* of the file */
+    const int64_t from = hri_max(b->row, index * rows);
+    const int64_t to = hri_min(b->row + b->rows, (index + 1) * rows);
+    if (from >= to) {
+        return false;
+    }
+    char *data = (char *)b->data +
+                 (size_t)((from - b->row) * all.cols) * hr_type_size(all.type);
+    *row = column ? 0 : from - index * rows;
+    *c = hr_matrix_row_major(data, all.type, column ? all.cols : to - from,
+                             one->cols, 0);
+    return true;
+}
+
+static int plan(together *t)
+{
+    const cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    hr_mpi_block a, b;
+    const hr_matrix *one = &w->batch.c;
+    /* Its rows go to processes as those of the file would. */
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    const int count = t->p.count(t->context);
+    hr_mpi_block *rows = calloc((size_t)count, sizeof *rows);
+    if (rows == NULL) {
+        return cli_fail("out of memory");
+    }
+    for (int rank = 0; rank < count; rank++) {
+        const int64_t begin = one->rows * rank / count;
+        rows[rank] =
+            (hr_mpi_block){.row = begin,
+                           .rows = one->rows * (rank + 1) / count - begin,
+                           .cols = one->cols,
+                           .owner = rank,
+                           .row_stride = one->cols,
+                           .col_stride = 1};
+    }
+    const hr_status status =
+        t->p.plan(t->context, p->alpha,
+                  everywhere(t, cli_batch_factor(&w->batch.a, 0), &a),
+                  everywhere(t, cli_batch_factor(&w->batch.b, 0), &b), p->beta,
+                  t->p.blocks(one->type, one->rows, one->cols, rows, count),
+                  &options, &t->report);
+    free(rows);
+    t->seconds = t->report.seconds * (double)w->batch.count;
+    t->report.sent *= (uint64_t)w->batch.count;
+    t->report.messages *= (uint64_t)w->batch.count;
+    t->report.bound *= (uint64_t)w->batch.count;
+    return cli_called(status);
+}
+
+/* C := C0, each process its rows. */
+static int fill(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    int status = CLI_OK;
+    if (p->add == NULL || (p->beta.re == 0.0 && p->beta.im == 0.0)) {
+        return CLI_OK;
+    }
+    for (int64_t i = 0; i < count_products(t) && status == CLI_OK; i++) {
+        hr_matrix c;
+        int64_t row;
+        if (own_rows(t, i, &c, &row)) {
+            status = cli_copy(rows_of(added(t, i), row, c.rows), c, NULL);
+        }
+    }
+    return agree(t, status);
+}
+
+/* Add what one product says to what all say. */
+static void count(together *t, const hr_mpi_gemm_report *one)
+{
+    const hr_mpi_gemm_report before = t->report;
+    t->report = *one;
+    t->report.sent += before.sent;
+    t->report.messages += before.messages;
+    t->report.bound += before.bound;
+    t->seconds += one->seconds;
+}
+
+static int multiply(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    hr_mpi_gemm_report one = HR_MPI_GEMM_REPORT_INIT;
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    options.report = &one;
+    options.progress = cli_progress_told;
+    options.progress_data = &w->progress;
+    hr_status status = HR_OK;
+    cli_progress_start(&w->progress, p->quiet || !t->first, "multiplying",
+                       cli_rate_text);
+    for (int64_t i = 0; i < count_products(t) && status == HR_OK; i++) {
+        hr_mpi_block a, b;
+        status = t->p.gemm(
+            t->context, p->alpha, everywhere(t, factor_a(t, i), &a),
+            everywhere(t, factor_b(t, i), &b), p->beta, result(t, i), &options);
+        count(t, &one);
+    }
+    cli_progress_end(&w->progress);
+    return status == HR_OK ? CLI_OK : CLI_FAILED;
+}
+
+/* Each process verifies its rows, with its accelerators. */
+static int verify(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    int status = CLI_OK;
+    if (!p->verify) {
+        return CLI_OK;
+    }
+    t->outcome.check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
+    for (int64_t i = 0; i < count_products(t) && status == CLI_OK; i++) {
+        hr_matrix c;
+        int64_t row;
+        if (own_rows(t, i, &c, &row)) {
+            status = cli_called(hr_gemm_verify(
+                w->context, p->alpha, rows_of(factor_a(t, i), row, c.rows),
+                factor_b(t, i), p->beta,
+                p->add != NULL ? rows_of(added(t, i), row, c.rows) : c, c,
+                &t->outcome.check));
+        }
+    }
+    return agree(t, status);
+}
+
+static int create(together *t)
+{
+    cli_signals_phase(CLI_HELD);
+    hr_file_array like = t->work.batch.shape;
+    const hr_status created =
+        t->p.file_create(t->context, t->work.product->output, like, &t->file);
+    const char *name = t->p.file_temporary(t->file);
+    int status = created == HR_OK ? CLI_OK : CLI_FAILED;
+    t->remembered = name != NULL && cli_remember(name);
+    if (name != NULL && !t->remembered) {
+        status =
+            cli_fail("the name of %s is too long", t->work.product->output);
+    }
+    cli_signals_phase(CLI_AT_ONCE); /* mpirun does not wait for long */
+    status = status == CLI_OK ? cli_check_cancelled() : status;
+    return created == HR_OK ? agree(t, status) : status;
+}
+
+static int commit(together *t)
+{
+    int status = CLI_OK;
+    for (int i = 0; i < CLI_MAX_INPUTS && status == CLI_OK; i++) {
+        const hr_file *input = t->work.files.in[i].file;
+        status = input != NULL ? cli_called(hr_file_unchanged(input)) : CLI_OK;
+    }
+    status = agree(t, status);
+    cli_signals_phase(CLI_COMMITTING);
+    return status == CLI_OK && t->p.file_commit(t->file) != HR_OK ? CLI_FAILED
+                                                                  : status;
+}
+
+static int run(together *t)
+{
+    const cli_product *p = t->work.product;
+    t->report = (hr_mpi_gemm_report)HR_MPI_GEMM_REPORT_INIT;
+    int status = agree(t, cli_work_open(&t->work, &t->outcome));
+    if (status == CLI_OK) {
+        status = agree(t, cli_work_open_c0(&t->work));
+    }
+    if (status == CLI_OK && p->dry_run) {
+        return plan(t);
+    }
+    status = status == CLI_OK ? create(t) : status;
+    status = status == CLI_OK ? fill(t) : status;
+    status = status == CLI_OK ? multiply(t) : status;
+    status = status == CLI_OK ? verify(t) : status;
+    return status == CLI_OK ? commit(t) : status;
+}
+
+/* ---- reports */
+
+static double flops(const together *t)
+{
+    const cli_outcome *o = &t->outcome;
+    const double each = o->c_type == HR_C32 || o->c_type == HR_C64 ? 8.0 : 2.0;
+    return each * (double)o->m * (double)o->n * (double)o->k *
+           (double)t->work.batch.count;
+}
+
+static double rate(const together *t)
+{
+    return t->seconds > 0.0 ? flops(t) / t->seconds : 0.0;
+}
+
+static int print_table(const together *t)
+{
+    const cli_product *p = t->work.product;
+    const hr_mpi_gemm_report *r = &t->report;
+    cli_report_head(p, &t->outcome);
+    printf("%-11s %s", "time", cli_seconds_text(t->seconds).text);
+    if (p->dry_run) {
+        printf(" (predicted; nothing was done)\n");
+    } else {
+        printf(" (%s with its files)\n",
+               cli_seconds_text(t->outcome.seconds).text);
+    }
+    printf("%-11s %s\n", "rate", cli_rate_text(rate(t)).text);
+    printf("%-11s %d, of which %d x %d x %d multiply (rows, columns, depth)\n",
+           "processes", t->p.count(t->context), r->rows, r->cols, r->depth);
+    printf("%-11s %s in %" PRIu64 " messages; at least %s\n", "sent",
+           cli_bytes_text(r->sent).text, r->messages,
+           cli_bytes_text(r->bound).text);
+    if (p->verify) {
+        printf("%-11s yes: by each process the rows that it wrote\n",
+               "verified");
+    }
+    return CLI_OK;
+}
+
+static int print_json(const together *t)
+{
+    const hr_mpi_gemm_report *r = &t->report;
+    const cli_outcome *o = &t->outcome;
+    cli_json json = {.out = stdout};
+    cli_json_begin(&json, NULL, '{');
+    cli_json_bool(&json, "dry_run", t->work.product->dry_run);
+    cli_json_count(&json, "m", (uint64_t)o->m);
+    cli_json_count(&json, "n", (uint64_t)o->n);
+    cli_json_count(&json, "k", (uint64_t)o->k);
+    cli_json_count(&json, "products", (uint64_t)t->work.batch.count);
+    cli_json_number(&json, "seconds", t->seconds);
+    cli_json_number(&json, "flops", flops(t));
+    cli_json_begin(&json, "processes", '{');
+    cli_json_count(&json, "count", (uint64_t)t->p.count(t->context));
+    cli_json_count(&json, "rows", (uint64_t)r->rows);
+    cli_json_count(&json, "cols", (uint64_t)r->cols);
+    cli_json_count(&json, "depth", (uint64_t)r->depth);
+    cli_json_end(&json, '}');
+    cli_json_begin(&json, "bytes", '{');
+    cli_json_count(&json, "sent", r->sent);
+    cli_json_count(&json, "bound", r->bound);
+    cli_json_end(&json, '}');
+    cli_json_count(&json, "messages", r->messages);
+    cli_json_line(&json);
+    return CLI_OK;
+}
+
+/* ---- all */
+
+static int open_together(together *t, const cli_machine *machine)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = machine->accelerators;
+    options.memory_limit = machine->memory_limit;
+    options.threads = (uint32_t)machine->threads;
+    int status = load(&t->p);
+    if (status != CLI_OK) {
+        return status;
+    }
+    status = t->p.create(&options, &t->context) == HR_OK
+                 ? CLI_OK
+                 : cli_fail("%s", hr_last_error());
+    cli_signals_install();
+    if (status != CLI_OK) {
+        return status;
+    }
+    t->first = t->p.rank(t->context) == 0;
+    t->work.context = t->p.local(t->context);
+    cli_loop_threads(hr_thread_count(t->work.context));
+    const int found = t->p.count(t->context), told = cli_launched().count;
+    return found == told
+               ? CLI_OK
+               : cli_fail("%d processes were started, but MPI knows %d: it is "
+                          "another MPI than that of libheadrace_mpi",
+                          told, found);
+}
+
+/* Whether a file is one that all processes can open. */
+static int check(const cli_command *command, const cli_machine *machine,
+                 const cli_product *p)
+{
+    const char *const paths[] = {p->a, p->b, p->add, p->output};
+    for (int i = 0; i < 4; i++) {
+        if (paths[i] != NULL && strncmp(paths[i], "-", 2) == 0) {
+            return cli_wrong(command, "-: several processes cannot share "
+                                      "standard input and output");
+        }
+    }
+    return machine->trace == NULL
+               ? CLI_OK
+               : cli_wrong(command, "--trace: several processes cannot write "
+                                    "one timeline");
+}
+
+int cli_multiply_together(const cli_command *command,
+                          const cli_machine *machine,
+                          const cli_product *product, bool json)
+{
+    together t = {.work = {.product = product}};
+    const double start = cli_clock();
+    int status = check(command, machine, product);
+    status = status == CLI_OK ? open_together(&t, machine) : status;
+    if (status != CLI_OK) {
+        if (t.context != NULL) {
+            t.p.destroy(t.context);
+        }
+        return status;
+    }
+    cli_fail_silently(true); /* until all know which process failed first */
+    status = run(&t);
+    t.outcome.seconds = cli_clock() - start;
+    cli_signals_phase(CLI_HELD); /* launchers end the others when one failed */
+    cli_fail_silently(!t.first);
+    if (status != CLI_OK) {
+        status = cli_failed_call();
+    } else if (t.first) {
+        status = json             ? print_json(&t)
+                 : product->quiet ? CLI_OK
+                                  : print_table(&t);
+    }
+    const char *name = t.p.file_temporary(t.file);
+    if (name != NULL) { /* not committed; the context may end the program */
+        (void)unlink(name);
+    }
+    t.p.destroy(t.context); /* accelerators may still use the files */
+    t.p.file_close(t.file);
+    if (t.remembered) {
+        cli_forget();
+    }
+    cli_files_close(&t.work.files);
+    cli_batch_free(&t.work.batch);
+    return status;
+}

@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# command.sh MPIRUN [OPTION]: headrace matmul in several processes, beside one.
+# shellcheck source-path=SCRIPTDIR source=../cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+command=$HEADRACE
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+
+# processes N: from now on the command is started that often.
+processes() {
+    HEADRACE=$base/headrace
+    printf '#!/bin/sh\nexec %s -n %s %s "$@"\n' "$mpirun" "$1" "$command" \
+        >"$HEADRACE"
+    chmod +x "$HEADRACE"
+}
+mpirun="$*"
+
+generate() { # NAME SHAPE TYPE
+    "$command" generate --shape "$2" --type "$3" --quiet \
+        --seed "$(echo "$1" | cksum | cut -d' ' -f1)" -o "$1" || exit 1
+}
+
+raw() { # NAME SHAPE: bytes without a header
+    generate "$1" "$(($(echo "$2" | tr x '*')))x1" i8
+}
+
+for count in 2 5; do
+    processes $count
+    # Types, and more processes than rows.
+    for shape in 97x130,130x61 3x40,40x50 400x20,20x1; do
+        for type in f32 c64 i8; do
+            generate A.npy "${shape%,*}" $type
+            generate B.npy "${shape#*,}" $type
+            expect 0 "verified    yes" matmul A.npy B.npy -o C.npy --verify
+            check "$TOOLS/npy_check" product A.npy B.npy C.npy
+        done
+    done
+    # Factors, an added matrix, transposes, conjugates.
+    generate A.npy 70x41 c32
+    generate B.npy 33x70 c32
+    generate C0.npy 41x33 c32
+    expect 0 "" matmul A.npy B.npy -o C.npy --transpose-a --transpose-b \
+        --conjugate-a --alpha 2-i --add C0.npy --beta -1 --verify
+    check "$TOOLS/npy_check" product A.npy B.npy C.npy ta=1 tb=1 ca=1 \
+        alpha=2,-1 beta=-1,0 c0=C0.npy
+    # Batches, and vectors: as in one process, which integers make exact.
+    for shape in 4x30x20,20x7 5x6x20,5x20x9 30x20,20 20,20x9 20,20 0x20,20x9 \
+        3x8x20,20 2x3x8x20,3x20x4; do
+        raw A.raw "${shape%,*}"
+        raw B.raw "${shape#*,}"
+        set -- A.raw B.raw --shape "$shape" --input-type i8
+        expect 0 "" matmul "$@" -o C.npy --verify
+        check "$command" matmul "$@" -o one.npy --quiet
+        check cmp C.npy one.npy
+    done
+done
+
+# Reports.
+generate A.npy 300x200 f32
+generate B.npy 200x100 f32
+rm -f C.npy
+expect 0 "nothing was done" matmul A.npy B.npy --dry-run
+check test ! -e C.npy
+expect 0 "" matmul A.npy B.npy -o C.npy --json
+equal "processes" 5 "$(json processes.count)"
+equal "bytes" 0 "$(json bytes.sent)"
+equal "m" 300 "$(json m)"
+expect 0 "" matmul A.npy B.npy -o C.npy --quiet
+equal "quiet" "" "$(cat "$out")"
+expect 0 "headrace 0.1.0" --version
+equal "version, once" 1 "$(wc -l <"$out" | tr -d ' ')"
+expect 0 "usage" matmul --help
+equal "help, once" 1 "$(grep -c ^usage "$out")"
+
+# Elements without a header.
+dd if=/dev/zero of=A.raw bs=1200 count=1 2>"$err"
+expect 0 "" matmul A.raw A.raw -o C.raw --shape 10x30,30x10 --type f32
+equal "raw" 400 "$(wc -c <C.raw | tr -d ' ')"
+
+# Bad input: one sentence, nothing written.
+expect 1 "none.npy: it cannot be opened" matmul A.npy none.npy -o D.npy
+expect 1 "A is 300 x 200" matmul A.npy A.npy -o D.npy
+expect 1 "/nowhere/D.npy" matmul A.npy B.npy -o /nowhere/D.npy
+expect 1 "but the product is" matmul A.npy B.npy -o D.npy --add A.npy
+expect 2 "takes 2 files" matmul A.npy -o D.npy
+expect 2 "has no option" matmul A.npy B.npy -o D.npy --nonsense
+expect 2 "cannot share" matmul - B.npy -o D.npy
+expect 2 "--trace" matmul A.npy B.npy -o D.npy --trace t.json
+expect 1 "is not there" matmul A.npy B.npy -o D.npy \
+    --accelerators nonsense
+
+# A signal ends all, and leaves nothing.
+generate A.npy 4000x4000 f64
+cp A.npy B.npy
+rm -f D.npy
+before=$(ls -A)
+wait_for() { # same, changed: until the folder is so; 60 seconds
+    for second in $(seq 60); do
+        if [ "$before" = "$(ls -A)" ]; then now=same; else now=changed; fi
+        [ $now != "$1" ] || break
+        sleep 1
+    done
+}
+# shellcheck disable=SC2086
+HEADRACE_CBLAS=builtin $mpirun -n 3 "$command" matmul A.npy B.npy -o D.npy \
+    </dev/null >"$out" 2>"$err" &
+started=$!
+wait_for changed
+sleep 3
+kill -INT $started
+wait $started && failed "a signal did not end it"
+wait_for same
+equal "files after a signal" "$before" "$(ls -A)"
+finish

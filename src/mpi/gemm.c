@@ -563,8 +563,8 @@ static void finish(run *r)
 static hr_status execute(run *r)
 {
     bool stopped = false;
-    hr_status status = hri_mpi_agree(r->context, prepare(r));
-    if (status == HR_OK && !hri_mpi_is_empty(r->product)) {
+    hr_status status = HR_OK;
+    if (!hri_mpi_is_empty(r->product)) {
         status = multiply_panels(r, &stopped);
         if (status == HR_OK) {
             keep(r, HR_OK);
@@ -641,26 +641,28 @@ static uint64_t hash_options(const hri_mpi_product *x,
     return hash;
 }
 
-/* Check all, and agree on it. `read`: elements must be there. */
+/* Check all. `read`: elements must be there. *hash is of what must be the same
+ * in all processes. */
 static hr_status open_product(hr_mpi_context *context, hri_mpi_product *x,
                               const hr_mpi_matrix m[3],
                               const hr_mpi_gemm_options *o,
-                              const hr_mpi_gemm_report *report, bool read)
+                              const hr_mpi_gemm_report *report, bool read,
+                              uint64_t *hash)
 {
-    uint64_t hash = HRI_HASH_INIT;
+    *hash = HRI_HASH_INIT;
     hr_status status = check_options(o, report);
     if (status == HR_OK) {
         status = check_shapes(x, m[0], m[1], m[2]);
     }
     const bool operands = read && !(x->alpha.re == 0.0 && x->alpha.im == 0.0);
     if (status == HR_OK) {
-        status = hri_operand_init(&x->a, context, "A", m[0], operands, &hash);
+        status = hri_operand_init(&x->a, context, "A", m[0], operands, hash);
     }
     if (status == HR_OK) {
-        status = hri_operand_init(&x->b, context, "B", m[1], operands, &hash);
+        status = hri_operand_init(&x->b, context, "B", m[1], operands, hash);
     }
     if (status == HR_OK) {
-        status = hri_operand_init(&x->c, context, "C", m[2], read, &hash);
+        status = hri_operand_init(&x->c, context, "C", m[2], read, hash);
     }
     if (status == HR_OK && x->c.everywhere > 0.0) {
         status = hri_mpi_fail(HR_ERROR_INVALID,
@@ -670,14 +672,14 @@ static hr_status open_product(hr_mpi_context *context, hri_mpi_product *x,
     if (status == HR_OK) {
         status = check_types(context->local, x,
                              o != NULL ? o->compute : HR_COMPUTE_NATIVE);
-        hash = hash_options(x, o, hash);
+        *hash = hash_options(x, o, *hash);
     }
     x->m = m[2].rows;
     x->n = m[2].cols;
     x->k = m[0].cols;
     x->sum_type =
         m[2].type == HR_F16 || m[2].type == HR_BF16 ? HR_F32 : m[2].type;
-    return hri_mpi_agree_on(context, status, hash);
+    return status;
 }
 
 static void close_product(hri_mpi_product *x)
@@ -720,20 +722,25 @@ hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
     hri_mpi_product x = {.alpha = alpha, .beta = beta};
     hri_mpi_plan plan = {0};
     hr_mpi_gemm_report *report = options != NULL ? options->report : NULL;
-    status = open_product(context, &x, m, options, report, true);
+    uint64_t hash;
+    run r = {.context = context,
+             .product = &x,
+             .plan = &plan,
+             .options = options,
+             .place = -1};
+    status = open_product(context, &x, m, options, report, true, &hash);
     if (status == HR_OK) {
-        status = hri_mpi_agree(context,
-                               hri_mpi_plan_init(&plan, context, &x, options));
+        status = hri_mpi_plan_init(&plan, context, &x, options);
     }
     if (status == HR_OK) {
-        run r = {.context = context,
-                 .product = &x,
-                 .plan = &plan,
-                 .options = options,
-                 .place = plan.place[context->rank]};
+        r.place = plan.place[context->rank];
+        status = prepare(&r);
+    }
+    status = hri_mpi_agree_on(context, status, hash);
+    if (status == HR_OK) {
         status = execute(&r);
-        finish(&r);
     }
+    finish(&r);
     if (status == HR_OK && report != NULL) {
         describe(&plan, report, x.k, MPI_Wtime() - begin);
     }
@@ -754,11 +761,12 @@ hr_status hr_mpi_gemm_plan(hr_mpi_context *context, hr_scalar alpha,
     }
     hri_mpi_product x = {.alpha = alpha, .beta = beta};
     hri_mpi_plan plan = {0};
-    status = open_product(context, &x, m, options, report, false);
+    uint64_t hash;
+    status = open_product(context, &x, m, options, report, false, &hash);
     if (status == HR_OK) {
-        status = hri_mpi_agree(context,
-                               hri_mpi_plan_init(&plan, context, &x, options));
+        status = hri_mpi_plan_init(&plan, context, &x, options);
     }
+    status = hri_mpi_agree_on(context, status, hash);
     if (status == HR_OK) {
         describe(&plan, report, x.k, plan.seconds);
     }

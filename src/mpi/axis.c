@@ -172,10 +172,10 @@ hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
     free(next);
     free(place);
     return there ? HR_OK
-                 : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                                "mpi: no memory for %lld parts of %d kinds of "
-                                "blocks",
-                                (long long)axis->parts, blocks->classes);
+                 : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no memory for %lld parts of %d kinds of "
+                            "blocks",
+                            (long long)axis->parts, blocks->classes);
 }
 
 void hri_axis_finish(hri_axis *axis)

@@ -75,11 +75,10 @@ static hr_status share_out(const hr_context *all, const neighbours *n,
                        used > 0 ? "," : "", info.path[end] != '\0' ? "1x" : "",
                        (int)end, info.path);
         if (length < 0 || used + (size_t)length >= LIST) {
-            return hri_mpi_fail(
-                HR_ERROR_INVALID,
-                "mpi: %d accelerators are too many for one of %d "
-                "processes of a machine",
-                found, n->count);
+            return hri_fail(HR_ERROR_INVALID,
+                            "mpi: %d accelerators are too many for one of %d "
+                            "processes of a machine",
+                            found, n->count);
         }
         used += (size_t)length;
     }
@@ -191,8 +190,8 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     hr_status status =
         bytes != NULL
             ? predict(context->local, &mine[0])
-            : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                           "mpi: no %d bytes to measure messages", 2 * BYTES);
+            : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                       "mpi: no %d bytes to measure messages", 2 * BYTES);
     status = hri_mpi_agree(context, status);
     if (status == HR_OK && partner < context->count) {
         status = exchange(context, partner, bytes, 0, &mine[1]);
@@ -231,7 +230,7 @@ static hr_status check_mpi(void)
     (void)MPI_Finalized(&ended);
     return begun && !ended
                ? HR_OK
-               : hri_mpi_fail(HR_ERROR_INVALID, "mpi: MPI is not initialized");
+               : hri_fail(HR_ERROR_INVALID, "mpi: MPI is not initialized");
 }
 
 static hr_status copy_comm(hr_mpi_context *context, MPI_Comm comm)
@@ -239,7 +238,7 @@ static hr_status copy_comm(hr_mpi_context *context, MPI_Comm comm)
     MPI_Comm *const copies[] = {&context->comm, &context->control};
     for (int i = 0; i < 2; i++) {
         if (MPI_Comm_dup(comm, copies[i]) != MPI_SUCCESS) {
-            return hri_mpi_fail(HR_ERROR_BACKEND, "mpi: MPI_Comm_dup failed");
+            return hri_fail(HR_ERROR_BACKEND, "mpi: MPI_Comm_dup failed");
         }
         (void)MPI_Comm_set_errhandler(*copies[i], MPI_ERRORS_RETURN);
     }
@@ -257,14 +256,13 @@ hr_status hr_mpi_context_create(MPI_Comm comm,
         return status;
     }
     if (context == NULL || comm == MPI_COMM_NULL) {
-        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the %s is NULL",
-                            context == NULL ? "place for the context"
-                                            : "communicator");
+        return hri_fail(HR_ERROR_INVALID, "mpi: the %s is NULL",
+                        context == NULL ? "place for the context"
+                                        : "communicator");
     }
     hr_mpi_context *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "mpi: no memory for a context");
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for a context");
     }
     made->comm = made->control = MPI_COMM_NULL;
     neighbours n = {0};
@@ -293,7 +291,7 @@ hr_status hr_mpi_context_create_world(const hr_context_options *options,
     (void)MPI_Initialized(&begun);
     if (!begun && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) !=
                       MPI_SUCCESS) {
-        return hri_mpi_fail(HR_ERROR_BACKEND, "mpi: MPI_Init_thread failed");
+        return hri_fail(HR_ERROR_BACKEND, "mpi: MPI_Init_thread failed");
     }
     const hr_status status =
         hr_mpi_context_create(MPI_COMM_WORLD, options, context);

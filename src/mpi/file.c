@@ -56,8 +56,8 @@ static hr_status list_blocks(hr_mpi_file *f)
 {
     f->blocks = calloc((size_t)f->context->count, sizeof *f->blocks);
     if (f->blocks == NULL) {
-        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "mpi: no memory for the parts of a file");
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "mpi: no memory for the parts of a file");
     }
     for (int rank = 0; rank < f->context->count; rank++) {
         const int64_t row = row_of(f, rank);
@@ -77,8 +77,8 @@ static hr_status list_blocks(hr_mpi_file *f)
 
 static hr_status fail(const char *path, const char *what)
 {
-    return hri_mpi_fail(HR_ERROR_IO, "mpi: %s: %s: %s", path, what,
-                        strerror(errno));
+    return hri_fail(HR_ERROR_IO, "mpi: %s: %s: %s", path, what,
+                    strerror(errno));
 }
 
 /* Process 0 makes the file. */
@@ -102,8 +102,7 @@ static hr_status make(hr_mpi_file *f, const char *path)
     const int length = hri_format(place->path, sizeof place->path, "%s", name);
     return length >= 0 && (size_t)length < sizeof place->path
                ? HR_OK
-               : hri_mpi_fail(HR_ERROR_IO, "mpi: %s: the name is too long",
-                              path);
+               : hri_fail(HR_ERROR_IO, "mpi: %s: the name is too long", path);
 }
 
 /* Of an empty file a byte is mapped, which nobody touches. */
@@ -127,7 +126,7 @@ static hr_status map(hr_mpi_file *f)
     }
     if (info.st_size != place->bytes) {
         (void)close(fd);
-        return hri_mpi_fail(
+        return hri_fail(
             HR_ERROR_IO, "mpi: %s has %lld bytes in process 0 and %lld here",
             place->path, (long long)place->bytes, (long long)info.st_size);
     }
@@ -146,15 +145,15 @@ static hr_status check(const char *path, const hr_file_array *like,
                        hr_mpi_file **file)
 {
     if (path == NULL || file == NULL) {
-        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the file's %s is NULL",
-                            path == NULL ? "name" : "place");
+        return hri_fail(HR_ERROR_INVALID, "mpi: the file's %s is NULL",
+                        path == NULL ? "name" : "place");
     }
     if (like->rank < 0 || like->rank > HR_MAX_RANK ||
         like->order != HR_ROW_MAJOR) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %s: an array of %d dimensions in %s order",
-                            path, (int)like->rank,
-                            like->order == HR_ROW_MAJOR ? "row" : "column");
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: an array of %d dimensions in %s order", path,
+                        (int)like->rank,
+                        like->order == HR_ROW_MAJOR ? "row" : "column");
     }
     return HR_OK;
 }
@@ -195,7 +194,7 @@ hr_status hr_mpi_file_create(hr_mpi_context *context, const char *path,
     }
     hr_mpi_file *f = calloc(1, sizeof *f);
     if (status == HR_OK && f == NULL) {
-        status = hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory");
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory");
     }
     status = hri_mpi_agree_on(context, status, hash);
     if (status == HR_OK) {
@@ -343,8 +342,8 @@ static hr_status gather_edges(hr_mpi_file *f, char *mine)
 hr_status hr_mpi_file_commit(hr_mpi_file *f)
 {
     if (f == NULL || f->bytes == NULL) {
-        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the file is %s",
-                            f == NULL ? "NULL" : "committed already");
+        return hri_fail(HR_ERROR_INVALID, "mpi: the file is %s",
+                        f == NULL ? "NULL" : "committed already");
     }
     hr_status status = hri_mpi_context_check(f->context);
     if (status != HR_OK) {
@@ -354,8 +353,8 @@ hr_status hr_mpi_file_commit(hr_mpi_file *f)
     status = hri_mpi_agree(
         f->context, mine != NULL
                         ? HR_OK
-                        : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                                       "mpi: no memory for pages of a file"));
+                        : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                   "mpi: no memory for pages of a file"));
     if (status == HR_OK) {
         status = hri_mpi_agree(f->context, flush(f, mine));
     }

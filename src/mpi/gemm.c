@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/hash.h"
 #include "base/size.h"
+#include "base/structs.h"
 #include "mpi/messages.h"
 #include "mpi/plan.h"
 #include "mpi/sum.h"
@@ -32,15 +33,15 @@ typedef struct run {
     hr_mpi_context *context;
     hri_mpi_product *product;
     const hri_mpi_plan *plan;
-    const hr_mpi_gemm_options *options; /* or NULL */
-    int64_t place;                      /* -1: nothing is computed here */
+    const hr_mpi_gemm_options *options;
+    int64_t place; /* -1: nothing is computed here */
     panel panels[2];
     char *sum; /* of this process's part of C, by columns; NULL: in place */
     hr_matrix c;
     hri_messages strips;
     const char **terms; /* [depth] of the sum */
     hr_status status;   /* of what fails in this process alone */
-    char sentence[HRI_SENTENCE];
+    char sentence[HRI_MESSAGE_BYTES];
 } run;
 
 /* ---- errors of one process, which all hear at the end */
@@ -117,8 +118,8 @@ static hr_status place_panel(const run *r, panel *p, hri_part a, hri_part b)
         p->memory = malloc(bytes);
         p->memory_bytes = p->memory != NULL ? bytes : 0;
         if (p->memory == NULL) {
-            return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                                "mpi: no %zu bytes for a panel", bytes);
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no %zu bytes for a panel", bytes);
         }
     }
     if (!a_here) {
@@ -272,7 +273,7 @@ typedef struct job {
     pthread_t thread;
     bool apart; /* there is the thread */
     hr_status status;
-    char sentence[HRI_SENTENCE];
+    char sentence[HRI_MESSAGE_BYTES];
 } job;
 
 static void *multiply(void *argument)
@@ -283,8 +284,7 @@ static void *multiply(void *argument)
     const hri_part a = hri_part_of_a(r->plan, r->place, j->number);
     const hri_part b = hri_part_of_b(r->plan, r->place, j->number);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.compute =
-        r->options != NULL ? r->options->compute : HR_COMPUTE_NATIVE;
+    options.compute = r->options->compute;
     const hr_scalar first = r->sum == NULL ? x->beta : hr_real(0);
     j->status = hr_gemm(r->context->local, x->alpha,
                         view_of(&x->a, j->p->a, hri_part_rows(&x->a, a),
@@ -330,11 +330,11 @@ static void tell(run *r, int64_t done)
 {
     const hr_mpi_gemm_options *o = r->options;
     const double all = flops_of(r->product);
-    if (o != NULL && o->progress != NULL && r->status == HR_OK &&
+    if (o->progress != NULL && r->status == HR_OK &&
         !o->progress(o->progress_data,
                      all * (double)done / (double)r->plan->panels, all)) {
-        keep(r, hri_mpi_fail(HR_ERROR_CANCELLED,
-                             "gemm: cancelled by its progress function"));
+        keep(r, hri_fail(HR_ERROR_CANCELLED,
+                         "gemm: cancelled by its progress function"));
     }
 }
 
@@ -513,8 +513,8 @@ static hr_status place_c(run *r)
     r->c = hr_matrix_column_major(r->sum, x->sum_type, rows, cols,
                                   hri_max(1, rows));
     return r->sum != NULL ? HR_OK
-                          : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                                         "mpi: no %zu bytes for sums", bytes);
+                          : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                     "mpi: no %zu bytes for sums", bytes);
 }
 
 /* Allocate all that the run needs: when messages are under way, a process can
@@ -524,7 +524,7 @@ static hr_status prepare(run *r)
     hr_status status = HR_OK;
     r->terms = calloc((size_t)r->plan->depth, sizeof *r->terms);
     if (r->terms == NULL) {
-        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for sums");
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for sums");
     }
     for (int64_t t = 0; t < r->plan->panels && !hri_mpi_is_empty(r->product) &&
                         status == HR_OK;
@@ -587,16 +587,16 @@ static hr_status check_shapes(const hri_mpi_product *x, hr_mpi_matrix a,
                               hr_mpi_matrix b, hr_mpi_matrix c)
 {
     if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows) {
-        return hri_mpi_fail(
+        return hri_fail(
             HR_ERROR_INVALID,
             "mpi: A is %lld x %lld, B %lld x %lld and C %lld x %lld",
             (long long)a.rows, (long long)a.cols, (long long)b.rows,
             (long long)b.cols, (long long)c.rows, (long long)c.cols);
     }
     (void)x;
-    return c.conjugate ? hri_mpi_fail(HR_ERROR_INVALID,
-                                      "mpi: C counts as its conjugate, which "
-                                      "only A and B may")
+    return c.conjugate ? hri_fail(HR_ERROR_INVALID,
+                                  "mpi: C counts as its conjugate, which "
+                                  "only A and B may")
                        : HR_OK;
 }
 
@@ -613,31 +613,19 @@ static hr_status check_types(hr_context *local, const hri_mpi_product *x,
     return hr_gemm_plan(local, x->alpha, a, b, x->beta, c, &options, &report);
 }
 
-static hr_status check_options(const hr_mpi_gemm_options *o,
-                               const hr_mpi_gemm_report *report)
-{
-    if (o != NULL && o->size != sizeof *o) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: the options' size is %u, not %zu", o->size,
-                            sizeof *o);
-    }
-    return report == NULL || report->size == sizeof *report
-               ? HR_OK
-               : hri_mpi_fail(HR_ERROR_INVALID,
-                              "mpi: the report's size is %u, not %zu",
-                              report->size, sizeof *report);
-}
+static const hri_struct options_struct = HRI_STRUCT(
+    hr_mpi_gemm_options, "gemm options", "HR_MPI_GEMM_OPTIONS_INIT", rows);
+static const hri_struct report_struct = HRI_STRUCT(
+    hr_mpi_gemm_report, "gemm report", "HR_MPI_GEMM_REPORT_INIT", panel);
 
 static uint64_t hash_options(const hri_mpi_product *x,
                              const hr_mpi_gemm_options *o, uint64_t hash)
 {
     const double scalars[] = {x->alpha.re, x->alpha.im, x->beta.re, x->beta.im};
     hash = hri_hash(hash, scalars, sizeof scalars);
-    if (o != NULL) {
-        const int64_t all[] = {o->compute, o->rows, o->cols, o->depth,
-                               (int64_t)o->memory_limit};
-        hash = hri_hash(hash, all, sizeof all);
-    }
+    const int64_t all[] = {o->compute, o->rows, o->cols, o->depth,
+                           (int64_t)o->memory_limit};
+    hash = hri_hash(hash, all, sizeof all);
     return hash;
 }
 
@@ -645,15 +633,10 @@ static uint64_t hash_options(const hri_mpi_product *x,
  * in all processes. */
 static hr_status open_product(hr_mpi_context *context, hri_mpi_product *x,
                               const hr_mpi_matrix m[3],
-                              const hr_mpi_gemm_options *o,
-                              const hr_mpi_gemm_report *report, bool read,
+                              const hr_mpi_gemm_options *o, bool read,
                               uint64_t *hash)
 {
-    *hash = HRI_HASH_INIT;
-    hr_status status = check_options(o, report);
-    if (status == HR_OK) {
-        status = check_shapes(x, m[0], m[1], m[2]);
-    }
+    hr_status status = check_shapes(x, m[0], m[1], m[2]);
     const bool operands = read && !(x->alpha.re == 0.0 && x->alpha.im == 0.0);
     if (status == HR_OK) {
         status = hri_operand_init(&x->a, context, "A", m[0], operands, hash);
@@ -665,13 +648,12 @@ static hr_status open_product(hr_mpi_context *context, hri_mpi_product *x,
         status = hri_operand_init(&x->c, context, "C", m[2], read, hash);
     }
     if (status == HR_OK && x->c.everywhere > 0.0) {
-        status = hri_mpi_fail(HR_ERROR_INVALID,
-                              "mpi: C: every process has a block, so that none "
-                              "could write it");
+        status = hri_fail(HR_ERROR_INVALID,
+                          "mpi: C: every process has a block, so that none "
+                          "could write it");
     }
     if (status == HR_OK) {
-        status = check_types(context->local, x,
-                             o != NULL ? o->compute : HR_COMPUTE_NATIVE);
+        status = check_types(context->local, x, o->compute);
         *hash = hash_options(x, o, *hash);
     }
     x->m = m[2].rows;
@@ -689,24 +671,27 @@ static void close_product(hri_mpi_product *x)
     hri_operand_finish(&x->c);
 }
 
+/* Fill the caller's report, whose size has been checked. */
 static void describe(const hri_mpi_plan *plan, hr_mpi_gemm_report *report,
                      int64_t k, double seconds)
 {
-    report->rows = plan->rows;
-    report->cols = plan->cols;
-    report->depth = plan->depth;
-    report->panels = plan->panels;
-    report->panel = hri_ceil_div(hri_ceil_div(k, plan->depth), plan->panels);
-    report->seconds = seconds;
-    report->compute_seconds = plan->compute_seconds;
-    report->message_seconds = plan->message_seconds;
-    report->sent = plan->sent;
-    report->bound = plan->bound;
-    report->ratio = plan->bound > 0  ? (double)plan->sent / (double)plan->bound
-                    : plan->sent > 0 ? HUGE_VAL
-                                     : 1.0;
-    report->messages = plan->messages;
-    report->memory_bytes = plan->memory_bytes;
+    const hr_mpi_gemm_report known = {
+        .rows = plan->rows,
+        .cols = plan->cols,
+        .depth = plan->depth,
+        .panel = hri_ceil_div(hri_ceil_div(k, plan->depth), plan->panels),
+        .panels = plan->panels,
+        .seconds = seconds,
+        .compute_seconds = plan->compute_seconds,
+        .message_seconds = plan->message_seconds,
+        .sent = plan->sent,
+        .bound = plan->bound,
+        .ratio = plan->bound > 0  ? (double)plan->sent / (double)plan->bound
+                 : plan->sent > 0 ? HUGE_VAL
+                                  : 1.0,
+        .messages = plan->messages,
+        .memory_bytes = plan->memory_bytes};
+    hri_struct_write(&report_struct, &known, report);
 }
 
 hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
@@ -721,16 +706,22 @@ hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
     const double begin = MPI_Wtime();
     hri_mpi_product x = {.alpha = alpha, .beta = beta};
     hri_mpi_plan plan = {0};
-    hr_mpi_gemm_report *report = options != NULL ? options->report : NULL;
-    uint64_t hash;
+    hr_mpi_gemm_options o = HR_MPI_GEMM_OPTIONS_INIT;
+    uint64_t hash = HRI_HASH_INIT;
     run r = {.context = context,
              .product = &x,
              .plan = &plan,
-             .options = options,
+             .options = &o,
              .place = -1};
-    status = open_product(context, &x, m, options, report, true, &hash);
+    status = hri_struct_read(&options_struct, options, &o);
     if (status == HR_OK) {
-        status = hri_mpi_plan_init(&plan, context, &x, options);
+        status = hri_struct_check(&report_struct, o.report);
+    }
+    if (status == HR_OK) {
+        status = open_product(context, &x, m, &o, true, &hash);
+    }
+    if (status == HR_OK) {
+        status = hri_mpi_plan_init(&plan, context, &x, &o);
     }
     if (status == HR_OK) {
         r.place = plan.place[context->rank];
@@ -741,8 +732,8 @@ hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
         status = execute(&r);
     }
     finish(&r);
-    if (status == HR_OK && report != NULL) {
-        describe(&plan, report, x.k, MPI_Wtime() - begin);
+    if (status == HR_OK) {
+        describe(&plan, o.report, x.k, MPI_Wtime() - begin);
     }
     hri_mpi_plan_finish(&plan);
     close_product(&x);
@@ -761,10 +752,17 @@ hr_status hr_mpi_gemm_plan(hr_mpi_context *context, hr_scalar alpha,
     }
     hri_mpi_product x = {.alpha = alpha, .beta = beta};
     hri_mpi_plan plan = {0};
-    uint64_t hash;
-    status = open_product(context, &x, m, options, report, false, &hash);
+    hr_mpi_gemm_options o = HR_MPI_GEMM_OPTIONS_INIT;
+    uint64_t hash = HRI_HASH_INIT;
+    status = hri_struct_read(&options_struct, options, &o);
     if (status == HR_OK) {
-        status = hri_mpi_plan_init(&plan, context, &x, options);
+        status = hri_struct_check(&report_struct, report);
+    }
+    if (status == HR_OK) {
+        status = open_product(context, &x, m, &o, false, &hash);
+    }
+    if (status == HR_OK) {
+        status = hri_mpi_plan_init(&plan, context, &x, &o);
     }
     status = hri_mpi_agree_on(context, status, hash);
     if (status == HR_OK) {

@@ -35,8 +35,8 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
         const int room = 2 * list->room + 16;
         hri_message *more = realloc(list->of, (size_t)room * sizeof *more);
         if (more == NULL) {
-            return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                                "mpi: no memory for %d messages", room);
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no memory for %d messages", room);
         }
         list->of = more;
         list->room = room;
@@ -73,8 +73,8 @@ hr_status hri_messages_place(hri_messages *m)
         m->memory_bytes = 0;
         m->memory = malloc(bytes);
         if (m->memory == NULL) {
-            return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                                "mpi: no %zu bytes for messages", bytes);
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no %zu bytes for messages", bytes);
         }
         m->memory_bytes = bytes;
     }
@@ -86,8 +86,8 @@ hr_status hri_messages_place(hri_messages *m)
     }
     return m->requests != NULL
                ? HR_OK
-               : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                              "mpi: no memory for %d messages", room);
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "mpi: no memory for %d messages", room);
 }
 
 static hr_status start(hri_messages *m, hr_mpi_context *context,

@@ -26,26 +26,25 @@ static hr_status check_cyclic(const hr_mpi_cyclic *c, const char *name,
 {
     if (c->row_block < 1 || c->col_block < 1 || c->first_rows < 0 ||
         c->first_cols < 0) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %s: blocks of %lld x %lld elements, the "
-                            "first of %lld x %lld",
-                            name, (long long)c->row_block,
-                            (long long)c->col_block, (long long)c->first_rows,
-                            (long long)c->first_cols);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: blocks of %lld x %lld elements, the "
+                        "first of %lld x %lld",
+                        name, (long long)c->row_block, (long long)c->col_block,
+                        (long long)c->first_rows, (long long)c->first_cols);
     }
     if (c->process_rows < 1 || c->process_cols < 1 ||
         (int64_t)c->process_rows * c->process_cols > processes) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %s: %d x %d processes, but there are %d",
-                            name, c->process_rows, c->process_cols, processes);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: %d x %d processes, but there are %d", name,
+                        c->process_rows, c->process_cols, processes);
     }
     if (c->first_row < 0 || c->first_row >= c->process_rows ||
         c->first_col < 0 || c->first_col >= c->process_cols) {
-        return hri_mpi_fail(
-            HR_ERROR_INVALID,
-            "mpi: %s: process (%d, %d) has the first block, but "
-            "there are %d x %d",
-            name, c->first_row, c->first_col, c->process_rows, c->process_cols);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: process (%d, %d) has the first block, but "
+                        "there are %d x %d",
+                        name, c->first_row, c->first_col, c->process_rows,
+                        c->process_cols);
     }
     return HR_OK;
 }
@@ -63,17 +62,16 @@ static hr_status check_local(const hri_operand *o, const char *name, int cell,
         return HR_OK;
     }
     if (c->leading_dimension < rows) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %s: the leading dimension is %lld, but this "
-                            "process has %lld rows",
-                            name, (long long)c->leading_dimension,
-                            (long long)rows);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: the leading dimension is %lld, but this "
+                        "process has %lld rows",
+                        name, (long long)c->leading_dimension, (long long)rows);
     }
     return read && c->data == NULL
-               ? hri_mpi_fail(HR_ERROR_INVALID,
-                              "mpi: %s: the data is NULL, but this process has "
-                              "%lld x %lld elements",
-                              name, (long long)rows, (long long)cols)
+               ? hri_fail(HR_ERROR_INVALID,
+                          "mpi: %s: the data is NULL, but this process has "
+                          "%lld x %lld elements",
+                          name, (long long)rows, (long long)cols)
                : HR_OK;
 }
 
@@ -86,10 +84,9 @@ static hr_status own_cyclic(hri_operand *o, const hr_mpi_context *context,
          i++) {
         o->owner[i] = c->ranks != NULL ? c->ranks[i] : i;
         if (o->owner[i] < 0 || o->owner[i] >= context->count) {
-            status =
-                hri_mpi_fail(HR_ERROR_INVALID,
-                             "mpi: %s: rank %d, but there are %d processes",
-                             name, o->owner[i], context->count);
+            status = hri_fail(HR_ERROR_INVALID,
+                              "mpi: %s: rank %d, but there are %d processes",
+                              name, o->owner[i], context->count);
         } else if (o->owner[i] == context->rank) {
             status = check_local(o, name, i, read);
         }
@@ -140,27 +137,27 @@ static hr_status check_block(const hr_mpi_matrix *m, int64_t i,
     const hr_mpi_block *b = &m->blocks[i];
     if (b->row < 0 || b->col < 0 || b->rows < 0 || b->cols < 0 ||
         b->row > m->whole_rows - b->rows || b->col > m->whole_cols - b->cols) {
-        return hri_mpi_fail(
-            HR_ERROR_INVALID,
-            "mpi: %s: block %lld of %lld x %lld at (%lld, %lld) "
-            "is not in %lld x %lld",
-            name, (long long)i, (long long)b->rows, (long long)b->cols,
-            (long long)b->row, (long long)b->col, (long long)m->whole_rows,
-            (long long)m->whole_cols);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: block %lld of %lld x %lld at (%lld, %lld) "
+                        "is not in %lld x %lld",
+                        name, (long long)i, (long long)b->rows,
+                        (long long)b->cols, (long long)b->row,
+                        (long long)b->col, (long long)m->whole_rows,
+                        (long long)m->whole_cols);
     }
     if (b->owner < HR_MPI_EVERYWHERE || b->owner >= context->count) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %s: block %lld has rank %d, but there are %d "
-                            "processes",
-                            name, (long long)i, b->owner, context->count);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: block %lld has rank %d, but there are %d "
+                        "processes",
+                        name, (long long)i, b->owner, context->count);
     }
     return read &&
                    (b->owner == context->rank ||
                     b->owner == HR_MPI_EVERYWHERE) &&
                    b->data == NULL && b->rows > 0 && b->cols > 0
-               ? hri_mpi_fail(HR_ERROR_INVALID,
-                              "mpi: %s: the data of block %lld is NULL", name,
-                              (long long)i)
+               ? hri_fail(HR_ERROR_INVALID,
+                          "mpi: %s: the data of block %lld is NULL", name,
+                          (long long)i)
                : HR_OK;
 }
 
@@ -190,7 +187,7 @@ static hr_status own_block(hri_operand *o, int64_t number, int processes,
              j < cols && o->col_bounds[j] < b->col + b->cols; j++) {
             const int64_t cell = (int64_t)i * cols + j;
             if (o->block_of[cell] >= 0) {
-                return hri_mpi_fail(
+                return hri_fail(
                     HR_ERROR_INVALID, "mpi: %s: blocks %lld and %lld overlap",
                     name, (long long)o->block_of[cell], (long long)number);
             }
@@ -210,9 +207,9 @@ static hr_status own_list(hri_operand *o, const hr_mpi_context *context,
     hr_status status = HR_OK;
     o->block_of = malloc((size_t)cells * sizeof *o->block_of);
     if (o->block_of == NULL) {
-        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "mpi: %s: no memory for %lld cells", name,
-                            (long long)cells);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "mpi: %s: no memory for %lld cells", name,
+                        (long long)cells);
     }
     for (int64_t i = 0; i < cells; i++) {
         o->block_of[i] = -1;
@@ -227,10 +224,10 @@ static hr_status own_list(hri_operand *o, const hr_mpi_context *context,
     const bool any = o->m.whole_rows > 0 && o->m.whole_cols > 0;
     for (int64_t i = 0; any && i < cells && status == HR_OK; i++) {
         if (o->block_of[i] < 0) {
-            status = hri_mpi_fail(HR_ERROR_INVALID,
-                                  "mpi: %s: no block has element (%lld, %lld)",
-                                  name, (long long)o->row_bounds[i / cols],
-                                  (long long)o->col_bounds[i % cols]);
+            status = hri_fail(HR_ERROR_INVALID,
+                              "mpi: %s: no block has element (%lld, %lld)",
+                              name, (long long)o->row_bounds[i / cols],
+                              (long long)o->col_bounds[i % cols]);
         }
     }
     return status;
@@ -243,22 +240,21 @@ static hr_status check_matrix(const hr_mpi_matrix *m, const char *name)
     const int64_t rows = m->transposed ? m->cols : m->rows;
     const int64_t cols = m->transposed ? m->rows : m->cols;
     if (hr_type_size(m->type) == 0) {
-        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: %s: there is no type %d",
-                            name, (int)m->type);
+        return hri_fail(HR_ERROR_INVALID, "mpi: %s: there is no type %d", name,
+                        (int)m->type);
     }
     if ((m->cyclic == NULL) == (m->blocks == NULL && m->block_count == 0)) {
-        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: %s: there are no blocks",
-                            name);
+        return hri_fail(HR_ERROR_INVALID, "mpi: %s: there are no blocks", name);
     }
     if (m->whole_rows < 0 || m->whole_cols < 0 || rows < 0 || cols < 0 ||
         m->row < 0 || m->col < 0 || m->row > m->whole_rows - rows ||
         m->col > m->whole_cols - cols) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %s: %lld x %lld elements at (%lld, %lld) are "
-                            "not in %lld x %lld",
-                            name, (long long)rows, (long long)cols,
-                            (long long)m->row, (long long)m->col,
-                            (long long)m->whole_rows, (long long)m->whole_cols);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %s: %lld x %lld elements at (%lld, %lld) are "
+                        "not in %lld x %lld",
+                        name, (long long)rows, (long long)cols,
+                        (long long)m->row, (long long)m->col,
+                        (long long)m->whole_rows, (long long)m->whole_cols);
     }
     return HR_OK;
 }
@@ -318,9 +314,9 @@ static hr_status find_blocks(hri_operand *o, const char *name)
     o->col_blocks.bounds = o->col_bounds;
     return o->row_bounds != NULL && o->col_bounds != NULL
                ? HR_OK
-               : hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                              "mpi: %s: no memory for %lld blocks", name,
-                              (long long)o->m.block_count);
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "mpi: %s: no memory for %lld blocks", name,
+                          (long long)o->m.block_count);
 }
 
 /* List the cells of each owner. */
@@ -369,19 +365,19 @@ static hr_status find_owners(hri_operand *o, const hr_mpi_context *context,
     const int64_t cells =
         (int64_t)o->row_blocks.classes * o->col_blocks.classes;
     if (cells > MAX_CELLS) {
-        return hri_mpi_fail(
-            HR_ERROR_UNSUPPORTED,
-            "mpi: %s: its blocks begin at %d rows and %d columns, "
-            "which makes more than %d cells",
-            name, o->row_blocks.classes, o->col_blocks.classes, MAX_CELLS);
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "mpi: %s: its blocks begin at %d rows and %d columns, "
+                        "which makes more than %d cells",
+                        name, o->row_blocks.classes, o->col_blocks.classes,
+                        MAX_CELLS);
     }
     o->owner = calloc((size_t)cells, sizeof *o->owner);
     o->cells = calloc((size_t)cells, sizeof *o->cells);
     o->cell_first = calloc((size_t)context->count + 2, sizeof *o->cell_first);
     if (o->owner == NULL || o->cells == NULL || o->cell_first == NULL) {
-        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "mpi: %s: no memory for %lld cells", name,
-                            (long long)cells);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "mpi: %s: no memory for %lld cells", name,
+                        (long long)cells);
     }
     hr_status status = o->m.cyclic != NULL ? own_cyclic(o, context, name, read)
                                            : own_list(o, context, name, read);
@@ -390,11 +386,10 @@ static hr_status find_owners(hri_operand *o, const hr_mpi_context *context,
         o->everywhere = count_everywhere(o);
     }
     if (status == HR_OK && o->m.cyclic != NULL && !o->single) {
-        status =
-            hri_mpi_fail(HR_ERROR_INVALID,
-                         "mpi: %s: a rank stands more than once in the %d x "
-                         "%d processes",
-                         name, o->row_blocks.classes, o->col_blocks.classes);
+        status = hri_fail(HR_ERROR_INVALID,
+                          "mpi: %s: a rank stands more than once in the %d x "
+                          "%d processes",
+                          name, o->row_blocks.classes, o->col_blocks.classes);
     }
     return status;
 }

@@ -86,16 +86,15 @@ static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
                         grid *best)
 {
     const int most = context->count;
-    const int rows = o != NULL ? o->rows : 0, cols = o != NULL ? o->cols : 0;
-    const int depth = o != NULL ? o->depth : 0;
+    const int rows = o->rows, cols = o->cols, depth = o->depth;
     if (rows < 0 || cols < 0 || depth < 0 ||
         (double)hri_max(rows, 1) * (double)hri_max(cols, 1) *
                 (double)hri_max(depth, 1) >
             most) {
-        return hri_mpi_fail(HR_ERROR_INVALID,
-                            "mpi: %d x %d x %d processes are asked for, but "
-                            "there are %d",
-                            rows, cols, depth, most);
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %d x %d x %d processes are asked for, but "
+                        "there are %d",
+                        rows, cols, depth, most);
     }
     *best = (grid){.seconds = INFINITY};
     const bool t = p->c.m.transposed;
@@ -357,9 +356,8 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
 {
     grid g = {0};
     *plan = (hri_mpi_plan){.process_count = context->count};
-    const uint64_t memory = options != NULL && options->memory_limit > 0
-                                ? options->memory_limit
-                                : context->memory_bytes;
+    const uint64_t memory = options->memory_limit > 0 ? options->memory_limit
+                                                      : context->memory_bytes;
     hr_status status = choose(context, p, options, memory, &g);
     if (status != HR_OK) {
         return status;
@@ -377,9 +375,9 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
         malloc((size_t)(g.rows * g.cols * g.depth) * sizeof *plan->rank);
     plan->place = malloc((size_t)context->count * sizeof *plan->place);
     if (plan->rank == NULL || plan->place == NULL) {
-        return hri_mpi_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "mpi: no memory for a plan of %d processes",
-                            context->count);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "mpi: no memory for a plan of %d processes",
+                        context->count);
     }
     status = cut(plan, p);
     if (status == HR_OK) {

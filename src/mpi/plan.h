@@ -34,7 +34,7 @@ typedef struct hri_mpi_plan {
     uint64_t memory_bytes; /* of this process */
 } hri_mpi_plan;
 
-/* Choose, and cut the operands. options may be NULL. HR_ERROR_INVALID for a
+/* Choose, and cut the operands. HR_ERROR_INVALID for a
  * grid of processes that is too large, HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
                             hri_mpi_product *product,

@@ -10,9 +10,9 @@
 
 enum { LOST = 1 /* tag of the news */ };
 
-hr_status hri_mpi_fail(hr_status status, const char *format, ...)
+hr_status hri_fail(hr_status status, const char *format, ...)
 {
-    char sentence[HRI_SENTENCE];
+    char sentence[HRI_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     hri_format_list(sentence, sizeof sentence, format, arguments);
@@ -23,12 +23,12 @@ hr_status hri_mpi_fail(hr_status status, const char *format, ...)
 hr_status hri_mpi_context_check(const hr_mpi_context *context)
 {
     if (context == NULL) {
-        return hri_mpi_fail(HR_ERROR_INVALID, "mpi: the context is NULL");
+        return hri_fail(HR_ERROR_INVALID, "mpi: the context is NULL");
     }
     return context->lost
-               ? hri_mpi_fail(HR_ERROR_LOST,
-                              "mpi: a function of MPI failed before, so this "
-                              "context has ended")
+               ? hri_fail(HR_ERROR_LOST,
+                          "mpi: a function of MPI failed before, so this "
+                          "context has ended")
                : HR_OK;
 }
 
@@ -57,8 +57,8 @@ hr_status hri_mpi_check(hr_mpi_context *context, int code, const char *function)
     if (!context->lost) {
         spread(context);
     }
-    return hri_mpi_fail(HR_ERROR_BACKEND, "mpi: process %d: %s failed: %.300s",
-                        context->rank, function, text);
+    return hri_fail(HR_ERROR_BACKEND, "mpi: process %d: %s failed: %.300s",
+                    context->rank, function, text);
 }
 
 hr_status hri_mpi_listen(hr_mpi_context *context)
@@ -73,9 +73,9 @@ hr_status hri_mpi_listen(hr_mpi_context *context)
         return status;
     }
     context->lost = true;
-    return hri_mpi_fail(HR_ERROR_LOST,
-                        "mpi: a function of MPI failed in process %d",
-                        from.MPI_SOURCE);
+    return hri_fail(HR_ERROR_LOST,
+                    "mpi: a function of MPI failed in process %d",
+                    from.MPI_SOURCE);
 }
 
 void hri_mpi_pause(unsigned *times)
@@ -151,9 +151,9 @@ static hr_status tell(hr_mpi_context *context, hr_status status, int rank)
            : context->count == 1
                ? hr_set_last_error((hr_status)context->memory.news.status,
                                    context->memory.news.sentence)
-               : hri_mpi_fail((hr_status)context->memory.news.status,
-                              "process %d: %.480s", rank,
-                              context->memory.news.sentence);
+               : hri_fail((hr_status)context->memory.news.status,
+                          "process %d: %.480s", rank,
+                          context->memory.news.sentence);
 }
 
 static hr_status agree(hr_mpi_context *context, hr_status status, uint64_t hash)
@@ -171,10 +171,9 @@ static hr_status agree(hr_mpi_context *context, hr_status status, uint64_t hash)
     }
     return least[1] == -least[2]
                ? HR_OK
-               : hri_mpi_fail(
-                     HR_ERROR_INVALID,
-                     "mpi: the %d processes passed different arguments",
-                     context->count);
+               : hri_fail(HR_ERROR_INVALID,
+                          "mpi: the %d processes passed different arguments",
+                          context->count);
 }
 
 hr_status hri_mpi_agree(hr_mpi_context *context, hr_status status)

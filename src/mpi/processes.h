@@ -8,7 +8,7 @@
 
 #include <headrace/mpi.h>
 
-enum { HRI_SENTENCE = 512 };
+#include "base/status.h" /* hri_fail is in processes.c here */
 
 /* Where the elements of a new file are. */
 typedef struct hri_mpi_place {
@@ -25,7 +25,7 @@ typedef struct hri_mpi_memory {
     int stop[2], stops[2]; /* of the two panels of a product */
     struct {
         int64_t status;
-        char sentence[HRI_SENTENCE];
+        char sentence[HRI_MESSAGE_BYTES];
     } news; /* of the process that failed */
     hri_mpi_place place;
 } hri_mpi_memory;
@@ -45,10 +45,6 @@ struct hr_mpi_context {
     double latency_seconds, byte_seconds; /* of a message, in the slowest pair
                                              that was measured */
 };
-
-/* Set this thread's sentence and return status. */
-hr_status hri_mpi_fail(hr_status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* HR_OK for MPI_SUCCESS, else HR_ERROR_BACKEND: the context is lost, and the
  * other processes will hear it. */

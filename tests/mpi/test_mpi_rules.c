@@ -149,6 +149,53 @@ static void lists(void)
     works();
 }
 
+/* Structs of older and newer programs. */
+static void sizes(void)
+{
+    operands o;
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    struct {
+        hr_mpi_gemm_report known;
+        uint64_t more[2];
+    } report = {HR_MPI_GEMM_REPORT_INIT, {7, 7}};
+    TEST_CASE("a report that is larger than known");
+    open_operands(&o);
+    report.known.size = sizeof report;
+    options.report = &report.known;
+    CHECK(multiply(&o, &options) == HR_OK);
+    CHECK(report.known.panels > 0 && report.more[0] == 0);
+    TEST_CASE("a report that ends early");
+    report.known = (hr_mpi_gemm_report){
+        .size = offsetof(hr_mpi_gemm_report, seconds), .seconds = -1.0};
+    CHECK(multiply(&o, &options) == HR_OK);
+    CHECK(report.known.panels > 0 && report.known.seconds < 0.0);
+    TEST_CASE("a report of no size");
+    report.known.size = 0;
+    CHECK_FAILS(multiply(&o, &options), HR_ERROR_INVALID,
+                "HR_MPI_GEMM_REPORT_INIT");
+    TEST_CASE("options of no size");
+    options.size = 0;
+    CHECK_FAILS(multiply(&o, &options), HR_ERROR_INVALID,
+                "HR_MPI_GEMM_OPTIONS_INIT");
+    works();
+}
+
+static void everywhere(void)
+{
+    operands o;
+    hr_mpi_block block = {.rows = SIZE,
+                          .cols = SIZE,
+                          .owner = HR_MPI_EVERYWHERE,
+                          .data = data[2],
+                          .row_stride = 1,
+                          .col_stride = SIZE};
+    TEST_CASE("C in every process");
+    open_operands(&o);
+    o.of[2] = hr_mpi_matrix_blocks(HR_F64, SIZE, SIZE, &block, 1);
+    CHECK_FAILS(multiply(&o, NULL), HR_ERROR_INVALID, "C: every process");
+    works();
+}
+
 static bool cancel(void *asked, double done, double total)
 {
     (void)done;
@@ -183,6 +230,8 @@ int main(int argc, char **argv)
     TEST(differing());
     TEST(refused());
     TEST(lists());
+    TEST(sizes());
+    TEST(everywhere());
     TEST(cancelled());
     hr_mpi_context_destroy(context);
     MPI_Finalize();

@@ -90,8 +90,10 @@ expect 1 "is not there" matmul A.npy B.npy -o D.npy \
     --accelerators nonsense
 
 # A signal ends all, and leaves nothing.
-generate A.npy 4000x4000 f64
+generate S.npy 10x10 f64
+generate A.npy 5000x5000 f64
 cp A.npy B.npy
+cp S.npy C.npy
 rm -f D.npy
 before=$(ls -A)
 wait_for() { # same, changed: until the folder is so; 60 seconds
@@ -101,14 +103,38 @@ wait_for() { # same, changed: until the folder is so; 60 seconds
         sleep 1
     done
 }
-# shellcheck disable=SC2086
-HEADRACE_CBLAS=builtin $mpirun -n 3 "$command" matmul A.npy B.npy -o D.npy \
-    </dev/null >"$out" 2>"$err" &
-started=$!
-wait_for changed
-sleep 3
+begin() { # the product, in the background, until it is under way
+    # shellcheck disable=SC2086
+    HEADRACE_CBLAS=builtin $mpirun -n 3 "$command" matmul A.npy B.npy -o D.npy \
+        </dev/null >"$out" 2>"$err" &
+    started=$!
+    wait_for changed
+    sleep 1
+}
+begin
 kill -INT $started
 wait $started && failed "a signal did not end it"
 wait_for same
 equal "files after a signal" "$before" "$(ls -A)"
+
+# So does a process that dies. MPICH kills the others then: what is left under
+# another name goes with the next product.
+pid_of() { # RANK
+    for process in /proc/[0-9]*; do
+        if [ "$(readlink "$process/exe")" = "$(readlink -f "$command")" ] &&
+            [ "$(readlink "$process/cwd")" = "$PWD" ] &&
+            tr '\0' '\n' <"$process/environ" |
+            grep -Eq "^(OMPI_COMM_WORLD|PMI)_RANK=$1\$"; then
+            echo "${process#/proc/}"
+        fi
+    done 2>"$base/gone"
+}
+for rank in 1 2; do
+    begin
+    kill -KILL "$(pid_of $rank)"
+    wait $started && failed "the death of process $rank did not end it"
+    check "$command" matmul S.npy S.npy -o C.npy --quiet
+    wait_for same
+    equal "files after the death of process $rank" "$before" "$(ls -A)"
+done
 finish

@@ -12,6 +12,7 @@
 #include "base/environment.h"
 #include "base/format.h"
 #include "blas/rates.h"
+#include "blas/threshold.h"
 
 /* Calls with fewer products than this are not looked at: 0.27 GFLOP, which take
  * some milliseconds. */
@@ -45,28 +46,9 @@ static _Thread_local bool inside;
 
 __attribute__((constructor)) static void read_settings(void)
 {
-    const char *force = hri_environment("HEADRACE_BLAS_FORCE");
-    const char *least = hri_environment("HEADRACE_BLAS_MIN_FLOPS");
-    char *end = NULL;
-    const double flops =
-        least != NULL && least[0] != '\0' ? hri_read_number(least, &end) : 0.0;
-    state.forced = force != NULL && strcmp(force, "1") == 0;
-    state.least = usual_least;
-    if (end != NULL && *end == '\0' && flops >= 0.0) {
-        state.least = flops / 2.0;
-    } else if (end != NULL) {
-        blas_log("HEADRACE_BLAS_MIN_FLOPS is \"%.64s\", not a number of "
-                 "operations; the default %.3g is used",
-                 least, 2.0 * usual_least);
-    }
-    if (force != NULL && force[0] != '\0' && strcmp(force, "0") != 0 &&
-        !state.forced) {
-        blas_log("HEADRACE_BLAS_FORCE is \"%.64s\", not 1; no call is forced",
-                 force);
-    }
-    if (state.forced) {
-        state.least = 0.0;
-    }
+    const blas_threshold asked = blas_threshold_read(2.0 * usual_least);
+    state.forced = asked.forced;
+    state.least = asked.flops / 2.0;
 }
 
 void blas_choose_end(void)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "blas/log.h"
+#include "blas/threshold.h"
 #include "pblas/pblas.h"
 
 /* Places of an array descriptor: those of BLOCK_CYCLIC_2D_INB, whose first
@@ -110,16 +111,33 @@ static hr_mpi_matrix read_matrix(const pblas_call *call, const pblas_matrix *x,
                        : hr_mpi_matrix_conjugate(hr_mpi_matrix_transpose(m));
 }
 
+static double flops_of(const pblas_call *call)
+{
+    return (call->type == HR_C32 || call->type == HR_C64 ? 8.0 : 2.0) *
+           (double)*call->m * (double)*call->n * (double)*call->k;
+}
+
+/* Whether the call is better left to ScaLAPACK, which begins sooner. The answer
+ * is the same in all processes, whose environment must be the same, too. */
+static bool is_small(const pblas_call *call, const pblas_grid *grid)
+{
+    const double usual = 1e8; /* of each process: a few milliseconds */
+    static blas_threshold threshold;
+    static bool known;
+    if (!known) {
+        threshold = blas_threshold_read(usual);
+        known = true;
+    }
+    return flops_of(call) < threshold.flops * grid->rows * grid->cols;
+}
+
 static void log_call(const pblas_call *call, const pblas_grid *grid,
                      blas_outcome outcome, double seconds)
 {
-    const double flops =
-        (call->type == HR_C32 || call->type == HR_C64 ? 8 : 2) *
-        (double)*call->m * (double)*call->n * (double)*call->k;
     if ((grid->row != 0 || grid->col != 0) || !blas_log_is_wanted()) {
         return;
     }
-    blas_log_count(outcome, seconds, flops);
+    blas_log_count(outcome, seconds, flops_of(call));
     blas_log("%s %c%c %d x %d x %d on %d x %d processes: %s, %.3g s%s%s",
              call->name, *call->op_a, *call->op_b, *call->m, *call->n, *call->k,
              grid->rows, grid->cols, blas_outcome_name(outcome), seconds,
@@ -139,9 +157,14 @@ bool pblas_gemm(const pblas_call *call)
     const int m = *call->m, n = *call->n, k = *call->k;
     pblas_grid grid;
     hr_mpi_cyclic blocks[3];
-    hr_mpi_context *context = pblas_grid_describe(blacs_context, &grid)
-                                  ? pblas_grid_context(blacs_context, &grid)
-                                  : NULL;
+    if (!pblas_grid_describe(blacs_context, &grid)) {
+        return false;
+    }
+    if (is_small(call, &grid)) {
+        log_call(call, &grid, BLAS_STAYED, 0.0);
+        return false;
+    }
+    hr_mpi_context *context = pblas_grid_context(blacs_context, &grid);
     if (context == NULL) {
         return false;
     }

@@ -84,7 +84,8 @@ problems() {
 run() {
     upper=$(echo "$3" | tr sdcz SDCZ)
     : >log
-    LD_PRELOAD=$build/libheadrace_pblas_$1.so HEADRACE_LOG=1,file=log \
+    HEADRACE_BLAS_MIN_FLOPS=0 \
+        LD_PRELOAD=$build/libheadrace_pblas_$1.so HEADRACE_LOG=1,file=log \
         timeout 600 mpirun."$1" -n "$2" "./x$3" >out 2>&1 </dev/null
     status=$?
     line=$(grep "P${upper}GEMM  *[0-9]" out)

@@ -64,7 +64,9 @@ static pblas_function *find_next(const char *name)
     ENTRY(lower, type)                                                         \
     ENTRY(upper, type)
 
+/* NOLINTBEGIN(readability-function-size): PBLAS has so many parameters */
 ENTRIES(psgemm, PSGEMM, HR_F32)
 ENTRIES(pdgemm, PDGEMM, HR_F64)
 ENTRIES(pcgemm, PCGEMM, HR_C32)
 ENTRIES(pzgemm, PZGEMM, HR_C64)
+/* NOLINTEND(readability-function-size) */

@@ -159,7 +159,7 @@ static void open_context(member *m)
 hr_mpi_context *pblas_grid_context(int blacs_context, const pblas_grid *grid)
 {
     const blacs *b = find_blacs();
-    const size_t count = (size_t)(grid->rows * grid->cols);
+    const size_t count = (size_t)grid->rows * (size_t)grid->cols;
     member *made = calloc(1, sizeof *made + 2 * count * sizeof made->ranks[0]);
     if (made == NULL) {
         pblas_abort(blacs_context, "no memory for a grid of processes");

@@ -41,7 +41,7 @@ function(headrace_mpi_library name compiler)
 
   string(REPLACE headrace_mpi headrace_pblas pblas ${name})
   add_library(${pblas} SHARED ${pblas_sources} src/blas/log.c
-    src/blas/threshold.c
+    src/blas/threshold.c src/blas/loaded.c
     src/base/printable.c src/base/format.c)
   target_include_directories(${pblas} PRIVATE src)
   target_link_libraries(${pblas} PRIVATE ${name} headrace_flags)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/environment.h"
+#include "blas/loaded.h"
 
 /* The file names of the system's BLAS, for each width of integers. */
 #ifdef BLAS_PLAIN_64
@@ -79,42 +80,6 @@ static void *look_in(void *library, const char *name)
 
 /* ---- libraries that are loaded */
 
-/* Add a library's name, with its 0, to the list. The loader's lock is held, so
- * nothing may be opened here. */
-static int note_file(struct dl_phdr_info *info, size_t bytes, void *list)
-{
-    (void)bytes;
-    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0') {
-        (void)fwrite(info->dlpi_name, 1, strlen(info->dlpi_name) + 1, list);
-    }
-    return 0;
-}
-
-/* Look in all loaded libraries: those of a plug-in are in no scope but its
- * own. */
-static void *look_in_loaded(const char *name)
-{
-    char *files = NULL; /* in the order of loading */
-    size_t bytes = 0;
-    void *found = NULL;
-    FILE *list = open_memstream(&files, &bytes);
-    if (list != NULL) {
-        (void)dl_iterate_phdr(note_file, list);
-        (void)fclose(list);
-    }
-    for (size_t at = 0; found == NULL && at < bytes;
-         at += strlen(files + at) + 1) {
-        void *library =
-            dlopen(files + at, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-        found = look_in(library, name);
-        if (library != NULL && found == NULL) { /* else keep it loaded */
-            dlclose(library);
-        }
-    }
-    free(files);
-    return found;
-}
-
 /* Look in the program's own scope. */
 static void *look_in_scope(const char *name)
 {
@@ -164,7 +129,7 @@ void *blas_find_used(const char *name)
 void *blas_find_loaded(const char *name)
 {
     void *found = blas_find_used(name);
-    return found != NULL ? found : look_in_loaded(name);
+    return found != NULL ? found : blas_look_in_loaded(name, look_in);
 }
 
 /* Where names without a suffix have integers of 64 bits, OpenBLAS's unambiguous
@@ -185,7 +150,7 @@ static const char *longer_name(const char *name, char *room, size_t bytes)
 static void *look_in_process(const char *name)
 {
     void *found = look_in_scope(name);
-    return found != NULL ? found : look_in_loaded(name);
+    return found != NULL ? found : blas_look_in_loaded(name, look_in);
 }
 
 /* Look in the program. If the name is ambiguous, a loaded library mostly has

@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "base/size.h"
 #include "signals.h"
+#include "standard.h"
 #include "text.h"
 #include "work.h"
 
@@ -29,11 +30,12 @@ cli_launch cli_launched(void)
 {
     cli_launch found = {0, 1};
     const size_t all = sizeof launchers / sizeof launchers[0];
-    for (size_t i = 0; i < all && found.count == 1; i++) {
+    for (size_t i = 0; i < all; i++) { /* the innermost one first */
         const char *rank = hri_environment(launchers[i].rank);
         const char *count = hri_environment(launchers[i].count);
-        if (rank != NULL && count != NULL && atoi(count) > 1) {
+        if (rank != NULL && count != NULL) {
             found = (cli_launch){atoi(rank), atoi(count)};
+            break;
         }
     }
     return found;
@@ -52,8 +54,6 @@ typedef struct processes {
     hr_status (*agree)(hr_mpi_context *context, hr_status status);
     hr_mpi_matrix (*blocks)(hr_type type, int64_t rows, int64_t cols,
                             const hr_mpi_block *blocks, int64_t count);
-    hr_mpi_matrix (*section)(hr_mpi_matrix m, int64_t row, int64_t col,
-                             int64_t rows, int64_t cols);
     hr_mpi_matrix (*transpose)(hr_mpi_matrix m);
     hr_mpi_matrix (*conjugate)(hr_mpi_matrix m);
     hr_status (*gemm)(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
@@ -83,7 +83,6 @@ static bool take_functions(void *library, processes *p)
                {"hr_mpi_count", &p->count},
                {"hr_mpi_agree", &p->agree},
                {"hr_mpi_matrix_blocks", &p->blocks},
-               {"hr_mpi_matrix_section", &p->section},
                {"hr_mpi_matrix_transpose", &p->transpose},
                {"hr_mpi_matrix_conjugate", &p->conjugate},
                {"hr_mpi_gemm", &p->gemm},
@@ -217,14 +216,11 @@ static hr_matrix added(const together *t, int64_t index)
                                     w->batch.single ? 0 : index));
 }
 
-/* C of that product. */
-static hr_mpi_matrix result(const together *t, int64_t index)
+/* C of the only product. */
+static hr_mpi_matrix result(const together *t)
 {
     const hr_mpi_matrix all = t->p.file_matrix(t->file);
-    const hr_matrix *c = &t->work.batch.c;
-    return is_column(t, all)
-               ? t->p.transpose(t->p.section(all, index, 0, 1, all.cols))
-               : t->p.section(all, index * c->rows, 0, c->rows, c->cols);
+    return is_column(t, all) ? t->p.transpose(all) : all;
 }
 
 /* The rows of that product which this process writes: *row is where they begin.
@@ -250,42 +246,44 @@ static bool own_rows(const together *t, int64_t index, hr_matrix *c,
     return true;
 }
 
+/* As if all products were one, whose rows go to processes as those of the file
+ * will. */
 static int plan(together *t)
 {
     const cli_work *w = &t->work;
     const cli_product *p = w->product;
+    const int count = t->p.count(t->context);
+    const int64_t all = w->batch.c.rows * w->batch.count;
     hr_mpi_block a, b;
-    const hr_matrix *one = &w->batch.c;
-    /* Its rows go to processes as those of the file would. */
+    hr_mpi_block *rows = calloc((size_t)count, sizeof *rows);
     hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
     options.compute = p->compute;
-    const int count = t->p.count(t->context);
-    hr_mpi_block *rows = calloc((size_t)count, sizeof *rows);
-    if (rows == NULL) {
-        return cli_fail("out of memory");
+    if (agree(t, rows != NULL ? CLI_OK : cli_fail("out of memory")) != CLI_OK) {
+        free(rows);
+        return CLI_FAILED;
     }
     for (int rank = 0; rank < count; rank++) {
-        const int64_t begin = one->rows * rank / count;
-        rows[rank] =
-            (hr_mpi_block){.row = begin,
-                           .rows = one->rows * (rank + 1) / count - begin,
-                           .cols = one->cols,
-                           .owner = rank,
-                           .row_stride = one->cols,
-                           .col_stride = 1};
+        const int64_t begin = all / count * rank + all % count * rank / count;
+        const int64_t end =
+            all / count * (rank + 1) + all % count * (rank + 1) / count;
+        rows[rank] = (hr_mpi_block){.row = begin,
+                                    .rows = end - begin,
+                                    .cols = w->batch.c.cols,
+                                    .owner = rank,
+                                    .row_stride = w->batch.c.cols,
+                                    .col_stride = 1};
     }
-    const hr_status status =
-        t->p.plan(t->context, p->alpha,
-                  everywhere(t, cli_batch_factor(&w->batch.a, 0), &a),
-                  everywhere(t, cli_batch_factor(&w->batch.b, 0), &b), p->beta,
-                  t->p.blocks(one->type, one->rows, one->cols, rows, count),
-                  &options, &t->report);
+    hr_matrix stacked = cli_batch_factor(&w->batch.a, 0);
+    stacked.rows = all;
+    options.rows = w->batch.count > 1 ? count : 0;
+    const hr_status status = t->p.plan(
+        t->context, p->alpha, everywhere(t, stacked, &a),
+        everywhere(t, cli_batch_factor(&w->batch.b, 0), &b), p->beta,
+        t->p.blocks(w->batch.c.type, all, w->batch.c.cols, rows, count),
+        &options, &t->report);
     free(rows);
-    t->seconds = t->report.seconds * (double)w->batch.count;
-    t->report.sent *= (uint64_t)w->batch.count;
-    t->report.messages *= (uint64_t)w->batch.count;
-    t->report.bound *= (uint64_t)w->batch.count;
-    return cli_called(status);
+    t->seconds = t->report.seconds;
+    return status == HR_OK ? CLI_OK : CLI_FAILED;
 }
 
 /* C := C0, each process its rows. */
@@ -307,39 +305,59 @@ static int fill(together *t)
     return agree(t, status);
 }
 
-/* Add what one product says to what all say. */
-static void count(together *t, const hr_mpi_gemm_report *one)
+static int multiply_one(together *t)
 {
-    const hr_mpi_gemm_report before = t->report;
-    t->report = *one;
-    t->report.sent += before.sent;
-    t->report.messages += before.messages;
-    t->report.bound += before.bound;
-    t->seconds += one->seconds;
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    hr_mpi_block a, b;
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    options.report = &t->report;
+    options.progress = cli_progress_told;
+    options.progress_data = &w->progress;
+    const hr_status status = t->p.gemm(
+        t->context, p->alpha, everywhere(t, factor_a(t, 0), &a),
+        everywhere(t, factor_b(t, 0), &b), p->beta, result(t), &options);
+    t->seconds = t->report.seconds;
+    return status == HR_OK ? CLI_OK : CLI_FAILED;
+}
+
+/* Of many products, each process forms the rows that it writes. */
+static int multiply_own(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    const double start = cli_clock();
+    const int64_t count = count_products(t);
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < count && status == HR_OK; i++) {
+        hr_matrix c;
+        int64_t row;
+        if (own_rows(t, i, &c, &row)) {
+            status = hr_gemm(w->context, p->alpha,
+                             rows_of(factor_a(t, i), row, c.rows),
+                             factor_b(t, i), p->beta, c, &options);
+        }
+        cli_progress_update(&w->progress, (double)i, (double)count);
+    }
+    t->report.rows = t->p.count(t->context);
+    t->report.cols = t->report.depth = 1;
+    const int agreed = agree(t, status == HR_OK ? CLI_OK : CLI_FAILED);
+    t->seconds = cli_clock() - start;
+    return agreed;
 }
 
 static int multiply(together *t)
 {
     cli_work *w = &t->work;
-    const cli_product *p = w->product;
-    hr_mpi_gemm_report one = HR_MPI_GEMM_REPORT_INIT;
-    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
-    options.compute = p->compute;
-    options.report = &one;
-    options.progress = cli_progress_told;
-    options.progress_data = &w->progress;
-    hr_status status = HR_OK;
-    cli_progress_start(&w->progress, p->quiet || !t->first, "multiplying",
-                       cli_rate_text);
-    for (int64_t i = 0; i < count_products(t) && status == HR_OK; i++) {
-        hr_mpi_block a, b;
-        status = t->p.gemm(
-            t->context, p->alpha, everywhere(t, factor_a(t, i), &a),
-            everywhere(t, factor_b(t, i), &b), p->beta, result(t, i), &options);
-        count(t, &one);
-    }
+    cli_progress_start(&w->progress, w->product->quiet || !t->first,
+                       "multiplying", cli_rate_text);
+    const int status =
+        count_products(t) == 1 ? multiply_one(t) : multiply_own(t);
     cli_progress_end(&w->progress);
-    return status == HR_OK ? CLI_OK : CLI_FAILED;
+    return status;
 }
 
 /* Each process verifies its rows, with its accelerators. */
@@ -378,6 +396,12 @@ static int create(together *t)
     if (name != NULL && !t->remembered) {
         status =
             cli_fail("the name of %s is too long", t->work.product->output);
+    }
+    if (created == HR_OK) {
+        const hr_mpi_matrix all = t->p.file_matrix(t->file);
+        const hr_mpi_block *b = &all.blocks[t->p.rank(t->context)];
+        cli_guard(t->work.product->output, b->data,
+                  (size_t)(b->rows * b->cols) * hr_type_size(all.type), true);
     }
     cli_signals_phase(CLI_AT_ONCE); /* mpirun does not wait for long */
     status = status == CLI_OK ? cli_check_cancelled() : status;
@@ -495,9 +519,10 @@ static int open_together(together *t, const cli_machine *machine)
     if (status != CLI_OK) {
         return status;
     }
-    status = t->p.create(&options, &t->context) == HR_OK
-                 ? CLI_OK
-                 : cli_fail("%s", hr_last_error());
+    if (t->p.create(&options, &t->context) != HR_OK) { /* in all */
+        cli_fail_silently(cli_launched().rank > 0);
+        status = cli_fail("%s", hr_last_error());
+    }
     cli_signals_install();
     if (status != CLI_OK) {
         return status;
@@ -519,7 +544,7 @@ static int check(const cli_command *command, const cli_machine *machine,
 {
     const char *const paths[] = {p->a, p->b, p->add, p->output};
     for (int i = 0; i < 4; i++) {
-        if (paths[i] != NULL && strncmp(paths[i], "-", 2) == 0) {
+        if (paths[i] != NULL && cli_is_standard(paths[i])) {
             return cli_wrong(command, "-: several processes cannot share "
                                       "standard input and output");
         }
@@ -537,7 +562,10 @@ int cli_multiply_together(const cli_command *command,
     together t = {.work = {.product = product}};
     const double start = cli_clock();
     int status = check(command, machine, product);
-    status = status == CLI_OK ? open_together(&t, machine) : status;
+    if (status == CLI_OK) {
+        cli_fail_silently(false); /* it may fail here alone */
+        status = open_together(&t, machine);
+    }
     if (status != CLI_OK) {
         if (t.context != NULL) {
             t.p.destroy(t.context);

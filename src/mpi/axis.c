@@ -79,6 +79,23 @@ static int64_t local_of(const hri_blocks *b, int class_, int64_t element)
            from_first % b->block;
 }
 
+int64_t hri_blocks_longest(const hri_blocks *b, int64_t start, int64_t length)
+{
+    int64_t most = 0;
+    if (b->block > 0) {
+        const int64_t round = b->block * b->classes;
+        return hri_min(length, length / round * b->block +
+                                   hri_min(length % round,
+                                           hri_max(b->block, b->first_block)));
+    }
+    for (int i = 0; i < b->classes; i++) {
+        const int64_t from = hri_max(start, b->bounds[i]);
+        const int64_t to = hri_min(start + length, b->bounds[i + 1]);
+        most = hri_max(most, to - from);
+    }
+    return most;
+}
+
 static void cut_parts(const hri_parts *p, int64_t length, int64_t at, cut *c)
 {
     int64_t end;

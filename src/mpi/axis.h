@@ -30,6 +30,10 @@ typedef struct hri_parts {
     int64_t outer, inner;
 } hri_parts;
 
+/* The most elements of the section that one class has, about. */
+int64_t hri_blocks_longest(const hri_blocks *blocks, int64_t start,
+                           int64_t length);
+
 typedef struct hri_segment {
     int64_t start, length; /* along the section */
     int64_t place;         /* from the beginning of its part */

@@ -247,9 +247,9 @@ static hr_status copy_comm(hr_mpi_context *context, MPI_Comm comm)
     return HR_OK;
 }
 
-hr_status hr_mpi_context_create(MPI_Comm comm,
-                                const hr_context_options *options,
-                                hr_mpi_context **context)
+static hr_status create(MPI_Comm comm, bool initialized,
+                        const hr_context_options *options,
+                        hr_mpi_context **context)
 {
     hr_status status = check_mpi();
     if (status != HR_OK) {
@@ -265,6 +265,7 @@ hr_status hr_mpi_context_create(MPI_Comm comm,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for a context");
     }
     made->comm = made->control = MPI_COMM_NULL;
+    made->initialized = initialized;
     neighbours n = {0};
     status = copy_comm(made, comm);
     if (status == HR_OK) {
@@ -284,6 +285,13 @@ hr_status hr_mpi_context_create(MPI_Comm comm,
     return HR_OK;
 }
 
+hr_status hr_mpi_context_create(MPI_Comm comm,
+                                const hr_context_options *options,
+                                hr_mpi_context **context)
+{
+    return create(comm, false, options, context);
+}
+
 hr_status hr_mpi_context_create_world(const hr_context_options *options,
                                       hr_mpi_context **context)
 {
@@ -293,14 +301,7 @@ hr_status hr_mpi_context_create_world(const hr_context_options *options,
                       MPI_SUCCESS) {
         return hri_fail(HR_ERROR_BACKEND, "mpi: MPI_Init_thread failed");
     }
-    const hr_status status =
-        hr_mpi_context_create(MPI_COMM_WORLD, options, context);
-    if (status == HR_OK) {
-        (*context)->initialized = !begun;
-    } else if (!begun) {
-        (void)MPI_Finalize();
-    }
-    return status;
+    return create(MPI_COMM_WORLD, !begun, options, context);
 }
 
 void hr_mpi_context_destroy(hr_mpi_context *context)

@@ -312,6 +312,9 @@ static hr_status flush(hr_mpi_file *f, char *mine)
                                  : fail("the file", "msync");
     (void)munmap(f->bytes, mapped_bytes(f));
     f->bytes = NULL;
+    for (int rank = 0; rank < f->context->count; rank++) {
+        f->blocks[rank].data = NULL;
+    }
     return status;
 }
 
@@ -343,7 +346,7 @@ hr_status hr_mpi_file_commit(hr_mpi_file *f)
 {
     if (f == NULL || f->bytes == NULL) {
         return hri_fail(HR_ERROR_INVALID, "mpi: the file is %s",
-                        f == NULL ? "NULL" : "committed already");
+                        f == NULL ? "NULL" : "closed already");
     }
     hr_status status = hri_mpi_context_check(f->context);
     if (status != HR_OK) {

@@ -13,6 +13,7 @@
 typedef struct grid {
     int rows, cols, depth;
     bool in_place;
+    double m, n; /* rows and columns of C in the process that has most */
     int64_t panels;
     double compute_seconds, message_seconds, seconds;
 } grid;
@@ -22,16 +23,27 @@ static double share(int64_t length, int count)
     return (double)hri_ceil_div(length, count);
 }
 
+/* Whether every process multiplies with it where it is. */
+static bool stays(const hri_operand *o)
+{
+    return o->everywhere >= 1.0 && o->m.block_count == 1;
+}
+
 /* Bytes of an element, or of the part of it that not every process has. */
 static double foreign_width(const hri_operand *o)
 {
     return (double)o->element_bytes * (1.0 - o->everywhere);
 }
 
+static double memory_width(const hri_operand *o)
+{
+    return stays(o) ? 0.0 : (double)o->element_bytes;
+}
+
 /* Bytes that a process receives. */
 static double received(const hri_mpi_product *p, int count, const grid *g)
 {
-    const double m = share(p->m, g->rows), n = share(p->n, g->cols);
+    const double m = g->m, n = g->n;
     const double k = share(p->k, g->depth), c = m * n;
     const double a_bytes = m * k * foreign_width(&p->a);
     const double b_bytes = k * n * foreign_width(&p->b);
@@ -48,10 +60,10 @@ static int64_t count_panels(const hri_mpi_product *p, const grid *g,
     enum { SHORTEST = 256, ENOUGH = 8, BUFFERS = 4 };
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double column =
-        BUFFERS * (share(p->m, g->rows) * foreign_width(&p->a) +
-                   share(p->n, g->cols) * foreign_width(&p->b));
+        BUFFERS * (g->m * memory_width(&p->a) + g->n * memory_width(&p->b));
     const double most = fmax(1.0, (double)memory / fmax(column, 1.0));
-    const int64_t few = hri_min(ENOUGH, k / SHORTEST);
+    const int64_t few =
+        stays(&p->a) && stays(&p->b) ? 1 : hri_min(ENOUGH, k / SHORTEST);
     const int64_t needed = (int64_t)ceil((double)k / most);
     return hri_max(1, hri_min(hri_max(few, needed), k));
 }
@@ -63,8 +75,7 @@ static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
         (p->c.m.type == HR_C32 || p->c.m.type == HR_C64) ? 4.0 : 1.0;
     const double width = (double)p->a.element_bytes / scale / 8.0 * scale;
     g->panels = count_panels(p, g, memory);
-    g->compute_seconds = share(p->m, g->rows) * share(p->n, g->cols) *
-                         share(p->k, g->depth) * scale * width *
+    g->compute_seconds = g->m * g->n * share(p->k, g->depth) * scale * width *
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
     const double messages =
@@ -100,6 +111,11 @@ static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
     const bool t = p->c.m.transposed;
     const int own_rows = t ? p->c.col_blocks.classes : p->c.row_blocks.classes;
     const int own_cols = t ? p->c.row_blocks.classes : p->c.col_blocks.classes;
+    const double longest[] = {
+        (double)hri_blocks_longest(&p->c.row_blocks, p->c.m.row,
+                                   t ? p->n : p->m),
+        (double)hri_blocks_longest(&p->c.col_blocks, p->c.m.col,
+                                   t ? p->m : p->n)};
     for (int i = 1; i <= most; i++) {
         for (int j = 1; j <= most / i; j++) {
             for (int l = 1; l <= most / i / j; l++) {
@@ -110,6 +126,8 @@ static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
                 }
                 g.in_place = l == 1 && i == own_rows && j == own_cols &&
                              p->c.single && p->c.m.type == p->sum_type;
+                g.m = g.in_place ? longest[t] : share(p->m, i);
+                g.n = g.in_place ? longest[!t] : share(p->n, j);
                 predict(context, p, memory, &g);
                 if (best->rows == 0 || g.seconds < best->seconds) {
                     *best = g;
@@ -293,8 +311,7 @@ static hr_status cut(const hri_mpi_plan *plan, hri_mpi_product *p)
 /* What every process has stays where it is. */
 static uint64_t memory_of_part(const hri_operand *o, hri_part part)
 {
-    return o->everywhere < 1.0 ? (uint64_t)size_of(o, part) * o->element_bytes
-                               : 0;
+    return stays(o) ? 0 : (uint64_t)size_of(o, part) * o->element_bytes;
 }
 
 /* Whatever is in memory at one time: of two panels what comes, goes and is

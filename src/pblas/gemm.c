@@ -166,6 +166,7 @@ bool pblas_gemm(const pblas_call *call)
     }
     hr_mpi_context *context = pblas_grid_context(blacs_context, &grid);
     if (context == NULL) {
+        log_call(call, &grid, BLAS_FELL_BACK, 0.0);
         return false;
     }
     const uint64_t start = hri_clock_ns();

@@ -2,13 +2,10 @@
 /* Grids of the BLACS, which come and go, and the contexts of their processes,
  * which stay until MPI ends: the next grid of the same processes has the same
  * one. */
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas/log.h"
 #include "pblas/pblas.h"
 
 /* Functions of the BLACS. A grid knows the number of the communicator that it
@@ -24,8 +21,7 @@ typedef struct blacs {
 static const blacs *find_blacs(void)
 {
     static blacs found;
-    static bool looked;
-    if (!looked) {
+    if (found.gridinfo == NULL) {
         const struct {
             const char *name;
             void *place;
@@ -35,10 +31,9 @@ static const blacs *find_blacs(void)
                    {"Cblacs2sys_handle", &found.comm},
                    {"Cblacs_abort", &found.abort}};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-            void *function = dlsym(RTLD_DEFAULT, all[i].name);
+            void *function = pblas_find(all[i].name);
             memcpy(all[i].place, &function, sizeof function);
         }
-        looked = true;
     }
     return found.gridinfo != NULL && found.get != NULL && found.pnum != NULL &&
                    found.comm != NULL && found.abort != NULL
@@ -151,8 +146,7 @@ static void open_context(member *m)
     members = m;
     watch_end();
     if (hr_mpi_context_create(m->comm, NULL, &m->context) != HR_OK) {
-        blas_log("no accelerators for %d processes: %s", m->count,
-                 hr_last_error());
+        m->context = NULL;
     }
 }
 

@@ -28,6 +28,9 @@ typedef struct pblas_call {
  * C may have been written in part. */
 bool pblas_gemm(const pblas_call *call);
 
+/* A function of ScaLAPACK or the BLACS; NULL: none is loaded. */
+void *pblas_find(const char *name);
+
 /* ---- grids of processes */
 
 /* A grid of the BLACS. */

@@ -40,7 +40,7 @@ BEGIN {
     may["src/blas"] = "model/learn.h model/pays.h " pure
     may["src/mpi"] = "base/hash.h base/status.h base/structs.h " pure # with
     # their .c files, but for that of status.h, in whose place is its own
-    may["src/pblas"] = "blas/log.h blas/threshold.h " pure # likewise
+    may["src/pblas"] = "blas/loaded.h blas/log.h blas/threshold.h " pure # likewise
     may["src/console"] = "base/draft.h " pure # with their .c files
     may["src/cli"] = "console base/json.h" # likewise
     may["include"] = ""

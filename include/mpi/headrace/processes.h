@@ -230,7 +230,8 @@ typedef struct hr_mpi_file hr_mpi_file;
 /** Make a file for an array like `like`, as hr_file_create_array does, in a
  *  folder that all processes see under the same name. Process 0 makes it, and
  *  all map it: rows of matrices go to processes in runs of nearly equal length.
- *  So C may be larger than the memories of all processes.
+ *  So C may be larger than the memories of all processes, unless it is of
+ *  halves, whose sums are formed in memory.
  *
  * @shape   like is in row order.
  * @owner   *file is the caller's, to be given to hr_mpi_file_close; written
@@ -246,12 +247,14 @@ HR_API HR_NODISCARD hr_status hr_mpi_file_create(hr_mpi_context *context,
 /** All matrices of the file below each other, as one; sections of it are C of
  *  products. Block i is that of process i. Not collective.
  * @shape   The columns are the last dimension, the rows all others.
- * @owner   The file's; lives as long as it.
+ * @owner   The file's; its data are there until hr_mpi_file_commit, and NULL
+ *          afterwards.
  * @threads Any thread. */
 HR_API hr_mpi_matrix hr_mpi_file_matrix(const hr_mpi_file *file);
 
 /** Write the file to the disk and give it its name: whole, or not at all. What
- *  several machines wrote to one page of it is right afterwards.
+ *  several machines wrote to one page of it is right afterwards. It is
+ * unmapped, also after an error.
  * @errors  As hr_file_commit.
  * @threads As hr_mpi_context_create_world. */
 HR_API HR_NODISCARD hr_status hr_mpi_file_commit(hr_mpi_file *file);

@@ -586,7 +586,15 @@ static hr_status execute(run *r)
 static hr_status check_shapes(const hri_mpi_product *x, hr_mpi_matrix a,
                               hr_mpi_matrix b, hr_mpi_matrix c)
 {
-    if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows) {
+    if (a.cols != b.rows) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: A is %lld x %lld but B is %lld x %lld: A has "
+                        "%lld columns and B %lld rows",
+                        (long long)a.rows, (long long)a.cols, (long long)b.rows,
+                        (long long)b.cols, (long long)a.cols,
+                        (long long)b.rows);
+    }
+    if (a.rows != c.rows || b.cols != c.cols) {
         return hri_fail(
             HR_ERROR_INVALID,
             "mpi: A is %lld x %lld, B %lld x %lld and C %lld x %lld",

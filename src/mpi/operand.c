@@ -28,7 +28,7 @@ static hr_status check_cyclic(const hr_mpi_cyclic *c, const char *name,
         c->first_cols < 0) {
         return hri_fail(HR_ERROR_INVALID,
                         "mpi: %s: blocks of %lld x %lld elements, the "
-                        "first of %lld x %lld",
+                        "first of %lld x %lld: blocks have rows and columns",
                         name, (long long)c->row_block, (long long)c->col_block,
                         (long long)c->first_rows, (long long)c->first_cols);
     }

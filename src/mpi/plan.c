@@ -103,9 +103,10 @@ static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
                 (double)hri_max(depth, 1) >
             most) {
         return hri_fail(HR_ERROR_INVALID,
-                        "mpi: %d x %d x %d processes are asked for, but "
-                        "there are %d",
-                        rows, cols, depth, most);
+                        "mpi: at least %d x %d x %d processes are asked for, "
+                        "but there are %d",
+                        rows > 0 ? rows : 1, cols > 0 ? cols : 1,
+                        depth > 0 ? depth : 1, most);
     }
     *best = (grid){.seconds = INFINITY};
     const bool t = p->c.m.transposed;

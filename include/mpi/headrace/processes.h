@@ -63,7 +63,7 @@ HR_API int hr_mpi_rank(const hr_mpi_context *context);
 HR_API int hr_mpi_count(const hr_mpi_context *context);
 
 /** HR_OK if status is HR_OK in all processes, else that of the first process
- *  where it is not, with its sentence.
+ *  where it is not, with hr_last_error of its thread.
  * @errors  As hr_mpi_gemm.
  * @threads As hr_mpi_context_create_world. */
 HR_API HR_NODISCARD hr_status hr_mpi_agree(hr_mpi_context *context,
@@ -177,8 +177,9 @@ typedef struct hr_mpi_gemm_options {
     hr_compute compute;    /**< how products are formed */
     int rows, cols, depth; /**< processes for C's rows and columns and the sum;
                               0: what is fastest */
-    uint64_t memory_limit; /**< bytes of host memory for panels in each process;
-                                0: a quarter of what its machine has for it */
+    uint64_t memory_limit; /**< bytes of host memory for panels in each process,
+                                which have a column of A and a row of B at
+                                least; 0: a quarter of what its machine has */
     hr_progress_function progress; /**< of floating-point operations of all
                                         processes; NULL: none. If it returns
                                         false in one process, all return
@@ -199,7 +200,8 @@ typedef struct hr_mpi_gemm_options {
  *
  * @shape    A[m,k], B[k,n], C[m,n]; m, n and k may be 0. Types as hr_gemm.
  * @owner    Borrows all operands and options until it returns.
- * @aliasing C must not overlap A or B; A and B may overlap. beta = 0 never
+ * @aliasing C must not overlap A or B, which is noticed where a process
+ *           multiplies parts in place; A and B may overlap. beta = 0 never
  *           reads C. alpha = 0 or k = 0 never reads A or B.
  * @errors   As hr_gemm, and those at the top of this file. When the products
  *           have begun, C has old and new elements after an error.

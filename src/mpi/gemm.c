@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/format.h"
 #include "base/hash.h"
@@ -271,10 +272,24 @@ typedef struct job {
     const panel *p;
     int64_t number;
     pthread_t thread;
-    bool apart; /* there is the thread */
+    bool apart;           /* there is the thread */
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t ended;
+    bool over, stop;
+    double part; /* of the product that is done */
     hr_status status;
     char sentence[HRI_MESSAGE_BYTES];
 } job;
+
+static bool note_progress(void *argument, double done, double total)
+{
+    job *j = argument;
+    pthread_mutex_lock(&j->lock);
+    j->part = total > 0.0 ? done / total : 0.0;
+    const bool goes_on = !j->stop;
+    pthread_mutex_unlock(&j->lock);
+    return goes_on;
+}
 
 static void *multiply(void *argument)
 {
@@ -285,6 +300,8 @@ static void *multiply(void *argument)
     const hri_part b = hri_part_of_b(r->plan, r->place, j->number);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.compute = r->options->compute;
+    options.progress = r->options->progress != NULL ? note_progress : NULL;
+    options.progress_data = j;
     const hr_scalar first = r->sum == NULL ? x->beta : hr_real(0);
     j->status = hr_gemm(r->context->local, x->alpha,
                         view_of(&x->a, j->p->a, hri_part_rows(&x->a, a),
@@ -295,12 +312,18 @@ static void *multiply(void *argument)
     if (j->status != HR_OK) {
         hri_format(j->sentence, sizeof j->sentence, "%s", hr_last_error());
     }
+    pthread_mutex_lock(&j->lock);
+    j->over = true;
+    pthread_cond_signal(&j->ended);
+    pthread_mutex_unlock(&j->lock);
     return NULL;
 }
 
 static void begin(const run *r, job *j, const panel *p, int64_t number)
 {
     *j = (job){.r = r, .p = p, .number = number};
+    pthread_mutex_init(&j->lock, NULL);
+    pthread_cond_init(&j->ended, NULL);
     if (r->place < 0 || r->c.rows == 0 || r->c.cols == 0) {
         return;
     }
@@ -310,15 +333,6 @@ static void begin(const run *r, job *j, const panel *p, int64_t number)
     }
 }
 
-static void end(run *r, job *j)
-{
-    if (j->apart) {
-        (void)pthread_join(j->thread, NULL);
-    }
-    keep(r, j->status != HR_OK ? hr_set_last_error(j->status, j->sentence)
-                               : HR_OK);
-}
-
 static double flops_of(const hri_mpi_product *x)
 {
     const bool complex = x->c.m.type == HR_C32 || x->c.m.type == HR_C64;
@@ -326,16 +340,53 @@ static double flops_of(const hri_mpi_product *x)
 }
 
 /* Tell the program how far all are. */
-static void tell(run *r, int64_t done)
+static void tell(run *r, double done)
 {
     const hr_mpi_gemm_options *o = r->options;
     const double all = flops_of(r->product);
     if (o->progress != NULL && r->status == HR_OK &&
-        !o->progress(o->progress_data,
-                     all * (double)done / (double)r->plan->panels, all)) {
+        !o->progress(o->progress_data, all * done / (double)r->plan->panels,
+                     all)) {
         keep(r, hri_fail(HR_ERROR_CANCELLED,
                          "gemm: cancelled by its progress function"));
     }
+}
+
+/* Tell the program of the product until it is over. */
+static void watch(run *r, job *j)
+{
+    enum { OFTEN_NS = 50000000 };
+    pthread_mutex_lock(&j->lock);
+    while (!j->over) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += OFTEN_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_cond_timedwait(&j->ended, &j->lock, &until) != 0 &&
+            !j->over) {
+            const double part = j->part;
+            pthread_mutex_unlock(&j->lock);
+            tell(r, (double)j->number + part);
+            pthread_mutex_lock(&j->lock);
+            j->stop = r->status != HR_OK;
+        }
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
+static void end(run *r, job *j)
+{
+    if (j->apart) {
+        if (r->options->progress != NULL) {
+            watch(r, j);
+        }
+        (void)pthread_join(j->thread, NULL);
+    }
+    pthread_cond_destroy(&j->ended);
+    pthread_mutex_destroy(&j->lock);
+    keep(r, j->status != HR_OK ? hr_set_last_error(j->status, j->sentence)
+                               : HR_OK);
 }
 
 static hr_status multiply_panels(run *r, bool *stopped)
@@ -352,7 +403,7 @@ static hr_status multiply_panels(run *r, bool *stopped)
         if (*stopped) {
             break;
         }
-        tell(r, t);
+        tell(r, (double)t);
         begin(r, &j, &r->panels[t % 2], t);
         if (t + 1 < panels) {
             status = post(r, next, t + 1);
@@ -575,7 +626,7 @@ static hr_status execute(run *r)
         status = finish_strips(r, !hri_mpi_is_empty(r->product));
     }
     if (status == HR_OK) {
-        tell(r, r->plan->panels);
+        tell(r, (double)r->plan->panels);
         status = hri_mpi_agree(r->context, raise(r));
     }
     return status;

@@ -219,6 +219,53 @@ static void cancelled(void)
     works();
 }
 
+/* Of one product in one panel. */
+static bool cancel_midway(void *last, double done, double total)
+{
+    *(double *)last = done / total;
+    return done <= 0.0;
+}
+
+static void cancelled_midway(void)
+{
+    enum { LARGE = 2000 };
+    TEST_CASE("a product in one panel");
+    const size_t count = (size_t)LARGE * LARGE;
+    double last = -1.0;
+    double *a = calloc(count, sizeof *a), *c = calloc(count, sizeof *c);
+    hr_mpi_block all = {.rows = LARGE,
+                        .cols = LARGE,
+                        .owner = HR_MPI_EVERYWHERE,
+                        .data = a,
+                        .row_stride = LARGE,
+                        .col_stride = 1};
+    hr_mpi_block rows[64];
+    for (int p = 0; p < process_count; p++) {
+        const int64_t begin = LARGE * p / process_count;
+        const int64_t end = LARGE * (p + 1) / process_count;
+        rows[p] = (hr_mpi_block){.row = begin,
+                                 .rows = end - begin,
+                                 .cols = LARGE,
+                                 .owner = p,
+                                 .data = c,
+                                 .row_stride = LARGE,
+                                 .col_stride = 1};
+    }
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    options.progress = cancel_midway;
+    options.progress_data = &last;
+    options.rows = process_count;
+    const hr_mpi_matrix m = hr_mpi_matrix_blocks(HR_F64, LARGE, LARGE, &all, 1);
+    CHECK(hr_mpi_gemm(
+              context, hr_real(1), m, m, hr_real(0),
+              hr_mpi_matrix_blocks(HR_F64, LARGE, LARGE, rows, process_count),
+              &options) == HR_ERROR_CANCELLED);
+    CHECK(last > 0.0);
+    free(a);
+    free(c);
+    works();
+}
+
 int main(int argc, char **argv)
 {
     int level = 0;
@@ -233,6 +280,7 @@ int main(int argc, char **argv)
     TEST(sizes());
     TEST(everywhere());
     TEST(cancelled());
+    TEST(cancelled_midway());
     hr_mpi_context_destroy(context);
     MPI_Finalize();
     return test_end();

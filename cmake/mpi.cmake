@@ -27,15 +27,18 @@ function(headrace_mpi_library name compiler)
   target_include_directories(mpi_of_${name} SYSTEM INTERFACE ${folders})
   target_link_libraries(mpi_of_${name} INTERFACE ${options})
   add_library(${name} SHARED ${mpi_sources} src/base/printable.c
-    src/base/format.c src/base/structs.c)
+    src/base/format.c src/base/structs.c src/base/progress.c
+    src/base/threads.c src/base/cpus.c)
   target_include_directories(${name} PRIVATE src PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/mpi>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set(map ${PROJECT_SOURCE_DIR}/cmake/headrace_mpi.map)
+  target_link_options(${name} PRIVATE -Wl,--version-script=${map})
   target_link_libraries(${name} PRIVATE headrace_flags
     PUBLIC headrace $<BUILD_INTERFACE:mpi_of_${name}>)
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden
     BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN"
-    VERSION ${PROJECT_VERSION}
+    LINK_DEPENDS ${map} VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   set(HEADRACE_MPIS ${HEADRACE_MPIS} ${name} PARENT_SCOPE)
 

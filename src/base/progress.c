@@ -55,6 +55,12 @@ hr_status hri_progress_call(hri_progress *p,
                             void *arguments, size_t count, size_t bytes)
 {
     hri_threads_begin_calls(function, arguments, count, bytes);
+    return hri_progress_end_calls(p, arguments, count, bytes);
+}
+
+hr_status hri_progress_end_calls(hri_progress *p, void *arguments, size_t count,
+                                 size_t bytes)
+{
     for (size_t i = 0; i < count && hri_progress_is_told(p); i++) {
         const hri_call *call =
             (const void *)((const char *)arguments + i * bytes);

@@ -58,6 +58,10 @@ hr_status hri_progress_call(hri_progress *p,
                             hr_status (*function)(void *argument),
                             void *arguments, size_t count, size_t bytes);
 
+/* The half of that behind hri_threads_begin_calls. */
+hr_status hri_progress_end_calls(hri_progress *p, void *arguments, size_t count,
+                                 size_t bytes);
+
 /* The call ends. After HR_OK: HR_ERROR_CANCELLED when it was told to stop. Else
  * all is done, and the program is told so. */
 hr_status hri_progress_end(hri_progress *p, hr_status status);

@@ -46,6 +46,13 @@ static inline size_t hri_round_up_bytes(size_t bytes, size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
+/* Where piece `number` of `count` begins, which are of nearly equal length;
+ * that of number `count` is the end. */
+static inline int64_t hri_even(int64_t length, int64_t count, int64_t number)
+{
+    return length / count * number + length % count * number / count;
+}
+
 /* Parse "512MiB", "2GiB", "1000", "1.5GB" ... into bytes. Units: B, KiB, MiB,
  * GiB, TiB (powers of 1024), kB, MB, GB, TB (powers of 1000). False when the
  * text is anything else, negative, zero or too large. The console also compiles

@@ -5,6 +5,7 @@
 #include "console/output.h"
 #include "console/processes.h"
 #include "console/product.h"
+#include "console/together.h"
 #include "console/values.h"
 
 typedef struct options {

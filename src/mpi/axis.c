@@ -29,16 +29,11 @@ static int find_block(const hri_blocks *b, int64_t element)
     return low;
 }
 
-/* Where the piece `number` of `count` begins. */
-static int64_t even(int64_t length, int64_t count, int64_t number)
-{
-    return length / count * number + length % count * number / count;
-}
-
 static int64_t find_even(int64_t length, int64_t count, int64_t element)
 {
     int64_t number = element / (length / count + 1);
-    while (number + 1 < count && even(length, count, number + 1) <= element) {
+    while (number + 1 < count &&
+           hri_even(length, count, number + 1) <= element) {
         number++;
     }
     return number;
@@ -104,11 +99,11 @@ static void cut_parts(const hri_parts *p, int64_t length, int64_t at, cut *c)
         end -= p->start;
     } else {
         const int64_t outer = find_even(length, p->outer, at);
-        const int64_t begin = even(length, p->outer, outer);
-        const int64_t wide = even(length, p->outer, outer + 1) - begin;
+        const int64_t begin = hri_even(length, p->outer, outer);
+        const int64_t wide = hri_even(length, p->outer, outer + 1) - begin;
         const int64_t inner = find_even(wide, p->inner, at - begin);
         c->part = outer * p->inner + inner;
-        end = begin + even(wide, p->inner, inner + 1);
+        end = begin + hri_even(wide, p->inner, inner + 1);
     }
     c->end = hri_min(c->end, end);
 }

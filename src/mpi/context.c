@@ -192,7 +192,7 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
             ? predict(context->local, &mine[0])
             : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                        "mpi: no %d bytes to measure messages", 2 * BYTES);
-    status = hri_mpi_agree(context, status);
+    status = hr_mpi_agree(context, status);
     if (status == HR_OK && partner < context->count) {
         status = exchange(context, partner, bytes, 0, &mine[1]);
         if (status == HR_OK) {
@@ -266,13 +266,14 @@ static hr_status create(MPI_Comm comm, bool initialized,
     }
     made->comm = made->control = MPI_COMM_NULL;
     made->initialized = initialized;
+    hri_threads_init(&made->threads);
     neighbours n = {0};
     status = copy_comm(made, comm);
     if (status == HR_OK) {
         status = find_neighbours(made, &n);
     }
     if (status == HR_OK) {
-        status = hri_mpi_agree(made, open_local(made, options, &n));
+        status = hr_mpi_agree(made, open_local(made, options, &n));
     }
     if (status == HR_OK) {
         status = find_rates(made, n.count);
@@ -311,6 +312,7 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
         return;
     }
     const bool initialized = context->initialized;
+    hri_threads_finish(&context->threads);
     if (context->lost) { /* see hri_mpi_memory */
         hr_context_destroy(context->local);
         if (initialized) {

@@ -38,8 +38,7 @@ static size_t row_bytes(const hr_mpi_file *f)
 /* The first row of a process. */
 static int64_t row_of(const hr_mpi_file *f, int64_t rank)
 {
-    const int64_t count = f->context->count;
-    return f->rows / count * rank + f->rows % count * rank / count;
+    return hri_even(f->rows, f->context->count, rank);
 }
 
 static void set_shape(hr_mpi_file *f)
@@ -163,7 +162,7 @@ static hr_status open_file(hr_mpi_file *f, const char *path)
     hr_mpi_context *context = f->context;
     hri_mpi_place *place = &context->memory.place;
     hr_status status =
-        hri_mpi_agree(context, context->rank == 0 ? make(f, path) : HR_OK);
+        hr_mpi_agree(context, context->rank == 0 ? make(f, path) : HR_OK);
     if (status == HR_OK) {
         set_shape(f); /* of sizes that process 0 has checked */
         status = hri_mpi_broadcast(context, place, sizeof *place);
@@ -171,7 +170,7 @@ static hr_status open_file(hr_mpi_file *f, const char *path)
     if (status == HR_OK) {
         status = map(f);
         status =
-            hri_mpi_agree(context, status == HR_OK ? list_blocks(f) : status);
+            hr_mpi_agree(context, status == HR_OK ? list_blocks(f) : status);
     }
     return status;
 }
@@ -326,7 +325,7 @@ static hr_status gather_edges(hr_mpi_file *f, char *mine)
     const char *path = first ? hr_file_temporary(f->made) : NULL;
     const int fd = first ? open(path, O_WRONLY | O_CLOEXEC) : -1;
     hr_status failed = !first || fd >= 0 ? HR_OK : fail(path, "open");
-    hr_status status = hri_mpi_agree(f->context, failed);
+    hr_status status = hr_mpi_agree(f->context, failed);
     for (int rank = 0; rank < f->context->count && status == HR_OK; rank++) {
         status = rank > 0 ? send_edges(f, rank, mine, edges) : HR_OK;
         if (status == HR_OK && first && failed == HR_OK) {
@@ -339,7 +338,7 @@ static hr_status gather_edges(hr_mpi_file *f, char *mine)
     if (status == HR_OK && first && failed == HR_OK) {
         failed = hr_file_commit(f->made);
     }
-    return status == HR_OK ? hri_mpi_agree(f->context, failed) : status;
+    return status == HR_OK ? hr_mpi_agree(f->context, failed) : status;
 }
 
 hr_status hr_mpi_file_commit(hr_mpi_file *f)
@@ -353,13 +352,13 @@ hr_status hr_mpi_file_commit(hr_mpi_file *f)
         return status;
     }
     char *mine = calloc(4, (size_t)page_bytes()); /* and those of another */
-    status = hri_mpi_agree(
-        f->context, mine != NULL
-                        ? HR_OK
-                        : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                   "mpi: no memory for pages of a file"));
+    status = hr_mpi_agree(f->context,
+                          mine != NULL
+                              ? HR_OK
+                              : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                         "mpi: no memory for pages of a file"));
     if (status == HR_OK) {
-        status = hri_mpi_agree(f->context, flush(f, mine));
+        status = hr_mpi_agree(f->context, flush(f, mine));
     }
     if (status == HR_OK) {
         status = gather_edges(f, mine);

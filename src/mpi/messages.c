@@ -149,3 +149,38 @@ void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
         from.data += from.col_stride * (int64_t)element_bytes;
     }
 }
+
+void hri_message_pack(const hri_message *m, const hri_place *part,
+                      size_t element_bytes)
+{
+    hri_boxes boxes;
+    hri_box box;
+    char *to = m->bytes;
+    hri_boxes_begin(&boxes, m->operand, m->part, m->owner);
+    while (hri_boxes_next(&boxes, &box)) {
+        const hri_place from = part != NULL
+                                   ? hri_place_of(*part, &box, element_bytes)
+                                   : hri_place_owned(&box);
+        hri_copy_box((hri_place){to, 1, box.rows}, from, box.rows, box.cols,
+                     element_bytes);
+        to += (size_t)(box.rows * box.cols) * element_bytes;
+    }
+}
+
+void hri_part_bring(const hri_operand *o, hri_part part, int owner,
+                    const char *bytes, hri_place at)
+{
+    hri_boxes boxes;
+    hri_box box;
+    hri_boxes_begin(&boxes, o, part, owner);
+    while (hri_boxes_next(&boxes, &box)) {
+        const hri_place from = bytes != NULL
+                                   ? (hri_place){(char *)bytes, 1, box.rows}
+                                   : hri_place_owned(&box);
+        hri_copy_box(hri_place_of(at, &box, o->element_bytes), from, box.rows,
+                     box.cols, o->element_bytes);
+        bytes += bytes != NULL
+                     ? (size_t)(box.rows * box.cols) * o->element_bytes
+                     : 0;
+    }
+}

@@ -68,4 +68,20 @@ static inline hri_place hri_place_of(hri_place part, const hri_box *box,
     return part;
 }
 
+/* Where its owner has a box. */
+static inline hri_place hri_place_owned(const hri_box *box)
+{
+    return (hri_place){box->owned, box->row_stride, box->col_stride};
+}
+
+/* Pack what the owner has of a part: from where the whole part lies, or, for
+ * NULL, from its blocks. */
+void hri_message_pack(const hri_message *message, const hri_place *part,
+                      size_t element_bytes);
+
+/* Bring what an owner has of a part to where the part lies: from the bytes of a
+ * message, or, for NULL, from its blocks. */
+void hri_part_bring(const hri_operand *operand, hri_part part, int owner,
+                    const char *bytes, hri_place at);
+
 #endif

@@ -20,6 +20,22 @@ hr_status hri_fail(hr_status status, const char *format, ...)
     return hr_set_last_error(status, sentence);
 }
 
+void hri_error_keep(hri_error *error, hr_status status)
+{
+    if (error->status == HR_OK && status != HR_OK) {
+        error->status = status;
+        hri_format(error->message, sizeof error->message, "%s",
+                   hr_last_error());
+    }
+}
+
+hr_status hri_error_raise(const hri_error *error)
+{
+    return error->status != HR_OK
+               ? hr_set_last_error(error->status, error->message)
+               : HR_OK;
+}
+
 hr_status hri_mpi_context_check(const hr_mpi_context *context)
 {
     if (context == NULL) {
@@ -156,13 +172,18 @@ static hr_status tell(hr_mpi_context *context, hr_status status, int rank)
                           context->memory.news.sentence);
 }
 
-static hr_status agree(hr_mpi_context *context, hr_status status, uint64_t hash)
+hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
+                           uint64_t hash)
 {
+    const hr_status usable = hri_mpi_context_check(context);
+    if (usable != HR_OK) {
+        return usable;
+    }
     const int64_t half = (int64_t)(hash >> 1);
     const int64_t mine[] = {status != HR_OK ? context->rank : INT_MAX, half,
                             -half};
     const int64_t *least = context->memory.least;
-    const hr_status found = context->lost ? status : find_least(context, mine);
+    const hr_status found = find_least(context, mine);
     if (found != HR_OK) {
         return found;
     }
@@ -176,19 +197,7 @@ static hr_status agree(hr_mpi_context *context, hr_status status, uint64_t hash)
                           context->count);
 }
 
-hr_status hri_mpi_agree(hr_mpi_context *context, hr_status status)
-{
-    return agree(context, status, 0);
-}
-
 hr_status hr_mpi_agree(hr_mpi_context *context, hr_status status)
 {
-    const hr_status usable = hri_mpi_context_check(context);
-    return usable == HR_OK ? agree(context, status, 0) : usable;
-}
-
-hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
-                           uint64_t hash)
-{
-    return agree(context, status, hash);
+    return hri_mpi_agree_on(context, status, 0);
 }

@@ -8,7 +8,8 @@
 
 #include <headrace/mpi.h>
 
-#include "base/status.h" /* hri_fail is in processes.c here */
+#include "base/status.h" /* hri_fail and errors are in processes.c here */
+#include "base/threads.h"
 
 /* Where the elements of a new file are. */
 typedef struct hri_mpi_place {
@@ -35,6 +36,7 @@ struct hr_mpi_context {
     MPI_Comm control; /* for the news that a process has lost MPI */
     int rank, count;
     hr_context *local;
+    hri_threads threads; /* that call it */
     hri_mpi_memory memory;
     bool lost;        /* a function of MPI has failed: nothing works any more */
     bool initialized; /* MPI, so it finalizes it */
@@ -61,11 +63,7 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
 /* Let other threads work while nothing comes: for longer each time. */
 void hri_mpi_pause(unsigned *times);
 
-/* The first process that has failed tells its sentence to all: all return its
- * status. */
-hr_status hri_mpi_agree(hr_mpi_context *context, hr_status status);
-
-/* As hri_mpi_agree, and HR_ERROR_INVALID where the hash of what all should pass
+/* As hr_mpi_agree, and HR_ERROR_INVALID where the hash of what all should pass
  * differs. */
 hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
                            uint64_t hash);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/matrix.h"
 #include "blas/log.h"
 #include "blas/threshold.h"
 #include "pblas/pblas.h"
@@ -113,8 +114,7 @@ static hr_mpi_matrix read_matrix(const pblas_call *call, const pblas_matrix *x,
 
 static double flops_of(const pblas_call *call)
 {
-    return (call->type == HR_C32 || call->type == HR_C64 ? 8.0 : 2.0) *
-           (double)*call->m * (double)*call->n * (double)*call->k;
+    return hri_product_flops(call->type, *call->m, *call->n, *call->k);
 }
 
 /* Whether the call is better left to ScaLAPACK, which begins sooner. The answer

@@ -163,11 +163,18 @@ hr_mpi_context *pblas_grid_context(int blacs_context, const pblas_grid *grid)
     made->comm = MPI_COMM_NULL;
     if (!find_ranks(b, blacs_context, grid, made->ranks + count, made->ranks)) {
         free(made);
+        (void)hr_set_last_error(HR_ERROR_UNSUPPORTED,
+                                "a process of the grid is not in "
+                                "MPI_COMM_WORLD");
         return NULL;
     }
     member *m = find_member((int)count, made->ranks);
     if (m != NULL) {
         free(made);
+        if (m->context == NULL) {
+            (void)hr_set_last_error(HR_ERROR_UNAVAILABLE,
+                                    "no context could be made before");
+        }
     } else {
         m = made;
         open_context(m);

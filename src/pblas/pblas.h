@@ -24,8 +24,8 @@ typedef struct pblas_call {
 } pblas_call;
 
 /* Compute it, in all processes of the grid, or in none: then ScaLAPACK does,
- * and tells the caller what is wrong with the arguments. Ends the program where
- * C may have been written in part. */
+ * and tells the caller what is wrong with the arguments. Ends the program after
+ * every other error: C may have been written in part. */
 bool pblas_gemm(const pblas_call *call);
 
 /* A function of ScaLAPACK or the BLACS; NULL: none is loaded. */
@@ -43,7 +43,7 @@ typedef struct pblas_grid {
 bool pblas_grid_describe(int blacs_context, pblas_grid *grid);
 
 /* The context of its processes: process (p, q) has rank p * cols + q. NULL: it
- * has none, and the library has said why. */
+ * has none, and hr_last_error says why. */
 hr_mpi_context *pblas_grid_context(int blacs_context, const pblas_grid *grid);
 
 /* Say why on the standard error, and end the processes of the grid. */

@@ -219,50 +219,59 @@ static void cancelled(void)
     works();
 }
 
-/* Of one product in one panel. */
-static bool cancel_midway(void *last, double done, double total)
+static bool cancel_midway(void *told, double done, double total)
 {
-    *(double *)last = done / total;
+    *(double *)told = done / total;
     return done <= 0.0;
 }
 
-static void cancelled_midway(void)
+/* A product of n x n in one panel, which is told to stop when it is under way.
+ */
+static hr_status cancel_large(int64_t n, double *told)
 {
-    enum { LARGE = 2000 };
-    TEST_CASE("a product in one panel");
-    const size_t count = (size_t)LARGE * LARGE;
-    double last = -1.0;
-    double *a = calloc(count, sizeof *a), *c = calloc(count, sizeof *c);
-    hr_mpi_block all = {.rows = LARGE,
-                        .cols = LARGE,
+    double *a = calloc((size_t)(n * n), sizeof *a);
+    double *c = calloc((size_t)(n * n), sizeof *c);
+    hr_mpi_block all = {.rows = n,
+                        .cols = n,
                         .owner = HR_MPI_EVERYWHERE,
                         .data = a,
-                        .row_stride = LARGE,
+                        .row_stride = n,
                         .col_stride = 1};
     hr_mpi_block rows[64];
     for (int p = 0; p < process_count; p++) {
-        const int64_t begin = LARGE * p / process_count;
-        const int64_t end = LARGE * (p + 1) / process_count;
+        const int64_t begin = n * p / process_count;
         rows[p] = (hr_mpi_block){.row = begin,
-                                 .rows = end - begin,
-                                 .cols = LARGE,
+                                 .rows = n * (p + 1) / process_count - begin,
+                                 .cols = n,
                                  .owner = p,
-                                 .data = c,
-                                 .row_stride = LARGE,
+                                 .data = c + begin * n,
+                                 .row_stride = n,
                                  .col_stride = 1};
     }
     hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
     options.progress = cancel_midway;
-    options.progress_data = &last;
+    options.progress_data = told;
     options.rows = process_count;
-    const hr_mpi_matrix m = hr_mpi_matrix_blocks(HR_F64, LARGE, LARGE, &all, 1);
-    CHECK(hr_mpi_gemm(
-              context, hr_real(1), m, m, hr_real(0),
-              hr_mpi_matrix_blocks(HR_F64, LARGE, LARGE, rows, process_count),
-              &options) == HR_ERROR_CANCELLED);
-    CHECK(last > 0.0);
+    const hr_mpi_matrix m = hr_mpi_matrix_blocks(HR_F64, n, n, &all, 1);
+    const hr_status status = hr_mpi_gemm(
+        context, hr_real(1), m, m, hr_real(0),
+        hr_mpi_matrix_blocks(HR_F64, n, n, rows, process_count), &options);
     free(a);
     free(c);
+    return status;
+}
+
+/* Sizes grow until one takes long enough to be told of. */
+static void cancelled_midway(void)
+{
+    TEST_CASE("a product in one panel");
+    hr_status status = HR_OK;
+    double told = 0.0;
+    for (int64_t n = 500; n <= 8000 && status == HR_OK; n *= 2) {
+        told = -1.0;
+        status = cancel_large(n, &told);
+    }
+    CHECK(status == HR_ERROR_CANCELLED && told < 1.0);
     works();
 }
 

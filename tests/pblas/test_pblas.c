@@ -6,23 +6,9 @@
  *     mpirun -n 5 env LD_PRELOAD=libheadrace_pblas_openmpi.so test_pblas
  * [COUNT]
  */
+#include "mpi/blacs.h"
 #include "support/random.h"
 #include "test.h"
-
-/* Of the BLACS and ScaLAPACK, which have no headers. */
-void Cblacs_pinfo(int *rank, int *count);
-void Cblacs_get(int context, int what, int *value);
-void Cblacs_gridinit(int *context, const char *order, int rows, int cols);
-void Cblacs_gridinfo(int context, int *rows, int *cols, int *row, int *col);
-void Cblacs_gridexit(int context);
-void Cblacs_exit(int more);
-typedef void gemm(const char *op_a, const char *op_b, const int *m,
-                  const int *n, const int *k, const void *alpha, void *a,
-                  const int *ia, const int *ja, const int *desca, void *b,
-                  const int *ib, const int *jb, const int *descb,
-                  const void *beta, void *c, const int *ic, const int *jc,
-                  const int *descc);
-gemm psgemm_, pdgemm_, pcgemm_, pzgemm_;
 
 enum { MAX_SIZE = 70, KINDS = 4 };
 

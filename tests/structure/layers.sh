@@ -38,8 +38,9 @@ BEGIN {
     # Small objects that are linked into each of them.
     pure = pure " base/printable.h base/format.h base/member.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
-    may["src/mpi"] = "base/hash.h base/status.h base/structs.h " pure # with
-    # their .c files, but for that of status.h, in whose place is its own
+    # With their .c files, but for that of status.h, in whose place is its own.
+    may["src/mpi"] = "base/hash.h base/status.h base/structs.h " \
+        "base/progress.h base/threads.h " pure
     may["src/pblas"] = "blas/loaded.h blas/log.h blas/threshold.h " pure # likewise
     may["src/console"] = "base/draft.h " pure # with their .c files
     may["src/cli"] = "console base/json.h" # likewise

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+#include "together.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/matrix.h"
+#include "base/size.h"
+#include "processes.h"
+#include "signals.h"
+#include "standard.h"
+#include "text.h"
+#include "work.h"
+
+typedef struct together {
+    cli_processes p;
+    hr_mpi_context *context;
+    cli_work work;
+    hr_mpi_file *file;
+    hr_mpi_gemm_report report; /* of all products */
+    double seconds;            /* of these */
+    cli_outcome outcome;
+    bool first;      /* this is process 0 */
+    bool remembered; /* the file, to be removed after a signal */
+} together;
+
+/* The status of the first process that failed, in all. Its sentence is the
+ * library's last error. */
+static int agree(together *t, int status)
+{
+    const hr_status known = status == CLI_OK ? HR_OK : HR_ERROR_IO;
+    return t->p.agree(t->context, known) == HR_OK ? CLI_OK : CLI_FAILED;
+}
+
+/* What every process has: a matrix in a file. */
+static hr_mpi_matrix everywhere(const together *t, hr_matrix m,
+                                hr_mpi_block *block)
+{
+    *block = (hr_mpi_block){.rows = m.rows,
+                            .cols = m.cols,
+                            .owner = HR_MPI_EVERYWHERE,
+                            .data = m.data,
+                            .row_stride = m.row_stride,
+                            .col_stride = m.col_stride};
+    const hr_mpi_matrix all = t->p.blocks(m.type, m.rows, m.cols, block, 1);
+    return m.conjugate ? t->p.conjugate(all) : all;
+}
+
+/* Whether results are columns that lie in rows of the file: those of a matrix
+ * and a vector. */
+static bool is_column(const together *t, hr_mpi_matrix all)
+{
+    return t->work.batch.c.cols != all.cols;
+}
+
+/* Products are formed one after another. Where a single one makes a column that
+ * is several rows of the file, each of them is one. */
+static int64_t count_products(const together *t)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    return is_column(t, all) && t->work.batch.count > 0 ? all.rows
+                                                        : t->work.batch.count;
+}
+
+/* Rows of a matrix that lie in it. */
+static hr_matrix rows_of(hr_matrix m, int64_t row, int64_t rows)
+{
+    hr_matrix part = m;
+    return hr_matrix_section(m, row, 0, rows, m.cols, &part) == HR_OK ? part
+                                                                      : m;
+}
+
+/* A, or C0, of product `index`. */
+static hr_matrix part_of(const together *t, int64_t index, hr_matrix whole)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    return is_column(t, all) && t->work.batch.single
+               ? rows_of(whole, index * all.cols, all.cols)
+               : whole;
+}
+
+static hr_matrix factor_a(const together *t, int64_t index)
+{
+    const cli_batch *x = &t->work.batch;
+    return part_of(t, index, cli_batch_factor(&x->a, x->single ? 0 : index));
+}
+
+static hr_matrix factor_b(const together *t, int64_t index)
+{
+    const cli_batch *x = &t->work.batch;
+    return cli_batch_factor(&x->b, x->single ? 0 : index);
+}
+
+static hr_matrix added(const together *t, int64_t index)
+{
+    const cli_work *w = &t->work;
+    return part_of(t, index,
+                   cli_batch_result(&w->batch, &w->files.in[C0].array,
+                                    w->batch.single ? 0 : index));
+}
+
+/* C of the only product. */
+static hr_mpi_matrix result(const together *t)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    return is_column(t, all) ? t->p.transpose(all) : all;
+}
+
+/* The rows of that product which this process writes: *row is where they begin.
+ * False: none. */
+static bool own_rows(const together *t, int64_t index, hr_matrix *c,
+                     int64_t *row)
+{
+    const hr_mpi_matrix all = t->p.file_matrix(t->file);
+    const hr_mpi_block *b = &all.blocks[t->p.rank(t->context)];
+    const hr_matrix *one = &t->work.batch.c;
+    const bool column = is_column(t, all);
+    const int64_t rows = column ? 1 : one->rows; /* of the file */
+    const int64_t from = hri_max(b->row, index * rows);
+    const int64_t to = hri_min(b->row + b->rows, (index + 1) * rows);
+    if (from >= to) {
+        return false;
+    }
+    char *data = (char *)b->data +
+                 (size_t)((from - b->row) * all.cols) * hr_type_size(all.type);
+    *row = column ? 0 : from - index * rows;
+    *c = hr_matrix_row_major(data, all.type, column ? all.cols : to - from,
+                             one->cols, 0);
+    return true;
+}
+
+/* As if all products were one, whose rows go to processes as those of the file
+ * will. */
+static int plan(together *t)
+{
+    const cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    const int count = t->p.count(t->context);
+    const int64_t all = w->batch.c.rows * w->batch.count;
+    hr_mpi_block a, b;
+    hr_mpi_block *rows = calloc((size_t)count, sizeof *rows);
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    if (agree(t, rows != NULL ? CLI_OK : cli_fail("out of memory")) != CLI_OK) {
+        free(rows);
+        return CLI_FAILED;
+    }
+    for (int rank = 0; rank < count; rank++) {
+        const int64_t begin = hri_even(all, count, rank);
+        rows[rank] =
+            (hr_mpi_block){.row = begin,
+                           .rows = hri_even(all, count, rank + 1) - begin,
+                           .cols = w->batch.c.cols,
+                           .owner = rank,
+                           .row_stride = w->batch.c.cols,
+                           .col_stride = 1};
+    }
+    hr_matrix stacked = cli_batch_factor(&w->batch.a, 0);
+    stacked.rows = all;
+    options.rows = w->batch.count > 1 ? count : 0;
+    const hr_status status = t->p.plan(
+        t->context, p->alpha, everywhere(t, stacked, &a),
+        everywhere(t, cli_batch_factor(&w->batch.b, 0), &b), p->beta,
+        t->p.blocks(w->batch.c.type, all, w->batch.c.cols, rows, count),
+        &options, &t->report);
+    free(rows);
+    t->seconds = t->report.seconds;
+    return status == HR_OK ? CLI_OK : CLI_FAILED;
+}
+
+/* C := C0, each process its rows. */
+static int fill(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    int status = CLI_OK;
+    if (p->add == NULL || (p->beta.re == 0.0 && p->beta.im == 0.0)) {
+        return CLI_OK;
+    }
+    for (int64_t i = 0; i < count_products(t) && status == CLI_OK; i++) {
+        hr_matrix c;
+        int64_t row;
+        if (own_rows(t, i, &c, &row)) {
+            status = cli_copy(rows_of(added(t, i), row, c.rows), c, NULL);
+        }
+    }
+    return agree(t, status);
+}
+
+static int multiply_one(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    hr_mpi_block a, b;
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    options.report = &t->report;
+    options.progress = cli_progress_told;
+    options.progress_data = &w->progress;
+    const hr_status status = t->p.gemm(
+        t->context, p->alpha, everywhere(t, factor_a(t, 0), &a),
+        everywhere(t, factor_b(t, 0), &b), p->beta, result(t), &options);
+    t->seconds = t->report.seconds;
+    return status == HR_OK ? CLI_OK : CLI_FAILED;
+}
+
+/* Of many products, each process forms the rows that it writes. */
+static int multiply_own(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    const double start = cli_clock();
+    const int64_t count = count_products(t);
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < count && status == HR_OK; i++) {
+        hr_matrix c;
+        int64_t row;
+        if (own_rows(t, i, &c, &row)) {
+            status = hr_gemm(w->context, p->alpha,
+                             rows_of(factor_a(t, i), row, c.rows),
+                             factor_b(t, i), p->beta, c, &options);
+        }
+        cli_progress_update(&w->progress, (double)i, (double)count);
+    }
+    t->report.rows = t->p.count(t->context);
+    t->report.cols = t->report.depth = 1;
+    const int agreed = agree(t, status == HR_OK ? CLI_OK : CLI_FAILED);
+    t->seconds = cli_clock() - start;
+    return agreed;
+}
+
+static int multiply(together *t)
+{
+    cli_work *w = &t->work;
+    cli_progress_start(&w->progress, w->product->quiet || !t->first,
+                       "multiplying", cli_rate_text);
+    const int status =
+        count_products(t) == 1 ? multiply_one(t) : multiply_own(t);
+    cli_progress_end(&w->progress);
+    return status;
+}
+
+/* Each process verifies its rows, with its accelerators. */
+static int verify(together *t)
+{
+    cli_work *w = &t->work;
+    const cli_product *p = w->product;
+    int status = CLI_OK;
+    if (!p->verify) {
+        return CLI_OK;
+    }
+    t->outcome.check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
+    for (int64_t i = 0; i < count_products(t) && status == CLI_OK; i++) {
+        hr_matrix c;
+        int64_t row;
+        if (own_rows(t, i, &c, &row)) {
+            status = cli_called(hr_gemm_verify(
+                w->context, p->alpha, rows_of(factor_a(t, i), row, c.rows),
+                factor_b(t, i), p->beta,
+                p->add != NULL ? rows_of(added(t, i), row, c.rows) : c, c,
+                &t->outcome.check));
+        }
+    }
+    return agree(t, status);
+}
+
+static int create(together *t)
+{
+    cli_signals_phase(CLI_HELD);
+    hr_file_array like = t->work.batch.shape;
+    const hr_status created =
+        t->p.file_create(t->context, t->work.product->output, like, &t->file);
+    const char *name = t->p.file_temporary(t->file);
+    int status = created == HR_OK ? CLI_OK : CLI_FAILED;
+    t->remembered = name != NULL && cli_remember(name);
+    if (name != NULL && !t->remembered) {
+        status =
+            cli_fail("the name of %s is too long", t->work.product->output);
+    }
+    if (created == HR_OK) {
+        const hr_mpi_matrix all = t->p.file_matrix(t->file);
+        const hr_mpi_block *b = &all.blocks[t->p.rank(t->context)];
+        cli_guard(t->work.product->output, b->data,
+                  (size_t)(b->rows * b->cols) * hr_type_size(all.type), true);
+    }
+    cli_signals_phase(CLI_AT_ONCE); /* mpirun does not wait for long */
+    status = status == CLI_OK ? cli_check_cancelled() : status;
+    return created == HR_OK ? agree(t, status) : status;
+}
+
+static int commit(together *t)
+{
+    int status = CLI_OK;
+    for (int i = 0; i < CLI_MAX_INPUTS && status == CLI_OK; i++) {
+        const hr_file *input = t->work.files.in[i].file;
+        status = input != NULL ? cli_called(hr_file_unchanged(input)) : CLI_OK;
+    }
+    status = agree(t, status);
+    cli_signals_phase(CLI_COMMITTING);
+    return status == CLI_OK && t->p.file_commit(t->file) != HR_OK ? CLI_FAILED
+                                                                  : status;
+}
+
+static int run(together *t)
+{
+    const cli_product *p = t->work.product;
+    t->report = (hr_mpi_gemm_report)HR_MPI_GEMM_REPORT_INIT;
+    int status = agree(t, cli_work_open(&t->work, &t->outcome));
+    if (status == CLI_OK) {
+        status = agree(t, cli_work_open_c0(&t->work));
+    }
+    if (status == CLI_OK && p->dry_run) {
+        return plan(t);
+    }
+    status = status == CLI_OK ? create(t) : status;
+    status = status == CLI_OK ? fill(t) : status;
+    status = status == CLI_OK ? multiply(t) : status;
+    status = status == CLI_OK ? verify(t) : status;
+    return status == CLI_OK ? commit(t) : status;
+}
+
+/* ---- reports */
+
+static double flops(const together *t)
+{
+    const cli_outcome *o = &t->outcome;
+    return hri_product_flops(o->c_type, o->m, o->n, o->k) *
+           (double)t->work.batch.count;
+}
+
+static double rate(const together *t)
+{
+    return t->seconds > 0.0 ? flops(t) / t->seconds : 0.0;
+}
+
+static int print_table(const together *t)
+{
+    const cli_product *p = t->work.product;
+    const hr_mpi_gemm_report *r = &t->report;
+    cli_report_head(p, &t->outcome);
+    printf("%-11s %s", "time", cli_seconds_text(t->seconds).text);
+    if (p->dry_run) {
+        printf(" (predicted; nothing was done)\n");
+    } else {
+        printf(" (%s with its files)\n",
+               cli_seconds_text(t->outcome.seconds).text);
+    }
+    printf("%-11s %s\n", "rate", cli_rate_text(rate(t)).text);
+    printf("%-11s %d, of which %d x %d x %d multiply (rows, columns, depth)\n",
+           "processes", t->p.count(t->context), r->rows, r->cols, r->depth);
+    printf("%-11s %s in %" PRIu64 " messages; at least %s\n", "sent",
+           cli_bytes_text(r->sent).text, r->messages,
+           cli_bytes_text(r->bound).text);
+    if (p->verify) {
+        printf("%-11s yes: by each process the rows that it wrote\n",
+               "verified");
+    }
+    return CLI_OK;
+}
+
+static int print_json(const together *t)
+{
+    const hr_mpi_gemm_report *r = &t->report;
+    const cli_outcome *o = &t->outcome;
+    cli_json json = {.out = stdout};
+    cli_json_begin(&json, NULL, '{');
+    cli_json_bool(&json, "dry_run", t->work.product->dry_run);
+    cli_json_count(&json, "m", (uint64_t)o->m);
+    cli_json_count(&json, "n", (uint64_t)o->n);
+    cli_json_count(&json, "k", (uint64_t)o->k);
+    cli_json_count(&json, "products", (uint64_t)t->work.batch.count);
+    cli_json_number(&json, "seconds", t->seconds);
+    cli_json_number(&json, "flops", flops(t));
+    cli_json_begin(&json, "processes", '{');
+    cli_json_count(&json, "count", (uint64_t)t->p.count(t->context));
+    cli_json_count(&json, "rows", (uint64_t)r->rows);
+    cli_json_count(&json, "cols", (uint64_t)r->cols);
+    cli_json_count(&json, "depth", (uint64_t)r->depth);
+    cli_json_end(&json, '}');
+    cli_json_begin(&json, "bytes", '{');
+    cli_json_count(&json, "sent", r->sent);
+    cli_json_count(&json, "bound", r->bound);
+    cli_json_end(&json, '}');
+    cli_json_count(&json, "messages", r->messages);
+    cli_json_line(&json);
+    return CLI_OK;
+}
+
+/* ---- all */
+
+static int open_together(together *t, const cli_machine *machine)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = machine->accelerators;
+    options.memory_limit = machine->memory_limit;
+    options.threads = (uint32_t)machine->threads;
+    int status = cli_processes_open(&t->p);
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (t->p.create(&options, &t->context) != HR_OK) { /* in all */
+        cli_fail_silently(cli_launched().rank > 0);
+        status = cli_fail("%s", hr_last_error());
+    }
+    cli_signals_install();
+    if (status != CLI_OK) {
+        return status;
+    }
+    t->first = t->p.rank(t->context) == 0;
+    t->work.context = t->p.local(t->context);
+    cli_loop_threads(hr_thread_count(t->work.context));
+    const int found = t->p.count(t->context), told = cli_launched().count;
+    return found == told
+               ? CLI_OK
+               : cli_fail("%d processes were started, but MPI knows %d: it is "
+                          "another MPI than that of libheadrace_mpi",
+                          told, found);
+}
+
+/* Whether a file is one that all processes can open. */
+static int check(const cli_command *command, const cli_machine *machine,
+                 const cli_product *p)
+{
+    const char *const paths[] = {p->a, p->b, p->add, p->output};
+    for (int i = 0; i < 4; i++) {
+        if (paths[i] != NULL && cli_is_standard(paths[i])) {
+            return cli_wrong(command, "-: several processes cannot share "
+                                      "standard input and output");
+        }
+    }
+    return machine->trace == NULL
+               ? CLI_OK
+               : cli_wrong(command, "--trace: several processes cannot write "
+                                    "one timeline");
+}
+
+int cli_multiply_together(const cli_command *command,
+                          const cli_machine *machine,
+                          const cli_product *product, bool json)
+{
+    together t = {.work = {.product = product}};
+    const double start = cli_clock();
+    int status = check(command, machine, product);
+    if (status == CLI_OK) {
+        cli_fail_silently(false); /* it may fail here alone */
+        status = open_together(&t, machine);
+    }
+    if (status != CLI_OK) {
+        if (t.context != NULL) {
+            t.p.destroy(t.context);
+        }
+        return status;
+    }
+    cli_fail_silently(true); /* until all know which process failed first */
+    status = run(&t);
+    t.outcome.seconds = cli_clock() - start;
+    cli_signals_phase(CLI_HELD); /* launchers end the others when one failed */
+    cli_fail_silently(!t.first);
+    if (status != CLI_OK) {
+        status = cli_failed_call();
+    } else if (t.first) {
+        status = json             ? print_json(&t)
+                 : product->quiet ? CLI_OK
+                                  : print_table(&t);
+    }
+    const char *name = t.p.file_temporary(t.file);
+    if (name != NULL) { /* not committed; the context may end the program */
+        (void)unlink(name);
+    }
+    t.p.destroy(t.context); /* accelerators may still use the files */
+    t.p.file_close(t.file);
+    if (t.remembered) {
+        cli_forget();
+    }
+    cli_files_close(&t.work.files);
+    cli_batch_free(&t.work.batch);
+    return status;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Panels of A and B: their messages, and where they lie. */
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "mpi/run.h"
+
+/* Whether the process, or every one, has all of a part as one box. */
+static bool is_one_box(const hri_operand *o, hri_part part, int owner,
+                       hri_place *at)
+{
+    hri_boxes boxes;
+    hri_box box;
+    hri_boxes_begin(&boxes, o, part, owner);
+    if (!hri_boxes_next(&boxes, &box) || box.rows != hri_part_rows(o, part) ||
+        box.cols != hri_part_cols(o, part)) {
+        return false;
+    }
+    *at = hri_place_owned(&box);
+    return true;
+}
+
+static bool is_here(const hri_mpi_run *r, const hri_operand *o, hri_part part,
+                    hri_place *at)
+{
+    return is_one_box(o, part, r->context->rank, at) ||
+           is_one_box(o, part, r->context->count, at);
+}
+
+static size_t bytes_of(const hri_operand *o, hri_part part)
+{
+    return (size_t)(hri_part_rows(o, part) * hri_part_cols(o, part)) *
+           o->element_bytes;
+}
+
+/* Where the parts of this process's panel go. */
+static hr_status place_panel(const hri_mpi_run *r, hri_panel *p, hri_part a,
+                             hri_part b)
+{
+    const hri_mpi_product *x = r->product;
+    const bool a_here = is_here(r, &x->a, a, &p->a);
+    const bool b_here = is_here(r, &x->b, b, &p->b);
+    const size_t a_bytes =
+        a_here ? 0 : hri_round_up_bytes(bytes_of(&x->a, a), 64);
+    const size_t bytes = a_bytes + (b_here ? 0 : bytes_of(&x->b, b));
+    if (bytes > p->memory_bytes) {
+        free(p->memory);
+        p->memory = malloc(bytes);
+        p->memory_bytes = p->memory != NULL ? bytes : 0;
+        if (p->memory == NULL) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "mpi: no %zu bytes for a panel", bytes);
+        }
+    }
+    if (!a_here) {
+        p->a = (hri_place){p->memory, 1, hri_max(1, hri_part_rows(&x->a, a))};
+    }
+    if (!b_here) {
+        p->b = (hri_place){p->memory + a_bytes, 1,
+                           hri_max(1, hri_part_rows(&x->b, b))};
+    }
+    return HR_OK;
+}
+
+/* The messages of a part: what this process receives for its own, or what it
+ * sends to the process at `place`. */
+static hr_status list_part(const hri_mpi_run *r, hri_messages *m,
+                           const hri_operand *o, hri_part part, int kind,
+                           int64_t place)
+{
+    const int own = r->context->rank, needs = r->plan->rank[place];
+    hri_message message = {
+        .operand = o, .part = part, .kind = kind, .place = place};
+    hr_status status = HR_OK;
+    if (needs != own) {
+        message.owner = own;
+        message.peer = needs;
+        return hri_messages_add(&m->out, &message, o->element_bytes);
+    }
+    for (int rank = 0; rank < r->context->count && status == HR_OK; rank++) {
+        message.owner = message.peer = rank;
+        status = rank == own
+                     ? HR_OK
+                     : hri_messages_add(&m->in, &message, o->element_bytes);
+    }
+    return status;
+}
+
+static hr_status list_panel(const hri_mpi_run *r, hri_messages *m,
+                            int64_t number)
+{
+    const hri_mpi_plan *plan = r->plan;
+    const int64_t places = (int64_t)plan->rows * plan->cols * plan->depth;
+    hr_status status = HR_OK;
+    hri_messages_clear(m);
+    for (int64_t i = 0; i < places && status == HR_OK; i++) {
+        status = list_part(r, m, &r->product->a, hri_part_of_a(plan, i, number),
+                           HRI_MESSAGE_A, i);
+        if (status == HR_OK) {
+            status =
+                list_part(r, m, &r->product->b, hri_part_of_b(plan, i, number),
+                          HRI_MESSAGE_B, i);
+        }
+    }
+    return status == HR_OK ? hri_messages_place(m) : status;
+}
+
+/* Bring what this process has of its own part there, unless it lies there. */
+static void bring(const hri_mpi_run *r, const hri_operand *o, hri_part part,
+                  hri_place at)
+{
+    hri_place here;
+    if (!is_here(r, o, part, &here)) {
+        hri_part_bring(o, part, r->context->rank, NULL, at);
+        hri_part_bring(o, part, r->context->count, NULL,
+                       at); /* every process has it */
+    }
+}
+
+hr_status hri_panel_post(hri_mpi_run *r, hri_panel *p, int64_t number)
+{
+    const hri_mpi_product *x = r->product;
+    hri_error_keep(&r->error, list_panel(r, &p->messages, number));
+    for (int i = 0; i < p->messages.out.count; i++) {
+        const hri_message *m = &p->messages.out.of[i];
+        hri_message_pack(m, NULL, m->operand->element_bytes);
+    }
+    hr_status status = hri_messages_start(&p->messages, r->context);
+    if (status == HR_OK && r->place >= 0) {
+        const hri_part a = hri_part_of_a(r->plan, r->place, number);
+        const hri_part b = hri_part_of_b(r->plan, r->place, number);
+        hri_error_keep(&r->error, place_panel(r, p, a, b));
+        bring(r, &x->a, a, p->a);
+        bring(r, &x->b, b, p->b);
+    }
+    hri_mpi_memory *memory = &r->context->memory;
+    int *stop = &memory->stop[number % 2], *stops = &memory->stops[number % 2];
+    *stop = r->error.status != HR_OK || hri_progress_stopped(&r->progress);
+    p->stops = stops;
+    return status == HR_OK
+               ? hri_mpi_check(r->context,
+                               MPI_Iallreduce(stop, stops, 1, MPI_INT, MPI_MAX,
+                                              r->context->comm, &p->question),
+                               "MPI_Iallreduce")
+               : status;
+}
+
+hr_status hri_panel_complete(hri_mpi_run *r, hri_panel *p)
+{
+    hr_status status = hri_mpi_wait(r->context, p->messages.request_count,
+                                    p->messages.requests);
+    if (status == HR_OK) {
+        status = hri_mpi_wait(r->context, 1, &p->question);
+    }
+    for (int i = 0; i < p->messages.in.count && status == HR_OK; i++) {
+        const hri_message *m = &p->messages.in.of[i];
+        hri_part_bring(m->operand, m->part, m->owner, m->bytes,
+                       m->kind == HRI_MESSAGE_A ? p->a : p->b);
+    }
+    return status;
+}
+
+hr_status hri_panels_prepare(hri_mpi_run *r)
+{
+    hr_status status = HR_OK;
+    for (int64_t t = 0; t < r->plan->panels && status == HR_OK; t++) {
+        hri_panel *p = &r->panels[t % 2];
+        status = list_panel(r, &p->messages, t);
+        if (status == HR_OK && r->place >= 0) {
+            status = place_panel(r, p, hri_part_of_a(r->plan, r->place, t),
+                                 hri_part_of_b(r->plan, r->place, t));
+        }
+    }
+    return status;
+}
+
+/* When MPI is lost, messages may still come: their memory stays. */
+void hri_panels_finish(hri_mpi_run *r)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!r->context->lost) {
+            hri_messages_finish(&r->panels[i].messages);
+        }
+        free(r->panels[i].memory);
+    }
+}

@@ -74,8 +74,10 @@ function(headrace_kernels target)
       set_property(SOURCE ${path} ${checked} APPEND
         PROPERTY COMPILE_OPTIONS -ffp-contract=${contract})
     endif()
-    # Compiling the file itself has given all warnings already.
-    set_property(SOURCE ${checked} APPEND PROPERTY COMPILE_OPTIONS -w)
+    # Compiling the file itself has given all warnings already. What looks for
+    # errors need not be fast, but it should not take long to compile.
+    set_property(SOURCE ${checked} APPEND PROPERTY COMPILE_OPTIONS
+      -w $<$<NOT:$<CONFIG:Debug>>:-O1>)
     target_sources(${target} PRIVATE ${path} ${checked} ${text})
   endforeach()
 endfunction()

@@ -69,7 +69,8 @@ typedef enum hr_boundary {
     HR_BOUNDARY_CLAMP,        /**< the last cell inside: -2 is 0 */
     HR_BOUNDARY_MIRROR,       /**< a mirror on the end: -1 is 0, -2 is 1 */
     HR_BOUNDARY_PERIODIC,     /**< the other end: -1 is n - 1 */
-    HR_BOUNDARY_USER          /**< what your own phases write there */
+    HR_BOUNDARY_USER          /**< what your own phases write there, or
+                                   hr_grid_write */
 } hr_boundary;
 
 /** One side of a field in one dimension. Each side follows its own boundary,
@@ -112,6 +113,63 @@ HR_API hr_field hr_field_of(size_t element_bytes, int64_t halo,
  * @threads Any thread. */
 HR_API uint32_t hr_field_component(uint32_t field, uint32_t component);
 
+/** A grid that is a part of a larger one, whose other parts belong to other
+ *  programs. Kernels, phases, sections and bands count cells in the whole grid.
+ *  A phase runs for those of its cells that the part has. Values that kernels
+ *  read beyond a side where another part lies come from there: the program that
+ *  made the grid brings them, in functions that calls of the grid call. Those
+ *  calls are made by all parts, in the same order: hr_grid_step, hr_grid_run,
+ *  hr_grid_reduce, hr_grid_reduced and hr_grid_finish. libheadrace_mpi does all
+ *  of this (headrace/processes.h).
+ *
+ *  Sums of blocks of cells are added exactly, and blocks start at multiples of
+ *  HR_GRID_BLOCKn in the last dimensions of a whole grid of rank n. If parts
+ *  start there, too, a reduction has the same bits for any parts. */
+typedef struct hr_grid_part {
+    uint32_t size;                      /**< sizeof(hr_grid_part) */
+    uint32_t unused;                    /**< room for later fields */
+    hr_extent whole;                    /**< of the whole grid */
+    int64_t origin[HR_MAX_KERNEL_RANK]; /**< where the part starts in it */
+    bool before[HR_MAX_KERNEL_RANK];    /**< another part lies beyond this
+                                             side, */
+    bool after[HR_MAX_KERNEL_RANK];     /**< or this one; also beyond an end
+                                             that is periodic */
+    /** Begin to bring what lies beyond the sides of these fields. Sections read
+     *  now have what must be sent. */
+    hr_status (*begin)(void *data, hr_grid *grid, const uint32_t *fields,
+                       uint32_t count);
+    /** Wait for it, and write it with hr_grid_write. It is called after every
+     *  begin, also one that has failed. */
+    hr_status (*finish)(void *data, hr_grid *grid, const uint32_t *fields,
+                        uint32_t count);
+    /** The status of the first part that has failed. any[0] and any[1] get the
+     *  bits that any part has set, least[0] and least[1] the least of all. */
+    hr_status (*agree)(void *data, hr_status status, uint64_t *any,
+                       int64_t *least);
+    /** Numbers become their sums over all parts, or their largest. */
+    hr_status (*join)(void *data, int64_t *numbers, uint32_t count,
+                      bool largest);
+    /** The grid is destroyed. */
+    void (*release)(void *data);
+    void *data; /**< handed to these functions */
+} hr_grid_part;
+
+/** The initial value: its size is set, everything else is 0. */
+#define HR_GRID_PART_INIT                                                      \
+    {                                                                          \
+        sizeof(hr_grid_part), 0, {0, {0}}, {0}, {0}, {0}, NULL, NULL, NULL,    \
+            NULL, NULL, NULL                                                   \
+    }
+
+/** Cells of the blocks that reductions of grids have in the last dimensions:
+ *  of rank 1, of rank 2, and lines and cells of rank 3. */
+enum {
+    HR_GRID_BLOCK1 = 64,
+    HR_GRID_BLOCK2 = 1024,
+    HR_GRID_BLOCK3_LINES = 16,
+    HR_GRID_BLOCK3 = 64
+};
+
 /** Options of hr_grid_create; zero is the default of each. */
 typedef struct hr_grid_options {
     uint32_t size; /**< sizeof(hr_grid_options) */
@@ -132,12 +190,14 @@ typedef struct hr_grid_options {
                                       are thinner than that asks for, or deeper
                                       halos do not fit beside the old ones */
     uint32_t unused;             /**< room for later fields */
+    const hr_grid_part *part;    /**< the grid is this part of a larger one;
+                                      NULL: it is whole */
 } hr_grid_options;
 
 /** Options with their size set and every default. */
 #define HR_GRID_OPTIONS_INIT                                                   \
     {                                                                          \
-        sizeof(hr_grid_options), 0, NULL, NULL, 0, 0                           \
+        sizeof(hr_grid_options), 0, NULL, NULL, 0, 0, NULL                     \
     }
 
 /** A grid whose fields hold zeros.
@@ -188,8 +248,9 @@ HR_API HR_NODISCARD hr_status hr_grid_gather(hr_grid *grid, uint32_t field,
  *  comes after all that was enqueued before, and before all that follows.
  *
  * @shape   The view has the grid's rank and the field's element_bytes, and fits
- *          inside at origin[0 .. rank - 1]; NULL: at the start. For all of
- *          several components it has a dimension more: dimension 0 counts
+ *          inside at origin[0 .. rank - 1]; NULL: at the start. It may reach
+ *          beyond sides of HR_BOUNDARY_USER, as far as the halo does. For all
+ *          of several components it has a dimension more: dimension 0 counts
  *          them.
  * @owner   As hr_copy_async.
  * @errors  Those of hr_copy_async; HR_ERROR_INVALID when it does not fit.
@@ -312,8 +373,9 @@ typedef struct hr_reducing hr_reducing;
 /** Enqueue a reduction (reduce.h) of fields a and b after all that was enqueued
  *  before. Reductions of one field ignore b. Steps may follow at once.
  *
- *  It works in double, in an order that depends on the extent alone. The bits
- *  are the same on any accelerators. NORM, ARGMIN and ARGMAX are not offered.
+ *  It works in double, in blocks of cells (hr_grid_part) whose sums are then
+ *  added exactly. The bits are the same on any accelerators. NORM, ARGMIN and
+ *  ARGMAX are not offered, and PRODUCT not for a part of a larger grid.
  *
  * @shape   Elements are numbers of `type`: HR_F32, HR_F64 or HR_I32. A field of
  *          several components is given by one of them (hr_field_component).
@@ -367,6 +429,21 @@ typedef struct hr_grid_state {
 HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
                                                hr_grid_state *state,
                                                hr_band *bands, uint32_t room);
+
+/** What a field was made as; of a component, with that one alone.
+ *
+ * @owner   *described is written on success; values of its sides are the
+ *          grid's.
+ * @errors  HR_ERROR_INVALID for NULL, and for a field that is none.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_describe_field(const hr_grid *grid,
+                                                     uint32_t field,
+                                                     hr_field *described);
+
+/** The part of a larger grid that the grid is; NULL: it is whole.
+ * @owner   The grid's.
+ * @threads Any thread. */
+HR_API const hr_grid_part *hr_grid_part_of(const hr_grid *grid);
 
 /** Move the bands: band i gets weights[i] of the whole. It gets no more than
  *  fits beside what it has now, which stays until the new bands have their

@@ -164,12 +164,13 @@ static void copy_row(const rows *r, unsigned char *row, int64_t i, int64_t j)
     const int64_t slices = r->ends[0]->count;
     const int64_t lines = r->ends[1] != NULL ? r->ends[1]->count : 0;
     const size_t bytes = (size_t)(w->cells * w->cell_bytes);
+    const int64_t first = w->first * w->cell_bytes;
     for (int64_t p = -1; p < slices; p++) {
         int64_t up, along;
         for (int64_t q = -1; distance(r, 0, p, i, &up) && q < lines; q++) {
             if (distance(r, 1, q, j, &along) && (p >= 0 || q >= 0)) {
                 unsigned char *to = row + up + along;
-                memcpy(to, row, bytes);
+                memcpy(to + first, row + first, bytes);
                 fill_sized_ends(r->ends[2], to, w->cell_bytes);
             }
         }

@@ -60,6 +60,8 @@ hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
 bool hri_boundary_row_ends(const hr_grid *grid, const hr_phase *phase,
                            uint32_t band, const hr_queue *queue,
                            const hri_cells *cells, hri_row_ends *ends);
+/* Let all indices of *ends count from `origin` cells further back. */
+void hri_boundary_shift_ends(hri_row_ends *ends, const int64_t *origin);
 /* Add the cells to *cells that such an epilogue writes of an argument. */
 void hri_boundary_add_ends(const hri_row_ends *ends, uint32_t argument,
                            hri_cells *cells);

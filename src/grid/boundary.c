@@ -261,6 +261,7 @@ static bool list_fields(const hr_grid *grid, const hr_phase *phase,
         w->at = p[i].at;
         w->shape_at = p[i].shape_at;
         w->cell_bytes = (int64_t)f->element_bytes;
+        w->first = 0;
         w->cells = grid->extent.size[grid->extent.rank - 1];
         for (uint32_t d = 0; d < grid->extent.rank; d++) {
             if (w->ends[d].count > 0) {
@@ -292,6 +293,23 @@ void hri_boundary_add_ends(const hri_row_ends *ends, uint32_t argument,
                 const int64_t to = w->ends[d].list[i].to;
                 cells->lo[d] = hri_min(cells->lo[d], to);
                 cells->hi[d] = hri_max(cells->hi[d], to + 1);
+            }
+        }
+    }
+}
+
+void hri_boundary_shift_ends(hri_row_ends *ends, const int64_t *origin)
+{
+    for (uint32_t n = 0; n < ends->count; n++) {
+        hri_written_rows *w = &ends->of[n];
+        w->first += origin[ends->rank - 1];
+        for (uint32_t d = 0; d < ends->rank; d++) {
+            hri_ends *e = &w->ends[d];
+            e->low += origin[d];
+            e->high += origin[d];
+            for (uint32_t i = 0; i < e->count; i++) {
+                e->list[i].to += origin[d];
+                e->list[i].from += origin[d];
             }
         }
     }

@@ -97,8 +97,44 @@ static hr_status check_fields(hr_extent extent, const hr_field *fields,
 
 static const hri_struct options_struct = HRI_STRUCT(
     hr_grid_options, "grid options", "HR_GRID_OPTIONS_INIT", weights);
+static const hri_struct part_struct =
+    HRI_STRUCT(hr_grid_part, "grid part", "HR_GRID_PART_INIT", data);
 static const hri_struct state_struct =
     HRI_STRUCT(hr_grid_state, "grid state", "HR_GRID_STATE_INIT", steps);
+
+/* A part lies inside of the whole. Without one the grid is all of itself. */
+static hr_status read_part(const hr_grid_part *given, const hr_extent *extent,
+                           hr_grid_part *part)
+{
+    *part = (hr_grid_part)HR_GRID_PART_INIT;
+    part->whole = *extent;
+    if (given == NULL) {
+        return HR_OK;
+    }
+    hr_status status = hri_struct_read(&part_struct, given, part);
+    if (status != HR_OK) {
+        return status;
+    }
+    if (part->whole.rank != extent->rank || part->begin == NULL ||
+        part->finish == NULL || part->agree == NULL || part->join == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        part->whole.rank != extent->rank
+                            ? "grid: a part of rank %u of a grid of rank %u"
+                            : "grid: a function of the part is NULL",
+                        extent->rank, part->whole.rank);
+    }
+    for (uint32_t d = 0; d < extent->rank; d++) {
+        const int64_t n = part->whole.size[d], at = part->origin[d];
+        if (at < 0 || at > n || extent->size[d] > n - at) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "grid: a part of %lld cells from %lld on exceeds "
+                            "dimension %u, which has %lld",
+                            (long long)extent->size[d], (long long)at, d,
+                            (long long)n);
+        }
+    }
+    return HR_OK;
+}
 
 static hr_status check(const hr_context *context, hr_extent extent,
                        const hr_field *fields, uint32_t count,
@@ -149,6 +185,10 @@ static hr_status copy_sides(const hr_grid *grid, const hr_field *from,
             hr_side side = s == HRI_BEFORE ? from->before[d] : from->after[d];
             const void *value = side.value;
             side.value = field->values;
+            field->given[s][d] = side.boundary;
+            if (hri_field_is_far(grid, field, s, d)) {
+                side.boundary = HR_BOUNDARY_USER;
+            }
             if (side.boundary == HR_BOUNDARY_CONSTANT && value != NULL) {
                 side.value = memcpy(at += bytes, value, bytes);
                 field->valued = true;
@@ -161,6 +201,7 @@ static hr_status copy_sides(const hr_grid *grid, const hr_field *from,
         }
         field->depth.of[s] = field->sides[s][0].halo;
     }
+    field->far_stale = true;
     return HR_OK;
 }
 
@@ -190,6 +231,9 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
 {
     hr_status status = make_bands(grid, indices, options->weights != NULL);
     grid->wanted = options->steps_per_exchange;
+    if (hri_grid_has_far(grid)) { /* it exchanges with others in each step */
+        grid->wanted = 1;
+    }
     grid->state.steps_per_exchange = 1;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         grid->fields[f].element_bytes = fields[f].element_bytes;
@@ -213,6 +257,9 @@ void hr_grid_destroy(hr_grid *grid)
     if (grid == NULL) {
         return;
     }
+    if (grid->part.release != NULL) {
+        grid->part.release(grid->part.data);
+    }
     hri_grid_forget_graph(grid);
     hri_timing_destroy(grid->timing);
     for (uint32_t f = 0; f < grid->field_count; f++) {
@@ -230,12 +277,16 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
                          const hr_grid_options *options, hr_grid **grid)
 {
     hr_grid_options read = HR_GRID_OPTIONS_INIT;
+    hr_grid_part part;
     hri_indices indices;
     hr_status status = grid == NULL
                            ? hri_fail(HR_ERROR_INVALID, "grid: grid is NULL")
                            : hri_struct_read(&options_struct, options, &read);
     if (status == HR_OK) {
         status = check(context, extent, fields, count, &read, &indices);
+    }
+    if (status == HR_OK) {
+        status = read_part(read.part, &extent, &part);
     }
     if (status != HR_OK) {
         return status;
@@ -246,9 +297,11 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     }
     g->context = context;
     g->extent = extent;
+    g->part = part;
     g->field_count = count;
     status = set_up(g, fields, &read, &indices);
     if (status != HR_OK) {
+        g->part.release = NULL; /* its data stay the caller's */
         hr_grid_destroy(g);
         return status;
     }
@@ -256,10 +309,37 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     return HR_OK;
 }
 
+hr_status hr_grid_describe_field(const hr_grid *grid, uint32_t field,
+                                 hr_field *described)
+{
+    if (grid == NULL || described == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
+                        grid == NULL ? "the grid" : "described");
+    }
+    hr_status status = hri_field_find(grid, "grid", field);
+    if (status != HR_OK) {
+        return status;
+    }
+    const hri_field *f = &grid->fields[hri_field_index(field)];
+    *described = (hr_field){
+        .element_bytes = f->element_bytes,
+        .components =
+            hri_field_part(field) == HRI_ALL_COMPONENTS ? f->components : 1};
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        described->before[d] = f->sides[HRI_BEFORE][d];
+        described->after[d] = f->sides[HRI_AFTER][d];
+        described->before[d].boundary = f->given[HRI_BEFORE][d];
+        described->after[d].boundary = f->given[HRI_AFTER][d];
+    }
+    return HR_OK;
+}
+
 hr_status hr_grid_finish(hr_grid *grid)
 {
-    return grid != NULL ? hri_grid_finish(grid)
-                        : hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
+    return grid != NULL
+               ? hri_grid_keep(
+                     grid, hri_grid_agree(grid, hri_grid_finish(grid), NULL))
+               : hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
 }
 
 hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,
@@ -285,9 +365,9 @@ hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,
         if (now.band_count < room) {
             bands[now.band_count] =
                 (hr_band){.accelerator = band->accelerator,
-                          .first = band->first,
+                          .first = grid->part.origin[0] + band->first,
                           .count = band->end - band->first,
-                          .read_first = band->first,
+                          .read_first = grid->part.origin[0] + band->first,
                           .read_count = band->end - band->first};
         }
         now.band_count++;

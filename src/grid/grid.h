@@ -15,7 +15,7 @@
 enum { HRI_BEFORE, HRI_AFTER, HRI_SIDES };
 
 /* In rank 1, cells are distributed and reduced in blocks of this size. */
-enum { HRI_BLOCK = 64 };
+enum { HRI_BLOCK = HR_GRID_BLOCK1 };
 
 /* The cache line that rows should start with. */
 enum { HRI_LINE_BYTES = 128 };
@@ -59,7 +59,9 @@ typedef struct hri_field {
     size_t element_bytes;
     uint32_t components;                          /* 1 or more */
     hr_side sides[HRI_SIDES][HR_MAX_KERNEL_RANK]; /* their values are copied to
-                                              `values` */
+                                              `values`. The boundary where
+                                              another part lies is the user's */
+    hr_boundary given[HRI_SIDES][HR_MAX_KERNEL_RANK]; /* by the caller */
     unsigned char *values; /* zeros, and the values of the
                               sides */
     bool valued;           /* a side has a value that is not zero */
@@ -71,6 +73,7 @@ typedef struct hri_field {
                              the values that their owner has */
     bool ends_stale; /* rows beyond the ends of dimension 0 must be computed
                         again */
+    bool far_stale;  /* what other parts have must be brought again */
 } hri_field;
 
 /* Steps that are kept as a graph (replay.c). The graph can run again for the
@@ -87,6 +90,7 @@ typedef struct hri_replay {
 struct hr_grid {
     hr_context *context;
     hr_extent extent;
+    hr_grid_part part; /* of a larger grid, or all of this one */
     uint32_t field_count, band_count;
     hri_field fields[HR_MAX_FIELDS];
     bool full;       /* there was no memory for wider halos */
@@ -152,6 +156,46 @@ static inline bool hri_argument_writes(const hr_argument *argument)
 {
     return (argument->access & HR_OUT) != 0;
 }
+
+/* ---- parts of larger grids. Indices of callers and kernels are those of the
+ * whole grid. All others are the part's own. */
+
+static inline bool hri_grid_is_part(const hr_grid *grid)
+{
+    return grid->part.agree != NULL;
+}
+
+/* Whether the part has an end of the whole grid on a side. */
+static inline bool hri_grid_ends(const hr_grid *grid, int side, uint32_t d)
+{
+    const int64_t first = grid->part.origin[d];
+    return side == HRI_BEFORE
+               ? first == 0
+               : first + grid->extent.size[d] == grid->part.whole.size[d];
+}
+
+/* Whether another part has what lies beyond a side of a field. */
+static inline bool hri_field_is_far(const hr_grid *grid, const hri_field *f,
+                                    int side, uint32_t d)
+{
+    return (side == HRI_BEFORE ? grid->part.before : grid->part.after)[d] &&
+           (!hri_grid_ends(grid, side, d) ||
+            f->given[side][d] == HR_BOUNDARY_PERIODIC);
+}
+
+/* Whether other parts have what lies beyond any side. */
+bool hri_grid_has_far(const hr_grid *grid);
+
+/* What all parts agree on. */
+typedef struct hri_agreement {
+    uint64_t any[2];  /* bits: those that any part has set */
+    int64_t least[2]; /* the least of all */
+} hri_agreement;
+
+/* state.c: agree on that, and on the status of the first part that has failed.
+ * A whole grid agrees with itself. *a may be NULL. */
+hr_status hri_grid_agree(const hr_grid *grid, hr_status status,
+                         hri_agreement *a);
 
 /* ---- state.c: bands */
 

@@ -85,10 +85,9 @@ static int64_t room_of(const hr_grid *grid, const hr_phase *phase, int side,
         const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL) {
-            const hr_side *s = &f->sides[side][d];
-            const bool any =
-                !hri_argument_writes(a) || s->boundary == HR_BOUNDARY_USER;
-            room = hri_min(room, any ? s->halo : 0);
+            const bool any = !hri_argument_writes(a) ||
+                             f->given[side][d] == HR_BOUNDARY_USER;
+            room = hri_min(room, any ? f->sides[side][d].halo : 0);
         }
     }
     return room == INT64_MAX ? 0 : room;
@@ -104,7 +103,7 @@ static hr_status check_cells(const hr_grid *grid, const hr_phase *phase)
                         phase->extent.rank, rank);
     }
     for (uint32_t d = 0; d < rank && phase->extent.rank != 0; d++) {
-        const int64_t n = grid->extent.size[d], lo = phase->origin[d];
+        const int64_t n = grid->part.whole.size[d], lo = phase->origin[d];
         const int64_t size = phase->extent.size[d];
         if (size < 1 || lo < -room_of(grid, phase, HRI_BEFORE, d) ||
             size > n + room_of(grid, phase, HRI_AFTER, d) - lo) {
@@ -183,10 +182,15 @@ hri_cells hri_phase_cells(const hr_grid *grid, const hr_phase *phase)
 {
     hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        const int64_t n = grid->extent.size[d];
+        const int64_t lo = phase->origin[d] - grid->part.origin[d];
+        const int64_t hi = lo + phase->extent.size[d];
         const bool all = phase->extent.rank == 0;
-        cells.lo[d] = all ? 0 : phase->origin[d];
-        cells.hi[d] =
-            cells.lo[d] + (all ? grid->extent : phase->extent).size[d];
+        /* what another part has is its own */
+        const bool before = !hri_grid_ends(grid, HRI_BEFORE, d);
+        const bool after = !hri_grid_ends(grid, HRI_AFTER, d);
+        cells.lo[d] = all ? 0 : before ? hri_max(0, lo) : lo;
+        cells.hi[d] = all ? n : after ? hri_min(n, hi) : hi;
     }
     return cells;
 }
@@ -201,7 +205,10 @@ static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
     hri_window windows[HR_MAX_PARAMETERS] = {0};
     hri_part part = hri_part_of(grid->extent);
     part.windows = windows;
-    const hri_cells cells = hri_phase_cells(grid, phase);
+    hri_cells cells = hri_phase_cells(grid, phase);
+    if (hri_box_is_empty(&cells)) { /* they are other parts' */
+        cells = hri_phase_cells(grid, &(hr_phase){0});
+    }
     part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         part.first[d] = cells.lo[d];

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions: an accelerator reduces each row to one number, and the host joins
- * the numbers of all rows. */
+/* Reductions: an accelerator reduces each block of a row to one number, and the
+ * host joins the numbers of all blocks in a way that does not depend on their
+ * order, so that other parts of a larger grid may have some of them. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "arrays/launch.h"
+#include "base/exact.h"
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "grid/bands.h"
 
 struct hr_reducing {
     hr_grid *grid;
-    hr_array *rows; /* count x 1: a number for each row, in rank 1 for each
-                       block of HRI_BLOCK cells */
-    int64_t count;
+    hr_array *rows; /* count x pieces: a number for each block of each row, in
+                       rank 1 for each block */
+    int64_t count, pieces;
     hr_reduction reduction;
 };
+
+/* Whether numbers are added. */
+static bool is_sum(hr_reduction r)
+{
+    return r == HR_REDUCE_SUM || r == HR_REDUCE_SUM_ABS || r == HR_REDUCE_DOT ||
+           r == HR_REDUCE_DISTANCE;
+}
 
 /* The types of elements that fields are reduced with. */
 static bool is_offered(hr_type type)
@@ -71,6 +82,10 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
         return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: unknown type %d",
                         (int)type);
     }
+    if (reduction == HR_REDUCE_PRODUCT && hri_grid_is_part(grid)) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "reduce: products of a grid in parts are not offered");
+    }
     if (!is_offered(type)) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "reduce: only f32, f64 and i32 are offered, not %s",
@@ -108,6 +123,25 @@ static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
     return v;
 }
 
+/* The block of a grid, in the kernel's three dimensions, and how many blocks a
+ * row has. */
+static hri_unit unit_of(const hr_grid *grid, int64_t *pieces)
+{
+    const int64_t *size = grid->extent.size;
+    hri_unit unit = {1, 1, HR_GRID_BLOCK1};
+    *pieces = 1;
+    if (grid->extent.rank == 2) {
+        unit.cols = HR_GRID_BLOCK2;
+        *pieces = hri_ceil_div(size[1], unit.cols);
+    } else if (grid->extent.rank == 3) {
+        unit.lines = HR_GRID_BLOCK3_LINES;
+        unit.cols = HR_GRID_BLOCK3;
+        *pieces = hri_ceil_div(size[1], unit.lines) *
+                  hri_ceil_div(size[2], unit.cols);
+    }
+    return unit;
+}
+
 static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
                         uint32_t b, uint32_t band)
 {
@@ -121,8 +155,8 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
     const hr_extent tile = hr_extent2(1, items);
     hri_window windows[4] = {{{0}, {0}}};
     hr_view out;
-    hr_status status = hr_view_section(hr_view_of(r->rows), origin,
-                                       hr_extent2(end - first, 1), &out);
+    hr_status status = hr_view_section(
+        hr_view_of(r->rows), origin, hr_extent2(end - first, r->pieces), &out);
     if (status != HR_OK) {
         return status;
     }
@@ -132,14 +166,14 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
         arguments[n] = hr_in(view_rows(grid, n == 0 ? a : b, band, x->first,
                                        x->end, &windows[n]));
     }
-    const hri_units units = {
-        .kind = (int64_t)r->reduction,
-        .unit = {1, windows[0].extent[1], cells ? grain : windows[0].extent[2]},
-        .scale = 1};
-    windows[n] = (hri_window){{first, 0}, {r->count, 1}};
+    int64_t pieces;
+    const hri_units units = {.kind = (int64_t)r->reduction,
+                             .unit = unit_of(grid, &pieces),
+                             .scale = 1};
+    windows[n] = (hri_window){{first, 0}, {r->count, pieces}};
     arguments[n++] = hr_out(out);
     arguments[n++] = hr_value(&units, sizeof units);
-    hri_part part = hri_part_of(hr_extent2(r->count, items));
+    hri_part part = hri_part_of(hr_extent2(r->count, items * pieces));
     part.first[0] = first;
     part.end[0] = end;
     part.tile = &tile;
@@ -150,18 +184,18 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
         arguments, n);
 }
 
-hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
+static void discard(hr_reducing *r)
+{
+    if (r != NULL) {
+        hr_array_destroy(r->rows);
+    }
+    free(r);
+}
+
+static hr_status enqueue(hr_grid *grid, hr_reduction reduction, hr_type type,
                          uint32_t a, uint32_t b, hr_reducing **reducing)
 {
-    if (grid == NULL || reducing == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "reduce: %s is NULL",
-                        grid == NULL ? "the grid" : "reducing");
-    }
-    hr_status status = check(grid, reduction, type, a, b);
-    if (status != HR_OK) {
-        return status;
-    }
-    hr_reducing *r = calloc(1, sizeof *r);
+    hr_reducing *r = *reducing = calloc(1, sizeof *r);
     if (r == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "reduce: out of memory");
     }
@@ -169,10 +203,12 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
         .grid = grid,
         .count = hri_ceil_div(grid->extent.size[0], hri_grid_grain(grid)),
         .reduction = reduction};
+    (void)unit_of(grid, &r->pieces);
     /* in memory that the first accelerator copies to without blocking the
      * caller */
-    status = hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
-                                     hr_extent2(r->count, 1), &r->rows);
+    hr_status status =
+        hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
+                                hr_extent2(r->count, r->pieces), &r->rows);
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t i = 0; i < grid->band_count && status == HR_OK; i++) {
         if (!hri_band_is_empty(&grid->bands[i])) {
@@ -181,34 +217,112 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
         }
     }
     pthread_mutex_unlock(&grid->context->lock);
-    if (status == HR_OK) { /* the numbers are copied while steps go on */
-        status = hr_synchronize_async(hr_view_of(r->rows), NULL);
+    /* the numbers are copied while steps go on */
+    return status == HR_OK ? hr_synchronize_async(hr_view_of(r->rows), NULL)
+                           : status;
+}
+
+hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
+                         uint32_t a, uint32_t b, hr_reducing **reducing)
+{
+    if (grid == NULL || reducing == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "reduce: %s is NULL",
+                        grid == NULL ? "the grid" : "reducing");
     }
+    hr_reducing *r = NULL;
+    hr_status status = check(grid, reduction, type, a, b);
+    if (status == HR_OK) {
+        status = enqueue(grid, reduction, type, a, b, &r);
+    }
+    status = hri_grid_agree(grid, status, NULL);
     if (status != HR_OK) {
-        hr_array_destroy(r->rows);
-        free(r);
+        discard(r);
         return status; /* a failure here does not change the fields */
     }
     *reducing = r;
     return HR_OK;
 }
 
+/* ---- joining */
+
+/* The order of doubles as that of integers, with NaN above all. */
+static int64_t key_of(double x)
+{
+    int64_t bits;
+    x += 0.0; /* no -0 */
+    memcpy(&bits, &x, sizeof bits);
+    return isnan(x) ? INT64_MAX : bits >= 0 ? bits : INT64_MIN - bits - 1;
+}
+
+static double of_key(int64_t key)
+{
+    const int64_t bits = key >= 0 ? key : INT64_MIN - key - 1;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return key == INT64_MAX ? NAN : x;
+}
+
+/* The least or the largest of all numbers, of all parts. */
+static hr_status join_extreme(const hr_reducing *r, const double *x,
+                              double *value)
+{
+    const double sign = r->reduction == HR_REDUCE_MIN ? -1 : 1;
+    const hr_grid_part *part = &r->grid->part;
+    int64_t key = key_of(
+        sign * hri_reduction_join(r->reduction, x, r->count * r->pieces));
+    hr_status status = hri_grid_is_part(r->grid)
+                           ? part->join(part->data, &key, 1, true)
+                           : HR_OK;
+    *value = sign * of_key(key) + 0.0;
+    return status;
+}
+
+/* The sum of all numbers, of all parts. */
+static hr_status join_sum(const hr_reducing *r, const double *x, double *value)
+{
+    hri_exact sum = {{0}};
+    const hr_grid_part *part = &r->grid->part;
+    hri_exact_add(&sum, x, r->count * r->pieces);
+    hr_status status =
+        hri_grid_is_part(r->grid)
+            ? part->join(part->data, sum.numbers, HRI_EXACT_NUMBERS, false)
+            : HR_OK;
+    *value = hri_exact_value(&sum);
+    return status;
+}
+
+static hr_status join(const hr_reducing *r, const double *x, double *value)
+{
+    if (is_sum(r->reduction)) {
+        return join_sum(r, x, value);
+    }
+    if (r->reduction == HR_REDUCE_PRODUCT) {
+        *value = hri_reduction_join(r->reduction, x, r->count * r->pieces);
+        return HR_OK;
+    }
+    return join_extreme(r, x, value);
+}
+
 hr_status hr_grid_reduced(hr_reducing *reducing, double *value)
 {
     hr_mapping mapping = {0};
+    double result = 0;
     if (reducing == NULL) {
         return hri_fail(HR_ERROR_INVALID, "reduced: reducing is NULL");
     }
     hr_status status = hr_map(hr_view_of(reducing->rows), HR_IN, &mapping);
+    const bool mapped = status == HR_OK;
+    status = hri_grid_agree(reducing->grid, status, NULL);
     if (status == HR_OK) {
-        const double result = hri_reduction_join(reducing->reduction,
-                                                 mapping.data, reducing->count);
-        status = hr_unmap(&mapping);
-        if (status == HR_OK && value != NULL) {
-            *value = result;
-        }
+        status = join(reducing, mapping.data, &result);
     }
-    hr_array_destroy(reducing->rows);
-    free(reducing);
+    if (mapped) {
+        const hr_status unmapped = hr_unmap(&mapping);
+        status = status == HR_OK ? unmapped : status;
+    }
+    if (status == HR_OK && value != NULL) {
+        *value = result;
+    }
+    discard(reducing);
     return status;
 }

@@ -93,7 +93,7 @@ static int64_t period_of(const hr_grid *grid, const hr_phase *phases,
 static bool is_offered(const hr_grid *grid)
 {
     return grid->context->checker == NULL && grid->context->profiles == NULL &&
-           hri_grid_busy(grid) == 1 &&
+           !hri_grid_has_far(grid) && hri_grid_busy(grid) == 1 &&
            hr_extent_count(grid->extent) <= MAX_CELLS &&
            !hri_grid_origin(grid)->accelerator->device->info.host;
 }
@@ -146,7 +146,7 @@ static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
     }
     grid->keeping = true;
     for (int64_t n = 0; n < r->steps && status == HR_OK; n++) {
-        status = hri_grid_run_step(grid, phases, count);
+        status = hri_grid_run_step(grid, phases, count, HR_OK);
     }
     grid->keeping = false;
     hr_status ended = hri_stream_end_graph(stream, &r->graph);
@@ -213,7 +213,7 @@ static hr_status align(hr_grid *grid, const hr_phase *phases, size_t count,
     pthread_mutex_lock(&grid->context->lock);
     while (*done + 1 < r->period && status == HR_OK &&
            !is_as_before(grid, r->fields)) {
-        status = hri_grid_run_step(grid, phases, count);
+        status = hri_grid_run_step(grid, phases, count, HR_OK);
         ++*done;
     }
     pthread_mutex_unlock(&grid->context->lock);

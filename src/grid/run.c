@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that step a grid, and the one that moves rows between its bands. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
+#include "base/hash.h"
 #include "base/progress.h"
 #include "base/size.h"
 #include "grid/bands.h"
@@ -30,20 +32,75 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
     return status == HR_OK ? hri_phases_check(grid, phases, count) : status;
 }
 
+/* A hash of what all parts must be given alike. */
+static uint64_t hash_of(const hr_grid *grid, const hr_phase *phases,
+                        size_t count, int64_t steps)
+{
+    uint64_t hash = hri_hash(HRI_HASH_INIT, &steps, sizeof steps);
+    for (size_t i = 0; i < count && phases != NULL; i++) {
+        const hr_phase *p = &phases[i];
+        const char *name = p->kernel != NULL ? p->kernel->name : "";
+        hash = hri_hash(hash, name, strlen(name) + 1);
+        hash = hri_hash(hash, p->swap, sizeof p->swap);
+        hash = hri_hash(hash, &p->extent.rank, sizeof p->extent.rank);
+        for (uint32_t d = 0; d < grid->extent.rank && p->extent.rank > 0; d++) {
+            hash = hri_hash(hash, &p->extent.size[d], sizeof(int64_t));
+            hash = hri_hash(hash, &p->origin[d], sizeof(int64_t));
+        }
+        for (size_t a = 0; a < p->argument_count && p->arguments != NULL; a++) {
+            hash = hri_hash(hash, &p->arguments[a].field,
+                            sizeof p->arguments[a].field);
+        }
+    }
+    return hash;
+}
+
+/* The same for all parts of a grid. They agree on which fields other parts must
+ * bring, since some may have written what others have not. *told: whether any
+ * part tells its progress. */
+static hr_status check_parts(hr_grid *grid, const hr_phase *phases,
+                             size_t count, int64_t steps, hr_status status,
+                             bool *told)
+{
+    if (status == HR_OK) {
+        status = check(grid, phases, count, steps);
+    }
+    if (grid == NULL || !hri_grid_is_part(grid)) {
+        return status;
+    }
+    const int64_t hash =
+        (int64_t)(hash_of(grid, phases, count, steps) & INT64_MAX);
+    hri_agreement a = {{0, *told}, {hash, -hash}};
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        a.any[0] |= (uint64_t)grid->fields[f].far_stale << f;
+    }
+    status = hri_grid_agree(grid, status, &a);
+    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+        grid->fields[f].far_stale = (a.any[0] >> f & 1) != 0;
+    }
+    *told = a.any[1] != 0;
+    return status == HR_OK && a.least[0] != -a.least[1]
+               ? hri_fail(HR_ERROR_INVALID,
+                          "grid: the parts were given different steps, phases "
+                          "or fields")
+               : status;
+}
+
 /* Enqueue `steps` steps, after which `more` will follow. */
 static hr_status enqueue(hr_grid *grid, const hr_phase *phases, size_t count,
                          int64_t steps, int64_t more)
 {
     hr_status status = HR_OK;
-    for (int64_t n = 0; n < steps && status == HR_OK;) {
+    const bool all = hri_grid_is_part(grid); /* others wait for each step */
+    for (int64_t n = 0; n < steps && (status == HR_OK || all);) {
         int64_t done = 0;
-        if (n == FIRST_STEPS) {
+        if (n == FIRST_STEPS && status == HR_OK) {
             status = hri_replay_steps(grid, phases, count, steps - n, &done);
         }
-        if (done == 0 && status == HR_OK) {
+        if (done == 0 && (status == HR_OK || all)) {
             hri_timing_begin(grid);
             pthread_mutex_lock(&grid->context->lock);
-            status = hri_grid_run_step(grid, phases, count);
+            status = hri_grid_run_step(grid, phases, count, status);
             pthread_mutex_unlock(&grid->context->lock);
             done = 1;
         }
@@ -59,6 +116,7 @@ static hr_status enqueue(hr_grid *grid, const hr_phase *phases, size_t count,
 typedef struct telling {
     hri_progress progress;
     hri_rounds rounds;
+    bool any; /* progress is told, here or in another part */
 } telling;
 
 /* The same. Where progress is told, wait for some steps before the next ones,
@@ -67,11 +125,17 @@ static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                             int64_t steps, telling *t)
 {
     hr_status status = HR_OK;
-    if (!hri_progress_is_told(&t->progress)) {
+    if (!t->any) {
         return enqueue(grid, phases, count, steps, 0);
     }
-    for (int64_t n = 0; n < steps && status == HR_OK;) {
-        const int64_t now = hri_rounds_next(&t->rounds, steps - n);
+    for (int64_t n = 0; n < steps;) {
+        hri_agreement a = {{0}, {hri_rounds_next(&t->rounds, steps - n), 0}};
+        status = hri_grid_agree(grid, status, &a);
+        if (status != HR_OK) {
+            break;
+        }
+        const int64_t now = a.least[0];
+        t->rounds.items = now;
         n += now;
         status = enqueue(grid, phases, count, now, steps - n);
         if (status == HR_OK) {
@@ -85,11 +149,13 @@ static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
     return status;
 }
 
-/* Before steps: check them, and tell that none is done. */
+/* Before steps: check them, and tell that none is done. status: of what was
+ * checked before. */
 static hr_status begin(hr_grid *grid, const hr_phase *phases, size_t count,
-                       int64_t steps, telling *t)
+                       int64_t steps, hr_status status, telling *t)
 {
-    hr_status status = check(grid, phases, count, steps);
+    t->any = grid != NULL && grid->progress != NULL;
+    status = check_parts(grid, phases, count, steps, status, &t->any);
     if (status != HR_OK) {
         return status;
     }
@@ -97,7 +163,8 @@ static hr_status begin(hr_grid *grid, const hr_phase *phases, size_t count,
     hri_progress_init(&t->progress, "grid", grid->progress, grid->progress_data,
                       (double)steps);
     (void)hri_progress_tell(&t->progress, 0.0);
-    return hri_progress_status(&t->progress, status);
+    status = hri_progress_status(&t->progress, status);
+    return t->any ? hri_grid_agree(grid, status, NULL) : status;
 }
 
 /* Step the grid. The phases have been checked. */
@@ -114,6 +181,11 @@ static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
     const uint64_t start_ns = hri_trace_now(grid->context->trace != NULL);
     hri_range_begin("hr_grid_step");
     status = make_steps(grid, phases, count, steps, t);
+    if (hri_grid_is_part(grid)) {
+        status = hri_grid_agree(grid, status, NULL);
+        status =
+            status == HR_ERROR_CANCELLED ? status : hri_grid_keep(grid, status);
+    }
     hri_format(text, sizeof text, ",\"steps\":%lld,\"enqueued\":%s",
                (long long)steps,
                hri_progress_is_told(&t->progress) ? "false" : "true");
@@ -126,11 +198,26 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
     telling t;
-    hr_status status = begin(grid, phases, count, steps, &t);
+    hr_status status = begin(grid, phases, count, steps, HR_OK, &t);
     return status == HR_OK
                ? hri_progress_end(&t.progress,
                                   step(grid, phases, count, steps, &t))
                : status;
+}
+
+static hr_status call_function(hr_grid *grid, int64_t done,
+                               hr_grid_function function, void *data)
+{
+    hr_status status = HR_OK;
+    if (!function(data, grid, done)) {
+        status = hri_error_raise(&grid->error); /* may be the reason */
+        status = status != HR_OK
+                     ? status
+                     : hri_fail(HR_ERROR_CANCELLED,
+                                "grid: ended by the caller after %lld steps",
+                                (long long)done);
+    }
+    return hri_grid_agree(grid, status, NULL);
 }
 
 hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
@@ -138,31 +225,25 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                       void *data)
 {
     telling t;
+    hr_status status = HR_OK;
     if (every < 1 || function == NULL) {
-        return hri_fail(
-            HR_ERROR_INVALID,
-            function == NULL
-                ? "grid: the function is NULL"
-                : "grid: a call after every %lld steps, not 1 or more",
-            (long long)every);
+        status =
+            hri_fail(HR_ERROR_INVALID,
+                     function == NULL
+                         ? "grid: the function is NULL"
+                         : "grid: a call after every %lld steps, not 1 or more",
+                     (long long)every);
     }
-    hr_status status = begin(grid, phases, count, steps, &t);
+    status = begin(grid, phases, count, steps, status, &t);
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
         if (done > 0) { /* the function may have changed them */
-            status = check(grid, phases, count, now);
+            status = check_parts(grid, phases, count, now, HR_OK, &t.any);
         }
         status = status == HR_OK ? step(grid, phases, count, now, &t) : status;
         done += now;
-        if (status == HR_OK && now == every && !function(data, grid, done)) {
-            status = hri_error_raise(&grid->error); /* an error of the grid may
-                                                       be the reason */
-            status =
-                status != HR_OK
-                    ? status
-                    : hri_fail(HR_ERROR_CANCELLED,
-                               "grid: ended by the caller after %lld steps",
-                               (long long)done);
+        if (status == HR_OK && now == every) {
+            status = call_function(grid, done, function, data);
         }
     }
     return hri_progress_end(&t.progress, status);

@@ -20,6 +20,14 @@ static uint32_t parts_of(const hr_grid *grid, uint32_t field, uint32_t *first)
     return all ? grid->fields[hri_field_index(field)].components : 1;
 }
 
+/* How many cells beyond a side sections may have: those that follow from no
+ * others. */
+static int64_t beyond(const hri_field *f, int side, uint32_t d)
+{
+    const hr_side *s = &f->sides[side][d];
+    return s->boundary == HR_BOUNDARY_USER ? s->halo : 0;
+}
+
 static hr_status check_section(const hr_grid *grid, uint32_t field,
                                const int64_t *origin, const hr_view *view)
 {
@@ -44,16 +52,45 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
     }
     for (uint32_t d = 0; d < rank; d++) {
         const int64_t lo = origin[d], size = view->extent.size[d + lead];
-        if (lo < 0 || lo > grid->extent.size[d] ||
-            size > grid->extent.size[d] - lo) {
+        const int64_t least = -beyond(&grid->fields[index], HRI_BEFORE, d);
+        const int64_t most =
+            grid->extent.size[d] + beyond(&grid->fields[index], HRI_AFTER, d);
+        const int64_t from = grid->part.origin[d] + lo;
+        if (lo < least || lo > most || size > most - lo) {
             return hri_fail(HR_ERROR_INVALID,
-                            "grid: %lld cells from %lld on exceed dimension "
-                            "%u, which has %lld",
-                            (long long)size, (long long)lo, d,
-                            (long long)grid->extent.size[d]);
+                            hri_grid_is_part(grid)
+                                ? "grid: %lld cells from %lld on exceed "
+                                  "dimension %u, of which the part has %lld "
+                                  "from %lld on"
+                                : "grid: %lld cells from %lld on exceed "
+                                  "dimension %u, which has %lld",
+                            (long long)size, (long long)from, d,
+                            (long long)grid->extent.size[d],
+                            (long long)grid->part.origin[d]);
         }
     }
     return HR_OK;
+}
+
+/* The rows of a band that lie in these rows. Rows beyond the ends belong to the
+ * first and the last band. */
+static hri_cells meet_rows(const hr_grid *grid, uint32_t band, int64_t first,
+                           int64_t end)
+{
+    const hri_band *b = &grid->bands[band];
+    hri_cells cells = {{hri_max(first, b->first), 0, 0},
+                       {hri_min(end, b->end), 1, 1}};
+    if (hri_band_is_empty(b)) {
+        cells.hi[0] = cells.lo[0];
+        return cells;
+    }
+    if (b->first == 0 && first < 0) {
+        cells.lo[0] = first;
+    }
+    if (b->end == grid->extent.size[0] && end > b->end) {
+        cells.hi[0] = end;
+    }
+    return cells;
 }
 
 /* Copy between a view and a band's part of the section, of one component. */
@@ -62,19 +99,17 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
                            const int64_t *origin, const hr_view *view,
                            bool write)
 {
-    const hri_band *b = &grid->bands[band];
     int64_t at[HR_MAX_KERNEL_RANK] = {0};
     hr_extent extent = view->extent;
-    hri_cells cells = {{0}, {1, 1, 1}};
+    hri_cells cells =
+        meet_rows(grid, band, origin[0], origin[0] + extent.size[0]);
     hr_view outside;
-    for (uint32_t d = 0; d < extent.rank; d++) {
-        cells.lo[d] = origin[d];
-        cells.hi[d] = cells.lo[d] + extent.size[d];
-    }
-    cells.lo[0] = hri_max(cells.lo[0], b->first);
-    cells.hi[0] = hri_min(cells.hi[0], b->end);
     if (cells.lo[0] >= cells.hi[0]) {
         return HR_OK;
+    }
+    for (uint32_t d = 1; d < extent.rank; d++) {
+        cells.lo[d] = origin[d];
+        cells.hi[d] = cells.lo[d] + extent.size[d];
     }
     at[0] = cells.lo[0] - origin[0];
     extent.size[0] = cells.hi[0] - cells.lo[0];
@@ -88,18 +123,29 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
                  : hr_copy_async(inside, outside, NULL);
 }
 
-/* Note that values were written to rows of a field. */
-static hr_status renew(hr_grid *grid, hri_field *f, int64_t first, int64_t end)
+/* Note that values of a view were written to a field. */
+static hr_status renew(hr_grid *grid, hri_field *f, const int64_t *origin,
+                       const hr_view *view)
 {
+    const int64_t *size =
+        view->extent.size + (view->extent.rank - grid->extent.rank);
     hr_status status = HR_OK;
-    f->valid = (hri_rows){{0}};
+    bool inside = true; /* some cells are not beyond a side */
+    const int64_t end = origin[0] + size[0];
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        inside = inside && origin[d] < grid->extent.size[d] &&
+                 origin[d] + size[d] > 0;
+    }
+    if (end > 0 && origin[0] < grid->extent.size[0]) {
+        f->valid = (hri_rows){{0}};
+    }
     f->ends_stale = true;
+    f->far_stale = f->far_stale || inside;
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        const hri_band *band = &grid->bands[b];
-        status = hri_boundary_fill(grid, f, b, band->inner,
-                                   hri_max(first, band->first),
-                                   hri_min(end, band->end), false);
+        const hri_cells rows = meet_rows(grid, b, origin[0], end);
+        status = hri_boundary_fill(grid, f, b, grid->bands[b].inner, rows.lo[0],
+                                   rows.hi[0], NULL);
     }
     pthread_mutex_unlock(&grid->context->lock);
     return status;
@@ -126,12 +172,16 @@ static hr_status copy_parts(const hr_grid *grid, uint32_t field,
     return status;
 }
 
-static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
+static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *from,
                       const hr_view *view, bool write)
 {
-    static const int64_t start[HR_MAX_KERNEL_RANK] = {0};
+    int64_t origin[HR_MAX_KERNEL_RANK] = {0}; /* in the part */
     hr_status status = check(grid, field);
-    origin = origin != NULL ? origin : start;
+    for (uint32_t d = 0; d < HR_MAX_KERNEL_RANK && from != NULL; d++) {
+        if (status == HR_OK && d < grid->extent.rank) {
+            origin[d] = from[d] - grid->part.origin[d];
+        }
+    }
     if (status == HR_OK) {
         status = hri_error_raise(&grid->error);
     }
@@ -143,9 +193,8 @@ static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
     }
     status = copy_parts(grid, field, origin, view, write);
     if (status == HR_OK && write) {
-        const uint32_t lead = view->extent.rank - grid->extent.rank;
-        status = renew(grid, &grid->fields[hri_field_index(field)], origin[0],
-                       origin[0] + view->extent.size[lead]);
+        status =
+            renew(grid, &grid->fields[hri_field_index(field)], origin, view);
     }
     /* after a refusal or a read the grid still has its values */
     return write && status != HR_ERROR_INVALID ? hri_grid_keep(grid, status)

@@ -122,8 +122,9 @@ typedef struct hri_ends {
 typedef struct hri_written_rows {
     size_t at, shape_at; /* of the field in the kernel's arguments */
     uint32_t argument;
-    bool list;                 /* of views, one for each component */
-    int64_t cell_bytes, cells; /* bytes of a cell, cells of a row inside */
+    bool list;            /* of views, one for each component */
+    int64_t cell_bytes;   /* bytes of a cell */
+    int64_t first, cells; /* of a row inside */
     hri_ends ends[HR_MAX_KERNEL_RANK];
 } hri_written_rows;
 

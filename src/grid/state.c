@@ -89,7 +89,33 @@ void hri_band_destroy_queues(hri_band *band)
     band->inner = band->edge = band->link = NULL;
 }
 
+/* ---- parts */
+
+bool hri_grid_has_far(const hr_grid *grid)
+{
+    bool any = false;
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        any = any || grid->part.before[d] || grid->part.after[d];
+    }
+    return any;
+}
+
+const hr_grid_part *hr_grid_part_of(const hr_grid *grid)
+{
+    return grid != NULL && hri_grid_is_part(grid) ? &grid->part : NULL;
+}
+
 /* ---- work on the grid */
+
+hr_status hri_grid_agree(const hr_grid *grid, hr_status status,
+                         hri_agreement *a)
+{
+    hri_agreement none = {{0}, {0}};
+    a = a != NULL ? a : &none;
+    return hri_grid_is_part(grid)
+               ? grid->part.agree(grid->part.data, status, a->any, a->least)
+               : status;
+}
 
 hr_status hri_grid_keep(hr_grid *grid, hr_status status)
 {

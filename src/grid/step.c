@@ -161,26 +161,29 @@ static hri_cells cells_for(const running *s, uint32_t argument,
     return a->near ? hri_box_meet(&c, &storage->cells) : c;
 }
 
+/* Launch the phase for these cells. Kernels see indices of the whole grid, so
+ * *ends becomes that, too. */
 static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
                         const hri_cells *cells, hri_fence **start,
-                        const hri_row_ends *ends)
+                        hri_row_ends *ends)
 {
     const hr_grid *grid = s->grid;
+    const int64_t *origin = grid->part.origin;
     const hri_epilogue epilogue = {hri_row_ends_fill, ends,
                                    ends != NULL ? hri_row_ends_bytes(ends) : 0};
     const hr_phase *phase = s->phase;
     const hr_parameter *p = phase->kernel->parameters(phase->kernel);
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {{{0}, {0}}};
-    hri_part part = hri_part_of(grid->extent);
+    hri_part part = hri_part_of(grid->part.whole);
     part.windows = windows;
     part.start = start;
     part.epilogue = ends != NULL ? &epilogue : NULL;
     part.kept = grid->keeping;
     part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        part.first[d] = cells->lo[d];
-        part.end[d] = cells->hi[d];
+        part.first[d] = origin[d] + cells->lo[d];
+        part.end[d] = origin[d] + cells->hi[d];
         part.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
     }
     for (uint32_t i = 0; i < phase->argument_count; i++) {
@@ -197,10 +200,13 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
             const hri_cells c = cells_for(s, i, storage, cells, ends);
             arguments[i].view = hri_storage_argument(f, storage, &c, &p[i], a);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
-                windows[i].first[d] = c.lo[d];
-                windows[i].extent[d] = grid->extent.size[d];
+                windows[i].first[d] = origin[d] + c.lo[d];
+                windows[i].extent[d] = grid->part.whole.size[d];
             }
         }
+    }
+    if (ends != NULL) {
+        hri_boundary_shift_ends(ends, origin);
     }
     return hri_launch_part(queue->context, queue, phase->kernel, &part,
                            arguments, phase->argument_count);
@@ -224,7 +230,7 @@ static hr_status run_rows(const running *s, uint32_t band, bool inner,
                                                  cells.hi[0] - cells.lo[0])
                               : NULL;
     hri_row_ends ends;
-    const hri_row_ends *done =
+    hri_row_ends *done =
         hri_boundary_row_ends(grid, s->phase, band, queue, &cells, &ends)
             ? &ends
             : NULL;
@@ -300,6 +306,7 @@ static void settle(const running *s)
                 all ? s->extra[side]
                     : hri_min(f->valid.of[side], s->extra[side]);
         }
+        f->far_stale = true;
         /* ends of all components follow at once */
         f->ends_stale = !hri_boundary_fills_ends(s->grid, f, s->cells.lo[0],
                                                  s->cells.hi[0]);
@@ -314,40 +321,192 @@ static void swap(hr_grid *grid, const uint32_t *pair)
     *b = old;
 }
 
-/* Run one phase. *kernels counts the kernels that have run for all rows. */
-static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
-                           size_t index, size_t *kernels)
+/* ---- what other parts of the grid have */
+
+/* Fields that the phase reads beyond sides where other parts lie, as far as
+ * they must be brought, and how far it reads there. */
+typedef struct far_fields {
+    uint32_t fields[HR_MAX_FIELDS], count;
+    int64_t reach[HRI_SIDES][HR_MAX_KERNEL_RANK];
+} far_fields;
+
+/* From now on they count as brought. */
+static void find_far(const running *s, far_fields *far)
 {
-    const hr_phase *phase = &phases[index];
-    running s = {
-        .grid = grid, .phases = phases, .phase = phase, .count = count};
-    bool exchanged = false;
-    if (phase->kernel == NULL) {
-        swap(grid, phase->swap);
+    const hr_grid *grid = s->grid;
+    *far = (far_fields){.count = 0};
+    for (size_t i = 0; i < s->phase->argument_count; i++) {
+        const hr_argument *a = &s->phase->arguments[i];
+        if (hri_argument_field(grid, a) == NULL || !a->near) {
+            continue;
+        }
+        const uint32_t index = hri_field_index(a->field - 1);
+        hri_field *f = &s->grid->fields[index];
+        bool any = false;
+        for (int side = 0; side < HRI_SIDES && f->far_stale; side++) {
+            for (uint32_t d = 0; d < grid->extent.rank; d++) {
+                const int64_t halo = f->sides[side][d].halo;
+                int64_t *reach = &far->reach[side][d];
+                if (hri_field_is_far(grid, f, side, d)) {
+                    *reach = hri_max(*reach, halo);
+                }
+                /* where nothing comes something may go */
+                any = any || (halo > 0 &&
+                              (grid->part.before[d] || grid->part.after[d]));
+            }
+        }
+        f->far_stale = false;
+        if (any) {
+            far->fields[far->count++] = index;
+        }
+    }
+}
+
+/* Let the program begin to bring them, or finish. It calls the grid. */
+static hr_status bring(const running *s, const far_fields *far, bool finish)
+{
+    const hr_grid_part *part = &s->grid->part;
+    pthread_mutex_unlock(&s->grid->context->lock);
+    hr_status status = (finish ? part->finish : part->begin)(
+        part->data, s->grid, far->fields, far->count);
+    pthread_mutex_lock(&s->grid->context->lock);
+    return status;
+}
+
+/* The cells of the phase that read nothing there. */
+static hri_cells find_inner(const running *s, const far_fields *far)
+{
+    hri_cells inner = s->cells;
+    for (uint32_t d = 0; d < s->grid->extent.rank; d++) {
+        const int64_t n = s->grid->extent.size[d];
+        if (far->reach[HRI_BEFORE][d] > 0) {
+            inner.lo[d] = hri_max(inner.lo[d], far->reach[HRI_BEFORE][d]);
+        }
+        if (far->reach[HRI_AFTER][d] > 0) {
+            inner.hi[d] = hri_min(inner.hi[d], n - far->reach[HRI_AFTER][d]);
+        }
+    }
+    return inner;
+}
+
+static hr_status run_cells(running *s, const hri_cells *cells, bool exchanged)
+{
+    s->cells = *cells;
+    s->edge[HRI_BEFORE] = s->edge[HRI_AFTER] = 0;
+    s->ring = false;
+    if (hri_box_is_empty(cells)) {
         return HR_OK;
     }
-    s.cells = hri_phase_cells(grid, phase);
-    const bool all =
-        s.cells.lo[0] <= 0 && s.cells.hi[0] >= grid->extent.size[0];
-    s.number = all ? (*kernels)++ : SIZE_MAX;
-    hr_status status = fetch_needs(&s, &exchanged);
-    if (status == HR_OK) {
-        find_extra(&s);
-        find_edges(&s, exchanged);
-        status = run_bands(&s);
-    }
-    if (status == HR_OK) {
-        settle(&s);
+    find_edges(s, exchanged);
+    return run_bands(s);
+}
+
+/* Run what lies between the inner cells and all of them: the borders on both
+ * sides of each dimension. */
+static hr_status run_borders(running *s, const hri_cells *all,
+                             const hri_cells *inner, bool exchanged)
+{
+    hr_status status = HR_OK;
+    hri_cells left = *all;
+    for (uint32_t d = 0; d < s->grid->extent.rank && status == HR_OK; d++) {
+        hri_cells border = left;
+        border.hi[d] = inner->lo[d];
+        status = run_cells(s, &border, exchanged);
+        border.hi[d] = left.hi[d];
+        border.lo[d] = inner->hi[d];
+        if (status == HR_OK) {
+            status = run_cells(s, &border, exchanged);
+        }
+        left.lo[d] = inner->lo[d];
+        left.hi[d] = inner->hi[d];
     }
     return status;
 }
 
-hr_status hri_grid_run_step(hr_grid *grid, const hr_phase *phases, size_t count)
+/* Run the phase, most of it while values of other parts come. After an error
+ * they come all the same, for the other parts' sake. */
+static hr_status run_beside(running *s, const far_fields *far, bool exchanged,
+                            hr_status status)
+{
+    const hri_cells all = s->cells, inner = find_inner(s, far);
+    const bool split = !hri_box_is_empty(&inner);
+    const hr_status begun = bring(s, far, false);
+    status = status == HR_OK ? begun : status;
+    if (status == HR_OK && split) {
+        status = run_cells(s, &inner, exchanged);
+    }
+    const hr_status finished = bring(s, far, true);
+    status = status == HR_OK ? finished : status;
+    s->number = split ? SIZE_MAX : s->number;
+    if (status == HR_OK) {
+        status = fetch_needs(s, &exchanged);
+    }
+    if (status == HR_OK) {
+        status = split ? run_borders(s, &all, &inner, exchanged)
+                       : run_cells(s, &all, exchanged);
+    }
+    s->cells = all;
+    return status;
+}
+
+/* ---- phases */
+
+/* Whether the phase's inner cells tell how fast the bands are. */
+static bool tells_speed(const running *s)
+{
+    const hr_grid *grid = s->grid;
+    bool most = hri_grid_is_part(grid);
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        const int64_t n = grid->extent.size[d];
+        most = most &&
+               hri_min(n, s->cells.hi[d]) - hri_max(0, s->cells.lo[d]) > n / 2;
+    }
+    return most ||
+           (s->cells.lo[0] <= 0 && s->cells.hi[0] >= grid->extent.size[0]);
+}
+
+/* Run one phase. *kernels counts the kernels that have run for all rows. After
+ * an error only what other parts wait for is done. */
+static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
+                           size_t index, size_t *kernels, hr_status status)
+{
+    const hr_phase *phase = &phases[index];
+    running s = {
+        .grid = grid, .phases = phases, .phase = phase, .count = count};
+    far_fields far = {.count = 0};
+    bool exchanged = false;
+    if (phase->kernel == NULL) {
+        swap(grid, phase->swap);
+        return status;
+    }
+    s.cells = hri_phase_cells(grid, phase);
+    s.number = tells_speed(&s) ? (*kernels)++ : SIZE_MAX;
+    if (hri_grid_is_part(grid)) {
+        find_far(&s, &far);
+    }
+    if (status == HR_OK) {
+        status = fetch_needs(&s, &exchanged);
+    }
+    if (status == HR_OK) {
+        find_extra(&s);
+    }
+    if (far.count > 0) {
+        status = run_beside(&s, &far, exchanged, status);
+    } else if (status == HR_OK) {
+        const hri_cells cells = s.cells;
+        status = run_cells(&s, &cells, exchanged);
+    }
+    settle(&s);
+    return status;
+}
+
+hr_status hri_grid_run_step(hr_grid *grid, const hr_phase *phases, size_t count,
+                            hr_status status)
 {
     size_t kernels = 0;
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = run_phase(grid, phases, count, i, &kernels);
+    const bool all = hri_grid_is_part(grid);
+    for (size_t i = 0; i < count && (status == HR_OK || all); i++) {
+        status = run_phase(grid, phases, count, i, &kernels, status);
     }
     grid->state.steps += status == HR_OK;
     return status;

@@ -25,9 +25,10 @@ void hri_phases_need(const hr_grid *grid, const hr_phase *phases, size_t count,
 
 /* ---- step.c */
 
-/* Enqueue a step. The caller holds the context's lock. */
-hr_status hri_grid_run_step(hr_grid *grid, const hr_phase *phases,
-                            size_t count);
+/* Enqueue a step. The caller holds the context's lock. After an error a part of
+ * a larger grid does only what the other parts wait for, and returns it. */
+hr_status hri_grid_run_step(hr_grid *grid, const hr_phase *phases, size_t count,
+                            hr_status status);
 
 /* ---- timing.c: how fast bands are, as measured by fences during steps */
 

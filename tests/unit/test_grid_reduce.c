@@ -9,6 +9,7 @@
 
 #include <headrace/headrace.h>
 
+#include "base/exact.h"
 #include "support/grid_model.h"
 #include "support/random.h"
 #include "test.h"
@@ -86,16 +87,16 @@ static double term(hr_reduction kind, double a, double b)
                                                                     : a;
 }
 
-/* A row of `lines` lines, which lanes take in turn. */
-static double row(const bed *b, hr_reduction kind, int64_t first, int64_t lines,
-                  int64_t cells)
+/* A block of lines, `pitch` cells apart, which lanes take in turn. */
+static double block(const bed *b, hr_reduction kind, int64_t first,
+                    int64_t lines, int64_t cells, int64_t pitch)
 {
     double part[LANES];
     for (int lane = 0; lane < LANES; lane++) {
         part[lane] = nothing(kind);
         for (int64_t j = 0; j < lines; j++) {
             for (int64_t k = lane; k < cells; k += LANES) {
-                const int64_t at = first + j * cells + k;
+                const int64_t at = first + j * pitch + k;
                 part[lane] =
                     joined(kind, part[lane], term(kind, b->a[at], b->b[at]));
             }
@@ -107,6 +108,12 @@ static double row(const bed *b, hr_reduction kind, int64_t first, int64_t lines,
         }
     }
     return part[0];
+}
+
+static bool is_sum(hr_reduction kind)
+{
+    return kind == HR_REDUCE_SUM || kind == HR_REDUCE_DOT ||
+           kind == HR_REDUCE_DISTANCE || kind == HR_REDUCE_SUM_ABS;
 }
 
 static double halves(hr_reduction kind, const double *x, int64_t count)
@@ -126,17 +133,37 @@ static int64_t line_of(const bed *b)
     return b->extent.rank == 1 ? LANES : b->extent.size[b->extent.rank - 1];
 }
 
+static int64_t lesser(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* Blocks of rows, as the header says. Their sums are added exactly. */
 static double in_order(const bed *b, hr_reduction kind)
 {
-    static double rows[MAX_CELLS];
+    static double blocks[MAX_CELLS];
     int64_t count = 0;
-    const int64_t cells = lines_of(b) * line_of(b);
-    for (int64_t first = 0; first < b->cells; first += cells) {
-        const int64_t left = b->cells - first;
-        rows[count++] = row(b, kind, first, lines_of(b),
-                            left < line_of(b) ? left : line_of(b));
+    const int64_t lines = lines_of(b), line = line_of(b);
+    const int64_t high = HR_GRID_BLOCK3_LINES;
+    const int64_t wide = b->extent.rank == 1   ? HR_GRID_BLOCK1
+                         : b->extent.rank == 2 ? HR_GRID_BLOCK2
+                                               : HR_GRID_BLOCK3;
+    for (int64_t row = 0; row < b->cells; row += lines * line) {
+        for (int64_t j = 0; j < lines; j += high) {
+            for (int64_t k = 0; k < line; k += wide) {
+                const int64_t left = lesser(line - k, b->cells - row - k);
+                blocks[count++] =
+                    block(b, kind, row + j * line + k, lesser(high, lines - j),
+                          lesser(wide, left), line);
+            }
+        }
     }
-    return halves(kind, rows, count);
+    if (is_sum(kind)) {
+        hri_exact sum = {{0}};
+        hri_exact_add(&sum, blocks, count);
+        return hri_exact_value(&sum);
+    }
+    return halves(kind, blocks, count);
 }
 
 /* Each term takes part in so many additions, and has up to three roundings of
@@ -159,12 +186,6 @@ static bool is_near(const bed *b, hr_reduction kind, double value)
     const double u = DBL_EPSILON / 2;
     const double gamma = roundings * u / (1 - roundings * u);
     return fabsl(value - sum) <= gamma * size;
-}
-
-static bool is_sum(hr_reduction kind)
-{
-    return kind == HR_REDUCE_SUM || kind == HR_REDUCE_DOT ||
-           kind == HR_REDUCE_DISTANCE || kind == HR_REDUCE_SUM_ABS;
 }
 
 static bool is_right(const bed *b, hr_reduction kind, double value)

@@ -450,6 +450,59 @@ static bool grid_options_good(const bed *t, const void *s, bool whole)
     return t->count == 1 && t->bands[0].accelerator == 1;
 }
 
+/* A part that is alone. */
+static hr_status bring_nothing(void *data, hr_grid *grid,
+                               const uint32_t *fields, uint32_t count)
+{
+    (void)data, (void)grid, (void)fields, (void)count;
+    return HR_OK;
+}
+
+static hr_status agree_alone(void *data, hr_status status, uint64_t *any,
+                             int64_t *least)
+{
+    (void)data, (void)any, (void)least;
+    return status;
+}
+
+static hr_status join_alone(void *data, int64_t *numbers, uint32_t count,
+                            bool largest)
+{
+    (void)data, (void)numbers, (void)count, (void)largest;
+    return HR_OK;
+}
+
+static void set_grid_part(bed *t, void *s)
+{
+    hr_grid_part *p = s;
+    (void)t;
+    p->whole = hr_extent2(2 * EDGE, EDGE);
+    p->origin[0] = EDGE;
+    p->begin = p->finish = bring_nothing;
+    p->agree = agree_alone;
+    p->join = join_alone;
+}
+
+static hr_status create_part(bed *t, void *s)
+{
+    const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL);
+    hr_grid_options options = HR_GRID_OPTIONS_INIT;
+    hr_grid *grid = NULL;
+    options.part = s;
+    hr_status status = hr_grid_create(t->host, hr_extent2(EDGE, EDGE), &field,
+                                      1, &options, &grid);
+    const hr_grid_part *part = hr_grid_part_of(grid);
+    t->count = part != NULL ? (uint32_t)part->origin[0] : 0;
+    hr_grid_destroy(grid);
+    return status;
+}
+
+static bool grid_part_good(const bed *t, const void *s, bool whole)
+{
+    (void)s, (void)whole;
+    return t->count == EDGE;
+}
+
 static hr_status describe_grid(bed *t, void *s)
 {
     return hr_grid_describe(t->grid, s, t->bands, 2);
@@ -523,6 +576,8 @@ static const row rows[] = {
         launch_and_profile, profile_good),
     ROW(hr_grid_options, HR_GRID_OPTIONS_INIT, weights, false, set_grid_options,
         create_grid, grid_options_good),
+    ROW(hr_grid_part, HR_GRID_PART_INIT, data, false, set_grid_part,
+        create_part, grid_part_good),
     ROW(hr_grid_state, HR_GRID_STATE_INIT, steps, true, set_nothing,
         describe_grid, grid_state_good),
 };
@@ -661,7 +716,8 @@ static const last_field last_fields[] = {
     LAST(hr_split_options, progress_data),
     LAST(hr_split_report, unused),
     LAST(hr_profile, flops),
-    LAST(hr_grid_options, unused),
+    LAST(hr_grid_options, part),
+    LAST(hr_grid_part, data),
     LAST(hr_grid_state, moved_bytes),
 };
 

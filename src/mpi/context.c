@@ -314,7 +314,9 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
     const bool initialized = context->initialized;
     hri_threads_finish(&context->threads);
     if (context->lost) { /* see hri_mpi_memory */
-        hr_context_destroy(context->local);
+        if (!context->keeps_local) {
+            hr_context_destroy(context->local);
+        }
         if (initialized) {
             (void)MPI_Abort(MPI_COMM_WORLD, 1);
         }

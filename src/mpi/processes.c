@@ -139,6 +139,56 @@ static hr_status find_least(hr_mpi_context *context, const int64_t values[3])
     return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
 }
 
+hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
+                       uint32_t count, bool largest)
+{
+    int64_t *mine = context->memory.numbers[0],
+            *all = context->memory.numbers[1];
+    MPI_Request request = MPI_REQUEST_NULL;
+    hr_status status = hri_mpi_context_check(context);
+    if (status != HR_OK) {
+        return status;
+    }
+    memcpy(mine, numbers, count * sizeof *mine);
+    status = hri_mpi_check(context,
+                           MPI_Iallreduce(mine, all, (int)count, MPI_INT64_T,
+                                          largest ? MPI_MAX : MPI_SUM,
+                                          context->comm, &request),
+                           "MPI_Iallreduce");
+    if (status == HR_OK) {
+        status = hri_mpi_wait(context, 1, &request);
+    }
+    if (status == HR_OK) {
+        memcpy(numbers, all, count * sizeof *all);
+    }
+    return status;
+}
+
+hr_status hri_mpi_merge(hr_mpi_context *context, uint64_t *any, int64_t *least)
+{
+    hri_mpi_memory *memory = &context->memory;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int64_t values[3] = {least[0], least[1], 0};
+    hr_status status = find_least(context, values);
+    if (status != HR_OK) {
+        return status;
+    }
+    memcpy(least, memory->least, 2 * sizeof *least);
+    memcpy(memory->any, any, sizeof memory->any);
+    status = hri_mpi_check(context,
+                           MPI_Iallreduce(memory->any, memory->all_any, 2,
+                                          MPI_UINT64_T, MPI_BOR, context->comm,
+                                          &request),
+                           "MPI_Iallreduce");
+    if (status == HR_OK) {
+        status = hri_mpi_wait(context, 1, &request);
+    }
+    if (status == HR_OK) {
+        memcpy(any, memory->all_any, sizeof memory->all_any);
+    }
+    return status;
+}
+
 static hr_status broadcast(hr_mpi_context *context, void *bytes, size_t count,
                            int rank)
 {

@@ -11,6 +11,8 @@
 #include "base/status.h" /* hri_fail and errors are in processes.c here */
 #include "base/threads.h"
 
+enum { HRI_MPI_NUMBERS = 80 }; /* that are joined at once */
+
 /* Where the elements of a new file are. */
 typedef struct hri_mpi_place {
     int64_t offset, bytes; /* of the elements; all of the file */
@@ -27,7 +29,9 @@ typedef struct hri_mpi_memory {
     struct {
         int64_t status;
         char sentence[HRI_MESSAGE_BYTES];
-    } news; /* of the process that failed */
+    } news;                              /* of the process that failed */
+    uint64_t any[2], all_any[2];         /* hri_mpi_merge */
+    int64_t numbers[2][HRI_MPI_NUMBERS]; /* hri_mpi_join: mine, all */
     hri_mpi_place place;
 } hri_mpi_memory;
 
@@ -39,6 +43,8 @@ struct hr_mpi_context {
     hri_threads threads; /* that call it */
     hri_mpi_memory memory;
     bool lost;        /* a function of MPI has failed: nothing works any more */
+    bool keeps_local; /* it is lost, and MPI may still write to local's
+                         page-locked memory, which therefore stays */
     bool initialized; /* MPI, so it finalizes it */
     /* the same in every process */
     uint64_t memory_bytes; /* for panels: of the process that has least */
@@ -67,6 +73,14 @@ void hri_mpi_pause(unsigned *times);
  * differs. */
 hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
                            uint64_t hash);
+
+/* any[0] and any[1] get all bits that any process has set, least[0] and
+ * least[1] the least of all. */
+hr_status hri_mpi_merge(hr_mpi_context *context, uint64_t *any, int64_t *least);
+
+/* Numbers, HRI_MPI_NUMBERS at most, become their sums or their largest. */
+hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
+                       uint32_t count, bool largest);
 
 /* All get what process 0 has in `bytes`, which lie in context->memory. */
 hr_status hri_mpi_broadcast(hr_mpi_context *context, void *bytes, size_t count);

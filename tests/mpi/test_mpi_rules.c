@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What products over processes refuse, in all processes with one sentence, and
- * that the context works afterwards.
+/* What products and grids over processes refuse, in all processes with one
+ * sentence, and that the context works afterwards.
  *
  *     mpirun -n 3 test_mpi_rules */
 #include <headrace/mpi.h>
 
 #include "test.h"
+
+extern const hr_kernel mix2;
 
 enum { SIZE = 40 };
 
@@ -275,6 +277,161 @@ static void cancelled_midway(void)
     works();
 }
 
+/* ---- grids */
+
+enum { ROWS = 30, COLS = 20 };
+
+typedef struct bed {
+    hr_grid *grid;
+    hr_argument arguments[3];
+    hr_phase phases[2];
+    uint32_t *values;
+} bed;
+
+static bed make_grid(void)
+{
+    static const int reach[] = {1, 1, 0, 1, 1, 0, 3, 5, 7};
+    const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL);
+    const hr_field fields[] = {field, field};
+    bed b = {.values = calloc(ROWS * COLS, sizeof *b.values)};
+    CHECK(hr_mpi_grid_create(context, hr_extent2(ROWS, COLS), fields, 2, NULL,
+                             NULL, &b.grid) == HR_OK);
+    b.arguments[0] = hr_field_in(0);
+    b.arguments[1] = hr_field_out(1);
+    b.arguments[2] = hr_value(reach, sizeof reach);
+    b.phases[1] = hr_phase_swap(0, 1);
+    return b;
+}
+
+/* Step the grid. The phases point into the bed. */
+static hr_status step(bed *b, int64_t steps)
+{
+    b->phases[0] = hr_phase_of(&mix2, b->arguments, 3);
+    return hr_grid_step(b->grid, b->phases, 2, steps);
+}
+
+static void grid_works(bed *b)
+{
+    double *sum = &(double){0};
+    hr_reducing *reducing = NULL;
+    CHECK(hr_mpi_grid_scatter(b->grid, 0, b->values, 0) == HR_OK);
+    CHECK(step(b, 3) == HR_OK);
+    CHECK(hr_grid_reduce(b->grid, HR_REDUCE_MAX_ABS, HR_I32, 0, 0, &reducing) ==
+          HR_OK);
+    CHECK(hr_grid_reduced(reducing, sum) == HR_OK && *sum > 0);
+}
+
+static void grids_refused(void)
+{
+    const hr_field thick = hr_field_of(4, ROWS, HR_BOUNDARY_CLAMP, NULL);
+    const int all[] = {process_count, process_count};
+    hr_field differing =
+        hr_field_of(4, rank == 1 ? 2 : 1, HR_BOUNDARY_CLAMP, NULL);
+    hr_grid *none = NULL;
+    TEST_CASE("grids that cannot be cut");
+    CHECK_FAILS(hr_mpi_grid_create(context, hr_extent2(ROWS, COLS), &thick, 1,
+                                   NULL, NULL, &none),
+                HR_ERROR_INVALID, "30 x 20 cells with halos of 30 x 30");
+    CHECK_FAILS(hr_mpi_grid_create(context, hr_extent2(ROWS, COLS), &differing,
+                                   1, NULL, all, &none),
+                HR_ERROR_INVALID, "3 x 3");
+    TEST_CASE("fields that differ");
+    CHECK_FAILS(hr_mpi_grid_create(context, hr_extent2(ROWS, COLS), &differing,
+                                   1, NULL, NULL, &none),
+                HR_ERROR_INVALID, "different arguments");
+    TEST_CASE("a halo that is none in one process");
+    differing.before[0].halo = rank == 1 ? -1 : 2;
+    CHECK_FAILS(hr_mpi_grid_create(context, hr_extent2(ROWS, COLS), &differing,
+                                   1, NULL, NULL, &none),
+                HR_ERROR_INVALID, "process 1");
+    CHECK(none == NULL);
+}
+
+static void steps_refused(void)
+{
+    bed b = make_grid();
+    hr_reducing *reducing = NULL;
+    TEST_CASE("steps that differ");
+    grid_works(&b);
+    CHECK_FAILS(step(&b, rank == 1 ? 2 : 3), HR_ERROR_INVALID, "different");
+    TEST_CASE("fields of phases that differ");
+    b.arguments[0] = hr_field_in(rank == 1 ? 0 : 1);
+    b.arguments[1] = hr_field_out(rank == 1 ? 1 : 0);
+    CHECK_FAILS(step(&b, 1), HR_ERROR_INVALID, "different");
+    b.arguments[0] = hr_field_in(0);
+    b.arguments[1] = hr_field_out(1);
+    TEST_CASE("an argument that is wrong in one process");
+    b.arguments[1] = hr_field_out(rank == 1 ? 7 : 1);
+    CHECK_FAILS(step(&b, 1), HR_ERROR_INVALID, "process 1");
+    b.arguments[1] = hr_field_out(1);
+    TEST_CASE("a reduction that is wrong in one process");
+    CHECK_FAILS(hr_grid_reduce(b.grid, HR_REDUCE_SUM,
+                               rank == 1 ? HR_F64 : HR_I32, 0, 0, &reducing),
+                HR_ERROR_INVALID, "process 1");
+    CHECK_FAILS(
+        hr_grid_reduce(b.grid, HR_REDUCE_PRODUCT, HR_I32, 0, 0, &reducing),
+        HR_ERROR_UNSUPPORTED, "products of a grid in parts");
+    CHECK(reducing == NULL);
+    TEST_CASE("a root that is none");
+    CHECK_FAILS(hr_mpi_grid_gather(b.grid, 0, b.values, process_count),
+                HR_ERROR_INVALID, "root is 3, not 0 to 2");
+    TEST_CASE("roots that differ");
+    CHECK_FAILS(hr_mpi_grid_gather(b.grid, 0, b.values, rank == 1),
+                HR_ERROR_INVALID, "different arguments");
+    TEST_CASE("data that are NULL at the root");
+    CHECK_FAILS(hr_mpi_grid_scatter(b.grid, 0, NULL, 1), HR_ERROR_INVALID,
+                "data is NULL");
+    TEST_CASE("a type of another size");
+    CHECK_FAILS(hr_mpi_grid_save(b.grid, 0, HR_F64, "test_mpi_rules.npy"),
+                HR_ERROR_INVALID, "4 bytes");
+    TEST_CASE("a folder that is not there");
+    CHECK_FAILS(hr_mpi_grid_save(b.grid, 0, HR_F32, "not/there/x.npy"),
+                HR_ERROR_IO, "not/there");
+    grid_works(&b);
+    hr_grid_destroy(b.grid);
+    free(b.values);
+}
+
+static bool stop_after(void *told, double done, double total)
+{
+    (void)total;
+    *(double *)told = done;
+    return rank != 1 || done < 5;
+}
+
+static bool stop_run(void *unused, hr_grid *grid, int64_t steps)
+{
+    (void)unused;
+    (void)grid;
+    return rank != 2 || steps < 8;
+}
+
+/* One process ends the steps of all, and the grid has the values after as many
+ * in each. */
+static void steps_cancelled(void)
+{
+    bed b = make_grid();
+    double done = 0;
+    hr_grid_state state = HR_GRID_STATE_INIT;
+    TEST_CASE("one process cancels steps");
+    grid_works(&b);
+    CHECK(hr_grid_set_progress(b.grid, rank < 2 ? stop_after : NULL, &done) ==
+          HR_OK);
+    CHECK_FAILS(step(&b, 1000000), HR_ERROR_CANCELLED, "process 1");
+    CHECK(hr_grid_set_progress(b.grid, NULL, NULL) == HR_OK);
+    CHECK(hr_grid_describe(b.grid, &state, NULL, 0) == HR_OK);
+    uint64_t steps[2] = {state.steps, UINT64_MAX - state.steps}, least[2];
+    CHECK(MPI_Allreduce(steps, least, 2, MPI_UINT64_T, MPI_MIN,
+                        MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(least[0] == UINT64_MAX - least[1] && least[0] < 1000000);
+    TEST_CASE("one process ends a run");
+    CHECK_FAILS(hr_grid_run(b.grid, b.phases, 2, 100, 2, stop_run, NULL),
+                HR_ERROR_CANCELLED, "process 2");
+    grid_works(&b);
+    hr_grid_destroy(b.grid);
+    free(b.values);
+}
+
 int main(int argc, char **argv)
 {
     int level = 0;
@@ -290,6 +447,9 @@ int main(int argc, char **argv)
     TEST(everywhere());
     TEST(cancelled());
     TEST(cancelled_midway());
+    TEST(grids_refused());
+    TEST(steps_refused());
+    TEST(steps_cancelled());
     hr_mpi_context_destroy(context);
     MPI_Finalize();
     return test_end();

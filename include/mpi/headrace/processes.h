@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** @file processes.h
- *  Products of matrices that are distributed over the processes of MPI, for
- *  programs that do not call MPI themselves. Programs that do include mpi.h,
- *  which has all of this and takes their communicator.
+ *  Products of matrices and grids that are distributed over the processes of
+ *  MPI, for programs that do not call MPI themselves. Programs that do include
+ * mpi.h, which has all of this and takes their communicator.
  *
  *  Each process works with its own accelerators. Programs link libheadrace_mpi
  *  of the MPI that starts them: docs/cluster.md.
@@ -20,6 +20,7 @@
 #include <headrace/context.h>
 #include <headrace/file.h>
 #include <headrace/gemm.h>
+#include <headrace/grid.h>
 #include <headrace/matrix.h>
 
 #ifdef __cplusplus
@@ -271,6 +272,85 @@ HR_API const char *hr_mpi_file_temporary(const hr_mpi_file *file);
  * accepted. Not collective.
  * @threads One thread at a time for each file. */
 HR_API void hr_mpi_file_close(hr_mpi_file *file);
+
+/** hr_grid_create of a grid that is distributed over the processes. Each has a
+ *  part of it, over its own accelerators. Step and reduce the grid as any
+ * other: hr_grid_step, hr_grid_run, hr_grid_reduce, hr_grid_reduced and
+ *  hr_grid_finish are collective then. Every process passes the same phases,
+ *  which count cells in the whole grid. Results have the same bits for any
+ *  number of processes and of accelerators of one kind.
+ *
+ *  hr_grid_scatter, hr_grid_gather, hr_grid_write and hr_grid_read are not
+ *  collective, and work on the part of this process; hr_mpi_grid_describe tells
+ *  which it is. hr_grid_destroy frees the grid. The parts meet in messages from
+ *  page-locked memory while kernels run on all that needs none of them.
+ *
+ * @shape   processes[d]: how many share dimension d; their product is the count
+ *          of all. NULL: those whose parts send least and are most even. Parts
+ *          start at multiples of the blocks of hr_grid_part. In a dimension
+ *          that is shared, each part has as many cells as halos have, at least.
+ * @owner   As hr_grid_create; *grid is destroyed before the context. The part
+ *          of options is NULL.
+ * @errors  As hr_grid_create; HR_ERROR_INVALID, with the numbers, if the grid
+ *          has too few cells for so many processes.
+ * @threads As hr_mpi_context_create_world, also for the calls above. */
+HR_API HR_NODISCARD hr_status hr_mpi_grid_create(
+    hr_mpi_context *context, hr_extent extent, const hr_field *fields,
+    uint32_t count, const hr_grid_options *options, const int *processes,
+    hr_grid **grid);
+
+/** How a grid is distributed over processes, and what this one has sent. */
+typedef struct hr_mpi_grid_state {
+    uint32_t size;                      /**< sizeof(hr_mpi_grid_state) */
+    int processes[HR_MAX_KERNEL_RANK];  /**< that share each dimension */
+    hr_extent extent;                   /**< of this process's part */
+    int64_t origin[HR_MAX_KERNEL_RANK]; /**< where it starts */
+    uint64_t exchange_bytes; /**< that this process sends when the halos of all
+                                  fields are exchanged */
+    uint64_t sent;           /**< bytes of halos so far */
+    uint64_t messages;       /**< of them */
+} hr_mpi_grid_state;
+
+/** The initial value: its size is set, everything else is 0. */
+#define HR_MPI_GRID_STATE_INIT                                                 \
+    {                                                                          \
+        sizeof(hr_mpi_grid_state), {0}, {0, {0}}, {0}, 0, 0, 0                 \
+    }
+
+/** Describe a grid of hr_mpi_grid_create. Not collective.
+ * @owner   *state is written.
+ * @errors  HR_ERROR_INVALID for NULL, another grid, or a state without its
+ *          size.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_mpi_grid_describe(const hr_grid *grid,
+                                                   hr_mpi_grid_state *state);
+
+/** Copy packed values of the whole grid, which process root has, into a field.
+ *  As hr_grid_scatter otherwise.
+ * @owner   Reads data in process root during the call; it is not used in
+ *          others.
+ * @errors  As hr_grid_scatter and hr_mpi_gemm; HR_ERROR_INVALID for a root that
+ *          is none.
+ * @threads As hr_mpi_context_create_world. */
+HR_API HR_NODISCARD hr_status hr_mpi_grid_scatter(hr_grid *grid, uint32_t field,
+                                                  const void *data, int root);
+
+/** Copy a field's values of the whole grid to packed memory in process root.
+ *  Otherwise as hr_mpi_grid_scatter. */
+HR_API HR_NODISCARD hr_status hr_mpi_grid_gather(hr_grid *grid, uint32_t field,
+                                                 void *data, int root);
+
+/** Write a field to a new file, as hr_mpi_file_create makes it: whole, or not
+ * at all. No process holds more than its part and what it writes. To read a
+ * file, map it in each process (headrace/file.h), and give its section to
+ *  hr_grid_write.
+ *
+ * @shape   type has the field's element_bytes. Of several components the file
+ *          has a dimension more, the first.
+ * @errors  As hr_mpi_file_create and hr_mpi_file_commit.
+ * @threads As hr_mpi_context_create_world. */
+HR_API HR_NODISCARD hr_status hr_mpi_grid_save(hr_grid *grid, uint32_t field,
+                                               hr_type type, const char *path);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* Grids over processes: making them, and bringing what lies beyond a part. */
+#include "mpi/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/size.h"
+#include "base/structs.h"
+
+enum {
+    OUT,
+    IN,
+    FIRST_TAG = 16, /* behind those of products */
+    PIECE = 1 << 30 /* counts of MPI are ints */
+};
+
+/* ---- what is sent */
+
+static void direction_of(int number, int *direction)
+{
+    for (int d = HRI_RANK; d-- > 0;) {
+        direction[d] = number % 3 - 1;
+        number /= 3;
+    }
+}
+
+/* Whether another process has what lies beyond a side of a field. */
+static bool is_far(const hri_cut *cut, int rank, const hr_field *f, uint32_t d,
+                   bool after)
+{
+    const hr_side *side = after ? &f->after[d] : &f->before[d];
+    return cut->processes[d] > 1 && side->halo > 0 &&
+           (side->boundary == HR_BOUNDARY_PERIODIC ||
+            !hri_cut_ends(cut, rank, d, after));
+}
+
+/* Cells that a program's own phases write beyond an end belong to the part. */
+static int64_t own_beyond(const hri_cut *cut, int rank, const hr_field *f,
+                          uint32_t d, bool after)
+{
+    const hr_side *side = after ? &f->after[d] : &f->before[d];
+    return side->boundary == HR_BOUNDARY_USER &&
+                   hri_cut_ends(cut, rank, d, after)
+               ? side->halo
+               : 0;
+}
+
+/* What a process reads in a direction beyond its part. False: nothing. */
+static bool find_in(const hri_mpi_grid *g, const hr_field *f,
+                    const int *direction, hri_section *in)
+{
+    const int rank = g->context->rank;
+    *in = g->part;
+    for (uint32_t d = 0; d < g->cut.whole.rank; d++) {
+        if (direction[d] == 0) {
+            in->lo[d] -= own_beyond(&g->cut, rank, f, d, false);
+            in->hi[d] += own_beyond(&g->cut, rank, f, d, true);
+        } else if (!is_far(&g->cut, rank, f, d, direction[d] > 0)) {
+            return false;
+        } else if (direction[d] < 0) {
+            in->hi[d] = in->lo[d];
+            in->lo[d] -= f->before[d].halo;
+        } else {
+            in->lo[d] = in->hi[d];
+            in->hi[d] += f->after[d].halo;
+        }
+    }
+    return true;
+}
+
+/* What the process in a direction reads of this part. False: nothing. */
+static bool find_out(const hri_mpi_grid *g, const hr_field *f,
+                     const int *direction, hri_section *out)
+{
+    const int rank = g->context->rank;
+    const int peer = hri_cut_beside(&g->cut, rank, direction);
+    *out = g->part;
+    for (uint32_t d = 0; d < g->cut.whole.rank; d++) {
+        if (direction[d] == 0) {
+            out->lo[d] -= own_beyond(&g->cut, rank, f, d, false);
+            out->hi[d] += own_beyond(&g->cut, rank, f, d, true);
+        } else if (!is_far(&g->cut, peer, f, d, direction[d] < 0)) {
+            return false;
+        } else if (direction[d] < 0) {
+            out->hi[d] = out->lo[d] + f->after[d].halo;
+        } else {
+            out->lo[d] = out->hi[d] - f->before[d].halo;
+        }
+    }
+    return true;
+}
+
+/* ---- memory */
+
+static hr_extent extent_of(const hri_section *s, uint32_t rank,
+                           uint32_t components)
+{
+    int64_t size[HR_MAX_RANK];
+    uint32_t n = 0;
+    if (components > 1) {
+        size[n++] = components;
+    }
+    for (uint32_t d = 0; d < rank; d++) {
+        size[n++] = s->hi[d] - s->lo[d];
+    }
+    return hr_extent_of(n, size);
+}
+
+static hr_status give_memory(hri_mpi_grid *g, const hr_field *f,
+                             hri_transfer *t, int way)
+{
+    const uint32_t components = f->components > 0 ? f->components : 1;
+    const hri_section *s = way == OUT ? &t->out : &t->in;
+    const hr_extent extent = extent_of(s, g->cut.whole.rank, components);
+    void *memory = NULL;
+    t->bytes[way] = (size_t)hr_extent_count(extent) * f->element_bytes;
+    hr_status status =
+        hr_allocate_pinned(g->context->local, t->bytes[way], &memory);
+    t->memory[way] = memory;
+    g->request_room += (int)(t->bytes[way] / PIECE) + 1;
+    return status == HR_OK ? hr_array_wrap_typed(g->context->local, memory,
+                                                 NULL, f->element_bytes, extent,
+                                                 0, &t->arrays[way])
+                           : status;
+}
+
+/* Direction number n of a field: a message goes that way, and another one comes
+ * from the other side. */
+static hr_status make_transfer(hri_mpi_grid *g, const hr_field *f, int n,
+                               hri_transfer *t)
+{
+    int to[HRI_RANK], from[HRI_RANK];
+    hr_status status = HR_OK;
+    direction_of(n, to);
+    for (int d = 0; d < HRI_RANK; d++) {
+        from[d] = -to[d];
+    }
+    *t = (hri_transfer){.peer_out = MPI_PROC_NULL,
+                        .peer_in = MPI_PROC_NULL,
+                        .tag = FIRST_TAG + n};
+    if (n == HRI_DIRECTIONS / 2) {
+        return HR_OK; /* the part itself */
+    }
+    for (uint32_t d = g->cut.whole.rank; d < HRI_RANK; d++) {
+        if (to[d] != 0) {
+            return HR_OK;
+        }
+    }
+    if (find_out(g, f, to, &t->out)) {
+        t->peer_out = hri_cut_beside(&g->cut, g->context->rank, to);
+        status = give_memory(g, f, t, OUT);
+        g->exchange_bytes += t->bytes[OUT];
+    }
+    if (status == HR_OK && find_in(g, f, from, &t->in)) {
+        t->peer_in = hri_cut_beside(&g->cut, g->context->rank, from);
+        status = give_memory(g, f, t, IN);
+    }
+    return status;
+}
+
+static hr_status make_transfers(hri_mpi_grid *g, const hr_field *fields)
+{
+    hr_status status = HR_OK;
+    g->transfers = calloc(g->count, sizeof *g->transfers);
+    if (g->transfers == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    for (uint32_t f = 0; f < g->count && status == HR_OK; f++) {
+        for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
+            status = make_transfer(g, &fields[f], n, &g->transfers[f][n]);
+            g->transfers[f][n].tag += (int)f * HRI_DIRECTIONS;
+        }
+    }
+    g->requests = calloc((size_t)g->request_room + 1, sizeof *g->requests);
+    return status == HR_OK && g->requests == NULL
+               ? hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory")
+               : status;
+}
+
+static void release(void *data)
+{
+    hri_mpi_grid *g = data;
+    const bool lost = g->context->lost; /* MPI may still write to it then */
+    for (uint32_t f = 0; f < g->count && g->transfers != NULL; f++) {
+        for (int n = 0; n < HRI_DIRECTIONS; n++) {
+            hri_transfer *t = &g->transfers[f][n];
+            for (int way = OUT; way <= IN; way++) {
+                hr_array_destroy(t->arrays[way]);
+                if (!lost) {
+                    hr_free_pinned(g->context->local, t->memory[way]);
+                }
+                g->context->keeps_local = g->context->keeps_local || lost;
+            }
+        }
+    }
+    free(g->transfers);
+    free(lost ? NULL : g->requests);
+    free(g);
+}
+
+/* ---- exchanges. An error of this process alone is kept, and its messages go
+ * all the same. */
+
+static hr_status post(hri_mpi_grid *g, const hri_transfer *t, int way)
+{
+    hr_status status = HR_OK;
+    for (size_t at = 0; at < t->bytes[way] && status == HR_OK; at += PIECE) {
+        const size_t left = t->bytes[way] - at;
+        const int count = (int)(left < PIECE ? left : PIECE);
+        MPI_Request *request = &g->requests[g->request_count];
+        status = hri_mpi_check(
+            g->context,
+            way == IN
+                ? MPI_Irecv(t->memory[IN] + at, count, MPI_BYTE, t->peer_in,
+                            t->tag, g->context->comm, request)
+                : MPI_Isend(t->memory[OUT] + at, count, MPI_BYTE, t->peer_out,
+                            t->tag, g->context->comm, request),
+            way == IN ? "MPI_Irecv" : "MPI_Isend");
+        g->request_count += status == HR_OK;
+        g->messages += way == OUT;
+    }
+    g->sent += way == OUT ? t->bytes[OUT] : 0;
+    return status;
+}
+
+/* Read what is sent, and let what is received come. */
+static hr_status begin(void *data, hr_grid *grid, const uint32_t *fields,
+                       uint32_t count)
+{
+    hri_mpi_grid *g = data;
+    hri_error error = {HR_OK, ""};
+    hr_status status = hri_mpi_context_check(g->context);
+    g->request_count = 0;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
+            hri_transfer *t = &g->transfers[fields[i]][n];
+            if (t->peer_out != MPI_PROC_NULL) {
+                hri_error_keep(&error,
+                               hr_grid_read(grid, fields[i], t->out.lo,
+                                            hr_view_of(t->arrays[OUT])));
+            }
+            if (t->peer_in != MPI_PROC_NULL) {
+                hr_mapping mapping = {0}; /* nothing reads it any more */
+                hr_status mapped =
+                    hr_map(hr_view_of(t->arrays[IN]), HR_OUT, &mapping);
+                hri_error_keep(&error,
+                               mapped == HR_OK ? hr_unmap(&mapping) : mapped);
+                status = post(g, t, IN);
+            }
+        }
+    }
+    return status == HR_OK ? hri_error_raise(&error) : status;
+}
+
+/* Send, wait for all, and write what has come. */
+static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
+                        uint32_t count)
+{
+    hri_mpi_grid *g = data;
+    hri_error error = {HR_OK, ""};
+    hr_status status = hri_mpi_context_check(g->context);
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
+            const hri_transfer *t = &g->transfers[fields[i]][n];
+            if (t->peer_out != MPI_PROC_NULL) {
+                hri_error_keep(&error,
+                               hr_synchronize(hr_view_of(t->arrays[OUT])));
+                status = post(g, t, OUT);
+            }
+        }
+    }
+    if (status == HR_OK) {
+        status = hri_mpi_wait(g->context, g->request_count, g->requests);
+    }
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        for (int n = 0; n < HRI_DIRECTIONS && error.status == HR_OK; n++) {
+            const hri_transfer *t = &g->transfers[fields[i]][n];
+            if (t->peer_in != MPI_PROC_NULL) {
+                const hr_view view = hr_view_of(t->arrays[IN]);
+                hri_error_keep(&error, hr_invalidate(view));
+                hri_error_keep(&error,
+                               hr_grid_write(grid, fields[i], t->in.lo, view));
+            }
+        }
+    }
+    return status == HR_OK ? hri_error_raise(&error) : status;
+}
+
+static hr_status agree(void *data, hr_status status, uint64_t *any,
+                       int64_t *least)
+{
+    const hri_mpi_grid *g = data;
+    status = hr_mpi_agree(g->context, status);
+    return status == HR_OK ? hri_mpi_merge(g->context, any, least) : status;
+}
+
+static hr_status join(void *data, int64_t *numbers, uint32_t count,
+                      bool largest)
+{
+    const hri_mpi_grid *g = data;
+    return count <= HRI_MPI_NUMBERS
+               ? hri_mpi_join(g->context, numbers, count, largest)
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "mpi: %u numbers are joined, more than %d", count,
+                          HRI_MPI_NUMBERS);
+}
+
+/* ---- the calls */
+
+/* A hash of what all processes must pass alike. */
+static uint64_t hash_of(hr_extent extent, const hr_field *fields,
+                        uint32_t count, const int *processes)
+{
+    uint64_t hash = hri_hash(HRI_HASH_INIT, &count, sizeof count);
+    for (uint32_t d = 0; d < HRI_RANK && d < extent.rank; d++) {
+        hash = hri_hash(hash, &extent.size[d], sizeof extent.size[d]);
+        if (processes != NULL) {
+            hash = hri_hash(hash, &processes[d], sizeof processes[d]);
+        }
+    }
+    for (uint32_t f = 0; f < count && f < HR_MAX_FIELDS && fields != NULL;
+         f++) {
+        const hr_field *x = &fields[f];
+        hash = hri_hash(hash, &x->element_bytes, sizeof x->element_bytes);
+        hash = hri_hash(hash, &x->components, sizeof x->components);
+        for (uint32_t d = 0; d < HRI_RANK && d < extent.rank; d++) {
+            const hr_side *sides[] = {&x->before[d], &x->after[d]};
+            for (int s = 0; s < 2; s++) {
+                const int boundary = (int)sides[s]->boundary;
+                hash = hri_hash(hash, &sides[s]->halo, sizeof(int64_t));
+                hash = hri_hash(hash, &boundary, sizeof boundary);
+            }
+        }
+    }
+    return hash;
+}
+
+/* What must be right before a grid can be cut. hr_grid_create checks the
+ * rest. */
+static hr_status check(hr_extent extent, const hr_field *fields, uint32_t count,
+                       const hr_grid_options *options, hr_grid **grid)
+{
+    if (grid == NULL || fields == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
+                        grid == NULL ? "grid" : "the list of fields");
+    }
+    if (extent.rank < 1 || extent.rank > HRI_RANK || count < 1 ||
+        count > HR_MAX_FIELDS || hr_extent_count(extent) == 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: an extent of rank %u with %llu cells and %u "
+                        "fields, not 1 to %d, 1 or more and 1 to %d",
+                        extent.rank,
+                        (unsigned long long)hr_extent_count(extent), count,
+                        HRI_RANK, HR_MAX_FIELDS);
+    }
+    for (uint32_t f = 0; f < count; f++) {
+        for (uint32_t d = 0; d < extent.rank; d++) {
+            if (fields[f].before[d].halo < 0 || fields[f].after[d].halo < 0) {
+                return hri_fail(HR_ERROR_INVALID,
+                                "grid: field %u has a halo of %lld", f,
+                                (long long)hri_min(fields[f].before[d].halo,
+                                                   fields[f].after[d].halo));
+            }
+        }
+    }
+    return options == NULL || options->part == NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "grid: the parts over processes are given by none");
+}
+
+/* The part of this process. */
+static hr_status create(hri_mpi_grid *g, const hr_field *fields,
+                        const hr_grid_options *given, hr_grid **grid)
+{
+    const uint32_t rank = g->cut.whole.rank;
+    hr_grid_options options = HR_GRID_OPTIONS_INIT;
+    hr_grid_part part = HR_GRID_PART_INIT;
+    hr_status status = make_transfers(g, fields);
+    if (given != NULL) {
+        options = *given;
+    }
+    part.whole = g->cut.whole;
+    for (uint32_t d = 0; d < rank; d++) {
+        part.origin[d] = g->part.lo[d];
+        part.before[d] = part.after[d] = g->cut.processes[d] > 1;
+    }
+    part.data = g;
+    part.begin = begin;
+    part.finish = finish;
+    part.agree = agree;
+    part.join = join;
+    part.release = release;
+    options.part = &part;
+    return status == HR_OK
+               ? hr_grid_create(g->context->local, extent_of(&g->part, rank, 1),
+                                fields, g->count, &options, grid)
+               : status;
+}
+
+hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
+                             const hr_field *fields, uint32_t count,
+                             const hr_grid_options *options,
+                             const int *processes, hr_grid **grid)
+{
+    hri_cut cut = {0};
+    hr_grid *made = NULL;
+    hri_mpi_grid *g = NULL;
+    hr_status status = hri_mpi_context_check(context);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = check(extent, fields, count, options, grid);
+    if (status == HR_OK) {
+        status =
+            hri_cut_choose(context, extent, fields, count, processes, &cut);
+    }
+    status = hri_mpi_agree_on(context, status,
+                              hash_of(extent, fields, count, processes));
+    if (status != HR_OK) {
+        return status;
+    }
+    g = calloc(1, sizeof *g);
+    if (g != NULL) {
+        *g = (hri_mpi_grid){.context = context,
+                            .cut = cut,
+                            .part = hri_cut_part(&cut, context->rank),
+                            .count = count};
+        status = create(g, fields, options, &made);
+    } else {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    status = hr_mpi_agree(context, status);
+    if (status != HR_OK && made != NULL) {
+        hr_grid_destroy(made);
+    } else if (status != HR_OK && g != NULL) {
+        release(g);
+    }
+    if (status == HR_OK) {
+        *grid = made;
+    }
+    return status;
+}
+
+hr_status hri_mpi_grid_of(const hr_grid *grid, hri_mpi_grid **of)
+{
+    const hr_grid_part *part = hr_grid_part_of(grid);
+    if (part == NULL || part->begin != begin) {
+        return hri_fail(HR_ERROR_INVALID,
+                        grid == NULL
+                            ? "grid: the grid is NULL"
+                            : "grid: it was not made by hr_mpi_grid_create");
+    }
+    *of = part->data;
+    return HR_OK;
+}
+
+hr_status hr_mpi_grid_describe(const hr_grid *grid, hr_mpi_grid_state *state)
+{
+    static const hri_struct known = HRI_STRUCT(
+        hr_mpi_grid_state, "grid state", "HR_MPI_GRID_STATE_INIT", messages);
+    hri_mpi_grid *g = NULL;
+    hr_status status = hri_mpi_grid_of(grid, &g);
+    if (status == HR_OK) {
+        status = state != NULL
+                     ? hri_struct_check(&known, state)
+                     : hri_fail(HR_ERROR_INVALID, "grid: state is NULL");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    hr_mpi_grid_state now = HR_MPI_GRID_STATE_INIT;
+    now.extent = extent_of(&g->part, g->cut.whole.rank, 1);
+    for (uint32_t d = 0; d < HRI_RANK; d++) {
+        now.processes[d] = g->cut.processes[d];
+        now.origin[d] = g->part.lo[d];
+    }
+    now.exchange_bytes = g->exchange_bytes;
+    now.sent = g->sent;
+    now.messages = g->messages;
+    hri_struct_write(&known, &now, state);
+    return HR_OK;
+}

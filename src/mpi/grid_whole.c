@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of a whole grid: in the memory of one process, or in a file. */
+#include "mpi/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/size.h"
+
+enum { TAG = 9, PIECE = 1 << 30 /* counts of MPI are ints */ };
+
+/* A field's values: components of packed cells. */
+typedef struct values {
+    hri_mpi_grid *g;
+    uint32_t components;
+    size_t element_bytes;
+} values;
+
+static hr_status find_values(const hr_grid *grid, uint32_t field, values *v)
+{
+    hr_field f;
+    hr_status status = hri_mpi_grid_of(grid, &v->g);
+    if (status == HR_OK) {
+        status = hr_grid_describe_field(grid, field, &f);
+    }
+    if (status == HR_OK) {
+        v->components = f.components;
+        v->element_bytes = f.element_bytes;
+    }
+    return status;
+}
+
+static size_t bytes_of(const values *v, const hri_section *s)
+{
+    size_t bytes = v->element_bytes * v->components;
+    for (int d = 0; d < HRI_RANK; d++) {
+        bytes *= (size_t)(s->hi[d] - s->lo[d]);
+    }
+    return bytes;
+}
+
+/* A section in three dimensions, the last of which is the grid's last one. */
+static hri_section in_space(const values *v, const hri_section *s)
+{
+    const uint32_t rank = v->g->cut.whole.rank;
+    hri_section space = {{0, 0, 0}, {1, 1, 1}};
+    space.lo[HRI_RANK - 1] = s->lo[rank - 1];
+    space.hi[HRI_RANK - 1] = s->hi[rank - 1];
+    for (uint32_t d = 0; d + 1 < rank; d++) {
+        space.lo[d] = s->lo[d];
+        space.hi[d] = s->hi[d];
+    }
+    return space;
+}
+
+static hri_section whole_of(const values *v)
+{
+    hri_section s = {{0, 0, 0}, {1, 1, 1}};
+    for (uint32_t d = 0; d < v->g->cut.whole.rank; d++) {
+        s.hi[d] = v->g->cut.whole.size[d];
+    }
+    return in_space(v, &s);
+}
+
+static hri_section part_of(const values *v, int rank)
+{
+    const hri_section s = hri_cut_part(&v->g->cut, rank);
+    return in_space(v, &s);
+}
+
+/* The cell where row (i, j) of a section begins in packed values of another
+ * one. */
+static size_t place_of(const values *v, const hri_section *of, int64_t i,
+                       int64_t j, int64_t k, uint32_t component)
+{
+    const int64_t lines = of->hi[1] - of->lo[1], cells = of->hi[2] - of->lo[2];
+    const int64_t rows = of->hi[0] - of->lo[0];
+    return (size_t)((
+               ((component * rows + i - of->lo[0]) * lines + j - of->lo[1]) *
+                   cells +
+               k - of->lo[2])) *
+           v->element_bytes;
+}
+
+/* Copy a section between packed values of two that contain it. */
+static void copy_section(const values *v, const hri_section *s, char *to,
+                         const hri_section *to_of, const char *from,
+                         const hri_section *from_of)
+{
+    const size_t bytes = (size_t)(s->hi[2] - s->lo[2]) * v->element_bytes;
+    for (uint32_t q = 0; q < v->components; q++) {
+        for (int64_t i = s->lo[0]; i < s->hi[0]; i++) {
+            for (int64_t j = s->lo[1]; j < s->hi[1]; j++) {
+                memcpy(to + place_of(v, to_of, i, j, s->lo[2], q),
+                       from + place_of(v, from_of, i, j, s->lo[2], q), bytes);
+            }
+        }
+    }
+}
+
+/* Send bytes to a process, or receive them, and wait. */
+static hr_status move(hr_mpi_context *context, char *bytes, size_t count,
+                      int peer, bool send)
+{
+    hr_status status = HR_OK;
+    for (size_t at = 0; at < count && status == HR_OK; at += PIECE) {
+        const size_t left = count - at;
+        const int now = (int)(left < PIECE ? left : PIECE);
+        MPI_Request request = MPI_REQUEST_NULL;
+        status = hri_mpi_check(context,
+                               send ? MPI_Isend(bytes + at, now, MPI_BYTE, peer,
+                                                TAG, context->comm, &request)
+                                    : MPI_Irecv(bytes + at, now, MPI_BYTE, peer,
+                                                TAG, context->comm, &request),
+                               send ? "MPI_Isend" : "MPI_Irecv");
+        if (status == HR_OK) {
+            status = hri_mpi_wait(context, 1, &request);
+        }
+    }
+    return status;
+}
+
+/* Memory for the part of this process; in process root also for the largest
+ * part. */
+static hr_status make_room(const values *v, bool root, char **part,
+                           char **other)
+{
+    size_t bytes = bytes_of(v, &v->g->part), most = 0;
+    for (int rank = 0; rank < v->g->context->count && root; rank++) {
+        const hri_section s = part_of(v, rank);
+        const size_t its = bytes_of(v, &s);
+        most = its > most ? its : most;
+    }
+    *part = malloc(bytes);
+    *other = root ? malloc(most) : NULL;
+    return *part != NULL && (!root || *other != NULL)
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "grid: no %zu bytes for a part of the values",
+                          bytes + most);
+}
+
+/* Free what messages were in, unless MPI may still use it. */
+static void give_up(const values *v, char *part, char *other)
+{
+    if (v->g == NULL || !v->g->context->lost) {
+        free(part);
+        free(other);
+    }
+}
+
+/* What all must pass alike. */
+static uint64_t hash_of(uint32_t field, int other)
+{
+    const uint64_t hash = hri_hash(HRI_HASH_INIT, &field, sizeof field);
+    return hri_hash(hash, &other, sizeof other);
+}
+
+/* Check what all have passed, and make room. */
+static hr_status prepare(hr_grid *grid, uint32_t field, bool has_data, int root,
+                         values *v, char **part, char **other)
+{
+    hr_status status = find_values(grid, field, v);
+    if (v->g == NULL) {
+        return status;
+    }
+    hr_mpi_context *context = v->g->context;
+    if (status == HR_OK && (root < 0 || root >= context->count)) {
+        status = hri_fail(HR_ERROR_INVALID, "grid: root is %d, not 0 to %d",
+                          root, context->count - 1);
+    }
+    const bool here = root == context->rank;
+    if (status == HR_OK && here && !has_data) {
+        status = hri_fail(HR_ERROR_INVALID, "grid: data is NULL");
+    }
+    if (status == HR_OK) {
+        status = make_room(v, here, part, other);
+    }
+    return hri_mpi_agree_on(context, status, hash_of(field, root));
+}
+
+hr_status hr_mpi_grid_scatter(hr_grid *grid, uint32_t field, const void *data,
+                              int root)
+{
+    values v = {.g = NULL};
+    char *part = NULL, *other = NULL;
+    hr_status status =
+        prepare(grid, field, data != NULL, root, &v, &part, &other);
+    if (status == HR_OK) {
+        const hri_section all = whole_of(&v);
+        hr_mpi_context *context = v.g->context;
+        const size_t bytes = bytes_of(&v, &v.g->part);
+        for (int rank = 0; rank < context->count && root == context->rank;
+             rank++) {
+            const hri_section s = part_of(&v, rank);
+            const bool own = rank == root;
+            copy_section(&v, &s, own ? part : other, &s, data, &all);
+            if (!own && status == HR_OK) {
+                status = move(context, other, bytes_of(&v, &s), rank, true);
+            }
+        }
+        if (root != context->rank) {
+            status = move(context, part, bytes, root, false);
+        }
+        if (status == HR_OK) {
+            status = hr_grid_scatter(grid, field, part);
+        }
+        status = hr_mpi_agree(context, status);
+    }
+    give_up(&v, part, other);
+    return status;
+}
+
+hr_status hr_mpi_grid_gather(hr_grid *grid, uint32_t field, void *data,
+                             int root)
+{
+    values v = {.g = NULL};
+    char *part = NULL, *other = NULL;
+    hr_status status =
+        prepare(grid, field, data != NULL, root, &v, &part, &other);
+    if (status == HR_OK) {
+        const hri_section all = whole_of(&v);
+        hr_mpi_context *context = v.g->context;
+        status = hr_mpi_agree(context, hr_grid_gather(grid, field, part));
+        for (int rank = 0;
+             rank < context->count && status == HR_OK && root == context->rank;
+             rank++) {
+            const hri_section s = part_of(&v, rank);
+            const bool own = rank == root;
+            if (!own) {
+                status = move(context, other, bytes_of(&v, &s), rank, false);
+            }
+            copy_section(&v, &s, data, &all, own ? part : other, &s);
+        }
+        if (root != context->rank && status == HR_OK) {
+            status = move(context, part, bytes_of(&v, &v.g->part), root, true);
+        }
+        status = status == HR_OK ? hr_mpi_agree(context, status) : status;
+    }
+    give_up(&v, part, other);
+    return status;
+}
+
+/* ---- files */
+
+/* Rows of the file: the cells of the last dimension, of which each process
+ * writes a run. */
+typedef struct rows {
+    const values *v;
+    hri_section whole;
+    const hr_mpi_block *blocks; /* [processes]: their runs */
+} rows;
+
+/* Walk through the rows that process `of` has in its part and process `to`
+ * writes. Copies each row's cells between the packed part or bytes
+ * (`from_part`) and the file, as far as they are given, and counts the bytes.
+ */
+static size_t walk(const rows *r, int of, int to, const char *part,
+                   const char *bytes_in, char *bytes_out)
+{
+    const values *v = r->v;
+    const hri_section s = part_of(v, of);
+    const int64_t first = r->blocks[to].row;
+    const int64_t end = first + r->blocks[to].rows;
+    const size_t cells = (size_t)(s.hi[2] - s.lo[2]) * v->element_bytes;
+    size_t used = 0;
+    for (uint32_t q = 0; q < v->components; q++) {
+        for (int64_t i = s.lo[0]; i < s.hi[0]; i++) {
+            for (int64_t j = s.lo[1]; j < s.hi[1]; j++) {
+                const int64_t row =
+                    (q * r->whole.hi[0] + i) * r->whole.hi[1] + j;
+                if (row < first || row >= end) {
+                    continue;
+                }
+                char *home = (char *)r->blocks[to].data +
+                             ((row - first) * r->whole.hi[2] + s.lo[2]) *
+                                 (int64_t)v->element_bytes;
+                const char *from =
+                    part != NULL ? part + place_of(v, &s, i, j, s.lo[2], q)
+                    : bytes_in != NULL ? bytes_in + used
+                                       : NULL;
+                if (from != NULL) {
+                    memcpy(bytes_out != NULL ? bytes_out + used : home, from,
+                           cells);
+                }
+                used += cells;
+            }
+        }
+    }
+    return used;
+}
+
+/* Exchange bytes with two partners: the first `out` go, the others come. */
+static hr_status exchange(hr_mpi_context *context, char *bytes, size_t out,
+                          size_t in, int to, int from)
+{
+    hr_status status = HR_OK;
+    for (size_t at = 0; (at < in || at < out) && status == HR_OK; at += PIECE) {
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        if (at < in) {
+            const size_t now = in - at < PIECE ? in - at : PIECE;
+            status =
+                hri_mpi_check(context,
+                              MPI_Irecv(bytes + out + at, (int)now, MPI_BYTE,
+                                        from, TAG, context->comm, &requests[0]),
+                              "MPI_Irecv");
+        }
+        if (at < out && status == HR_OK) {
+            const size_t now = out - at < PIECE ? out - at : PIECE;
+            status = hri_mpi_check(context,
+                                   MPI_Isend(bytes + at, (int)now, MPI_BYTE, to,
+                                             TAG, context->comm, &requests[1]),
+                                   "MPI_Isend");
+        }
+        if (status == HR_OK) {
+            status = hri_mpi_wait(context, 2, requests);
+        }
+    }
+    return status;
+}
+
+/* Bring each process's rows to it, one partner after another. */
+static hr_status bring_rows(const rows *r, const char *part)
+{
+    hr_mpi_context *context = r->v->g->context;
+    const int rank = context->rank, count = context->count;
+    hr_status status = HR_OK;
+    (void)walk(r, rank, rank, part, NULL, NULL);
+    for (int step = 1; step < count && status == HR_OK; step++) {
+        const int to = (rank + step) % count;
+        const int from = (rank - step + count) % count;
+        const size_t out = walk(r, rank, to, NULL, NULL, NULL);
+        const size_t in = walk(r, from, rank, NULL, NULL, NULL);
+        char *bytes = malloc(out + in + 1);
+        if (bytes == NULL) {
+            status =
+                hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                         "grid: no %zu bytes for rows of a file", out + in);
+        }
+        status = hr_mpi_agree(context, status);
+        if (status == HR_OK) {
+            (void)walk(r, rank, to, part, NULL, bytes);
+            status = exchange(context, bytes, out, in, to, from);
+        }
+        if (status == HR_OK) {
+            (void)walk(r, from, rank, NULL, bytes + out, NULL);
+        }
+        if (!context->lost) { /* else MPI may still use them */
+            free(bytes);
+        }
+    }
+    return status;
+}
+
+static hr_status save(const values *v, const char *part, hr_file_array like,
+                      const char *path)
+{
+    hr_mpi_file *file = NULL;
+    hr_status status = hr_mpi_file_create(v->g->context, path, like, &file);
+    if (status != HR_OK) {
+        return status;
+    }
+    const hr_mpi_matrix matrix = hr_mpi_file_matrix(file);
+    const rows r = {v, whole_of(v), matrix.blocks};
+    status = bring_rows(&r, part);
+    if (status == HR_OK) {
+        status = hr_mpi_file_commit(file);
+    }
+    hr_mpi_file_close(file);
+    return status;
+}
+
+hr_status hr_mpi_grid_save(hr_grid *grid, uint32_t field, hr_type type,
+                           const char *path)
+{
+    values v = {.g = NULL};
+    char *part = NULL;
+    hr_file_array like = {.type = type};
+    hr_status status = find_values(grid, field, &v);
+    if (v.g == NULL) {
+        return status;
+    }
+    if (status == HR_OK && hr_type_size(type) != v.element_bytes) {
+        status =
+            hri_fail(HR_ERROR_INVALID,
+                     "grid: field %u has elements of %zu bytes, but type "
+                     "%d has %zu",
+                     field, v.element_bytes, (int)type, hr_type_size(type));
+    }
+    if (status == HR_OK) {
+        part = malloc(bytes_of(&v, &v.g->part));
+        status = part != NULL
+                     ? hr_grid_gather(grid, field, part)
+                     : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                "grid: no %zu bytes for a part of the values",
+                                bytes_of(&v, &v.g->part));
+    }
+    status = hri_mpi_agree_on(v.g->context, status, hash_of(field, (int)type));
+    if (status == HR_OK) {
+        if (v.components > 1) {
+            like.extents[like.rank++] = v.components;
+        }
+        for (uint32_t d = 0; d < v.g->cut.whole.rank; d++) {
+            like.extents[like.rank++] = v.g->cut.whole.size[d];
+        }
+        status = save(&v, part, like, path);
+    }
+    free(part);
+    return status;
+}

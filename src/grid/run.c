@@ -116,7 +116,8 @@ static hr_status enqueue(hr_grid *grid, const hr_phase *phases, size_t count,
 typedef struct telling {
     hri_progress progress;
     hri_rounds rounds;
-    bool any; /* progress is told, here or in another part */
+    bool any;    /* progress is told, here or in another part */
+    bool agreed; /* all parts know of the error */
 } telling;
 
 /* The same. Where progress is told, wait for some steps before the next ones,
@@ -131,7 +132,8 @@ static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
     for (int64_t n = 0; n < steps;) {
         hri_agreement a = {{0}, {hri_rounds_next(&t->rounds, steps - n), 0}};
         status = hri_grid_agree(grid, status, &a);
-        if (status != HR_OK) {
+        t->agreed = status != HR_OK;
+        if (t->agreed) {
             break;
         }
         const int64_t now = a.least[0];
@@ -155,6 +157,7 @@ static hr_status begin(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps, hr_status status, telling *t)
 {
     t->any = grid != NULL && grid->progress != NULL;
+    t->agreed = false;
     status = check_parts(grid, phases, count, steps, status, &t->any);
     if (status != HR_OK) {
         return status;
@@ -182,7 +185,7 @@ static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
     hri_range_begin("hr_grid_step");
     status = make_steps(grid, phases, count, steps, t);
     if (hri_grid_is_part(grid)) {
-        status = hri_grid_agree(grid, status, NULL);
+        status = t->agreed ? status : hri_grid_agree(grid, status, NULL);
         status =
             status == HR_ERROR_CANCELLED ? status : hri_grid_keep(grid, status);
     }

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps of a grid over processes beside a plain loop of C with messages, on the
+ * same values in the same processes, in turns; and beside one process alone.
+ * Each process has ROWS x COLS cells, so that more processes have more to do:
+ *
+ *     mpirun -n 2 bench_grid_openmpi [ROWS COLS [STEPS [TURNS]]]
+ *
+ * Prints the first call and the best one of each, in cells of a process for a
+ * second, the loop's best over Headrace's, and one process's best over that of
+ * all. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+#include <headrace/mpi.h>
+
+extern const hr_kernel jacobi;
+
+static int rank, process_count;
+
+static void check(hr_status status)
+{
+    if (status != HR_OK) {
+        fprintf(stderr, "bench_grid: %s\n", hr_last_error());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+/* ---- the loop: rows with one more on each side, and a column */
+
+typedef struct plain {
+    int64_t rows, cols, pitch;
+    float *now, *next;
+    int up, down;
+} plain;
+
+static plain make_plain(int64_t rows, int64_t cols, const float *values)
+{
+    plain p = {.rows = rows, .cols = cols, .pitch = cols + 2};
+    const size_t count = (size_t)((rows + 2) * p.pitch);
+    p.now = calloc(count, sizeof *p.now);
+    p.next = calloc(count, sizeof *p.next);
+    if (p.now == NULL || p.next == NULL) {
+        fprintf(stderr, "bench_grid: no memory\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(p.now + (i + 1) * p.pitch + 1, values + i * cols,
+               (size_t)cols * sizeof *values);
+    }
+    p.up = rank > 0 ? rank - 1 : MPI_PROC_NULL;
+    p.down = rank + 1 < process_count ? rank + 1 : MPI_PROC_NULL;
+    return p;
+}
+
+static void sweep(const plain *p, int64_t first, int64_t end)
+{
+    for (int64_t i = first; i < end; i++) {
+        const float *restrict x = p->now + (i + 1) * p->pitch + 1;
+        const float *restrict above = x - p->pitch;
+        const float *restrict below = x + p->pitch;
+        float *restrict y = p->next + (i + 1) * p->pitch + 1;
+        for (int64_t j = 0; j < p->cols; j++) {
+            y[j] = 0.25f * (above[j] + below[j] + x[j - 1] + x[j + 1]);
+        }
+    }
+}
+
+/* Messages travel while the inner rows are computed. */
+static void step_plain(plain *p)
+{
+    MPI_Request r[4];
+    const int count = (int)p->pitch;
+    float *first = p->now + p->pitch, *last = p->now + p->rows * p->pitch;
+    MPI_Irecv(p->now, count, MPI_FLOAT, p->up, 0, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(last + p->pitch, count, MPI_FLOAT, p->down, 1, MPI_COMM_WORLD,
+              &r[1]);
+    MPI_Isend(first, count, MPI_FLOAT, p->up, 1, MPI_COMM_WORLD, &r[2]);
+    MPI_Isend(last, count, MPI_FLOAT, p->down, 0, MPI_COMM_WORLD, &r[3]);
+    sweep(p, 1, p->rows - 1);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    sweep(p, 0, 1);
+    sweep(p, p->rows - 1, p->rows);
+    float *old = p->now;
+    p->now = p->next;
+    p->next = old;
+}
+
+/* ---- grids */
+
+static hr_status step_grid(hr_grid *grid, int64_t steps)
+{
+    const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1)};
+    const hr_phase phases[] = {hr_phase_of(&jacobi, arguments, 2),
+                               hr_phase_swap(0, 1)};
+    const hr_status status = hr_grid_step(grid, phases, 2, steps);
+    return status == HR_OK ? hr_grid_finish(grid) : status;
+}
+
+/* Seconds of the slowest process. */
+static double slowest(double begin)
+{
+    const double own = MPI_Wtime() - begin;
+    double seconds = own;
+    MPI_Allreduce(&own, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return seconds;
+}
+
+typedef struct times {
+    double first, best;
+} times;
+
+static void note(times *t, double seconds)
+{
+    t->first = t->first > 0 ? t->first : seconds;
+    t->best = t->best > 0 && t->best < seconds ? t->best : seconds;
+}
+
+static int64_t number(int argc, char **argv, int i, int64_t otherwise)
+{
+    return argc > i ? strtoll(argv[i], NULL, 10) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    hr_mpi_context *context = NULL;
+    const hr_field field =
+        hr_field_of(sizeof(float), 1, HR_BOUNDARY_CONSTANT, NULL);
+    const hr_field fields[] = {field, field};
+    hr_grid *grid = NULL, *alone = NULL;
+    times all = {0, 0}, loop = {0, 0}, one = {0, 0};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &process_count);
+    const int64_t rows = number(argc, argv, 1, 4096);
+    const int64_t cols = number(argc, argv, 2, 4096);
+    const int64_t steps = number(argc, argv, 3, 20);
+    const int64_t turns = number(argc, argv, 4, 9);
+    const int processes[] = {process_count, 1};
+    check(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context));
+    check(hr_mpi_grid_create(context, hr_extent2(rows * process_count, cols),
+                             fields, 2, NULL, processes, &grid));
+    float *values = malloc((size_t)(rows * cols) * sizeof *values);
+    float *result = malloc((size_t)(rows * cols) * sizeof *result);
+    for (int64_t i = 0; i < rows * cols; i++) {
+        values[i] = (float)rand() / (float)RAND_MAX;
+    }
+    check(hr_grid_scatter(grid, 0, values));
+    plain p = make_plain(rows, cols, values);
+    if (rank == 0) {
+        check(hr_grid_create(hr_mpi_context_local(context),
+                             hr_extent2(rows, cols), fields, 2, NULL, &alone));
+        check(hr_grid_scatter(alone, 0, values));
+    }
+    for (int64_t turn = 0; turn < turns; turn++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double begin = MPI_Wtime();
+        check(step_grid(grid, steps));
+        note(&all, slowest(begin));
+        begin = MPI_Wtime();
+        for (int64_t i = 0; i < steps; i++) {
+            step_plain(&p);
+        }
+        note(&loop, slowest(begin));
+        begin = MPI_Wtime();
+        if (rank == 0) { /* the others wait */
+            check(step_grid(alone, steps));
+        }
+        note(&one, slowest(begin));
+    }
+    check(hr_grid_gather(grid, 0, result));
+    double error = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < cols; j++) {
+            error = fmax(error, fabs((double)result[i * cols + j] -
+                                     (double)p.now[(i + 1) * p.pitch + j + 1]));
+        }
+    }
+    double worst = 0;
+    MPI_Allreduce(&error, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (rank == 0) {
+        const double cells = (double)rows * (double)cols * (double)steps;
+        printf("%lld x %lld cells in each of %d processes, %lld steps\n"
+               "Headrace     first %8.1f best %8.1f million cells/s each\n"
+               "plain loop   first %8.1f best %8.1f\n"
+               "one process  first %8.1f best %8.1f\n"
+               "loop's time over ours %.2f, one process's over all's %.2f\n"
+               "largest difference %g\n",
+               (long long)rows, (long long)cols, process_count,
+               (long long)steps, cells / all.first / 1e6,
+               cells / all.best / 1e6, cells / loop.first / 1e6,
+               cells / loop.best / 1e6, cells / one.first / 1e6,
+               cells / one.best / 1e6, loop.best / all.best,
+               one.best / all.best, worst);
+    }
+    hr_grid_destroy(alone);
+    hr_grid_destroy(grid);
+    hr_mpi_context_destroy(context);
+    free(values);
+    free(result);
+    free(p.now);
+    free(p.next);
+    MPI_Finalize();
+    return worst > 1e-5;
+}

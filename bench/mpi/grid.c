@@ -72,6 +72,7 @@ static void sweep(const plain *p, int64_t first, int64_t end)
 static void step_plain(plain *p)
 {
     MPI_Request r[4];
+    MPI_Status of[4];
     const int count = (int)p->pitch;
     float *first = p->now + p->pitch, *last = p->now + p->rows * p->pitch;
     MPI_Irecv(p->now, count, MPI_FLOAT, p->up, 0, MPI_COMM_WORLD, &r[0]);
@@ -80,7 +81,7 @@ static void step_plain(plain *p)
     MPI_Isend(first, count, MPI_FLOAT, p->up, 1, MPI_COMM_WORLD, &r[2]);
     MPI_Isend(last, count, MPI_FLOAT, p->down, 0, MPI_COMM_WORLD, &r[3]);
     sweep(p, 1, p->rows - 1);
-    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    MPI_Waitall(4, r, of);
     sweep(p, 0, 1);
     sweep(p, p->rows - 1, p->rows);
     float *old = p->now;

@@ -155,7 +155,7 @@ int main(int argc, char **argv)
                              hr_extent2(rows, cols), fields, 2, NULL, &alone));
         check(hr_grid_scatter(alone, 0, values));
     }
-    for (int64_t turn = 0; turn < turns; turn++) {
+    for (int64_t n = 0; n < turns; n++) {
         MPI_Barrier(MPI_COMM_WORLD);
         double begin = MPI_Wtime();
         check(step_grid(grid, steps));

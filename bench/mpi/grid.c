@@ -124,85 +124,115 @@ static int64_t number(int argc, char **argv, int i, int64_t otherwise)
     return argc > i ? strtoll(argv[i], NULL, 10) : otherwise;
 }
 
-int main(int argc, char **argv)
+typedef struct bench {
+    hr_mpi_context *context;
+    int64_t rows, cols, steps, turns;
+    float *values;
+    hr_grid *grid, *alone; /* the second one in process 0 */
+    plain loop;
+    times of_grid, of_loop, of_one;
+} bench;
+
+static void create(bench *b)
 {
-    hr_mpi_context *context = NULL;
     const hr_field field =
         hr_field_of(sizeof(float), 1, HR_BOUNDARY_CONSTANT, NULL);
     const hr_field fields[] = {field, field};
-    hr_grid *grid = NULL, *alone = NULL;
-    times all = {0, 0}, loop = {0, 0}, one = {0, 0};
+    const int processes[] = {process_count, 1};
+    b->values = malloc((size_t)(b->rows * b->cols) * sizeof *b->values);
+    for (int64_t i = 0; i < b->rows * b->cols; i++) {
+        b->values[i] = (float)rand() / (float)RAND_MAX;
+    }
+    check(hr_mpi_grid_create(b->context,
+                             hr_extent2(b->rows * process_count, b->cols),
+                             fields, 2, NULL, processes, &b->grid));
+    check(hr_grid_scatter(b->grid, 0, b->values));
+    b->loop = make_plain(b->rows, b->cols, b->values);
+    if (rank == 0) {
+        check(hr_grid_create(hr_mpi_context_local(b->context),
+                             hr_extent2(b->rows, b->cols), fields, 2, NULL,
+                             &b->alone));
+        check(hr_grid_scatter(b->alone, 0, b->values));
+    }
+}
+
+static void measure(bench *b)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    check(step_grid(b->grid, b->steps));
+    note(&b->of_grid, slowest(begin));
+    begin = MPI_Wtime();
+    for (int64_t i = 0; i < b->steps; i++) {
+        step_plain(&b->loop);
+    }
+    note(&b->of_loop, slowest(begin));
+    begin = MPI_Wtime();
+    if (rank == 0) { /* the others wait */
+        check(step_grid(b->alone, b->steps));
+    }
+    note(&b->of_one, slowest(begin));
+}
+
+/* The largest difference between the grid and the loop. */
+static double compare(bench *b)
+{
+    const plain *p = &b->loop;
+    double error = 0, worst = 0;
+    check(hr_grid_gather(b->grid, 0, b->values));
+    for (int64_t i = 0; i < b->rows; i++) {
+        for (int64_t j = 0; j < b->cols; j++) {
+            error =
+                fmax(error, fabs((double)b->values[i * b->cols + j] -
+                                 (double)p->now[(i + 1) * p->pitch + j + 1]));
+        }
+    }
+    MPI_Allreduce(&error, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return worst;
+}
+
+static void print(const bench *b, double worst)
+{
+    const double cells =
+        (double)b->rows * (double)b->cols * (double)b->steps / 1e6;
+    printf("%lld x %lld cells in each of %d processes, %lld steps\n"
+           "Headrace     first %8.1f best %8.1f million cells/s each\n"
+           "plain loop   first %8.1f best %8.1f\n"
+           "one process  first %8.1f best %8.1f\n"
+           "loop's time over ours %.2f, one process's over all's %.2f\n"
+           "largest difference %g\n",
+           (long long)b->rows, (long long)b->cols, process_count,
+           (long long)b->steps, cells / b->of_grid.first,
+           cells / b->of_grid.best, cells / b->of_loop.first,
+           cells / b->of_loop.best, cells / b->of_one.first,
+           cells / b->of_one.best, b->of_loop.best / b->of_grid.best,
+           b->of_one.best / b->of_grid.best, worst);
+}
+
+int main(int argc, char **argv)
+{
+    bench b = {.rows = number(argc, argv, 1, 4096),
+               .cols = number(argc, argv, 2, 4096),
+               .steps = number(argc, argv, 3, 20),
+               .turns = number(argc, argv, 4, 9)};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
-    const int64_t rows = number(argc, argv, 1, 4096);
-    const int64_t cols = number(argc, argv, 2, 4096);
-    const int64_t steps = number(argc, argv, 3, 20);
-    const int64_t turns = number(argc, argv, 4, 9);
-    const int processes[] = {process_count, 1};
-    check(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context));
-    check(hr_mpi_grid_create(context, hr_extent2(rows * process_count, cols),
-                             fields, 2, NULL, processes, &grid));
-    float *values = malloc((size_t)(rows * cols) * sizeof *values);
-    float *result = malloc((size_t)(rows * cols) * sizeof *result);
-    for (int64_t i = 0; i < rows * cols; i++) {
-        values[i] = (float)rand() / (float)RAND_MAX;
+    check(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &b.context));
+    create(&b);
+    for (int64_t n = 0; n < b.turns; n++) {
+        measure(&b);
     }
-    check(hr_grid_scatter(grid, 0, values));
-    plain p = make_plain(rows, cols, values);
+    const double worst = compare(&b);
     if (rank == 0) {
-        check(hr_grid_create(hr_mpi_context_local(context),
-                             hr_extent2(rows, cols), fields, 2, NULL, &alone));
-        check(hr_grid_scatter(alone, 0, values));
+        print(&b, worst);
     }
-    for (int64_t n = 0; n < turns; n++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double begin = MPI_Wtime();
-        check(step_grid(grid, steps));
-        note(&all, slowest(begin));
-        begin = MPI_Wtime();
-        for (int64_t i = 0; i < steps; i++) {
-            step_plain(&p);
-        }
-        note(&loop, slowest(begin));
-        begin = MPI_Wtime();
-        if (rank == 0) { /* the others wait */
-            check(step_grid(alone, steps));
-        }
-        note(&one, slowest(begin));
-    }
-    check(hr_grid_gather(grid, 0, result));
-    double error = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < cols; j++) {
-            error = fmax(error, fabs((double)result[i * cols + j] -
-                                     (double)p.now[(i + 1) * p.pitch + j + 1]));
-        }
-    }
-    double worst = 0;
-    MPI_Allreduce(&error, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (rank == 0) {
-        const double cells = (double)rows * (double)cols * (double)steps;
-        printf("%lld x %lld cells in each of %d processes, %lld steps\n"
-               "Headrace     first %8.1f best %8.1f million cells/s each\n"
-               "plain loop   first %8.1f best %8.1f\n"
-               "one process  first %8.1f best %8.1f\n"
-               "loop's time over ours %.2f, one process's over all's %.2f\n"
-               "largest difference %g\n",
-               (long long)rows, (long long)cols, process_count,
-               (long long)steps, cells / all.first / 1e6,
-               cells / all.best / 1e6, cells / loop.first / 1e6,
-               cells / loop.best / 1e6, cells / one.first / 1e6,
-               cells / one.best / 1e6, loop.best / all.best,
-               one.best / all.best, worst);
-    }
-    hr_grid_destroy(alone);
-    hr_grid_destroy(grid);
-    hr_mpi_context_destroy(context);
-    free(values);
-    free(result);
-    free(p.now);
-    free(p.next);
+    hr_grid_destroy(b.alone);
+    hr_grid_destroy(b.grid);
+    hr_mpi_context_destroy(b.context);
+    free(b.values);
+    free(b.loop.now);
+    free(b.loop.next);
     MPI_Finalize();
     return worst > 1e-5;
 }

@@ -48,7 +48,7 @@ static void add(hri_exact *sum, double x)
     int64_t *digit = &sum->numbers[place / BITS];
     const int shift = place % BITS;
     const uint64_t low = mantissa << shift; /* the mantissa has 53 bits, so up
-                                               to 21 are lost here */
+                                               to 20 are lost here */
     const uint64_t high = shift > 0 ? mantissa >> (64 - shift) : 0;
     digit[0] += sign * (int64_t)(low & (DIGIT - 1));
     digit[1] += sign * (int64_t)(low >> BITS);

@@ -44,6 +44,7 @@ hr_status hri_grid_renew(hr_grid *grid)
         field->storage = NULL;
         field->valid = field->depth;
         field->ends_stale = false;
+        field->far_stale = true;
     }
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         hri_band_destroy_queues(&grid->bands[b]);

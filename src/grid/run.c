@@ -41,15 +41,19 @@ static uint64_t hash_of(const hr_grid *grid, const hr_phase *phases,
         const hr_phase *p = &phases[i];
         const char *name = p->kernel != NULL ? p->kernel->name : "";
         hash = hri_hash(hash, name, strlen(name) + 1);
-        hash = hri_hash(hash, p->swap, sizeof p->swap);
+        if (p->kernel == NULL) {
+            hash = hri_hash(hash, p->swap, sizeof p->swap);
+        }
         hash = hri_hash(hash, &p->extent.rank, sizeof p->extent.rank);
         for (uint32_t d = 0; d < grid->extent.rank && p->extent.rank > 0; d++) {
             hash = hri_hash(hash, &p->extent.size[d], sizeof(int64_t));
             hash = hri_hash(hash, &p->origin[d], sizeof(int64_t));
         }
         for (size_t a = 0; a < p->argument_count && p->arguments != NULL; a++) {
-            hash = hri_hash(hash, &p->arguments[a].field,
-                            sizeof p->arguments[a].field);
+            const hr_argument *x = &p->arguments[a];
+            const int how = 2 * (int)x->access + (int)x->near;
+            hash = hri_hash(hash, &x->field, sizeof x->field);
+            hash = hri_hash(hash, &how, sizeof how);
         }
     }
     return hash;

@@ -36,7 +36,7 @@ typedef struct hri_mpi_memory {
 } hri_mpi_memory;
 
 struct hr_mpi_context {
-    MPI_Comm comm;    /* for messages of products */
+    MPI_Comm comm;    /* for messages of products, grids and files */
     MPI_Comm control; /* for the news that a process has lost MPI */
     int rank, count;
     hr_context *local;

@@ -330,6 +330,26 @@ typedef struct far_fields {
     int64_t reach[HRI_SIDES][HR_MAX_KERNEL_RANK];
 } far_fields;
 
+/* Whether the phase has cells beyond an end that other parts have values of.
+ * All parts ask this of the whole grid. */
+static bool goes_beyond(const running *s, const hri_field *f)
+{
+    const hr_grid_part *part = &s->grid->part;
+    const hr_phase *phase = s->phase;
+    bool beyond = false;
+    for (uint32_t d = 0; d < phase->extent.rank; d++) {
+        const int64_t lo = phase->origin[d], hi = lo + phase->extent.size[d];
+        const hr_boundary before = f->given[HRI_BEFORE][d];
+        const hr_boundary after = f->given[HRI_AFTER][d];
+        beyond =
+            beyond ||
+            ((part->before[d] || part->after[d]) &&
+             ((lo < 0 && before == HR_BOUNDARY_PERIODIC) ||
+              (hi > part->whole.size[d] && after == HR_BOUNDARY_PERIODIC)));
+    }
+    return beyond;
+}
+
 /* From now on they count as brought. */
 static void find_far(const running *s, far_fields *far)
 {
@@ -337,7 +357,9 @@ static void find_far(const running *s, far_fields *far)
     *far = (far_fields){.count = 0};
     for (size_t i = 0; i < s->phase->argument_count; i++) {
         const hr_argument *a = &s->phase->arguments[i];
-        if (hri_argument_field(grid, a) == NULL || !a->near) {
+        const hri_field *read = hri_argument_field(grid, a);
+        if (read == NULL || (a->access & HR_IN) == 0 ||
+            (!a->near && !goes_beyond(s, read))) {
             continue;
         }
         const uint32_t index = hri_field_index(a->field - 1);
@@ -347,8 +369,8 @@ static void find_far(const running *s, far_fields *far)
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 const int64_t halo = f->sides[side][d].halo;
                 int64_t *reach = &far->reach[side][d];
-                if (hri_field_is_far(grid, f, side, d)) {
-                    *reach = hri_max(*reach, halo);
+                if (halo > 0 && hri_field_is_far(grid, f, side, d)) {
+                    *reach = hri_max(*reach, a->near ? halo : 1);
                 }
                 /* where nothing comes something may go */
                 any = any || (halo > 0 &&
@@ -438,6 +460,7 @@ static hr_status run_beside(running *s, const far_fields *far, bool exchanged,
     const hr_status finished = bring(s, far, true);
     status = status == HR_OK ? finished : status;
     s->number = split ? SIZE_MAX : s->number;
+    s->cells = all;
     if (status == HR_OK) {
         status = fetch_needs(s, &exchanged);
     }

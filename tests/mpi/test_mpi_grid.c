@@ -86,8 +86,9 @@ static void make_box(bed *b)
                             f[2].before[d].halo > 0 && f[0].before[d].halo > 0;
         const bool after = f[2].after[d].boundary == HR_BOUNDARY_USER &&
                            f[2].after[d].halo > 0 && f[0].after[d].halo > 0;
-        const int64_t lo = any(b, before ? -1 : 0, n / 2);
-        const int64_t hi = any(b, n / 2 + 1, after ? n + 1 : n);
+        const int64_t lo = before && any(b, 0, 1) == 0 ? -1 : any(b, 0, n / 2);
+        const int64_t hi =
+            after && any(b, 0, 1) == 0 ? n + 1 : any(b, n / 2 + 1, n);
         b->origin[d] = lo;
         b->box.size[d] = hi - lo;
     }

@@ -8,6 +8,7 @@
 
 #include "arrays/launch.h"
 #include "base/exact.h"
+#include "base/hash.h"
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "grid/bands.h"
@@ -234,7 +235,16 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
     if (status == HR_OK) {
         status = enqueue(grid, reduction, type, a, b, &r);
     }
-    status = hri_grid_agree(grid, status, NULL);
+    const int64_t asked[] = {(int64_t)reduction, (int64_t)type, a, b};
+    const int64_t hash =
+        (int64_t)(hri_hash(HRI_HASH_INIT, asked, sizeof asked) & INT64_MAX);
+    hri_agreement all = {{0}, {hash, -hash}};
+    status = hri_grid_agree(grid, status, &all);
+    if (status == HR_OK && all.least[0] != -all.least[1]) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "reduce: the parts were given different reductions, "
+                          "types or fields");
+    }
     if (status != HR_OK) {
         discard(r);
         return status; /* a failure here does not change the fields */

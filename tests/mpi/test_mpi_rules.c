@@ -371,6 +371,11 @@ static void steps_refused(void)
     CHECK_FAILS(
         hr_grid_reduce(b.grid, HR_REDUCE_PRODUCT, HR_I32, 0, 0, &reducing),
         HR_ERROR_UNSUPPORTED, "products of a grid in parts");
+    TEST_CASE("reductions that differ");
+    CHECK_FAILS(hr_grid_reduce(b.grid,
+                               rank == 1 ? HR_REDUCE_MAX : HR_REDUCE_SUM,
+                               HR_I32, 0, 0, &reducing),
+                HR_ERROR_INVALID, "different reductions");
     CHECK(reducing == NULL);
     TEST_CASE("a root that is none");
     CHECK_FAILS(hr_mpi_grid_gather(b.grid, 0, b.values, process_count),

@@ -143,7 +143,8 @@ typedef struct hr_grid_part {
     hr_status (*finish)(void *data, hr_grid *grid, const uint32_t *fields,
                         uint32_t count);
     /** The status of the first part that has failed. any[0] and any[1] get the
-     *  bits that any part has set, least[0] and least[1] the least of all. */
+     *  bits that any part has set, least[0] and least[1] the least of all. Both
+     *  are NULL where the status is all. */
     hr_status (*agree)(void *data, hr_status status, uint64_t *any,
                        int64_t *least);
     /** Numbers become their sums over all parts, or their largest. */

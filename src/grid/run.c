@@ -34,9 +34,10 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
 
 /* A hash of what all parts must be given alike. */
 static uint64_t hash_of(const hr_grid *grid, const hr_phase *phases,
-                        size_t count, int64_t steps)
+                        size_t count, int64_t steps, int64_t every)
 {
     uint64_t hash = hri_hash(HRI_HASH_INIT, &steps, sizeof steps);
+    hash = hri_hash(hash, &every, sizeof every);
     for (size_t i = 0; i < count && phases != NULL; i++) {
         const hr_phase *p = &phases[i];
         const char *name = p->kernel != NULL ? p->kernel->name : "";
@@ -63,8 +64,8 @@ static uint64_t hash_of(const hr_grid *grid, const hr_phase *phases,
  * bring, since some may have written what others have not. *told: whether any
  * part tells its progress. */
 static hr_status check_parts(hr_grid *grid, const hr_phase *phases,
-                             size_t count, int64_t steps, hr_status status,
-                             bool *told)
+                             size_t count, int64_t steps, int64_t every,
+                             hr_status status, bool *told)
 {
     if (status == HR_OK) {
         status = check(grid, phases, count, steps);
@@ -73,7 +74,7 @@ static hr_status check_parts(hr_grid *grid, const hr_phase *phases,
         return status;
     }
     const int64_t hash =
-        (int64_t)(hash_of(grid, phases, count, steps) & INT64_MAX);
+        (int64_t)(hash_of(grid, phases, count, steps, every) & INT64_MAX);
     hri_agreement a = {{0, *told}, {hash, -hash}};
     for (uint32_t f = 0; f < grid->field_count; f++) {
         a.any[0] |= (uint64_t)grid->fields[f].far_stale << f;
@@ -156,13 +157,14 @@ static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
 }
 
 /* Before steps: check them, and tell that none is done. status: of what was
- * checked before. */
+ * checked before. every: steps between calls of a function. */
 static hr_status begin(hr_grid *grid, const hr_phase *phases, size_t count,
-                       int64_t steps, hr_status status, telling *t)
+                       int64_t steps, int64_t every, hr_status status,
+                       telling *t)
 {
     t->any = grid != NULL && grid->progress != NULL;
     t->agreed = false;
-    status = check_parts(grid, phases, count, steps, status, &t->any);
+    status = check_parts(grid, phases, count, steps, every, status, &t->any);
     if (status != HR_OK) {
         return status;
     }
@@ -205,7 +207,7 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
     telling t;
-    hr_status status = begin(grid, phases, count, steps, HR_OK, &t);
+    hr_status status = begin(grid, phases, count, steps, steps, HR_OK, &t);
     return status == HR_OK
                ? hri_progress_end(&t.progress,
                                   step(grid, phases, count, steps, &t))
@@ -241,11 +243,12 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                          : "grid: a call after every %lld steps, not 1 or more",
                      (long long)every);
     }
-    status = begin(grid, phases, count, steps, status, &t);
+    status = begin(grid, phases, count, steps, every, status, &t);
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
         if (done > 0) { /* the function may have changed them */
-            status = check_parts(grid, phases, count, now, HR_OK, &t.any);
+            status =
+                check_parts(grid, phases, count, now, every, HR_OK, &t.any);
         }
         status = status == HR_OK ? step(grid, phases, count, now, &t) : status;
         done += now;

@@ -110,10 +110,10 @@ const hr_grid_part *hr_grid_part_of(const hr_grid *grid)
 hr_status hri_grid_agree(const hr_grid *grid, hr_status status,
                          hri_agreement *a)
 {
-    hri_agreement none = {{0}, {0}};
-    a = a != NULL ? a : &none;
     return hri_grid_is_part(grid)
-               ? grid->part.agree(grid->part.data, status, a->any, a->least)
+               ? grid->part.agree(grid->part.data, status,
+                                  a != NULL ? a->any : NULL,
+                                  a != NULL ? a->least : NULL)
                : status;
 }
 

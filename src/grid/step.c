@@ -350,37 +350,47 @@ static bool goes_beyond(const running *s, const hri_field *f)
     return beyond;
 }
 
+/* Add how far an argument reads of a field. Returns whether anything comes for
+ * it, here or in another part. */
+static bool add_reach(const hr_grid *grid, const hri_field *f, bool near,
+                      far_fields *far)
+{
+    bool any = false;
+    for (int side = 0; side < HRI_SIDES; side++) {
+        for (uint32_t d = 0; d < grid->extent.rank; d++) {
+            const int64_t halo = f->sides[side][d].halo;
+            int64_t *reach = &far->reach[side][d];
+            if (halo > 0 && hri_field_is_far(grid, f, side, d)) {
+                *reach = hri_max(*reach, near ? halo : 1);
+            }
+            any = any ||
+                  (halo > 0 && (grid->part.before[d] || grid->part.after[d]));
+        }
+    }
+    return any;
+}
+
 /* From now on they count as brought. */
 static void find_far(const running *s, far_fields *far)
 {
-    const hr_grid *grid = s->grid;
+    hr_grid *grid = s->grid;
+    bool reads[HR_MAX_FIELDS] = {false}, comes[HR_MAX_FIELDS] = {false};
     *far = (far_fields){.count = 0};
     for (size_t i = 0; i < s->phase->argument_count; i++) {
         const hr_argument *a = &s->phase->arguments[i];
-        const hri_field *read = hri_argument_field(grid, a);
-        if (read == NULL || (a->access & HR_IN) == 0 ||
-            (!a->near && !goes_beyond(s, read))) {
-            continue;
+        const hri_field *f = hri_argument_field(grid, a);
+        if (f != NULL && f->far_stale && (a->access & HR_IN) != 0 &&
+            (a->near || goes_beyond(s, f))) {
+            const uint32_t index = hri_field_index(a->field - 1);
+            reads[index] = true;
+            comes[index] = add_reach(grid, f, a->near, far);
         }
-        const uint32_t index = hri_field_index(a->field - 1);
-        hri_field *f = &s->grid->fields[index];
-        bool any = false;
-        for (int side = 0; side < HRI_SIDES && f->far_stale; side++) {
-            for (uint32_t d = 0; d < grid->extent.rank; d++) {
-                const int64_t halo = f->sides[side][d].halo;
-                int64_t *reach = &far->reach[side][d];
-                if (halo > 0 && hri_field_is_far(grid, f, side, d)) {
-                    *reach = hri_max(*reach, a->near ? halo : 1);
-                }
-                /* where nothing comes something may go */
-                any = any || (halo > 0 &&
-                              (grid->part.before[d] || grid->part.after[d]));
-            }
+    }
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        if (comes[f]) {
+            far->fields[far->count++] = f;
         }
-        f->far_stale = false;
-        if (any) {
-            far->fields[far->count++] = index;
-        }
+        grid->fields[f].far_stale = grid->fields[f].far_stale && !reads[f];
     }
 }
 
@@ -474,20 +484,6 @@ static hr_status run_beside(running *s, const far_fields *far, bool exchanged,
 
 /* ---- phases */
 
-/* Whether the phase's inner cells tell how fast the bands are. */
-static bool tells_speed(const running *s)
-{
-    const hr_grid *grid = s->grid;
-    bool most = hri_grid_is_part(grid);
-    for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        const int64_t n = grid->extent.size[d];
-        most = most &&
-               hri_min(n, s->cells.hi[d]) - hri_max(0, s->cells.lo[d]) > n / 2;
-    }
-    return most ||
-           (s->cells.lo[0] <= 0 && s->cells.hi[0] >= grid->extent.size[0]);
-}
-
 /* Run one phase. *kernels counts the kernels that have run for all rows. After
  * an error only what other parts wait for is done. */
 static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
@@ -503,7 +499,9 @@ static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
         return status;
     }
     s.cells = hri_phase_cells(grid, phase);
-    s.number = tells_speed(&s) ? (*kernels)++ : SIZE_MAX;
+    const bool all =
+        s.cells.lo[0] <= 0 && s.cells.hi[0] >= grid->extent.size[0];
+    s.number = all ? (*kernels)++ : SIZE_MAX;
     if (hri_grid_is_part(grid)) {
         find_far(&s, &far);
     }

@@ -12,8 +12,7 @@
 enum {
     OUT,
     IN,
-    FIRST_TAG = 16, /* behind those of products */
-    PIECE = 1 << 30 /* counts of MPI are ints */
+    FIRST_TAG = 16 /* behind those of products */
 };
 
 /* ---- what is sent */
@@ -108,54 +107,52 @@ static hr_extent extent_of(const hri_section *s, uint32_t rank,
     return hr_extent_of(n, size);
 }
 
-static hr_status give_memory(hri_mpi_grid *g, const hr_field *f,
-                             hri_transfer *t, int way)
+/* One of its messages. Its section is set. */
+static hr_status make_message(hri_mpi_grid *g, const hr_field *f,
+                              hri_transfer *t, int way, const int *direction)
 {
     const uint32_t components = f->components > 0 ? f->components : 1;
-    const hri_section *s = way == OUT ? &t->out : &t->in;
-    const hr_extent extent = extent_of(s, g->cut.whole.rank, components);
+    const hr_extent extent =
+        extent_of(&t->sections[way], g->cut.whole.rank, components);
+    hri_mpi_bytes *m = &t->messages[way];
     void *memory = NULL;
-    t->bytes[way] = (size_t)hr_extent_count(extent) * f->element_bytes;
-    hr_status status =
-        hr_allocate_pinned(g->context->local, t->bytes[way], &memory);
-    t->memory[way] = memory;
-    g->request_room += (int)(t->bytes[way] / PIECE) + 1;
+    m->peer = hri_cut_beside(&g->cut, g->context->rank, direction);
+    m->count = (size_t)hr_extent_count(extent) * f->element_bytes;
+    hr_status status = hr_allocate_pinned(g->context->local, m->count, &memory);
+    m->bytes = memory;
+    g->request_room += hri_mpi_pieces(m->count);
+    g->exchange_bytes += way == OUT ? m->count : 0;
     return status == HR_OK ? hr_array_wrap_typed(g->context->local, memory,
                                                  NULL, f->element_bytes, extent,
                                                  0, &t->arrays[way])
                            : status;
 }
 
-/* Direction number n of a field: a message goes that way, and another one comes
- * from the other side. */
-static hr_status make_transfer(hri_mpi_grid *g, const hr_field *f, int n,
-                               hri_transfer *t)
+/* Direction number n of field number f: a message goes that way, and another
+ * one comes from the other side. */
+static hr_status make_transfer(hri_mpi_grid *g, const hr_field *field,
+                               uint32_t f, int n)
 {
+    hri_transfer *t = &g->transfers[f][n];
     int to[HRI_RANK], from[HRI_RANK];
     hr_status status = HR_OK;
     direction_of(n, to);
-    for (int d = 0; d < HRI_RANK; d++) {
+    bool none = n == HRI_DIRECTIONS / 2; /* the part itself */
+    for (uint32_t d = 0; d < HRI_RANK; d++) {
         from[d] = -to[d];
+        none = none || (d >= g->cut.whole.rank && to[d] != 0);
     }
-    *t = (hri_transfer){.peer_out = MPI_PROC_NULL,
-                        .peer_in = MPI_PROC_NULL,
-                        .tag = FIRST_TAG + n};
-    if (n == HRI_DIRECTIONS / 2) {
-        return HR_OK; /* the part itself */
+    for (int way = OUT; way <= IN; way++) {
+        t->messages[way] =
+            (hri_mpi_bytes){.peer = MPI_PROC_NULL,
+                            .tag = FIRST_TAG + (int)f * HRI_DIRECTIONS + n,
+                            .out = way == OUT};
     }
-    for (uint32_t d = g->cut.whole.rank; d < HRI_RANK; d++) {
-        if (to[d] != 0) {
-            return HR_OK;
-        }
+    if (!none && find_out(g, field, to, &t->sections[OUT])) {
+        status = make_message(g, field, t, OUT, to);
     }
-    if (find_out(g, f, to, &t->out)) {
-        t->peer_out = hri_cut_beside(&g->cut, g->context->rank, to);
-        status = give_memory(g, f, t, OUT);
-        g->exchange_bytes += t->bytes[OUT];
-    }
-    if (status == HR_OK && find_in(g, f, from, &t->in)) {
-        t->peer_in = hri_cut_beside(&g->cut, g->context->rank, from);
-        status = give_memory(g, f, t, IN);
+    if (!none && status == HR_OK && find_in(g, field, from, &t->sections[IN])) {
+        status = make_message(g, field, t, IN, from);
     }
     return status;
 }
@@ -169,8 +166,7 @@ static hr_status make_transfers(hri_mpi_grid *g, const hr_field *fields)
     }
     for (uint32_t f = 0; f < g->count && status == HR_OK; f++) {
         for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
-            status = make_transfer(g, &fields[f], n, &g->transfers[f][n]);
-            g->transfers[f][n].tag += (int)f * HRI_DIRECTIONS;
+            status = make_transfer(g, &fields[f], f, n);
         }
     }
     g->requests = calloc((size_t)g->request_room + 1, sizeof *g->requests);
@@ -189,12 +185,12 @@ static void release(void *data)
             for (int way = OUT; way <= IN; way++) {
                 hr_array_destroy(t->arrays[way]);
                 if (!lost) {
-                    hr_free_pinned(g->context->local, t->memory[way]);
+                    hr_free_pinned(g->context->local, t->messages[way].bytes);
                 }
-                g->context->keeps_local = g->context->keeps_local || lost;
             }
         }
     }
+    g->context->keeps_local = g->context->keeps_local || lost;
     free(g->transfers);
     free(lost ? NULL : g->requests);
     free(g);
@@ -205,24 +201,19 @@ static void release(void *data)
 
 static hr_status post(hri_mpi_grid *g, const hri_transfer *t, int way)
 {
-    hr_status status = HR_OK;
-    for (size_t at = 0; at < t->bytes[way] && status == HR_OK; at += PIECE) {
-        const size_t left = t->bytes[way] - at;
-        const int count = (int)(left < PIECE ? left : PIECE);
-        MPI_Request *request = &g->requests[g->request_count];
-        status = hri_mpi_check(
-            g->context,
-            way == IN
-                ? MPI_Irecv(t->memory[IN] + at, count, MPI_BYTE, t->peer_in,
-                            t->tag, g->context->comm, request)
-                : MPI_Isend(t->memory[OUT] + at, count, MPI_BYTE, t->peer_out,
-                            t->tag, g->context->comm, request),
-            way == IN ? "MPI_Irecv" : "MPI_Isend");
-        g->request_count += status == HR_OK;
-        g->messages += way == OUT;
+    const int posted = g->request_count;
+    const hr_status status = hri_mpi_post(g->context, &t->messages[way],
+                                          g->requests, &g->request_count);
+    if (way == OUT) {
+        g->messages += (uint64_t)(g->request_count - posted);
+        g->sent += t->messages[OUT].count;
     }
-    g->sent += way == OUT ? t->bytes[OUT] : 0;
     return status;
+}
+
+static bool has(const hri_transfer *t, int way)
+{
+    return t->messages[way].peer != MPI_PROC_NULL;
 }
 
 /* Read what is sent, and let what is received come. */
@@ -236,12 +227,12 @@ static hr_status begin(void *data, hr_grid *grid, const uint32_t *fields,
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
             hri_transfer *t = &g->transfers[fields[i]][n];
-            if (t->peer_out != MPI_PROC_NULL) {
-                hri_error_keep(&error,
-                               hr_grid_read(grid, fields[i], t->out.lo,
-                                            hr_view_of(t->arrays[OUT])));
+            if (has(t, OUT)) {
+                hri_error_keep(
+                    &error, hr_grid_read(grid, fields[i], t->sections[OUT].lo,
+                                         hr_view_of(t->arrays[OUT])));
             }
-            if (t->peer_in != MPI_PROC_NULL) {
+            if (has(t, IN)) {
                 hr_mapping mapping = {0}; /* nothing reads it any more */
                 hr_status mapped =
                     hr_map(hr_view_of(t->arrays[IN]), HR_OUT, &mapping);
@@ -264,7 +255,7 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
             const hri_transfer *t = &g->transfers[fields[i]][n];
-            if (t->peer_out != MPI_PROC_NULL) {
+            if (has(t, OUT)) {
                 hri_error_keep(&error,
                                hr_synchronize(hr_view_of(t->arrays[OUT])));
                 status = post(g, t, OUT);
@@ -277,11 +268,11 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         for (int n = 0; n < HRI_DIRECTIONS && error.status == HR_OK; n++) {
             const hri_transfer *t = &g->transfers[fields[i]][n];
-            if (t->peer_in != MPI_PROC_NULL) {
+            if (has(t, IN)) {
                 const hr_view view = hr_view_of(t->arrays[IN]);
                 hri_error_keep(&error, hr_invalidate(view));
-                hri_error_keep(&error,
-                               hr_grid_write(grid, fields[i], t->in.lo, view));
+                hri_error_keep(&error, hr_grid_write(grid, fields[i],
+                                                     t->sections[IN].lo, view));
             }
         }
     }
@@ -293,7 +284,9 @@ static hr_status agree(void *data, hr_status status, uint64_t *any,
 {
     const hri_mpi_grid *g = data;
     status = hr_mpi_agree(g->context, status);
-    return status == HR_OK ? hri_mpi_merge(g->context, any, least) : status;
+    return status == HR_OK && any != NULL
+               ? hri_mpi_merge(g->context, any, least)
+               : status;
 }
 
 static hr_status join(void *data, int64_t *numbers, uint32_t count,

@@ -42,11 +42,9 @@ bool hri_cut_ends(const hri_cut *cut, int rank, uint32_t d, bool last);
 
 /* One section of a field that goes to a process, and one that comes from it. */
 typedef struct hri_transfer {
-    int peer_out, peer_in; /* MPI_PROC_NULL: none */
-    int tag;
-    hri_section out, in;
-    unsigned char *memory[2]; /* page-locked: out, in */
-    size_t bytes[2];
+    hri_mpi_bytes messages[2]; /* out, in: page-locked; of peer MPI_PROC_NULL:
+                                  there is none */
+    hri_section sections[2];
     hr_array *arrays[2];
 } hri_transfer;
 

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/size.h"
 
-enum { TAG = 9, PIECE = 1 << 30 /* counts of MPI are ints */ };
+enum { TAG = 9, MAX_PIECES = 1 << 12 /* of messages of 4 TiB */ };
 
 /* A field's values: components of packed cells. */
 typedef struct values {
@@ -99,26 +99,17 @@ static void copy_section(const values *v, const hri_section *s, char *to,
     }
 }
 
-/* Send bytes to a process, or receive them, and wait. */
-static hr_status move(hr_mpi_context *context, char *bytes, size_t count,
-                      int peer, bool send)
+/* Send and receive messages, and wait. Those without bytes do not move. */
+static hr_status exchange(hr_mpi_context *context,
+                          const hri_mpi_bytes *messages, int count)
 {
+    MPI_Request requests[MAX_PIECES];
+    int posted = 0;
     hr_status status = HR_OK;
-    for (size_t at = 0; at < count && status == HR_OK; at += PIECE) {
-        const size_t left = count - at;
-        const int now = (int)(left < PIECE ? left : PIECE);
-        MPI_Request request = MPI_REQUEST_NULL;
-        status = hri_mpi_check(context,
-                               send ? MPI_Isend(bytes + at, now, MPI_BYTE, peer,
-                                                TAG, context->comm, &request)
-                                    : MPI_Irecv(bytes + at, now, MPI_BYTE, peer,
-                                                TAG, context->comm, &request),
-                               send ? "MPI_Isend" : "MPI_Irecv");
-        if (status == HR_OK) {
-            status = hri_mpi_wait(context, 1, &request);
-        }
+    for (int i = 0; i < count && status == HR_OK; i++) {
+        status = hri_mpi_post(context, &messages[i], requests, &posted);
     }
-    return status;
+    return status == HR_OK ? hri_mpi_wait(context, posted, requests) : status;
 }
 
 /* Memory for the part of this process; in process root also for the largest
@@ -180,30 +171,51 @@ static hr_status prepare(hr_grid *grid, uint32_t field, bool has_data, int root,
     return hri_mpi_agree_on(context, status, hash_of(field, root));
 }
 
-hr_status hr_mpi_grid_scatter(hr_grid *grid, uint32_t field, const void *data,
-                              int root)
+/* Bring the parts of all to or from whole values, in the process that has
+ * these. */
+static hr_status serve(const values *v, char *whole, char *part, char *other,
+                       bool scatter)
+{
+    const hri_section all = whole_of(v);
+    hr_mpi_context *context = v->g->context;
+    hr_status status = HR_OK;
+    for (int rank = 0; rank < context->count && status == HR_OK; rank++) {
+        const hri_section s = part_of(v, rank);
+        const bool own = rank == context->rank;
+        const hri_mpi_bytes message = {own ? part : other, bytes_of(v, &s),
+                                       rank, TAG, scatter};
+        if (scatter) {
+            copy_section(v, &s, message.bytes, &s, whole, &all);
+        }
+        if (!own) {
+            status = exchange(context, &message, 1);
+        }
+        if (!scatter && status == HR_OK) {
+            copy_section(v, &s, whole, &all, message.bytes, &s);
+        }
+    }
+    return status;
+}
+
+/* Values of the whole grid in process root become the field's, or the field's
+ * become these. */
+static hr_status collect(hr_grid *grid, uint32_t field, char *whole, int root,
+                         bool scatter)
 {
     values v = {.g = NULL};
     char *part = NULL, *other = NULL;
     hr_status status =
-        prepare(grid, field, data != NULL, root, &v, &part, &other);
+        prepare(grid, field, whole != NULL, root, &v, &part, &other);
+    if (status == HR_OK && !scatter) {
+        status = hr_mpi_agree(v.g->context, hr_grid_gather(grid, field, part));
+    }
     if (status == HR_OK) {
-        const hri_section all = whole_of(&v);
         hr_mpi_context *context = v.g->context;
-        const size_t bytes = bytes_of(&v, &v.g->part);
-        for (int rank = 0; rank < context->count && root == context->rank;
-             rank++) {
-            const hri_section s = part_of(&v, rank);
-            const bool own = rank == root;
-            copy_section(&v, &s, own ? part : other, &s, data, &all);
-            if (!own && status == HR_OK) {
-                status = move(context, other, bytes_of(&v, &s), rank, true);
-            }
-        }
-        if (root != context->rank) {
-            status = move(context, part, bytes, root, false);
-        }
-        if (status == HR_OK) {
+        const hri_mpi_bytes message = {part, bytes_of(&v, &v.g->part), root,
+                                       TAG, !scatter};
+        status = root == context->rank ? serve(&v, whole, part, other, scatter)
+                                       : exchange(context, &message, 1);
+        if (status == HR_OK && scatter) {
             status = hr_grid_scatter(grid, field, part);
         }
         status = hr_mpi_agree(context, status);
@@ -212,34 +224,16 @@ hr_status hr_mpi_grid_scatter(hr_grid *grid, uint32_t field, const void *data,
     return status;
 }
 
+hr_status hr_mpi_grid_scatter(hr_grid *grid, uint32_t field, const void *data,
+                              int root)
+{
+    return collect(grid, field, (char *)data, root, true); /* it is read */
+}
+
 hr_status hr_mpi_grid_gather(hr_grid *grid, uint32_t field, void *data,
                              int root)
 {
-    values v = {.g = NULL};
-    char *part = NULL, *other = NULL;
-    hr_status status =
-        prepare(grid, field, data != NULL, root, &v, &part, &other);
-    if (status == HR_OK) {
-        const hri_section all = whole_of(&v);
-        hr_mpi_context *context = v.g->context;
-        status = hr_mpi_agree(context, hr_grid_gather(grid, field, part));
-        for (int rank = 0;
-             rank < context->count && status == HR_OK && root == context->rank;
-             rank++) {
-            const hri_section s = part_of(&v, rank);
-            const bool own = rank == root;
-            if (!own) {
-                status = move(context, other, bytes_of(&v, &s), rank, false);
-            }
-            copy_section(&v, &s, data, &all, own ? part : other, &s);
-        }
-        if (root != context->rank && status == HR_OK) {
-            status = move(context, part, bytes_of(&v, &v.g->part), root, true);
-        }
-        status = status == HR_OK ? hr_mpi_agree(context, status) : status;
-    }
-    give_up(&v, part, other);
-    return status;
+    return collect(grid, field, data, root, false);
 }
 
 /* ---- files */
@@ -253,9 +247,9 @@ typedef struct rows {
 } rows;
 
 /* Walk through the rows that process `of` has in its part and process `to`
- * writes. Copies each row's cells between the packed part or bytes
- * (`from_part`) and the file, as far as they are given, and counts the bytes.
- */
+ * writes. Copies each row's cells from the packed part, or
+ * from bytes_in, to bytes_out, or to the file; without a source it only counts
+ * the bytes. */
 static size_t walk(const rows *r, int of, int to, const char *part,
                    const char *bytes_in, char *bytes_out)
 {
@@ -291,35 +285,6 @@ static size_t walk(const rows *r, int of, int to, const char *part,
     return used;
 }
 
-/* Exchange bytes with two partners: the first `out` go, the others come. */
-static hr_status exchange(hr_mpi_context *context, char *bytes, size_t out,
-                          size_t in, int to, int from)
-{
-    hr_status status = HR_OK;
-    for (size_t at = 0; (at < in || at < out) && status == HR_OK; at += PIECE) {
-        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-        if (at < in) {
-            const size_t now = in - at < PIECE ? in - at : PIECE;
-            status =
-                hri_mpi_check(context,
-                              MPI_Irecv(bytes + out + at, (int)now, MPI_BYTE,
-                                        from, TAG, context->comm, &requests[0]),
-                              "MPI_Irecv");
-        }
-        if (at < out && status == HR_OK) {
-            const size_t now = out - at < PIECE ? out - at : PIECE;
-            status = hri_mpi_check(context,
-                                   MPI_Isend(bytes + at, (int)now, MPI_BYTE, to,
-                                             TAG, context->comm, &requests[1]),
-                                   "MPI_Isend");
-        }
-        if (status == HR_OK) {
-            status = hri_mpi_wait(context, 2, requests);
-        }
-    }
-    return status;
-}
-
 /* Bring each process's rows to it, one partner after another. */
 static hr_status bring_rows(const rows *r, const char *part)
 {
@@ -341,7 +306,10 @@ static hr_status bring_rows(const rows *r, const char *part)
         status = hr_mpi_agree(context, status);
         if (status == HR_OK) {
             (void)walk(r, rank, to, part, NULL, bytes);
-            status = exchange(context, bytes, out, in, to, from);
+            const hri_mpi_bytes messages[] = {
+                {bytes + out, in, from, TAG, false},
+                {bytes, out, to, TAG, true}};
+            status = exchange(context, messages, 2);
         }
         if (status == HR_OK) {
             (void)walk(r, from, rank, NULL, bytes + out, NULL);

@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 
-enum { ALIGNMENT = 64, PIECE = 1 << 30 /* counts of MPI are ints */ };
+enum { ALIGNMENT = 64 };
 
 void hri_messages_finish(hri_messages *m)
 {
@@ -59,7 +59,7 @@ static int count_pieces(const hri_message_list *list)
 {
     int count = 0;
     for (int i = 0; i < list->count; i++) {
-        count += (int)(list->of[i].bytes_count / PIECE) + 1;
+        count += hri_mpi_pieces(list->of[i].bytes_count);
     }
     return count;
 }
@@ -90,35 +90,18 @@ hr_status hri_messages_place(hri_messages *m)
                           "mpi: no memory for %d messages", room);
 }
 
-static hr_status start(hri_messages *m, hr_mpi_context *context,
-                       const hri_message *message, bool in)
-{
-    hr_status status = HR_OK;
-    for (size_t at = 0; at < message->bytes_count && status == HR_OK;
-         at += PIECE) {
-        const size_t left = message->bytes_count - at;
-        const int count = (int)(left < PIECE ? left : PIECE);
-        MPI_Request *request = &m->requests[m->request_count];
-        status = hri_mpi_check(
-            context,
-            in ? MPI_Irecv(message->bytes + at, count, MPI_BYTE, message->peer,
-                           message->kind, context->comm, request)
-               : MPI_Isend(message->bytes + at, count, MPI_BYTE, message->peer,
-                           message->kind, context->comm, request),
-            in ? "MPI_Irecv" : "MPI_Isend");
-        m->request_count += status == HR_OK;
-    }
-    return status;
-}
-
 hr_status hri_messages_start(hri_messages *m, hr_mpi_context *context)
 {
     hr_status status = HR_OK;
     for (int side = 0; side < 2; side++) {
         const hri_message_list *list = side == 0 ? &m->in : &m->out;
         for (int i = 0; i < list->count && status == HR_OK; i++) {
-            if (list->of[i].peer != context->rank) {
-                status = start(m, context, &list->of[i], side == 0);
+            const hri_message *x = &list->of[i];
+            const hri_mpi_bytes bytes = {x->bytes, x->bytes_count, x->peer,
+                                         x->kind, side == 1};
+            if (x->peer != context->rank) {
+                status = hri_mpi_post(context, &bytes, m->requests,
+                                      &m->request_count);
             }
         }
     }

@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 
-enum { LOST = 1 /* tag of the news */ };
+enum { LOST = 1 /* tag of the news */, PIECE = 1 << 30 };
 
 hr_status hri_fail(hr_status status, const char *format, ...)
 {
@@ -121,6 +121,31 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
                 hri_mpi_pause(&times);
             }
         }
+    }
+    return status;
+}
+
+int hri_mpi_pieces(size_t count)
+{
+    return (int)(count / PIECE) + 1;
+}
+
+hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *m,
+                       MPI_Request *requests, int *request_count)
+{
+    hr_status status = HR_OK;
+    for (size_t at = 0; at < m->count && status == HR_OK; at += PIECE) {
+        const size_t left = m->count - at;
+        const int count = (int)(left < PIECE ? left : PIECE);
+        MPI_Request *request = &requests[*request_count];
+        status = hri_mpi_check(
+            context,
+            m->out ? MPI_Isend(m->bytes + at, count, MPI_BYTE, m->peer, m->tag,
+                               context->comm, request)
+                   : MPI_Irecv(m->bytes + at, count, MPI_BYTE, m->peer, m->tag,
+                               context->comm, request),
+            m->out ? "MPI_Isend" : "MPI_Irecv");
+        *request_count += status == HR_OK;
     }
     return status;
 }

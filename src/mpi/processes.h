@@ -66,6 +66,21 @@ hr_status hri_mpi_listen(hr_mpi_context *context);
 hr_status hri_mpi_wait(hr_mpi_context *context, int count,
                        MPI_Request *requests);
 
+/* A message: bytes for a process, or from it. */
+typedef struct hri_mpi_bytes {
+    char *bytes;
+    size_t count;
+    int peer, tag;
+    bool out;
+} hri_mpi_bytes;
+
+/* Counts of MPI are ints, so a message goes in so many requests. */
+int hri_mpi_pieces(size_t count);
+
+/* Send or receive it: adds its requests to the list. */
+hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *message,
+                       MPI_Request *requests, int *request_count);
+
 /* Let other threads work while nothing comes: for longer each time. */
 void hri_mpi_pause(unsigned *times);
 

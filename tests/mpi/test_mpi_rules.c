@@ -432,6 +432,10 @@ static void steps_cancelled(void)
     TEST_CASE("one process ends a run");
     CHECK_FAILS(hr_grid_run(b.grid, b.phases, 2, 100, 2, stop_run, NULL),
                 HR_ERROR_CANCELLED, "process 2");
+    TEST_CASE("runs that call their functions at other steps");
+    CHECK_FAILS(hr_grid_run(b.grid, b.phases, 2, 100, rank == 1 ? 3 : 2,
+                            stop_run, NULL),
+                HR_ERROR_INVALID, "different steps");
     grid_works(&b);
     hr_grid_destroy(b.grid);
     free(b.values);

@@ -196,23 +196,21 @@ hri_cells hri_phase_cells(const hr_grid *grid, const hr_phase *phase)
 }
 
 /* Check what a launch would refuse, so that none is refused in the middle of a
- * step. The launches of bands differ only in their boxes. */
+ * step. The launches of bands and of other parts differ only in their boxes. */
 static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
 {
     const uint32_t band = hri_grid_owner(grid, 0);
     const hr_parameter *p = phase->kernel->parameters(phase->kernel);
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {0};
-    hri_part part = hri_part_of(grid->extent);
+    hri_part part = hri_part_of(grid->part.whole);
     part.windows = windows;
-    hri_cells cells = hri_phase_cells(grid, phase);
-    if (hri_box_is_empty(&cells)) { /* they are other parts' */
-        cells = hri_phase_cells(grid, &(hr_phase){0});
-    }
     part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        part.first[d] = cells.lo[d];
-        part.end[d] = cells.hi[d];
+        if (phase->extent.rank > 0) {
+            part.first[d] = phase->origin[d];
+            part.end[d] = part.first[d] + phase->extent.size[d];
+        }
         part.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
     }
     for (size_t i = 0; i < phase->argument_count; i++) {

@@ -7,7 +7,7 @@
 
 #include "test.h"
 
-extern const hr_kernel mix2;
+extern const hr_kernel mix2, weighed;
 
 enum { SIZE = 40 };
 
@@ -397,6 +397,33 @@ static void steps_refused(void)
     free(b.values);
 }
 
+/* Kernels index other views by the whole grid's rows. */
+static void views(void)
+{
+    bed b = make_grid();
+    float weights[ROWS] = {0};
+    hr_array *array = NULL;
+    hr_view few;
+    TEST_CASE("a view of the rows that one process has");
+    CHECK(hr_array_wrap(hr_mpi_context_local(context), weights, sizeof(float),
+                        hr_extent1(ROWS), 0, &array) == HR_OK);
+    CHECK(hr_view_section(hr_view_of(array), &(int64_t){0},
+                          hr_extent1(ROWS / 6), &few) == HR_OK);
+    const hr_argument arguments[] = {hr_field_out(0), hr_in(few)};
+    hr_phase phase = hr_phase_of(&weighed, arguments, 2);
+    phase.extent = hr_extent2(ROWS / 6, COLS);
+    CHECK(hr_grid_step(b.grid, &phase, 1, 1) == HR_OK);
+    CHECK(hr_grid_finish(b.grid) == HR_OK);
+    TEST_CASE("a view with too few rows");
+    phase.extent.rank = 0;
+    CHECK_FAILS(hr_grid_step(b.grid, &phase, 1, 1), HR_ERROR_COMPUTE_DOMAIN,
+                "has size 30 in dimension 0");
+    grid_works(&b); /* it has not begun */
+    hr_grid_destroy(b.grid);
+    hr_array_destroy(array);
+    free(b.values);
+}
+
 static bool stop_after(void *told, double done, double total)
 {
     (void)total;
@@ -458,6 +485,7 @@ int main(int argc, char **argv)
     TEST(cancelled_midway());
     TEST(grids_refused());
     TEST(steps_refused());
+    TEST(views());
     TEST(steps_cancelled());
     hr_mpi_context_destroy(context);
     MPI_Finalize();

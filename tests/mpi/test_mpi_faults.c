@@ -7,9 +7,8 @@
 
 #include <unistd.h>
 
+#include "support/stencil.h"
 #include "test.h"
-
-extern const hr_kernel mix2;
 
 enum {
     SIZE = 24,
@@ -94,9 +93,9 @@ static hr_status multiply(hr_mpi_context *context)
 
 static hr_status use_grid(hr_grid *grid, double *values)
 {
-    static const int reach[] = {1, 1, 0, 1, 1, 0, 3, 5, 7};
+    static const reach all = {{1, 1, 0}, {1, 1, 0}, {3, 5, 7}};
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1),
-                                     hr_value(reach, sizeof reach)};
+                                     hr_value(&all, sizeof all)};
     const hr_phase phases[] = {hr_phase_of(&mix2, arguments, 3),
                                hr_phase_swap(0, 1)};
     hr_reducing *reducing = NULL;

@@ -11,16 +11,10 @@
 #include <headrace/mpi.h>
 
 #include "support/random.h"
+#include "support/stencil.h"
 #include "test.h"
 
-extern const hr_kernel mix1, mix2, mix3, follow1, follow2, follow3;
-
 enum { FIELDS = 4, COMPONENTS = 2, DOUBLES = 3 };
-
-typedef struct reach {
-    int before[3], after[3];
-    int place[3];
-} reach;
 
 /* Fields 0 and 1 are mixed and swapped; field 2 follows, and has another halo.
  * Field 3 has doubles in two components, which are only reduced. */
@@ -138,18 +132,17 @@ static const int *make_processes(bed *b, int *processes)
 
 static hr_status step(bed *b, hr_grid *grid, int64_t steps)
 {
-    static const hr_kernel *const mixes[] = {&mix1, &mix2, &mix3};
-    static const hr_kernel *const follows[] = {&follow1, &follow2, &follow3};
-    const uint32_t r = b->extent.rank - 1;
+    const uint32_t rank = b->extent.rank;
     const hr_argument first[] = {hr_field_in(0), hr_field_out(1),
                                  hr_value(&b->reach[0], sizeof(reach))};
     const hr_argument second[] = {hr_field_here(0), hr_field_inout(2)};
     const hr_argument third[] = {hr_field_in(2), hr_field_out(1),
                                  hr_value(&b->reach[2], sizeof(reach))};
-    hr_phase phases[] = {hr_phase_of(mixes[r], first, 3), hr_phase_swap(0, 1),
-                         hr_phase_of(follows[r], second, 2),
-                         hr_phase_of(mixes[r], third, 3), hr_phase_swap(0, 1)};
-    phases[0].step[0] = r == 1 ? 3 : 1;
+    hr_phase phases[] = {
+        hr_phase_of(mix_of(rank), first, 3), hr_phase_swap(0, 1),
+        hr_phase_of(follow_of(rank), second, 2),
+        hr_phase_of(mix_of(rank), third, 3), hr_phase_swap(0, 1)};
+    phases[0].step[0] = rank == 2 ? 3 : 1;
     phases[2].extent = b->box;
     memcpy(phases[2].origin, b->origin, sizeof b->origin);
     return hr_grid_step(grid, phases, 5, steps);

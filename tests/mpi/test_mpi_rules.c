@@ -5,9 +5,10 @@
  *     mpirun -n 3 test_mpi_rules */
 #include <headrace/mpi.h>
 
+#include "support/stencil.h"
 #include "test.h"
 
-extern const hr_kernel mix2, weighed;
+extern const hr_kernel weighed;
 
 enum { SIZE = 40 };
 
@@ -290,7 +291,7 @@ typedef struct bed {
 
 static bed make_grid(void)
 {
-    static const int reach[] = {1, 1, 0, 1, 1, 0, 3, 5, 7};
+    static const reach all = {{1, 1, 0}, {1, 1, 0}, {3, 5, 7}};
     const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL);
     const hr_field fields[] = {field, field};
     bed b = {.values = calloc(ROWS * COLS, sizeof *b.values)};
@@ -298,7 +299,7 @@ static bed make_grid(void)
                              NULL, &b.grid) == HR_OK);
     b.arguments[0] = hr_field_in(0);
     b.arguments[1] = hr_field_out(1);
-    b.arguments[2] = hr_value(reach, sizeof reach);
+    b.arguments[2] = hr_value(&all, sizeof all);
     b.phases[1] = hr_phase_swap(0, 1);
     return b;
 }

@@ -157,6 +157,8 @@ static void each_call(hr_status (*work)(hr_mpi_context *context))
         if (context == NULL) {
             break;
         }
+        (void)MPI_Barrier(MPI_COMM_WORLD); /* else one still creates its own
+                                              when it hears of the failure */
         good = run(work, context, ++n);
         if (!good) {
             CHECK_FAILS(work(context), HR_ERROR_LOST, "mpi: a function of MPI");

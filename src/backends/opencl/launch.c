@@ -51,6 +51,13 @@ hr_status hri_cl_program_build(const hri_cl_unit *unit, const hr_kernel *kernel,
     return HR_OK;
 }
 
+static bool is_pocl(const hri_cl_unit *unit)
+{
+    char version[256] = "";
+    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
+    return strstr(version, "PoCL") != NULL || strstr(version, "pocl") != NULL;
+}
+
 /* Devices may have sub-groups from OpenCL C 2.0 on. 3.0 tells by macros which
  * devices do. PoCL gets none: version 5 crashes on kernels that only ask for
  * the width. Division and square roots are correctly rounded where the device
@@ -63,13 +70,11 @@ const char *hri_cl_module_options(const hri_cl_unit *unit)
         {"-cl-std=CL3.0 -DHR_SUBGROUPS", "-cl-std=CL3.0 -DHR_SUBGROUPS "
                                          "-cl-fp32-correctly-rounded-divide-"
                                          "sqrt"}};
-    char language[256] = "", version[256] = "";
+    char language[256] = "";
     hri_cl_unit_text(unit, CL_DEVICE_OPENCL_C_VERSION, language,
                      sizeof language);
-    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
-    const bool recent = strncmp(language, "OpenCL C 3", 10) == 0 &&
-                        strstr(version, "PoCL") == NULL &&
-                        strstr(version, "pocl") == NULL;
+    const bool recent =
+        strncmp(language, "OpenCL C 3", 10) == 0 && !is_pocl(unit);
     return options[recent][hri_cl_unit_divides(unit)];
 }
 
@@ -183,7 +188,7 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
     if (status == HR_OK) {
         status = create(base, kernel, program, out);
     }
-    if (status == HR_OK && image != NULL) {
+    if (status == HR_OK && image != NULL && !is_pocl(unit)) {
         *image = image_of(program);
     }
     return status;

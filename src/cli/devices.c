@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "commands.h"
+#include "console/cluster.h"
 #include "console/context.h"
 #include "console/json.h"
 #include "console/output.h"
+#include "console/processes.h"
 #include "console/text.h"
 #include "console/values.h"
 #include "picture.h"
@@ -219,7 +221,8 @@ static void write_infos(cli_json *json, const char *key,
     cli_json_end(json, ']');
 }
 
-static void write_all(hr_context *context, const hr_accelerator_rates *rates)
+static void write_all(hr_context *context, const hr_accelerator_rates *rates,
+                      const hr_mpi_cluster *cluster)
 {
     cli_json json = {.out = stdout};
     cli_json_begin(&json, NULL, '{');
@@ -228,6 +231,9 @@ static void write_all(hr_context *context, const hr_accelerator_rates *rates)
     write_infos(&json, "accelerators", context, false, rates);
     if (rates != NULL) {
         write_predictions(&json, context);
+    }
+    if (cluster != NULL) {
+        cli_cluster_write(&json, cluster);
     }
     cli_json_line(&json);
 }
@@ -291,7 +297,21 @@ static int draw(const hr_context *context, const hr_accelerator_rates *rates,
     return status;
 }
 
-static int show(hr_context *context, const options *o)
+static void print_cluster(const hr_mpi_cluster *c)
+{
+    printf("\nprocesses   %d, which share the accelerators of a machine\n",
+           c->count);
+    printf("each        %s of f64, %s for matrices on their way\n",
+           cli_rate_text(c->flops_per_second).text,
+           cli_bytes_text(c->memory_bytes).text);
+    printf("messages    %s, then %s\n",
+           cli_seconds_text(c->latency_seconds).text,
+           cli_link_text(c->bytes_per_second).text);
+}
+
+/* cluster: all processes, of which this is the first; NULL: it is alone. */
+static int show(hr_context *context, const options *o,
+                const hr_mpi_cluster *cluster)
 {
     hr_accelerator_rates *rates = NULL;
     int status = CLI_OK;
@@ -307,14 +327,39 @@ static int show(hr_context *context, const options *o)
         status = draw(context, rates, o->svg);
     }
     if (status == CLI_OK && o->json) {
-        write_all(context, rates);
+        write_all(context, rates, cluster);
     } else if (status == CLI_OK) {
         status = print_tables(context, rates);
         if (status == CLI_OK && rates != NULL) {
             status = print_predictions(context);
         }
+        if (cluster != NULL) {
+            print_cluster(cluster);
+        }
     }
     free(rates);
+    return status;
+}
+
+/* One of several processes: the first one shows its accelerators, and what was
+ * measured of all. */
+static int run_together(const options *o)
+{
+    cli_processes p;
+    hr_mpi_context *context = NULL;
+    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
+    int status = cli_processes_open(&p);
+    if (status == CLI_OK) {
+        status = cli_processes_create(&p, &o->machine, &context);
+    }
+    if (status == CLI_OK && p.rank(context) == 0) {
+        status = cli_called(p.describe(context, &cluster));
+        status =
+            status == CLI_OK ? show(p.local(context), o, &cluster) : status;
+    }
+    if (context != NULL) {
+        p.destroy(context);
+    }
     return status;
 }
 
@@ -326,11 +371,14 @@ static int run(int argc, char **argv)
     if (status == CLI_OK && o.svg != NULL) {
         status = cli_output_check(&cli_devices, "--svg", o.svg, NULL, 0);
     }
+    if (status == CLI_OK && cli_launched().count > 1) {
+        return run_together(&o);
+    }
     if (status == CLI_OK) {
         status = cli_context(&cli_devices, &o.machine, true, &context);
     }
     if (status == CLI_OK) {
-        status = show(context, &o);
+        status = show(context, &o, NULL);
     }
     hr_context_destroy(context);
     return status;

@@ -57,6 +57,12 @@ static const cli_option table[] = {
      "slower"},
     {"--dry-run", NULL, &cli_flag, FIELD(product.dry_run),
      "print the plan and write nothing; needs no -o"},
+    {"--machines", "N", &cli_machines, FIELD(product.machines),
+     "plan for N machines that need not be there, which all\n"
+     "multiply together"},
+    {"--like", "FILE.json", &cli_file, FIELD(product.like),
+     "one of them, as described by\n"
+     "mpirun -n 2 headrace devices --json"},
     {"--verify", NULL, &cli_flag, FIELD(product.verify),
      "check the product before C.npy appears"},
     {"--json", NULL, &cli_flag, FIELD(json),
@@ -92,6 +98,17 @@ static int check(options *o)
         return cli_wrong(&cli_matmul,
                          "--dry-run makes nothing that --verify could check");
     }
+    if ((p->machines > 0) != (p->like != NULL)) {
+        return cli_wrong(&cli_matmul, "--machines and --like belong together");
+    }
+    if (p->machines > 0 && !p->dry_run) {
+        return cli_wrong(&cli_matmul, "--machines needs --dry-run: only a plan "
+                                      "can be made for them");
+    }
+    if (p->machines > 0 && cli_launched().count > 1) {
+        return cli_wrong(&cli_matmul, "--machines: one process makes the plan, "
+                                      "so start it without mpirun");
+    }
     if (o->reproducible && p->compute == HR_COMPUTE_TF32) {
         return cli_wrong(&cli_matmul, "--reproducible offers no tf32");
     }
@@ -122,7 +139,8 @@ static int run(int argc, char **argv)
     o.product.b = files[1];
     status = status == CLI_OK ? check(&o) : status;
     o.product.explain = o.json || !o.product.quiet; /* a report is printed */
-    if (status == CLI_OK && cli_launched().count > 1) {
+    if (status == CLI_OK &&
+        (cli_launched().count > 1 || o.product.machines > 0)) {
         return cli_multiply_together(&cli_matmul, &o.machine, &o.product,
                                      o.json);
     }
@@ -162,6 +180,8 @@ const cli_command cli_matmul = {
         "  headrace matmul A.npy B.npy -o D.npy --transpose-a --alpha 2i \\\n"
         "      --add C.npy --beta -1\n"
         "  headrace matmul A.npy B.npy --dry-run --json\n"
+        "  headrace matmul A.npy B.npy --dry-run --machines 64 \\\n"
+        "      --like machine.json\n"
         "  headrace matmul A.raw B.raw -o C.raw --shape 300x200,200x250 \\\n"
         "      --type f32\n",
     .options = table,

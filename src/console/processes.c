@@ -8,6 +8,7 @@
 
 #include "args.h"
 #include "base/environment.h"
+#include "signals.h"
 
 /* Variables that launchers set: of OpenMPI, of MPICH and its kin, of Slurm. */
 static const struct {
@@ -37,6 +38,8 @@ static bool take_functions(void *library, cli_processes *p)
         const char *name;
         void *place;
     } all[] = {{"hr_mpi_context_create_world", &p->create},
+               {"hr_mpi_context_create_model", &p->create_model},
+               {"hr_mpi_context_describe", &p->describe},
                {"hr_mpi_context_destroy", &p->destroy},
                {"hr_mpi_context_local", &p->local},
                {"hr_mpi_rank", &p->rank},
@@ -81,7 +84,26 @@ int cli_processes_open(cli_processes *p)
             snprintf(why, sizeof why, "%s", dlerror());
         }
     }
-    return cli_fail("this is one of several processes, but there is no library "
-                    "for them: %s",
-                    why);
+    return cli_fail("there is no library for several processes: %s", why);
+}
+
+int cli_processes_create(const cli_processes *p, const cli_machine *machine,
+                         hr_mpi_context **context)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = machine->accelerators;
+    options.memory_limit = machine->memory_limit;
+    options.threads = (uint32_t)machine->threads;
+    const hr_status status = p->create(&options, context);
+    cli_signals_install();
+    if (status != HR_OK) {
+        cli_fail_silently(cli_launched().rank > 0);
+        return cli_fail("%s", hr_last_error());
+    }
+    const int found = p->count(*context), told = cli_launched().count;
+    return found == told
+               ? CLI_OK
+               : cli_fail("%d processes were started, but MPI knows %d: it is "
+                          "another MPI than that of libheadrace_mpi",
+                          told, found);
 }

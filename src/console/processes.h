@@ -6,6 +6,8 @@
 
 #include <headrace/processes.h>
 
+#include "context.h"
+
 /* What the program that started this one says: process `rank` of `count`. Alone
  * it is 0 of 1. */
 typedef struct cli_launch {
@@ -18,6 +20,10 @@ cli_launch cli_launched(void);
 typedef struct cli_processes {
     hr_status (*create)(const hr_context_options *options,
                         hr_mpi_context **context);
+    hr_status (*create_model)(const hr_mpi_cluster *cluster,
+                              hr_mpi_context **context);
+    hr_status (*describe)(const hr_mpi_context *context,
+                          hr_mpi_cluster *cluster);
     void (*destroy)(hr_mpi_context *context);
     hr_context *(*local)(const hr_mpi_context *context);
     int (*rank)(const hr_mpi_context *context);
@@ -45,5 +51,10 @@ typedef struct cli_processes {
 /* Open the library of the MPI that started this program. Returns an exit
  * status. */
 int cli_processes_open(cli_processes *processes);
+
+/* The context of the processes that were started. Failures are those of all;
+ * process 0 prints them. Returns an exit status. */
+int cli_processes_create(const cli_processes *processes,
+                         const cli_machine *machine, hr_mpi_context **context);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/matrix.h"
 #include "base/size.h"
+#include "cluster.h"
 #include "processes.h"
 #include "signals.h"
 #include "standard.h"
@@ -393,33 +394,33 @@ static int print_json(const together *t)
 
 /* ---- all */
 
+/* Machines that are not there. */
+static int open_model(together *t)
+{
+    const cli_product *p = t->work.product;
+    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
+    const int status = cli_cluster_read(p->like, &cluster);
+    if (status != CLI_OK) {
+        return status;
+    }
+    cluster.count = (int)p->machines;
+    return cli_called(t->p.create_model(&cluster, &t->context));
+}
+
 static int open_together(together *t, const cli_machine *machine)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = machine->accelerators;
-    options.memory_limit = machine->memory_limit;
-    options.threads = (uint32_t)machine->threads;
     int status = cli_processes_open(&t->p);
-    if (status != CLI_OK) {
-        return status;
+    if (status == CLI_OK) {
+        status = t->work.product->machines > 0
+                     ? open_model(t)
+                     : cli_processes_create(&t->p, machine, &t->context);
     }
-    if (t->p.create(&options, &t->context) != HR_OK) { /* in all */
-        cli_fail_silently(cli_launched().rank > 0);
-        status = cli_fail("%s", hr_last_error());
+    if (status == CLI_OK) {
+        t->first = t->p.rank(t->context) == 0;
+        t->work.context = t->p.local(t->context);
+        cli_loop_threads(hr_thread_count(t->work.context));
     }
-    cli_signals_install();
-    if (status != CLI_OK) {
-        return status;
-    }
-    t->first = t->p.rank(t->context) == 0;
-    t->work.context = t->p.local(t->context);
-    cli_loop_threads(hr_thread_count(t->work.context));
-    const int found = t->p.count(t->context), told = cli_launched().count;
-    return found == told
-               ? CLI_OK
-               : cli_fail("%d processes were started, but MPI knows %d: it is "
-                          "another MPI than that of libheadrace_mpi",
-                          told, found);
+    return status;
 }
 
 /* Whether a file is one that all processes can open. */

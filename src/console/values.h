@@ -44,6 +44,7 @@ extern const cli_kind cli_raw_shape; /* cli_shapes of one: "1000", "2x3x4" */
 extern const cli_kind cli_raw_shapes; /* cli_shapes of one or two */
 extern const cli_kind cli_shape3;     /* cli_shape: "MxKxN" */
 extern const cli_kind cli_threads;    /* int64_t: a number of threads */
+extern const cli_kind cli_machines;   /* int64_t: a number of machines */
 extern const cli_kind cli_window;     /* int64_t: the reach of a window */
 extern const cli_kind cli_type;       /* hr_type */
 extern const cli_kind cli_order;      /* hr_order */

@@ -300,7 +300,9 @@ hr_status hr_mpi_gemm_plan(hr_mpi_context *context, hr_scalar alpha,
                            hr_mpi_gemm_report *report)
 {
     const hr_mpi_matrix m[3] = {a, b, c};
-    hr_status status = hri_mpi_context_check(context);
+    hr_status status = context != NULL && context->model
+                           ? HR_OK
+                           : hri_mpi_context_check(context);
     if (status != HR_OK) {
         return status;
     }

@@ -211,30 +211,46 @@ static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p)
     return sent;
 }
 
-static bool differs(const hri_operand *o, hri_part part, int from, int to)
+/* The messages that bring parts of an operand: each process gets one from every
+ * other that has elements of a part. Processes at `count` places, `stride` from
+ * each other, need the same parts. */
+static uint64_t messages_of(const hri_mpi_plan *plan, const hri_operand *o,
+                            hri_part (*part_of)(const hri_mpi_plan *plan,
+                                                int64_t place, int64_t number),
+                            int64_t parts, int count, int stride)
 {
-    return from != to && hri_part_elements(o, part, from) > 0;
+    const int places = plan->rows * plan->cols * plan->depth;
+    uint64_t messages = 0;
+    for (int i = 0; i < places; i++) {
+        if (i / stride % count > 0) {
+            continue; /* its parts are those of an earlier place */
+        }
+        for (int64_t t = 0; t < parts; t++) {
+            const hri_part part = part_of(plan, i, t);
+            int owners = 0;
+            for (int rank = 0; rank < plan->process_count; rank++) {
+                owners += hri_part_elements(o, part, rank) > 0;
+            }
+            for (int s = 0; s < count; s++) {
+                const int rank = plan->rank[i + s * stride];
+                messages +=
+                    (uint64_t)(owners - (hri_part_elements(o, part, rank) > 0));
+            }
+        }
+    }
+    return messages;
 }
 
 static uint64_t count_messages(const hri_mpi_plan *plan,
                                const hri_mpi_product *p)
 {
-    uint64_t messages = 0;
-    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
-        for (int from = 0; from < plan->process_count; from++) {
-            for (int64_t t = 0; t < plan->panels; t++) {
-                messages += differs(&p->a, hri_part_of_a(plan, i, t), from,
-                                    plan->rank[i]);
-                messages += differs(&p->b, hri_part_of_b(plan, i, t), from,
-                                    plan->rank[i]);
-            }
-            for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
-                messages += differs(&p->c, hri_part_of_c(plan, i, s), from,
-                                    plan->rank[i]);
-            }
-        }
-    }
-    return messages;
+    return messages_of(plan, &p->a, hri_part_of_a, plan->panels, plan->cols,
+                       1) +
+           messages_of(plan, &p->b, hri_part_of_b, plan->panels, plan->rows,
+                       plan->cols) +
+           messages_of(plan, &p->c, hri_part_of_c,
+                       plan->in_place ? 0 : plan->strips, plan->depth,
+                       plan->rows * plan->cols);
 }
 
 /* The sides of a box of `volume` products, none longer than `length`, with the

@@ -41,6 +41,12 @@ hr_status hri_mpi_context_check(const hr_mpi_context *context)
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "mpi: the context is NULL");
     }
+    if (context->model) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: these %d processes are not there: the context "
+                        "only plans products",
+                        context->count);
+    }
     return context->lost
                ? hri_fail(HR_ERROR_LOST,
                           "mpi: a function of MPI failed before, so this "
@@ -250,6 +256,9 @@ static hr_status tell(hr_mpi_context *context, hr_status status, int rank)
 hr_status hri_mpi_agree_on(hr_mpi_context *context, hr_status status,
                            uint64_t hash)
 {
+    if (context != NULL && context->model) {
+        return status;
+    }
     const hr_status usable = hri_mpi_context_check(context);
     if (usable != HR_OK) {
         return usable;

@@ -42,6 +42,7 @@ struct hr_mpi_context {
     hr_context *local;
     hri_threads threads; /* that call it */
     hri_mpi_memory memory;
+    bool model;       /* its processes are not there: it has no communicator */
     bool lost;        /* a function of MPI has failed: nothing works any more */
     bool keeps_local; /* it is lost, and MPI may still write to local's
                          page-locked memory, which therefore stays */
@@ -100,7 +101,8 @@ hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
 /* All get what process 0 has in `bytes`, which lie in context->memory. */
 hr_status hri_mpi_broadcast(hr_mpi_context *context, void *bytes, size_t count);
 
-/* HR_ERROR_LOST if the context is lost; HR_ERROR_INVALID if it is NULL. */
+/* HR_ERROR_LOST if the context is lost; HR_ERROR_INVALID if it is NULL or a
+ * model. */
 hr_status hri_mpi_context_check(const hr_mpi_context *context);
 
 #endif

@@ -42,6 +42,44 @@ typedef struct hr_mpi_context hr_mpi_context;
 HR_API HR_NODISCARD hr_status hr_mpi_context_create_world(
     const hr_context_options *options, hr_mpi_context **context);
 
+/** Processes as planning sees them: one for each machine or accelerator, all
+ *  equally fast. */
+typedef struct hr_mpi_cluster {
+    uint32_t size;           /**< sizeof(hr_mpi_cluster) */
+    int count;               /**< processes */
+    uint64_t memory_bytes;   /**< for panels, in each of them */
+    double flops_per_second; /**< of each: products of f64 */
+    double latency_seconds;  /**< of a message between two */
+    double bytes_per_second; /**< between two */
+} hr_mpi_cluster;
+
+/** The initial value: its size is set, everything else is 0. */
+#define HR_MPI_CLUSTER_INIT                                                    \
+    {                                                                          \
+        sizeof(hr_mpi_cluster), 0, 0, 0.0, 0.0, 0.0                            \
+    }
+
+/** What was measured when the context was made: of the slowest process, of the
+ *  slowest pair, and the memory of the process that has least. Alone, a process
+ *  sends nothing: rates of messages are 0. Not collective.
+ * @errors  HR_ERROR_INVALID for NULL and for a size that is not set.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status
+hr_mpi_context_describe(const hr_mpi_context *context, hr_mpi_cluster *cluster);
+
+/** A context of processes that are not there, to plan for them:
+ *  hr_mpi_gemm_plan works with it, and what needs messages returns
+ *  HR_ERROR_INVALID. It calls no function of MPI. This process is number 0. Not
+ *  collective.
+ *
+ * @owner   *context is the caller's, to be given to hr_mpi_context_destroy;
+ *          written only on success. cluster is not kept.
+ * @errors  HR_ERROR_INVALID for numbers that are not above 0, but for a
+ *          latency of 0; HR_ERROR_OUT_OF_MEMORY.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_mpi_context_create_model(
+    const hr_mpi_cluster *cluster, hr_mpi_context **context);
+
 /** Free the context and its copy of the communicator. NULL is accepted. After
  *  MPI_Finalize only memory is freed. A context that initialized MPI finalizes
  *  it. If a function of MPI has failed before, it ends all processes instead,

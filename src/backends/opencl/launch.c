@@ -156,6 +156,20 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     return HR_OK;
 }
 
+/* Whether the driver gives machine code soon. PoCL compiles all kernels for that,
+ * each for any work-group: minutes for the kernels of sorts. It has a cache of
+ * its own. */
+static bool gives_image(const hri_cl_unit *unit, cl_program program)
+{
+    enum { FEW = 8 };
+    size_t kernels = 0;
+    return !is_pocl(unit) ||
+           (hri_cl.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS,
+                                    sizeof kernels, &kernels,
+                                    NULL) == CL_SUCCESS &&
+            kernels <= FEW);
+}
+
 /* The program's machine code. It has no bytes where the driver does not give
  * it. */
 static hri_image image_of(cl_program program)
@@ -188,7 +202,7 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
     if (status == HR_OK) {
         status = create(base, kernel, program, out);
     }
-    if (status == HR_OK && image != NULL && !is_pocl(unit)) {
+    if (status == HR_OK && image != NULL && gives_image(unit, program)) {
         *image = image_of(program);
     }
     return status;

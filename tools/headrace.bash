@@ -19,7 +19,7 @@ _headrace_values() {
     --workload) echo "jacobi jacobi2 jacobi4 jacobi8 heat fdtd" ;;
     --steps | --residual) echo "" ;;
     --alpha | --beta | --seed | --shape | --size | --repeat | --batch | --elements | \
-        --window | --sigma | --scale | --constant | --tolerance | --threads) echo "" ;;
+        --window | --sigma | --scale | --constant | --tolerance | --threads | --machines) echo "" ;;
     *) return 1 ;;
     esac
 }
@@ -33,7 +33,7 @@ _headrace_options() {
         echo "-o --shape --input-type --alpha --add --beta --transpose-a --transpose-b" \
             "--conjugate-a --conjugate-b --type --accelerators" \
             "--memory-limit --threads --trace --compute --reproducible --dry-run" \
-            "--verify --json --quiet"
+            "--machines --like --verify --json --quiet"
         ;;
     filter)
         echo "-o --shape --type --window --weights --sigma --scale --edges --constant" \

@@ -99,7 +99,9 @@ static bool is_done_elsewhere(int argc, char **argv)
     }
     cli_fail_silently(true);
     cli_signals_say_nothing();
-    return argc < 2 || strcmp(argv[1], cli_matmul.name) != 0 ||
+    return argc < 2 ||
+           (strcmp(argv[1], cli_matmul.name) != 0 &&
+            strcmp(argv[1], cli_devices.name) != 0) ||
            freopen("/dev/null", "w", stdout) == NULL;
 }
 

@@ -180,8 +180,6 @@ const cli_command cli_matmul = {
         "  headrace matmul A.npy B.npy -o D.npy --transpose-a --alpha 2i \\\n"
         "      --add C.npy --beta -1\n"
         "  headrace matmul A.npy B.npy --dry-run --json\n"
-        "  headrace matmul A.npy B.npy --dry-run --machines 64 \\\n"
-        "      --like machine.json\n"
         "  headrace matmul A.raw B.raw -o C.raw --shape 300x200,200x250 \\\n"
         "      --type f32\n",
     .options = table,

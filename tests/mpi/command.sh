@@ -43,16 +43,17 @@ for count in 2 5; do
         --conjugate-a --alpha 2-i --add C0.npy --beta -1 --verify
     check "$TOOLS/npy_check" product A.npy B.npy C.npy ta=1 tb=1 ca=1 \
         alpha=2,-1 beta=-1,0 c0=C0.npy
-    # Batches, and vectors: as in one process, which integers make exact.
-    for shape in 4x30x20,20x7 5x6x20,5x20x9 30x20,20 20,20x9 20,20 0x20,20x9 \
-        3x8x20,20 2x3x8x20,3x20x4; do
-        raw A.raw "${shape%,*}"
-        raw B.raw "${shape#*,}"
-        set -- A.raw B.raw --shape "$shape" --input-type i8
-        expect 0 "" matmul "$@" -o C.npy --verify
-        check "$command" matmul "$@" -o one.npy --quiet
-        check cmp C.npy one.npy
-    done
+done
+
+# Batches, and vectors: as in one process, which integers make exact.
+for shape in 4x30x20,20x7 5x6x20,5x20x9 30x20,20 20,20x9 20,20 0x20,20x9 \
+    3x8x20,20 2x3x8x20,3x20x4; do
+    raw A.raw "${shape%,*}"
+    raw B.raw "${shape#*,}"
+    set -- A.raw B.raw --shape "$shape" --input-type i8
+    expect 0 "" matmul "$@" -o C.npy --verify
+    check "$command" matmul "$@" -o one.npy --quiet
+    check cmp C.npy one.npy
 done
 
 # Reports.
@@ -67,6 +68,43 @@ equal "bytes" 0 "$(json bytes.sent)"
 equal "m" 300 "$(json m)"
 expect 0 "" matmul A.npy B.npy -o C.npy --quiet
 equal "quiet" "" "$(cat "$out")"
+
+# What planning knows, and plans for machines that are not there.
+expect 0 "messages" devices
+equal "devices, once" 1 "$(grep -c "^processes  *5," "$out")"
+expect 0 "" devices --json
+cp "$out" machine.json
+equal "processes there" 5 "$(json cluster.processes)"
+HEADRACE=$command
+expect 0 "64, of which" matmul A.npy B.npy --dry-run --machines 64 \
+    --like machine.json
+expect 0 "" matmul A.npy B.npy --dry-run --machines 1000 --like machine.json \
+    --json
+equal "machines" 1000 "$(json processes.count)"
+echo '{"cluster": {"memory_bytes": 1000000000, "f64_flops_per_second": 1e6,
+    "message_seconds": 0, "message_bytes_per_second": 1e12}}' >slow.json
+expect 0 "" matmul A.npy B.npy --dry-run --machines 4 --like slow.json --json
+equal "slow machines all multiply" 4 "$(($(json processes.rows) * \
+    $(json processes.cols) * $(json processes.depth)))"
+sed 's/1e12/-1/' slow.json >wrong.json
+expect 1 "bytes_per_second is -1" matmul A.npy B.npy --dry-run \
+    --machines 4 --like wrong.json
+sed 's/memory_bytes/memory/' slow.json >wrong.json
+expect 1 'has no "memory_bytes"' matmul A.npy B.npy --dry-run --machines 4 \
+    --like wrong.json
+echo '{"cluster": {' >wrong.json
+expect 1 "is no JSON" matmul A.npy B.npy --dry-run --machines 4 --like wrong.json
+echo '{}' >wrong.json
+expect 1 "describes no processes" matmul A.npy B.npy --dry-run --machines 4 \
+    --like wrong.json
+expect 1 "none.json" matmul A.npy B.npy --dry-run --machines 4 --like none.json
+expect 2 "belong together" matmul A.npy B.npy --dry-run --machines 4
+expect 2 "needs --dry-run" matmul A.npy B.npy -o D.npy --machines 4 \
+    --like slow.json
+expect 2 "from 1 to" matmul A.npy B.npy --dry-run --machines 0 --like slow.json
+processes 5
+expect 2 "without mpirun" matmul A.npy B.npy --dry-run --machines 4 \
+    --like slow.json
 expect 0 "headrace 0.1.0" --version
 equal "version, once" 1 "$(wc -l <"$out" | tr -d ' ')"
 expect 0 "usage" matmul --help

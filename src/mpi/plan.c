@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The grid is chosen by formulas, as if each process had an equal share of each
- * matrix. What is sent is counted then, element by element. */
+/* Grids are compared by formulas first, as if elements lay anywhere, and as if
+ * each process had as much of what it needs as equal shares allow. For those
+ * that could be the fastest, what is sent is counted element by element. */
 #include "mpi/plan.h"
 
 #include <math.h>
@@ -15,7 +16,9 @@ typedef struct grid {
     bool in_place;
     double m, n; /* rows and columns of C in the process that has most */
     int64_t panels;
+    double messages; /* of a process */
     double compute_seconds, message_seconds, seconds;
+    double least_seconds; /* wherever elements lie */
 } grid;
 
 static double share(int64_t length, int count)
@@ -40,17 +43,31 @@ static double memory_width(const hri_operand *o)
     return stays(o) ? 0.0 : (double)o->element_bytes;
 }
 
-/* Bytes that a process receives. */
-static double received(const hri_mpi_product *p, int count, const grid *g)
+/* Bytes that a process receives of A and B and sends of C: if elements lie
+ * anywhere in `count` processes, and the least. */
+static double received(const hri_mpi_product *p, int count, const grid *g,
+                       double *least)
 {
-    const double m = g->m, n = g->n;
-    const double k = share(p->k, g->depth), c = m * n;
+    const double m = g->m, n = g->n, k = share(p->k, g->depth);
     const double a_bytes = m * k * foreign_width(&p->a);
     const double b_bytes = k * n * foreign_width(&p->b);
-    const double c_bytes = c * (double)hr_type_size(p->sum_type);
-    return g->in_place ? a_bytes * (1.0 - 1.0 / g->cols) +
-                             b_bytes * (1.0 - 1.0 / g->rows)
+    const double c_bytes = m * n * (double)hr_type_size(p->sum_type);
+    *least = a_bytes * (1.0 - 1.0 / g->cols) + b_bytes * (1.0 - 1.0 / g->rows) +
+             c_bytes * (1.0 - 1.0 / g->depth);
+    return g->in_place ? *least
                        : (a_bytes + b_bytes + c_bytes) * (1.0 - 1.0 / count);
+}
+
+/* The seconds of a grid whose processes receive so many bytes each. */
+static double seconds_with(const hr_mpi_context *context, const grid *g,
+                           double bytes, double *message_seconds)
+{
+    *message_seconds = context->count > 1
+                           ? bytes * context->byte_seconds +
+                                 g->messages * context->latency_seconds
+                           : 0.0;
+    return fmax(g->compute_seconds, *message_seconds) +
+           fmin(g->compute_seconds, *message_seconds) / (double)g->panels;
 }
 
 /* How many panels: enough that most messages travel while products run. */
@@ -78,23 +95,43 @@ static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
     g->compute_seconds = g->m * g->n * share(p->k, g->depth) * scale * width *
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
-    const double messages =
-        (double)g->panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
-                             (p->b.everywhere < 1.0 ? g->rows : 0)) +
-        (g->in_place ? 0 : count);
-    g->message_seconds =
-        (count > 1 || context->count > 1)
-            ? received(p, context->count, g) * context->byte_seconds +
-                  messages * context->latency_seconds
-            : 0.0;
-    const double longer = fmax(g->compute_seconds, g->message_seconds);
-    const double shorter = fmin(g->compute_seconds, g->message_seconds);
-    g->seconds = longer + shorter / (double)g->panels;
+    g->messages = (double)g->panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
+                                       (p->b.everywhere < 1.0 ? g->rows : 0)) +
+                  (g->in_place ? 0 : count);
+    double least, unused;
+    const double bytes = received(p, context->count, g, &least);
+    g->seconds = seconds_with(context, g, bytes, &g->message_seconds);
+    g->least_seconds = seconds_with(context, g, least, &unused);
 }
 
-static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
-                        const hr_mpi_gemm_options *o, uint64_t memory,
-                        grid *best)
+/* The grid that is fastest if elements lie anywhere, and those that may be
+ * faster, the most promising one first. */
+enum { HOPES = 6 };
+typedef struct choice {
+    grid best, hopes[HOPES];
+    int hope_count;
+} choice;
+
+static void consider(choice *c, const grid *g)
+{
+    int at = c->hope_count < HOPES ? c->hope_count : HOPES - 1;
+    if (c->best.rows == 0 || g->seconds < c->best.seconds) {
+        c->best = *g;
+    }
+    if (c->hope_count == HOPES &&
+        g->least_seconds >= c->hopes[at].least_seconds) {
+        return;
+    }
+    for (; at > 0 && c->hopes[at - 1].least_seconds > g->least_seconds; at--) {
+        c->hopes[at] = c->hopes[at - 1];
+    }
+    c->hopes[at] = *g;
+    c->hope_count += c->hope_count < HOPES;
+}
+
+static hr_status compare(const hr_mpi_context *context,
+                         const hri_mpi_product *p, const hr_mpi_gemm_options *o,
+                         uint64_t memory, choice *all)
 {
     const int most = context->count;
     const int rows = o->rows, cols = o->cols, depth = o->depth;
@@ -108,7 +145,6 @@ static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
                         rows > 0 ? rows : 1, cols > 0 ? cols : 1,
                         depth > 0 ? depth : 1, most);
     }
-    *best = (grid){.seconds = INFINITY};
     const bool t = p->c.m.transposed;
     const int own_rows = t ? p->c.col_blocks.classes : p->c.row_blocks.classes;
     const int own_cols = t ? p->c.row_blocks.classes : p->c.col_blocks.classes;
@@ -130,9 +166,7 @@ static hr_status choose(const hr_mpi_context *context, const hri_mpi_product *p,
                 g.m = g.in_place ? longest[t] : share(p->m, i);
                 g.n = g.in_place ? longest[!t] : share(p->n, j);
                 predict(context, p, memory, &g);
-                if (best->rows == 0 || g.seconds < best->seconds) {
-                    *best = g;
-                }
+                consider(all, &g);
             }
         }
     }
@@ -192,21 +226,28 @@ static uint64_t foreign(const hri_mpi_plan *plan, const hri_operand *o,
            element_bytes;
 }
 
-static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p)
+/* All bytes that are sent, and *most: those of the process that receives most
+ * of A and B and sends most of C. */
+static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                           uint64_t *most)
 {
     uint64_t sent = 0;
+    *most = 0;
     for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
         const int rank = plan->rank[i];
+        uint64_t own = 0;
         for (int64_t t = 0; t < plan->panels; t++) {
-            sent += foreign(plan, &p->a, hri_part_of_a(plan, i, t), rank,
-                            p->a.element_bytes);
-            sent += foreign(plan, &p->b, hri_part_of_b(plan, i, t), rank,
-                            p->b.element_bytes);
+            own += foreign(plan, &p->a, hri_part_of_a(plan, i, t), rank,
+                           p->a.element_bytes);
+            own += foreign(plan, &p->b, hri_part_of_b(plan, i, t), rank,
+                           p->b.element_bytes);
         }
         for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
-            sent += foreign(plan, &p->c, hri_part_of_c(plan, i, s), rank,
-                            hr_type_size(p->sum_type));
+            own += foreign(plan, &p->c, hri_part_of_c(plan, i, s), rank,
+                           hr_type_size(p->sum_type));
         }
+        sent += own;
+        *most = own > *most ? own : *most;
     }
     return sent;
 }
@@ -371,56 +412,93 @@ static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
 static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
                        const hri_mpi_product *p)
 {
-    uint64_t sent[2] = {0};
+    uint64_t sent[2] = {0}, most;
     if (plan->in_place) {
         place_owners(plan, &p->c);
     } else {
         for (int by_cols = 0; by_cols < 2; by_cols++) {
             place_in_order(plan, by_cols == 1);
-            sent[by_cols] = count_sent(plan, p);
+            sent[by_cols] = count_sent(plan, p, &most);
         }
         place_in_order(plan, sent[1] < sent[0]);
     }
     find_places(plan, context);
 }
 
+/* Make the plan that of a grid, and count the most bytes that a process
+ * receives of A and B and sends of C. */
+static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
+                      hri_mpi_product *p, grid *g)
+{
+    plan->rows = g->rows;
+    plan->cols = g->cols;
+    plan->depth = g->depth;
+    plan->in_place = g->in_place;
+    plan->panels = g->panels;
+    count_strips(plan, p);
+    const hr_status status = cut(plan, p);
+    if (status == HR_OK) {
+        uint64_t most;
+        find_order(plan, context, p);
+        plan->sent = count_sent(plan, p, &most);
+        g->seconds =
+            seconds_with(context, g, (double)most, &g->message_seconds);
+    }
+    return status;
+}
+
+/* Take the fastest one. */
+static hr_status choose(hri_mpi_plan *plan, const hr_mpi_context *context,
+                        hri_mpi_product *p, choice *all)
+{
+    grid best = all->best;
+    hr_status status = take(plan, context, p, &best);
+    bool taken = true;
+    for (int i = 0; i < all->hope_count && status == HR_OK; i++) {
+        grid *g = &all->hopes[i];
+        const bool same = g->rows == all->best.rows &&
+                          g->cols == all->best.cols &&
+                          g->depth == all->best.depth;
+        if (!same && g->least_seconds < best.seconds) {
+            status = take(plan, context, p, g);
+            taken = g->seconds < best.seconds;
+            best = taken ? *g : best;
+        }
+    }
+    if (status == HR_OK && !taken) {
+        status = take(plan, context, p, &best);
+    }
+    plan->seconds = best.seconds;
+    plan->compute_seconds = best.compute_seconds;
+    plan->message_seconds = best.message_seconds;
+    return status;
+}
+
 hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
                             hri_mpi_product *p,
                             const hr_mpi_gemm_options *options)
 {
-    grid g = {0};
+    choice all = {.hope_count = 0};
     *plan = (hri_mpi_plan){.process_count = context->count};
     const uint64_t memory = options->memory_limit > 0 ? options->memory_limit
                                                       : context->memory_bytes;
-    hr_status status = choose(context, p, options, memory, &g);
+    hr_status status = compare(context, p, options, memory, &all);
     if (status != HR_OK) {
         return status;
     }
-    plan->rows = g.rows;
-    plan->cols = g.cols;
-    plan->depth = g.depth;
-    plan->in_place = g.in_place;
-    plan->panels = g.panels;
-    plan->seconds = g.seconds;
-    plan->compute_seconds = g.compute_seconds;
-    plan->message_seconds = g.message_seconds;
-    count_strips(plan, p);
-    plan->rank =
-        malloc((size_t)(g.rows * g.cols * g.depth) * sizeof *plan->rank);
+    plan->rank = malloc((size_t)context->count * sizeof *plan->rank);
     plan->place = malloc((size_t)context->count * sizeof *plan->place);
     if (plan->rank == NULL || plan->place == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "mpi: no memory for a plan of %d processes",
                         context->count);
     }
-    status = cut(plan, p);
-    if (status == HR_OK) {
-        find_order(plan, context, p);
-    }
-    if (status == HR_OK && !hri_mpi_is_empty(p)) {
-        plan->sent = count_sent(plan, p);
+    status = choose(plan, context, p, &all);
+    if (status == HR_OK && hri_mpi_is_empty(p)) {
+        plan->sent = 0;
+    } else if (status == HR_OK) {
         plan->messages = count_messages(plan, p);
-        plan->bound = bound_of(p, g.rows * g.cols * g.depth);
+        plan->bound = bound_of(p, plan->rows * plan->cols * plan->depth);
         plan->memory_bytes = memory_of(plan, p, plan->place[context->rank]);
     }
     return status;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "commands.h"
-#include "console/cluster.h"
 #include "console/context.h"
 #include "console/json.h"
 #include "console/output.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace matmul: C := alpha A B + beta C0, from files to a file. */
+#include "cluster.h"
 #include "commands.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -12,6 +13,8 @@ typedef struct options {
     cli_product product;
     cli_scalar alpha, beta;
     cli_machine machine;
+    int64_t machines; /* 0: those that are there */
+    const char *like; /* the file that describes one */
     bool reproducible, json;
 } options;
 
@@ -57,10 +60,10 @@ static const cli_option table[] = {
      "slower"},
     {"--dry-run", NULL, &cli_flag, FIELD(product.dry_run),
      "print the plan and write nothing; needs no -o"},
-    {"--machines", "N", &cli_machines, FIELD(product.machines),
+    {"--machines", "N", &cli_machines, FIELD(machines),
      "plan for N machines that need not be there, which all\n"
      "multiply together"},
-    {"--like", "FILE.json", &cli_file, FIELD(product.like),
+    {"--like", "FILE.json", &cli_file, FIELD(like),
      "one of them, as described by\n"
      "mpirun -n 2 headrace devices --json"},
     {"--verify", NULL, &cli_flag, FIELD(product.verify),
@@ -98,14 +101,14 @@ static int check(options *o)
         return cli_wrong(&cli_matmul,
                          "--dry-run makes nothing that --verify could check");
     }
-    if ((p->machines > 0) != (p->like != NULL)) {
+    if ((o->machines > 0) != (o->like != NULL)) {
         return cli_wrong(&cli_matmul, "--machines and --like belong together");
     }
-    if (p->machines > 0 && !p->dry_run) {
+    if (o->machines > 0 && !p->dry_run) {
         return cli_wrong(&cli_matmul, "--machines needs --dry-run: only a plan "
                                       "can be made for them");
     }
-    if (p->machines > 0 && cli_launched().count > 1) {
+    if (o->machines > 0 && cli_launched().count > 1) {
         return cli_wrong(&cli_matmul, "--machines: one process makes the plan, "
                                       "so start it without mpirun");
     }
@@ -133,14 +136,19 @@ static int run(int argc, char **argv)
     options o = {.alpha = {.value = hr_real(1.0)}};
     const char *files[2] = {NULL, NULL};
     hr_context *context = NULL;
+    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
     cli_outcome outcome = {.seconds = 0.0};
     int status = cli_parse(&cli_matmul, argc, argv, &o, files);
     o.product.a = files[0];
     o.product.b = files[1];
     status = status == CLI_OK ? check(&o) : status;
     o.product.explain = o.json || !o.product.quiet; /* a report is printed */
-    if (status == CLI_OK &&
-        (cli_launched().count > 1 || o.product.machines > 0)) {
+    if (status == CLI_OK && o.machines > 0) {
+        status = cli_cluster_read(o.like, &cluster);
+        cluster.count = (int)o.machines;
+        o.product.cluster = &cluster;
+    }
+    if (status == CLI_OK && (cli_launched().count > 1 || o.machines > 0)) {
         return cli_multiply_together(&cli_matmul, &o.machine, &o.product,
                                      o.json);
     }

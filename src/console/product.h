@@ -17,8 +17,8 @@ typedef struct cli_product {
     hr_scalar alpha, beta;
     hr_type type; /* of the output; 0: that of A, but i32 for i8 */
     hr_compute compute;
-    int64_t machines; /* that are not there, to plan for; 0: none */
-    const char *like; /* the file that describes one of them */
+    const struct hr_mpi_cluster *cluster; /* of machines that are not there, to
+                                             plan for; NULL: none */
     bool dry_run, verify, quiet;
     bool explain; /* say why accelerators were left out */
 } cli_product;

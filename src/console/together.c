@@ -9,7 +9,6 @@
 
 #include "base/matrix.h"
 #include "base/size.h"
-#include "cluster.h"
 #include "processes.h"
 #include "signals.h"
 #include "standard.h"
@@ -394,25 +393,13 @@ static int print_json(const together *t)
 
 /* ---- all */
 
-/* Machines that are not there. */
-static int open_model(together *t)
-{
-    const cli_product *p = t->work.product;
-    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
-    const int status = cli_cluster_read(p->like, &cluster);
-    if (status != CLI_OK) {
-        return status;
-    }
-    cluster.count = (int)p->machines;
-    return cli_called(t->p.create_model(&cluster, &t->context));
-}
-
 static int open_together(together *t, const cli_machine *machine)
 {
     int status = cli_processes_open(&t->p);
     if (status == CLI_OK) {
-        status = t->work.product->machines > 0
-                     ? open_model(t)
+        const hr_mpi_cluster *model = t->work.product->cluster;
+        status = model != NULL
+                     ? cli_called(t->p.create_model(model, &t->context))
                      : cli_processes_create(&t->p, machine, &t->context);
     }
     if (status == CLI_OK) {

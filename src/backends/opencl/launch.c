@@ -156,9 +156,9 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     return HR_OK;
 }
 
-/* Whether the driver gives machine code soon. PoCL compiles all kernels for that,
- * each for any work-group: minutes for the kernels of sorts. It has a cache of
- * its own. */
+/* Whether the driver gives machine code soon. PoCL compiles all kernels for
+ * that, each for any work-group: minutes for the kernels of sorts. It has a
+ * cache of its own. */
 static bool gives_image(const hri_cl_unit *unit, cl_program program)
 {
     enum { FEW = 8 };

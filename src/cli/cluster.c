@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "args.h"
 #include "base/json.h"
-#include "whole.h"
+#include "console/args.h"
+#include "console/whole.h"
 
 void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What headrace devices says of processes, and reading it again. */
-#ifndef CONSOLE_CLUSTER_H
-#define CONSOLE_CLUSTER_H
+#ifndef CLI_CLUSTER_H
+#define CLI_CLUSTER_H
 
 #include <headrace/processes.h>
 
-#include "json.h"
+#include "console/json.h"
 
 /* Write the member "cluster". */
 void cli_cluster_write(cli_json *json, const hr_mpi_cluster *cluster);

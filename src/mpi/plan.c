@@ -72,15 +72,16 @@ static double seconds_with(const hr_mpi_context *context, const grid *g,
 
 /* How many panels: enough that most messages travel while products run. */
 static int64_t count_panels(const hri_mpi_product *p, const grid *g,
-                            uint64_t memory)
+                            int processes, uint64_t memory)
 {
     enum { SHORTEST = 256, ENOUGH = 8, BUFFERS = 4 };
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double column =
         BUFFERS * (g->m * memory_width(&p->a) + g->n * memory_width(&p->b));
     const double most = fmax(1.0, (double)memory / fmax(column, 1.0));
-    const int64_t few =
-        stays(&p->a) && stays(&p->b) ? 1 : hri_min(ENOUGH, k / SHORTEST);
+    const int64_t few = processes == 1 || (stays(&p->a) && stays(&p->b))
+                            ? 1
+                            : hri_min(ENOUGH, k / SHORTEST);
     const int64_t needed = (int64_t)ceil((double)k / most);
     return hri_max(1, hri_min(hri_max(few, needed), k));
 }
@@ -91,7 +92,7 @@ static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
     const double scale =
         (p->c.m.type == HR_C32 || p->c.m.type == HR_C64) ? 4.0 : 1.0;
     const double width = (double)p->a.element_bytes / scale / 8.0 * scale;
-    g->panels = count_panels(p, g, memory);
+    g->panels = count_panels(p, g, context->count, memory);
     g->compute_seconds = g->m * g->n * share(p->k, g->depth) * scale * width *
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;

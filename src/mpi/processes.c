@@ -2,13 +2,14 @@
 #include "mpi/processes.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/format.h"
 
-enum { LOST = 1 /* tag of the news */, PIECE = 1 << 30 };
+enum { LOST = 1 /* tag of the news */, PIECE = 1 << 20 };
 
 hr_status hri_fail(hr_status status, const char *format, ...)
 {
@@ -100,14 +101,20 @@ hr_status hri_mpi_listen(hr_mpi_context *context)
                     from.MPI_SOURCE);
 }
 
-void hri_mpi_pause(unsigned *times)
+/* Nothing has come in so many looks, the last one of them `since` some time
+ * ago. Messages come in pieces, so one that is on its way does not let a
+ * process fall asleep. */
+static void wait_a_moment(unsigned looks, double since)
 {
-    enum { AWAKE = 200, FIRST_NS = 1000, LONGEST_NS = 100000 };
-    if ((*times)++ > AWAKE) {
-        const unsigned more = *times - AWAKE;
-        const struct timespec moment = {.tv_nsec = more < LONGEST_NS / FIRST_NS
-                                                       ? FIRST_NS * more
-                                                       : LONGEST_NS};
+    enum { EAGER = 200 };
+    const double awake = 2e-3; /* seconds */
+    const struct timespec moment = {.tv_nsec = 100000};
+    if (looks < EAGER) {
+        return;
+    }
+    if (MPI_Wtime() - since < awake) {
+        (void)sched_yield();
+    } else {
         (void)nanosleep(&moment, NULL);
     }
 }
@@ -117,14 +124,15 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
 {
     hr_status status = HR_OK;
     for (int i = 0; i < count && status == HR_OK; i++) {
-        unsigned times = 0;
+        const double since = MPI_Wtime();
+        unsigned looks = 0;
         for (int done = 0; status == HR_OK && !done;) {
             MPI_Status of; /* all others go on meanwhile */
             status = hri_mpi_check(context, MPI_Test(&requests[i], &done, &of),
                                    "MPI_Test");
             if (status == HR_OK && !done) {
                 status = hri_mpi_listen(context);
-                hri_mpi_pause(&times);
+                wait_a_moment(looks++, since);
             }
         }
     }

@@ -75,15 +75,13 @@ typedef struct hri_mpi_bytes {
     bool out;
 } hri_mpi_bytes;
 
-/* Counts of MPI are ints, so a message goes in so many requests. */
+/* A message goes in so many requests: one that is on its way then shows it, and
+ * counts of MPI are ints. */
 int hri_mpi_pieces(size_t count);
 
 /* Send or receive it: adds its requests to the list. */
 hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *message,
                        MPI_Request *requests, int *request_count);
-
-/* Let other threads work while nothing comes: for longer each time. */
-void hri_mpi_pause(unsigned *times);
 
 /* As hr_mpi_agree, and HR_ERROR_INVALID where the hash of what all should pass
  * differs. */

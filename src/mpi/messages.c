@@ -49,8 +49,11 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
 static size_t place(hri_message_list *list, char *memory, size_t used)
 {
     for (int i = 0; i < list->count; i++) {
-        list->of[i].bytes = memory != NULL ? memory + used : NULL;
-        used += hri_round_up_bytes(list->of[i].bytes_count, ALIGNMENT);
+        hri_message *m = &list->of[i];
+        if (!m->in_place) {
+            m->bytes = memory != NULL ? memory + used : NULL;
+            used += hri_round_up_bytes(m->bytes_count, ALIGNMENT);
+        }
     }
     return used;
 }
@@ -68,10 +71,10 @@ hr_status hri_messages_place(hri_messages *m)
 {
     const int room = count_pieces(&m->in) + count_pieces(&m->out) + 1;
     const size_t bytes = place(&m->out, NULL, place(&m->in, NULL, 0));
-    if (bytes > m->memory_bytes) {
+    if (bytes > m->memory_bytes || m->memory == NULL) {
         free(m->memory);
         m->memory_bytes = 0;
-        m->memory = malloc(bytes);
+        m->memory = malloc(bytes > 0 ? bytes : 1);
         if (m->memory == NULL) {
             return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                             "mpi: no %zu bytes for messages", bytes);
@@ -131,6 +134,23 @@ void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
         to.data += to.col_stride * (int64_t)element_bytes;
         from.data += from.col_stride * (int64_t)element_bytes;
     }
+}
+
+bool hri_message_is_run(const hri_message *m, const hri_place *part,
+                        size_t element_bytes, char **run)
+{
+    hri_boxes boxes;
+    hri_box box;
+    hri_boxes_begin(&boxes, m->operand, m->part, m->owner);
+    if (!hri_boxes_next(&boxes, &box) ||
+        (size_t)(box.rows * box.cols) * element_bytes != m->bytes_count) {
+        return false;
+    }
+    const hri_place at = part != NULL ? hri_place_of(*part, &box, element_bytes)
+                                      : hri_place_owned(&box);
+    *run = at.data;
+    return (at.row_stride == 1 || box.rows == 1) &&
+           (at.col_stride == box.rows || box.cols == 1);
 }
 
 void hri_message_pack(const hri_message *m, const hri_place *part,

@@ -15,8 +15,15 @@ typedef struct hri_message {
     int kind;  /* the tag */
     int64_t place; /* for the caller */
     size_t bytes_count;
-    char *bytes;
+    char *bytes;   /* packed, or */
+    bool in_place; /* where the elements themselves lie */
 } hri_message;
+
+/* Rectangles of elements in memory, with strides in elements. */
+typedef struct hri_place {
+    char *data;
+    int64_t row_stride, col_stride;
+} hri_place;
 
 /* A growing list of them. */
 typedef struct hri_message_list {
@@ -42,19 +49,18 @@ void hri_messages_clear(hri_messages *messages);
 hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
                            size_t element_bytes);
 
-/* Give all messages memory. HR_ERROR_OUT_OF_MEMORY, which never comes where as
- * much was given before. */
+/* Whether what the owner has of a part is one run of bytes: in its own memory,
+ * or, if that is not NULL, where the whole part lies. */
+bool hri_message_is_run(const hri_message *message, const hri_place *part,
+                        size_t element_bytes, char **run);
+
+/* Give memory to all messages that are not in place. HR_ERROR_OUT_OF_MEMORY,
+ * which never comes where as much was given before. */
 hr_status hri_messages_place(hri_messages *messages);
 
 /* Receive what comes, and send what goes, which is packed. Those whose
  * peer is this process do not move. */
 hr_status hri_messages_start(hri_messages *messages, hr_mpi_context *context);
-
-/* Rectangles of elements in memory, with strides in elements. */
-typedef struct hri_place {
-    char *data;
-    int64_t row_stride, col_stride;
-} hri_place;
 
 void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
                   size_t element_bytes);

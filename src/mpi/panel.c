@@ -62,11 +62,24 @@ static hr_status place_panel(const hri_mpi_run *r, hri_panel *p, hri_part a,
     return HR_OK;
 }
 
-/* The messages of a part: what this process receives for its own, or what it
- * sends to the process at `place`. */
+static hr_status add(hri_message_list *list, hri_message *m,
+                     const hri_place *part)
+{
+    const size_t bytes = m->operand->element_bytes;
+    const int before = list->count;
+    const hr_status status = hri_messages_add(list, m, bytes);
+    if (list->count > before) {
+        hri_message *last = &list->of[list->count - 1];
+        last->in_place = hri_message_is_run(last, part, bytes, &last->bytes);
+    }
+    return status;
+}
+
+/* The messages of a part: what this process receives for its own, which lies at
+ * `at`, or what it sends to the process at `place`. */
 static hr_status list_part(const hri_mpi_run *r, hri_messages *m,
                            const hri_operand *o, hri_part part, int kind,
-                           int64_t place)
+                           int64_t place, const hri_place *at)
 {
     const int own = r->context->rank, needs = r->plan->rank[place];
     hri_message message = {
@@ -75,31 +88,33 @@ static hr_status list_part(const hri_mpi_run *r, hri_messages *m,
     if (needs != own) {
         message.owner = own;
         message.peer = needs;
-        return hri_messages_add(&m->out, &message, o->element_bytes);
+        return add(&m->out, &message, NULL);
     }
     for (int rank = 0; rank < r->context->count && status == HR_OK; rank++) {
         message.owner = message.peer = rank;
-        status = rank == own
-                     ? HR_OK
-                     : hri_messages_add(&m->in, &message, o->element_bytes);
+        status = rank == own ? HR_OK : add(&m->in, &message, at);
     }
     return status;
 }
 
-static hr_status list_panel(const hri_mpi_run *r, hri_messages *m,
-                            int64_t number)
+/* Find where the panel goes, and list its messages. */
+static hr_status list_panel(const hri_mpi_run *r, hri_panel *p, int64_t number)
 {
     const hri_mpi_plan *plan = r->plan;
+    hri_messages *m = &p->messages;
     const int64_t places = (int64_t)plan->rows * plan->cols * plan->depth;
-    hr_status status = HR_OK;
+    hr_status status =
+        r->place >= 0 ? place_panel(r, p, hri_part_of_a(plan, r->place, number),
+                                    hri_part_of_b(plan, r->place, number))
+                      : HR_OK;
     hri_messages_clear(m);
     for (int64_t i = 0; i < places && status == HR_OK; i++) {
         status = list_part(r, m, &r->product->a, hri_part_of_a(plan, i, number),
-                           HRI_MESSAGE_A, i);
+                           HRI_MESSAGE_A, i, &p->a);
         if (status == HR_OK) {
             status =
                 list_part(r, m, &r->product->b, hri_part_of_b(plan, i, number),
-                          HRI_MESSAGE_B, i);
+                          HRI_MESSAGE_B, i, &p->b);
         }
     }
     return status == HR_OK ? hri_messages_place(m) : status;
@@ -120,16 +135,17 @@ static void bring(const hri_mpi_run *r, const hri_operand *o, hri_part part,
 hr_status hri_panel_post(hri_mpi_run *r, hri_panel *p, int64_t number)
 {
     const hri_mpi_product *x = r->product;
-    hri_error_keep(&r->error, list_panel(r, &p->messages, number));
+    hri_error_keep(&r->error, list_panel(r, p, number));
     for (int i = 0; i < p->messages.out.count; i++) {
         const hri_message *m = &p->messages.out.of[i];
-        hri_message_pack(m, NULL, m->operand->element_bytes);
+        if (!m->in_place) {
+            hri_message_pack(m, NULL, m->operand->element_bytes);
+        }
     }
     hr_status status = hri_messages_start(&p->messages, r->context);
     if (status == HR_OK && r->place >= 0) {
         const hri_part a = hri_part_of_a(r->plan, r->place, number);
         const hri_part b = hri_part_of_b(r->plan, r->place, number);
-        hri_error_keep(&r->error, place_panel(r, p, a, b));
         bring(r, &x->a, a, p->a);
         bring(r, &x->b, b, p->b);
     }
@@ -154,6 +170,9 @@ hr_status hri_panel_complete(hri_mpi_run *r, hri_panel *p)
     }
     for (int i = 0; i < p->messages.in.count && status == HR_OK; i++) {
         const hri_message *m = &p->messages.in.of[i];
+        if (m->in_place) {
+            continue;
+        }
         hri_part_bring(m->operand, m->part, m->owner, m->bytes,
                        m->kind == HRI_MESSAGE_A ? p->a : p->b);
     }
@@ -164,12 +183,7 @@ hr_status hri_panels_prepare(hri_mpi_run *r)
 {
     hr_status status = HR_OK;
     for (int64_t t = 0; t < r->plan->panels && status == HR_OK; t++) {
-        hri_panel *p = &r->panels[t % 2];
-        status = list_panel(r, &p->messages, t);
-        if (status == HR_OK && r->place >= 0) {
-            status = place_panel(r, p, hri_part_of_a(r->plan, r->place, t),
-                                 hri_part_of_b(r->plan, r->place, t));
-        }
+        status = list_panel(r, &r->panels[t % 2], t);
     }
     return status;
 }
@@ -180,7 +194,7 @@ void hri_panels_finish(hri_mpi_run *r)
     for (int i = 0; i < 2; i++) {
         if (!r->context->lost) {
             hri_messages_finish(&r->panels[i].messages);
+            free(r->panels[i].memory);
         }
-        free(r->panels[i].memory);
     }
 }

@@ -14,6 +14,7 @@ void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
     cli_json_begin(json, "cluster", '{');
     cli_json_count(json, "processes", (uint64_t)c->count);
     cli_json_count(json, "memory_bytes", c->memory_bytes);
+    cli_json_number(json, "c_bytes_per_second", c->c_bytes_per_second);
     cli_json_number(json, "f64_flops_per_second", c->flops_per_second);
     cli_json_number(json, "message_seconds", c->latency_seconds);
     cli_json_number(json, "message_bytes_per_second", c->bytes_per_second);
@@ -21,10 +22,11 @@ void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
 }
 
 /* The members' names, and whether they were there. */
-enum { PROCESSES, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
+enum { PROCESSES, C_RATE, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
 static const char *const names[MEMBERS] = {
-    "processes", "memory_bytes", "f64_flops_per_second", "message_seconds",
-    "message_bytes_per_second"};
+    "processes",       "c_bytes_per_second",
+    "memory_bytes",    "f64_flops_per_second",
+    "message_seconds", "message_bytes_per_second"};
 
 static void read_members(hri_json *r, double values[MEMBERS], bool *there)
 {
@@ -79,6 +81,7 @@ static int read_text(const char *path, const char *text, size_t bytes,
                         values[MEMORY]);
     }
     c->memory_bytes = (uint64_t)values[MEMORY];
+    c->c_bytes_per_second = values[C_RATE];
     c->flops_per_second = values[FLOPS];
     c->latency_seconds = values[LATENCY];
     c->bytes_per_second = values[RATE];

@@ -24,6 +24,7 @@ hr_status hr_mpi_context_describe(const hr_mpi_context *context,
         const hr_mpi_cluster known = {
             .count = context->count,
             .memory_bytes = context->memory_bytes,
+            .c_bytes_per_second = (double)sizeof(double) / context->c_seconds,
             .flops_per_second = FLOPS / context->flop_seconds,
             .latency_seconds = context->latency_seconds,
             .bytes_per_second = context->byte_seconds > 0.0
@@ -52,10 +53,12 @@ static hr_status check_cluster(const hr_mpi_cluster *c)
                             all[i].name, all[i].value);
         }
     }
-    return c->latency_seconds >= 0.0 && isfinite(c->latency_seconds)
+    const bool latency = !(c->latency_seconds >= 0.0);
+    return !latency && c->c_bytes_per_second >= 0.0
                ? HR_OK
                : hri_fail(HR_ERROR_INVALID, "mpi: a cluster's %s is %g",
-                          "latency_seconds", c->latency_seconds);
+                          latency ? "latency_seconds" : "c_bytes_per_second",
+                          latency ? c->latency_seconds : c->c_bytes_per_second);
 }
 
 hr_status hr_mpi_context_create_model(const hr_mpi_cluster *cluster,
@@ -83,6 +86,9 @@ hr_status hr_mpi_context_create_model(const hr_mpi_cluster *cluster,
     made->model = true;
     made->count = c.count;
     made->memory_bytes = c.memory_bytes;
+    made->c_seconds = c.c_bytes_per_second > 0.0
+                          ? (double)sizeof(double) / c.c_bytes_per_second
+                          : 0.0;
     made->flop_seconds = FLOPS / c.flops_per_second;
     made->latency_seconds = c.latency_seconds;
     made->byte_seconds = 1.0 / c.bytes_per_second;

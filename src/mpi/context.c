@@ -129,15 +129,24 @@ static hr_status open_local(hr_mpi_context *context,
 
 /* ---- rates */
 
-/* The seconds of one multiplication and addition of doubles here. */
-static hr_status predict(hr_context *local, double *flop_seconds)
+/* The seconds here of one multiplication and addition of doubles, and of each
+ * double of C where there are few of them. */
+static hr_status predict(hr_context *local, double *flop_seconds,
+                         double *c_seconds)
 {
-    enum { SIZE = 4096 };
+    enum { SIZE = 4096, THIN = 64 };
     const hr_matrix m = hr_matrix_row_major(NULL, HR_F64, SIZE, SIZE, 0);
+    const hr_matrix a = hr_matrix_row_major(NULL, HR_F64, SIZE, THIN, 0);
+    const hr_matrix b = hr_matrix_row_major(NULL, HR_F64, THIN, SIZE, 0);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    const hr_status status =
+    hr_status status =
         hr_gemm_plan(local, hr_real(1), m, m, hr_real(0), m, NULL, &report);
     *flop_seconds = report.seconds / ((double)SIZE * SIZE * SIZE);
+    if (status == HR_OK) {
+        status =
+            hr_gemm_plan(local, hr_real(1), a, b, hr_real(1), m, NULL, &report);
+        *c_seconds = report.seconds / ((double)SIZE * SIZE);
+    }
     return status;
 }
 
@@ -189,7 +198,7 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     MPI_Request request = MPI_REQUEST_NULL;
     hr_status status =
         bytes != NULL
-            ? predict(context->local, &mine[0])
+            ? predict(context->local, &mine[0], &mine[4])
             : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                        "mpi: no %d bytes to measure messages", 2 * BYTES);
     status = hr_mpi_agree(context, status);
@@ -205,7 +214,7 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     if (status == HR_OK) {
         status = hri_mpi_check(context,
                                MPI_Iallreduce(mine, context->memory.all_rates,
-                                              4, MPI_DOUBLE, MPI_MAX,
+                                              5, MPI_DOUBLE, MPI_MAX,
                                               context->comm, &request),
                                "MPI_Iallreduce");
     }
@@ -214,6 +223,7 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     }
     if (status == HR_OK) {
         context->flop_seconds = all[0];
+        context->c_seconds = all[4];
         context->latency_seconds = all[1];
         context->byte_seconds = all[2];
         context->memory_bytes = (uint64_t)-all[3];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/matrix.h"
 #include "base/size.h"
 
 /* A grid of processes that may be chosen. */
@@ -70,9 +71,9 @@ static double seconds_with(const hr_mpi_context *context, const grid *g,
            fmin(g->compute_seconds, *message_seconds) / (double)g->panels;
 }
 
-/* How many panels: enough that most messages travel while products run. */
-static int64_t count_panels(const hri_mpi_product *p, const grid *g,
-                            int processes, uint64_t memory)
+/* How many panels there may be: *least fit into memory. */
+static int64_t most_panels(const hri_mpi_product *p, const grid *g,
+                           int processes, uint64_t memory, int64_t *least)
 {
     enum { SHORTEST = 256, ENOUGH = 8, BUFFERS = 4 };
     const int64_t k = hri_ceil_div(p->k, g->depth);
@@ -83,26 +84,49 @@ static int64_t count_panels(const hri_mpi_product *p, const grid *g,
                             ? 1
                             : hri_min(ENOUGH, k / SHORTEST);
     const int64_t needed = (int64_t)ceil((double)k / most);
-    return hri_max(1, hri_min(hri_max(few, needed), k));
+    *least = hri_max(1, hri_min(needed, k));
+    return hri_max(*least, hri_min(few, k));
 }
 
-static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
-                    uint64_t memory, grid *g)
+/* The seconds of a grid with so many panels, if elements lie anywhere and at
+ * least. C goes through accelerators for each panel. */
+static void predict_with(const hr_mpi_context *context,
+                         const hri_mpi_product *p, int64_t panels, grid *g)
 {
-    const double scale =
-        (p->c.m.type == HR_C32 || p->c.m.type == HR_C64) ? 4.0 : 1.0;
-    const double width = (double)p->a.element_bytes / scale / 8.0 * scale;
-    g->panels = count_panels(p, g, context->count, memory);
-    g->compute_seconds = g->m * g->n * share(p->k, g->depth) * scale * width *
+    const bool complex = hri_is_complex(p->c.m.type);
+    const double scale = complex ? 4.0 : 1.0;
+    const double width = (double)p->a.element_bytes / (complex ? 16.0 : 8.0);
+    const double c_width = (double)hr_type_size(p->sum_type) / 8.0;
+    const double flops = g->m * g->n * share(p->k, g->depth) * scale * width *
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
-    g->messages = (double)g->panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
-                                       (p->b.everywhere < 1.0 ? g->rows : 0)) +
-                  (g->in_place ? 0 : count);
     double least, unused;
+    g->panels = panels;
+    g->compute_seconds = fmax(flops, (double)panels * g->m * g->n * c_width *
+                                         context->c_seconds);
+    g->messages = (double)panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
+                                    (p->b.everywhere < 1.0 ? g->rows : 0)) +
+                  (g->in_place ? 0 : count);
     const double bytes = received(p, context->count, g, &least);
     g->seconds = seconds_with(context, g, bytes, &g->message_seconds);
     g->least_seconds = seconds_with(context, g, least, &unused);
+}
+
+/* With as many panels as are fastest: most messages should travel while
+ * products run. */
+static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
+                    uint64_t memory, grid *g)
+{
+    int64_t least;
+    const int64_t most = most_panels(p, g, context->count, memory, &least);
+    predict_with(context, p, least, g);
+    for (int64_t panels = least + 1; panels <= most; panels++) {
+        grid other = *g;
+        predict_with(context, p, panels, &other);
+        if (other.seconds < g->seconds) {
+            *g = other;
+        }
+    }
 }
 
 /* The grid that is fastest if elements lie anywhere, and those that may be

@@ -24,7 +24,7 @@ typedef struct hri_mpi_place {
 typedef struct hri_mpi_memory {
     int64_t mine[3], least[3];    /* hri_mpi_agree */
     int64_t threads, all_threads; /* hr_mpi_context_create */
-    double rates[4], all_rates[4];
+    double rates[5], all_rates[5];
     int stop[2], stops[2]; /* of the two panels of a product */
     struct {
         int64_t status;
@@ -51,6 +51,8 @@ struct hr_mpi_context {
     uint64_t memory_bytes; /* for panels: of the process that has least */
     double flop_seconds;   /* of one multiplication and addition of doubles, in
                               the   slowest process */
+    double c_seconds;      /* of each double of C in a product whose k is small,
+                              in the slowest process */
     double latency_seconds, byte_seconds; /* of a message, in the slowest pair
                                              that was measured */
 };

@@ -45,18 +45,20 @@ HR_API HR_NODISCARD hr_status hr_mpi_context_create_world(
 /** Processes as planning sees them: one for each machine or accelerator, all
  *  equally fast. */
 typedef struct hr_mpi_cluster {
-    uint32_t size;           /**< sizeof(hr_mpi_cluster) */
-    int count;               /**< processes */
-    uint64_t memory_bytes;   /**< for panels, in each of them */
-    double flops_per_second; /**< of each: products of f64 */
-    double latency_seconds;  /**< of a message between two */
-    double bytes_per_second; /**< between two */
+    uint32_t size;             /**< sizeof(hr_mpi_cluster) */
+    int count;                 /**< processes */
+    uint64_t memory_bytes;     /**< for panels, in each of them */
+    double c_bytes_per_second; /**< of C, in f64, where k is small: how fast it
+                                  goes to accelerators and back; 0: no limit */
+    double flops_per_second;   /**< of each: products of f64 */
+    double latency_seconds;    /**< of a message between two */
+    double bytes_per_second;   /**< between two */
 } hr_mpi_cluster;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_MPI_CLUSTER_INIT                                                    \
     {                                                                          \
-        sizeof(hr_mpi_cluster), 0, 0, 0.0, 0.0, 0.0                            \
+        sizeof(hr_mpi_cluster), 0, 0, 0.0, 0.0, 0.0, 0.0                       \
     }
 
 /** What was measured when the context was made: of the slowest process, of the
@@ -75,7 +77,7 @@ hr_mpi_context_describe(const hr_mpi_context *context, hr_mpi_cluster *cluster);
  * @owner   *context is the caller's, to be given to hr_mpi_context_destroy;
  *          written only on success. cluster is not kept.
  * @errors  HR_ERROR_INVALID for numbers that are not above 0, but for a
- *          latency of 0; HR_ERROR_OUT_OF_MEMORY.
+ *          latency and c_bytes_per_second of 0; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_mpi_context_create_model(
     const hr_mpi_cluster *cluster, hr_mpi_context **context);

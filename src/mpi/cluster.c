@@ -24,7 +24,10 @@ hr_status hr_mpi_context_describe(const hr_mpi_context *context,
         const hr_mpi_cluster known = {
             .count = context->count,
             .memory_bytes = context->memory_bytes,
-            .c_bytes_per_second = (double)sizeof(double) / context->c_seconds,
+            .c_bytes_per_second =
+                context->c_seconds > 0.0
+                    ? (double)sizeof(double) / context->c_seconds
+                    : 0.0,
             .flops_per_second = FLOPS / context->flop_seconds,
             .latency_seconds = context->latency_seconds,
             .bytes_per_second = context->byte_seconds > 0.0

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts: each process's share of its machine's accelerators, and how fast
  * they and messages are. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -129,8 +130,21 @@ static hr_status open_local(hr_mpi_context *context,
 
 /* ---- rates */
 
+/* Whether C stays where it is. */
+static bool works_in_place(const hr_context *local)
+{
+    for (uint32_t i = 0; i < hr_accelerator_count(local); i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        if (hr_accelerator_describe(local, i, &info) != HR_OK ||
+            !info.in_place) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The seconds here of one multiplication and addition of doubles, and of each
- * double of C where there are few of them. */
+ * double of C that goes to accelerators and back. */
 static hr_status predict(hr_context *local, double *flop_seconds,
                          double *c_seconds)
 {
@@ -142,10 +156,11 @@ static hr_status predict(hr_context *local, double *flop_seconds,
     hr_status status =
         hr_gemm_plan(local, hr_real(1), m, m, hr_real(0), m, NULL, &report);
     *flop_seconds = report.seconds / ((double)SIZE * SIZE * SIZE);
-    if (status == HR_OK) {
+    if (status == HR_OK && !works_in_place(local)) {
         status =
             hr_gemm_plan(local, hr_real(1), a, b, hr_real(1), m, NULL, &report);
-        *c_seconds = report.seconds / ((double)SIZE * SIZE);
+        *c_seconds = fmax(0.0, report.seconds / ((double)SIZE * SIZE) -
+                                   THIN * *flop_seconds);
     }
     return status;
 }

@@ -51,8 +51,8 @@ struct hr_mpi_context {
     uint64_t memory_bytes; /* for panels: of the process that has least */
     double flop_seconds;   /* of one multiplication and addition of doubles, in
                               the   slowest process */
-    double c_seconds;      /* of each double of C in a product whose k is small,
-                              in the slowest process */
+    double c_seconds;      /* of each double of C besides, which goes to
+                              accelerators and back, in the slowest process */
     double latency_seconds, byte_seconds; /* of a message, in the slowest pair
                                              that was measured */
 };

@@ -48,8 +48,8 @@ typedef struct hr_mpi_cluster {
     uint32_t size;             /**< sizeof(hr_mpi_cluster) */
     int count;                 /**< processes */
     uint64_t memory_bytes;     /**< for panels, in each of them */
-    double c_bytes_per_second; /**< of C, in f64, where k is small: how fast it
-                                  goes to accelerators and back; 0: no limit */
+    double c_bytes_per_second; /**< of C: how fast it goes to accelerators and
+                                  back; 0: it stays where it is */
     double flops_per_second;   /**< of each: products of f64 */
     double latency_seconds;    /**< of a message between two */
     double bytes_per_second;   /**< between two */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* pdgemm_ of Headrace beside that of ScaLAPACK, on the same random matrices in
- * the same processes, in turns:
+/* pdgemm_ of Headrace beside that of ScaLAPACK, and of COSMA if a variable
+ * names its library, on the same random matrices in the same processes, in
+ * turns:
  *
- *     mpirun -n 4 bench_pdgemm_openmpi [M N K [BLOCK [TURNS]]]
+ *     COSMA=.../libcosma_prefixed_pxgemm.so \
+ *         mpirun -n 4 bench_pdgemm_openmpi [M N K [BLOCK [TURNS]]]
  *
- * Prints the first call and the best one of both, in seconds of the slowest
- * process, and ScaLAPACK's best over Headrace's. */
+ * Prints the first call and the best one of each, in seconds of the slowest
+ * process, and the others' best over Headrace's. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <math.h>
@@ -102,7 +104,28 @@ static gemm *find_own(void)
     return function;
 }
 
-static void measure(gemm *own, const int size[3], int block, int turns)
+/* What COSMA has; NULL: it is not asked for. */
+static gemm *find_cosma(void)
+{
+    const char *name = getenv("COSMA");
+    gemm *function = NULL;
+    if (name == NULL) {
+        return NULL;
+    }
+    void *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    void *found = library != NULL ? dlsym(library, "cosma_pdgemm_") : NULL;
+    if (found == NULL) {
+        fail(dlerror());
+    }
+    memcpy(&function, &found, sizeof found);
+    return function;
+}
+
+enum { HEADRACE, SCALAPACK, COSMA, LIBRARIES };
+static const char *const names[LIBRARIES] = {"Headrace", "ScaLAPACK", "COSMA"};
+
+static void measure(gemm *const functions[LIBRARIES], const int size[3],
+                    int block, int turns)
 {
     int context, rows = (int)sqrt((double)process_count);
     while (process_count % rows != 0) {
@@ -112,31 +135,45 @@ static void measure(gemm *own, const int size[3], int block, int turns)
     Cblacs_gridinit(&context, "Row", rows, process_count / rows);
     matrix a = make(context, size[0], size[2], block);
     matrix b = make(context, size[2], size[1], block);
-    matrix c[2] = {make(context, size[0], size[1], block),
-                   make(context, size[0], size[1], block)};
-    gemm *const functions[2] = {own, pdgemm_};
-    double first[2] = {0.0}, best[2] = {INFINITY, INFINITY};
+    matrix c[LIBRARIES];
+    double first[LIBRARIES] = {0.0}, best[LIBRARIES];
+    for (int f = 0; f < LIBRARIES; f++) {
+        c[f] = make(context, size[0], size[1], block);
+        best[f] = INFINITY;
+    }
     for (int t = 0; t < turns; t++) {
-        for (int f = 0; f < 2; f++) {
-            const double seconds = run(functions[f], size, &a, &b, &c[f]);
-            first[f] = t == 0 ? seconds : first[f];
-            best[f] = fmin(best[f], seconds);
+        for (int f = 0; f < LIBRARIES; f++) {
+            if (functions[f] != NULL) {
+                const double seconds = run(functions[f], size, &a, &b, &c[f]);
+                first[f] = t == 0 ? seconds : first[f];
+                best[f] = fmin(best[f], seconds);
+            }
         }
     }
-    const double difference = compare(&c[0], &c[1]);
     if (rank == 0) {
-        printf("%d x %d x %d, blocks of %d, %d x %d processes: ScaLAPACK first "
-               "%.3g best %.3g, Headrace first %.3g best %.3g, ratio %.2f, "
-               "difference %.2g\n",
-               size[0], size[1], size[2], block, rows, process_count / rows,
-               first[0], best[0], first[1], best[1], best[0] / best[1],
-               difference);
+        printf("%d x %d x %d, blocks of %d, %d x %d processes", size[0],
+               size[1], size[2], block, rows, process_count / rows);
+    }
+    for (int f = 0; f < LIBRARIES; f++) {
+        const double difference =
+            functions[f] != NULL ? compare(&c[HEADRACE], &c[f]) : 0.0;
+        if (rank == 0 && functions[f] != NULL) {
+            printf("; %s first %.3g best %.3g", names[f], first[f], best[f]);
+        }
+        if (rank == 0 && functions[f] != NULL && f != HEADRACE) {
+            printf(", over ours %.2f, difference %.2g",
+                   best[f] / best[HEADRACE], difference);
+        }
+    }
+    if (rank == 0) {
+        printf("\n");
         fflush(stdout);
+    }
+    for (int f = 0; f < LIBRARIES; f++) {
+        free(c[f].data);
     }
     free(a.data);
     free(b.data);
-    free(c[0].data);
-    free(c[1].data);
     Cblacs_gridexit(context);
 }
 
@@ -145,7 +182,7 @@ int main(int argc, char **argv)
     enum { BLOCK = 4, TURNS = 5 };
     int argument[TURNS + 1] = {0, 2048, 2048, 2048, 128, 5};
     Cblacs_pinfo(&rank, &process_count);
-    gemm *own = find_own();
+    gemm *const functions[LIBRARIES] = {pdgemm_, find_own(), find_cosma()};
     for (int i = 1; i < argc && i <= TURNS; i++) {
         argument[i] = atoi(argv[i]);
     }
@@ -153,7 +190,7 @@ int main(int argc, char **argv)
         argument[BLOCK] < 1 || argument[TURNS] < 1) {
         fail("M N K BLOCK TURNS must be 1 or more");
     }
-    measure(own, argument + 1, argument[BLOCK], argument[TURNS]);
+    measure(functions, argument + 1, argument[BLOCK], argument[TURNS]);
     Cblacs_exit(0);
     return 0;
 }

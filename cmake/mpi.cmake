@@ -27,7 +27,7 @@ function(headrace_mpi_library name compiler)
   target_include_directories(mpi_of_${name} SYSTEM INTERFACE ${folders})
   target_link_libraries(mpi_of_${name} INTERFACE ${options})
   add_library(${name} SHARED ${mpi_sources} src/base/printable.c
-    src/base/format.c src/base/structs.c src/base/progress.c
+    src/base/format.c src/base/structs.c src/base/pages.c src/base/progress.c
     src/base/threads.c src/base/cpus.c)
   target_include_directories(${name} PRIVATE src PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/mpi>

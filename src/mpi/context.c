@@ -358,6 +358,10 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
     if (!ended && context->control != MPI_COMM_NULL) {
         (void)MPI_Comm_free(&context->control);
     }
+    for (int i = 0; i < 2; i++) {
+        free(context->panels[i].memory);
+        free(context->messages[i].memory);
+    }
     hr_context_destroy(context->local);
     free(context);
     if (initialized && !ended) {

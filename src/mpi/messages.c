@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 
 enum { ALIGNMENT = 64 };
@@ -74,7 +75,7 @@ hr_status hri_messages_place(hri_messages *m)
     if (bytes > m->memory_bytes || m->memory == NULL) {
         free(m->memory);
         m->memory_bytes = 0;
-        m->memory = malloc(bytes > 0 ? bytes : 1);
+        m->memory = hri_pages(bytes > 0 ? bytes : 1);
         if (m->memory == NULL) {
             return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                             "mpi: no %zu bytes for messages", bytes);

@@ -2,6 +2,7 @@
 /* Panels of A and B: their messages, and where they lie. */
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 #include "mpi/run.h"
 
@@ -45,7 +46,7 @@ static hr_status place_panel(const hri_mpi_run *r, hri_panel *p, hri_part a,
     const size_t bytes = a_bytes + (b_here ? 0 : bytes_of(&x->b, b));
     if (bytes > p->memory_bytes) {
         free(p->memory);
-        p->memory = malloc(bytes);
+        p->memory = hri_pages(bytes);
         p->memory_bytes = p->memory != NULL ? bytes : 0;
         if (p->memory == NULL) {
             return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -179,9 +180,30 @@ hr_status hri_panel_complete(hri_mpi_run *r, hri_panel *p)
     return status;
 }
 
+static void take_kept(hri_mpi_kept *kept, char **memory, size_t *bytes)
+{
+    *memory = kept->memory;
+    *bytes = kept->bytes;
+    *kept = (hri_mpi_kept){NULL, 0};
+}
+
+static void keep(hri_mpi_kept *kept, char **memory, size_t bytes)
+{
+    if (*memory != NULL) {
+        *kept = (hri_mpi_kept){*memory, bytes};
+    }
+    *memory = NULL;
+}
+
 hr_status hri_panels_prepare(hri_mpi_run *r)
 {
     hr_status status = HR_OK;
+    for (int i = 0; i < 2; i++) {
+        hri_panel *p = &r->panels[i];
+        take_kept(&r->context->panels[i], &p->memory, &p->memory_bytes);
+        take_kept(&r->context->messages[i], &p->messages.memory,
+                  &p->messages.memory_bytes);
+    }
     for (int64_t t = 0; t < r->plan->panels && status == HR_OK; t++) {
         status = list_panel(r, &r->panels[t % 2], t);
     }
@@ -192,9 +214,12 @@ hr_status hri_panels_prepare(hri_mpi_run *r)
 void hri_panels_finish(hri_mpi_run *r)
 {
     for (int i = 0; i < 2; i++) {
+        hri_panel *p = &r->panels[i];
         if (!r->context->lost) {
-            hri_messages_finish(&r->panels[i].messages);
-            free(r->panels[i].memory);
+            keep(&r->context->panels[i], &p->memory, p->memory_bytes);
+            keep(&r->context->messages[i], &p->messages.memory,
+                 p->messages.memory_bytes);
+            hri_messages_finish(&p->messages);
         }
     }
 }

@@ -35,6 +35,13 @@ typedef struct hri_mpi_memory {
     hri_mpi_place place;
 } hri_mpi_memory;
 
+/* Memory that the next product uses again: to touch new pages takes longer than
+ * to multiply. */
+typedef struct hri_mpi_kept {
+    char *memory;
+    size_t bytes;
+} hri_mpi_kept;
+
 struct hr_mpi_context {
     MPI_Comm comm;    /* for messages of products, grids and files */
     MPI_Comm control; /* for the news that a process has lost MPI */
@@ -42,6 +49,7 @@ struct hr_mpi_context {
     hr_context *local;
     hri_threads threads; /* that call it */
     hri_mpi_memory memory;
+    hri_mpi_kept panels[2], messages[2];
     bool model;       /* its processes are not there: it has no communicator */
     bool lost;        /* a function of MPI has failed: nothing works any more */
     bool keeps_local; /* it is lost, and MPI may still write to local's

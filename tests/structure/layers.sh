@@ -39,7 +39,7 @@ BEGIN {
     pure = pure " base/printable.h base/format.h base/member.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
     # With their .c files, but for that of status.h, in whose place is its own.
-    may["src/mpi"] = "base/hash.h base/status.h base/structs.h " \
+    may["src/mpi"] = "base/hash.h base/pages.h base/status.h base/structs.h " \
         "base/progress.h base/threads.h " pure
     may["src/pblas"] = "blas/loaded.h blas/log.h blas/threshold.h " pure # likewise
     may["src/console"] = "base/draft.h " pure # with their .c files

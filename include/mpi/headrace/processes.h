@@ -241,7 +241,8 @@ typedef struct hr_mpi_gemm_options {
  *
  * @shape    A[m,k], B[k,n], C[m,n]; m, n and k may be 0. Types as hr_gemm.
  * @owner    Borrows all operands and options until it returns. If a function of
- *           MPI has failed, MPI may read A and B until it is finalized.
+ *           MPI has failed, MPI may read A and B until it is finalized. The
+ *           context keeps the memory of panels for the next product.
  * @aliasing C must not overlap A or B, which is noticed where a process
  *           multiplies parts in place; A and B may overlap. beta = 0 never
  *           reads C. alpha = 0 or k = 0 never reads A or B.

@@ -3,6 +3,7 @@
  * of its columns. */
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 #include "mpi/run.h"
 #include "mpi/sum.h"
@@ -141,7 +142,7 @@ static hr_status place_c(hri_mpi_run *r)
         cols += t ? hri_part_rows(&x->c, part) : hri_part_cols(&x->c, part);
     }
     const size_t bytes = (size_t)(rows * cols) * hr_type_size(x->sum_type);
-    r->sum = malloc(bytes > 0 ? bytes : 1);
+    r->sum = hri_pages(bytes > 0 ? bytes : 1);
     r->c = hr_matrix_column_major(r->sum, x->sum_type, rows, cols,
                                   hri_max(1, rows));
     return r->sum != NULL ? HR_OK

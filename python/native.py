@@ -18,29 +18,45 @@ extern "Python" void headrace_log(void *, const char *);
 LEFT_OUT = ("half.h", "dialect.h")
 
 
-def declarations(compiler, include):
-    """What the headers declare, without what only compilers understand."""
+def declarations(compiler, include, header, wanted):
+    """What headers with wanted paths declare, without what only compilers
+    understand."""
     text = subprocess.run(
-        [compiler, "-std=c99", "-E", "-I" + include,
-         include + "/headrace/headrace.h"],
+        [compiler, "-std=c99", "-E", "-I" + include, "-I" + include + "/mpi",
+         "-include", header, "-x", "c", "/dev/null"],
         capture_output=True, text=True, check=True).stdout
     ours, lines = False, []
     for line in text.splitlines():
         marker = re.match(r'# \d+ "([^"]+)"', line)
         if marker:
-            path = marker[1]
-            ours = "/headrace/" in path and not path.endswith(LEFT_OUT)
+            ours = wanted(marker[1])
         elif ours:
             lines.append(line)
     return re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "",
                   "\n".join(lines))
 
 
+def function_types(text):
+    """Declarations with types of functions in place of the functions: those of
+    a library that is loaded at run time. hr_mpi_rank has hr_mpi_rank_type."""
+    return re.sub(r"([\w ]+?[\s*]+)(hr_mpi_\w+)\s*(\([^;{}]*\));",
+                  r"typedef \1(*\2_type)\3;", text)
+
+
 def main():
     compiler, include, output = sys.argv[1:]
     builder = cffi.FFI()
-    builder.cdef(declarations(compiler, include) + CALLBACKS)
-    builder.set_source("headrace._native", "#include <headrace/headrace.h>\n")
+    public = declarations(
+        compiler, include, include + "/headrace/headrace.h",
+        lambda path: "/headrace/" in path and not path.endswith(LEFT_OUT))
+    processes = function_types(declarations(
+        compiler, include, include + "/mpi/headrace/processes.h",
+        lambda path: path.endswith("/processes.h")))
+    builder.cdef(public + CALLBACKS + processes)
+    types = "\n".join(re.findall(r"^typedef [^{}]*\(\*hr_mpi_\w+_type\)[^;]*;",
+                                 processes, re.M))
+    builder.set_source("headrace._native", "#include <headrace/headrace.h>\n"
+                       "#include <headrace/processes.h>\n" + types + "\n")
     builder.emit_c_code(output)
 
 

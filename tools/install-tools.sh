@@ -49,6 +49,7 @@ tests /usr/bin/mpicc.mpich libmpich-dev
 tests /usr/bin/mpirun.mpich mpich
 tests - libscalapack-openmpi-dev
 tests - libscalapack-mpich-dev
+tests - python3-mpi4py
 tests octave-cli octave
 tests Rscript r-base-core
 TABLE

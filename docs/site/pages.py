@@ -145,6 +145,9 @@ class Site:
                 text.append(f".. auto{kind}:: headrace.{name}\n" +
                             ("   :members:\n" if kind == "class" else "") +
                             "\n")
+        head = "Over processes"
+        text.append(f"{head}\n{'-' * len(head)}\n\n"
+                    ".. automodule:: headrace.mpi\n   :members:\n")
         write(self.folder / "reference" / "python.rst", "".join(text))
 
 

@@ -172,7 +172,11 @@ class Context(NotCopied):
                 grid.close()
             self._kept.clear()
             self._held = ffi.NULL
-            lib.hr_context_destroy(pointer)
+            self._destroy(pointer)
+
+    @staticmethod
+    def _destroy(pointer):
+        lib.hr_context_destroy(pointer)
 
     def _used(self):
         """Whether a call is under way."""

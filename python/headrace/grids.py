@@ -172,11 +172,18 @@ class Grid(NotCopied):
             kept.append(shares)
         out = ffi.new("hr_grid **")
         with using(self._context):
-            check(lib.hr_grid_create(pointer_of(self._context),
-                                     extent(self.shape), made, len(fields), o,
-                                     out))
+            self._create(made, len(fields), o, out)
             self._pointer = out[0]
             self._context._grids.add(self)
+
+    def _create(self, fields, count, options, out):
+        check(lib.hr_grid_create(pointer_of(self._context), extent(self.shape),
+                                 fields, count, options, out))
+
+    @property
+    def _here(self):
+        """The shape of what this process has."""
+        return self.shape
 
     def _shares(self, weights):
         """Weights of as many accelerators as the grid has."""
@@ -237,7 +244,7 @@ class Grid(NotCopied):
     def _layout(self, name):
         field = self.fields[name[0] if isinstance(name, tuple) else name]
         parts = 1 if isinstance(name, tuple) else field.components
-        shape = self.shape if parts == 1 else (parts, *self.shape)
+        shape = self._here if parts == 1 else (parts, *self._here)
         return np.dtype(field.dtype), shape
 
     def __setitem__(self, name: FieldName, values: Operand) -> None:

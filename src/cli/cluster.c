@@ -21,7 +21,7 @@ void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
     cli_json_end(json, '}');
 }
 
-/* The members' names, and whether they were there. */
+/* The members. Those from MEMORY on must be there. */
 enum { PROCESSES, C_RATE, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
 static const char *const names[MEMBERS] = {
     "processes",       "c_bytes_per_second",

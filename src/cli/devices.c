@@ -304,6 +304,10 @@ static void print_cluster(const hr_mpi_cluster *c)
     printf("each        %s of f64, %s for matrices on their way\n",
            cli_rate_text(c->flops_per_second).text,
            cli_bytes_text(c->memory_bytes).text);
+    if (c->c_bytes_per_second > 0.0) {
+        printf("C           to accelerators and back at %s\n",
+               cli_link_text(c->c_bytes_per_second).text);
+    }
     printf("messages    %s, then %s\n",
            cli_seconds_text(c->latency_seconds).text,
            cli_link_text(c->bytes_per_second).text);
@@ -343,22 +347,19 @@ static int show(hr_context *context, const options *o,
 
 /* One of several processes: the first one shows its accelerators, and what was
  * measured of all. */
-static int run_together(const options *o)
+static int run_together(const cli_processes *p, const options *o)
 {
-    cli_processes p;
     hr_mpi_context *context = NULL;
     hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
-    int status = cli_processes_open(&p);
-    if (status == CLI_OK) {
-        status = cli_processes_create(&p, &o->machine, &context);
-    }
-    if (status == CLI_OK && p.rank(context) == 0) {
-        status = cli_called(p.describe(context, &cluster));
+    int status = cli_processes_create(p, &o->machine, &context);
+    if (status == CLI_OK && p->rank(context) == 0) {
+        status = cli_called(p->describe(context, &cluster));
         status =
-            status == CLI_OK ? show(p.local(context), o, &cluster) : status;
+            status == CLI_OK ? show(p->local(context), o, &cluster) : status;
     }
-    if (context != NULL) {
-        p.destroy(context);
+    if (context != NULL) { /* others wait quietly while the first measures */
+        (void)(p->agree(context, HR_OK) == HR_OK);
+        p->destroy(context);
     }
     return status;
 }
@@ -372,7 +373,13 @@ static int run(int argc, char **argv)
         status = cli_output_check(&cli_devices, "--svg", o.svg, NULL, 0);
     }
     if (status == CLI_OK && cli_launched().count > 1) {
-        return run_together(&o);
+        cli_processes p;
+        if (cli_processes_open(&p) == CLI_OK) {
+            return run_together(&p, &o);
+        }
+        if (cli_launched().rank > 0) { /* the first lists what is there */
+            return CLI_OK;
+        }
     }
     if (status == CLI_OK) {
         status = cli_context(&cli_devices, &o.machine, true, &context);
@@ -391,7 +398,10 @@ const cli_command cli_devices = {
     .details =
         "Lists every accelerator found, and says whether it is chosen. Names\n"
         "every kind that is not there, with the reason. Then lists the\n"
-        "accelerators chosen, with the memory that Headrace may use of each.",
+        "accelerators chosen, with the memory that Headrace may use of each.\n"
+        "Started by mpirun, process 0 does so, and shows how fast all "
+        "processes\n"
+        "and their messages are.",
     .examples = "  headrace devices\n"
                 "  headrace devices --measure\n"
                 "  headrace devices --svg machine.svg\n"

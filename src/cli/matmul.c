@@ -108,6 +108,13 @@ static int check(options *o)
         return cli_wrong(&cli_matmul, "--machines needs --dry-run: only a plan "
                                       "can be made for them");
     }
+    if (o->machines > 0 &&
+        (o->machine.accelerators != NULL || o->machine.memory_limit > 0 ||
+         o->machine.threads > 0 || o->machine.trace != NULL)) {
+        return cli_wrong(&cli_matmul,
+                         "--machines: --accelerators, --memory-limit, "
+                         "--threads and --trace are of this machine");
+    }
     if (o->machines > 0 && cli_launched().count > 1) {
         return cli_wrong(&cli_matmul, "--machines: one process makes the plan, "
                                       "so start it without mpirun");

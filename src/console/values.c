@@ -196,7 +196,7 @@ const cli_kind cli_shape3 = {.take = take_shape3,
 const cli_kind cli_threads = {
     .wants = "a whole number from 1 to 1024", .least = 1, .most = 1024};
 const cli_kind cli_machines = {
-    .wants = "a whole number from 1 to 16384", .least = 1, .most = 16384};
+    .wants = "a whole number from 1 to 4096", .least = 1, .most = 4096};
 const cli_kind cli_window = {.wants = "a whole number from 0 to 1024",
                              .most = HR_MAX_REACH};
 const cli_kind cli_type = {

@@ -51,17 +51,21 @@ static hr_status check_cluster(const hr_mpi_cluster *c)
                         c->count, (unsigned long long)c->memory_bytes);
     }
     for (int i = 0; i < 2; i++) {
-        if (!(all[i].value > 0.0 && isfinite(all[i].value))) {
+        if (!(all[i].value > 0.0 && isfinite(all[i].value) &&
+              isfinite(1.0 / all[i].value))) {
             return hri_fail(HR_ERROR_INVALID, "mpi: a cluster's %s is %g",
                             all[i].name, all[i].value);
         }
     }
-    const bool latency = !(c->latency_seconds >= 0.0);
-    return !latency && c->c_bytes_per_second >= 0.0
+    const double c_rate = c->c_bytes_per_second;
+    const bool latency =
+        !(c->latency_seconds >= 0.0 && isfinite(c->latency_seconds));
+    return !latency &&
+                   (c_rate == 0.0 || (c_rate > 0.0 && isfinite(1.0 / c_rate)))
                ? HR_OK
                : hri_fail(HR_ERROR_INVALID, "mpi: a cluster's %s is %g",
                           latency ? "latency_seconds" : "c_bytes_per_second",
-                          latency ? c->latency_seconds : c->c_bytes_per_second);
+                          latency ? c->latency_seconds : c_rate);
 }
 
 hr_status hr_mpi_context_create_model(const hr_mpi_cluster *cluster,

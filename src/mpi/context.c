@@ -107,6 +107,11 @@ static hr_status open_local(hr_mpi_context *context,
         options = *asked;
     }
     hr_status status = hr_context_create(&options, &all);
+    if (status == HR_OK && hr_accelerator_count(all) == 0) {
+        hr_context_destroy(all);
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "mpi: this process has no accelerator");
+    }
     if (status != HR_OK || n->count == 1) {
         context->local = all;
         return status;
@@ -223,8 +228,10 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
             status = exchange(context, partner, bytes, BYTES, &mine[2]);
         }
     }
-    free(bytes);
-    mine[2] = mine[2] > mine[1] ? (mine[2] - mine[1]) / BYTES : 0.0;
+    if (!context->lost) { /* else MPI may still use them */
+        free(bytes);
+    }
+    mine[2] = (mine[2] > mine[1] ? mine[2] - mine[1] : mine[2]) / BYTES;
     mine[3] = -memory_there(neighbours_here);
     if (status == HR_OK) {
         status = hri_mpi_check(context,

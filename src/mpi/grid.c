@@ -201,11 +201,10 @@ static void release(void *data)
 
 static hr_status post(hri_mpi_grid *g, const hri_transfer *t, int way)
 {
-    const int posted = g->request_count;
     const hr_status status = hri_mpi_post(g->context, &t->messages[way],
                                           g->requests, &g->request_count);
     if (way == OUT) {
-        g->messages += (uint64_t)(g->request_count - posted);
+        g->messages += t->messages[OUT].count > 0;
         g->sent += t->messages[OUT].count;
     }
     return status;

@@ -8,7 +8,8 @@
 #include "base/hash.h"
 #include "base/size.h"
 
-enum { TAG = 9, MAX_PIECES = 1 << 12 /* of messages of 4 TiB */ };
+/* So many bytes of a message go at once, in fewer than MAX_REQUESTS / 2. */
+enum { TAG = 9, WINDOW = 1 << 30, MAX_REQUESTS = 1 << 12 };
 
 /* A field's values: components of packed cells. */
 typedef struct values {
@@ -99,17 +100,30 @@ static void copy_section(const values *v, const hri_section *s, char *to,
     }
 }
 
-/* Send and receive messages, and wait. Those without bytes do not move. */
+/* Send and receive one message or two, and wait. Those without bytes do not
+ * move. */
 static hr_status exchange(hr_mpi_context *context,
                           const hri_mpi_bytes *messages, int count)
 {
-    MPI_Request requests[MAX_PIECES];
-    int posted = 0;
+    MPI_Request requests[MAX_REQUESTS];
     hr_status status = HR_OK;
-    for (int i = 0; i < count && status == HR_OK; i++) {
-        status = hri_mpi_post(context, &messages[i], requests, &posted);
+    bool more = true;
+    for (size_t at = 0; more && status == HR_OK; at += WINDOW) {
+        int posted = 0;
+        more = false;
+        for (int i = 0; i < count && status == HR_OK; i++) {
+            hri_mpi_bytes m = messages[i];
+            const size_t left = m.count > at ? m.count - at : 0;
+            m.bytes += left > 0 ? at : 0;
+            m.count = left < WINDOW ? left : WINDOW;
+            more = more || left > WINDOW;
+            status = hri_mpi_post(context, &m, requests, &posted);
+        }
+        if (status == HR_OK) {
+            status = hri_mpi_wait(context, posted, requests);
+        }
     }
-    return status == HR_OK ? hri_mpi_wait(context, posted, requests) : status;
+    return status;
 }
 
 /* Memory for the part of this process; in process root also for the largest

@@ -39,9 +39,10 @@ static double foreign_width(const hri_operand *o)
     return (double)o->element_bytes * (1.0 - o->everywhere);
 }
 
-static double memory_width(const hri_operand *o)
+static double memory_width(const hri_operand *o, int processes)
 {
-    return stays(o) ? 0.0 : (double)o->element_bytes;
+    const bool own = processes == 1 && o->m.block_count == 1;
+    return stays(o) || own ? 0.0 : (double)o->element_bytes;
 }
 
 /* Bytes that a process receives of A and B and sends of C: if elements lie
@@ -77,13 +78,14 @@ static int64_t most_panels(const hri_mpi_product *p, const grid *g,
 {
     enum { SHORTEST = 256, ENOUGH = 8, BUFFERS = 4 };
     const int64_t k = hri_ceil_div(p->k, g->depth);
-    const double column =
-        BUFFERS * (g->m * memory_width(&p->a) + g->n * memory_width(&p->b));
-    const double most = fmax(1.0, (double)memory / fmax(column, 1.0));
+    const double column = BUFFERS * (g->m * memory_width(&p->a, processes) +
+                                     g->n * memory_width(&p->b, processes));
+    const double most =
+        column > 0.0 ? fmax(1.0, (double)memory / column) : (double)k;
     const int64_t few = processes == 1 || (stays(&p->a) && stays(&p->b))
                             ? 1
                             : hri_min(ENOUGH, k / SHORTEST);
-    const int64_t needed = (int64_t)ceil((double)k / most);
+    const int64_t needed = (int64_t)ceil((double)k / fmax(1.0, most));
     *least = hri_max(1, hri_min(needed, k));
     return hri_max(*least, hri_min(few, k));
 }
@@ -436,19 +438,25 @@ static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
                                             p->n / plan->cols));
 }
 
-/* Choose between the orders of ranks. */
+/* Choose between the orders of ranks. *most is as count_sent has it. */
 static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
-                       const hri_mpi_product *p)
+                       const hri_mpi_product *p, uint64_t *most)
 {
-    uint64_t sent[2] = {0}, most;
     if (plan->in_place) {
         place_owners(plan, &p->c);
+        plan->sent = count_sent(plan, p, most);
     } else {
-        for (int by_cols = 0; by_cols < 2; by_cols++) {
+        uint64_t sent[2], mosts[2];
+        for (int by_cols = 1; by_cols >= 0; by_cols--) {
             place_in_order(plan, by_cols == 1);
-            sent[by_cols] = count_sent(plan, p, &most);
+            sent[by_cols] = count_sent(plan, p, &mosts[by_cols]);
         }
-        place_in_order(plan, sent[1] < sent[0]);
+        const bool by_cols = sent[1] < sent[0];
+        if (by_cols) {
+            place_in_order(plan, true);
+        }
+        plan->sent = sent[by_cols];
+        *most = mosts[by_cols];
     }
     find_places(plan, context);
 }
@@ -467,8 +475,7 @@ static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
     const hr_status status = cut(plan, p);
     if (status == HR_OK) {
         uint64_t most;
-        find_order(plan, context, p);
-        plan->sent = count_sent(plan, p, &most);
+        find_order(plan, context, p, &most);
         g->seconds =
             seconds_with(context, g, (double)most, &g->message_seconds);
     }
@@ -524,6 +531,7 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
     status = choose(plan, context, p, &all);
     if (status == HR_OK && hri_mpi_is_empty(p)) {
         plan->sent = 0;
+        plan->seconds = plan->compute_seconds = plan->message_seconds = 0.0;
     } else if (status == HR_OK) {
         plan->messages = count_messages(plan, p);
         plan->bound = bound_of(p, plan->rows * plan->cols * plan->depth);

@@ -101,9 +101,9 @@ hr_status hri_mpi_listen(hr_mpi_context *context)
                     from.MPI_SOURCE);
 }
 
-/* Nothing has come in so many looks, the last one of them `since` some time
- * ago. Messages come in pieces, so one that is on its way does not let a
- * process fall asleep. */
+/* So many looks have found nothing since then. After 2 ms a process sleeps
+ * between two looks: each piece of a message takes less, unless it comes
+ * slowly. */
 static void wait_a_moment(unsigned looks, double since)
 {
     enum { EAGER = 200 };

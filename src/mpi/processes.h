@@ -58,7 +58,7 @@ struct hr_mpi_context {
     /* the same in every process */
     uint64_t memory_bytes; /* for panels: of the process that has least */
     double flop_seconds;   /* of one multiplication and addition of doubles, in
-                              the   slowest process */
+                              the slowest process */
     double c_seconds;      /* of each double of C besides, which goes to
                               accelerators and back, in the slowest process */
     double latency_seconds, byte_seconds; /* of a message, in the slowest pair

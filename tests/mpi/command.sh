@@ -102,6 +102,8 @@ expect 2 "belong together" matmul A.npy B.npy --dry-run --machines 4
 expect 2 "needs --dry-run" matmul A.npy B.npy -o D.npy --machines 4 \
     --like slow.json
 expect 2 "from 1 to" matmul A.npy B.npy --dry-run --machines 0 --like slow.json
+expect 2 "are of this machine" matmul A.npy B.npy --dry-run --machines 4 \
+    --like slow.json --threads 2
 processes 5
 expect 2 "without mpirun" matmul A.npy B.npy --dry-run --machines 4 \
     --like slow.json

@@ -118,6 +118,34 @@ static void bytes(void)
     }
 }
 
+/* The panels of a product of 4 processes where C goes so fast. */
+static int64_t panels(double c_bytes_per_second, int count)
+{
+    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
+    hr_mpi_context *context = NULL;
+    static parts p;
+    const shape s = {"square", 16384, 16384, 16384};
+    cluster.count = count;
+    cluster.memory_bytes = (uint64_t)64 << 30;
+    cluster.c_bytes_per_second = c_bytes_per_second;
+    cluster.flops_per_second = 1e13;
+    cluster.latency_seconds = 2e-6;
+    cluster.bytes_per_second = 1e10;
+    CHECK(hr_mpi_context_create_model(&cluster, &context) == HR_OK);
+    lay_out(&p, &s, count == 4 ? 2 : 1, count == 4 ? 2 : 1, 1);
+    const int64_t found = plan(context, &p).panels;
+    hr_mpi_context_destroy(context);
+    return found;
+}
+
+/* C that goes to accelerators and back costs panels; one process needs none. */
+static void ways_of_c(void)
+{
+    const int64_t most = panels(0, 4), some = panels(5e10, 4);
+    CHECK(most > some && some > panels(1e9, 4) && panels(1e9, 4) == 1);
+    CHECK(panels(0, 1) == 1);
+}
+
 /* What is not there sends nothing and has no grid. */
 static void refusals(void)
 {
@@ -161,6 +189,14 @@ static void refusals(void)
     CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
                 "latency_seconds is -1");
     wrong = cluster;
+    wrong.bytes_per_second = 1e-310;
+    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
+                "bytes_per_second is 1e-310");
+    wrong = cluster;
+    wrong.c_bytes_per_second = -2;
+    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
+                "c_bytes_per_second is -2");
+    wrong = cluster;
     wrong.size = 0;
     CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
                 "HR_MPI_CLUSTER_INIT");
@@ -176,6 +212,7 @@ static void refusals(void)
 int main(void)
 {
     TEST(bytes());
+    TEST(ways_of_c());
     TEST(refusals());
     return test_end();
 }

@@ -469,6 +469,84 @@ static void steps_cancelled(void)
     free(b.values);
 }
 
+/* Messages of several MiB, which go in pieces: A, in rows, times the unit
+ * matrix, which every process has; and a grid that is scattered, gathered and
+ * saved. */
+static void long_messages(void)
+{
+    enum { LONG = 1100 };
+    const int64_t rows = (LONG + process_count - 1) / process_count;
+    const int64_t first = rank * rows < LONG ? rank * rows : LONG;
+    const int64_t own = first + rows < LONG ? rows : LONG - first;
+    double *a = calloc((size_t)(rows * LONG), sizeof *a);
+    double *c = calloc((size_t)(rows * LONG), sizeof *c);
+    double *unit = calloc((size_t)LONG * LONG, sizeof *unit);
+    double *whole = calloc((size_t)LONG * LONG, sizeof *whole);
+    for (int64_t i = 0; i < LONG; i++) {
+        unit[i * LONG + i] = 1.0;
+    }
+    for (int64_t e = 0; e < rows * LONG; e++) {
+        a[e] = (double)(rank + 1) + (double)e / LONG;
+    }
+    hr_mpi_cyclic in_rows[2] = {{.row_block = rows,
+                                 .col_block = LONG,
+                                 .process_rows = process_count,
+                                 .process_cols = 1,
+                                 .data = a,
+                                 .leading_dimension = rows},
+                                {0}};
+    in_rows[1] = in_rows[0];
+    in_rows[1].data = c;
+    const hr_mpi_block all = {.rows = LONG,
+                              .cols = LONG,
+                              .owner = HR_MPI_EVERYWHERE,
+                              .data = unit,
+                              .row_stride = LONG,
+                              .col_stride = 1};
+    hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
+    hr_mpi_gemm_report report = HR_MPI_GEMM_REPORT_INIT;
+    options.rows = 1;
+    options.cols = process_count;
+    options.depth = 1;
+    options.report = &report;
+    TEST_CASE("a product");
+    CHECK(hr_mpi_gemm(context, hr_real(1),
+                      hr_mpi_matrix_cyclic(HR_F64, LONG, LONG, &in_rows[0]),
+                      hr_mpi_matrix_blocks(HR_F64, LONG, LONG, &all, 1),
+                      hr_real(0),
+                      hr_mpi_matrix_cyclic(HR_F64, LONG, LONG, &in_rows[1]),
+                      &options) == HR_OK);
+    int64_t wrong = 0;
+    for (int64_t j = 0; j < LONG; j++) {
+        for (int64_t i = 0; i < own; i++) {
+            wrong += c[j * rows + i] != a[j * rows + i];
+        }
+    }
+    CHECK(wrong == 0);
+    CHECK(process_count == 1 || report.sent > (uint64_t)4 << 20);
+    TEST_CASE("a grid");
+    hr_grid *grid = NULL;
+    const hr_field field =
+        hr_field_of(sizeof *whole, 1, HR_BOUNDARY_CLAMP, NULL);
+    CHECK(hr_mpi_grid_create(context, hr_extent2(LONG, LONG), &field, 1, NULL,
+                             NULL, &grid) == HR_OK);
+    for (int64_t e = 0; e < (int64_t)LONG * LONG && rank == 0; e++) {
+        whole[e] = (double)e;
+    }
+    CHECK(hr_mpi_grid_scatter(grid, 0, whole, 0) == HR_OK);
+    CHECK(hr_mpi_grid_gather(grid, 0, unit, process_count - 1) == HR_OK);
+    for (int64_t e = 0; e < (int64_t)LONG * LONG && rank == process_count - 1;
+         e++) {
+        wrong += unit[e] != (double)e;
+    }
+    CHECK(wrong == 0);
+    hr_grid_destroy(grid);
+    free(a);
+    free(c);
+    free(unit);
+    free(whole);
+}
+
 int main(int argc, char **argv)
 {
     int level = 0;
@@ -477,6 +555,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
     CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) == HR_OK);
     TEST(works());
+    TEST(long_messages());
     TEST(differing());
     TEST(refused());
     TEST(lists());

@@ -313,7 +313,7 @@ class Context(_Context):
             if not 1 <= size_of(threads, "threads") <= 1024:
                 raise InvalidError(f"threads is {threads}, not from 1 to 1024")
             options.threads = threads
-        self._processes = ffi.NULL
+        self._processes, self._failed = ffi.NULL, False
         made = ffi.new("hr_mpi_context **")
         if comm is None:
             kind = "openmpi" if "OMPI_COMM_WORLD_SIZE" in os.environ else "mpich"
@@ -336,7 +336,14 @@ class Context(_Context):
 
     def _destroy(self, pointer):
         processes, self._processes = self._processes, ffi.NULL
-        self._library.context_destroy(processes)
+        if not self._failed:
+            self._library.context_destroy(processes)
+
+    def __exit__(self, kind: Any = None, *rest: object) -> None:
+        # After an exception here others may not come, so to close it with them
+        # would wait for ever.
+        self._failed = kind is not None
+        super().__exit__(kind, *rest)
 
     @property
     def rank(self) -> int:

@@ -103,7 +103,7 @@ def check_element(dtype: np.dtype, element: str, name: str):
 
 def check_numbers(given: Array, dtype: np.dtype[Any], name: str) -> None:
     """TypeError where numbers would come from text, or lose a part."""
-    if given.dtype.kind in "USMm":
+    if given.dtype.kind in "USMmO":
         raise TypeError(f"{name} is of {given.dtype}, not numbers")
     if given.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"{name} is complex, but {dtype} has no imaginary part")

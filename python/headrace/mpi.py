@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import weakref
 from dataclasses import dataclass
 from typing import Any, Iterable, Sequence
 
@@ -127,13 +128,48 @@ class Matrix:
         self.shape, self.dtype = shape, np.dtype(dtype)
         self._made, self._kept = made, kept
         self._transposed = False
+        self._file: File | None = None
 
     def _with(self, shape, change):
         made = ffi.new("hr_mpi_matrix *", self._made[0])
         change(made)
         new = Matrix(shape, self.dtype, made, self._kept)
-        new._transposed = self._transposed
+        new._transposed, new._file = self._transposed, self._file
         return new
+
+    def _check(self, name, rank, written):
+        """ValueError where this process's elements are not there or are not to
+        be written."""
+        if self._file is not None and self._file._made == ffi.NULL:
+            raise InvalidError(f"{name}: the file of the matrix is closed")
+        for array in self._kept:
+            if written and isinstance(array, np.ndarray) and \
+                    not array.flags.writeable:
+                raise ValueError(f"{name}: the array is read-only")
+        described = self._made.cyclic
+        if described == ffi.NULL or described.data == ffi.NULL:
+            return
+        needed = tuple(_own(described, d, rank, whole) for d, whole in enumerate(
+            (self._made.whole_rows, self._made.whole_cols)))
+        local = self._kept[0].shape
+        if 0 not in needed and (local[0] < needed[0] or local[1] < needed[1]):
+            raise ValueError(f"{name}: local is {local}, but process {rank} has "
+                             f"{needed} of the matrix")
+
+    def _without_data(self):
+        """The same with no elements, which is refused in all processes."""
+        made = ffi.new("hr_mpi_matrix *", self._made[0])
+        if made.cyclic != ffi.NULL:
+            empty = ffi.new("hr_mpi_cyclic *", made.cyclic[0])
+            empty.data = ffi.NULL
+            made.cyclic = empty
+        else:
+            empty = ffi.new("hr_mpi_block[]", max(1, made.block_count))
+            for to, block in zip(empty, made.blocks[0:made.block_count]):
+                to.row, to.col = block.row, block.col
+                to.rows, to.cols, to.owner = block.rows, block.cols, block.owner
+            made.blocks = empty
+        return made, empty
 
     @property
     def T(self) -> Matrix:
@@ -173,6 +209,30 @@ class Matrix:
         return f"<headrace.mpi.Matrix {self.shape} of {self.dtype}>"
 
 
+def _own(c, d, rank, whole):
+    """The rows (d = 0) or columns (1) that a process has of blocks in turn."""
+    count = c.process_rows * c.process_cols
+    place = rank if c.ranks == ffi.NULL else next(
+        (i for i in range(count) if c.ranks[i] == rank), count)
+    if place >= count:
+        return 0
+    at = divmod(place, c.process_cols)[d]
+    processes = (c.process_rows, c.process_cols)[d]
+    first = (c.first_row, c.first_col)[d]
+    block = (c.row_block, c.col_block)[d]
+    begin = (c.first_rows, c.first_cols)[d] or block
+    if min(block, begin, processes) < 1:
+        return 0  # which the library refuses
+    turn = (at - first) % processes
+    mine = max(0, min(whole, begin)) if turn == 0 else 0
+    rest = max(0, whole - begin)  # in blocks of which this one's are
+    blocks_before, part = divmod(rest, block)
+    turn = (turn - 1) % processes
+    mine += blocks_before // processes * block
+    left = blocks_before % processes
+    return mine + (block if turn < left else part if turn == left else 0)
+
+
 def _matrix(shape, dtype):
     """An hr_mpi_matrix without elements."""
     shape = shape_of(shape, "shape")
@@ -192,7 +252,8 @@ def _pair(value, name):
 
 
 def cyclic(local: Array, shape: Shape, *, block: Shape, grid: Shape,
-           first: Shape = (0, 0), ranks: Sequence[int] | None = None,
+           first: Shape = (0, 0), first_block: Shape = (0, 0),
+           ranks: Sequence[int] | None = None,
            dtype: DTypeLike | None = None) -> Matrix:
     """A matrix in blocks that go to processes in turn, as in ScaLAPACK.
 
@@ -200,6 +261,7 @@ def cyclic(local: Array, shape: Shape, *, block: Shape, grid: Shape,
         place where the matrix is C. None where it has none.
     shape: of the whole matrix. block: rows and columns of a block. grid: rows
         and columns of processes. first: the process that has the first block.
+    first_block: the size of the first block; 0: that of the others.
     ranks: of the processes of the grid, row by row; None: 0, 1, 2 ...
     dtype: of the elements, if local is None.
 
@@ -216,15 +278,21 @@ def cyclic(local: Array, shape: Shape, *, block: Shape, grid: Shape,
                 local.strides[0] == local.itemsize or local.shape[0] == 1):
             raise ValueError('local does not lie by columns (order="F")')
         dtype = local.dtype
-        if local.shape[1] > 1:
+        leading = max(1, local.shape[0])
+        if local.size > 0 and local.shape[1] > 1:
+            if local.strides[1] < leading * local.itemsize or \
+                    local.strides[1] % local.itemsize != 0:
+                raise ValueError("columns of local overlap, run backwards or "
+                                 "have bytes between them")
             leading = local.strides[1] // local.itemsize
-        leading = max(1, leading, local.shape[0])
         pointer = address(local)
     shape, made = _matrix(shape, dtype)
     described = ffi.new("hr_mpi_cyclic *")
     described.row_block, described.col_block = _pair(block, "block")
     described.process_rows, described.process_cols = _pair(grid, "grid")
     described.first_row, described.first_col = _pair(first, "first")
+    described.first_rows, described.first_cols = _pair(first_block,
+                                                       "first_block")
     described.data, described.leading_dimension = pointer, leading
     kept: list[Any] = [local, described]
     if ranks is not None:
@@ -254,6 +322,9 @@ def blocks(shape: Shape, parts: Iterable[Sequence[Any]],
     described = ffi.new("hr_mpi_block[]", max(1, len(listed)))
     kept: list[Any] = [described]
     for to, part in zip(described, listed):
+        if not 5 <= len(part) <= 6:
+            raise ValueError(f"a block is {part!r}, not row, col, rows, cols, "
+                             "owner and perhaps an array")
         row, col, rows, cols, owner, *array = part
         to.row, to.col, to.rows, to.cols = row, col, rows, cols
         to.owner = owner
@@ -314,6 +385,7 @@ class Context(_Context):
                 raise InvalidError(f"threads is {threads}, not from 1 to 1024")
             options.threads = threads
         self._processes, self._failed = ffi.NULL, False
+        self._files: weakref.WeakSet[File] = weakref.WeakSet()
         made = ffi.new("hr_mpi_context **")
         if comm is None:
             kind = "openmpi" if "OMPI_COMM_WORLD_SIZE" in os.environ else "mpich"
@@ -336,6 +408,8 @@ class Context(_Context):
 
     def _destroy(self, pointer):
         processes, self._processes = self._processes, ffi.NULL
+        for file in list(self._files):
+            file._close()
         if not self._failed:
             self._library.context_destroy(processes)
 
@@ -375,8 +449,19 @@ class Context(_Context):
         options.report = report
         with using(self):
             pointer_of(self)
-            _progress.finish(watch, self._library.gemm(self._processes, *call,
-                                                       options))
+            wrong, kept = None, []
+            try:
+                for name, m in (("A", a), ("B", b), ("C", c)):
+                    m._check(name, self.rank, m is c)
+            except ValueError as error:
+                wrong = error  # which the others hear by the call
+                kept = [m._without_data() for m in (a, b, c)]
+                call = (call[0], kept[0][0][0], kept[1][0][0], call[3],
+                        kept[2][0][0])
+            status = self._library.gemm(self._processes, *call, options)
+            if wrong is not None:
+                raise wrong
+            _progress.finish(watch, status)
         return _report(report)
 
     def plan(self, alpha: complex, a: Matrix, b: Matrix, beta: complex,
@@ -405,7 +490,8 @@ class Context(_Context):
         options = struct("hr_mpi_gemm_options")
         options.compute = COMPUTE[compute]
         if grid is not None:
-            if len(grid) != 3:
+            grid = shape_of(grid, "grid")
+            if len(grid) != 3 or min(grid) < 0:
                 raise ValueError(f"grid is {grid!r}, not rows, columns, depth")
             options.rows, options.cols, options.depth = grid
         if memory_limit is not None:
@@ -453,24 +539,38 @@ class File:
                 context._processes, os.fsencode(path), like[0], made))
         self._made = made[0]
         self._shape, self._dtype = shape, dtype
+        context._files.add(self)
 
     def __enter__(self) -> Matrix:
+        if self._made == ffi.NULL:
+            raise InvalidError("the file is closed")
         matrix = ffi.new("hr_mpi_matrix *",
                          self._context._library.file_matrix(self._made))
-        return Matrix(self._shape, self._dtype, matrix, [self])
+        whole = Matrix(self._shape, self._dtype, matrix, [self])
+        whole._file = self
+        return whole
 
     def __exit__(self, kind: Any, *_: object) -> None:
         library = self._context._library
         made, self._made = self._made, ffi.NULL
+        if made == ffi.NULL:
+            if kind is None:
+                raise InvalidError("the file was closed before it was complete")
+            return
         try:
             if kind is None:
                 check(library.file_commit(made))
         finally:
             library.file_close(made)
 
+    def _close(self):
+        made, self._made = self._made, ffi.NULL
+        if made != ffi.NULL:
+            self._context._library.file_close(made)
+
     def __del__(self):
-        if getattr(self, "_made", ffi.NULL) != ffi.NULL:
-            self._context._library.file_close(self._made)
+        if hasattr(self, "_made"):
+            self._close()
 
 
 class Grid(_Grid):
@@ -501,6 +601,7 @@ class Grid(_Grid):
         library = self._context._library
         processes = ffi.NULL
         if self._processes is not None:
+            self._processes = shape_of(self._processes, "processes")
             if len(self._processes) != len(self.shape):
                 raise ValueError(f"{len(self._processes)} numbers of processes "
                                  f"for {len(self.shape)} dimensions")

@@ -260,9 +260,9 @@ static hr_status check_mpi(void)
     int begun = 0, ended = 0;
     (void)MPI_Initialized(&begun);
     (void)MPI_Finalized(&ended);
-    return begun && !ended
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "mpi: MPI is not initialized");
+    return begun && !ended ? HR_OK
+                           : hri_fail(HR_ERROR_INVALID, "mpi: MPI is %s",
+                                      ended ? "finalized" : "not initialized");
 }
 
 static hr_status copy_comm(hr_mpi_context *context, MPI_Comm comm)
@@ -291,6 +291,11 @@ static hr_status create(MPI_Comm comm, bool initialized,
         return hri_fail(HR_ERROR_INVALID, "mpi: the %s is NULL",
                         context == NULL ? "place for the context"
                                         : "communicator");
+    }
+    int between = 0;
+    if (MPI_Comm_test_inter(comm, &between) == MPI_SUCCESS && between) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: the communicator is one between two groups");
     }
     hr_mpi_context *made = calloc(1, sizeof *made);
     if (made == NULL) {

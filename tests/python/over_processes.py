@@ -100,6 +100,12 @@ def files(context):
     except KeyError:
         pass
     assert not os.path.exists(never)
+    refuses(headrace.InvalidError, "is closed", context.gemm, 1,
+            mpi.everywhere(a), mpi.everywhere(b), 0, c)
+    late = context.new_file(never, (3, 3), "float64")
+    late.__enter__()
+    late._close()
+    refuses(headrace.InvalidError, "was closed", late.__exit__, None)
 
 
 def steps(context):
@@ -140,6 +146,7 @@ HR_KERNEL2(heat, (IN, float, 2, now), (OUT, float, 2, next))
         np.testing.assert_array_equal(saved, whole)
     wrong = np.zeros((3, 4)) if context.rank == 0 else None
     refuses(ValueError, "", grid.scatter, "now", wrong)
+    refuses(TypeError, "is of object", grid.__setitem__, "now", None)
     grid.close()
 
 
@@ -152,6 +159,34 @@ def refusals(context):
     refuses(ValueError, "steps of 1", lambda: a[::2, :])
     refuses(ValueError, 'order="F"', mpi.cyclic, np.zeros((3, 4)), (3, 4),
             block=(1, 1), grid=(1, 1))
+    refuses(ValueError, "run backwards", mpi.cyclic,
+            np.asfortranarray(np.zeros((3, 4)))[:, ::-1], (3, 4), block=(3, 4),
+            grid=(1, 1))
+    refuses(ValueError, "a block is", mpi.blocks, (3, 4), [(0, 0, 3, 4)],
+            "float64")
+    # too few columns, and arrays that are not to be written, in one process
+    size, rank = context.size, context.rank
+    own = local_part(np.zeros((9, 9)), (2, 2), (1, size), rank)
+    short = own[:, :-1] if rank == 0 else own
+    unit = mpi.everywhere(np.eye(9))
+    c = mpi.cyclic(short, (9, 9), block=(2, 2), grid=(1, size))
+    words = "local is (9, " if rank == 0 else "process 0"
+    refuses(headrace.InvalidError if rank else ValueError, words, context.gemm,
+            1, unit, unit, 0, c)
+    fixed = own.copy(order="F")
+    fixed.flags.writeable = rank != 0
+    refuses(headrace.InvalidError if rank else ValueError,
+            "process 0" if rank else "read-only", context.gemm, 1, unit, unit, 0,
+            mpi.cyclic(fixed, (9, 9), block=(2, 2), grid=(1, size)))
+    # first blocks of another size
+    whole = values((9, 9), "float64")
+    columns = [j for j in range(9) if (0 if j < 1 else (j - 1) // 2 + 1) % size
+               == rank]
+    context.gemm(1, mpi.cyclic(np.asfortranarray(whole[:, columns]), (9, 9),
+                               block=(9, 2), grid=(1, size), first_block=(9, 1)),
+                 unit, 0, mpi.cyclic(own, (9, 9), block=(2, 2), grid=(1, size)))
+    np.testing.assert_allclose(
+        own, local_part(whole, (2, 2), (1, size), rank), 1e-13)
     refuses(TypeError, "needs dtype", mpi.cyclic, None, (3, 4), block=(1, 1),
             grid=(1, 1))
     refuses(ValueError, "a block of", mpi.blocks, (3, 4),

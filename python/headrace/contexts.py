@@ -83,6 +83,23 @@ def headrace_log(data, line):
         ffi.from_handle(data)(_text(line))
 
 
+def options_of(accelerators, memory_limit, threads):
+    """hr_context_options, and the text that they borrow."""
+    options, names = struct("hr_context_options"), None
+    if accelerators is not None:
+        if not isinstance(accelerators, str):
+            raise TypeError(f"accelerators is {accelerators!r}, not text "
+                            'such as "cuda,host"')
+        names = options.accelerators = ffi.new("char[]", accelerators.encode())
+    if memory_limit is not None:
+        options.memory_limit = bytes_of(memory_limit, "memory_limit")
+    if threads is not None:
+        if not 1 <= size_of(threads, "threads") <= 1024:
+            raise InvalidError(f"threads is {threads}, not from 1 to 1024")
+        options.threads = threads
+    return options, names
+
+
 class NotCopied:
     """What stands for something of the library, which has no copies."""
 
@@ -111,19 +128,7 @@ class Context(NotCopied):
                  threads: int | None = None,
                  reproducible: bool = False,
                  log: Callable[[str], object] | None = None) -> None:
-        options = struct("hr_context_options")
-        if accelerators is not None:
-            if not isinstance(accelerators, str):
-                raise TypeError(f"accelerators is {accelerators!r}, not text "
-                                'such as "cuda,host"')
-            names = ffi.new("char[]", accelerators.encode())
-            options.accelerators = names
-        if memory_limit is not None:
-            options.memory_limit = bytes_of(memory_limit, "memory_limit")
-        if threads is not None:
-            if not 1 <= size_of(threads, "threads") <= 1024:
-                raise InvalidError(f"threads is {threads}, not from 1 to 1024")
-            options.threads = threads
+        options, _names = options_of(accelerators, memory_limit, threads)
         options.reproducible = reproducible
         if log is not None:
             if not callable(log):

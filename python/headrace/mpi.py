@@ -29,7 +29,7 @@ from numpy.typing import DTypeLike
 from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import Context as _Context
-from .contexts import pointer_of, using
+from .contexts import options_of, pointer_of, using
 from .errors import InvalidError, UnavailableError, check
 from .grids import Field, FieldName, Grid as _Grid
 from .layouts import (Array, Operand, Progress, Shape, address, as_array,
@@ -373,17 +373,7 @@ class Context(_Context):
                  memory_limit: int | str | None = None,
                  threads: int | None = None) -> None:
         # pylint: disable=super-init-not-called
-        options = struct("hr_context_options")
-        names = None
-        if accelerators is not None:
-            names = ffi.new("char[]", accelerators.encode())
-            options.accelerators = names
-        if memory_limit is not None:
-            options.memory_limit = bytes_of(memory_limit, "memory_limit")
-        if threads is not None:
-            if not 1 <= size_of(threads, "threads") <= 1024:
-                raise InvalidError(f"threads is {threads}, not from 1 to 1024")
-            options.threads = threads
+        options, _names = options_of(accelerators, memory_limit, threads)
         self._processes, self._failed = ffi.NULL, False
         self._files: weakref.WeakSet[File] = weakref.WeakSet()
         made = ffi.new("hr_mpi_context **")

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cluster.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,24 +8,23 @@
 #include "console/args.h"
 #include "console/whole.h"
 
+/* The members that are read again. Those from MEMORY on must be there. */
+enum { C_RATE, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
+static const char *const names[MEMBERS] = {
+    "c_bytes_per_second", "memory_bytes", "f64_flops_per_second",
+    "message_seconds", "message_bytes_per_second"};
+
 void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
 {
     cli_json_begin(json, "cluster", '{');
     cli_json_count(json, "processes", (uint64_t)c->count);
-    cli_json_count(json, "memory_bytes", c->memory_bytes);
-    cli_json_number(json, "c_bytes_per_second", c->c_bytes_per_second);
-    cli_json_number(json, "f64_flops_per_second", c->flops_per_second);
-    cli_json_number(json, "message_seconds", c->latency_seconds);
-    cli_json_number(json, "message_bytes_per_second", c->bytes_per_second);
+    cli_json_count(json, names[MEMORY], c->memory_bytes);
+    cli_json_number(json, names[C_RATE], c->c_bytes_per_second);
+    cli_json_number(json, names[FLOPS], c->flops_per_second);
+    cli_json_number(json, names[LATENCY], c->latency_seconds);
+    cli_json_number(json, names[RATE], c->bytes_per_second);
     cli_json_end(json, '}');
 }
-
-/* The members. Those from MEMORY on must be there. */
-enum { PROCESSES, C_RATE, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
-static const char *const names[MEMBERS] = {
-    "processes",       "c_bytes_per_second",
-    "memory_bytes",    "f64_flops_per_second",
-    "message_seconds", "message_bytes_per_second"};
 
 static void read_members(hri_json *r, double values[MEMBERS], bool *there)
 {

@@ -358,7 +358,7 @@ static int run_together(const cli_processes *p, const options *o)
             status == CLI_OK ? show(p->local(context), o, &cluster) : status;
     }
     if (context != NULL) { /* others wait quietly while the first measures */
-        (void)(p->agree(context, HR_OK) == HR_OK);
+        (void)p->agree(context, HR_OK);
         p->destroy(context);
     }
     return status;

@@ -17,14 +17,20 @@ int cli_called(hr_status status)
     return status == HR_OK ? CLI_OK : cli_failed_call();
 }
 
+hr_context_options cli_context_options(const cli_machine *machine)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = machine->accelerators;
+    options.memory_limit = machine->memory_limit;
+    options.threads = (uint32_t)machine->threads;
+    return options;
+}
+
 int cli_context(const cli_command *command, const cli_machine *machine,
                 bool may_be_empty, hr_context **context)
 {
     const char *accelerators = machine->accelerators;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = accelerators;
-    options.memory_limit = machine->memory_limit;
-    options.threads = (uint32_t)machine->threads;
+    hr_context_options options = cli_context_options(machine);
     options.may_be_empty = may_be_empty;
     hr_status status = hr_context_create(&options, context);
     cli_signals_install();

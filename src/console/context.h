@@ -26,6 +26,9 @@ typedef struct cli_machine {
     "write a timeline for Perfetto: what each queue did when\n"                \
     "(HEADRACE_TRACE)"
 
+/* What the machine says of a context. */
+hr_context_options cli_context_options(const cli_machine *machine);
+
 /* Create the context. A malformed list is a wrong command line. A list of
  * accelerators that do not exist is a failure. may_be_empty: that no
  * accelerator can be used is no failure; the context then has none, and tells

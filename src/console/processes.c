@@ -90,10 +90,7 @@ int cli_processes_open(cli_processes *p)
 int cli_processes_create(const cli_processes *p, const cli_machine *machine,
                          hr_mpi_context **context)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = machine->accelerators;
-    options.memory_limit = machine->memory_limit;
-    options.threads = (uint32_t)machine->threads;
+    const hr_context_options options = cli_context_options(machine);
     const hr_status status = p->create(&options, context);
     cli_signals_install();
     if (status != HR_OK) {

@@ -359,11 +359,7 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
         }
         return;
     }
-    if (context->model) {
-        ended = 1;
-    } else {
-        (void)MPI_Finalized(&ended);
-    }
+    (void)MPI_Finalized(&ended);
     if (!ended && context->comm != MPI_COMM_NULL) {
         (void)MPI_Comm_free(&context->comm);
     }

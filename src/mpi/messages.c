@@ -72,10 +72,10 @@ hr_status hri_messages_place(hri_messages *m)
 {
     const int room = count_pieces(&m->in) + count_pieces(&m->out) + 1;
     const size_t bytes = place(&m->out, NULL, place(&m->in, NULL, 0));
-    if (bytes > m->memory_bytes || m->memory == NULL) {
+    if (bytes > m->memory_bytes) {
         free(m->memory);
         m->memory_bytes = 0;
-        m->memory = hri_pages(bytes > 0 ? bytes : 1);
+        m->memory = hri_pages(bytes);
         if (m->memory == NULL) {
             return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                             "mpi: no %zu bytes for messages", bytes);

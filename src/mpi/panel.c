@@ -171,11 +171,10 @@ hr_status hri_panel_complete(hri_mpi_run *r, hri_panel *p)
     }
     for (int i = 0; i < p->messages.in.count && status == HR_OK; i++) {
         const hri_message *m = &p->messages.in.of[i];
-        if (m->in_place) {
-            continue;
+        if (!m->in_place) {
+            hri_part_bring(m->operand, m->part, m->owner, m->bytes,
+                           m->kind == HRI_MESSAGE_A ? p->a : p->b);
         }
-        hri_part_bring(m->operand, m->part, m->owner, m->bytes,
-                       m->kind == HRI_MESSAGE_A ? p->a : p->b);
     }
     return status;
 }

@@ -80,8 +80,7 @@ static int64_t most_panels(const hri_mpi_product *p, const grid *g,
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double column = BUFFERS * (g->m * memory_width(&p->a, processes) +
                                      g->n * memory_width(&p->b, processes));
-    const double most =
-        column > 0.0 ? fmax(1.0, (double)memory / column) : (double)k;
+    const double most = column > 0.0 ? (double)memory / column : (double)k;
     const int64_t few = processes == 1 || (stays(&p->a) && stays(&p->b))
                             ? 1
                             : hri_min(ENOUGH, k / SHORTEST);

@@ -10,13 +10,15 @@ typedef struct shape {
     int64_t m, n, k;
 } shape;
 
-static hr_mpi_context *model(int count)
+static hr_mpi_context *model(int count, double flops_per_second,
+                             double c_bytes_per_second)
 {
     hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
     hr_mpi_context *context = NULL;
     cluster.count = count;
     cluster.memory_bytes = (uint64_t)64 << 30;
-    cluster.flops_per_second = 1e12;
+    cluster.c_bytes_per_second = c_bytes_per_second;
+    cluster.flops_per_second = flops_per_second;
     cluster.latency_seconds = 2e-6;
     cluster.bytes_per_second = 1e10;
     CHECK(hr_mpi_context_create_model(&cluster, &context) == HR_OK);
@@ -105,7 +107,7 @@ static void bytes(void)
                                    {"wide", 2048, 262144, 2048},
                                    {"deep", 2048, 2048, 262144}};
     for (int i = 0; i < 4; i++) {
-        hr_mpi_context *context = model(counts[i]);
+        hr_mpi_context *context = model(counts[i], 1e12, 0);
         for (int j = 0; j < 4; j++) {
             TEST_CASE(shapes[j].name);
             const double ratio = least_ratio(context, &shapes[j], counts[i]);
@@ -118,20 +120,12 @@ static void bytes(void)
     }
 }
 
-/* The panels of a product of 4 processes where C goes so fast. */
+/* The panels of a product where C goes so fast. */
 static int64_t panels(double c_bytes_per_second, int count)
 {
-    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
-    hr_mpi_context *context = NULL;
+    hr_mpi_context *context = model(count, 1e13, c_bytes_per_second);
     static parts p;
     const shape s = {"square", 16384, 16384, 16384};
-    cluster.count = count;
-    cluster.memory_bytes = (uint64_t)64 << 30;
-    cluster.c_bytes_per_second = c_bytes_per_second;
-    cluster.flops_per_second = 1e13;
-    cluster.latency_seconds = 2e-6;
-    cluster.bytes_per_second = 1e10;
-    CHECK(hr_mpi_context_create_model(&cluster, &context) == HR_OK);
     lay_out(&p, &s, count == 4 ? 2 : 1, count == 4 ? 2 : 1, 1);
     const int64_t found = plan(context, &p).panels;
     hr_mpi_context_destroy(context);
@@ -146,10 +140,18 @@ static void ways_of_c(void)
     CHECK(panels(0, 1) == 1);
 }
 
+static void refuse(const hr_mpi_cluster *cluster, const char *words)
+{
+    hr_mpi_context *context = NULL;
+    CHECK_FAILS(hr_mpi_context_create_model(cluster, &context),
+                HR_ERROR_INVALID, words);
+    CHECK(context == NULL);
+}
+
 /* What is not there sends nothing and has no grid. */
 static void refusals(void)
 {
-    hr_mpi_context *context = model(4);
+    hr_mpi_context *context = model(4, 1e12, 0);
     hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
     parts p;
     const shape s = {"small", 8, 8, 8};
@@ -174,32 +176,24 @@ static void refusals(void)
           cluster.c_bytes_per_second == 0 && cluster.flops_per_second == 1e12 &&
           cluster.latency_seconds == 2e-6 && cluster.bytes_per_second == 1e10);
     hr_mpi_context_destroy(context);
-    context = NULL;
     TEST_CASE("numbers");
-    hr_mpi_cluster wrong = cluster;
-    wrong.count = 0;
-    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
-                "a cluster of 0 processes");
-    wrong = cluster;
-    wrong.flops_per_second = 0;
-    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
-                "flops_per_second is 0");
-    wrong = cluster;
-    wrong.latency_seconds = -1;
-    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
-                "latency_seconds is -1");
-    wrong = cluster;
-    wrong.bytes_per_second = 1e-310;
-    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
-                "bytes_per_second is 1e-310");
-    wrong = cluster;
-    wrong.c_bytes_per_second = -2;
-    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
-                "c_bytes_per_second is -2");
-    wrong = cluster;
-    wrong.size = 0;
-    CHECK_FAILS(hr_mpi_context_create_model(&wrong, &context), HR_ERROR_INVALID,
-                "HR_MPI_CLUSTER_INIT");
+    hr_mpi_cluster wrong[6];
+    for (int i = 0; i < 6; i++) {
+        wrong[i] = cluster;
+    }
+    wrong[0].count = 0;
+    refuse(&wrong[0], "a cluster of 0 processes");
+    wrong[1].flops_per_second = 0;
+    refuse(&wrong[1], "flops_per_second is 0");
+    wrong[2].latency_seconds = -1;
+    refuse(&wrong[2], "latency_seconds is -1");
+    wrong[3].bytes_per_second = 1e-310;
+    refuse(&wrong[3], "bytes_per_second is 1e-310");
+    wrong[4].c_bytes_per_second = -2;
+    refuse(&wrong[4], "c_bytes_per_second is -2");
+    wrong[5].size = 0;
+    refuse(&wrong[5], "HR_MPI_CLUSTER_INIT");
+    context = NULL;
     CHECK_FAILS(hr_mpi_context_create_model(NULL, &context), HR_ERROR_INVALID,
                 "the cluster is NULL");
     CHECK_FAILS(hr_mpi_context_create_model(&cluster, NULL), HR_ERROR_INVALID,

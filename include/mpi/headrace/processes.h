@@ -71,7 +71,7 @@ hr_mpi_context_describe(const hr_mpi_context *context, hr_mpi_cluster *cluster);
 
 /** A context of processes that are not there, to plan for them:
  *  hr_mpi_gemm_plan works with it, and what needs messages returns
- *  HR_ERROR_INVALID. It calls no function of MPI. This process is number 0. Not
+ *  HR_ERROR_INVALID. MPI need not be initialized. This process is number 0. Not
  *  collective.
  *
  * @owner   *context is the caller's, to be given to hr_mpi_context_destroy;

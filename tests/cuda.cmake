@@ -44,6 +44,9 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_gemm_batch:${set} gpu "" test_gemm_batch ${set})
   test_again(conformance/test_gemm_batch:fake_${set} "${faked_labels}" "${faked}"
     test_gemm_batch ${set})
+  test_again(gpu/test_gemm_sum:${set} gpu "" test_gemm_sum ${set})
+  test_again(conformance/test_gemm_sum:fake_${set} "${faked_labels}" "${faked}"
+    test_gemm_sum ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
   test_again(gpu/test_transform:${set} gpu "" test_transform ${set})

@@ -104,7 +104,18 @@ typedef struct hr_gemm_report {
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
     }
 
-/** Options of hr_gemm and hr_gemm_plan; zero is the default of each. */
+/** Called by hr_gemm_sum on a thread of the library, for one term after
+ * another, while products of earlier ones run. Returns true when the term's
+ * operands are in memory. false: the call ends with HR_ERROR_CANCELLED. */
+typedef bool (*hr_await_function)(void *data, int64_t term);
+
+/** Called by hr_gemm_sum on a thread of the library: it does not read operands
+ * of the first `terms` terms any more. Must return at once, and call nothing of
+ *  the library. A call that fails releases all terms. */
+typedef void (*hr_release_function)(void *data, int64_t terms);
+
+/** Options of hr_gemm, hr_gemm_sum and hr_gemm_plan; zero is the default of
+ *  each. */
 typedef struct hr_gemm_options {
     uint32_t size;                 /**< sizeof(hr_gemm_options) */
     hr_compute compute;            /**< how products are formed */
@@ -120,13 +131,17 @@ typedef struct hr_gemm_options {
                                         does */
     void *progress_data;           /**< handed to progress */
     hr_gemm_report *report;        /**< filled on success; NULL: none */
+    hr_await_function await;       /**< of hr_gemm_sum; NULL: all terms are
+                                        there */
+    hr_release_function release;   /**< of hr_gemm_sum; NULL: none */
+    void *terms_data;              /**< handed to both */
 } hr_gemm_options;
 
 /** Options with their size set and every default. */
 #define HR_GEMM_OPTIONS_INIT                                                   \
     {                                                                          \
         sizeof(hr_gemm_options), HR_COMPUTE_NATIVE, NULL, 0, 0, NULL, NULL,    \
-            NULL                                                               \
+            NULL, NULL, NULL, NULL                                             \
     }
 
 /** C := alpha A B + beta C, over the accelerators of the context. Returns when
@@ -160,6 +175,30 @@ HR_API HR_NODISCARD hr_status hr_gemm(hr_context *context, hr_scalar alpha,
                                       hr_matrix a, hr_matrix b, hr_scalar beta,
                                       hr_matrix c,
                                       const hr_gemm_options *options);
+
+/** C := alpha (A_0 B_0 + A_1 B_1 + ...) + beta C: a product whose A and B come
+ * in parts of k, one after another. Products of terms that are there run while
+ *  others come. Where C and two terms fit into the accelerators, C stays there
+ *  from the first term to the last. Else each term is a product of its own.
+ *
+ * @shape    a[t][m, k_t], b[t][k_t, n] for `count` terms, at least 1. All A
+ * have one type, and all B. C stays on accelerators where all A, and all B, lie
+ * in one order: by rows or by columns.
+ * @owner    Borrows all operands and the options until it returns. The operands
+ *           of a term may be written until options->await has returned true for
+ *           it, and after options->release has named it. Else as hr_gemm.
+ * @aliasing As hr_gemm, for each term.
+ * @errors   As hr_gemm; HR_ERROR_INVALID for a count below 1 and for a report,
+ *           which it does not fill; HR_ERROR_CANCELLED when options->await
+ *           returns false. When an accelerator on which C stays is lost:
+ *           HR_ERROR_LOST.
+ * @threads  As hr_gemm.
+ * @source   As hr_gemm. */
+HR_API HR_NODISCARD hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha,
+                                          int64_t count, const hr_matrix *a,
+                                          const hr_matrix *b, hr_scalar beta,
+                                          hr_matrix c,
+                                          const hr_gemm_options *options);
 
 /** What hr_gemm would do with the same arguments, without doing it: bytes for
  *  each link, memory for each accelerator, time, and what bounds it.

@@ -187,8 +187,25 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
     }
 }
 
+/* Try the pieces of k that are asked for. */
+static void consider_terms(search *x, hri_blocking b, int64_t edge)
+{
+    b.depth = x->depth;
+    b.chunks = x->shape->terms;
+    b.bounds = x->shape->bounds;
+    const double products =
+        (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
+    if (edge == HRI_MIN_EDGE || products <= x->products) {
+        consider(x, b);
+    }
+}
+
 static void consider_holdings(search *x, hri_blocking b, int64_t edge)
 {
+    if (x->shape->terms > 0) {
+        consider_terms(x, b, edge);
+        return;
+    }
     const double products = (double)edge * (double)edge * (double)x->shape->k;
     if (edge <= x->whole_edge || x->shape->whole_k ||
         (edge > MAX_EDGE && products <= x->products)) { /* as wide as C */
@@ -457,9 +474,16 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         return HR_OK;
     }
     x.totals = hri_totals_of(shape, accelerators, count);
+    x.one_block = shape->terms > 0;
     set_edges(&x);
     for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {
         scan(&x);
+    }
+    if (!x.found && shape->terms > 0) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "gemm: C and two terms do not fit into %u "
+                        "accelerator%s",
+                        count, hri_plural(count));
     }
     if (!x.found) {
         return too_many(&x);
@@ -467,7 +491,8 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
-    x.one_block = hri_is_single(&x.best) && x.best.chunks == 1;
+    x.one_block =
+        hri_is_single(&x.best) && (x.best.chunks == 1 || shape->terms > 0);
     scan(&x);
     list_kinds(&x, list);
     return HR_OK;

@@ -26,6 +26,7 @@ typedef struct hri_gemm_call {
                                  of what is home */
     uint64_t recomputed;      /* tiles that were computed by others */
     hri_progress *progress;   /* of the whole product, or batch */
+    const hri_terms *terms;   /* NULL: the product is no sum */
 } hri_gemm_call;
 
 static inline hri_product_kind hri_kind_of(const hri_product *p)
@@ -68,6 +69,9 @@ hr_status hri_call_open(hri_gemm_call *call, hr_context *context,
  * counts. Afterwards the context's limits apply again. */
 void hri_call_limit(const hri_gemm_call *call);
 void hri_call_unlimit(const hri_gemm_call *call);
+/* Carry out the call's plan, and fill the report. The caller holds the
+ * context's lock. */
+hr_status hri_call_run(hri_gemm_call *call, hr_gemm_report *report);
 /* Carry out the call's plan, and add to `done`. When an accelerator is lost,
  * others complete C. The caller holds the context's lock. */
 hr_status hri_call_multiply(hri_gemm_call *call);

@@ -48,6 +48,9 @@ int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
 {
     static const int64_t tenths[] = {0, 2, 5, 10};
     const int64_t g = grain_of(b, k);
+    if (b->bounds != NULL) {
+        return b->bounds[i];
+    }
     if (!b->growing) {
         return cut(k, g, b->chunks, i);
     }
@@ -61,6 +64,13 @@ int64_t hri_cut_max(int64_t extent, int64_t pieces)
 
 int64_t hri_deepest(const hri_blocking *b, int64_t k)
 {
+    int64_t deepest = 0;
+    for (int64_t i = 0; i < b->chunks && b->bounds != NULL; i++) {
+        deepest = hri_max(deepest, b->bounds[i + 1] - b->bounds[i]);
+    }
+    if (b->bounds != NULL) {
+        return deepest;
+    }
     return b->growing ? k - hri_cut_depth(b, k, b->chunks - 1)
                       : cut_max(k, grain_of(b, k), b->chunks);
 }

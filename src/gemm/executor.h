@@ -74,6 +74,12 @@ struct hri_run_state {
     atomic_bool over;         /* all have settled */
     double flops_done;
     uint8_t *home; /* [tile_rows * tile_cols] 1: the tile is complete in C */
+    hr_matrix *terms[2]; /* [pieces of k] of A and B; NULL: those of the product
+                          */
+    hr_release_function release; /* of terms; NULL: none */
+    void *release_data;
+    int64_t come,
+        released; /* terms; where all are there, INT64_MAX have come */
     hri_executor *executors;
 };
 
@@ -110,7 +116,8 @@ struct hri_executor {
     bool tied;        /* run_destroy gives back what it holds, not the call */
     hr_status failed; /* HR_OK, or how its queues ended */
     bool lost;        /* it failed or is late: others do its tiles */
-    bool idle;        /* its compute thread waits for other executors */
+    bool idle;        /* its compute thread waits for other executors, or */
+    bool awaits;      /* for a term */
     uint64_t sign_ns; /* when its work went on last */
     uint64_t idle_ns; /* when it became idle or done */
 
@@ -208,6 +215,11 @@ static inline bool hri_is_stopped(const hri_executor *executor)
 /* Wait until every executor is set up. So C stays as it was when one cannot be,
  * or when the system refuses a thread. False when the run has stopped. */
 bool hri_executor_goes(hri_executor *executor);
+
+/* Wait until a term has come; `awaits` is set meanwhile if the compute thread
+ * calls. False when the executor is stopped. */
+bool hri_executor_await_term(hri_executor *executor, int64_t term,
+                             bool compute);
 
 /* The same as hri_is_stopped, without the lock. */
 bool hri_executor_stopped(hri_executor *executor);

@@ -199,6 +199,21 @@ static bool is_staged(hri_device *device, const hr_matrix *m, size_t tiny)
             !device->ops->is_pinned(device, m->data, bytes));
 }
 
+/* Whether copies of an operand, or of any of its terms, are staged. */
+static bool is_any_staged(const hri_gemm_call *c, hri_device *device, int side)
+{
+    const hri_product *p = &c->product;
+    const hri_terms *t = c->terms;
+    const hr_matrix *terms = t == NULL ? NULL : side == HRI_A ? t->a : t->b;
+    bool staged = false;
+    for (int64_t i = 0; terms != NULL && i < t->count && !staged; i++) {
+        staged = is_staged(device, &terms[i], HRI_TINIEST_BYTES);
+    }
+    return terms != NULL ? staged
+                         : is_staged(device, side == HRI_A ? &p->a : &p->b,
+                                     HRI_TINIEST_BYTES);
+}
+
 /* How most bytes travel: matrices of few bytes do not count, unless both do. */
 static hri_flow flow_of(hri_accelerator *a, const hri_product *p,
                         const hri_staged *staged)
@@ -219,8 +234,8 @@ static void gather_links(hri_gemm_call *c)
     const hri_product *p = &c->product;
     for (uint32_t i = 0; i < c->count; i++) {
         hri_device *device = c->accelerators[i]->device;
-        const hri_staged staged = {{is_staged(device, &p->a, HRI_TINIEST_BYTES),
-                                    is_staged(device, &p->b, HRI_TINIEST_BYTES),
+        const hri_staged staged = {{is_any_staged(c, device, HRI_A),
+                                    is_any_staged(c, device, HRI_B),
                                     is_staged(device, &p->c, HRI_TINY_BYTES)}};
         c->staged[i] = staged;
         c->flows[i] = flow_of(c->accelerators[i], p, &staged);
@@ -277,6 +292,14 @@ static bool is_dense(const hr_matrix *m)
            hri_slot_pitch(line) == line;
 }
 
+/* The terms need not be dense. */
+static void add_terms(const hri_terms *terms, hri_plan_shape *shape)
+{
+    shape->terms = terms->count;
+    shape->bounds = terms->bounds;
+    shape->dense[HRI_A] = shape->dense[HRI_B] = false;
+}
+
 static hr_status make_plan(hri_gemm_call *c)
 {
     const hri_product *p = &c->product;
@@ -294,6 +317,9 @@ static hr_status make_plan(hri_gemm_call *c)
         .dense = {is_dense(&p->a), is_dense(&p->b), is_dense(&p->c)},
         .by_columns = {p->a.col_stride != 1, p->b.col_stride != 1},
     };
+    if (c->terms != NULL) {
+        add_terms(c->terms, &shape);
+    }
     uint64_t least = hri_plan_min_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {
         hr_status status = gather_one(c, i, least);
@@ -303,8 +329,10 @@ static hr_status make_plan(hri_gemm_call *c)
     }
     gather_links(c);
     gather_groups(c);
-    return hri_plans_get(&c->context->plans, &shape, c->inputs, c->count,
-                         &c->plan);
+    return c->terms != NULL
+               ? hri_plan_create(&shape, c->inputs, c->count, &c->plan)
+               : hri_plans_get(&c->context->plans, &shape, c->inputs, c->count,
+                               &c->plan);
 }
 
 hr_status hri_call_plan(hri_gemm_call *c)

@@ -239,6 +239,9 @@ static hr_status load(hri_executor *executor, int64_t number)
 {
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
+    if (!hri_executor_await_term(executor, d->chunk, false)) {
+        return HR_OK;
+    }
     pthread_mutex_lock(&run->lock);
     bool go_on = wait_free(executor, d);
     pthread_mutex_unlock(&run->lock);

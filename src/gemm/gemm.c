@@ -214,6 +214,7 @@ hr_status hri_call_multiply(hri_gemm_call *c)
                                      .staged = c->staged,
                                      .timed = c->options.report != NULL,
                                      .flops_before = c->flops_done,
+                                     .terms = c->terms,
                                      .patience = c->context->patience};
         hri_call_limit(c);
         status = hri_run(c->context, &c->product, c->plan, c->accelerators,
@@ -225,7 +226,9 @@ hr_status hri_call_multiply(hri_gemm_call *c)
         c->flops_done += outcome.unfinished ? flops_of_home(c, outcome.home)
                                             : hri_flops_of(&c->product);
     }
-    if (status == HR_OK && outcome.unfinished) {
+    if (status == HR_OK && outcome.unfinished && c->terms != NULL) {
+        status = hri_error_raise(&c->lost); /* its terms may be gone */
+    } else if (status == HR_OK && outcome.unfinished) {
         hri_log(c->context, "%s; others compute its tiles", c->lost.message);
         status = multiply_rest(c, outcome.home);
     }
@@ -234,7 +237,7 @@ hr_status hri_call_multiply(hri_gemm_call *c)
     return status;
 }
 
-static hr_status run(hri_gemm_call *c, hr_gemm_report *report)
+hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
 {
     if (c->plan == NULL) {
         if (c->product.m > 0 && c->product.n > 0) {
@@ -253,7 +256,7 @@ static hr_status run(hri_gemm_call *c, hr_gemm_report *report)
                       c->options.progress_data, c->flops);
     hr_status status = hri_progress_end(c->progress, hri_call_multiply(c));
     if (status == HR_OK) {
-        if (c->lost.status == HR_OK) {
+        if (c->lost.status == HR_OK && c->terms == NULL) {
             hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,
                           hri_seconds_since(run_ns));
         }
@@ -296,7 +299,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     if (status == HR_OK && !hri_gemm_directly(&this, &status)) {
         status = hri_call_plan(&this);
         if (status == HR_OK) {
-            status = run(&this, &filled);
+            status = hri_call_run(&this, &filled);
         }
     }
     pthread_mutex_unlock(&context->lock);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "model/cost.h"
@@ -45,6 +46,7 @@ void hri_plan_destroy(hri_plan *plan)
     }
     free(plan->parts);
     free(plan->forwards);
+    free(plan->bounds);
     free(plan);
 }
 
@@ -250,7 +252,10 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
     *best = (candidate_set){0};
     uint32_t others = list_candidates(shape, all, count, false, true, list);
     hr_status status = improve(shape, all, list, others, best);
-    uint32_t in_place = list_candidates(shape, all, count, true, false, list);
+    uint32_t in_place =
+        shape->terms > 0
+            ? 0 /* C does not leave the host: terms are products of their own */
+            : list_candidates(shape, all, count, true, false, list);
     if (status == HR_OK) {
         status = improve(shape, all, list, in_place, best);
     }
@@ -362,6 +367,22 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
     plan->link_bound = link > compute;
 }
 
+/* The plan outlives the caller's bounds. */
+static hr_status keep_bounds(hri_plan *plan)
+{
+    const size_t bytes = (size_t)(plan->shape.terms + 1) * sizeof(int64_t);
+    if (plan->shape.terms == 0) {
+        return HR_OK;
+    }
+    plan->bounds = malloc(bytes);
+    if (plan->bounds == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+    }
+    memcpy(plan->bounds, plan->shape.bounds, bytes);
+    plan->shape.bounds = plan->blocking.bounds = plan->bounds;
+    return HR_OK;
+}
+
 /* Make the plan of a set with one of its blockings. */
 static hr_status make_plan(const hri_plan_shape *shape,
                            const hri_plan_accelerator *all,
@@ -378,7 +399,10 @@ static hr_status make_plan(const hri_plan_shape *shape,
     plan->tile_cols = blocking->block_cols * blocking->cols;
     plan->seconds = blocking->seconds;
     hri_blocking_slot_bytes(shape, blocking, plan->slot_bytes);
-    hr_status status = fill_parts(plan, set);
+    hr_status status = keep_bounds(plan);
+    if (status == HR_OK) {
+        status = fill_parts(plan, set);
+    }
     if (status == HR_OK) {
         status = hri_schedule(plan, all);
     }

@@ -70,6 +70,9 @@ typedef struct hri_plan_shape {
                       in slots, so whole lines travel as one */
     bool by_columns[2]; /* HRI_A, HRI_B: its lines are columns; else rows, which
                            those of C always are */
+    int64_t terms;      /* k comes in so many pieces, one after another, and
+                           C stays from the first to the last; 0: at once */
+    const int64_t *bounds; /* [terms + 1] where these pieces begin, and k */
 } hri_plan_shape;
 
 /* How C and k are cut. */
@@ -78,6 +81,7 @@ typedef struct hri_blocking {
     int64_t rows, cols;             /* tiles down and across a block */
     int64_t chunks;                 /* pieces of k; 1: whole k */
     int64_t grain;                  /* as in the shape */
+    const int64_t *bounds;          /* of the pieces; NULL: they are cut */
     bool growing;    /* three pieces, of a fifth, three tenths and a half of k:
                         the first product starts early, and tiles have time to
                         go home at the end; false: pieces are equal */
@@ -156,6 +160,7 @@ typedef struct hri_plan {
     uint32_t part_count;
     hri_forward *forwards;
     int64_t forward_count;
+    int64_t *bounds; /* those of its shape and blocking; NULL: none */
     uint64_t compulsory, up, down, peer; /* bytes */
     double seconds;                      /* predicted by hri_forecast */
     bool link_bound;

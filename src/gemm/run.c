@@ -9,6 +9,33 @@
 
 /* ---- a run, which may outlive the call */
 
+static void free_run(hri_run_state *run)
+{
+    free(run->executors);
+    free(run->home);
+    free(run->terms[HRI_A]);
+    free(run->terms[HRI_B]);
+    free(run);
+}
+
+/* Threads that the call leaves behind still look where terms were. */
+static bool copy_terms(hri_run_state *run, const hri_terms *terms)
+{
+    const size_t bytes = (size_t)terms->count * sizeof(hr_matrix);
+    const hr_matrix *const from[] = {terms->a, terms->b};
+    for (int side = HRI_A; side <= HRI_B; side++) {
+        run->terms[side] = malloc(bytes);
+        if (run->terms[side] == NULL) {
+            return false;
+        }
+        memcpy(run->terms[side], from[side], bytes);
+    }
+    run->release = terms->release;
+    run->release_data = terms->data;
+    run->come = terms->await != NULL ? 0 : INT64_MAX;
+    return true;
+}
+
 static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
                                  hri_accelerator *const *accelerators,
                                  const hri_run_call *call)
@@ -19,10 +46,13 @@ static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
     }
     run->executors = calloc(plan->part_count, sizeof *run->executors);
     run->home = calloc((size_t)plan->tile_rows * (size_t)plan->tile_cols, 1);
+    run->come = INT64_MAX;
     if (run->executors == NULL || run->home == NULL) {
-        free(run->executors);
-        free(run->home);
-        free(run);
+        free_run(run);
+        return NULL;
+    }
+    if (call->terms != NULL && !copy_terms(run, call->terms)) {
+        free_run(run);
         return NULL;
     }
     run->product = *product;
@@ -50,9 +80,7 @@ static void run_destroy(hri_run_state *run)
     pthread_cond_destroy(&run->ended);
     pthread_mutex_destroy(&run->lock);
     hri_plan_destroy(run->plan);
-    free(run->executors);
-    free(run->home);
-    free(run);
+    free_run(run);
 }
 
 /* ---- runs that were abandoned */
@@ -133,6 +161,69 @@ static void abandon(hr_context *context, hri_run_state *run)
     context->abandoned = run;
 }
 
+/* ---- terms */
+
+/* Who asks for terms. */
+typedef struct asker {
+    hri_run_state *run;
+    const hri_terms *terms;
+    hri_thread *thread; /* NULL: it was not started */
+} asker;
+
+static bool is_over(hri_run_state *run)
+{
+    pthread_mutex_lock(&run->lock);
+    const bool over = run->error.status != HR_OK || run->halted;
+    pthread_mutex_unlock(&run->lock);
+    return over;
+}
+
+static void *ask(void *argument)
+{
+    const asker *a = argument;
+    hri_run_state *run = a->run;
+    for (int64_t t = 0; t < a->terms->count && !is_over(run); t++) {
+        if (!a->terms->await(a->terms->data, t)) {
+            hri_run_fail(run, hri_fail(HR_ERROR_CANCELLED,
+                                       "gemm: cancelled before term %lld came",
+                                       (long long)t));
+            break;
+        }
+        pthread_mutex_lock(&run->lock);
+        run->come = t + 1;
+        hri_run_wake_all(run);
+        pthread_mutex_unlock(&run->lock);
+    }
+    return NULL;
+}
+
+static void begin_asking(asker *a, hri_accelerator *accelerator)
+{
+    if (a->terms != NULL && a->terms->await != NULL) {
+        a->thread = hri_threads_start(&accelerator->threads, ask, a);
+        if (a->thread == NULL) {
+            hri_run_fail(a->run, hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                          "gemm: the system refused a thread"));
+        }
+    }
+}
+
+/* No thread reads terms any more. So whoever brings them does not wait, and the
+ * asker ends. */
+static void end_asking(const asker *a)
+{
+    hri_run_state *run = a->run;
+    pthread_mutex_lock(&run->lock);
+    if (run->release != NULL) {
+        run->release(run->release_data, a->terms->count);
+    }
+    run->release = NULL; /* threads that are left behind call it no more */
+    pthread_mutex_unlock(&run->lock);
+    if (a->thread != NULL) {
+        hri_thread_join(a->thread);
+    }
+}
+
 /* ---- the call */
 
 static void run_threads(hri_run_state *run, const hri_run_call *call)
@@ -198,7 +289,10 @@ hr_status hri_run(hr_context *context, const hri_product *product,
     if (run == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
+    asker asks = {.run = run, .terms = call->terms};
+    begin_asking(&asks, accelerators[plan->parts[0].accelerator]);
     run_threads(run, call);
+    end_asking(&asks);
     pthread_mutex_lock(&run->lock);
     const bool left = run->settled < plan->part_count;
     run->left = left;

@@ -3,6 +3,8 @@
 #ifndef HRI_GEMM_RUN_H
 #define HRI_GEMM_RUN_H
 
+#include <headrace/gemm.h>
+
 #include "base/progress.h"
 #include "gemm/check.h"
 #include "gemm/plan.h"
@@ -28,12 +30,24 @@ typedef struct hri_run_share {
     bool lost;                       /* the accelerator failed or was late */
 } hri_run_share;
 
+/* The terms of a sum of products: pieces of k that have matrices of their own,
+ * and that come one after another. */
+typedef struct hri_terms {
+    int64_t count;
+    hr_matrix *a, *b;            /* [count] in normal form */
+    int64_t *bounds;             /* [count + 1] where they begin in k, and k */
+    hr_await_function await;     /* NULL: they are there */
+    hr_release_function release; /* or NULL */
+    void *data;
+} hri_terms;
+
 /* What the caller wants. */
 typedef struct hri_run_call {
     hri_progress *progress;
     const hri_staged *staged; /* for each accelerator */
     bool timed;               /* seconds_busy is wanted */
     double flops_before;      /* of the whole product: done before */
+    const hri_terms *terms;   /* NULL: A and B are those of the product */
     double patience; /* seconds for which others are idle before they do the
                         tiles of a late accelerator; hr_context has it */
 } hri_run_call;

@@ -9,9 +9,27 @@ typedef struct window {
     int64_t row, col, rows, cols;
 } window;
 
+/* Of A or B, where each piece of k is a matrix of its own. */
+static window window_of_term(const hri_run_state *run, int side,
+                             const hri_task *task)
+{
+    const hri_plan *plan = run->plan;
+    const int64_t depth = hri_plan_length(plan, hri_plan_chunk, task->chunk);
+    return side == HRI_A
+               ? (window){&run->terms[HRI_A][task->chunk],
+                          hri_plan_row(plan, task->row), 0,
+                          hri_plan_length(plan, hri_plan_row, task->row), depth}
+               : (window){&run->terms[HRI_B][task->chunk], 0,
+                          hri_plan_col(plan, task->col), depth,
+                          hri_plan_length(plan, hri_plan_col, task->col)};
+}
+
 static window window_of(const hri_run_state *run, int side,
                         const hri_task *task)
 {
+    if (side != HRI_C && run->terms[side] != NULL) {
+        return window_of_term(run, side, task);
+    }
     const hri_product *p = &run->product;
     const hri_plan *plan = run->plan;
     const hr_matrix *const matrices[] = {&p->a, &p->b, &p->c};

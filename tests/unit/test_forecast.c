@@ -77,7 +77,9 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                   false,
                   0,
                   {false},
-                  {false}},
+                  {false},
+                  0,
+                  NULL},
         .blocking = {.block_rows = 1,
                      .block_cols = 1,
                      .rows = 1,
@@ -445,7 +447,9 @@ static void choices(void)
                                 false,
                                 0,
                                 {false},
-                                {false}};
+                                {false},
+                                0,
+                                NULL};
         hri_plan *plan = plan_of(&shape, gpus, count);
         double flops = 2.0 * (double)n * (double)n * (double)n;
         printf("%s: %.1f ms, %.0f TFLOP/s, tiles of %lld x %lld, k in %lld%s\n",

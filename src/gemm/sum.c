@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* hr_gemm_sum: C stays on accelerators from the first term to the last, or,
+ * where it cannot, each term is a product of its own. */
+#include <headrace/gemm.h>
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/matrix.h"
+#include "base/progress.h"
+#include "gemm/call.h"
+#include "runtime/nvtx.h"
+
+/* The arguments. */
+typedef struct sum {
+    hr_context *context;
+    hr_scalar alpha, beta;
+    const hr_matrix *a, *b; /* [terms.count] */
+    hr_matrix c;
+    hr_gemm_options options;
+    hri_terms terms;
+} sum;
+
+/* ---- arguments */
+
+static hr_status check_term(const sum *s, int64_t t)
+{
+    const hr_matrix a = hri_matrix_tidy(s->a[t]), b = hri_matrix_tidy(s->b[t]);
+    hr_status status = hri_gemm_check(s->alpha, &a, &b, s->beta, &s->c);
+    if (status == HR_OK) {
+        status = hri_gemm_check_data(s->alpha, &a, &b, &s->c);
+    }
+    if (status == HR_OK && (a.type != s->a[0].type || b.type != s->b[0].type)) {
+        status =
+            hri_fail(HR_ERROR_INVALID,
+                     "gemm: term %lld is of %s and %s, but the first of "
+                     "%s and %s",
+                     (long long)t, hr_type_name(a.type), hr_type_name(b.type),
+                     hr_type_name(s->a[0].type), hr_type_name(s->b[0].type));
+    }
+    return status;
+}
+
+static hr_status check(const sum *s)
+{
+    if (s->terms.count < 1 || s->a == NULL || s->b == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: a sum of %lld products; it needs at least one "
+                        "A and B",
+                        (long long)s->terms.count);
+    }
+    if (s->options.report != NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: a sum fills no report");
+    }
+    hr_status status = HR_OK;
+    for (int64_t t = 0; t < s->terms.count && status == HR_OK; t++) {
+        status = check_term(s, t);
+    }
+    return status;
+}
+
+/* ---- terms, one after another */
+
+typedef struct part_of_progress {
+    const hr_gemm_options *options;
+    double before, all;
+} part_of_progress;
+
+static bool note_progress(void *data, double done, double total)
+{
+    const part_of_progress *p = data;
+    (void)total;
+    return p->options->progress(p->options->progress_data, p->before + done,
+                                p->all);
+}
+
+static double flops_of(const sum *s, int64_t t)
+{
+    return hri_product_flops(s->a[t].type, s->a[t].rows, s->b[t].cols,
+                             s->a[t].cols);
+}
+
+static hr_status multiply_each(const sum *s)
+{
+    const hri_terms *terms = &s->terms;
+    part_of_progress p = {.options = &s->options};
+    hr_gemm_options options = s->options;
+    hr_status status = HR_OK;
+    for (int64_t t = 0; t < terms->count; t++) {
+        p.all += flops_of(s, t);
+    }
+    options.progress = options.progress != NULL ? note_progress : NULL;
+    options.progress_data = &p;
+    for (int64_t t = 0; t < terms->count && status == HR_OK; t++) {
+        if (terms->await != NULL && !terms->await(terms->data, t)) {
+            status =
+                hri_fail(HR_ERROR_CANCELLED,
+                         "gemm: cancelled before term %lld came", (long long)t);
+        } else {
+            status = hr_gemm(s->context, s->alpha, s->a[t], s->b[t],
+                             t == 0 ? s->beta : hr_real(1), s->c, &options);
+            p.before += flops_of(s, t);
+        }
+        if (status == HR_OK && terms->release != NULL) {
+            terms->release(terms->data, t + 1);
+        }
+    }
+    return status;
+}
+
+/* ---- C stays */
+
+static bool is_like(const hr_matrix *m, const hr_matrix *first)
+{
+    return (m->col_stride == 1) == (first->col_stride == 1) &&
+           m->conjugate == first->conjugate;
+}
+
+/* Bring the terms into normal form. False where C cannot stay with them. */
+static bool read_terms(sum *s, hr_compute compute)
+{
+    hri_terms *terms = &s->terms;
+    bool may = terms->count > 1;
+    terms->bounds[0] = 0;
+    for (int64_t t = 0; t < terms->count; t++) {
+        const hri_product p = hri_product_normal(
+            s->alpha, hri_matrix_tidy(s->a[t]), hri_matrix_tidy(s->b[t]),
+            s->beta, s->c, compute);
+        terms->a[t] = p.a;
+        terms->b[t] = p.b;
+        terms->bounds[t + 1] = terms->bounds[t] + p.k;
+        may = may && p.k > 0 && is_like(&p.a, &terms->a[0]) &&
+              is_like(&p.b, &terms->b[0]);
+    }
+    return may;
+}
+
+/* Whether accelerators with memory of their own would multiply a term. */
+static bool leaves_host(const hri_gemm_call *c)
+{
+    for (uint32_t i = 0; c->plan != NULL && i < c->plan->part_count; i++) {
+        if (!c->plan->parts[i].in_place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Plan the first term, and then, if it leaves the host, the sum. *stays: there
+ * is such a plan. The context is locked. */
+static hr_status plan(sum *s, hri_gemm_call *c, bool *stays)
+{
+    const hr_type type = s->c.type;
+    *stays = false;
+    hr_status status =
+        hri_call_open(c, s->context, s->alpha, hri_matrix_tidy(s->a[0]),
+                      hri_matrix_tidy(s->b[0]), s->beta, s->c);
+    if (status != HR_OK || type == HR_F16 || type == HR_BF16 ||
+        !read_terms(s, c->product.compute)) {
+        return status;
+    }
+    status = hri_call_plan(c);
+    const bool leaves = status == HR_OK && leaves_host(c);
+    hri_call_close(c);
+    if (status != HR_OK || !leaves) {
+        return HR_OK; /* the terms will say what is wrong */
+    }
+    c->terms = &s->terms;
+    c->product.k = s->terms.bounds[s->terms.count];
+    c->flops = hri_flops_of(&c->product);
+    status = hri_call_plan(c);
+    *stays = status == HR_OK && c->plan != NULL;
+    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
+}
+
+/* *done: C is complete, or an error ends the call. */
+static hr_status multiply_all(sum *s, bool *done)
+{
+    hri_progress progress;
+    hri_gemm_call c = {.start_ns = hri_clock_ns(),
+                       .progress = &progress,
+                       .options = s->options};
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    bool stays;
+    pthread_mutex_lock(&s->context->lock);
+    hri_runs_collect(s->context);
+    hr_status status = plan(s, &c, &stays);
+    if (status == HR_OK && stays) {
+        status = hri_call_run(&c, &report);
+    }
+    pthread_mutex_unlock(&s->context->lock);
+    if (status == HR_OK && stays) {
+        hri_report_trace(&c, &report, "hr_gemm_sum");
+    }
+    hri_call_close(&c);
+    *done = stays || status != HR_OK;
+    return status;
+}
+
+static hr_status multiply(sum *s)
+{
+    hri_terms *t = &s->terms;
+    const size_t count = (size_t)t->count;
+    bool done = true;
+    t->a = calloc(count, sizeof *t->a);
+    t->b = calloc(count, sizeof *t->b);
+    t->bounds = calloc(count + 1, sizeof *t->bounds);
+    hr_status status =
+        t->a != NULL && t->b != NULL && t->bounds != NULL
+            ? multiply_all(s, &done)
+            : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for %lld terms",
+                       (long long)t->count);
+    if (!done) {
+        status = multiply_each(s);
+    }
+    free(t->a);
+    free(t->b);
+    free(t->bounds);
+    return status;
+}
+
+hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha, int64_t count,
+                      const hr_matrix *a, const hr_matrix *b, hr_scalar beta,
+                      hr_matrix c, const hr_gemm_options *options)
+{
+    hri_gemm_call call = {0};
+    hr_status status = hri_context_check(context, "gemm");
+    if (status == HR_OK) {
+        status = hri_call_options(&call, options);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    sum s = {.context = context,
+             .alpha = alpha,
+             .beta = beta,
+             .a = a,
+             .b = b,
+             .c = hri_matrix_tidy(c),
+             .options = call.options,
+             .terms = {.count = count,
+                       .await = call.options.await,
+                       .release = call.options.release,
+                       .data = call.options.terms_data}};
+    hri_range_begin("hr_gemm_sum");
+    status = check(&s);
+    if (status == HR_OK) {
+        status = multiply(&s);
+    }
+    if (status != HR_OK && s.terms.release != NULL) {
+        s.terms.release(s.terms.data, count);
+    }
+    hri_range_end();
+    return status;
+}

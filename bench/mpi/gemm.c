@@ -142,17 +142,23 @@ static hr_matrix random_matrix(int64_t rows, int64_t cols, int seed)
                                   cols, 0);
 }
 
-/* The panels that this process multiplies. */
+/* As many panels as this process multiplies. */
 static void multiply_parts(const bench *b)
 {
     const hr_mpi_gemm_report *r = &b->report;
     if (rank >= r->rows * r->cols * r->depth) {
         return;
     }
+    hr_matrix *a = malloc((size_t)r->panels * sizeof *a);
+    hr_matrix *of_b = malloc((size_t)r->panels * sizeof *of_b);
     for (int64_t i = 0; i < r->panels; i++) {
-        check(hr_gemm(hr_mpi_context_local(b->context), hr_real(1), b->part[0],
-                      b->part[1], hr_real(i > 0), b->part[2], NULL));
+        a[i] = b->part[0];
+        of_b[i] = b->part[1];
     }
+    check(hr_gemm_sum(hr_mpi_context_local(b->context), hr_real(1), r->panels,
+                      a, of_b, hr_real(0), b->part[2], NULL));
+    free(a);
+    free(of_b);
 }
 
 /* An equal share of the bytes, to the next process and from the one before. */

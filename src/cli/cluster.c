@@ -9,9 +9,9 @@
 #include "console/whole.h"
 
 /* The members that are read again. Those from MEMORY on must be there. */
-enum { C_RATE, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
+enum { C_RATE, C_MEMORY, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
 static const char *const names[MEMBERS] = {
-    "c_bytes_per_second", "memory_bytes", "f64_flops_per_second",
+    "c_bytes_per_second", "accelerator_bytes", "memory_bytes", "f64_flops_per_second",
     "message_seconds", "message_bytes_per_second"};
 
 void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
@@ -20,6 +20,7 @@ void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
     cli_json_count(json, "processes", (uint64_t)c->count);
     cli_json_count(json, names[MEMORY], c->memory_bytes);
     cli_json_number(json, names[C_RATE], c->c_bytes_per_second);
+    cli_json_count(json, names[C_MEMORY], c->accelerator_bytes);
     cli_json_number(json, names[FLOPS], c->flops_per_second);
     cli_json_number(json, names[LATENCY], c->latency_seconds);
     cli_json_number(json, names[RATE], c->bytes_per_second);
@@ -74,11 +75,14 @@ static int read_text(const char *path, const char *text, size_t bytes,
             return cli_fail("%s: \"cluster\" has no \"%s\"", path, names[i]);
         }
     }
-    if (!(values[MEMORY] >= 1.0 && values[MEMORY] < (double)INT64_MAX)) {
-        return cli_fail("%s: \"%s\" is %g", path, names[MEMORY],
-                        values[MEMORY]);
+    for (int i = C_MEMORY; i <= MEMORY; i++) {
+        if (!(values[i] >= (double)(i == MEMORY) &&
+              values[i] < (double)INT64_MAX)) {
+            return cli_fail("%s: \"%s\" is %g", path, names[i], values[i]);
+        }
     }
     c->memory_bytes = (uint64_t)values[MEMORY];
+    c->accelerator_bytes = (uint64_t)values[C_MEMORY];
     c->c_bytes_per_second = values[C_RATE];
     c->flops_per_second = values[FLOPS];
     c->latency_seconds = values[LATENCY];

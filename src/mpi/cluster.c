@@ -24,6 +24,8 @@ hr_status hr_mpi_context_describe(const hr_mpi_context *context,
         const hr_mpi_cluster known = {
             .count = context->count,
             .memory_bytes = context->memory_bytes,
+            .accelerator_bytes =
+                context->c_seconds > 0.0 ? context->accelerator_bytes : 0,
             .c_bytes_per_second =
                 context->c_seconds > 0.0
                     ? (double)sizeof(double) / context->c_seconds
@@ -93,6 +95,7 @@ hr_status hr_mpi_context_create_model(const hr_mpi_cluster *cluster,
     made->model = true;
     made->count = c.count;
     made->memory_bytes = c.memory_bytes;
+    made->accelerator_bytes = c.accelerator_bytes;
     made->c_seconds = c.c_bytes_per_second > 0.0
                           ? (double)sizeof(double) / c.c_bytes_per_second
                           : 0.0;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "mpi/processes.h"
+#include "mpi/direct.h"
 
 enum { LIST = 1024 };
 
@@ -44,6 +44,9 @@ static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
                       "MPI_Iallreduce");
     if (status == HR_OK) {
         status = hri_mpi_wait(context, 1, &request);
+    }
+    if (status == HR_OK && n->count > 1) {
+        status = hri_direct_init(context, machine);
     }
     if (status == HR_OK) {
         status =
@@ -148,6 +151,19 @@ static bool works_in_place(const hr_context *local)
     return true;
 }
 
+/* The memory of all accelerators. */
+static double accelerator_bytes(const hr_context *local)
+{
+    double bytes = 0.0;
+    for (uint32_t i = 0; i < hr_accelerator_count(local); i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        if (hr_accelerator_describe(local, i, &info) == HR_OK) {
+            bytes += (double)info.memory_limit;
+        }
+    }
+    return bytes;
+}
+
 /* The seconds here of one multiplication and addition of doubles, and of each
  * double of C that goes to accelerators and back. */
 static hr_status predict(hr_context *local, double *flop_seconds,
@@ -233,11 +249,12 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     }
     mine[2] = (mine[2] > mine[1] ? mine[2] - mine[1] : mine[2]) / BYTES;
     mine[3] = -memory_there(neighbours_here);
+    mine[5] = -accelerator_bytes(context->local);
     if (status == HR_OK) {
         status = hri_mpi_check(context,
                                MPI_Iallreduce(mine, context->memory.all_rates,
-                                              5, MPI_DOUBLE, MPI_MAX,
-                                              context->comm, &request),
+                                              HRI_MPI_RATES, MPI_DOUBLE,
+                                              MPI_MAX, context->comm, &request),
                                "MPI_Iallreduce");
     }
     if (status == HR_OK) {
@@ -249,6 +266,7 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
         context->latency_seconds = all[1];
         context->byte_seconds = all[2];
         context->memory_bytes = (uint64_t)-all[3];
+        context->accelerator_bytes = (uint64_t)-all[5];
     }
     return status;
 }
@@ -366,7 +384,8 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
     if (!ended && context->control != MPI_COMM_NULL) {
         (void)MPI_Comm_free(&context->control);
     }
-    for (int i = 0; i < 2; i++) {
+    hri_direct_finish(context);
+    for (int i = 0; i < HRI_MPI_PANELS; i++) {
         free(context->panels[i].memory);
         free(context->messages[i].memory);
     }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Products. While a thread multiplies a panel, this one exchanges the messages
- * of the next. All processes stop behind the same panel. */
+/* Products. While a thread multiplies panels, this one exchanges the messages
+ * of later ones. All processes stop behind the same panel. */
 #include <math.h>
 
 #include "base/hash.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "base/structs.h"
-#include "base/threads.h"
 #include "mpi/run.h"
 
 hr_matrix hri_part_view(const hri_operand *o, hri_place at, int64_t rows,
@@ -25,89 +24,49 @@ hr_matrix hri_part_view(const hri_operand *o, hri_place at, int64_t rows,
 
 /* ---- panels */
 
-/* The product of a panel, on a thread of its own. */
-typedef struct job {
-    hri_call call;
-    hri_mpi_run *r;
-    const hri_panel *p;
-    int64_t number;
-    double told; /* floating-point operations, as all processes together count
-                    them */
-} job;
-
-/* As if all processes were as far as this one. */
-static bool note_progress(void *argument, double done, double total)
+/* Bring panel after panel, each to where an earlier one was that has been read.
+ */
+static hr_status exchange(hri_mpi_run *r, bool *stopped)
 {
-    job *j = argument;
-    hri_progress *p = &j->r->progress;
-    const double all = p->total / (double)j->r->plan->panels;
-    const double now = total > 0.0 ? all * done / total : 0.0;
-    hri_progress_add(p, (uint64_t)now - (uint64_t)j->told);
-    j->told = now;
-    return !hri_progress_stopped(p);
-}
-
-static hr_status multiply(void *argument)
-{
-    job *j = argument;
-    const hri_mpi_run *r = j->r;
-    const hri_mpi_product *x = r->product;
-    if (r->place < 0 || r->c.rows == 0 || r->c.cols == 0) {
-        return HR_OK;
+    const hri_mpi_plan *plan = r->plan;
+    const int64_t ahead = plan->buffers > 2 ? 2 : 1;
+    int64_t posted = 0, complete = 0;
+    hr_status status = HR_OK;
+    while (complete < (*stopped ? posted : plan->panels) && status == HR_OK) {
+        const int64_t last = hri_min(plan->panels, complete + ahead);
+        for (; posted < last && status == HR_OK && !*stopped; posted++) {
+            hri_multiply_await(r, posted + 1 - plan->buffers);
+            status = hri_panel_post(r, posted);
+        }
+        if (status == HR_OK) {
+            status = hri_panel_complete(r, complete, stopped);
+            complete++;
+        }
+        if (status == HR_OK && !*stopped) {
+            hri_multiply_come(r, complete);
+            hri_progress_add(&r->progress, 0); /* tells the program */
+        }
     }
-    const hri_part a = hri_part_of_a(r->plan, r->place, j->number);
-    const hri_part b = hri_part_of_b(r->plan, r->place, j->number);
-    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.compute = r->options->compute;
-    options.progress =
-        hri_progress_is_told(&r->progress) ? note_progress : NULL;
-    options.progress_data = j;
-    const hr_scalar first = r->sum == NULL ? x->beta : hr_real(0);
-    return hr_gemm(r->context->local, x->alpha,
-                   hri_part_view(&x->a, j->p->a, hri_part_rows(&x->a, a),
-                                 hri_part_cols(&x->a, a)),
-                   hri_part_view(&x->b, j->p->b, hri_part_rows(&x->b, b),
-                                 hri_part_cols(&x->b, b)),
-                   j->number == 0 ? first : hr_real(1), r->c, &options);
+    return status == HR_OK ? hri_panels_end(r) : status;
 }
 
 static hr_status multiply_panels(hri_mpi_run *r, bool *stopped)
 {
-    const int64_t panels = r->plan->panels;
-    hr_status status = hri_panel_post(r, &r->panels[0], 0);
-    if (status == HR_OK) {
-        status = hri_panel_complete(r, &r->panels[0]);
-    }
-    for (int64_t t = 0; t < panels && status == HR_OK; t++) {
-        hri_panel *next = &r->panels[(t + 1) % 2];
-        job j = {.call = {.threads = &r->context->threads},
-                 .r = r,
-                 .p = &r->panels[t % 2],
-                 .number = t};
-        *stopped = *j.p->stops != 0;
-        if (*stopped) {
-            break;
-        }
-        (void)hri_progress_tell(&r->progress,
-                                r->progress.total * (double)t / (double)panels);
-        hri_threads_begin_calls(multiply, &j, 1, sizeof j);
-        if (t + 1 < panels) {
-            status = hri_panel_post(r, next, t + 1);
-            if (status == HR_OK) {
-                status = hri_panel_complete(r, next);
-            }
-        }
-        hri_error_keep(&r->error,
-                       hri_progress_end_calls(&r->progress, &j, 1, sizeof j));
-    }
+    (void)hri_progress_tell(&r->progress, 0.0);
+    hri_multiply_begin(r);
+    const hr_status status = exchange(r, stopped);
+    hri_multiply_end(r, *stopped || status != HR_OK);
     return status;
 }
 
 static hr_status prepare(hri_mpi_run *r)
 {
-    const hr_status status =
+    hr_status status =
         hri_mpi_is_empty(r->product) ? HR_OK : hri_panels_prepare(r);
-    return status == HR_OK ? hri_strips_prepare(r) : status;
+    if (status == HR_OK) {
+        status = hri_strips_prepare(r);
+    }
+    return status == HR_OK ? hri_multiply_prepare(r) : status;
 }
 
 static hr_status execute(hri_mpi_run *r)
@@ -284,6 +243,7 @@ hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
                           hri_product_flops(c.type, x.m, x.n, x.k));
         status = execute(&r);
     }
+    hri_multiply_finish(&r);
     hri_panels_finish(&r);
     hri_strips_finish(&r);
     if (status == HR_OK) {

@@ -7,7 +7,7 @@
 #include "base/pages.h"
 #include "base/size.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, READ = 8 /* added to the tag of what was read */ };
 
 void hri_messages_finish(hri_messages *m)
 {
@@ -21,11 +21,20 @@ void hri_messages_finish(hri_messages *m)
 void hri_messages_clear(hri_messages *m)
 {
     m->in.count = m->out.count = 0;
-    m->request_count = 0;
+    m->in_count = m->request_count = 0;
+}
+
+/* Whether the message has one box. */
+static bool is_box(const hri_message *m, size_t element_bytes, hri_box *box)
+{
+    hri_boxes boxes;
+    hri_boxes_begin(&boxes, m->operand, m->part, m->owner);
+    return hri_boxes_next(&boxes, box) &&
+           (size_t)(box->rows * box->cols) * element_bytes == m->bytes_count;
 }
 
 hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
-                           size_t element_bytes)
+                           const hr_mpi_context *context, size_t element_bytes)
 {
     const int64_t elements =
         hri_part_elements(message->operand, message->part, message->owner);
@@ -42,8 +51,14 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
         list->of = more;
         list->room = room;
     }
-    list->of[list->count] = *message;
-    list->of[list->count++].bytes_count = (size_t)elements * element_bytes;
+    hri_message *m = &list->of[list->count++];
+    hri_box box;
+    *m = *message;
+    m->bytes_count = (size_t)elements * element_bytes;
+    m->direct = hri_direct_reaches(context, m->peer, m->bytes_count);
+    const bool columns = is_box(m, element_bytes, &box);
+    m->at.count = columns ? (size_t)box.cols : 1;
+    m->at.line = m->at.pitch = m->bytes_count / m->at.count;
     return HR_OK;
 }
 
@@ -52,7 +67,7 @@ static size_t place(hri_message_list *list, char *memory, size_t used)
     for (int i = 0; i < list->count; i++) {
         hri_message *m = &list->of[i];
         if (!m->in_place) {
-            m->bytes = memory != NULL ? memory + used : NULL;
+            m->at.data = memory != NULL ? memory + used : NULL;
             used += hri_round_up_bytes(m->bytes_count, ALIGNMENT);
         }
     }
@@ -63,7 +78,8 @@ static int count_pieces(const hri_message_list *list)
 {
     int count = 0;
     for (int i = 0; i < list->count; i++) {
-        count += hri_mpi_pieces(list->of[i].bytes_count);
+        count += list->of[i].direct ? 2 /* the note, and that it was read */
+                                    : hri_mpi_pieces(list->of[i].bytes_count);
     }
     return count;
 }
@@ -94,22 +110,92 @@ hr_status hri_messages_place(hri_messages *m)
                           "mpi: no memory for %d messages", room);
 }
 
+/* Send or receive so many bytes. */
+static hr_status post(hri_messages *m, hr_mpi_context *context,
+                      const hri_message *x, hri_mpi_bytes bytes)
+{
+    bytes.peer = x->peer;
+    return hri_mpi_post(context, &bytes, m->requests, &m->request_count);
+}
+
+/* A message, or the note of a direct one. */
+static hr_status start(hri_messages *m, hr_mpi_context *context, hri_message *x,
+                       bool out)
+{
+    if (!x->direct) {
+        return post(m, context, x,
+                    (hri_mpi_bytes){.bytes = x->at.data,
+                                    .count = x->bytes_count,
+                                    .tag = x->kind,
+                                    .out = out});
+    }
+    if (out) {
+        x->note[0] = (uint64_t)(uintptr_t)x->at.data;
+        x->note[1] = x->at.pitch;
+    }
+    return post(m, context, x,
+                (hri_mpi_bytes){.bytes = (char *)x->note,
+                                .count = sizeof x->note,
+                                .tag = x->kind,
+                                .out = out});
+}
+
+static hr_status tell_read(hri_messages *m, hr_mpi_context *context,
+                           hri_message *x, bool out)
+{
+    return post(
+        m, context, x,
+        (hri_mpi_bytes){
+            .bytes = &x->read, .count = 1, .tag = x->kind + READ, .out = out});
+}
+
 hr_status hri_messages_start(hri_messages *m, hr_mpi_context *context)
 {
     hr_status status = HR_OK;
     for (int side = 0; side < 2; side++) {
         const hri_message_list *list = side == 0 ? &m->in : &m->out;
         for (int i = 0; i < list->count && status == HR_OK; i++) {
-            const hri_message *x = &list->of[i];
-            const hri_mpi_bytes bytes = {x->bytes, x->bytes_count, x->peer,
-                                         x->kind, side == 1};
+            hri_message *x = &list->of[i];
             if (x->peer != context->rank) {
-                status = hri_mpi_post(context, &bytes, m->requests,
-                                      &m->request_count);
+                status = start(m, context, x, side == 1);
             }
+            if (status == HR_OK && side == 1 && x->direct) {
+                status = tell_read(m, context, x, false);
+            }
+        }
+        m->in_count = side == 0 ? m->request_count : m->in_count;
+    }
+    return status;
+}
+
+/* Read what a note has announced. */
+static hr_status read_message(hr_mpi_context *context, const hri_message *x)
+{
+    hri_lines from = x->at;
+    from.data = (char *)(uintptr_t)x->note[0];
+    from.pitch = (size_t)x->note[1];
+    return hri_direct_read(context, x->peer, &x->at, &from);
+}
+
+hr_status hri_messages_await(hri_messages *m, hr_mpi_context *context,
+                             hri_error *error)
+{
+    hr_status status = hri_mpi_wait(context, m->in_count, m->requests);
+    for (int i = 0; i < m->in.count && status == HR_OK; i++) {
+        hri_message *x = &m->in.of[i];
+        if (x->direct) {
+            hri_error_keep(error, read_message(context, x));
+            status = tell_read(m, context, x, true);
         }
     }
     return status;
+}
+
+hr_status hri_messages_end(hri_messages *m, hr_mpi_context *context)
+{
+    const int first = m->in_count, last = m->request_count;
+    m->in_count = m->request_count = 0;
+    return hri_mpi_wait(context, last - first, m->requests + first);
 }
 
 static void copy_elements(hri_place to, hri_place from, int64_t rows,
@@ -137,21 +223,23 @@ void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
     }
 }
 
-bool hri_message_is_run(const hri_message *m, const hri_place *part,
-                        size_t element_bytes, char **run)
+void hri_message_place(hri_message *m, const hri_place *part,
+                       size_t element_bytes)
 {
-    hri_boxes boxes;
     hri_box box;
-    hri_boxes_begin(&boxes, m->operand, m->part, m->owner);
-    if (!hri_boxes_next(&boxes, &box) ||
-        (size_t)(box.rows * box.cols) * element_bytes != m->bytes_count) {
-        return false;
+    if (!is_box(m, element_bytes, &box)) {
+        return;
     }
     const hri_place at = part != NULL ? hri_place_of(*part, &box, element_bytes)
                                       : hri_place_owned(&box);
-    *run = at.data;
-    return (at.row_stride == 1 || box.rows == 1) &&
-           (at.col_stride == box.rows || box.cols == 1);
+    const int64_t pitch =
+        box.cols == 1 ? box.rows : at.col_stride; /* else it means nothing */
+    if ((at.row_stride == 1 || box.rows == 1) &&
+        (m->direct ? pitch >= box.rows : pitch == box.rows)) {
+        m->in_place = true;
+        m->at.data = at.data;
+        m->at.pitch = (size_t)pitch * element_bytes;
+    }
 }
 
 void hri_message_pack(const hri_message *m, const hri_place *part,
@@ -159,7 +247,7 @@ void hri_message_pack(const hri_message *m, const hri_place *part,
 {
     hri_boxes boxes;
     hri_box box;
-    char *to = m->bytes;
+    char *to = m->at.data;
     hri_boxes_begin(&boxes, m->operand, m->part, m->owner);
     while (hri_boxes_next(&boxes, &box)) {
         const hri_place from = part != NULL

@@ -63,15 +63,14 @@ static hr_status place_panel(const hri_mpi_run *r, hri_panel *p, hri_part a,
     return HR_OK;
 }
 
-static hr_status add(hri_message_list *list, hri_message *m,
-                     const hri_place *part)
+static hr_status add(const hri_mpi_run *r, hri_message_list *list,
+                     const hri_message *m, const hri_place *part)
 {
     const size_t bytes = m->operand->element_bytes;
     const int before = list->count;
-    const hr_status status = hri_messages_add(list, m, bytes);
+    const hr_status status = hri_messages_add(list, m, r->context, bytes);
     if (list->count > before) {
-        hri_message *last = &list->of[list->count - 1];
-        last->in_place = hri_message_is_run(last, part, bytes, &last->bytes);
+        hri_message_place(&list->of[before], part, bytes);
     }
     return status;
 }
@@ -89,11 +88,11 @@ static hr_status list_part(const hri_mpi_run *r, hri_messages *m,
     if (needs != own) {
         message.owner = own;
         message.peer = needs;
-        return add(&m->out, &message, NULL);
+        return add(r, &m->out, &message, NULL);
     }
     for (int rank = 0; rank < r->context->count && status == HR_OK; rank++) {
         message.owner = message.peer = rank;
-        status = rank == own ? HR_OK : add(&m->in, &message, at);
+        status = rank == own ? HR_OK : add(r, &m->in, &message, at);
     }
     return status;
 }
@@ -133,9 +132,28 @@ static void bring(const hri_mpi_run *r, const hri_operand *o, hri_part part,
     }
 }
 
-hr_status hri_panel_post(hri_mpi_run *r, hri_panel *p, int64_t number)
+static hri_panel *panel_of(hri_mpi_run *r, int64_t number)
 {
+    return &r->panels[number % r->plan->buffers];
+}
+
+void hri_panel_find(hri_mpi_run *r, int64_t number, hri_place at[2])
+{
+    hri_panel *p = panel_of(r, number);
+    (void)place_panel(r, p, hri_part_of_a(r->plan, r->place, number),
+                      hri_part_of_b(r->plan, r->place, number));
+    at[0] = p->a;
+    at[1] = p->b;
+}
+
+hr_status hri_panel_post(hri_mpi_run *r, int64_t number)
+{
+    hri_panel *p = panel_of(r, number);
     const hri_mpi_product *x = r->product;
+    hr_status status = hri_messages_end(&p->messages, r->context);
+    if (status != HR_OK) {
+        return status;
+    }
     hri_error_keep(&r->error, list_panel(r, p, number));
     for (int i = 0; i < p->messages.out.count; i++) {
         const hri_message *m = &p->messages.out.of[i];
@@ -143,7 +161,7 @@ hr_status hri_panel_post(hri_mpi_run *r, hri_panel *p, int64_t number)
             hri_message_pack(m, NULL, m->operand->element_bytes);
         }
     }
-    hr_status status = hri_messages_start(&p->messages, r->context);
+    status = hri_messages_start(&p->messages, r->context);
     if (status == HR_OK && r->place >= 0) {
         const hri_part a = hri_part_of_a(r->plan, r->place, number);
         const hri_part b = hri_part_of_b(r->plan, r->place, number);
@@ -151,9 +169,9 @@ hr_status hri_panel_post(hri_mpi_run *r, hri_panel *p, int64_t number)
         bring(r, &x->b, b, p->b);
     }
     hri_mpi_memory *memory = &r->context->memory;
-    int *stop = &memory->stop[number % 2], *stops = &memory->stops[number % 2];
+    const int64_t at = number % r->plan->buffers;
+    int *stop = &memory->stop[at], *stops = &memory->stops[at];
     *stop = r->error.status != HR_OK || hri_progress_stopped(&r->progress);
-    p->stops = stops;
     return status == HR_OK
                ? hri_mpi_check(r->context,
                                MPI_Iallreduce(stop, stops, 1, MPI_INT, MPI_MAX,
@@ -162,19 +180,31 @@ hr_status hri_panel_post(hri_mpi_run *r, hri_panel *p, int64_t number)
                : status;
 }
 
-hr_status hri_panel_complete(hri_mpi_run *r, hri_panel *p)
+hr_status hri_panel_complete(hri_mpi_run *r, int64_t number, bool *stops)
 {
-    hr_status status = hri_mpi_wait(r->context, p->messages.request_count,
-                                    p->messages.requests);
+    hri_panel *p = panel_of(r, number);
+    hr_status status = hri_messages_await(&p->messages, r->context, &r->error);
     if (status == HR_OK) {
         status = hri_mpi_wait(r->context, 1, &p->question);
     }
     for (int i = 0; i < p->messages.in.count && status == HR_OK; i++) {
         const hri_message *m = &p->messages.in.of[i];
         if (!m->in_place) {
-            hri_part_bring(m->operand, m->part, m->owner, m->bytes,
+            hri_part_bring(m->operand, m->part, m->owner, m->at.data,
                            m->kind == HRI_MESSAGE_A ? p->a : p->b);
         }
+    }
+    *stops =
+        *stops || (status == HR_OK &&
+                   r->context->memory.stops[number % r->plan->buffers] != 0);
+    return status;
+}
+
+hr_status hri_panels_end(hri_mpi_run *r)
+{
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < r->plan->buffers && status == HR_OK; i++) {
+        status = hri_messages_end(&r->panels[i].messages, r->context);
     }
     return status;
 }
@@ -197,14 +227,14 @@ static void keep(hri_mpi_kept *kept, char **memory, size_t bytes)
 hr_status hri_panels_prepare(hri_mpi_run *r)
 {
     hr_status status = HR_OK;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < HRI_MPI_PANELS; i++) {
         hri_panel *p = &r->panels[i];
         take_kept(&r->context->panels[i], &p->memory, &p->memory_bytes);
         take_kept(&r->context->messages[i], &p->messages.memory,
                   &p->messages.memory_bytes);
     }
     for (int64_t t = 0; t < r->plan->panels && status == HR_OK; t++) {
-        status = list_panel(r, &r->panels[t % 2], t);
+        status = list_panel(r, panel_of(r, t), t);
     }
     return status;
 }
@@ -212,7 +242,7 @@ hr_status hri_panels_prepare(hri_mpi_run *r)
 /* When MPI is lost, messages may still come: their memory stays. */
 void hri_panels_finish(hri_mpi_run *r)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < HRI_MPI_PANELS; i++) {
         hri_panel *p = &r->panels[i];
         if (!r->context->lost) {
             keep(&r->context->panels[i], &p->memory, p->memory_bytes);

@@ -17,6 +17,7 @@ typedef struct grid {
     bool in_place;
     double m, n; /* rows and columns of C in the process that has most */
     int64_t panels;
+    double buffers;  /* for panels that are in memory at once, at most */
     double messages; /* of a process */
     double compute_seconds, message_seconds, seconds;
     double least_seconds; /* wherever elements lie */
@@ -72,15 +73,25 @@ static double seconds_with(const hr_mpi_context *context, const grid *g,
            fmin(g->compute_seconds, *message_seconds) / (double)g->panels;
 }
 
-/* How many panels there may be: *least fit into memory. */
+/* How many columns of A and rows of B fit into memory, beside messages that
+ * have as many. */
+static double columns_there(const hri_mpi_product *p, const grid *g,
+                            int processes, uint64_t memory)
+{
+    enum { COPIES = 2 };
+    const double column = COPIES * (g->m * memory_width(&p->a, processes) +
+                                    g->n * memory_width(&p->b, processes));
+    return column > 0.0 ? (double)memory / column : HUGE_VAL;
+}
+
+/* How many panels there may be: of *least, two fit into memory. */
 static int64_t most_panels(const hri_mpi_product *p, const grid *g,
                            int processes, uint64_t memory, int64_t *least)
 {
-    enum { SHORTEST = 256, ENOUGH = 8, BUFFERS = 4 };
+    enum { SHORTEST = 256, ENOUGH = 8, LEAST_BUFFERS = 2 };
     const int64_t k = hri_ceil_div(p->k, g->depth);
-    const double column = BUFFERS * (g->m * memory_width(&p->a, processes) +
-                                     g->n * memory_width(&p->b, processes));
-    const double most = column > 0.0 ? (double)memory / column : (double)k;
+    const double most =
+        fmin(columns_there(p, g, processes, memory) / LEAST_BUFFERS, (double)k);
     const int64_t few = processes == 1 || (stays(&p->a) && stays(&p->b))
                             ? 1
                             : hri_min(ENOUGH, k / SHORTEST);
@@ -89,10 +100,22 @@ static int64_t most_panels(const hri_mpi_product *p, const grid *g,
     return hri_max(*least, hri_min(few, k));
 }
 
+/* Whether C stays on accelerators from panel to panel, with room for two of
+ * these. */
+static bool keeps_c(const hr_mpi_context *context, const hri_mpi_product *p,
+                    const grid *g)
+{
+    const double depth = share(p->k, g->depth) / (double)g->panels;
+    const double panels =
+        2.0 * depth * (g->m + g->n) * (double)p->a.element_bytes;
+    const double c = g->m * g->n * (double)hr_type_size(p->sum_type);
+    return 1.25 * (c + panels) <= (double)context->accelerator_bytes;
+}
+
 /* The seconds of a grid with so many panels, if elements lie anywhere and at
- * least. C goes to accelerators and back for each panel but the first. That
- * took twice its time while messages went through the same memory (two H200).
- */
+ * least. Where C does not stay on accelerators, it goes there and back for each
+ * panel but the first. That took twice its time while messages went through the
+ * same memory (two H200). */
 static void predict_with(const hr_mpi_context *context,
                          const hri_mpi_product *p, int64_t panels, grid *g)
 {
@@ -106,8 +129,11 @@ static void predict_with(const hr_mpi_context *context,
     const int count = g->rows * g->cols * g->depth;
     double least, unused;
     g->panels = panels;
-    g->compute_seconds = flops + (double)(panels - 1) * SLOWER * g->m * g->n *
-                                     c_width * context->c_seconds;
+    g->compute_seconds = flops;
+    if (!keeps_c(context, p, g)) {
+        g->compute_seconds += (double)(panels - 1) * SLOWER * g->m * g->n *
+                              c_width * context->c_seconds;
+    }
     g->messages = (double)panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
                                     (p->b.everywhere < 1.0 ? g->rows : 0)) +
                   (g->in_place ? 0 : count);
@@ -131,6 +157,8 @@ static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
             *g = other;
         }
     }
+    const double depth = share(p->k, g->depth) / (double)g->panels;
+    g->buffers = columns_there(p, g, context->count, memory) / depth;
 }
 
 /* The grid that is fastest if elements lie anywhere, and those that may be
@@ -281,6 +309,28 @@ static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
     return sent;
 }
 
+/* Begin, in each process, with the panel of which it has most, so that others
+ * come while it multiplies its own. */
+static void find_first(hri_mpi_plan *plan, const hri_mpi_product *p)
+{
+    const int places = plan->rows * plan->cols * plan->depth;
+    for (int i = 0; i < places; i++) {
+        const int rank = plan->rank[i];
+        uint64_t least = UINT64_MAX;
+        int64_t first = 0;
+        for (int64_t t = 0; t < plan->panels; t++) {
+            const uint64_t bytes =
+                foreign(plan, &p->a, hri_part_of_a(plan, i, t), rank,
+                        p->a.element_bytes) +
+                foreign(plan, &p->b, hri_part_of_b(plan, i, t), rank,
+                        p->b.element_bytes);
+            first = bytes < least ? t : first;
+            least = bytes < least ? bytes : least;
+        }
+        plan->first[i] = first;
+    }
+}
+
 /* The messages that bring parts of an operand: each process gets one from every
  * other that has elements of a part. Processes at `count` places, `stride` from
  * each other, need the same parts. */
@@ -401,7 +451,7 @@ static uint64_t memory_of_part(const hri_operand *o, hri_part part)
     return stays(o) ? 0 : (uint64_t)size_of(o, part) * o->element_bytes;
 }
 
-/* Whatever is in memory at one time: of two panels what comes, goes and is
+/* Whatever is in memory at one time: of panels what comes, goes and is
  * multiplied, and the sum. */
 static uint64_t memory_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
                           int64_t place)
@@ -423,7 +473,7 @@ static uint64_t memory_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
         sum += bytes;
         strip = bytes > strip ? bytes : strip;
     }
-    return 2 * 3 * panel + sum + 2 * strip;
+    return (uint64_t)plan->buffers * 3 * panel + sum + 2 * strip;
 }
 
 static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
@@ -470,6 +520,8 @@ static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
     plan->depth = g->depth;
     plan->in_place = g->in_place;
     plan->panels = g->panels;
+    plan->buffers = (int64_t)fmin(fmin(fmax(g->buffers, 2.0), HRI_MPI_PANELS),
+                                  (double)g->panels);
     count_strips(plan, p);
     const hr_status status = cut(plan, p);
     if (status == HR_OK) {
@@ -522,7 +574,8 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
     }
     plan->rank = malloc((size_t)context->count * sizeof *plan->rank);
     plan->place = malloc((size_t)context->count * sizeof *plan->place);
-    if (plan->rank == NULL || plan->place == NULL) {
+    plan->first = calloc((size_t)context->count, sizeof *plan->first);
+    if (plan->rank == NULL || plan->place == NULL || plan->first == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "mpi: no memory for a plan of %d processes",
                         context->count);
@@ -533,6 +586,7 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
         plan->seconds = plan->compute_seconds = plan->message_seconds = 0.0;
     } else if (status == HR_OK) {
         plan->messages = count_messages(plan, p);
+        find_first(plan, p);
         plan->bound = bound_of(p, plan->rows * plan->cols * plan->depth);
         plan->memory_bytes = memory_of(plan, p, plan->place[context->rank]);
     }
@@ -543,5 +597,6 @@ void hri_mpi_plan_finish(hri_mpi_plan *plan)
 {
     free(plan->rank);
     free(plan->place);
+    free(plan->first);
     *plan = (hri_mpi_plan){0};
 }

@@ -24,11 +24,14 @@ typedef struct hri_mpi_plan {
     int rows, cols, depth;
     bool in_place; /* each process has exactly the part of C that it computes */
     int64_t panels;    /* of each process */
+    int64_t buffers;   /* for panels: so many are in memory at once */
     int64_t strips;    /* of columns, in which parts of C go home */
     int process_count; /* as an owner: all of them */
     int *rank; /* [rows * cols * depth] of process (i, j, l) at (l * rows + i) *
                   cols + j */
     int64_t *place; /* [processes] where it is in the above; -1: nowhere */
+    int64_t *first; /* [rows * cols * depth] the panel with which a process
+                       begins, and goes around */
     double compute_seconds, message_seconds, seconds;
     uint64_t sent, bound, messages;
     uint64_t memory_bytes; /* of this process */
@@ -41,19 +44,26 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
                             const hr_mpi_gemm_options *options);
 void hri_mpi_plan_finish(hri_mpi_plan *plan);
 
-/* The parts of process `place`: of A and B for a panel, of C for a strip. */
-static inline hri_part hri_part_of_a(const hri_mpi_plan *p, int64_t place,
-                                     int64_t panel)
+/* Where its n-th panel is in k. */
+static inline int64_t hri_panel_at(const hri_mpi_plan *p, int64_t place,
+                                   int64_t n)
 {
     const int64_t l = place / (p->rows * p->cols);
-    return (hri_part){place / p->cols % p->rows, l * p->panels + panel};
+    return l * p->panels + (p->first[place] + n) % p->panels;
+}
+
+/* The parts of process `place`: of A and B for its n-th panel, of C for a
+ * strip. */
+static inline hri_part hri_part_of_a(const hri_mpi_plan *p, int64_t place,
+                                     int64_t n)
+{
+    return (hri_part){place / p->cols % p->rows, hri_panel_at(p, place, n)};
 }
 
 static inline hri_part hri_part_of_b(const hri_mpi_plan *p, int64_t place,
-                                     int64_t panel)
+                                     int64_t n)
 {
-    const int64_t l = place / (p->rows * p->cols);
-    return (hri_part){l * p->panels + panel, place % p->cols};
+    return (hri_part){hri_panel_at(p, place, n), place % p->cols};
 }
 
 static inline hri_part hri_part_of_c(const hri_mpi_plan *p, int64_t place,

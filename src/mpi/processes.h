@@ -12,6 +12,8 @@
 #include "base/threads.h"
 
 enum { HRI_MPI_NUMBERS = 80 }; /* that are joined at once */
+enum { HRI_MPI_RATES = 6 };    /* hr_mpi_context_create */
+enum { HRI_MPI_PANELS = 8 };   /* that are in memory at once, at most */
 
 /* Where the elements of a new file are. */
 typedef struct hri_mpi_place {
@@ -24,8 +26,10 @@ typedef struct hri_mpi_place {
 typedef struct hri_mpi_memory {
     int64_t mine[3], least[3];    /* hri_mpi_agree */
     int64_t threads, all_threads; /* hr_mpi_context_create */
-    double rates[5], all_rates[5];
-    int stop[2], stops[2]; /* of the two panels of a product */
+    uint64_t token;               /* what others read here: hri_direct_init */
+    int64_t direct_bytes, all_direct_bytes; /* the least that is read */
+    double rates[HRI_MPI_RATES], all_rates[HRI_MPI_RATES];
+    int stop[HRI_MPI_PANELS], stops[HRI_MPI_PANELS]; /* of a product */
     struct {
         int64_t status;
         char sentence[HRI_MESSAGE_BYTES];
@@ -42,6 +46,8 @@ typedef struct hri_mpi_kept {
     size_t bytes;
 } hri_mpi_kept;
 
+typedef struct hri_mpi_address hri_mpi_address;
+
 struct hr_mpi_context {
     MPI_Comm comm;    /* for messages of products, grids and files */
     MPI_Comm control; /* for the news that a process has lost MPI */
@@ -49,7 +55,10 @@ struct hr_mpi_context {
     hr_context *local;
     hri_threads threads; /* that call it */
     hri_mpi_memory memory;
-    hri_mpi_kept panels[2], messages[2];
+    int64_t *process_of; /* [count] of the system, where this process can read
+                            its memory, else 0; NULL: nowhere */
+    hri_mpi_address *addresses; /* of this machine's processes */
+    hri_mpi_kept panels[HRI_MPI_PANELS], messages[HRI_MPI_PANELS];
     bool model;       /* its processes are not there: it has no communicator */
     bool lost;        /* a function of MPI has failed: nothing works any more */
     bool keeps_local; /* it is lost, and MPI may still write to local's
@@ -61,6 +70,7 @@ struct hr_mpi_context {
                               the slowest process */
     double c_seconds;      /* of each double of C besides, which goes to
                               accelerators and back, in the slowest process */
+    uint64_t accelerator_bytes;           /* of the process that has least */
     double latency_seconds, byte_seconds; /* of a message, in the slowest pair
                                              that was measured */
 };

@@ -18,17 +18,31 @@ typedef struct hri_panel {
                      as they are */
     size_t memory_bytes;
     hri_place a, b;
-    const int *stops; /* whether any process wants to stop behind it */
-    MPI_Request question;
+    MPI_Request question; /* whether any process wants to stop behind it */
 } hri_panel;
+
+/* The product of this process, on a thread of its own. */
+typedef struct hri_multiplier {
+    hri_thread *thread;
+    hr_matrix *a, *b; /* [panels] where they will be; NULL: nothing to do */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int64_t come, read; /* panels that are there, and that are not needed any
+                           more */
+    bool made, stopped, ended;
+    hri_error error;
+    double told; /* floating-point operations, as all processes together count
+                    them */
+} hri_multiplier;
 
 typedef struct hri_mpi_run {
     hr_mpi_context *context;
     hri_mpi_product *product;
     const hri_mpi_plan *plan;
     const hr_mpi_gemm_options *options;
-    int64_t place; /* -1: nothing is computed here */
-    hri_panel panels[2];
+    int64_t place;                    /* -1: nothing is computed here */
+    hri_panel panels[HRI_MPI_PANELS]; /* [plan->buffers] are used */
+    hri_multiplier multiplier;
     char *sum; /* of this process's part of C, by columns; NULL: in place */
     hr_matrix c;
     hri_messages strips;
@@ -50,10 +64,35 @@ void hri_panels_finish(hri_mpi_run *run);
 
 /* Begin to exchange a panel, and ask all whether any wants to stop behind it.
  */
-hr_status hri_panel_post(hri_mpi_run *run, hri_panel *panel, int64_t number);
+hr_status hri_panel_post(hri_mpi_run *run, int64_t number);
 
-/* Wait until the panel is here. */
-hr_status hri_panel_complete(hri_mpi_run *run, hri_panel *panel);
+/* Wait until it is here. *stops: all stop behind it. */
+hr_status hri_panel_complete(hri_mpi_run *run, int64_t number, bool *stops);
+
+/* Wait until others have all that this process has sent of panels. */
+hr_status hri_panels_end(hri_mpi_run *run);
+
+/* Where this process's parts of A and B of a panel will lie, when all panels
+ * are prepared. */
+void hri_panel_find(hri_mpi_run *run, int64_t number, hri_place at[2]);
+
+/* ---- multiply.c */
+
+/* Find what will be multiplied. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_multiply_prepare(hri_mpi_run *run);
+void hri_multiply_finish(hri_mpi_run *run);
+
+/* Multiply panels as they come, in their order. Errors go to run->error. */
+void hri_multiply_begin(hri_mpi_run *run);
+
+/* So many panels have come. */
+void hri_multiply_come(hri_mpi_run *run, int64_t panels);
+
+/* Wait until so many are not needed any more, or none is. */
+void hri_multiply_await(hri_mpi_run *run, int64_t panels);
+
+/* Wait for the end: after all panels, or, to stop, after those that run. */
+void hri_multiply_end(hri_mpi_run *run, bool stop);
 
 /* ---- strips.c */
 

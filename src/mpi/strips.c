@@ -25,13 +25,14 @@ static hr_status list_strip(hri_mpi_run *r, int64_t strip)
                                .place = i,
                                .owner = own,
                                .peer = plan->rank[i]};
-        status = hri_messages_add(&m->in, &message, width);
+        status = hri_messages_add(&m->in, &message, r->context, width);
         for (int rank = 0;
              i == r->place && rank < r->context->count && status == HR_OK;
              rank++) {
             message.owner = message.peer = rank;
             status = rank == own ? HR_OK
-                                 : hri_messages_add(&m->out, &message, width);
+                                 : hri_messages_add(&m->out, &message,
+                                                    r->context, width);
         }
     }
     return status == HR_OK ? hri_messages_place(m) : status;
@@ -66,7 +67,7 @@ static void add_up(const hri_mpi_run *r, int64_t face, int64_t strip,
     for (int i = 0; i < r->strips.in.count; i++) { /* in the order of depth */
         const hri_message *m = &r->strips.in.of[i];
         if (m->place % ((int64_t)r->plan->rows * r->plan->cols) == face) {
-            terms[sum.count++] = m->bytes;
+            terms[sum.count++] = m->at.data;
         }
     }
     sum.count = summed ? sum.count : 0;
@@ -106,9 +107,11 @@ hr_status hri_strips_bring(hri_mpi_run *r, bool summed)
             pack_sums(r, s);
             status = hri_messages_start(&r->strips, r->context);
         }
+        if (status == HR_OK && summed) {
+            status = hri_messages_await(&r->strips, r->context, &r->error);
+        }
         if (status == HR_OK) {
-            status = hri_mpi_wait(r->context, r->strips.request_count,
-                                  r->strips.requests);
+            status = hri_messages_end(&r->strips, r->context);
         }
         for (int64_t i = 0; i < plan->rows * plan->cols && status == HR_OK;
              i++) {

@@ -14,6 +14,7 @@
 enum { MAX_SIZE = 160, MAX_PROCESSES = 64, SENTINEL = 77 };
 
 static int rank, process_count;
+static bool counts; /* what is sent, for no message is read directly */
 static random_source source; /* the same numbers in every process */
 
 static int64_t between(int64_t low, int64_t high)
@@ -434,7 +435,7 @@ static void multiply(hr_mpi_context *context, int64_t number)
     }
     CHECK(wrong == 0);
     CHECK(report.sent == planned.sent && report.rows == planned.rows);
-    CHECK(sent_as(&report));
+    CHECK(!counts || sent_as(&report));
     close_spread(&p.a);
     close_spread(&p.b);
     close_spread(&p.c);
@@ -445,6 +446,8 @@ int main(int argc, char **argv)
     const int64_t count = argc > 1 ? atoll(argv[1]) : 50;
     hr_mpi_context *context = NULL;
     int level = 0;
+    const char *direct = getenv("HEADRACE_MPI_DIRECT");
+    counts = direct != NULL && strcmp(direct, "0") == 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);

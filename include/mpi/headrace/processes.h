@@ -45,20 +45,22 @@ HR_API HR_NODISCARD hr_status hr_mpi_context_create_world(
 /** Processes as planning sees them: one for each machine or accelerator, all
  *  equally fast. */
 typedef struct hr_mpi_cluster {
-    uint32_t size;             /**< sizeof(hr_mpi_cluster) */
-    int count;                 /**< processes */
-    uint64_t memory_bytes;     /**< for panels, in each of them */
-    double c_bytes_per_second; /**< of C: how fast it goes to accelerators and
-                                  back; 0: it stays where it is */
-    double flops_per_second;   /**< of each: products of f64 */
-    double latency_seconds;    /**< of a message between two */
-    double bytes_per_second;   /**< between two */
+    uint32_t size;              /**< sizeof(hr_mpi_cluster) */
+    int count;                  /**< processes */
+    uint64_t memory_bytes;      /**< for panels, in each of them */
+    double c_bytes_per_second;  /**< of C: how fast it goes to accelerators and
+                                   back; 0: they work where it is */
+    double flops_per_second;    /**< of each: products of f64 */
+    double latency_seconds;     /**< of a message between two */
+    double bytes_per_second;    /**< between two */
+    uint64_t accelerator_bytes; /**< of accelerators, in each: what fits of C
+                                   stays there */
 } hr_mpi_cluster;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_MPI_CLUSTER_INIT                                                    \
     {                                                                          \
-        sizeof(hr_mpi_cluster), 0, 0, 0.0, 0.0, 0.0, 0.0                       \
+        sizeof(hr_mpi_cluster), 0, 0, 0.0, 0.0, 0.0, 0.0, 0                    \
     }
 
 /** What was measured when the context was made: of the slowest process, of the

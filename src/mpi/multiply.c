@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The product of this process: a sum over panels, on a thread of its own, while
+ * the caller's thread brings them. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "mpi/run.h"
+
+/* ---- its thread */
+
+static bool await(void *argument, int64_t panel)
+{
+    hri_multiplier *m = argument;
+    pthread_mutex_lock(&m->lock);
+    while (m->come <= panel && !m->stopped) {
+        pthread_cond_wait(&m->changed, &m->lock);
+    }
+    const bool come = m->come > panel && !m->stopped;
+    pthread_mutex_unlock(&m->lock);
+    return come;
+}
+
+static void release(void *argument, int64_t panels)
+{
+    hri_multiplier *m = argument;
+    pthread_mutex_lock(&m->lock);
+    m->read = panels;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* As if all processes were as far as this one. */
+static bool note_progress(void *argument, double done, double total)
+{
+    hri_mpi_run *r = argument;
+    hri_progress *p = &r->progress;
+    const double now = total > 0.0 ? p->total * done / total : 0.0;
+    hri_progress_add(p, (uint64_t)now - (uint64_t)r->multiplier.told);
+    r->multiplier.told = now;
+    return !hri_progress_stopped(p);
+}
+
+static void *multiply(void *argument)
+{
+    hri_mpi_run *r = argument;
+    hri_multiplier *m = &r->multiplier;
+    const hri_mpi_product *x = r->product;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = r->options->compute;
+    options.await = await;
+    options.release = release;
+    options.terms_data = m;
+    if (hri_progress_is_told(&r->progress)) {
+        options.progress = note_progress;
+        options.progress_data = r;
+    }
+    const hr_status status =
+        hr_gemm_sum(r->context->local, x->alpha, r->plan->panels, m->a, m->b,
+                    r->sum == NULL ? x->beta : hr_real(0), r->c, &options);
+    pthread_mutex_lock(&m->lock);
+    hri_error_keep(&m->error, status);
+    m->ended = true;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+/* ---- the caller's thread */
+
+hr_status hri_multiply_prepare(hri_mpi_run *r)
+{
+    hri_multiplier *m = &r->multiplier;
+    const hri_mpi_product *x = r->product;
+    const size_t panels = (size_t)r->plan->panels;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->changed, NULL);
+    m->made = m->ended = true; /* there may be nothing to do */
+    if (r->place < 0 || hri_mpi_is_empty(x) || r->c.rows == 0 ||
+        r->c.cols == 0) {
+        return HR_OK;
+    }
+    m->a = calloc(panels, sizeof *m->a);
+    m->b = calloc(panels, sizeof *m->b);
+    if (m->a == NULL || m->b == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for %zu panels",
+                        panels);
+    }
+    for (int64_t t = 0; t < r->plan->panels; t++) {
+        const hri_part a = hri_part_of_a(r->plan, r->place, t);
+        const hri_part b = hri_part_of_b(r->plan, r->place, t);
+        hri_place at[2];
+        hri_panel_find(r, t, at);
+        m->a[t] = hri_part_view(&x->a, at[0], hri_part_rows(&x->a, a),
+                                hri_part_cols(&x->a, a));
+        m->b[t] = hri_part_view(&x->b, at[1], hri_part_rows(&x->b, b),
+                                hri_part_cols(&x->b, b));
+    }
+    return HR_OK;
+}
+
+void hri_multiply_finish(hri_mpi_run *r)
+{
+    hri_multiplier *m = &r->multiplier;
+    free(m->a);
+    free(m->b);
+    if (m->made) {
+        pthread_cond_destroy(&m->changed);
+        pthread_mutex_destroy(&m->lock);
+    }
+}
+
+void hri_multiply_begin(hri_mpi_run *r)
+{
+    hri_multiplier *m = &r->multiplier;
+    if (m->a == NULL) {
+        return;
+    }
+    m->ended = false;
+    m->thread = hri_threads_start(&r->context->threads, multiply, r);
+    if (m->thread == NULL) {
+        m->ended = true;
+        hri_error_keep(&r->error, hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                           "mpi: the system refused a thread"));
+    }
+}
+
+void hri_multiply_come(hri_mpi_run *r, int64_t panels)
+{
+    hri_multiplier *m = &r->multiplier;
+    pthread_mutex_lock(&m->lock);
+    m->come = panels;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+}
+
+void hri_multiply_await(hri_mpi_run *r, int64_t panels)
+{
+    hri_multiplier *m = &r->multiplier;
+    pthread_mutex_lock(&m->lock);
+    while (m->read < panels && !m->ended) {
+        const struct timespec soon = hri_in_ms(hri_progress_ms);
+        (void)hri_wait_until(&m->changed, &m->lock, &soon);
+        pthread_mutex_unlock(&m->lock);
+        hri_progress_add(&r->progress, 0); /* tells the program */
+        pthread_mutex_lock(&m->lock);
+    }
+    hri_error_keep(&r->error, hri_error_raise(&m->error));
+    pthread_mutex_unlock(&m->lock);
+}
+
+void hri_multiply_end(hri_mpi_run *r, bool stop)
+{
+    hri_multiplier *m = &r->multiplier;
+    if (stop) {
+        pthread_mutex_lock(&m->lock);
+        m->stopped = true;
+        pthread_cond_broadcast(&m->changed);
+        pthread_mutex_unlock(&m->lock);
+    }
+    const hri_error before = r->error;
+    hri_multiply_await(r, INT64_MAX);
+    if (stop && m->error.status == HR_ERROR_CANCELLED) {
+        r->error = before; /* why all stop is known elsewhere */
+    }
+    if (m->thread != NULL) {
+        hri_thread_join(m->thread);
+    }
+}

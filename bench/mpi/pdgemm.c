@@ -3,11 +3,18 @@
  * names its library, on the same random matrices in the same processes, in
  * turns:
  *
- *     COSMA=.../libcosma_prefixed_pxgemm.so \
+ *     COSMA=.../libcosma_prefixed_pxgemm.so HEADRACE_BLAS_MIN_FLOPS=0 \
  *         mpirun -n 4 bench_pdgemm_openmpi [M N K [BLOCK [TURNS]]]
  *
  * Prints the first call and the best one of each, in seconds of the slowest
- * process, and the others' best over Headrace's. */
+ * process, and the others' best over Headrace's. Behind it are the bytes that
+ * the last call sent between processes, and their ratio to the fewest that any
+ * schedule needs (see hr_mpi_gemm). The first call of Headrace sends more,
+ * since it measures how fast messages are.
+ *
+ * What Headrace sends depends on that. Processes that share CPUs have slow
+ * messages, so the row "planned" is Headrace with the grid of processes that it
+ * chooses for machines of a cluster, given by the numbers in `plan`. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <math.h>
@@ -16,7 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <headrace/processes.h>
+
 #include "blacs.h"
+#include "sent.h"
 
 typedef struct matrix {
     int descriptor[9];
@@ -53,21 +63,30 @@ static matrix make(int context, int rows, int cols, int block)
     return m;
 }
 
-/* The seconds of the slowest process. */
-static double run(gemm *function, const int size[3], matrix *a, matrix *b,
-                  matrix *c)
+/* Seconds of the slowest process, and bytes that all sent in the last call. */
+typedef struct result {
+    double first, best;
+    uint64_t sent;
+} result;
+
+static void run(gemm *function, const int size[3], matrix *a, matrix *b,
+                matrix *c, result *r)
 {
     const int one = 1;
     const double alpha = 1.0, beta = 0.0;
     double seconds, slowest;
     MPI_Barrier(MPI_COMM_WORLD);
+    const uint64_t before = sent_bytes();
     const double start = MPI_Wtime();
     function("N", "N", &size[0], &size[1], &size[2], &alpha, a->data, &one,
              &one, a->descriptor, b->data, &one, &one, b->descriptor, &beta,
              c->data, &one, &one, c->descriptor);
     seconds = MPI_Wtime() - start;
+    const uint64_t sent = sent_bytes() - before;
     MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
+    MPI_Allreduce(&sent, &r->sent, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    r->first = r->first > 0.0 ? r->first : slowest;
+    r->best = r->best > 0.0 ? fmin(r->best, slowest) : slowest;
 }
 
 /* The greatest difference of two results. */
@@ -121,8 +140,112 @@ static gemm *find_cosma(void)
     return function;
 }
 
-enum { HEADRACE, SCALAPACK, COSMA, LIBRARIES };
-static const char *const names[LIBRARIES] = {"Headrace", "ScaLAPACK", "COSMA"};
+/* ---- Headrace as in a cluster */
+
+static hr_mpi_context *own;
+static hr_mpi_gemm_options as_planned = HR_MPI_GEMM_OPTIONS_INIT;
+
+static void check(hr_status status)
+{
+    if (status != HR_OK) {
+        fail(hr_last_error());
+    }
+}
+
+/* *blocks is what it borrows. data NULL: for a plan. */
+static hr_mpi_matrix view(const int d[9], void *data, hr_mpi_cyclic *blocks)
+{
+    int p, q, i, j;
+    Cblacs_gridinfo(d[1], &p, &q, &i, &j);
+    *blocks = (hr_mpi_cyclic){.row_block = d[4],
+                              .col_block = d[5],
+                              .process_rows = p,
+                              .process_cols = q,
+                              .data = data,
+                              .leading_dimension = data != NULL ? d[8] : d[2]};
+    return hr_mpi_matrix_cyclic(HR_F64, d[2], d[3], blocks);
+}
+
+static hr_mpi_gemm_report plan_with(hr_mpi_context *context,
+                                    const hr_mpi_gemm_options *options,
+                                    const matrix *a, const matrix *b,
+                                    const matrix *c)
+{
+    hr_mpi_cyclic blocks[3];
+    hr_mpi_gemm_report report = HR_MPI_GEMM_REPORT_INIT;
+    check(hr_mpi_gemm_plan(
+        context, hr_real(1), view(a->descriptor, NULL, &blocks[0]),
+        view(b->descriptor, NULL, &blocks[1]), hr_real(0),
+        view(c->descriptor, NULL, &blocks[2]), options, &report));
+    return report;
+}
+
+/* Plan for a cluster. Returns the fewest bytes that any schedule needs, which
+ * do not depend on its numbers. */
+static uint64_t plan(const matrix *a, const matrix *b, const matrix *c)
+{
+    const hr_mpi_cluster cluster = {.size = sizeof cluster,
+                                    .count = process_count,
+                                    .memory_bytes = (uint64_t)64 << 30,
+                                    .flops_per_second = 1e12,
+                                    .latency_seconds = 2e-6,
+                                    .bytes_per_second = 1.25e9};
+    hr_mpi_context *context = NULL;
+    check(hr_mpi_context_create_model(&cluster, &context));
+    const hr_mpi_gemm_report fastest = plan_with(context, &as_planned, a, b, c);
+    /* The bound is one of the processes that multiply: here all do. */
+    as_planned.rows = process_count;
+    as_planned.cols = as_planned.depth = 1;
+    const uint64_t bound = plan_with(context, &as_planned, a, b, c).bound;
+    hr_mpi_context_destroy(context);
+    as_planned.rows = fastest.rows;
+    as_planned.cols = fastest.cols;
+    as_planned.depth = fastest.depth;
+    return bound;
+}
+
+static gemm planned;
+/* NOLINTNEXTLINE(readability-function-size): PBLAS has so many parameters */
+static void planned(const char *op_a, const char *op_b, const int *m,
+                    const int *n, const int *k, const void *alpha, void *a,
+                    const int *ia, const int *ja, const int *desca, void *b,
+                    const int *ib, const int *jb, const int *descb,
+                    const void *beta, void *c, const int *ic, const int *jc,
+                    const int *descc)
+{
+    hr_mpi_cyclic blocks[3];
+    (void)op_a, (void)op_b, (void)m, (void)n, (void)k, (void)alpha, (void)beta;
+    (void)ia, (void)ja, (void)ib, (void)jb, (void)ic, (void)jc;
+    check(hr_mpi_gemm(own, hr_real(1), view(desca, a, &blocks[0]),
+                      view(descb, b, &blocks[1]), hr_real(0),
+                      view(descc, c, &blocks[2]), &as_planned));
+}
+
+/* ---- all of them */
+
+enum { HEADRACE, PLANNED, SCALAPACK, COSMA, LIBRARIES };
+static const char *const names[LIBRARIES] = {"Headrace", "planned", "ScaLAPACK",
+                                             "COSMA"};
+
+static void print(const result r[LIBRARIES], const double difference[LIBRARIES],
+                  uint64_t bound)
+{
+    for (int f = 0; f < LIBRARIES; f++) {
+        if (r[f].best > 0.0) {
+            printf("%-9s first %8.3g best %8.3g s", names[f], r[f].first,
+                   r[f].best);
+            printf(", over ours %5.2f, difference %7.2g",
+                   r[f].best / r[HEADRACE].best, difference[f]);
+            printf(", sent %llu bytes", (unsigned long long)r[f].sent);
+            if (bound > 0) {
+                printf(", %.3f of the bound",
+                       (double)r[f].sent / (double)bound);
+            }
+            printf("\n");
+        }
+    }
+    fflush(stdout);
+}
 
 static void measure(gemm *const functions[LIBRARIES], const int size[3],
                     int block, int turns)
@@ -131,43 +254,33 @@ static void measure(gemm *const functions[LIBRARIES], const int size[3],
     while (process_count % rows != 0) {
         rows--;
     }
+    const int cols = process_count / rows;
     Cblacs_get(-1, 0, &context);
-    Cblacs_gridinit(&context, "Row", rows, process_count / rows);
+    Cblacs_gridinit(&context, "Row", rows, cols);
     matrix a = make(context, size[0], size[2], block);
     matrix b = make(context, size[2], size[1], block);
     matrix c[LIBRARIES];
-    double first[LIBRARIES] = {0.0}, best[LIBRARIES];
+    result r[LIBRARIES] = {{0}};
+    double difference[LIBRARIES] = {0.0};
     for (int f = 0; f < LIBRARIES; f++) {
         c[f] = make(context, size[0], size[1], block);
-        best[f] = INFINITY;
     }
+    const uint64_t bound = plan(&a, &b, &c[0]);
     for (int t = 0; t < turns; t++) {
         for (int f = 0; f < LIBRARIES; f++) {
             if (functions[f] != NULL) {
-                const double seconds = run(functions[f], size, &a, &b, &c[f]);
-                first[f] = t == 0 ? seconds : first[f];
-                best[f] = fmin(best[f], seconds);
+                run(functions[f], size, &a, &b, &c[f], &r[f]);
             }
         }
     }
-    if (rank == 0) {
-        printf("%d x %d x %d, blocks of %d, %d x %d processes", size[0],
-               size[1], size[2], block, rows, process_count / rows);
-    }
     for (int f = 0; f < LIBRARIES; f++) {
-        const double difference =
+        difference[f] =
             functions[f] != NULL ? compare(&c[HEADRACE], &c[f]) : 0.0;
-        if (rank == 0 && functions[f] != NULL) {
-            printf("; %s first %.3g best %.3g", names[f], first[f], best[f]);
-        }
-        if (rank == 0 && functions[f] != NULL && f != HEADRACE) {
-            printf(", over ours %.2f, difference %.2g",
-                   best[f] / best[HEADRACE], difference);
-        }
     }
     if (rank == 0) {
-        printf("\n");
-        fflush(stdout);
+        printf("%d x %d x %d, blocks of %d, %d x %d processes\n", size[0],
+               size[1], size[2], block, rows, cols);
+        print(r, difference, bound);
     }
     for (int f = 0; f < LIBRARIES; f++) {
         free(c[f].data);
@@ -182,7 +295,8 @@ int main(int argc, char **argv)
     enum { BLOCK = 4, TURNS = 5 };
     int argument[TURNS + 1] = {0, 2048, 2048, 2048, 128, 5};
     Cblacs_pinfo(&rank, &process_count);
-    gemm *const functions[LIBRARIES] = {pdgemm_, find_own(), find_cosma()};
+    gemm *const functions[LIBRARIES] = {pdgemm_, planned, find_own(),
+                                        find_cosma()};
     for (int i = 1; i < argc && i <= TURNS; i++) {
         argument[i] = atoi(argv[i]);
     }
@@ -190,7 +304,9 @@ int main(int argc, char **argv)
         argument[BLOCK] < 1 || argument[TURNS] < 1) {
         fail("M N K BLOCK TURNS must be 1 or more");
     }
+    check(hr_mpi_context_create_world(NULL, &own));
     measure(functions, argument + 1, argument[BLOCK], argument[TURNS]);
+    hr_mpi_context_destroy(own);
     Cblacs_exit(0);
     return 0;
 }

@@ -3,7 +3,12 @@
  * same values in the same processes, in turns; and beside one process alone.
  * Each process has ROWS x COLS cells, so that more processes have more to do:
  *
- *     mpirun -n 2 bench_grid_openmpi [ROWS COLS [STEPS [TURNS]]]
+ *     mpirun -n 2 bench_grid_openmpi [ROWS COLS [STEPS [TURNS [ring]]]]
+ *
+ * "ring": the last process's rows and the first one's meet, too. So it is in
+ * NVIDIA's multi-gpu-programming-models, where -nx is COLS, -ny is 2 more than
+ * the ROWS of all processes, and -niter is STEPS. With -csv and an -nccheck
+ * above STEPS they leave out the norm, which is not computed here.
  *
  * Prints the first call and the best one of each, in cells of a process for a
  * second, the loop's best over Headrace's, and one process's best over that of
@@ -19,6 +24,7 @@
 extern const hr_kernel jacobi;
 
 static int rank, process_count;
+static bool ring;
 
 static void check(hr_status status)
 {
@@ -36,6 +42,13 @@ typedef struct plain {
     int up, down;
 } plain;
 
+static int neighbour(int other)
+{
+    const bool inside = other >= 0 && other < process_count;
+    return inside || ring ? (other + process_count) % process_count
+                          : MPI_PROC_NULL;
+}
+
 static plain make_plain(int64_t rows, int64_t cols, const float *values)
 {
     plain p = {.rows = rows, .cols = cols, .pitch = cols + 2};
@@ -50,8 +63,8 @@ static plain make_plain(int64_t rows, int64_t cols, const float *values)
         memcpy(p.now + (i + 1) * p.pitch + 1, values + i * cols,
                (size_t)cols * sizeof *values);
     }
-    p.up = rank > 0 ? rank - 1 : MPI_PROC_NULL;
-    p.down = rank + 1 < process_count ? rank + 1 : MPI_PROC_NULL;
+    p.up = neighbour(rank - 1);
+    p.down = neighbour(rank + 1);
     return p;
 }
 
@@ -135,8 +148,11 @@ typedef struct bench {
 
 static void create(bench *b)
 {
-    const hr_field field =
-        hr_field_of(sizeof(float), 1, HR_BOUNDARY_CONSTANT, NULL);
+    hr_field field = hr_field_of(sizeof(float), 1, HR_BOUNDARY_CONSTANT, NULL);
+    if (ring) {
+        field.before[0].boundary = HR_BOUNDARY_PERIODIC;
+        field.after[0].boundary = HR_BOUNDARY_PERIODIC;
+    }
     const hr_field fields[] = {field, field};
     const int processes[] = {process_count, 1};
     b->values = malloc((size_t)(b->rows * b->cols) * sizeof *b->values);
@@ -195,18 +211,19 @@ static void print(const bench *b, double worst)
 {
     const double cells =
         (double)b->rows * (double)b->cols * (double)b->steps / 1e6;
-    printf("%lld x %lld cells in each of %d processes, %lld steps\n"
+    printf("%lld x %lld cells in each of %d processes%s, %lld steps\n"
            "Headrace     first %8.1f best %8.1f million cells/s each\n"
            "plain loop   first %8.1f best %8.1f\n"
            "one process  first %8.1f best %8.1f\n"
            "loop's time over ours %.2f, one process's over all's %.2f\n"
            "largest difference %g\n",
            (long long)b->rows, (long long)b->cols, process_count,
-           (long long)b->steps, cells / b->of_grid.first,
-           cells / b->of_grid.best, cells / b->of_loop.first,
-           cells / b->of_loop.best, cells / b->of_one.first,
-           cells / b->of_one.best, b->of_loop.best / b->of_grid.best,
-           b->of_one.best / b->of_grid.best, worst);
+           ring ? " in a ring" : "", (long long)b->steps,
+           cells / b->of_grid.first, cells / b->of_grid.best,
+           cells / b->of_loop.first, cells / b->of_loop.best,
+           cells / b->of_one.first, cells / b->of_one.best,
+           b->of_loop.best / b->of_grid.best, b->of_one.best / b->of_grid.best,
+           worst);
 }
 
 int main(int argc, char **argv)
@@ -215,6 +232,7 @@ int main(int argc, char **argv)
                .cols = number(argc, argv, 2, 4096),
                .steps = number(argc, argv, 3, 20),
                .turns = number(argc, argv, 4, 9)};
+    ring = argc > 5 && strcmp(argv[5], "ring") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);

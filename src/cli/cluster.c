@@ -11,8 +11,8 @@
 /* The members that are read again. Those from MEMORY on must be there. */
 enum { C_RATE, C_MEMORY, MEMORY, FLOPS, LATENCY, RATE, MEMBERS };
 static const char *const names[MEMBERS] = {
-    "c_bytes_per_second", "accelerator_bytes", "memory_bytes", "f64_flops_per_second",
-    "message_seconds", "message_bytes_per_second"};
+    "c_bytes_per_second",   "accelerator_bytes", "memory_bytes",
+    "f64_flops_per_second", "message_seconds",   "message_bytes_per_second"};
 
 void cli_cluster_write(cli_json *json, const hr_mpi_cluster *c)
 {

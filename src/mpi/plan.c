@@ -88,10 +88,10 @@ static double columns_there(const hri_mpi_product *p, const grid *g,
 static int64_t most_panels(const hri_mpi_product *p, const grid *g,
                            int processes, uint64_t memory, int64_t *least)
 {
-    enum { SHORTEST = 256, ENOUGH = 8, LEAST_BUFFERS = 2 };
+    enum { SHORTEST = 256, ENOUGH = 8, IN_MEMORY = 2 };
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double most =
-        fmin(columns_there(p, g, processes, memory) / LEAST_BUFFERS, (double)k);
+        fmin(columns_there(p, g, processes, memory) / IN_MEMORY, (double)k);
     const int64_t few = processes == 1 || (stays(&p->a) && stays(&p->b))
                             ? 1
                             : hri_min(ENOUGH, k / SHORTEST);

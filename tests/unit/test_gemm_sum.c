@@ -9,12 +9,12 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MOST_TERMS = 9, MOST_EDGE = 160, MOST_DEPTH = 90, CASES = 60 };
+enum { MAX_TERMS = 9, MAX_EDGE = 160, MAX_DEPTH = 90, CASES = 60 };
 
 typedef struct problem {
     hr_type type, c_type;
     int64_t m, n, count, buffers;
-    int64_t depth[MOST_TERMS];
+    int64_t depth[MAX_TERMS];
     bool a_columns, b_columns, c_columns, mixed; /* mixed: the last A lies in
                                                     the other order */
     bool a_conjugate;
@@ -23,7 +23,7 @@ typedef struct problem {
 
 typedef struct run {
     const problem *p;
-    hr_matrix from[2][MOST_TERMS], term[2][MOST_TERMS]; /* of A and B */
+    hr_matrix from[2][MAX_TERMS], term[2][MAX_TERMS]; /* of A and B */
     char *memory[2];
     size_t size[2]; /* bytes of a buffer */
     hr_matrix c;
@@ -106,7 +106,7 @@ static void place_terms(run *r, random_source *random)
 {
     const problem *p = r->p;
     for (int side = 0; side < 2; side++) {
-        r->size[side] = (size_t)(side == 0 ? p->m : p->n) * MOST_DEPTH *
+        r->size[side] = (size_t)(side == 0 ? p->m : p->n) * MAX_DEPTH *
                         hr_type_size(p->type);
         r->memory[side] = allocate(r->size[side] * (size_t)p->buffers);
         for (int64_t t = 0; t < p->count; t++) {
@@ -199,9 +199,9 @@ static problem random_problem(random_source *random)
     const hr_type *t = types[random_between(random, 0, 4)];
     problem p = {.type = t[0],
                  .c_type = t[1],
-                 .m = random_between(random, 1, MOST_EDGE),
-                 .n = random_between(random, 1, MOST_EDGE),
-                 .count = random_between(random, 1, MOST_TERMS),
+                 .m = random_between(random, 1, MAX_EDGE),
+                 .n = random_between(random, 1, MAX_EDGE),
+                 .count = random_between(random, 1, MAX_TERMS),
                  .a_columns = random_between(random, 0, 1) > 0,
                  .b_columns = random_between(random, 0, 1) > 0,
                  .c_columns = random_between(random, 0, 1) > 0,
@@ -212,7 +212,7 @@ static problem random_problem(random_source *random)
     p.buffers = random_between(random, 1, p.count);
     for (int64_t i = 0; i < p.count; i++) {
         p.depth[i] = random_between(random, t[1] == HR_F16 ? 1 : 0,
-                                    t[1] == HR_F16 ? 3 : MOST_DEPTH);
+                                    t[1] == HR_F16 ? 3 : MAX_DEPTH);
     }
     return p;
 }

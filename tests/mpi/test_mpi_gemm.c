@@ -14,7 +14,7 @@
 enum { MAX_SIZE = 160, MAX_PROCESSES = 64, SENTINEL = 77 };
 
 static int rank, process_count;
-static bool counts; /* what is sent, for no message is read directly */
+static bool counts;          /* what is sent, for no message is read directly */
 static random_source source; /* the same numbers in every process */
 
 static int64_t between(int64_t low, int64_t high)

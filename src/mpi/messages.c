@@ -2,7 +2,6 @@
 #include "mpi/messages.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/pages.h"
 #include "base/size.h"
@@ -196,31 +195,6 @@ hr_status hri_messages_end(hri_messages *m, hr_mpi_context *context)
     const int first = m->in_count, last = m->request_count;
     m->in_count = m->request_count = 0;
     return hri_mpi_wait(context, last - first, m->requests + first);
-}
-
-static void copy_elements(hri_place to, hri_place from, int64_t rows,
-                          size_t element_bytes)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        memcpy(to.data, from.data, element_bytes);
-        to.data += to.row_stride * (int64_t)element_bytes;
-        from.data += from.row_stride * (int64_t)element_bytes;
-    }
-}
-
-void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
-                  size_t element_bytes)
-{
-    const bool whole = to.row_stride == 1 && from.row_stride == 1;
-    for (int64_t j = 0; j < cols; j++) {
-        if (whole) {
-            memcpy(to.data, from.data, (size_t)rows * element_bytes);
-        } else {
-            copy_elements(to, from, rows, element_bytes);
-        }
-        to.data += to.col_stride * (int64_t)element_bytes;
-        from.data += from.col_stride * (int64_t)element_bytes;
-    }
 }
 
 void hri_message_place(hri_message *m, const hri_place *part,

@@ -78,6 +78,7 @@ hr_status hri_messages_await(hri_messages *messages, hr_mpi_context *context,
 /* Wait until others have all that goes: then its memory is free. */
 hr_status hri_messages_end(hri_messages *messages, hr_mpi_context *context);
 
+/* copy.c: copy elements. */
 void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
                   size_t element_bytes);
 

@@ -83,9 +83,7 @@ hr_status hri_mpi_check(hr_mpi_context *context, int code,
 /* Whether another process has lost MPI. Then so has this one. */
 hr_status hri_mpi_listen(hr_mpi_context *context);
 
-/* Wait for all requests. */
-hr_status hri_mpi_wait(hr_mpi_context *context, int count,
-                       MPI_Request *requests);
+/* ---- requests.c */
 
 /* A message: bytes for a process, or from it. */
 typedef struct hri_mpi_bytes {
@@ -102,6 +100,12 @@ int hri_mpi_pieces(size_t count);
 /* Send or receive it: adds its requests to the list. */
 hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *message,
                        MPI_Request *requests, int *request_count);
+
+/* Wait for all requests. */
+hr_status hri_mpi_wait(hr_mpi_context *context, int count,
+                       MPI_Request *requests);
+
+/* ---- processes.c */
 
 /* As hr_mpi_agree, and HR_ERROR_INVALID where the hash of what all should pass
  * differs. */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* In place of src/mpi/requests.c: a message is one piece, and a process that
+ * waits sleeps. Polling would be simulated look by look. */
+#include <simgrid/actor.h>
+#include <stdlib.h>
+
+#include "simulate.h"
+
+uint64_t simulated_bytes;
+
+void *simulated_memory(void)
+{
+    static void *memory; /* SMPI copies nothing between shared blocks */
+    if (memory == NULL) {
+        memory = SMPI_SHARED_MALLOC(1 << 20);
+    }
+    return memory;
+}
+
+void simulated_pass(double seconds)
+{
+    if (seconds > 0.0) {
+        sg_actor_sleep_for(seconds);
+    }
+}
+
+/* ---- collective functions that do not wait. SMPI sends P^2 messages for one.
+ * Here it is the one that waits, of which SMPI sends P log P, and it begins
+ * when the process waits for it. All processes do so in the same order. */
+
+typedef struct later {
+    const void *mine;
+    void *all;
+    int count;
+    MPI_Datatype type;
+    MPI_Op op;
+    MPI_Comm comm;
+    bool used;
+} later;
+
+enum { MOST = 1 << 15 };
+static later list[MOST];
+
+int MPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type,
+                   MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    static size_t next;
+    for (size_t i = 0; i < MOST; i++) {
+        later *l = &list[next++ % MOST];
+        if (!l->used) {
+            *l = (later){mine, all, count, type, op, comm, true};
+            *request = (MPI_Request)l;
+            return MPI_SUCCESS;
+        }
+    }
+    return MPI_ERR_NO_MEM;
+}
+
+static later *find(MPI_Request request)
+{
+    later *l = (later *)request;
+    return l >= list && l < list + MOST ? l : NULL;
+}
+
+static int reduce(later *l)
+{
+    l->used = false;
+    return MPI_Allreduce(l->mine, l->all, l->count, l->type, l->op, l->comm);
+}
+
+hr_status hri_mpi_wait(hr_mpi_context *context, int count,
+                       MPI_Request *requests)
+{
+    hr_status status = HR_OK;
+    for (int i = 0; i < count && status == HR_OK; i++) {
+        later *l = find(requests[i]);
+        status = hri_mpi_check(
+            context,
+            l != NULL ? reduce(l) : MPI_Wait(&requests[i], MPI_STATUS_IGNORE),
+            l != NULL ? "MPI_Allreduce" : "MPI_Wait");
+    }
+    return status;
+}
+
+/* ---- messages */
+
+int hri_mpi_pieces(size_t count)
+{
+    return (int)(count / SIMULATED_PIECE) + 1;
+}
+
+hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *m,
+                       MPI_Request *requests, int *request_count)
+{
+    hr_status status = HR_OK;
+    for (size_t at = 0; at < m->count && status == HR_OK;
+         at += SIMULATED_PIECE) {
+        const size_t left = m->count - at;
+        const int count =
+            (int)(left < SIMULATED_PIECE ? left : SIMULATED_PIECE);
+        MPI_Request *request = &requests[*request_count];
+        status = hri_mpi_check(
+            context,
+            m->out ? MPI_Isend(simulated_memory(), count, MPI_BYTE, m->peer,
+                               m->tag, context->comm, request)
+                   : MPI_Irecv(simulated_memory(), count, MPI_BYTE, m->peer,
+                               m->tag, context->comm, request),
+            m->out ? "MPI_Isend" : "MPI_Irecv");
+        *request_count += status == HR_OK;
+        simulated_bytes += m->out ? (uint64_t)count : 0;
+    }
+    return status;
+}

@@ -25,7 +25,7 @@ hr_matrix hri_part_view(const hri_operand *o, hri_place at, int64_t rows,
 /* ---- panels */
 
 /* Bring panel after panel, each to where an earlier one was that has been read.
- */
+ * The first one comes alone: products wait for it. */
 static hr_status exchange(hri_mpi_run *r, bool *stopped)
 {
     const hri_mpi_plan *plan = r->plan;
@@ -33,7 +33,8 @@ static hr_status exchange(hri_mpi_run *r, bool *stopped)
     int64_t posted = 0, complete = 0;
     hr_status status = HR_OK;
     while (complete < (*stopped ? posted : plan->panels) && status == HR_OK) {
-        const int64_t last = hri_min(plan->panels, complete + ahead);
+        const int64_t last =
+            hri_min(plan->panels, complete > 0 ? complete + ahead : 1);
         for (; posted < last && status == HR_OK && !*stopped; posted++) {
             hri_multiply_await(r, posted + 1 - plan->buffers);
             status = hri_panel_post(r, posted);

@@ -46,31 +46,41 @@ static double memory_width(const hri_operand *o, int processes)
     return stays(o) || own ? 0.0 : (double)o->element_bytes;
 }
 
-/* Bytes that a process receives of A and B and sends of C: if elements lie
- * anywhere in `count` processes, and the least. */
-static double received(const hri_mpi_product *p, int count, const grid *g,
-                       double *least)
+/* Bytes that a process receives of A and B, while products run, and sends of C,
+ * when they have ended. */
+typedef struct traffic {
+    double panels, sums;
+} traffic;
+
+/* If elements lie anywhere in `count` processes, and the least. */
+static traffic received(const hri_mpi_product *p, int count, const grid *g,
+                        traffic *least)
 {
     const double m = g->m, n = g->n, k = share(p->k, g->depth);
     const double a_bytes = m * k * foreign_width(&p->a);
     const double b_bytes = k * n * foreign_width(&p->b);
     const double c_bytes = m * n * (double)hr_type_size(p->sum_type);
-    *least = a_bytes * (1.0 - 1.0 / g->cols) + b_bytes * (1.0 - 1.0 / g->rows) +
-             c_bytes * (1.0 - 1.0 / g->depth);
-    return g->in_place ? *least
-                       : (a_bytes + b_bytes + c_bytes) * (1.0 - 1.0 / count);
+    const double others = 1.0 - 1.0 / count;
+    *least = (traffic){a_bytes * (1.0 - 1.0 / g->cols) +
+                           b_bytes * (1.0 - 1.0 / g->rows),
+                       c_bytes * (1.0 - 1.0 / g->depth)};
+    return g->in_place
+               ? *least
+               : (traffic){(a_bytes + b_bytes) * others, c_bytes * others};
 }
 
-/* The seconds of a grid whose processes receive so many bytes each. */
+/* The seconds of a grid whose processes receive and send so much each. */
 static double seconds_with(const hr_mpi_context *context, const grid *g,
-                           double bytes, double *message_seconds)
+                           traffic bytes, double *message_seconds)
 {
-    *message_seconds = context->count > 1
-                           ? bytes * context->byte_seconds +
-                                 g->messages * context->latency_seconds
-                           : 0.0;
-    return fmax(g->compute_seconds, *message_seconds) +
-           fmin(g->compute_seconds, *message_seconds) / (double)g->panels;
+    const bool alone = context->count == 1;
+    const double panels = alone ? 0.0
+                                : bytes.panels * context->byte_seconds +
+                                      g->messages * context->latency_seconds;
+    const double sums = alone ? 0.0 : bytes.sums * context->byte_seconds;
+    *message_seconds = panels + sums;
+    return fmax(g->compute_seconds, panels) +
+           fmin(g->compute_seconds, panels) / (double)g->panels + sums;
 }
 
 /* How many columns of A and rows of B fit into memory, beside messages that
@@ -127,7 +137,8 @@ static void predict_with(const hr_mpi_context *context,
     const double flops = g->m * g->n * share(p->k, g->depth) * scale * width *
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
-    double least, unused;
+    traffic least;
+    double unused;
     g->panels = panels;
     g->compute_seconds = flops;
     if (!keeps_c(context, p, g)) {
@@ -137,7 +148,7 @@ static void predict_with(const hr_mpi_context *context,
     g->messages = (double)panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
                                     (p->b.everywhere < 1.0 ? g->rows : 0)) +
                   (g->in_place ? 0 : count);
-    const double bytes = received(p, context->count, g, &least);
+    const traffic bytes = received(p, context->count, g, &least);
     g->seconds = seconds_with(context, g, bytes, &g->message_seconds);
     g->least_seconds = seconds_with(context, g, least, &unused);
 }
@@ -283,51 +294,67 @@ static uint64_t foreign(const hri_mpi_plan *plan, const hri_operand *o,
            element_bytes;
 }
 
-/* All bytes that are sent, and *most: those of the process that receives most
+/* What the process at a place receives of A and B, and sends of C. */
+static traffic count_own(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                         int place)
+{
+    const int rank = plan->rank[place];
+    uint64_t panels = 0, sums = 0;
+    for (int64_t t = 0; t < plan->panels; t++) {
+        panels += foreign(plan, &p->a, hri_part_of_a(plan, place, t), rank,
+                          p->a.element_bytes);
+        panels += foreign(plan, &p->b, hri_part_of_b(plan, place, t), rank,
+                          p->b.element_bytes);
+    }
+    for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
+        sums += foreign(plan, &p->c, hri_part_of_c(plan, place, s), rank,
+                        hr_type_size(p->sum_type));
+    }
+    return (traffic){(double)panels, (double)sums};
+}
+
+/* All bytes that are sent, and *most: what the process has that receives most
  * of A and B and sends most of C. */
 static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                           uint64_t *most)
+                           traffic *most)
 {
     uint64_t sent = 0;
-    *most = 0;
+    *most = (traffic){0.0, 0.0};
     for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
-        const int rank = plan->rank[i];
-        uint64_t own = 0;
-        for (int64_t t = 0; t < plan->panels; t++) {
-            own += foreign(plan, &p->a, hri_part_of_a(plan, i, t), rank,
-                           p->a.element_bytes);
-            own += foreign(plan, &p->b, hri_part_of_b(plan, i, t), rank,
-                           p->b.element_bytes);
-        }
-        for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
-            own += foreign(plan, &p->c, hri_part_of_c(plan, i, s), rank,
-                           hr_type_size(p->sum_type));
-        }
-        sent += own;
-        *most = own > *most ? own : *most;
+        const traffic own = count_own(plan, p, i);
+        sent += (uint64_t)own.panels + (uint64_t)own.sums;
+        *most = own.panels + own.sums > most->panels + most->sums ? own : *most;
     }
     return sent;
 }
 
-/* Begin, in each process, with the panel of which it has most, so that others
- * come while it multiplies its own. */
+/* Where the process at a place begins: with a panel that it has all of, so that
+ * others come while it multiplies. Where there is none, the processes that need
+ * the same parts begin with different ones, so that none sends to all at once:
+ * of 8 x 8 processes that multiplied in place, a panel's owner had 8 to send at
+ * once, and all waited for it (simulated). */
+static int64_t first_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                        int64_t place)
+{
+    const int64_t panels = plan->panels;
+    const int rank = plan->rank[place];
+    for (int64_t t = 0; t < panels; t++) {
+        if (foreign(plan, &p->a, hri_part_of_a(plan, place, t), rank,
+                    p->a.element_bytes) == 0 &&
+            foreign(plan, &p->b, hri_part_of_b(plan, place, t), rank,
+                    p->b.element_bytes) == 0) {
+            return t;
+        }
+    }
+    const int64_t i = place / plan->cols % plan->rows, j = place % plan->cols;
+    return (hri_even(panels, plan->rows, i) + hri_even(panels, plan->cols, j)) %
+           panels;
+}
+
 static void find_first(hri_mpi_plan *plan, const hri_mpi_product *p)
 {
-    const int places = plan->rows * plan->cols * plan->depth;
-    for (int i = 0; i < places; i++) {
-        const int rank = plan->rank[i];
-        uint64_t least = UINT64_MAX;
-        int64_t first = 0;
-        for (int64_t t = 0; t < plan->panels; t++) {
-            const uint64_t bytes =
-                foreign(plan, &p->a, hri_part_of_a(plan, i, t), rank,
-                        p->a.element_bytes) +
-                foreign(plan, &p->b, hri_part_of_b(plan, i, t), rank,
-                        p->b.element_bytes);
-            first = bytes < least ? t : first;
-            least = bytes < least ? bytes : least;
-        }
-        plan->first[i] = first;
+    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
+        plan->first[i] = first_of(plan, p, i);
     }
 }
 
@@ -489,13 +516,14 @@ static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
 
 /* Choose between the orders of ranks. *most is as count_sent has it. */
 static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
-                       const hri_mpi_product *p, uint64_t *most)
+                       const hri_mpi_product *p, traffic *most)
 {
     if (plan->in_place) {
         place_owners(plan, &p->c);
         plan->sent = count_sent(plan, p, most);
     } else {
-        uint64_t sent[2], mosts[2];
+        uint64_t sent[2];
+        traffic mosts[2];
         for (int by_cols = 1; by_cols >= 0; by_cols--) {
             place_in_order(plan, by_cols == 1);
             sent[by_cols] = count_sent(plan, p, &mosts[by_cols]);
@@ -525,10 +553,9 @@ static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
     count_strips(plan, p);
     const hr_status status = cut(plan, p);
     if (status == HR_OK) {
-        uint64_t most;
+        traffic most;
         find_order(plan, context, p, &most);
-        g->seconds =
-            seconds_with(context, g, (double)most, &g->message_seconds);
+        g->seconds = seconds_with(context, g, most, &g->message_seconds);
     }
     return status;
 }

@@ -19,9 +19,8 @@ typedef struct grid {
     int64_t panels;
     double buffers;  /* for panels that are in memory at once, at most */
     double messages; /* of a process */
-    double compute_seconds, message_seconds, predicted_seconds;
-    double seconds;       /* to compare it by */
-    double least_seconds; /* the same, wherever elements lie */
+    double compute_seconds, message_seconds, seconds;
+    double least_seconds; /* wherever elements lie */
 } grid;
 
 static double share(int64_t length, int count)
@@ -70,20 +69,9 @@ static traffic received(const hri_mpi_product *p, int count, const grid *g,
                : (traffic){(a_bytes + b_bytes) * others, c_bytes * others};
 }
 
-/* What is under way while the shorter of two things happens but for a panel. */
-static double beside(const grid *g, double compute, double messages)
-{
-    return fmax(compute, messages) +
-           fmin(compute, messages) / (double)g->panels;
-}
-
-/* The seconds of a grid whose processes receive and send so much each, to
- * compare it: as if sums, too, were sent while products run. So of grids that
- * take about as long the one that sends least is chosen. *predicted: with sums
- * at the end. */
+/* The seconds of a grid whose processes receive and send so much each. */
 static double seconds_with(const hr_mpi_context *context, const grid *g,
-                           traffic bytes, double *message_seconds,
-                           double *predicted)
+                           traffic bytes, double *message_seconds)
 {
     const bool alone = context->count == 1;
     const double panels = alone ? 0.0
@@ -91,8 +79,8 @@ static double seconds_with(const hr_mpi_context *context, const grid *g,
                                       g->messages * context->latency_seconds;
     const double sums = alone ? 0.0 : bytes.sums * context->byte_seconds;
     *message_seconds = panels + sums;
-    *predicted = beside(g, g->compute_seconds, panels) + sums;
-    return beside(g, g->compute_seconds, panels + sums);
+    return fmax(g->compute_seconds, panels) +
+           fmin(g->compute_seconds, panels) / (double)g->panels + sums;
 }
 
 /* How many columns of A and rows of B fit into memory, beside messages that
@@ -150,6 +138,7 @@ static void predict_with(const hr_mpi_context *context,
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
     traffic least;
+    double unused;
     g->panels = panels;
     g->compute_seconds = flops;
     if (!keeps_c(context, p, g)) {
@@ -160,10 +149,8 @@ static void predict_with(const hr_mpi_context *context,
                                     (p->b.everywhere < 1.0 ? g->rows : 0)) +
                   (g->in_place ? 0 : count);
     const traffic bytes = received(p, context->count, g, &least);
-    g->least_seconds = seconds_with(context, g, least, &g->message_seconds,
-                                    &g->predicted_seconds);
-    g->seconds = seconds_with(context, g, bytes, &g->message_seconds,
-                              &g->predicted_seconds);
+    g->seconds = seconds_with(context, g, bytes, &g->message_seconds);
+    g->least_seconds = seconds_with(context, g, least, &unused);
 }
 
 /* With as many panels as are fastest: most messages should travel while
@@ -568,8 +555,7 @@ static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
     if (status == HR_OK) {
         traffic most;
         find_order(plan, context, p, &most);
-        g->seconds = seconds_with(context, g, most, &g->message_seconds,
-                                  &g->predicted_seconds);
+        g->seconds = seconds_with(context, g, most, &g->message_seconds);
     }
     return status;
 }
@@ -595,7 +581,7 @@ static hr_status choose(hri_mpi_plan *plan, const hr_mpi_context *context,
     if (status == HR_OK && !taken) {
         status = take(plan, context, p, &best);
     }
-    plan->seconds = best.predicted_seconds;
+    plan->seconds = best.seconds;
     plan->compute_seconds = best.compute_seconds;
     plan->message_seconds = best.message_seconds;
     return status;

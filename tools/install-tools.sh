@@ -47,6 +47,7 @@ tests /usr/bin/mpicc.openmpi libopenmpi-dev
 tests /usr/bin/mpirun.openmpi openmpi-bin
 tests /usr/bin/mpicc.mpich libmpich-dev
 tests /usr/bin/mpirun.mpich mpich
+tests /usr/bin/smpicc libsimgrid-dev
 tests - libscalapack-openmpi-dev
 tests - libscalapack-mpich-dev
 tests - python3-mpi4py

@@ -38,7 +38,7 @@ typedef struct later {
     bool used;
 } later;
 
-enum { MOST = 1 << 15 };
+enum { MOST = 1 << 15, PIECE = 1 << 30 };
 static later list[MOST];
 
 int MPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type,
@@ -86,18 +86,16 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
 
 int hri_mpi_pieces(size_t count)
 {
-    return (int)(count / SIMULATED_PIECE) + 1;
+    return (int)(count / PIECE) + 1;
 }
 
 hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *m,
                        MPI_Request *requests, int *request_count)
 {
     hr_status status = HR_OK;
-    for (size_t at = 0; at < m->count && status == HR_OK;
-         at += SIMULATED_PIECE) {
+    for (size_t at = 0; at < m->count && status == HR_OK; at += PIECE) {
         const size_t left = m->count - at;
-        const int count =
-            (int)(left < SIMULATED_PIECE ? left : SIMULATED_PIECE);
+        const int count = (int)(left < PIECE ? left : PIECE);
         MPI_Request *request = &requests[*request_count];
         status = hri_mpi_check(
             context,

@@ -21,12 +21,12 @@
 /* A GPU with 25 Tflop/s in f64 and 50 in f32. Steps run at the speed of its
  * memory, some 2 TB/s for 10 bytes a cell. A quarter of 128 GiB is for panels.
  */
-simulated_machine machine = {.flops_per_second = 25e12,
-                             .cells_per_second = 2e11,
-                             .copy_seconds = 1.0 / 100e9,
-                             .link_seconds = 1.0 / 50e9,
-                             .link_latency = 2e-6,
-                             .memory_bytes = 32ULL << 30};
+const simulated_machine machine = {.flops_per_second = 25e12,
+                                   .cells_per_second = 2e11,
+                                   .copy_seconds = 1.0 / 100e9,
+                                   .link_seconds = 1.0 / 50e9,
+                                   .link_latency = 2e-6,
+                                   .memory_bytes = 32ULL << 30};
 
 typedef struct result {
     double work, predicted, simulated; /* seconds */

@@ -17,13 +17,12 @@ typedef struct simulated_machine {
     uint64_t memory_bytes;   /* for panels */
 } simulated_machine;
 
-extern simulated_machine machine;
+extern const simulated_machine machine;
 
 /* What all processes have sent since the program set it to 0. */
 extern uint64_t simulated_bytes;
 
-/* An address for `bytes` bytes that nobody reads. */
-enum { SIMULATED_PIECE = 1 << 30 };
+/* An address that messages go from and to. Nobody reads what is there. */
 void *simulated_memory(void);
 
 /* Seconds pass for this process. */

@@ -15,8 +15,8 @@ typedef struct timeline {
     int64_t come;
 } timeline;
 
-enum { MOST_PROCESSES = 1 << 12 };
-static timeline of_process[MOST_PROCESSES];
+enum { MAX_PROCESSES = 1 << 12 };
+static timeline of_process[MAX_PROCESSES];
 
 static timeline *find(const hri_mpi_run *r)
 {

@@ -38,15 +38,15 @@ typedef struct later {
     bool used;
 } later;
 
-enum { MOST = 1 << 15, PIECE = 1 << 30 };
-static later list[MOST];
+enum { MAX_LATER = 1 << 15, PIECE = 1 << 30 };
+static later list[MAX_LATER];
 
 int MPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type,
                    MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     static size_t next;
-    for (size_t i = 0; i < MOST; i++) {
-        later *l = &list[next++ % MOST];
+    for (size_t i = 0; i < MAX_LATER; i++) {
+        later *l = &list[next++ % MAX_LATER];
         if (!l->used) {
             *l = (later){mine, all, count, type, op, comm, true};
             *request = (MPI_Request)l;
@@ -59,7 +59,7 @@ int MPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type,
 static later *find(MPI_Request request)
 {
     later *l = (later *)request;
-    return l >= list && l < list + MOST ? l : NULL;
+    return l >= list && l < list + MAX_LATER ? l : NULL;
 }
 
 static int reduce(later *l)

@@ -64,10 +64,18 @@ static bool take_functions(void *library, cli_processes *p)
     return found;
 }
 
+/* Whether OpenMPI started this process, or Slurm for it. */
+static bool is_openmpi(void)
+{
+    return hri_environment("OMPI_COMM_WORLD_SIZE") != NULL ||
+           (hri_environment("PMIX_RANK") != NULL &&
+            hri_environment("PMI_SIZE") == NULL);
+}
+
 /* OpenMPI's parts look for its symbols among all. */
 int cli_processes_open(cli_processes *p)
 {
-    const bool openmpi = hri_environment("OMPI_COMM_WORLD_SIZE") != NULL;
+    const bool openmpi = is_openmpi();
     const char *const kinds[] = {openmpi ? "_openmpi" : "_mpich", "",
                                  openmpi ? "" : "_openmpi"};
     char name[64], why[256] = "";
@@ -98,9 +106,13 @@ int cli_processes_create(const cli_processes *p, const cli_machine *machine,
         return cli_fail("%s", hr_last_error());
     }
     const int found = p->count(*context), told = cli_launched().count;
-    return found == told
-               ? CLI_OK
-               : cli_fail("%d processes were started, but MPI knows %d: it is "
-                          "another MPI than that of libheadrace_mpi",
-                          told, found);
+    if (found == told) {
+        return CLI_OK;
+    }
+    cli_fail_silently(cli_launched().rank > 0);
+    return cli_fail(
+        "%d processes were started, but MPI knows %d: it is another "
+        "MPI than that of libheadrace_mpi, or srun needs "
+        "--mpi=pmix or --mpi=pmi2",
+        told, found);
 }

@@ -88,6 +88,12 @@ class _Library:
         return made
 
 
+def _kind_that_started() -> str:
+    """The MPI that started this process, by itself or for Slurm."""
+    slurm = "PMIX_RANK" in os.environ and "PMI_SIZE" not in os.environ
+    return "openmpi" if "OMPI_COMM_WORLD_SIZE" in os.environ or slurm else "mpich"
+
+
 def _communicator(comm):
     """The kind of a communicator of mpi4py, and its handle."""
     try:
@@ -378,8 +384,7 @@ class Context(_Context):
         self._files: weakref.WeakSet[File] = weakref.WeakSet()
         made = ffi.new("hr_mpi_context **")
         if comm is None:
-            kind = "openmpi" if "OMPI_COMM_WORLD_SIZE" in os.environ else "mpich"
-            self._library = _Library.of(kind)
+            self._library = _Library.of(_kind_that_started())
             check(self._library.context_create_world(options, made))
         else:
             kind, handle, value = _communicator(comm)

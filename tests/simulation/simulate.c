@@ -151,7 +151,7 @@ static double predict_step(const hr_mpi_context *context, const hr_grid *grid,
 
 static result step(hr_mpi_context *context, uint32_t dimensions, int64_t size)
 {
-    enum { STEPS = 10, BOTH = 2 };
+    enum { STEPS = 4, BOTH = 2 };
     const hr_field field =
         hr_field_of(sizeof(float), 1, HR_BOUNDARY_CONSTANT, NULL);
     const hr_field fields[BOTH] = {field, field};
@@ -190,7 +190,7 @@ static bool print(const char *what, int64_t size, int processes,
 {
     const double efficiency = r->work / r->simulated;
     const double ratio = r->predicted / r->simulated;
-    printf("| %s | %lld | %d | %d x %d x %d | %.4f | %.4f | %.4f | %.3f | %.3f "
+    printf("| %s | %lld | %d | %d x %d x %d | %.6f | %.6f | %.6f | %.3f | %.3f "
            "| %.3f |\n",
            what, (long long)size, processes, r->grid[0], r->grid[1], r->grid[2],
            r->work, r->predicted, r->simulated, efficiency, ratio,

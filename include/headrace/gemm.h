@@ -104,14 +104,16 @@ typedef struct hr_gemm_report {
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
     }
 
-/** Called by hr_gemm_sum on a thread of the library, for one term after
- * another, while products of earlier ones run. Returns true when the term's
- * operands are in memory. false: the call ends with HR_ERROR_CANCELLED. */
+/** Called by hr_gemm_sum for one term after another, ahead of products: on a
+ *  thread of the library, or on the calling one. Returns true when the term's
+ *  operands are in memory, for which it may have to wait. false: the call ends
+ *  with HR_ERROR_CANCELLED. It must not use the context, nor wait for a thread
+ *  that does. A call that is cancelled or fails ends when it has returned. */
 typedef bool (*hr_await_function)(void *data, int64_t term);
 
-/** Called by hr_gemm_sum on a thread of the library: it does not read operands
- * of the first `terms` terms any more. Must return at once, and call nothing of
- *  the library. A call that fails releases all terms. */
+/** Called by hr_gemm_sum on any thread: operands of the first `terms` terms are
+ *  not read any more. Must return at once, and call nothing of the library. A
+ *  call that fails releases all terms, once its options have been read. */
 typedef void (*hr_release_function)(void *data, int64_t terms);
 
 /** Options of hr_gemm, hr_gemm_sum and hr_gemm_plan; zero is the default of
@@ -176,24 +178,28 @@ HR_API HR_NODISCARD hr_status hr_gemm(hr_context *context, hr_scalar alpha,
                                       hr_matrix c,
                                       const hr_gemm_options *options);
 
-/** C := alpha (A_0 B_0 + A_1 B_1 + ...) + beta C: a product whose A and B come
- * in parts of k, one after another. Products of terms that are there run while
- *  others come. Where C and two terms fit into the accelerators, C stays there
- *  from the first term to the last. Else each term is a product of its own.
+/** C := alpha (A_0 B_0 + A_1 B_1 + ...) + beta C: a product whose A and B
+ *  come in parts of k, one after another. Where accelerators with memory of
+ *  their own multiply, and C fits there beside the parts that come, C stays
+ *  there from the first term to the last, and products run while terms come.
+ *  Else each term is a product of its own: so where C is a half, where all A
+ *  or all B do not lie in one order, by rows or by columns, and where a term
+ *  has k_t = 0.
  *
  * @shape    a[t][m, k_t], b[t][k_t, n] for `count` terms, at least 1. All A
- * have one type, and all B. C stays on accelerators where all A, and all B, lie
- * in one order: by rows or by columns.
- * @owner    Borrows all operands and the options until it returns. The operands
- *           of a term may be written until options->await has returned true for
- *           it, and after options->release has named it. Else as hr_gemm.
+ *           have one type, and all B.
+ * @owner    Borrows all operands and the options until it returns. The
+ *           operands of a term may be written until options->await has
+ *           returned true for it, and after options->release has named it.
+ *           Else as hr_gemm.
  * @aliasing As hr_gemm, for each term.
- * @errors   As hr_gemm; HR_ERROR_INVALID for a count below 1 and for a report,
- *           which it does not fill; HR_ERROR_CANCELLED when options->await
- *           returns false. When an accelerator on which C stays is lost:
- *           HR_ERROR_LOST.
+ * @errors   As hr_gemm, but HR_ERROR_OUT_OF_MEMORY may come when terms have
+ *           been added to C. HR_ERROR_INVALID for a count below 1 and for a
+ *           report, which it does not fill. HR_ERROR_CANCELLED when
+ *           options->await returns false. HR_ERROR_LOST when an accelerator is
+ *           lost on which C stays.
  * @threads  As hr_gemm.
- * @source   As hr_gemm. */
+ * @source   As hr_gemm. A half C is rounded after each term. */
 HR_API HR_NODISCARD hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha,
                                           int64_t count, const hr_matrix *a,
                                           const hr_matrix *b, hr_scalar beta,

@@ -481,7 +481,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     }
     if (!x.found && shape->terms > 0) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: C and two terms do not fit into %u "
+                        "gemm: C and one term do not fit into %u "
                         "accelerator%s",
                         count, hri_plural(count));
     }

@@ -64,11 +64,11 @@ int64_t hri_cut_max(int64_t extent, int64_t pieces)
 
 int64_t hri_deepest(const hri_blocking *b, int64_t k)
 {
-    int64_t deepest = 0;
-    for (int64_t i = 0; i < b->chunks && b->bounds != NULL; i++) {
-        deepest = hri_max(deepest, b->bounds[i + 1] - b->bounds[i]);
-    }
     if (b->bounds != NULL) {
+        int64_t deepest = 0;
+        for (int64_t i = 0; i < b->chunks; i++) {
+            deepest = hri_max(deepest, b->bounds[i + 1] - b->bounds[i]);
+        }
         return deepest;
     }
     return b->growing ? k - hri_cut_depth(b, k, b->chunks - 1)

@@ -183,10 +183,13 @@ static void *ask(void *argument)
     const asker *a = argument;
     hri_run_state *run = a->run;
     for (int64_t t = 0; t < a->terms->count && !is_over(run); t++) {
-        if (!a->terms->await(a->terms->data, t)) {
+        const bool come = a->terms->await(a->terms->data, t);
+        if (!come && !is_over(run)) {
             hri_run_fail(run, hri_fail(HR_ERROR_CANCELLED,
                                        "gemm: cancelled before term %lld came",
                                        (long long)t));
+        }
+        if (!come) {
             break;
         }
         pthread_mutex_lock(&run->lock);

@@ -128,7 +128,8 @@ static bool read_terms(sum *s, hr_compute compute)
             s->beta, s->c, compute);
         terms->a[t] = p.a;
         terms->b[t] = p.b;
-        terms->bounds[t + 1] = terms->bounds[t] + p.k;
+        may = may && p.k <= INT64_MAX - terms->bounds[t];
+        terms->bounds[t + 1] = terms->bounds[t] + (may ? p.k : 0);
         may = may && p.k > 0 && is_like(&p.a, &terms->a[0]) &&
               is_like(&p.b, &terms->b[0]);
     }
@@ -247,7 +248,7 @@ hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha, int64_t count,
     if (status == HR_OK) {
         status = multiply(&s);
     }
-    if (status != HR_OK && s.terms.release != NULL) {
+    if (status != HR_OK && s.terms.release != NULL && count > 0) {
         s.terms.release(s.terms.data, count);
     }
     hri_range_end();

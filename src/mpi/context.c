@@ -45,7 +45,7 @@ static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
     if (status == HR_OK) {
         status = hri_mpi_wait(context, 1, &request);
     }
-    if (status == HR_OK && n->count > 1) {
+    if (status == HR_OK) {
         status = hri_direct_init(context, machine);
     }
     if (status == HR_OK) {

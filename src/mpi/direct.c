@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* process_vm_readv */
 #include "mpi/direct.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -120,23 +121,29 @@ bool hri_direct_reaches(const hr_mpi_context *context, int rank, size_t bytes)
 
 /* ---- reading */
 
-/* Read so many lines, in as few calls as the system allows. */
+/* The system reads less than 2 GiB in a call. */
+enum { MAX_BYTES = 1 << 30, MAX_LINES = 64 };
+
+/* Read lines of MAX_BYTES at most, some in each call. */
 static hr_status read_lines(pid_t process, hri_lines to, hri_lines from)
 {
-    enum { LINES = 64 };
-    struct iovec local[LINES], remote[LINES];
+    struct iovec local[MAX_LINES], remote[MAX_LINES];
+    const size_t fit = MAX_BYTES / (to.line > 0 ? to.line : 1);
     while (to.count > 0) {
-        const size_t lines = to.count < LINES ? to.count : LINES;
+        size_t lines = to.count < MAX_LINES ? to.count : MAX_LINES;
+        lines = lines < fit ? lines : fit;
         for (size_t i = 0; i < lines; i++) {
             local[i] = (struct iovec){to.data + i * to.pitch, to.line};
             remote[i] = (struct iovec){from.data + i * from.pitch, to.line};
         }
-        if (process_vm_readv(process, local, lines, remote, lines, 0) !=
-            (ssize_t)(lines * to.line)) {
+        const ssize_t got =
+            process_vm_readv(process, local, lines, remote, lines, 0);
+        if (got != (ssize_t)(lines * to.line)) {
             return hri_fail(HR_ERROR_BACKEND,
-                            "mpi: the system does not let this process read "
-                            "%zu bytes of process number %d",
-                            lines * to.line, (int)process);
+                            "mpi: this process read %lld of %zu bytes of "
+                            "process number %d (error %d)",
+                            (long long)got, lines * to.line, (int)process,
+                            got < 0 ? errno : 0);
         }
         to.data += lines * to.pitch;
         from.data += lines * from.pitch;
@@ -174,6 +181,21 @@ static void join_lines(hri_lines *to, hri_lines *from, size_t *rest)
     }
 }
 
+/* Read lines that are too long for one call. */
+static hr_status read_each(hr_mpi_context *context, int rank,
+                           const hri_lines *to, const hri_lines *from)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < to->count && status == HR_OK; i++) {
+        const hri_lines here = {to->data + i * to->pitch, to->line, to->line,
+                                1};
+        const hri_lines there = {from->data + i * from->pitch, to->line,
+                                 to->line, 1};
+        status = hri_direct_read(context, rank, &here, &there);
+    }
+    return status;
+}
+
 hr_status hri_direct_read(hr_mpi_context *context, int rank,
                           const hri_lines *to, const hri_lines *from)
 {
@@ -185,6 +207,9 @@ hr_status hri_direct_read(hr_mpi_context *context, int rank,
     const pid_t process = (pid_t)context->process_of[rank];
     hri_lines here = *to, there = *from;
     size_t rest;
+    if (to->count > 1 && to->line > MAX_BYTES) {
+        return read_each(context, rank, to, from);
+    }
     join_lines(&here, &there, &rest);
     const size_t lines = here.count, bytes = here.count * here.line;
     const size_t useful =

@@ -14,8 +14,8 @@ typedef struct hri_lines {
 } hri_lines;
 
 /* Find out whether the processes of `machine`, a communicator of this
- * machine's, can read from each other. HEADRACE_MPI_DIRECT=0: they shall not.
- */
+ * machine's, can read from each other. HEADRACE_MPI_DIRECT: from how many bytes
+ * on they do; 0: never. Collective, for all processes of the context. */
 hr_status hri_direct_init(hr_mpi_context *context, MPI_Comm machine);
 void hri_direct_finish(hr_mpi_context *context);
 

@@ -36,8 +36,10 @@ static hr_status exchange(hri_mpi_run *r, bool *stopped)
         const int64_t last =
             hri_min(plan->panels, complete > 0 ? complete + ahead : 1);
         for (; posted < last && status == HR_OK && !*stopped; posted++) {
-            hri_multiply_await(r, posted + 1 - plan->buffers);
-            status = hri_panel_post(r, posted);
+            status = hri_multiply_await(r, posted + 1 - plan->buffers);
+            if (status == HR_OK) {
+                status = hri_panel_post(r, posted);
+            }
         }
         if (status == HR_OK) {
             status = hri_panel_complete(r, complete, stopped);
@@ -56,8 +58,8 @@ static hr_status multiply_panels(hri_mpi_run *r, bool *stopped)
     (void)hri_progress_tell(&r->progress, 0.0);
     hri_multiply_begin(r);
     const hr_status status = exchange(r, stopped);
-    hri_multiply_end(r, *stopped || status != HR_OK);
-    return status;
+    const hr_status end = hri_multiply_end(r, *stopped || status != HR_OK);
+    return status == HR_OK ? end : status;
 }
 
 static hr_status prepare(hri_mpi_run *r)

@@ -6,7 +6,11 @@
 #include "base/pages.h"
 #include "base/size.h"
 
-enum { ALIGNMENT = 64, READ = 8 /* added to the tag of what was read */ };
+enum {
+    ALIGNMENT = 64,
+    READ = 8,         /* added to the tag of what was read */
+    LEAST_LINE = 4096 /* bytes: shorter ones are packed faster than read */
+};
 
 void hri_messages_finish(hri_messages *m)
 {
@@ -208,8 +212,9 @@ void hri_message_place(hri_message *m, const hri_place *part,
                                       : hri_place_owned(&box);
     const int64_t pitch =
         box.cols == 1 ? box.rows : at.col_stride; /* else it means nothing */
+    const bool wide = m->direct && m->at.line >= LEAST_LINE;
     if ((at.row_stride == 1 || box.rows == 1) &&
-        (m->direct ? pitch >= box.rows : pitch == box.rows)) {
+        (wide ? pitch >= box.rows : pitch == box.rows)) {
         m->in_place = true;
         m->at.data = at.data;
         m->at.pitch = (size_t)pitch * element_bytes;

@@ -4,7 +4,7 @@
  * order of steps.
  *
  * Where a process can read the memory of another one (direct.h), a large
- * message only says where the bytes are. Once they have been read, an empty one
+ * message only says where the bytes are. Once they have been read, a byte
  * goes back. */
 #ifndef HRI_MPI_MESSAGES_H
 #define HRI_MPI_MESSAGES_H

@@ -133,36 +133,57 @@ void hri_multiply_come(hri_mpi_run *r, int64_t panels)
     pthread_mutex_unlock(&m->lock);
 }
 
-void hri_multiply_await(hri_mpi_run *r, int64_t panels)
+/* Wait until so many panels have been read, or none is. Messages go on
+ * meanwhile. */
+static hr_status wait_for(hri_mpi_run *r, int64_t panels, bool listens)
 {
+    enum { LOOK_MS = 1 };
     hri_multiplier *m = &r->multiplier;
+    hr_status status = HR_OK;
     pthread_mutex_lock(&m->lock);
-    while (m->read < panels && !m->ended) {
-        const struct timespec soon = hri_in_ms(hri_progress_ms);
+    while (m->read < panels && !m->ended && status == HR_OK) {
+        const struct timespec soon = hri_in_ms(LOOK_MS);
         (void)hri_wait_until(&m->changed, &m->lock, &soon);
         pthread_mutex_unlock(&m->lock);
         hri_progress_add(&r->progress, 0); /* tells the program */
+        status = listens ? hri_mpi_listen(r->context) : HR_OK;
         pthread_mutex_lock(&m->lock);
     }
     hri_error_keep(&r->error, hri_error_raise(&m->error));
     pthread_mutex_unlock(&m->lock);
+    return status;
 }
 
-void hri_multiply_end(hri_mpi_run *r, bool stop)
+hr_status hri_multiply_await(hri_mpi_run *r, int64_t panels)
+{
+    return wait_for(r, panels, true);
+}
+
+static void stop_product(hri_multiplier *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->stopped = true;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+}
+
+hr_status hri_multiply_end(hri_mpi_run *r, bool stop)
 {
     hri_multiplier *m = &r->multiplier;
     if (stop) {
-        pthread_mutex_lock(&m->lock);
-        m->stopped = true;
-        pthread_cond_broadcast(&m->changed);
-        pthread_mutex_unlock(&m->lock);
+        stop_product(m);
     }
     const hri_error before = r->error;
-    hri_multiply_await(r, INT64_MAX);
+    const hr_status status = wait_for(r, INT64_MAX, !r->context->lost);
+    if (status != HR_OK) { /* MPI is lost: the product ends all the same */
+        stop_product(m);
+        (void)wait_for(r, INT64_MAX, false);
+    }
     if (stop && m->error.status == HR_ERROR_CANCELLED) {
         r->error = before; /* why all stop is known elsewhere */
     }
     if (m->thread != NULL) {
         hri_thread_join(m->thread);
     }
+    return status;
 }

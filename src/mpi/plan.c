@@ -83,12 +83,12 @@ static double seconds_with(const hr_mpi_context *context, const grid *g,
            fmin(g->compute_seconds, panels) / (double)g->panels + sums;
 }
 
-/* How many columns of A and rows of B fit into memory, beside messages that
- * have as many. */
+/* How many columns of A and rows of B fit into memory, beside as many in
+ * messages that come, and in those that go. */
 static double columns_there(const hri_mpi_product *p, const grid *g,
                             int processes, uint64_t memory)
 {
-    enum { COPIES = 2 };
+    enum { COPIES = 3 };
     const double column = COPIES * (g->m * memory_width(&p->a, processes) +
                                     g->n * memory_width(&p->b, processes));
     return column > 0.0 ? (double)memory / column : HUGE_VAL;

@@ -55,8 +55,8 @@ struct hr_mpi_context {
     hr_context *local;
     hri_threads threads; /* that call it */
     hri_mpi_memory memory;
-    int64_t *process_of; /* [count] of the system, where this process can read
-                            its memory, else 0; NULL: nowhere */
+    int64_t *process_of; /* [count] the numbers in the system of this machine's
+                            processes; 0: elsewhere */
     hri_mpi_address *addresses; /* of this machine's processes */
     hri_mpi_kept panels[HRI_MPI_PANELS], messages[HRI_MPI_PANELS];
     bool model;       /* its processes are not there: it has no communicator */

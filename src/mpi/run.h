@@ -88,11 +88,13 @@ void hri_multiply_begin(hri_mpi_run *run);
 /* So many panels have come. */
 void hri_multiply_come(hri_mpi_run *run, int64_t panels);
 
-/* Wait until so many are not needed any more, or none is. */
-void hri_multiply_await(hri_mpi_run *run, int64_t panels);
+/* Wait until so many are not needed any more, or none is. HR_ERROR_LOST: MPI is
+ * lost. */
+hr_status hri_multiply_await(hri_mpi_run *run, int64_t panels);
 
-/* Wait for the end: after all panels, or, to stop, after those that run. */
-void hri_multiply_end(hri_mpi_run *run, bool stop);
+/* Wait for the end: after all panels, or, to stop, after those that run. As
+ * hri_multiply_await, but all has ended. */
+hr_status hri_multiply_end(hri_mpi_run *run, bool stop);
 
 /* ---- strips.c */
 

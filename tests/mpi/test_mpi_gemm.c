@@ -37,6 +37,16 @@ int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to, int tag,
     return PMPI_Isend(bytes, count, type, to, tag, comm, request);
 }
 
+static int machine_size; /* processes of each machine; 0: all are on one */
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
+                        MPI_Comm *machine)
+{
+    return machine_size > 0
+               ? PMPI_Comm_split(comm, rank / machine_size, key, machine)
+               : PMPI_Comm_split_type(comm, type, key, info, machine);
+}
+
 static bool sent_as(const hr_mpi_gemm_report *report)
 {
     int64_t all[2] = {0};
@@ -441,6 +451,21 @@ static void multiply(hr_mpi_context *context, int64_t number)
     close_spread(&p.c);
 }
 
+/* As if there were several machines, the last one with fewer processes. */
+static void on_machines(int64_t seed)
+{
+    TEST_CASE("several machines");
+    for (machine_size = 1; machine_size < 3; machine_size++) {
+        hr_mpi_context *context = NULL;
+        CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) == HR_OK);
+        for (int64_t i = 0; i < 5 && context != NULL; i++) {
+            multiply(context, seed + i);
+        }
+        hr_mpi_context_destroy(context);
+    }
+    machine_size = 0;
+}
+
 int main(int argc, char **argv)
 {
     const int64_t count = argc > 1 ? atoll(argv[1]) : 50;
@@ -462,6 +487,7 @@ int main(int argc, char **argv)
         TEST(multiply(context, one ? (int64_t)seed : i));
     }
     hr_mpi_context_destroy(context);
+    TEST(on_machines(count));
     MPI_Finalize();
     return test_end();
 }

@@ -69,17 +69,18 @@ void hri_multiply_come(hri_mpi_run *r, int64_t panels)
     }
 }
 
-void hri_multiply_await(hri_mpi_run *r, int64_t panels)
+hr_status hri_multiply_await(hri_mpi_run *r, int64_t panels)
 {
     const timeline *t = find(r);
     const int64_t last = hri_min(panels, t->come);
     if (last > 0) {
         simulated_pass(t->ends[last - 1] - simgrid_get_clock());
     }
+    return HR_OK;
 }
 
-void hri_multiply_end(hri_mpi_run *r, bool stop)
+hr_status hri_multiply_end(hri_mpi_run *r, bool stop)
 {
     (void)stop;
-    hri_multiply_await(r, INT64_MAX);
+    return hri_multiply_await(r, INT64_MAX);
 }

@@ -8,8 +8,8 @@
 
 enum {
     ALIGNMENT = 64,
-    READ = 8,         /* added to the tag of what was read */
-    LEAST_LINE = 4096 /* bytes: shorter ones are packed faster than read */
+    READ = 8,        /* added to the tag of what was read */
+    LONG_LINE = 4096 /* bytes: shorter ones are packed faster than read */
 };
 
 void hri_messages_finish(hri_messages *m)
@@ -212,7 +212,7 @@ void hri_message_place(hri_message *m, const hri_place *part,
                                       : hri_place_owned(&box);
     const int64_t pitch =
         box.cols == 1 ? box.rows : at.col_stride; /* else it means nothing */
-    const bool wide = m->direct && m->at.line >= LEAST_LINE;
+    const bool wide = m->direct && m->at.line >= LONG_LINE;
     if ((at.row_stride == 1 || box.rows == 1) &&
         (wide ? pitch >= box.rows : pitch == box.rows)) {
         m->in_place = true;

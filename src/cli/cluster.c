@@ -76,8 +76,8 @@ static int read_text(const char *path, const char *text, size_t bytes,
         }
     }
     for (int i = C_MEMORY; i <= MEMORY; i++) {
-        if (!(values[i] >= (double)(i == MEMORY) &&
-              values[i] < (double)INT64_MAX)) {
+        const double least = i == MEMORY ? 1.0 : 0.0;
+        if (!(values[i] >= least && values[i] < (double)INT64_MAX)) {
             return cli_fail("%s: \"%s\" is %g", path, names[i], values[i]);
         }
     }

@@ -388,6 +388,8 @@ static uint64_t messages_of(const hri_mpi_plan *plan, const hri_operand *o,
     return messages;
 }
 
+/* Before find_first: processes that need the same parts have them in the same
+ * order. */
 static uint64_t count_messages(const hri_mpi_plan *plan,
                                const hri_mpi_product *p)
 {

@@ -46,7 +46,7 @@ typedef struct hri_mpi_run {
     char *sum; /* of this process's part of C, by columns; NULL: in place */
     hr_matrix c;
     hri_messages strips;
-    const char **terms; /* [depth] of the sum */
+    const char **terms; /* [depth] parts of C that are added up */
     hri_progress progress;
     hri_error error; /* of this process alone; all hear it at the end */
 } hri_mpi_run;

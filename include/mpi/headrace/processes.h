@@ -49,7 +49,8 @@ typedef struct hr_mpi_cluster {
     int count;                  /**< processes */
     uint64_t memory_bytes;      /**< for panels, in each of them */
     double c_bytes_per_second;  /**< of C: how fast it goes to accelerators and
-                                   back; 0: they work where it is */
+                                   back; 0: accelerators work where it
+                                  is */
     double flops_per_second;    /**< of each: products of f64 */
     double latency_seconds;     /**< of a message between two */
     double bytes_per_second;    /**< between two */
@@ -243,15 +244,16 @@ typedef struct hr_mpi_gemm_options {
  *
  * @shape    A[m,k], B[k,n], C[m,n]; m, n and k may be 0. Types as hr_gemm.
  * @owner    Borrows all operands and options until it returns. If a function of
- *           MPI has failed, MPI may read A and B until it is finalized. The
- *           context keeps the memory of panels for the next product.
+ *           MPI has failed, MPI may read A and B until it is finalized, and so
+ *           may other processes of the machine. The context keeps the memory of
+ *           panels for the next product.
  * @aliasing C must not overlap A or B, which is noticed where a process
  *           multiplies parts in place; A and B may overlap. beta = 0 never
  *           reads C. alpha = 0 or k = 0 never reads A or B.
  * @errors   As hr_gemm, and those at the top of this file. When the products
  *           have begun, C has old and new elements after an error.
  * @threads  As hr_mpi_context_create_world. The progress function is called on
- * the calling thread.
+ *           the calling thread.
  * @source   [Kwasniewski2019]: no schedule for P processes that compute equal
  *           shares sends less than the faces of P boxes of m n k / P products
  *           that are as near to cubes as the shape allows, less what processes

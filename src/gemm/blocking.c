@@ -491,8 +491,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
-    x.one_block =
-        hri_is_single(&x.best) && (x.best.chunks == 1 || shape->terms > 0);
+    x.one_block = x.one_block || (hri_is_single(&x.best) && x.best.chunks == 1);
     scan(&x);
     list_kinds(&x, list);
     return HR_OK;

@@ -98,26 +98,6 @@ bool hri_executor_stopped(hri_executor *executor)
     return stopped;
 }
 
-/* ---- terms */
-
-bool hri_executor_await_term(hri_executor *executor, int64_t term, bool compute)
-{
-    hri_run_state *run = executor->run;
-    const hri_change change = compute ? HRI_ARRIVED : HRI_FREED;
-    pthread_mutex_lock(&run->lock);
-    while (run->come <= term && !hri_is_stopped(executor)) {
-        executor->awaits = executor->awaits || compute;
-        pthread_cond_wait(&executor->changed[change], &run->lock);
-    }
-    if (executor->awaits && compute) {
-        executor->awaits = false;
-        hri_executor_signs(executor);
-    }
-    const bool stopped = hri_is_stopped(executor);
-    pthread_mutex_unlock(&run->lock);
-    return !stopped;
-}
-
 /* ---- signs of work */
 
 void hri_executor_signs(hri_executor *executor)

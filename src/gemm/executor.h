@@ -216,11 +216,6 @@ static inline bool hri_is_stopped(const hri_executor *executor)
  * or when the system refuses a thread. False when the run has stopped. */
 bool hri_executor_goes(hri_executor *executor);
 
-/* Wait until a term has come; `awaits` is set meanwhile if the compute thread
- * calls. False when the executor is stopped. */
-bool hri_executor_await_term(hri_executor *executor, int64_t term,
-                             bool compute);
-
 /* The same as hri_is_stopped, without the lock. */
 bool hri_executor_stopped(hri_executor *executor);
 
@@ -271,6 +266,31 @@ void *hri_forwarder_main(void *executor);
 /* Issue the executor's own tasks, then those that it steals, and wait for
  * them. */
 hr_status hri_compute(hri_executor *executor);
+
+/* ---- terms.c: operands that come while others are multiplied */
+
+/* Keep the terms with the run, whose threads the call may leave behind. NULL: A
+ * and B are there. False: there is no memory. */
+bool hri_terms_copy(hri_run_state *run, const hri_terms *terms);
+void hri_terms_free(hri_run_state *run);
+
+/* Who asks the program for terms, on a thread of its own. */
+typedef struct hri_terms_asker {
+    hri_run_state *run;
+    const hri_terms *terms; /* NULL: there are none */
+    hri_thread *thread;     /* NULL: it was not started */
+} hri_terms_asker;
+
+void hri_terms_ask(hri_terms_asker *asker, hri_accelerator *accelerator);
+/* Nobody reads terms any more: all are released, and the asker ends. */
+void hri_terms_end(const hri_terms_asker *asker);
+
+/* Wait on the compute thread until a term has come, or the executor is
+ * stopped. */
+void hri_terms_wait(hri_executor *executor, int64_t term);
+
+/* Release the terms whose tasks have all run. The run's lock is held. */
+void hri_terms_release(hri_run_state *run);
 
 /* ---- watch.c: what the caller of hr_gemm does meanwhile */
 

@@ -202,16 +202,16 @@ static bool is_staged(hri_device *device, const hr_matrix *m, size_t tiny)
 /* Whether copies of an operand, or of any of its terms, are staged. */
 static bool is_any_staged(const hri_gemm_call *c, hri_device *device, int side)
 {
-    const hri_product *p = &c->product;
     const hri_terms *t = c->terms;
-    const hr_matrix *terms = t == NULL ? NULL : side == HRI_A ? t->a : t->b;
+    const hri_product *p = &c->product;
+    const hr_matrix *of = t == NULL       ? (side == HRI_A ? &p->a : &p->b)
+                          : side == HRI_A ? t->a
+                                          : t->b;
     bool staged = false;
-    for (int64_t i = 0; terms != NULL && i < t->count && !staged; i++) {
-        staged = is_staged(device, &terms[i], HRI_TINIEST_BYTES);
+    for (int64_t i = 0; i < (t != NULL ? t->count : 1) && !staged; i++) {
+        staged = is_staged(device, &of[i], HRI_TINIEST_BYTES);
     }
-    return terms != NULL ? staged
-                         : is_staged(device, side == HRI_A ? &p->a : &p->b,
-                                     HRI_TINIEST_BYTES);
+    return staged;
 }
 
 /* How most bytes travel: matrices of few bytes do not count, unless both do. */
@@ -292,17 +292,10 @@ static bool is_dense(const hr_matrix *m)
            hri_slot_pitch(line) == line;
 }
 
-/* The terms need not be dense. */
-static void add_terms(const hri_terms *terms, hri_plan_shape *shape)
-{
-    shape->terms = terms->count;
-    shape->bounds = terms->bounds;
-    shape->dense[HRI_A] = shape->dense[HRI_B] = false;
-}
-
 static hr_status make_plan(hri_gemm_call *c)
 {
     const hri_product *p = &c->product;
+    const bool sums = c->terms != NULL;
     hr_type type = p->a.type, c_type = p->c.type;
     hri_plan_shape shape = {
         .m = p->m,
@@ -314,12 +307,12 @@ static hr_status make_plan(hri_gemm_call *c)
         .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
         .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
-        .dense = {is_dense(&p->a), is_dense(&p->b), is_dense(&p->c)},
+        .dense = {!sums && is_dense(&p->a), !sums && is_dense(&p->b),
+                  is_dense(&p->c)}, /* terms need not be dense */
         .by_columns = {p->a.col_stride != 1, p->b.col_stride != 1},
+        .terms = sums ? c->terms->count : 0,
+        .bounds = sums ? c->terms->bounds : NULL,
     };
-    if (c->terms != NULL) {
-        add_terms(c->terms, &shape);
-    }
     uint64_t least = hri_plan_min_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {
         hr_status status = gather_one(c, i, least);
@@ -329,10 +322,9 @@ static hr_status make_plan(hri_gemm_call *c)
     }
     gather_links(c);
     gather_groups(c);
-    return c->terms != NULL
-               ? hri_plan_create(&shape, c->inputs, c->count, &c->plan)
-               : hri_plans_get(&c->context->plans, &shape, c->inputs, c->count,
-                               &c->plan);
+    return sums ? hri_plan_create(&shape, c->inputs, c->count, &c->plan)
+                : hri_plans_get(&c->context->plans, &shape, c->inputs, c->count,
+                                &c->plan);
 }
 
 hr_status hri_call_plan(hri_gemm_call *c)

@@ -11,12 +11,13 @@ static hri_arrival *before(const hri_executor *executor, const hri_delivery *d)
     return number < 0 ? NULL : &executor->arrivals[number];
 }
 
-/* Whether all commands that read the old content of d's slot have been
- * enqueued. */
+/* Whether d's term has come, and all commands that read the old content of its
+ * slot have been enqueued. */
 static bool is_free(const hri_executor *executor, const hri_delivery *d)
 {
     const hri_arrival *old = before(executor, d);
-    return executor->issued > d->after && (old == NULL || old->forwarded);
+    return executor->run->come > d->chunk && executor->issued > d->after &&
+           (old == NULL || old->forwarded);
 }
 
 /* Wait until d may be enqueued for executor. False when it must not any more.
@@ -239,9 +240,6 @@ static hr_status load(hri_executor *executor, int64_t number)
 {
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
-    if (!hri_executor_await_term(executor, d->chunk, false)) {
-        return HR_OK;
-    }
     pthread_mutex_lock(&run->lock);
     bool go_on = wait_free(executor, d);
     pthread_mutex_unlock(&run->lock);

@@ -13,27 +13,8 @@ static void free_run(hri_run_state *run)
 {
     free(run->executors);
     free(run->home);
-    free(run->terms[HRI_A]);
-    free(run->terms[HRI_B]);
+    hri_terms_free(run);
     free(run);
-}
-
-/* Threads that the call leaves behind still look where terms were. */
-static bool copy_terms(hri_run_state *run, const hri_terms *terms)
-{
-    const size_t bytes = (size_t)terms->count * sizeof(hr_matrix);
-    const hr_matrix *const from[] = {terms->a, terms->b};
-    for (int side = HRI_A; side <= HRI_B; side++) {
-        run->terms[side] = malloc(bytes);
-        if (run->terms[side] == NULL) {
-            return false;
-        }
-        memcpy(run->terms[side], from[side], bytes);
-    }
-    run->release = terms->release;
-    run->release_data = terms->data;
-    run->come = terms->await != NULL ? 0 : INT64_MAX;
-    return true;
 }
 
 static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
@@ -46,12 +27,8 @@ static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
     }
     run->executors = calloc(plan->part_count, sizeof *run->executors);
     run->home = calloc((size_t)plan->tile_rows * (size_t)plan->tile_cols, 1);
-    run->come = INT64_MAX;
-    if (run->executors == NULL || run->home == NULL) {
-        free_run(run);
-        return NULL;
-    }
-    if (call->terms != NULL && !copy_terms(run, call->terms)) {
+    if (run->executors == NULL || run->home == NULL ||
+        !hri_terms_copy(run, call->terms)) {
         free_run(run);
         return NULL;
     }
@@ -161,72 +138,6 @@ static void abandon(hr_context *context, hri_run_state *run)
     context->abandoned = run;
 }
 
-/* ---- terms */
-
-/* Who asks for terms. */
-typedef struct asker {
-    hri_run_state *run;
-    const hri_terms *terms;
-    hri_thread *thread; /* NULL: it was not started */
-} asker;
-
-static bool is_over(hri_run_state *run)
-{
-    pthread_mutex_lock(&run->lock);
-    const bool over = run->error.status != HR_OK || run->halted;
-    pthread_mutex_unlock(&run->lock);
-    return over;
-}
-
-static void *ask(void *argument)
-{
-    const asker *a = argument;
-    hri_run_state *run = a->run;
-    for (int64_t t = 0; t < a->terms->count && !is_over(run); t++) {
-        const bool come = a->terms->await(a->terms->data, t);
-        if (!come && !is_over(run)) {
-            hri_run_fail(run, hri_fail(HR_ERROR_CANCELLED,
-                                       "gemm: cancelled before term %lld came",
-                                       (long long)t));
-        }
-        if (!come) {
-            break;
-        }
-        pthread_mutex_lock(&run->lock);
-        run->come = t + 1;
-        hri_run_wake_all(run);
-        pthread_mutex_unlock(&run->lock);
-    }
-    return NULL;
-}
-
-static void begin_asking(asker *a, hri_accelerator *accelerator)
-{
-    if (a->terms != NULL && a->terms->await != NULL) {
-        a->thread = hri_threads_start(&accelerator->threads, ask, a);
-        if (a->thread == NULL) {
-            hri_run_fail(a->run, hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                          "gemm: the system refused a thread"));
-        }
-    }
-}
-
-/* No thread reads terms any more. So whoever brings them does not wait, and the
- * asker ends. */
-static void end_asking(const asker *a)
-{
-    hri_run_state *run = a->run;
-    pthread_mutex_lock(&run->lock);
-    if (run->release != NULL) {
-        run->release(run->release_data, a->terms->count);
-    }
-    run->release = NULL; /* threads that are left behind call it no more */
-    pthread_mutex_unlock(&run->lock);
-    if (a->thread != NULL) {
-        hri_thread_join(a->thread);
-    }
-}
-
 /* ---- the call */
 
 static void run_threads(hri_run_state *run, const hri_run_call *call)
@@ -292,10 +203,10 @@ hr_status hri_run(hr_context *context, const hri_product *product,
     if (run == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
-    asker asks = {.run = run, .terms = call->terms};
-    begin_asking(&asks, accelerators[plan->parts[0].accelerator]);
+    hri_terms_asker asker = {.run = run, .terms = call->terms};
+    hri_terms_ask(&asker, accelerators[plan->parts[0].accelerator]);
     run_threads(run, call);
-    end_asking(&asks);
+    hri_terms_end(&asker);
     pthread_mutex_lock(&run->lock);
     const bool left = run->settled < plan->part_count;
     run->left = left;

@@ -41,6 +41,10 @@ typedef struct hri_terms {
     void *data;
 } hri_terms;
 
+/* terms.c: wait until the program has a term. HR_ERROR_CANCELLED when it does
+ * not want to go on. */
+hr_status hri_terms_await(const hri_terms *terms, int64_t term);
+
 /* What the caller wants. */
 typedef struct hri_run_call {
     hri_progress *progress;

@@ -92,11 +92,8 @@ static hr_status multiply_each(const sum *s)
     options.progress = options.progress != NULL ? note_progress : NULL;
     options.progress_data = &p;
     for (int64_t t = 0; t < terms->count && status == HR_OK; t++) {
-        if (terms->await != NULL && !terms->await(terms->data, t)) {
-            status =
-                hri_fail(HR_ERROR_CANCELLED,
-                         "gemm: cancelled before term %lld came", (long long)t);
-        } else {
+        status = hri_terms_await(terms, t);
+        if (status == HR_OK) {
             status = hr_gemm(s->context, s->alpha, s->a[t], s->b[t],
                              t == 0 ? s->beta : hr_real(1), s->c, &options);
             p.before += flops_of(s, t);

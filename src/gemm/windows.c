@@ -9,27 +9,9 @@ typedef struct window {
     int64_t row, col, rows, cols;
 } window;
 
-/* Of A or B, where each piece of k is a matrix of its own. */
-static window window_of_term(const hri_run_state *run, int side,
-                             const hri_task *task)
-{
-    const hri_plan *plan = run->plan;
-    const int64_t depth = hri_plan_length(plan, hri_plan_chunk, task->chunk);
-    return side == HRI_A
-               ? (window){&run->terms[HRI_A][task->chunk],
-                          hri_plan_row(plan, task->row), 0,
-                          hri_plan_length(plan, hri_plan_row, task->row), depth}
-               : (window){&run->terms[HRI_B][task->chunk], 0,
-                          hri_plan_col(plan, task->col), depth,
-                          hri_plan_length(plan, hri_plan_col, task->col)};
-}
-
 static window window_of(const hri_run_state *run, int side,
                         const hri_task *task)
 {
-    if (side != HRI_C && run->terms[side] != NULL) {
-        return window_of_term(run, side, task);
-    }
     const hri_product *p = &run->product;
     const hri_plan *plan = run->plan;
     const hr_matrix *const matrices[] = {&p->a, &p->b, &p->c};
@@ -37,9 +19,14 @@ static window window_of(const hri_run_state *run, int side,
     hri_plan_start *across = side == HRI_A ? hri_plan_chunk : hri_plan_col;
     int32_t i = side == HRI_B ? task->chunk : task->row;
     int32_t j = side == HRI_A ? task->chunk : task->col;
-    return (window){matrices[side], down(plan, i), across(plan, j),
-                    hri_plan_length(plan, down, i),
-                    hri_plan_length(plan, across, j)};
+    window w = {matrices[side], down(plan, i), across(plan, j),
+                hri_plan_length(plan, down, i),
+                hri_plan_length(plan, across, j)};
+    if (side != HRI_C && run->terms[side] != NULL) {
+        w.matrix = &run->terms[side][task->chunk]; /* a piece of k begins it */
+        *(side == HRI_A ? &w.col : &w.row) = 0;
+    }
+    return w;
 }
 
 static hri_place window_place(const window *w)

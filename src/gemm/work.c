@@ -19,23 +19,6 @@ typedef struct source {
 
 /* ---- tasks that have run */
 
-/* Give back the terms whose tasks have all run. Each executor's tasks follow
- * each other term by term. The run's lock is held. */
-static void release_terms(hri_run_state *run)
-{
-    int64_t least = run->plan->blocking.chunks;
-    for (uint32_t i = 0; i < run->plan->part_count && run->release != NULL;
-         i++) {
-        const hri_executor *e = &run->executors[i];
-        const int64_t tasks = e->part->task_count / run->plan->blocking.chunks;
-        least = hri_min(least, e->collected / tasks);
-    }
-    if (run->release != NULL && least > run->released) {
-        run->released = least;
-        run->release(run->release_data, least);
-    }
-}
-
 /* Wait until the next task has run, and count it. */
 static hr_status collect(hri_executor *executor)
 {
@@ -60,7 +43,7 @@ static hr_status collect(hri_executor *executor)
         hri_tile_is_home(run, task->row, task->col);
     }
     hri_executor_signs(executor);
-    release_terms(run);
+    hri_terms_release(run);
     pthread_mutex_unlock(&run->lock);
     return HR_OK;
 }
@@ -367,30 +350,27 @@ static hr_status pack_panel(hri_executor *executor, const hri_task *task,
     return status;
 }
 
-/* The executor's next own task. NULL when none is left or it is stopped. */
-static const hri_task *next_own(hri_executor *executor)
+/* The executor's next own task, and whether its term has come. NULL when none
+ * is left or it is stopped. */
+static const hri_task *next_own(hri_executor *executor, bool *come)
 {
     hri_run_state *run = executor->run;
     const hri_task *task = NULL;
     pthread_mutex_lock(&run->lock);
     if (!hri_is_stopped(executor) && executor->next < executor->end) {
         task = &executor->part->tasks[executor->next++];
+        *come = run->come > task->chunk;
     }
     pthread_mutex_unlock(&run->lock);
     return task;
 }
 
-/* Wait until the task's term has come. Earlier ones are given back first: it
- * may come to where they were. */
-static hr_status await_term(hri_executor *executor, const hri_task *task)
+/* Earlier terms are released first: this one may come to where they were. */
+static hr_status await_term(hri_executor *executor, int64_t term)
 {
-    hri_run_state *run = executor->run;
-    pthread_mutex_lock(&run->lock);
-    const bool come = run->come > task->chunk;
-    pthread_mutex_unlock(&run->lock);
-    const hr_status status = come ? HR_OK : throttle(executor, 0);
-    if (!come && status == HR_OK) {
-        (void)hri_executor_await_term(executor, task->chunk, true);
+    const hr_status status = throttle(executor, 0);
+    if (status == HR_OK) {
+        hri_terms_wait(executor, term);
     }
     return status;
 }
@@ -399,9 +379,12 @@ static hr_status run_own(hri_executor *executor)
 {
     const hri_task *task;
     hr_status status = HR_OK;
-    while (status == HR_OK && (task = next_own(executor)) != NULL) {
+    bool come;
+    while (status == HR_OK && (task = next_own(executor, &come)) != NULL) {
         source from = {0};
-        status = await_term(executor, task);
+        if (!come) {
+            status = await_term(executor, task->chunk);
+        }
         if (status != HR_OK) {
             break;
         }

@@ -33,18 +33,13 @@ static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
     }
     hri_mpi_memory *memory = &context->memory;
     memory->threads = hr_thread_count(NULL);
-    MPI_Request request = MPI_REQUEST_NULL;
     (void)MPI_Comm_set_errhandler(machine, MPI_ERRORS_RETURN);
     (void)MPI_Comm_rank(machine, &n->place);
     (void)MPI_Comm_size(machine, &n->count);
-    status =
-        hri_mpi_check(context,
-                      MPI_Iallreduce(&memory->threads, &memory->all_threads, 1,
-                                     MPI_INT64_T, MPI_SUM, machine, &request),
-                      "MPI_Iallreduce");
-    if (status == HR_OK) {
-        status = hri_mpi_wait(context, 1, &request);
-    }
+    status = hri_mpi_reduce(context, machine,
+                            &(hri_mpi_reduction){&memory->threads,
+                                                 &memory->all_threads, 1,
+                                                 MPI_INT64_T, MPI_SUM});
     if (status == HR_OK) {
         status = hri_direct_init(context, machine);
     }
@@ -231,7 +226,6 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     double *mine = context->memory.rates;
     const double *all = context->memory.all_rates;
     char *bytes = calloc(2, BYTES);
-    MPI_Request request = MPI_REQUEST_NULL;
     hr_status status =
         bytes != NULL
             ? predict(context->local, &mine[0], &mine[4])
@@ -251,14 +245,10 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     mine[3] = -memory_there(neighbours_here);
     mine[5] = -accelerator_bytes(context->local);
     if (status == HR_OK) {
-        status = hri_mpi_check(context,
-                               MPI_Iallreduce(mine, context->memory.all_rates,
-                                              HRI_MPI_RATES, MPI_DOUBLE,
-                                              MPI_MAX, context->comm, &request),
-                               "MPI_Iallreduce");
-    }
-    if (status == HR_OK) {
-        status = hri_mpi_wait(context, 1, &request);
+        status = hri_mpi_reduce(
+            context, context->comm,
+            &(hri_mpi_reduction){mine, context->memory.all_rates, HRI_MPI_RATES,
+                                 MPI_DOUBLE, MPI_MAX});
     }
     if (status == HR_OK) {
         context->flop_seconds = all[0];

@@ -6,10 +6,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/matrix.h"
 #include "base/size.h"
+#include "mpi/count.h"
 
 /* A grid of processes that may be chosen. */
 typedef struct grid {
@@ -28,59 +28,48 @@ static double share(int64_t length, int count)
     return (double)hri_ceil_div(length, count);
 }
 
-/* Whether every process multiplies with it where it is. */
-static bool stays(const hri_operand *o)
-{
-    return o->everywhere >= 1.0 && o->m.block_count == 1;
-}
-
-/* Bytes of an element, or of the part of it that not every process has. */
-static double foreign_width(const hri_operand *o)
-{
-    return (double)o->element_bytes * (1.0 - o->everywhere);
-}
-
 static double memory_width(const hri_operand *o, int processes)
 {
     const bool own = processes == 1 && o->m.block_count == 1;
-    return stays(o) || own ? 0.0 : (double)o->element_bytes;
+    return hri_operand_stays(o) || own ? 0.0 : (double)o->element_bytes;
 }
 
-/* Bytes that a process receives of A and B, while products run, and sends of C,
- * when they have ended. */
-typedef struct traffic {
-    double panels, sums;
-} traffic;
-
-/* If elements lie anywhere in `count` processes, and the least. */
-static traffic received(const hri_mpi_product *p, int count, const grid *g,
-                        traffic *least)
+/* What a process receives and sends, if elements lie anywhere in `count`
+ * processes, and the least. */
+static hri_traffic received(const hri_mpi_product *p, int count, const grid *g,
+                            hri_traffic *least)
 {
     const double m = g->m, n = g->n, k = share(p->k, g->depth);
-    const double a_bytes = m * k * foreign_width(&p->a);
-    const double b_bytes = k * n * foreign_width(&p->b);
+    const double a_bytes = m * k * hri_foreign_width(&p->a);
+    const double b_bytes = k * n * hri_foreign_width(&p->b);
     const double c_bytes = m * n * (double)hr_type_size(p->sum_type);
     const double others = 1.0 - 1.0 / count;
-    *least = (traffic){a_bytes * (1.0 - 1.0 / g->cols) +
-                           b_bytes * (1.0 - 1.0 / g->rows),
-                       c_bytes * (1.0 - 1.0 / g->depth)};
+    *least = (hri_traffic){a_bytes * (1.0 - 1.0 / g->cols) +
+                               b_bytes * (1.0 - 1.0 / g->rows),
+                           c_bytes * (1.0 - 1.0 / g->depth)};
     return g->in_place
                ? *least
-               : (traffic){(a_bytes + b_bytes) * others, c_bytes * others};
+               : (hri_traffic){(a_bytes + b_bytes) * others, c_bytes * others};
+}
+
+static hri_traffic seconds_of(const hr_mpi_context *context, const grid *g,
+                              hri_traffic bytes)
+{
+    return context->count == 1
+               ? (hri_traffic){0.0, 0.0}
+               : (hri_traffic){bytes.panels * context->byte_seconds +
+                                   g->messages * context->latency_seconds,
+                               bytes.sums * context->byte_seconds};
 }
 
 /* The seconds of a grid whose processes receive and send so much each. */
 static double seconds_with(const hr_mpi_context *context, const grid *g,
-                           traffic bytes, double *message_seconds)
+                           hri_traffic bytes)
 {
-    const bool alone = context->count == 1;
-    const double panels = alone ? 0.0
-                                : bytes.panels * context->byte_seconds +
-                                      g->messages * context->latency_seconds;
-    const double sums = alone ? 0.0 : bytes.sums * context->byte_seconds;
-    *message_seconds = panels + sums;
-    return fmax(g->compute_seconds, panels) +
-           fmin(g->compute_seconds, panels) / (double)g->panels + sums;
+    const hri_traffic seconds = seconds_of(context, g, bytes);
+    return fmax(g->compute_seconds, seconds.panels) +
+           fmin(g->compute_seconds, seconds.panels) / (double)g->panels +
+           seconds.sums;
 }
 
 /* How many columns of A and rows of B fit into memory, beside as many in
@@ -102,9 +91,10 @@ static int64_t most_panels(const hri_mpi_product *p, const grid *g,
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double most =
         fmin(columns_there(p, g, processes, memory) / IN_MEMORY, (double)k);
-    const int64_t few = processes == 1 || (stays(&p->a) && stays(&p->b))
-                            ? 1
-                            : hri_min(ENOUGH, k / SHORTEST);
+    const int64_t few =
+        processes == 1 || (hri_operand_stays(&p->a) && hri_operand_stays(&p->b))
+            ? 1
+            : hri_min(ENOUGH, k / SHORTEST);
     const int64_t needed = (int64_t)ceil((double)k / fmax(1.0, most));
     *least = hri_max(1, hri_min(needed, k));
     return hri_max(*least, hri_min(few, k));
@@ -137,8 +127,7 @@ static void predict_with(const hr_mpi_context *context,
     const double flops = g->m * g->n * share(p->k, g->depth) * scale * width *
                          context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
-    traffic least;
-    double unused;
+    hri_traffic least;
     g->panels = panels;
     g->compute_seconds = flops;
     if (!keeps_c(context, p, g)) {
@@ -148,9 +137,9 @@ static void predict_with(const hr_mpi_context *context,
     g->messages = (double)panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
                                     (p->b.everywhere < 1.0 ? g->rows : 0)) +
                   (g->in_place ? 0 : count);
-    const traffic bytes = received(p, context->count, g, &least);
-    g->seconds = seconds_with(context, g, bytes, &g->message_seconds);
-    g->least_seconds = seconds_with(context, g, least, &unused);
+    const hri_traffic bytes = received(p, context->count, g, &least);
+    g->seconds = seconds_with(context, g, bytes);
+    g->least_seconds = seconds_with(context, g, least);
 }
 
 /* With as many panels as are fastest: most messages should travel while
@@ -278,56 +267,6 @@ static void find_places(hri_mpi_plan *plan, const hr_mpi_context *context)
     }
 }
 
-/* ---- what is sent */
-
-static int64_t size_of(const hri_operand *o, hri_part part)
-{
-    return hri_part_rows(o, part) * hri_part_cols(o, part);
-}
-
-/* The bytes of a part that come from other processes, or go to them. */
-static uint64_t foreign(const hri_mpi_plan *plan, const hri_operand *o,
-                        hri_part part, int rank, size_t element_bytes)
-{
-    return (uint64_t)(size_of(o, part) - hri_part_elements(o, part, rank) -
-                      hri_part_elements(o, part, plan->process_count)) *
-           element_bytes;
-}
-
-/* What the process at a place receives of A and B, and sends of C. */
-static traffic count_own(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                         int place)
-{
-    const int rank = plan->rank[place];
-    uint64_t panels = 0, sums = 0;
-    for (int64_t t = 0; t < plan->panels; t++) {
-        panels += foreign(plan, &p->a, hri_part_of_a(plan, place, t), rank,
-                          p->a.element_bytes);
-        panels += foreign(plan, &p->b, hri_part_of_b(plan, place, t), rank,
-                          p->b.element_bytes);
-    }
-    for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
-        sums += foreign(plan, &p->c, hri_part_of_c(plan, place, s), rank,
-                        hr_type_size(p->sum_type));
-    }
-    return (traffic){(double)panels, (double)sums};
-}
-
-/* All bytes that are sent, and *most: what the process has that receives most
- * of A and B and sends most of C. */
-static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                           traffic *most)
-{
-    uint64_t sent = 0;
-    *most = (traffic){0.0, 0.0};
-    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
-        const traffic own = count_own(plan, p, i);
-        sent += (uint64_t)own.panels + (uint64_t)own.sums;
-        *most = own.panels + own.sums > most->panels + most->sums ? own : *most;
-    }
-    return sent;
-}
-
 /* Where the process at a place begins: with a panel that it has all of, so that
  * others come while it multiplies. Where there is none, the processes that need
  * the same parts begin with different ones. Else an owner sends to all at once,
@@ -337,12 +276,8 @@ static int64_t first_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
                         int64_t place)
 {
     const int64_t panels = plan->panels;
-    const int rank = plan->rank[place];
     for (int64_t t = 0; t < panels; t++) {
-        if (foreign(plan, &p->a, hri_part_of_a(plan, place, t), rank,
-                    p->a.element_bytes) == 0 &&
-            foreign(plan, &p->b, hri_part_of_b(plan, place, t), rank,
-                    p->b.element_bytes) == 0) {
+        if (hri_count_panel(plan, p, place, t) == 0) {
             return t;
         }
     }
@@ -356,99 +291,6 @@ static void find_first(hri_mpi_plan *plan, const hri_mpi_product *p)
     for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
         plan->first[i] = first_of(plan, p, i);
     }
-}
-
-/* The messages that bring parts of an operand: each process gets one from every
- * other that has elements of a part. Processes at `count` places, `stride` from
- * each other, need the same parts. */
-static uint64_t messages_of(const hri_mpi_plan *plan, const hri_operand *o,
-                            hri_part (*part_of)(const hri_mpi_plan *plan,
-                                                int64_t place, int64_t number),
-                            int64_t parts, int count, int stride)
-{
-    const int places = plan->rows * plan->cols * plan->depth;
-    uint64_t messages = 0;
-    for (int i = 0; i < places; i++) {
-        if (i / stride % count > 0) {
-            continue; /* its parts are those of an earlier place */
-        }
-        for (int64_t t = 0; t < parts; t++) {
-            const hri_part part = part_of(plan, i, t);
-            int owners = 0;
-            for (int rank = 0; rank < plan->process_count; rank++) {
-                owners += hri_part_elements(o, part, rank) > 0;
-            }
-            for (int s = 0; s < count; s++) {
-                const int rank = plan->rank[i + s * stride];
-                messages +=
-                    (uint64_t)(owners - (hri_part_elements(o, part, rank) > 0));
-            }
-        }
-    }
-    return messages;
-}
-
-/* Before find_first: processes that need the same parts have them in the same
- * order. */
-static uint64_t count_messages(const hri_mpi_plan *plan,
-                               const hri_mpi_product *p)
-{
-    return messages_of(plan, &p->a, hri_part_of_a, plan->panels, plan->cols,
-                       1) +
-           messages_of(plan, &p->b, hri_part_of_b, plan->panels, plan->rows,
-                       plan->cols) +
-           messages_of(plan, &p->c, hri_part_of_c,
-                       plan->in_place ? 0 : plan->strips, plan->depth,
-                       plan->rows * plan->cols);
-}
-
-/* The sides of a box of `volume` products, none longer than `length`, with the
- * smallest faces: weight[d] is that of the face across side d. Such sides are
- * in proportion to these weights, but for those that are too long so. */
-static void find_box(const double length[3], const double weight[3],
-                     double volume, double side[3])
-{
-    bool full[3] = {false, false, false};
-    bool changed = true;
-    while (changed) {
-        double left = volume;
-        int free_sides = 0;
-        changed = false;
-        for (int d = 0; d < 3; d++) {
-            left /= full[d] ? length[d] : weight[d];
-            free_sides += !full[d];
-        }
-        const double scale = free_sides > 0 ? pow(left, 1.0 / free_sides) : 0.0;
-        for (int d = 0; d < 3; d++) {
-            side[d] = full[d] ? length[d] : weight[d] * scale;
-            changed = changed || side[d] > length[d];
-            full[d] = side[d] >= length[d];
-        }
-    }
-}
-
-/* Bytes that all processes receive at least, each computing a share: the faces
- * of a box of m n k / P products, no side longer than the matrix's, less what a
- * process has of equal shares. */
-static uint64_t bound_of(const hri_mpi_product *p, int count)
-{
-    const double least = 1e-6; /* of what every process has */
-    const double length[3] = {(double)p->m, (double)p->n, (double)p->k};
-    const double width[3] = {foreign_width(&p->b), foreign_width(&p->a),
-                             (double)hr_type_size(p->sum_type)};
-    const double weight[3] = {fmax(width[0], least), fmax(width[1], least),
-                              width[2]};
-    const double all = length[0] * length[1] * length[2];
-    double side[3], need = 0.0, have = 0.0;
-    if (all <= 0.0 || count == 1) {
-        return 0;
-    }
-    find_box(length, weight, all / count, side);
-    for (int d = 0; d < 3; d++) {
-        need += width[d] * all / count / side[d];
-        have += width[d] * all / length[d] / count;
-    }
-    return need > have ? (uint64_t)((need - have) * count) : 0;
 }
 
 /* ---- plans */
@@ -474,37 +316,6 @@ static hr_status cut(const hri_mpi_plan *plan, hri_mpi_product *p)
     return status == HR_OK ? hri_operand_cut(&p->c, &rows, &cols) : status;
 }
 
-/* What every process has stays where it is. */
-static uint64_t memory_of_part(const hri_operand *o, hri_part part)
-{
-    return stays(o) ? 0 : (uint64_t)size_of(o, part) * o->element_bytes;
-}
-
-/* Whatever is in memory at one time: of panels what comes, goes and is
- * multiplied, and the sum. */
-static uint64_t memory_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                          int64_t place)
-{
-    uint64_t panel = 0, sum = 0, strip = 0;
-    if (place < 0) {
-        return 0;
-    }
-    for (int64_t t = 0; t < plan->panels; t++) {
-        const uint64_t bytes =
-            memory_of_part(&p->a, hri_part_of_a(plan, place, t)) +
-            memory_of_part(&p->b, hri_part_of_b(plan, place, t));
-        panel = bytes > panel ? bytes : panel;
-    }
-    for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
-        const uint64_t bytes =
-            (uint64_t)size_of(&p->c, hri_part_of_c(plan, place, s)) *
-            hr_type_size(p->sum_type);
-        sum += bytes;
-        strip = bytes > strip ? bytes : strip;
-    }
-    return (uint64_t)plan->buffers * 3 * panel + sum + 2 * strip;
-}
-
 static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
 {
     enum { STRIP_BYTES = 32 << 20 };
@@ -516,19 +327,19 @@ static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
                                             p->n / plan->cols));
 }
 
-/* Choose between the orders of ranks. *most is as count_sent has it. */
+/* Choose between the orders of ranks. *most is as hri_count_sent has it. */
 static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
-                       const hri_mpi_product *p, traffic *most)
+                       const hri_mpi_product *p, hri_traffic *most)
 {
     if (plan->in_place) {
         place_owners(plan, &p->c);
-        plan->sent = count_sent(plan, p, most);
+        plan->sent = hri_count_sent(plan, p, most);
     } else {
         uint64_t sent[2];
-        traffic mosts[2];
+        hri_traffic mosts[2];
         for (int by_cols = 1; by_cols >= 0; by_cols--) {
             place_in_order(plan, by_cols == 1);
-            sent[by_cols] = count_sent(plan, p, &mosts[by_cols]);
+            sent[by_cols] = hri_count_sent(plan, p, &mosts[by_cols]);
         }
         const bool by_cols = sent[1] < sent[0];
         if (by_cols) {
@@ -555,9 +366,11 @@ static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
     count_strips(plan, p);
     const hr_status status = cut(plan, p);
     if (status == HR_OK) {
-        traffic most;
+        hri_traffic most;
         find_order(plan, context, p, &most);
-        g->seconds = seconds_with(context, g, most, &g->message_seconds);
+        const hri_traffic messages = seconds_of(context, g, most);
+        g->message_seconds = messages.panels + messages.sums;
+        g->seconds = seconds_with(context, g, most);
     }
     return status;
 }
@@ -614,10 +427,11 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
         plan->sent = 0;
         plan->seconds = plan->compute_seconds = plan->message_seconds = 0.0;
     } else if (status == HR_OK) {
-        plan->messages = count_messages(plan, p);
-        find_first(plan, p);
-        plan->bound = bound_of(p, plan->rows * plan->cols * plan->depth);
-        plan->memory_bytes = memory_of(plan, p, plan->place[context->rank]);
+        plan->messages = hri_count_messages(plan, p);
+        find_first(plan, p); /* from here on orders differ */
+        plan->bound = hri_least_sent(p, plan->rows * plan->cols * plan->depth);
+        plan->memory_bytes =
+            hri_count_memory(plan, p, plan->place[context->rank]);
     }
     return status;
 }

@@ -99,18 +99,51 @@ hr_status hri_mpi_listen(hr_mpi_context *context)
                     from.MPI_SOURCE);
 }
 
+int hri_mpi_pieces(size_t count)
+{
+    return (int)(count / hri_mpi_piece) + 1;
+}
+
+hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *m,
+                       MPI_Request *requests, int *request_count)
+{
+    hr_status status = HR_OK;
+    for (size_t at = 0; at < m->count && status == HR_OK; at += hri_mpi_piece) {
+        const size_t left = m->count - at;
+        const int count = (int)(left < hri_mpi_piece ? left : hri_mpi_piece);
+        MPI_Request *request = &requests[*request_count];
+        status = hri_mpi_check(
+            context,
+            m->out ? MPI_Isend(m->bytes + at, count, MPI_BYTE, m->peer, m->tag,
+                               context->comm, request)
+                   : MPI_Irecv(m->bytes + at, count, MPI_BYTE, m->peer, m->tag,
+                               context->comm, request),
+            m->out ? "MPI_Isend" : "MPI_Irecv");
+        *request_count += status == HR_OK;
+    }
+    return status;
+}
+
+hr_status hri_mpi_reduce(hr_mpi_context *context, MPI_Comm comm,
+                         const hri_mpi_reduction *r)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const hr_status status =
+        hri_mpi_check(context,
+                      MPI_Iallreduce(r->mine, r->all, r->count, r->type, r->op,
+                                     comm, &request),
+                      "MPI_Iallreduce");
+    return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
+}
+
 /* The least value of all processes, for each of them. */
 static hr_status find_least(hr_mpi_context *context, const int64_t values[3])
 {
     hri_mpi_memory *memory = &context->memory;
-    MPI_Request request = MPI_REQUEST_NULL;
     memcpy(memory->mine, values, sizeof memory->mine);
-    const hr_status status = hri_mpi_check(
-        context,
-        MPI_Iallreduce(memory->mine, memory->least, 3, MPI_INT64_T, MPI_MIN,
-                       context->comm, &request),
-        "MPI_Iallreduce");
-    return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
+    return hri_mpi_reduce(context, context->comm,
+                          &(hri_mpi_reduction){memory->mine, memory->least, 3,
+                                               MPI_INT64_T, MPI_MIN});
 }
 
 hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
@@ -118,20 +151,15 @@ hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
 {
     int64_t *mine = context->memory.numbers[0],
             *all = context->memory.numbers[1];
-    MPI_Request request = MPI_REQUEST_NULL;
     hr_status status = hri_mpi_context_check(context);
     if (status != HR_OK) {
         return status;
     }
     memcpy(mine, numbers, count * sizeof *mine);
-    status = hri_mpi_check(context,
-                           MPI_Iallreduce(mine, all, (int)count, MPI_INT64_T,
-                                          largest ? MPI_MAX : MPI_SUM,
-                                          context->comm, &request),
-                           "MPI_Iallreduce");
-    if (status == HR_OK) {
-        status = hri_mpi_wait(context, 1, &request);
-    }
+    status =
+        hri_mpi_reduce(context, context->comm,
+                       &(hri_mpi_reduction){mine, all, (int)count, MPI_INT64_T,
+                                            largest ? MPI_MAX : MPI_SUM});
     if (status == HR_OK) {
         memcpy(numbers, all, count * sizeof *all);
     }
@@ -141,7 +169,6 @@ hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
 hr_status hri_mpi_merge(hr_mpi_context *context, uint64_t *any, int64_t *least)
 {
     hri_mpi_memory *memory = &context->memory;
-    MPI_Request request = MPI_REQUEST_NULL;
     const int64_t values[3] = {least[0], least[1], 0};
     hr_status status = find_least(context, values);
     if (status != HR_OK) {
@@ -149,14 +176,9 @@ hr_status hri_mpi_merge(hr_mpi_context *context, uint64_t *any, int64_t *least)
     }
     memcpy(least, memory->least, 2 * sizeof *least);
     memcpy(memory->any, any, sizeof memory->any);
-    status = hri_mpi_check(context,
-                           MPI_Iallreduce(memory->any, memory->all_any, 2,
-                                          MPI_UINT64_T, MPI_BOR, context->comm,
-                                          &request),
-                           "MPI_Iallreduce");
-    if (status == HR_OK) {
-        status = hri_mpi_wait(context, 1, &request);
-    }
+    status = hri_mpi_reduce(context, context->comm,
+                            &(hri_mpi_reduction){memory->any, memory->all_any,
+                                                 2, MPI_UINT64_T, MPI_BOR});
     if (status == HR_OK) {
         memcpy(any, memory->all_any, sizeof memory->all_any);
     }

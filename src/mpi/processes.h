@@ -85,6 +85,20 @@ hr_status hri_mpi_listen(hr_mpi_context *context);
 
 /* ---- requests.c */
 
+/* `count` values of each process, and what they make together. Both lie in
+ * context->memory, to which MPI may write when the context is lost. */
+typedef struct hri_mpi_reduction {
+    const void *mine;
+    void *all;
+    int count;
+    MPI_Datatype type;
+    MPI_Op op;
+} hri_mpi_reduction;
+
+/* Reduce over the communicator's processes, and wait. */
+hr_status hri_mpi_reduce(hr_mpi_context *context, MPI_Comm comm,
+                         const hri_mpi_reduction *reduction);
+
 /* A message: bytes for a process, or from it. */
 typedef struct hri_mpi_bytes {
     char *bytes;
@@ -92,6 +106,9 @@ typedef struct hri_mpi_bytes {
     int peer, tag;
     bool out;
 } hri_mpi_bytes;
+
+/* Bytes of a piece of a message (requests.c). */
+extern const size_t hri_mpi_piece;
 
 /* A message goes in so many requests: one that is on its way then shows it, and
  * counts of MPI are ints. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages in pieces, and waiting for them. */
+/* Waiting for messages, of which long ones come in pieces. */
 #include <sched.h>
 #include <time.h>
 
 #include "mpi/processes.h"
 
-enum { PIECE = 1 << 20 };
+const size_t hri_mpi_piece = 1 << 20;
 
 /* So many looks have found nothing since then. After 2 ms a process sleeps
  * between two looks: each piece of a message takes less, unless it comes
@@ -41,31 +41,6 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
                 wait_a_moment(looks++, since);
             }
         }
-    }
-    return status;
-}
-
-int hri_mpi_pieces(size_t count)
-{
-    return (int)(count / PIECE) + 1;
-}
-
-hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *m,
-                       MPI_Request *requests, int *request_count)
-{
-    hr_status status = HR_OK;
-    for (size_t at = 0; at < m->count && status == HR_OK; at += PIECE) {
-        const size_t left = m->count - at;
-        const int count = (int)(left < PIECE ? left : PIECE);
-        MPI_Request *request = &requests[*request_count];
-        status = hri_mpi_check(
-            context,
-            m->out ? MPI_Isend(m->bytes + at, count, MPI_BYTE, m->peer, m->tag,
-                               context->comm, request)
-                   : MPI_Irecv(m->bytes + at, count, MPI_BYTE, m->peer, m->tag,
-                               context->comm, request),
-            m->out ? "MPI_Isend" : "MPI_Irecv");
-        *request_count += status == HR_OK;
     }
     return status;
 }

@@ -67,19 +67,13 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                .task = TASK,
                                .start = HOST_START}};
     r->plan = (hri_plan){
-        .shape = {EDGE,
-                  3 * EDGE,
-                  EDGE,
-                  4,
-                  4,
-                  2.0,
-                  read_c,
-                  false,
-                  0,
-                  {false},
-                  {false},
-                  0,
-                  NULL},
+        .shape = {.m = EDGE,
+                  .n = 3 * EDGE,
+                  .k = EDGE,
+                  .size = 4,
+                  .c_size = 4,
+                  .flops = 2.0,
+                  .read_c = read_c},
         .blocking = {.block_rows = 1,
                      .block_cols = 1,
                      .rows = 1,
@@ -437,19 +431,12 @@ static void choices(void)
             gpus[j].up.alone = gpus[j].down.alone = gpus[j].both.alone = 0;
             gpus[j].up.start = gpus[j].down.start = 1e-4;
         }
-        hri_plan_shape shape = {n,
-                                n,
-                                n,
-                                machines[i].type_size,
-                                machines[i].type_size,
-                                2.0,
-                                false,
-                                false,
-                                0,
-                                {false},
-                                {false},
-                                0,
-                                NULL};
+        hri_plan_shape shape = {.m = n,
+                                .n = n,
+                                .k = n,
+                                .size = machines[i].type_size,
+                                .c_size = machines[i].type_size,
+                                .flops = 2.0};
         hri_plan *plan = plan_of(&shape, gpus, count);
         double flops = 2.0 * (double)n * (double)n * (double)n;
         printf("%s: %.1f ms, %.0f TFLOP/s, tiles of %lld x %lld, k in %lld%s\n",

@@ -352,19 +352,12 @@ static void tight_memory(void)
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         for (uint64_t memory = 1 << 20; memory <= 256 << 20; memory *= 2) {
-            hri_plan_shape s = {shapes[i][0],
-                                shapes[i][1],
-                                shapes[i][2],
-                                4,
-                                4,
-                                2.0,
-                                false,
-                                false,
-                                0,
-                                {false},
-                                {false},
-                                0,
-                                NULL};
+            hri_plan_shape s = {.m = shapes[i][0],
+                                .n = shapes[i][1],
+                                .k = shapes[i][2],
+                                .size = 4,
+                                .c_size = 4,
+                                .flops = 2.0};
             hri_plan_accelerator a = {.memory = memory,
                                       .buffer = memory,
                                       .rate = 1e11,
@@ -392,8 +385,12 @@ static void thousand(void)
     TEST_CASE("1,000 uneven accelerators");
     uint64_t state = 7;
     problem q = draw(&state, 1000, 4, 30);
-    q.shape = (hri_plan_shape){100000, 100000, 100000,  4,       4, 2.0, false,
-                               false,  0,      {false}, {false}, 0, NULL};
+    q.shape = (hri_plan_shape){.m = 100000,
+                               .n = 100000,
+                               .k = 100000,
+                               .size = 4,
+                               .c_size = 4,
+                               .flops = 2.0};
     for (uint32_t i = 0; i < q.count; i++) {
         q.accelerators[i].rate = 1e12 * (double)(1 + below(&state, 50));
         q.accelerators[i].memory = (1ull + below(&state, 64)) << 30;
@@ -603,9 +600,12 @@ static void large_in_place(void)
 static void too_many(void)
 {
     TEST_CASE("memory that wants too many products");
-    const hri_plan_shape shape = {100000,  100000, 100000, 4, 4,
-                                  2.0,     false,  false,  0, {false},
-                                  {false}, 0,      NULL};
+    const hri_plan_shape shape = {.m = 100000,
+                                  .n = 100000,
+                                  .k = 100000,
+                                  .size = 4,
+                                  .c_size = 4,
+                                  .flops = 2.0};
     hri_plan_accelerator one = {
         .memory = 4 << 20, .buffer = 4 << 20, .rate = 1e11};
     hri_plan *p = NULL;

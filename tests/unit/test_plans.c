@@ -8,7 +8,7 @@
 enum { EDGE = 512, MANY = 40 };
 
 static const hri_plan_shape shape = {
-    EDGE, EDGE, EDGE, 4, 4, 2.0, false, false, 0, {false}, {false}, 0, NULL};
+    .m = EDGE, .n = EDGE, .k = EDGE, .size = 4, .c_size = 4, .flops = 2.0};
 
 static hri_plan_accelerator accelerator_of(uint32_t index)
 {

@@ -187,12 +187,12 @@ static hr_status multiply_with(bed *t, void *s)
 
 static bool gemm_options_good(const bed *t, const void *s, bool whole)
 {
-    (void)s;
+    const hr_gemm_options *o = s;
     /* behind the report there are fields that this call does not read */
-    return product_good(t) && t->calls > 0 &&
-           (whole || t->gemm.seconds > 0.0
-                ? t->gemm.share_count == 1 && t->shares[0].accelerator == 1
-                : true);
+    const bool reports = o->size >= offsetof(hr_gemm_options, await);
+    return product_good(t) && t->calls > 0 && reports >= whole &&
+           (reports ? t->gemm.share_count == 1 && t->shares[0].accelerator == 1
+                    : t->gemm.seconds == 0.0);
 }
 
 static void set_gemm_report(bed *t, void *s)

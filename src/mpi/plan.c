@@ -271,7 +271,7 @@ static void find_places(hri_mpi_plan *plan, const hr_mpi_context *context)
  * others come while it multiplies. Where there is none, the processes that need
  * the same parts begin with different ones. Else an owner sends to all at once,
  * and all wait for it: products were 0.80 of the time of 8 x 8 processes, not
- * 0.97 (tests/simulation). */
+ * 0.96 (tests/simulation). */
 static int64_t first_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
                         int64_t place)
 {

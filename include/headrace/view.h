@@ -162,13 +162,16 @@ HR_API HR_NODISCARD hr_status hr_discard(hr_view view);
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_prefetch(hr_view view, hr_queue *queue);
 
-/** Elements in host memory, until hr_unmap. */
+/** Elements in memory that the caller uses, until hr_unmap. */
 typedef struct hr_mapping {
     void *data;                        /**< the view's first element */
     int64_t stride_bytes[HR_MAX_RANK]; /**< of the view's dimensions */
     hr_view view;
     hr_access access;
+    uint32_t accelerator; /**< whose memory it is; HR_MAPPED_ON_HOST: host
+                               memory */
 } hr_mapping;
+#define HR_MAPPED_ON_HOST UINT32_MAX /**< hr_mapping.accelerator */
 
 /** Let the caller use the elements in host memory as access says. Brings what
  *  is not there, unless they are only written, and waits for work on them.
@@ -194,7 +197,21 @@ HR_API HR_NODISCARD hr_status hr_map_at(hr_view view, hr_access access,
                                         int line);
 #define hr_map(...) hr_map_at(__VA_ARGS__, __FILE__, __LINE__)
 
-/** End the mapping: what the caller wrote is valid on the host alone.
+/** hr_map in the memory of accelerator index: for libraries that work there,
+ *  and for MPI that sends from there. An accelerator that works on host memory
+ *  gives that. On CUDA, data is an address as cuMemAlloc gives it, and the
+ *  device's primary context is the thread's current one until hr_unmap. The
+ *  accelerator gets memory for all of the array.
+ *
+ * @owner   What the caller enqueues on the elements has ended before hr_unmap;
+ *          otherwise as hr_map.
+ * @errors  Those of hr_map; HR_ERROR_INVALID for an index that is none;
+ *          HR_ERROR_UNSUPPORTED where memory has no addresses, as with OpenCL.
+ * @threads Any thread; hr_unmap by the same one, last mapping first. */
+HR_API HR_NODISCARD hr_status hr_map_on(hr_view view, uint32_t index,
+                                        hr_access access, hr_mapping *mapping);
+
+/** End the mapping: what the caller wrote is valid there alone.
  *
  * @errors  HR_ERROR_INVALID for NULL or a mapping that hr_map did not make.
  * @threads Any thread. */

@@ -137,16 +137,85 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
     return status;
 }
 
-/* ---- host memory */
+/* ---- memory that the caller uses */
 
-static hr_mapping mapping_of(const work *w, const hr_view *view,
+/* The place of a mapping. */
+static int place_of(const hr_context *context, uint32_t accelerator)
+{
+    return accelerator == HR_MAPPED_ON_HOST
+               ? HRI_HOST
+               : hri_place_of(context, &context->accelerators[accelerator]);
+}
+
+/* Where the view's first element is at a place: in the buffer that is lent, or
+ * in host memory. */
+static hr_mapping mapping_of(const work *w, const hr_view *view, int place,
                              hr_access access)
 {
-    hr_mapping mapping = {.view = *view, .access = access};
+    hr_mapping mapping = {
+        .view = *view, .access = access, .accelerator = HR_MAPPED_ON_HOST};
     hri_place first =
-        hri_view_at(view, w->region.linear, HRI_HOST, mapping.stride_bytes);
+        hri_view_at(view, w->region.linear, place, mapping.stride_bytes);
     mapping.data = (char *)first.host + first.offset;
     return mapping;
+}
+
+static hri_buffer *buffer_of(const work *w, int place)
+{
+    return w->array->stores[place].buffer;
+}
+
+/* Lend the caller what the accelerator's place has. The buffer has room for the
+ * whole array, so it is never replaced by a larger one. */
+static hr_status lend(const work *w, uint32_t accelerator, hr_mapping *found)
+{
+    const int place = place_of(w->array->context, accelerator);
+    hri_buffer *buffer = buffer_of(w, place);
+    void *address = NULL;
+    hr_status status = buffer->device->ops->lend(buffer, &address);
+    if (status == HR_OK) {
+        found->data = (char *)address + (uintptr_t)found->data;
+        found->accelerator = accelerator;
+    }
+    return status;
+}
+
+static hr_status check_mapping(hr_access access, const hr_mapping *mapping)
+{
+    if (mapping == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
+    }
+    return access == HR_IN || access == HR_OUT || access == HR_INOUT
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "map: unknown access %d",
+                          (int)access);
+}
+
+/* Make the region ready at a place, and wait for other work on it. */
+static hr_status prepare(work *w, int place, hr_access access)
+{
+    const hri_box all = hri_array_box(w->array);
+    const hri_boxes whole = hri_boxes_of(&all);
+    hr_status status = hri_check_tell(w->array->context);
+    if (status == HR_OK && place != HRI_HOST) {
+        status = hri_store_hold(w->array, place, &whole);
+    }
+    if (status == HR_OK) {
+        status = hri_array_begin(w->array, place, &w->region, access, NULL);
+    }
+    if (status == HR_OK) {
+        status = collect(w, HRI_NOWHERE, true);
+    }
+    if (status == HR_OK && access != HR_IN) { /* wait for those that read it,
+                                                 too */
+        status = collect(w, place, false);
+    }
+    if (status == HR_OK) {
+        status = hri_array_wait(w->array, NULL, &w->fences);
+        /* what is written anew may have failed before */
+        status = access == HR_OUT ? HR_OK : status;
+    }
+    return status;
 }
 
 /* A function for other languages, which cannot use the macro. */
@@ -159,36 +228,49 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
                     const char *file, int line)
 {
     work w;
-    if (mapping == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
+    hr_status status = check_mapping(access, mapping);
+    if (status != HR_OK) {
+        return status;
     }
-    if (access != HR_IN && access != HR_OUT && access != HR_INOUT) {
-        return hri_fail(HR_ERROR_INVALID, "map: unknown access %d",
-                        (int)access);
-    }
-    hr_status status = work_begin(&w, &view, "map");
+    status = work_begin(&w, &view, "map");
     if (status == HR_OK) {
-        status = hri_check_tell(w.array->context);
+        status = prepare(&w, HRI_HOST, access);
     }
     if (status == HR_OK) {
-        status = hri_array_begin(w.array, HRI_HOST, &w.region, access, NULL);
-    }
-    if (status == HR_OK) {
-        status = collect(&w, HRI_NOWHERE, true);
-    }
-    if (status == HR_OK && access != HR_IN) { /* wait for those that read it,
-                                                 too */
-        status = collect(&w, HRI_HOST, false);
-    }
-    if (status == HR_OK) {
-        status = hri_array_wait(w.array, NULL, &w.fences);
-        /* what is written anew may have failed before */
-        status = access == HR_OUT ? HR_OK : status;
-    }
-    if (status == HR_OK) {
-        hr_mapping found = mapping_of(&w, &view, access);
+        hr_mapping found = mapping_of(&w, &view, HRI_HOST, access);
         const hri_checker *checker = w.array->context->checker;
         status = checker != NULL ? checker->map(&found, file, line) : HR_OK;
+        if (status == HR_OK) {
+            *mapping = found;
+        }
+    }
+    work_end(&w);
+    return status;
+}
+
+hr_status hr_map_on(hr_view view, uint32_t index, hr_access access,
+                    hr_mapping *mapping)
+{
+    work w;
+    hr_status status = check_mapping(access, mapping);
+    if (status != HR_OK) {
+        return status;
+    }
+    if (view.array != NULL &&
+        index >= hr_accelerator_count(view.array->context)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "map: accelerator %u of a context with %u", index,
+                        hr_accelerator_count(view.array->context));
+    }
+    status = work_begin(&w, &view, "map");
+    const int place =
+        status == HR_OK ? place_of(w.array->context, index) : HRI_HOST;
+    if (status == HR_OK) {
+        status = prepare(&w, place, access);
+    }
+    if (status == HR_OK) {
+        hr_mapping found = mapping_of(&w, &view, place, access);
+        status = place != HRI_HOST ? lend(&w, index, &found) : HR_OK;
         if (status == HR_OK) {
             *mapping = found;
         }
@@ -204,15 +286,21 @@ hr_status hr_unmap(hr_mapping *mapping)
         return hri_fail(HR_ERROR_INVALID, "unmap: nothing is mapped");
     }
     hr_status status = work_begin(&w, &mapping->view, "unmap");
-    const hri_checker *checker =
-        status == HR_OK ? w.array->context->checker : NULL;
-    if (checker != NULL) {
-        const hr_mapping home = mapping_of(&w, &mapping->view, mapping->access);
-        status = checker->unmap(mapping, &home);
+    const int place = status == HR_OK
+                          ? place_of(w.array->context, mapping->accelerator)
+                          : HRI_HOST;
+    if (place != HRI_HOST) {
+        hri_buffer *buffer = buffer_of(&w, place);
+        buffer->device->ops->take_back(buffer);
+    } else if (status == HR_OK && w.array->context->checker != NULL &&
+               mapping->accelerator == HR_MAPPED_ON_HOST) {
+        const hr_mapping home =
+            mapping_of(&w, &mapping->view, place, mapping->access);
+        status = w.array->context->checker->unmap(mapping, &home);
     }
     if (status == HR_OK) {
         status =
-            hri_array_end(w.array, HRI_HOST, &w.region, mapping->access, NULL);
+            hri_array_end(w.array, place, &w.region, mapping->access, NULL);
     }
     work_end(&w);
     *mapping = (hr_mapping){0};

@@ -40,6 +40,18 @@ hr_status hri_no_pack(hri_queue *queue, const hri_pack *pack)
                     queue->device->info.path, hr_type_name(pack->type));
 }
 
+hr_status hri_no_lend(hri_buffer *buffer, void **address)
+{
+    (void)address;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s: its memory has no addresses",
+                    buffer->device->info.path);
+}
+
+void hri_no_take_back(hri_buffer *buffer)
+{
+    (void)buffer;
+}
+
 uint32_t hri_one_variant(hri_device *device, hr_type type, hr_compute compute)
 {
     (void)device, (void)type, (void)compute;

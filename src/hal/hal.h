@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 16 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 17 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -283,6 +283,12 @@ typedef struct hri_device_ops {
     hr_status (*allocate)(hri_device *device, size_t bytes,
                           hri_buffer **buffer);
     void (*release)(hri_buffer *buffer); /* accepts NULL */
+    /* Let other libraries that the calling thread calls use a buffer, from
+     * *address on, until the same thread calls take_back. On CUDA the context
+     * is current on the thread meanwhile. hri_no_lend where memory has no
+     * addresses: HR_ERROR_UNSUPPORTED. */
+    hr_status (*lend)(hri_buffer *buffer, void **address);
+    void (*take_back)(hri_buffer *buffer); /* once after each lend */
     /* Host memory that this device copies at full speed. */
     hr_status (*allocate_pinned)(hri_device *device, size_t bytes, void **host);
     void (*release_pinned)(hri_device *device, void *host); /* accepts NULL */

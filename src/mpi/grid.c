@@ -107,6 +107,47 @@ static hr_extent extent_of(const hri_section *s, uint32_t rank,
     return hr_extent_of(n, size);
 }
 
+/* Let MPI use its bytes: those that go have come there then. */
+static hr_status map(const hri_mpi_grid *g, hri_transfer *t, int way)
+{
+    const hr_view view = hr_view_of(t->arrays[way]);
+    const hr_access access = way == OUT ? HR_IN : HR_OUT;
+    return g->device != NULL ? hr_map_on(view, 0, access, &t->mappings[way])
+                             : hr_map(view, access, &t->mappings[way]);
+}
+
+static hr_status unmap(hri_transfer *t, int way)
+{
+    return t->mappings[way].data != NULL ? hr_unmap(&t->mappings[way]) : HR_OK;
+}
+
+/* The array of a message, and where its bytes are. */
+static hr_status make_array(const hri_mpi_grid *g, size_t element_bytes,
+                            hr_extent extent, hri_transfer *t, int way)
+{
+    hr_mapping *mapping = &t->mappings[way];
+    hri_mpi_bytes *m = &t->messages[way];
+    void *memory = NULL;
+    hr_status status;
+    if (g->device == NULL) {
+        status = hr_allocate_pinned(g->context->local, m->count, &memory);
+        m->bytes = memory;
+        return status == HR_OK ? hr_array_wrap_typed(g->context->local, memory,
+                                                     NULL, element_bytes,
+                                                     extent, 0, &t->arrays[way])
+                               : status;
+    }
+    status = hr_array_create(g->device, element_bytes, extent, &t->arrays[way]);
+    if (status == HR_OK) {
+        status = hr_map_on(hr_view_of(t->arrays[way]), 0, HR_OUT, mapping);
+    }
+    if (status == HR_OK) {
+        m->bytes = mapping->data;
+        status = hr_unmap(mapping);
+    }
+    return status;
+}
+
 /* One of its messages. Its section is set. */
 static hr_status make_message(hri_mpi_grid *g, const hr_field *f,
                               hri_transfer *t, int way, const int *direction)
@@ -115,17 +156,11 @@ static hr_status make_message(hri_mpi_grid *g, const hr_field *f,
     const hr_extent extent =
         extent_of(&t->sections[way], g->cut.whole.rank, components);
     hri_mpi_bytes *m = &t->messages[way];
-    void *memory = NULL;
     m->peer = hri_cut_beside(&g->cut, g->context->rank, direction);
     m->count = (size_t)hr_extent_count(extent) * f->element_bytes;
-    hr_status status = hr_allocate_pinned(g->context->local, m->count, &memory);
-    m->bytes = memory;
     g->request_room += hri_mpi_pieces(m->count);
     g->exchange_bytes += way == OUT ? m->count : 0;
-    return status == HR_OK ? hr_array_wrap_typed(g->context->local, memory,
-                                                 NULL, f->element_bytes, extent,
-                                                 0, &t->arrays[way])
-                           : status;
+    return make_array(g, f->element_bytes, extent, t, way);
 }
 
 /* Direction number n of field number f: a message goes that way, and another
@@ -160,6 +195,9 @@ static hr_status make_transfer(hri_mpi_grid *g, const hr_field *field,
 static hr_status make_transfers(hri_mpi_grid *g, const hr_field *fields)
 {
     hr_status status = HR_OK;
+    if (hri_mpi_sends_from_device(g->context)) {
+        status = hr_queue_default(g->context->local, 0, &g->device);
+    }
     g->transfers = calloc(g->count, sizeof *g->transfers);
     if (g->transfers == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
@@ -183,8 +221,10 @@ static void release(void *data)
         for (int n = 0; n < HRI_DIRECTIONS; n++) {
             hri_transfer *t = &g->transfers[f][n];
             for (int way = OUT; way <= IN; way++) {
-                hr_array_destroy(t->arrays[way]);
-                if (!lost) {
+                if (g->device == NULL || !lost) {
+                    hr_array_destroy(t->arrays[way]);
+                }
+                if (g->device == NULL && !lost) {
                     hr_free_pinned(g->context->local, t->messages[way].bytes);
                 }
             }
@@ -201,8 +241,12 @@ static void release(void *data)
 
 static hr_status post(hri_mpi_grid *g, const hri_transfer *t, int way)
 {
-    const hr_status status = hri_mpi_post(g->context, &t->messages[way],
-                                          g->requests, &g->request_count);
+    hri_mpi_bytes message = t->messages[way];
+    if (t->mappings[way].data != NULL) {
+        message.bytes = t->mappings[way].data;
+    }
+    const hr_status status =
+        hri_mpi_post(g->context, &message, g->requests, &g->request_count);
     if (way == OUT) {
         g->messages += t->messages[OUT].count > 0;
         g->sent += t->messages[OUT].count;
@@ -232,11 +276,7 @@ static hr_status begin(void *data, hr_grid *grid, const uint32_t *fields,
                                          hr_view_of(t->arrays[OUT])));
             }
             if (has(t, IN)) {
-                hr_mapping mapping = {0}; /* nothing reads it any more */
-                hr_status mapped =
-                    hr_map(hr_view_of(t->arrays[IN]), HR_OUT, &mapping);
-                hri_error_keep(&error,
-                               mapped == HR_OK ? hr_unmap(&mapping) : mapped);
+                hri_error_keep(&error, map(g, t, IN));
                 status = post(g, t, IN);
             }
         }
@@ -253,10 +293,9 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
     hr_status status = hri_mpi_context_check(g->context);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
-            const hri_transfer *t = &g->transfers[fields[i]][n];
+            hri_transfer *t = &g->transfers[fields[i]][n];
             if (has(t, OUT)) {
-                hri_error_keep(&error,
-                               hr_synchronize(hr_view_of(t->arrays[OUT])));
+                hri_error_keep(&error, map(g, t, OUT));
                 status = post(g, t, OUT);
             }
         }
@@ -265,13 +304,14 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
         status = hri_mpi_wait(g->context, g->request_count, g->requests);
     }
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        for (int n = 0; n < HRI_DIRECTIONS && error.status == HR_OK; n++) {
-            const hri_transfer *t = &g->transfers[fields[i]][n];
-            if (has(t, IN)) {
-                const hr_view view = hr_view_of(t->arrays[IN]);
-                hri_error_keep(&error, hr_invalidate(view));
-                hri_error_keep(&error, hr_grid_write(grid, fields[i],
-                                                     t->sections[IN].lo, view));
+        for (int n = 0; n < HRI_DIRECTIONS; n++) {
+            hri_transfer *t = &g->transfers[fields[i]][n];
+            hri_error_keep(&error, unmap(t, OUT));
+            hri_error_keep(&error, unmap(t, IN));
+            if (has(t, IN) && error.status == HR_OK) {
+                hri_error_keep(
+                    &error, hr_grid_write(grid, fields[i], t->sections[IN].lo,
+                                          hr_view_of(t->arrays[IN])));
             }
         }
     }
@@ -452,7 +492,7 @@ hr_status hri_mpi_grid_of(const hr_grid *grid, hri_mpi_grid **of)
 hr_status hr_mpi_grid_describe(const hr_grid *grid, hr_mpi_grid_state *state)
 {
     static const hri_struct known = HRI_STRUCT(
-        hr_mpi_grid_state, "grid state", "HR_MPI_GRID_STATE_INIT", messages);
+        hr_mpi_grid_state, "grid state", "HR_MPI_GRID_STATE_INIT", from_device);
     hri_mpi_grid *g = NULL;
     hr_status status = hri_mpi_grid_of(grid, &g);
     if (status == HR_OK) {
@@ -469,6 +509,7 @@ hr_status hr_mpi_grid_describe(const hr_grid *grid, hr_mpi_grid_state *state)
         now.processes[d] = g->cut.processes[d];
         now.origin[d] = g->part.lo[d];
     }
+    now.from_device = g->device != NULL;
     now.exchange_bytes = g->exchange_bytes;
     now.sent = g->sent;
     now.messages = g->messages;

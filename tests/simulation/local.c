@@ -106,15 +106,13 @@ hr_status hr_unmap(hr_mapping *mapping)
     return HR_OK;
 }
 
-hr_status hr_synchronize(hr_view view)
+hr_status hr_map_on(hr_view view, uint32_t index, hr_access access,
+                    hr_mapping *mapping)
 {
     (void)view;
-    return HR_OK;
-}
-
-hr_status hr_invalidate(hr_view view)
-{
-    (void)view;
+    (void)index;
+    (void)access;
+    (void)mapping;
     return HR_OK;
 }
 

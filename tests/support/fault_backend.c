@@ -91,6 +91,27 @@ static void device_release(hri_buffer *base)
     fault_count_object(device, -1);
 }
 
+static hr_status device_lend(hri_buffer *base, void **address)
+{
+    hri_buffer *inner = ((fault_buffer *)base)->inner;
+    hr_status status = fault_enter(base->device, FAULT_LEND);
+    if (status == HR_OK) {
+        status = inner->device->ops->lend(inner, address);
+    }
+    if (status == HR_OK) {
+        fault_count_object((fault_device *)base->device, 1);
+    }
+    return status;
+}
+
+static void device_take_back(hri_buffer *base)
+{
+    hri_buffer *inner = ((fault_buffer *)base)->inner;
+    fault_note(FAULT_TAKE_BACK);
+    inner->device->ops->take_back(inner);
+    fault_count_object((fault_device *)base->device, -1);
+}
+
 static hr_status add_pinned(fault_device *device, void *host, size_t bytes)
 {
     fault_pinned *pinned = malloc(sizeof *pinned);
@@ -296,6 +317,8 @@ static const hri_device_ops device_ops = {
     .check = device_check,
     .allocate = device_allocate,
     .release = device_release,
+    .lend = device_lend,
+    .take_back = device_take_back,
     .allocate_pinned = device_allocate_pinned,
     .release_pinned = device_release_pinned,
     .is_pinned = device_is_pinned,

@@ -355,12 +355,14 @@ typedef struct hr_mpi_grid_state {
                                   fields are exchanged */
     uint64_t sent;           /**< bytes of halos so far */
     uint64_t messages;       /**< of them */
+    bool from_device; /**< they go from the accelerator's memory, which this
+                           process's MPI reads; else from page-locked memory */
 } hr_mpi_grid_state;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_MPI_GRID_STATE_INIT                                                 \
     {                                                                          \
-        sizeof(hr_mpi_grid_state), {0}, {0, {0}}, {0}, 0, 0, 0                 \
+        sizeof(hr_mpi_grid_state), {0}, {0, {0}}, {0}, 0, 0, 0, false          \
     }
 
 /** Describe a grid of hr_mpi_grid_create. Not collective.

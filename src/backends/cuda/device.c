@@ -155,6 +155,23 @@ static void device_release(hri_buffer *base)
     free(buffer);
 }
 
+static hr_status device_lend(hri_buffer *base, void **address)
+{
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
+    hr_status status =
+        hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        *address = (void *)(uintptr_t)((hri_cuda_buffer *)base)->memory;
+    }
+    return status;
+}
+
+static void device_take_back(hri_buffer *buffer)
+{
+    (void)buffer;
+    hri_cuda_leave();
+}
+
 /* Allocate large pages and register them with the driver: its own allocation
  * takes ten times as long. It is used where registering is not offered. */
 static cu_result allocate_host(size_t bytes, void **host)
@@ -238,6 +255,8 @@ static const hri_device_ops device_ops = {
     .check = device_check,
     .allocate = device_allocate,
     .release = device_release,
+    .lend = device_lend,
+    .take_back = device_take_back,
     .allocate_pinned = device_allocate_pinned,
     .release_pinned = device_release_pinned,
     .is_pinned = device_is_pinned,

@@ -190,6 +190,12 @@ static void host_release(hri_buffer *buffer)
     }
 }
 
+static hr_status host_lend(hri_buffer *buffer, void **address)
+{
+    *address = ((host_buffer *)buffer)->data;
+    return HR_OK;
+}
+
 static hr_status host_allocate_pinned(hri_device *device, size_t bytes,
                                       void **host)
 {
@@ -228,6 +234,8 @@ static const hri_device_ops host_ops = {
     .check = hri_not_lost,
     .allocate = host_allocate,
     .release = host_release,
+    .lend = host_lend,
+    .take_back = hri_no_take_back,
     .allocate_pinned = host_allocate_pinned,
     .release_pinned = host_release_pinned,
     .is_pinned = host_is_pinned,

@@ -54,7 +54,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
   foreach(name test_trace test_launch test_launch_refused test_launch_split test_run
       test_queue_default test_split_refused test_profile test_nvtx test_launch_lists
       test_grid_components
-      test_arrays_strided
+      test_arrays_strided test_map_on
       test_dialect test_parameters test_text test_filter test_random_fill
       test_fill test_combined test_histogram
       test_reproducible test_reproducible_kernels

@@ -2,7 +2,12 @@
 /* Random grids over the processes that run this, beside whole ones in process
  * 0: each cell and each reduction has the same bits. argv[1]: how many grids.
  *
- *     mpirun -n 4 test_mpi_grid 40 */
+ *     mpirun -n 4 test_mpi_grid 40
+ *
+ * FROM_DEVICE=1 with a GPU for each process: MPI says that it sends from there,
+ * and halos have to be there. */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +36,67 @@ typedef struct bed {
     reach reach[FIELDS];
     hr_grid *grid, *whole; /* the second one in process 0 alone */
 } bed;
+
+/* ---- MPI: what it says, and where the bytes of halos are */
+
+int MPIX_GPU_query_support(int kind, int *supports);
+
+int MPIX_GPU_query_support(int kind, int *supports)
+{
+    int (*ask)(int, int *) = NULL;
+    int (*ask_cuda)(void) = NULL;
+    void *next = dlsym(RTLD_NEXT, "MPIX_GPU_query_support");
+    void *next_cuda = dlsym(RTLD_NEXT, "MPIX_Query_cuda_support");
+    memcpy(&ask, &next, sizeof next);
+    memcpy(&ask_cuda, &next_cuda, sizeof next_cuda);
+    *supports =
+        getenv("FROM_DEVICE") != NULL || (ask_cuda != NULL && ask_cuda() != 0);
+    return ask != NULL && *supports == 0 ? ask(kind, supports) : MPI_SUCCESS;
+}
+
+static struct {
+    int (*attribute)(void *value, int attribute, uint64_t address);
+    int64_t there, elsewhere; /* messages with bytes on a device, or not */
+} halos;
+
+static void find_driver(void)
+{
+    const char *name = getenv("HEADRACE_CUDA");
+    void *driver = dlopen(name != NULL ? name : "libcuda.so.1", RTLD_NOW);
+    void *found =
+        driver != NULL ? dlsym(driver, "cuPointerGetAttribute") : NULL;
+    memcpy(&halos.attribute, &found, sizeof found);
+}
+
+static void note(const void *bytes, int tag)
+{
+    enum { FIRST_TAG = 16, MEMORY_TYPE = 2, DEVICE = 2 };
+    unsigned kind = 0;
+    if (tag >= FIRST_TAG) {
+        const bool there = halos.attribute != NULL &&
+                           halos.attribute(&kind, MEMORY_TYPE,
+                                           (uint64_t)(uintptr_t)bytes) == 0 &&
+                           kind == DEVICE;
+        halos.there += there;
+        halos.elsewhere += !there;
+    }
+}
+
+int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to, int tag,
+              MPI_Comm comm, MPI_Request *request)
+{
+    note(bytes, tag);
+    return PMPI_Isend(bytes, count, type, to, tag, comm, request);
+}
+
+int MPI_Irecv(void *bytes, int count, MPI_Datatype type, int from, int tag,
+              MPI_Comm comm, MPI_Request *request)
+{
+    note(bytes, tag);
+    return PMPI_Irecv(bytes, count, type, from, tag, comm, request);
+}
+
+/* ---- random numbers */
 
 static int64_t any(bed *b, int64_t low, int64_t high)
 {
@@ -399,9 +465,13 @@ int main(int argc, char **argv)
     if (CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &b.context) ==
               HR_OK)) {
         TEST_CASE("random grids");
+        find_driver();
         for (; seed <= last; seed++) {
             TEST(run(&b, seed));
         }
+        CHECK(getenv("FROM_DEVICE") == NULL
+                  ? halos.there == 0
+                  : halos.elsewhere == 0 && (b.count == 1 || halos.there > 0));
     } else {
         fprintf(stderr, "%s\n", hr_last_error());
     }

@@ -203,8 +203,8 @@ HR_API HR_NODISCARD hr_status hr_map_at(hr_view view, hr_access access,
  *  device's primary context is the thread's current one until hr_unmap. The
  *  accelerator gets memory for all of the array.
  *
- * @owner   What the caller enqueues on the elements has ended before hr_unmap;
- *          otherwise as hr_map.
+ * @owner   What uses the elements has ended before hr_unmap, which waits for
+ *          CUDA's default stream; otherwise as hr_map.
  * @errors  Those of hr_map; HR_ERROR_INVALID for an index that is none;
  *          HR_ERROR_UNSUPPORTED where memory has no addresses, as with OpenCL.
  * @threads Any thread; hr_unmap by the same one, last mapping first. */

@@ -291,7 +291,7 @@ hr_status hr_unmap(hr_mapping *mapping)
                           : HRI_HOST;
     if (place != HRI_HOST) {
         hri_buffer *buffer = buffer_of(&w, place);
-        buffer->device->ops->take_back(buffer);
+        status = buffer->device->ops->take_back(buffer);
     } else if (status == HR_OK && w.array->context->checker != NULL &&
                mapping->accelerator == HR_MAPPED_ON_HOST) {
         const hr_mapping home =

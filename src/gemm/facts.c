@@ -31,9 +31,25 @@ static bool can_use(const hri_gemm_call *c, hri_accelerator *a,
     return status == HR_OK;
 }
 
-/* Choose the accelerators that the caller wants, that offer this product, and
- * that can be used. They stay in the order of the context, whatever the order
- * of the list. */
+/* Those that the caller wants, that offer this product, and that can be used.
+ * They stay in the order of the context, whatever the order of the list.
+ * Returns why one cannot be used. */
+static hri_error find_usable(hri_gemm_call *c, const hri_indices *wanted)
+{
+    hri_error unusable = {0};
+    for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
+        hri_accelerator *a = &c->context->accelerators[i];
+        if (hri_indices_have(wanted, i) &&
+            hri_accelerator_multiplies(a, hri_kind_of(&c->product)) &&
+            can_use(c, a, &unusable)) {
+            c->accelerators[c->count++] = a;
+        }
+    }
+    return unusable;
+}
+
+/* Choose the accelerators. If a cancelled product still has all of them, wait
+ * for its end. */
 static hr_status choose_accelerators(hri_gemm_call *c)
 {
     hri_indices wanted;
@@ -51,14 +67,10 @@ static hr_status choose_accelerators(hri_gemm_call *c)
         c->staged == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
-    hri_error unusable = {0};
-    for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
-        hri_accelerator *a = &c->context->accelerators[i];
-        if (hri_indices_have(&wanted, i) &&
-            hri_accelerator_multiplies(a, hri_kind_of(&c->product)) &&
-            can_use(c, a, &unusable)) {
-            c->accelerators[c->count++] = a;
-        }
+    hri_error unusable = find_usable(c, &wanted);
+    if (c->count == 0 && unusable.status == HR_ERROR_LOST &&
+        hri_runs_await_cancelled(c->context)) {
+        unusable = find_usable(c, &wanted);
     }
     if (c->count == 0 && unusable.status != HR_OK) {
         return hri_error_raise(&unusable);

@@ -47,9 +47,10 @@ hr_status hri_no_lend(hri_buffer *buffer, void **address)
                     buffer->device->info.path);
 }
 
-void hri_no_take_back(hri_buffer *buffer)
+hr_status hri_no_take_back(hri_buffer *buffer)
 {
     (void)buffer;
+    return HR_OK;
 }
 
 uint32_t hri_one_variant(hri_device *device, hr_type type, hr_compute compute)

@@ -288,7 +288,9 @@ typedef struct hri_device_ops {
      * is current on the thread meanwhile. hri_no_lend where memory has no
      * addresses: HR_ERROR_UNSUPPORTED. */
     hr_status (*lend)(hri_buffer *buffer, void **address);
-    void (*take_back)(hri_buffer *buffer); /* once after each lend */
+    /* Once after each lend, also if it fails. On CUDA it waits for the default
+     * stream, and returns its error. */
+    hr_status (*take_back)(hri_buffer *buffer);
     /* Host memory that this device copies at full speed. */
     hr_status (*allocate_pinned)(hri_device *device, size_t bytes, void **host);
     void (*release_pinned)(hri_device *device, void *host); /* accepts NULL */

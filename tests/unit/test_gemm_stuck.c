@@ -8,8 +8,10 @@
  * Nearly all of the time is waiting. So cases run at once, each in processes of
  * its own that share its calls. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <headrace/trace.h>
 
@@ -214,6 +216,45 @@ static void cancel(hr_context *context, uint64_t call)
     CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
 }
 
+static void *answer_soon(void *none)
+{
+    const struct timespec soon = {.tv_nsec = 100 * 1000000};
+    nanosleep(&soon, NULL);
+    fault_backend_let_go();
+    return none;
+}
+
+/* A product that comes while a cancelled one still has the only accelerator
+ * waits for its end, but not for ever. */
+static void after_a_cancelled_one(const setup *s)
+{
+    TEST_CASE("after a cancelled one");
+    fault_backend_reset();
+    hr_context *context = open_context(s->list, 0);
+    for (int answers = 0; answers < 2; answers++) {
+        CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+        context->patience = 2 * PATIENCE; /* cancel before it is lost */
+        fault_backend_stick(0, 6);
+        CHECK(multiply(context, 2.0, cancel_when_stuck, NULL) ==
+              HR_ERROR_CANCELLED);
+        CHECK(context->accelerators[0].abandoned);
+        pthread_t thread;
+        if (answers) {
+            context->patience = ENDLESS;
+            CHECK(pthread_create(&thread, NULL, answer_soon, NULL) == 0);
+            CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+            pthread_join(thread, NULL);
+        } else {
+            CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+            CHECK(strstr(hr_last_error(), "since an earlier product") != NULL);
+        }
+        let_go(context);
+        context->patience = ENDLESS;
+    }
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
 static void cancel_everywhere(const setup *s)
 {
     int tries = 0;
@@ -412,6 +453,7 @@ static int virtual_ones(void)
     TEST(begin(cancel_everywhere, &staged, PROCESSES));
     TEST(begin(one_is_slow, &sets[0], 1));
     TEST(begin(one_alone, &alone, 1));
+    TEST(begin(after_a_cancelled_one, &alone, 1));
     TEST(begin(the_context_ends, &sets[0], 1));
     TEST(begin(a_timeline_begins, &sets[0], 1));
     return end(sets, count);

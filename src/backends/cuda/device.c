@@ -166,10 +166,13 @@ static hr_status device_lend(hri_buffer *base, void **address)
     return status;
 }
 
-static void device_take_back(hri_buffer *buffer)
+/* cuMemcpyHtoD, too, may return before the bytes have come. */
+static hr_status device_take_back(hri_buffer *base)
 {
-    (void)buffer;
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
+    const cu_result error = hri_cuda.cuStreamSynchronize(NULL);
     hri_cuda_leave();
+    return hri_cuda_check(unit->path, error, "cuStreamSynchronize");
 }
 
 /* Allocate large pages and register them with the driver: its own allocation

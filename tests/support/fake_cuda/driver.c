@@ -314,6 +314,9 @@ cu_result cuStreamDestroy_v2(cu_stream stream)
 
 cu_result cuStreamSynchronize(cu_stream stream)
 {
+    if (stream == NULL) { /* the default one */
+        return fake_enter_context("cuStreamSynchronize");
+    }
     cu_result error = fake_enter_stream("cuStreamSynchronize", stream);
     return error == CU_SUCCESS ? fake_refuse(stream) : error;
 }

@@ -168,10 +168,8 @@ typedef struct hr_mapping {
     int64_t stride_bytes[HR_MAX_RANK]; /**< of the view's dimensions */
     hr_view view;
     hr_access access;
-    uint32_t accelerator; /**< whose memory it is; HR_MAPPED_ON_HOST: host
-                               memory */
+    uint32_t place; /**< 0: host memory; else that of accelerator place - 1 */
 } hr_mapping;
-#define HR_MAPPED_ON_HOST UINT32_MAX /**< hr_mapping.accelerator */
 
 /** Let the caller use the elements in host memory as access says. Brings what
  *  is not there, unless they are only written, and waits for work on them.
@@ -203,18 +201,22 @@ HR_API HR_NODISCARD hr_status hr_map_at(hr_view view, hr_access access,
  *  device's primary context is the thread's current one until hr_unmap. The
  *  accelerator gets memory for all of the array.
  *
- * @owner   What uses the elements has ended before hr_unmap, which waits for
- *          CUDA's default stream; otherwise as hr_map.
+ * @owner   What uses the elements has ended before hr_unmap; where they were
+ *          written, hr_unmap waits for CUDA's legacy default stream. Otherwise
+ *          as hr_map.
  * @errors  Those of hr_map; HR_ERROR_INVALID for an index that is none;
  *          HR_ERROR_UNSUPPORTED where memory has no addresses, as with OpenCL.
- * @threads Any thread; hr_unmap by the same one, last mapping first. */
+ * @threads Any thread. The same one calls hr_unmap, with the same CUDA context
+ *          as its current one; of several accelerators the last one first. */
 HR_API HR_NODISCARD hr_status hr_map_on(hr_view view, uint32_t index,
                                         hr_access access, hr_mapping *mapping);
 
-/** End the mapping: what the caller wrote is valid there alone.
+/** End the mapping: what the caller wrote is valid there alone. The mapping is
+ *  ended also after an error.
  *
- * @errors  HR_ERROR_INVALID for NULL or a mapping that hr_map did not make.
- * @threads Any thread. */
+ * @errors  HR_ERROR_INVALID for NULL, or a mapping of neither hr_map nor
+ *          hr_map_on; the error of CUDA's default stream.
+ * @threads Any thread; after hr_map_on the one that called it. */
 HR_API HR_NODISCARD hr_status hr_unmap(hr_mapping *mapping);
 
 #ifdef __cplusplus

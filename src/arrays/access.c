@@ -139,44 +139,40 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
 
 /* ---- memory that the caller uses */
 
-/* The place of a mapping. */
-static int place_of(const hr_context *context, uint32_t accelerator)
-{
-    return accelerator == HR_MAPPED_ON_HOST
-               ? HRI_HOST
-               : hri_place_of(context, &context->accelerators[accelerator]);
-}
-
 /* Where the view's first element is at a place: in the buffer that is lent, or
  * in host memory. */
 static hr_mapping mapping_of(const work *w, const hr_view *view, int place,
                              hr_access access)
 {
     hr_mapping mapping = {
-        .view = *view, .access = access, .accelerator = HR_MAPPED_ON_HOST};
+        .view = *view, .access = access, .place = (uint32_t)place};
     hri_place first =
         hri_view_at(view, w->region.linear, place, mapping.stride_bytes);
     mapping.data = (char *)first.host + first.offset;
     return mapping;
 }
 
-static hri_buffer *buffer_of(const work *w, int place)
-{
-    return w->array->stores[place].buffer;
-}
-
-/* Lend the caller what the accelerator's place has. The buffer has room for the
+/* Lend the caller the buffer of an accelerator's place. It has room for the
  * whole array, so it is never replaced by a larger one. */
-static hr_status lend(const work *w, uint32_t accelerator, hr_mapping *found)
+static hr_status lend(const work *w, hr_mapping *mapping)
 {
-    const int place = place_of(w->array->context, accelerator);
-    hri_buffer *buffer = buffer_of(w, place);
+    hri_buffer *buffer = w->array->stores[mapping->place].buffer;
     void *address = NULL;
     hr_status status = buffer->device->ops->lend(buffer, &address);
     if (status == HR_OK) {
-        found->data = (char *)address + (uintptr_t)found->data;
-        found->accelerator = accelerator;
+        mapping->data = (char *)address + (uintptr_t)mapping->data;
     }
+    return status;
+}
+
+/* Take back what was lent. Other threads use the context meanwhile. */
+static hr_status take_back(const work *w, const hr_mapping *mapping)
+{
+    hri_buffer *buffer = w->array->stores[mapping->place].buffer;
+    pthread_mutex_unlock(&w->array->context->lock);
+    const hr_status status =
+        buffer->device->ops->take_back(buffer, (mapping->access & HR_OUT) != 0);
+    pthread_mutex_lock(&w->array->context->lock);
     return status;
 }
 
@@ -248,29 +244,46 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
     return status;
 }
 
+/* The device of an accelerator's place. */
+static hr_status check_lends(const hr_context *context, int place)
+{
+    const hri_device *device = hri_accelerator_at(context, place)->device;
+    return device->info.lends
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "map: the memory of %s has no addresses",
+                          hri_accelerator_at(context, place)->path);
+}
+
 hr_status hr_map_on(hr_view view, uint32_t index, hr_access access,
                     hr_mapping *mapping)
 {
-    work w;
-    hr_status status = check_mapping(access, mapping);
-    if (status != HR_OK) {
-        return status;
-    }
-    if (view.array != NULL &&
-        index >= hr_accelerator_count(view.array->context)) {
+    const hr_context *context = view.array != NULL ? view.array->context : NULL;
+    if (context != NULL && index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "map: accelerator %u of a context with %u", index,
-                        hr_accelerator_count(view.array->context));
+                        context->accelerator_count);
     }
-    status = work_begin(&w, &view, "map");
-    const int place =
-        status == HR_OK ? place_of(w.array->context, index) : HRI_HOST;
+    const int place = context != NULL
+                          ? hri_place_of(context, &context->accelerators[index])
+                          : HRI_HOST;
+    if (place == HRI_HOST) {
+        return hr_map_at(view, access, mapping, NULL, 0);
+    }
+    work w = {.array = NULL};
+    hr_status status = check_mapping(access, mapping);
+    if (status == HR_OK) {
+        status = check_lends(context, place);
+    }
+    if (status == HR_OK) {
+        status = work_begin(&w, &view, "map");
+    }
     if (status == HR_OK) {
         status = prepare(&w, place, access);
     }
     if (status == HR_OK) {
         hr_mapping found = mapping_of(&w, &view, place, access);
-        status = place != HRI_HOST ? lend(&w, index, &found) : HR_OK;
+        status = lend(&w, &found);
         if (status == HR_OK) {
             *mapping = found;
         }
@@ -279,28 +292,33 @@ hr_status hr_map_on(hr_view view, uint32_t index, hr_access access,
     return status;
 }
 
+/* Whether something of the array may be mapped at a place. */
+static bool is_place(const hr_array *array, uint32_t place)
+{
+    return array == NULL || place == HRI_HOST ||
+           (place <= array->context->accelerator_count &&
+            array->stores[place].buffer != NULL);
+}
+
 hr_status hr_unmap(hr_mapping *mapping)
 {
     work w;
-    if (mapping == NULL || mapping->data == NULL) {
+    if (mapping == NULL || mapping->data == NULL ||
+        !is_place(mapping->view.array, mapping->place)) {
         return hri_fail(HR_ERROR_INVALID, "unmap: nothing is mapped");
     }
     hr_status status = work_begin(&w, &mapping->view, "unmap");
-    const int place = status == HR_OK
-                          ? place_of(w.array->context, mapping->accelerator)
-                          : HRI_HOST;
-    if (place != HRI_HOST) {
-        hri_buffer *buffer = buffer_of(&w, place);
-        status = buffer->device->ops->take_back(buffer);
-    } else if (status == HR_OK && w.array->context->checker != NULL &&
-               mapping->accelerator == HR_MAPPED_ON_HOST) {
+    if (w.array != NULL && mapping->place != HRI_HOST) {
+        const hr_status taken = take_back(&w, mapping);
+        status = status == HR_OK ? taken : status;
+    } else if (status == HR_OK && w.array->context->checker != NULL) {
         const hr_mapping home =
-            mapping_of(&w, &mapping->view, place, mapping->access);
+            mapping_of(&w, &mapping->view, HRI_HOST, mapping->access);
         status = w.array->context->checker->unmap(mapping, &home);
     }
     if (status == HR_OK) {
-        status =
-            hri_array_end(w.array, place, &w.region, mapping->access, NULL);
+        status = hri_array_end(w.array, (int)mapping->place, &w.region,
+                               mapping->access, NULL);
     }
     work_end(&w);
     *mapping = (hr_mapping){0};

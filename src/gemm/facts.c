@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "gemm/call.h"
 #include "gemm/plans.h"
+#include "gemm/run.h"
 
 /* ---- accelerators */
 
@@ -48,10 +50,11 @@ static hri_error find_usable(hri_gemm_call *c, const hri_indices *wanted)
     return unusable;
 }
 
-/* Choose the accelerators. If a cancelled product still has all of them, wait
- * for its end. */
+/* Choose the accelerators. While a cancelled product still has all of them,
+ * wait for its end. */
 static hr_status choose_accelerators(hri_gemm_call *c)
 {
+    const double moment = 0.01; /* seconds */
     hri_indices wanted;
     hr_status status =
         hri_indices_read(c->context, "gemm", c->options.accelerators,
@@ -68,8 +71,12 @@ static hr_status choose_accelerators(hri_gemm_call *c)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     hri_error unusable = find_usable(c, &wanted);
-    if (c->count == 0 && unusable.status == HR_ERROR_LOST &&
-        hri_runs_await_cancelled(c->context)) {
+    const uint64_t start_ns = hri_clock_ns();
+    while (c->count == 0 && unusable.status == HR_ERROR_LOST &&
+           hri_runs_cancelled(c->context) &&
+           hri_seconds_since(start_ns) <
+               HRI_RUNS_PATIENCE * c->context->patience) {
+        (void)hri_runs_await(c->context, moment);
         unusable = find_usable(c, &wanted);
     }
     if (c->count == 0 && unusable.status != HR_OK) {

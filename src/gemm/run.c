@@ -103,16 +103,13 @@ bool hri_runs_await(hr_context *context, double seconds)
     return context->abandoned == NULL;
 }
 
-bool hri_runs_await_cancelled(hr_context *context)
+bool hri_runs_cancelled(const hr_context *context)
 {
     bool any = false;
     for (hri_run_state *r = context->abandoned; r != NULL; r = r->next) {
         pthread_mutex_lock(&r->lock);
         any = any || r->error.status == HR_ERROR_CANCELLED;
         pthread_mutex_unlock(&r->lock);
-    }
-    if (any) {
-        (void)hri_runs_await(context, HRI_RUNS_PATIENCE * context->patience);
     }
     return any;
 }

@@ -81,9 +81,8 @@ hr_status hri_run(hr_context *context, const hri_product *product,
 void hri_runs_collect(hr_context *context);
 /* Wait for them, at most so many seconds. False when one has not. */
 bool hri_runs_await(hr_context *context, double seconds);
-/* Wait for them if one was cancelled, so that its accelerators need not hang.
- * False: none was. */
-bool hri_runs_await_cancelled(hr_context *context);
+/* Whether one of them was cancelled: then its accelerators need not hang. */
+bool hri_runs_cancelled(const hr_context *context);
 /* How long calls wait that need all of the context: times its patience. */
 enum { HRI_RUNS_PATIENCE = 100 };
 

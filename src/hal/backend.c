@@ -47,9 +47,9 @@ hr_status hri_no_lend(hri_buffer *buffer, void **address)
                     buffer->device->info.path);
 }
 
-hr_status hri_no_take_back(hri_buffer *buffer)
+hr_status hri_no_take_back(hri_buffer *buffer, bool written)
 {
-    (void)buffer;
+    (void)buffer, (void)written;
     return HR_OK;
 }
 

@@ -14,7 +14,7 @@ hr_status hri_no_begin_graph(hri_queue *queue);
 void hri_no_destroy_graph(hri_graph *graph);
 hr_status hri_no_pack(hri_queue *queue, const hri_pack *pack);
 hr_status hri_no_lend(hri_buffer *buffer, void **address);
-hr_status hri_no_take_back(hri_buffer *buffer);
+hr_status hri_no_take_back(hri_buffer *buffer, bool written);
 uint32_t hri_one_variant(hri_device *device, hr_type type, hr_compute compute);
 
 /* For devices of which nothing tells that they are lost: HR_OK. */

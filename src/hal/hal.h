@@ -74,6 +74,7 @@ typedef struct hri_device_info {
     bool staged;     /* it copies ordinary memory slowly: use allocate_pinned */
     bool reaches;    /* kernels also write to memory of allocate_pinned; so does
                         gemm, to C where beta is 0 */
+    bool lends;      /* buffers have addresses: see lend */
     bool proceeds;   /* tiles that have started go on while others wait for
                         them */
 } hri_device_info;
@@ -285,12 +286,12 @@ typedef struct hri_device_ops {
     void (*release)(hri_buffer *buffer); /* accepts NULL */
     /* Let other libraries that the calling thread calls use a buffer, from
      * *address on, until the same thread calls take_back. On CUDA the context
-     * is current on the thread meanwhile. hri_no_lend where memory has no
-     * addresses: HR_ERROR_UNSUPPORTED. */
+     * is current on the thread meanwhile. Only where info.lends is set. */
     hr_status (*lend)(hri_buffer *buffer, void **address);
-    /* Once after each lend, also if it fails. On CUDA it waits for the default
-     * stream, and returns its error. */
-    hr_status (*take_back)(hri_buffer *buffer);
+    /* Once after each lend that has succeeded. The buffer is back also after an
+     * error. If it was written, CUDA's default stream is waited for, and its
+     * error returned. May block. */
+    hr_status (*take_back)(hri_buffer *buffer, bool written);
     /* Host memory that this device copies at full speed. */
     hr_status (*allocate_pinned)(hri_device *device, size_t bytes, void **host);
     void (*release_pinned)(hri_device *device, void *host); /* accepts NULL */

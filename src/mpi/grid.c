@@ -121,31 +121,22 @@ static hr_status unmap(hri_transfer *t, int way)
     return t->mappings[way].data != NULL ? hr_unmap(&t->mappings[way]) : HR_OK;
 }
 
-/* The array of a message, and where its bytes are. */
-static hr_status make_array(const hri_mpi_grid *g, size_t element_bytes,
+/* The array of a message: on the device, or over page-locked memory. */
+static hr_status make_array(hri_mpi_grid *g, size_t element_bytes,
                             hr_extent extent, hri_transfer *t, int way)
 {
-    hr_mapping *mapping = &t->mappings[way];
     hri_mpi_bytes *m = &t->messages[way];
     void *memory = NULL;
-    hr_status status;
-    if (g->device == NULL) {
-        status = hr_allocate_pinned(g->context->local, m->count, &memory);
-        m->bytes = memory;
-        return status == HR_OK ? hr_array_wrap_typed(g->context->local, memory,
-                                                     NULL, element_bytes,
-                                                     extent, 0, &t->arrays[way])
-                               : status;
+    if (g->device != NULL) {
+        return hr_array_create(g->device, element_bytes, extent,
+                               &t->arrays[way]);
     }
-    status = hr_array_create(g->device, element_bytes, extent, &t->arrays[way]);
-    if (status == HR_OK) {
-        status = hr_map_on(hr_view_of(t->arrays[way]), 0, HR_OUT, mapping);
-    }
-    if (status == HR_OK) {
-        m->bytes = mapping->data;
-        status = hr_unmap(mapping);
-    }
-    return status;
+    hr_status status = hr_allocate_pinned(g->context->local, m->count, &memory);
+    m->bytes = memory;
+    return status == HR_OK
+               ? hr_array_wrap_typed(g->context->local, memory, NULL,
+                                     element_bytes, extent, 0, &t->arrays[way])
+               : status;
 }
 
 /* One of its messages. Its section is set. */
@@ -160,6 +151,7 @@ static hr_status make_message(hri_mpi_grid *g, const hr_field *f,
     m->count = (size_t)hr_extent_count(extent) * f->element_bytes;
     g->request_room += hri_mpi_pieces(m->count);
     g->exchange_bytes += way == OUT ? m->count : 0;
+    g->most_bytes = m->count > g->most_bytes ? m->count : g->most_bytes;
     return make_array(g, f->element_bytes, extent, t, way);
 }
 
@@ -208,7 +200,9 @@ static hr_status make_transfers(hri_mpi_grid *g, const hr_field *fields)
         }
     }
     g->requests = calloc((size_t)g->request_room + 1, sizeof *g->requests);
-    return status == HR_OK && g->requests == NULL
+    g->spare = g->device != NULL ? malloc(g->most_bytes + 1) : NULL;
+    return status == HR_OK && (g->requests == NULL ||
+                               (g->device != NULL && g->spare == NULL))
                ? hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory")
                : status;
 }
@@ -233,6 +227,7 @@ static void release(void *data)
     g->context->keeps_local = g->context->keeps_local || lost;
     free(g->transfers);
     free(lost ? NULL : g->requests);
+    free(lost ? NULL : g->spare);
     free(g);
 }
 
@@ -244,6 +239,8 @@ static hr_status post(hri_mpi_grid *g, const hri_transfer *t, int way)
     hri_mpi_bytes message = t->messages[way];
     if (t->mappings[way].data != NULL) {
         message.bytes = t->mappings[way].data;
+    } else if (g->device != NULL) {
+        message.bytes = g->spare;
     }
     const hr_status status =
         hri_mpi_post(g->context, &message, g->requests, &g->request_count);
@@ -303,12 +300,16 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
     if (status == HR_OK) {
         status = hri_mpi_wait(g->context, g->request_count, g->requests);
     }
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    /* After an error MPI may still write: mappings of host memory stay, where
+     * they may be copies. Those of devices end: they hold the thread's context,
+     * and the arrays stay. */
+    const bool ends = status == HR_OK || g->device != NULL;
+    for (uint32_t i = 0; i < count && ends; i++) {
         for (int n = 0; n < HRI_DIRECTIONS; n++) {
             hri_transfer *t = &g->transfers[fields[i]][n];
             hri_error_keep(&error, unmap(t, OUT));
             hri_error_keep(&error, unmap(t, IN));
-            if (has(t, IN) && error.status == HR_OK) {
+            if (has(t, IN) && status == HR_OK && error.status == HR_OK) {
                 hri_error_keep(
                     &error, hr_grid_write(grid, fields[i], t->sections[IN].lo,
                                           hr_view_of(t->arrays[IN])));

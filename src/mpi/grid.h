@@ -57,6 +57,9 @@ typedef struct hri_mpi_grid {
     hr_queue *device; /* MPI sends from this one's accelerator, and receives
                          there; NULL: page-locked memory */
     hri_transfer (*transfers)[HRI_DIRECTIONS]; /* [count] */
+    char *spare; /* instead of what cannot be mapped on the device: as many
+                    bytes as the largest message has, which mean nothing */
+    size_t most_bytes;
     MPI_Request *requests;
     int request_count, request_room;
     uint64_t exchange_bytes, sent, messages;

@@ -62,7 +62,7 @@ struct hr_mpi_context {
     bool model;       /* its processes are not there: it has no communicator */
     bool lost;        /* a function of MPI has failed: nothing works any more */
     bool keeps_local; /* it is lost, and MPI may still write to local's
-                         page-locked memory, which therefore stays */
+                         memory, which therefore stays */
     bool initialized; /* MPI, so it finalizes it */
     /* the same in every process */
     uint64_t memory_bytes; /* for panels: of the process that has least */
@@ -84,6 +84,15 @@ hr_status hri_mpi_check(hr_mpi_context *context, int code,
 hr_status hri_mpi_listen(hr_mpi_context *context);
 
 /* ---- requests.c */
+
+/* Bytes of a piece of a message. */
+extern const size_t hri_mpi_piece;
+
+/* Wait for all requests. */
+hr_status hri_mpi_wait(hr_mpi_context *context, int count,
+                       MPI_Request *requests);
+
+/* ---- processes.c */
 
 /* `count` values of each process, and what they make together. Both lie in
  * context->memory, to which MPI may write when the context is lost. */
@@ -107,9 +116,6 @@ typedef struct hri_mpi_bytes {
     bool out;
 } hri_mpi_bytes;
 
-/* Bytes of a piece of a message (requests.c). */
-extern const size_t hri_mpi_piece;
-
 /* A message goes in so many requests: one that is on its way then shows it, and
  * counts of MPI are ints. */
 int hri_mpi_pieces(size_t count);
@@ -117,12 +123,6 @@ int hri_mpi_pieces(size_t count);
 /* Send or receive it: adds its requests to the list. */
 hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *message,
                        MPI_Request *requests, int *request_count);
-
-/* Wait for all requests. */
-hr_status hri_mpi_wait(hr_mpi_context *context, int count,
-                       MPI_Request *requests);
-
-/* ---- processes.c */
 
 /* As hr_mpi_agree, and HR_ERROR_INVALID where the hash of what all should pass
  * differs. */

@@ -104,11 +104,11 @@ static hr_status device_lend(hri_buffer *base, void **address)
     return status;
 }
 
-static hr_status device_take_back(hri_buffer *base)
+static hr_status device_take_back(hri_buffer *base, bool written)
 {
     hri_buffer *inner = ((fault_buffer *)base)->inner;
     const hr_status status = fault_enter(base->device, FAULT_TAKE_BACK);
-    const hr_status taken = inner->device->ops->take_back(inner);
+    const hr_status taken = inner->device->ops->take_back(inner, written);
     fault_count_object((fault_device *)base->device, -1);
     return status == HR_OK ? taken : status;
 }

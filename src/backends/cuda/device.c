@@ -10,8 +10,11 @@
 
 static hr_status ask_driver(const hri_cuda_unit *unit, hri_device_info *info)
 {
-    hri_device_info d = {
-        .staged = true, .reaches = true, .ieee = true, .proceeds = true};
+    hri_device_info d = {.staged = true,
+                         .reaches = true,
+                         .ieee = true,
+                         .lends = true,
+                         .proceeds = true};
     size_t bytes = 0;
     memcpy(d.path, unit->path, sizeof d.path);
     hr_status status = hri_cuda_check(
@@ -167,10 +170,11 @@ static hr_status device_lend(hri_buffer *base, void **address)
 }
 
 /* cuMemcpyHtoD, too, may return before the bytes have come. */
-static hr_status device_take_back(hri_buffer *base)
+static hr_status device_take_back(hri_buffer *base, bool written)
 {
     const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
-    const cu_result error = hri_cuda.cuStreamSynchronize(NULL);
+    const cu_result error =
+        written ? hri_cuda.cuStreamSynchronize(NULL) : CU_SUCCESS;
     hri_cuda_leave();
     return hri_cuda_check(unit->path, error, "cuStreamSynchronize");
 }

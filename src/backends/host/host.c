@@ -287,7 +287,8 @@ static void describe_compiler(hri_device_info *info)
 static hr_status host_describe(uint32_t index, hri_device_info *info)
 {
     (void)index;
-    *info = (hri_device_info){.path = "host", .host = true, .ieee = true};
+    *info = (hri_device_info){
+        .path = "host", .host = true, .ieee = true, .lends = true};
     hri_machine_name(info->name, sizeof info->name);
     snprintf(info->arithmetic, sizeof info->arithmetic, "%s",
              hri_host_arithmetic_name());

@@ -192,10 +192,14 @@ static hr_status compare(const hr_mpi_context *context,
 {
     const int most = context->count;
     const int rows = o->rows, cols = o->cols, depth = o->depth;
-    if (rows < 0 || cols < 0 || depth < 0 ||
-        (double)hri_max(rows, 1) * (double)hri_max(cols, 1) *
-                (double)hri_max(depth, 1) >
-            most) {
+    if (rows < 0 || cols < 0 || depth < 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: %d x %d x %d processes are asked for", rows, cols,
+                        depth);
+    }
+    if ((double)hri_max(rows, 1) * (double)hri_max(cols, 1) *
+            (double)hri_max(depth, 1) >
+        most) {
         return hri_fail(HR_ERROR_INVALID,
                         "mpi: at least %d x %d x %d processes are asked for, "
                         "but there are %d",

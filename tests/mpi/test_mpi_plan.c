@@ -179,8 +179,8 @@ static void refusals(void)
           cluster.latency_seconds == 2e-6 && cluster.bytes_per_second == 1e10);
     hr_mpi_context_destroy(context);
     TEST_CASE("numbers");
-    hr_mpi_cluster wrong[6];
-    for (int i = 0; i < 6; i++) {
+    hr_mpi_cluster wrong[7];
+    for (int i = 0; i < 7; i++) {
         wrong[i] = cluster;
     }
     wrong[0].count = 0;
@@ -195,6 +195,8 @@ static void refusals(void)
     refuse(&wrong[4], "c_bytes_per_second is -2");
     wrong[5].size = 0;
     refuse(&wrong[5], "HR_MPI_CLUSTER_INIT");
+    wrong[6].count = 4097;
+    refuse(&wrong[6], "a cluster of 4097 processes, more than 4096");
     context = NULL;
     CHECK_FAILS(hr_mpi_context_create_model(NULL, &context), HR_ERROR_INVALID,
                 "the cluster is NULL");

@@ -10,7 +10,8 @@
  *  All functions here are collective unless they say otherwise: every process
  *  of the communicator calls them, in the same order and with the same
  *  arguments but for addresses. They notice arguments that differ, and return
- *  HR_ERROR_INVALID in every process. An error in one process is returned in
+ *  HR_ERROR_INVALID in every process. They wait for ever for a process that
+ *  calls another function. An error in one process is returned in
  *  every process, with the sentence of the first one and its rank.
  *
  *  headrace.h does not include this file, since its library is another one. */
@@ -79,8 +80,9 @@ hr_mpi_context_describe(const hr_mpi_context *context, hr_mpi_cluster *cluster);
  *
  * @owner   *context is the caller's, to be given to hr_mpi_context_destroy;
  *          written only on success. cluster is not kept.
- * @errors  HR_ERROR_INVALID for numbers that are not above 0, but for a
- *          latency and c_bytes_per_second of 0; HR_ERROR_OUT_OF_MEMORY.
+ * @errors  HR_ERROR_INVALID for more than 4096 processes, and for numbers that
+ *          are not above 0, but for latency_seconds, c_bytes_per_second and
+ *          accelerator_bytes of 0; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_mpi_context_create_model(
     const hr_mpi_cluster *cluster, hr_mpi_context **context);

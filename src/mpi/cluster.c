@@ -47,11 +47,11 @@ static hr_status check_cluster(const hr_mpi_cluster *c)
         double value;
     } all[] = {{"flops_per_second", c->flops_per_second},
                {"bytes_per_second", c->bytes_per_second}};
-    enum { MOST_PROCESSES = 4096 }; /* plans of more take too long */
-    if (c->count > MOST_PROCESSES) {
+    enum { MAX_PROCESSES = 4096 }; /* plans of more take too long */
+    if (c->count > MAX_PROCESSES) {
         return hri_fail(HR_ERROR_INVALID,
                         "mpi: a cluster of %d processes, more than %d",
-                        c->count, MOST_PROCESSES);
+                        c->count, MAX_PROCESSES);
     }
     if (c->count < 1 || c->memory_bytes < 1) {
         return hri_fail(HR_ERROR_INVALID,

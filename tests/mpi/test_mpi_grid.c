@@ -40,7 +40,9 @@ typedef struct bed {
 
 /* ---- MPI: what it says, and where the bytes of halos are */
 
+#ifndef MPICH_VERSION /* which declares it */
 int MPIX_GPU_query_support(int kind, int *supports);
+#endif
 
 int MPIX_GPU_query_support(int kind, int *supports)
 {

@@ -152,19 +152,6 @@ static hr_mapping mapping_of(const work *w, const hr_view *view, int place,
     return mapping;
 }
 
-/* Lend the caller the buffer of an accelerator's place. It has room for the
- * whole array, so it is never replaced by a larger one. */
-static hr_status lend(const work *w, hr_mapping *mapping)
-{
-    hri_buffer *buffer = w->array->stores[mapping->place].buffer;
-    void *address = NULL;
-    hr_status status = buffer->device->ops->lend(buffer, &address);
-    if (status == HR_OK) {
-        mapping->data = (char *)address + (uintptr_t)mapping->data;
-    }
-    return status;
-}
-
 /* Take back what was lent. Other threads use the context meanwhile. */
 static hr_status take_back(const work *w, const hr_mapping *mapping)
 {
@@ -174,17 +161,6 @@ static hr_status take_back(const work *w, const hr_mapping *mapping)
         buffer->device->ops->take_back(buffer, (mapping->access & HR_OUT) != 0);
     pthread_mutex_lock(&w->array->context->lock);
     return status;
-}
-
-static hr_status check_mapping(hr_access access, const hr_mapping *mapping)
-{
-    if (mapping == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
-    }
-    return access == HR_IN || access == HR_OUT || access == HR_INOUT
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "map: unknown access %d",
-                          (int)access);
 }
 
 /* Make the region ready at a place, and wait for other work on it. */
@@ -214,82 +190,81 @@ static hr_status prepare(work *w, int place, hr_access access)
     return status;
 }
 
+/* Lend the caller the buffer of an accelerator's place. It has room for the
+ * whole array, so it is never replaced by a larger one. */
+static hr_status lend(const work *w, hr_mapping *mapping)
+{
+    hri_buffer *buffer = w->array->stores[mapping->place].buffer;
+    void *address = NULL;
+    hr_status status = buffer->device->ops->lend(buffer, &address);
+    if (status == HR_OK) {
+        mapping->data = (char *)address + (uintptr_t)mapping->data;
+    }
+    return status;
+}
+
+static hr_status map(const hr_view *view, int place, hr_access access,
+                     hr_mapping *mapping, const char *file, int line)
+{
+    work w;
+    if (mapping == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
+    }
+    if (access != HR_IN && access != HR_OUT && access != HR_INOUT) {
+        return hri_fail(HR_ERROR_INVALID, "map: unknown access %d",
+                        (int)access);
+    }
+    hr_status status = work_begin(&w, view, "map");
+    if (status == HR_OK) {
+        status = prepare(&w, place, access);
+    }
+    if (status == HR_OK) {
+        hr_mapping found = mapping_of(&w, view, place, access);
+        const hri_checker *checker = w.array->context->checker;
+        if (place != HRI_HOST) {
+            status = lend(&w, &found);
+        } else if (checker != NULL) {
+            status = checker->map(&found, file, line);
+        }
+        if (status == HR_OK) {
+            *mapping = found;
+        }
+    }
+    work_end(&w);
+    return status;
+}
+
 /* A function for other languages, which cannot use the macro. */
 hr_status(hr_map)(hr_view view, hr_access access, hr_mapping *mapping)
 {
-    return hr_map_at(view, access, mapping, NULL, 0);
+    return map(&view, HRI_HOST, access, mapping, NULL, 0);
 }
 
 hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
                     const char *file, int line)
 {
-    work w;
-    hr_status status = check_mapping(access, mapping);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = work_begin(&w, &view, "map");
-    if (status == HR_OK) {
-        status = prepare(&w, HRI_HOST, access);
-    }
-    if (status == HR_OK) {
-        hr_mapping found = mapping_of(&w, &view, HRI_HOST, access);
-        const hri_checker *checker = w.array->context->checker;
-        status = checker != NULL ? checker->map(&found, file, line) : HR_OK;
-        if (status == HR_OK) {
-            *mapping = found;
-        }
-    }
-    work_end(&w);
-    return status;
-}
-
-/* The device of an accelerator's place. */
-static hr_status check_lends(const hr_context *context, int place)
-{
-    const hri_device *device = hri_accelerator_at(context, place)->device;
-    return device->info.lends
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "map: the memory of %s has no addresses",
-                          hri_accelerator_at(context, place)->path);
+    return map(&view, HRI_HOST, access, mapping, file, line);
 }
 
 hr_status hr_map_on(hr_view view, uint32_t index, hr_access access,
                     hr_mapping *mapping)
 {
-    const hr_context *context = view.array != NULL ? view.array->context : NULL;
-    if (context != NULL && index >= context->accelerator_count) {
+    if (view.array == NULL) {
+        return map(&view, HRI_HOST, access, mapping, NULL, 0);
+    }
+    const hr_context *context = view.array->context;
+    if (index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "map: accelerator %u of a context with %u", index,
                         context->accelerator_count);
     }
-    const int place = context != NULL
-                          ? hri_place_of(context, &context->accelerators[index])
-                          : HRI_HOST;
-    if (place == HRI_HOST) {
-        return hr_map_at(view, access, mapping, NULL, 0);
+    const hri_accelerator *a = &context->accelerators[index];
+    const int place = hri_place_of(context, a);
+    if (place != HRI_HOST && !a->device->info.lends) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "map: the memory of %s has no addresses", a->path);
     }
-    work w = {.array = NULL};
-    hr_status status = check_mapping(access, mapping);
-    if (status == HR_OK) {
-        status = check_lends(context, place);
-    }
-    if (status == HR_OK) {
-        status = work_begin(&w, &view, "map");
-    }
-    if (status == HR_OK) {
-        status = prepare(&w, place, access);
-    }
-    if (status == HR_OK) {
-        hr_mapping found = mapping_of(&w, &view, place, access);
-        status = lend(&w, &found);
-        if (status == HR_OK) {
-            *mapping = found;
-        }
-    }
-    work_end(&w);
-    return status;
+    return map(&view, place, access, mapping, NULL, 0);
 }
 
 /* Whether something of the array may be mapped at a place. */

@@ -7,7 +7,6 @@
  * FROM_DEVICE=1 with a GPU for each process: MPI says that it sends from there.
  * Then halos have to be there, but not those of each third grid, for which
  * HEADRACE_MPI_DEVICE is 0. */
-#define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +45,9 @@ int MPIX_GPU_query_support(int kind, int *supports);
 
 int MPIX_GPU_query_support(int kind, int *supports)
 {
-    int (*ask)(int, int *) = NULL;
-    int (*ask_cuda)(void) = NULL;
-    void *next = dlsym(RTLD_NEXT, "MPIX_GPU_query_support");
-    void *next_cuda = dlsym(RTLD_NEXT, "MPIX_Query_cuda_support");
-    memcpy(&ask, &next, sizeof next);
-    memcpy(&ask_cuda, &next_cuda, sizeof next_cuda);
-    *supports =
-        getenv("FROM_DEVICE") != NULL || (ask_cuda != NULL && ask_cuda() != 0);
-    return ask != NULL && *supports == 0 ? ask(kind, supports) : MPI_SUCCESS;
+    (void)kind;
+    *supports = getenv("FROM_DEVICE") != NULL;
+    return MPI_SUCCESS;
 }
 
 static struct {
@@ -421,8 +414,8 @@ static void check_halos(const bed *b)
     hr_mpi_grid_state state = HR_MPI_GRID_STATE_INIT;
     CHECK(hr_mpi_grid_describe(b->grid, &state) == HR_OK);
     CHECK(state.from_device ? halos.elsewhere == 0 : halos.there == 0);
-    CHECK(getenv("FROM_DEVICE") == NULL ||
-          state.from_device == (b->seed % 3 != 0));
+    CHECK(state.from_device ==
+          (getenv("FROM_DEVICE") != NULL && b->seed % 3 != 0));
     halos.all_there += halos.there;
     halos.there = halos.elsewhere = 0;
 }

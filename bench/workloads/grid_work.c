@@ -19,7 +19,7 @@ const float bench_heat_rate = 0.1f, bench_courant = 0.5f,
  * directions of a cell. */
 static const bench_grid_form cells = {.tile = {0}};
 static const bench_grid_form halves = {.in_place = true};
-static const bench_grid_form columns = {.tile = {1, 256}, .step = {16, 1}};
+static const bench_grid_form columns = {.tile = {1, 256}, .step = {32, 1}};
 static const bench_grid_form quads = {.tile = {1, 128}, .step = {4, 1}};
 static const bench_grid_form lines = {.tile = {1, 2, 64}, .step = {16, 4, 1}};
 static const bench_grid_form blocks = {.tile = {1, 128}, .step = {128, 1}};

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Programs that are tests already, again on the CUDA backend alone: on a GPU
 # (label gpu) with cuBLAS and without, and on a GPU that is none.
-function(test_again name label variables)
-  add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES
-    LABELS "${label}" SKIP_RETURN_CODE 77 TIMEOUT ${timeout} ENVIRONMENT
-    "${environment};CONFORMANCE_BACKEND=cuda;${variables}")
+# test_again(NAME SUBJECT VARIABLES COMMAND...)
+function(test_again name subject variables)
+  program_test(${name} ${subject} "CONFORMANCE_BACKEND=cuda;${variables}" ${ARGN})
 endfunction()
 
 # A library that looks like those of NVIDIA, with which all of the CUDA backend
@@ -34,18 +32,14 @@ endforeach()
 set(crowd "${faked}" HEADRACE_THREADS=8)
 
 foreach(set cuda 2xcuda:0 cuda,host)
-  set(faked_labels conformance)
-  if(set STREQUAL cuda) # the other sets reach the same
-    list(APPEND faked_labels unsanitized)
-  endif()
   test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set})
-  test_again(conformance/test_gemm_random:fake_${set} "${faked_labels}" "${crowd}"
+  test_again(conformance/test_gemm_random:fake_${set} conformance "${crowd}"
     test_gemm_random ${set})
   test_again(gpu/test_gemm_batch:${set} gpu "" test_gemm_batch ${set})
-  test_again(conformance/test_gemm_batch:fake_${set} "${faked_labels}" "${faked}"
+  test_again(conformance/test_gemm_batch:fake_${set} conformance "${faked}"
     test_gemm_batch ${set})
   test_again(gpu/test_gemm_sum:${set} gpu "" test_gemm_sum ${set})
-  test_again(conformance/test_gemm_sum:fake_${set} "${faked_labels}" "${faked}"
+  test_again(conformance/test_gemm_sum:fake_${set} conformance "${faked}"
     test_gemm_sum ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
@@ -61,16 +55,16 @@ foreach(set cuda 2xcuda:0 cuda,host)
       test_grid test_grid_cells test_grid_reduce test_grid_run test_progress
       test_reduce test_scan test_scan_shared test_sort)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
-    test_again(conformance/${name}:fake_${set} "${faked_labels}" "${crowd}"
+    test_again(conformance/${name}:fake_${set} conformance "${crowd}"
       ${name} ${set})
   endforeach()
   set(nine $<TARGET_FILE:headrace-bench> run --elements 5000 --repeat 1 --accelerators ${set})
   # Where no GPU is there, the command says so and the test is left out.
   test_again(gpu/bench_run:${set} gpu "" sh -c "\"$0\" devices --accelerators \
 ${set} && exec \"$@\" || exit 77" $<TARGET_FILE:headrace-cli> ${nine})
-  test_again(conformance/bench_run:fake_${set} "${faked_labels};unthreaded"
+  test_again(conformance/bench_run:fake_${set} conformance
     "${crowd}" ${nine})
-  test_again(conformance/test_arrays:fake_${set} "${faked_labels}" "${faked}"
+  test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()
 foreach(set host,2xcuda:0 2xcuda:0,host)
@@ -82,15 +76,15 @@ file(GLOB files CONFIGURE_DEPENDS conformance/test_*.c)
 foreach(file ${files})
   get_filename_component(name ${file} NAME_WE)
   test_again(gpu/${name} gpu "" ${name})
-  test_again(conformance/${name}:fake_cuda conformance "${faked}" ${name})
+  test_again(conformance/${name}:fake conformance "${faked}" ${name})
 endforeach()
 test_again(gpu/test_module_files:cuda gpu "" test_module_files cuda)
-test_again(conformance/test_module_files:fake_cuda conformance "${faked}"
+test_again(conformance/test_module_files:fake conformance "${faked}"
   test_module_files cuda)
 foreach(name test_cuda_peers test_cuda_full test_cuda_grid)
-  test_again(conformance/${name}:fake_cuda conformance "${faked}" ${name})
+  test_again(conformance/${name}:fake conformance "${faked}" ${name})
 endforeach()
-test_again(conformance/test_cuda_lost:fake_cuda conformance
+test_again(conformance/test_cuda_lost:fake conformance
   "${faked};FAKE_CUDA_FAULT=write_far" test_cuda_lost)
 foreach(set cuda 2xcuda:0)
   test_again(gpu/test_stencil:${set} gpu "" test_stencil ${set})

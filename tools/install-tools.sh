@@ -122,7 +122,7 @@ install_tools() {
         echo "Going on without $wanted($reason)."
         return 0
     fi
-    echo "Installing: $needed$wanted"
+    echo "apt will install: $needed$wanted"
     apt_get update || echo "apt-get update failed; trying all the same."
     if [ -n "$needed" ] && ! apt_install $needed; then
         echo "apt-get could not install all of: $needed" >&2

@@ -14,7 +14,7 @@ stage(tsan none "^unit/test_(check_signals|fork|host_compiler)$"
   "^unit/test_(verify|verify_values|verify_large|host_gemm|boxes|coherence|plan)$"
   "^unit/test_(links|filter_rules|grid_bytes|cuda_compile)$"
   "^unit/test_opencl_(clblast|gemm)$" "^conformance/test_pack"
-  "^cli/test_(files|devices|filter|generate|arguments|report|bench|plot)$"
+  "^cli/test_(files|devices|filter|generate|arguments|report|bench|guard|plot)$"
   "^cli/numpy_files$" "^unit/test_check:host$"
   # The checker makes them slow, and has no threads of its own.
   "^unit/test_(launch|grid):(host|opencl):checked$"
@@ -35,7 +35,7 @@ stage(release quick "^unit/test_(gemm_(random|batch|sum)|kernels|dialect|reduce_
   "^unit/test_scan_shared:opencl$")
 stage("release;asan" long "^unit/.*:([57]xhost|[23]xopencl:0:0|host,opencl)$"
   "^conformance/.*:fake_cuda,host$" "^unit/test_cuda_compile$"
-  "^unit/test_reduce_with:(3xhost|2xhost,opencl)" "^cli/test_(bench|plot)$"
+  "^unit/test_reduce_with:(3xhost|2xhost,opencl)" "^cli/test_(bench|guard|plot)$"
   "^mpi/.*(faults:.*:2:|gemm:.*:[26]:host|files:.*:[15]:|grid:.*:[16]:)")
 stage(release long "^unit/.*:opencl$" "^unit/numpy_calls:3xhost$"
   "^conformance/numpy_calls:fake_2xcuda:0$")

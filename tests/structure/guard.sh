@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # guard.sh ROOT: bench/run-host and bench/run-gpu guard measure with a command
 # that only prints, find ratios that are too small or missing, measure them
-# again, and keep runs.
+# again, and keep runs; what is kept of the host has ratios of each kind.
 set -eu
 root=$1
 command -v python3 >/dev/null || { echo "skip: no python3 here"; exit 77; }
@@ -128,3 +128,10 @@ entry() {
 }
 entry host C 'NVIDIA Z9' bench/run-host
 entry z9-1 'NVIDIA Z9' C bench/run-gpu guard
+
+for kind in product size batch grid filter call stream kernel dialect run; do
+    grep -q "^  \"$kind " "$root/bench/results/guard-host.json" || {
+        echo "no ratio of a $kind is kept"
+        exit 1
+    }
+done

@@ -103,9 +103,10 @@ try 0 weak strong '4 places' \
     'toy.c:27 within: a < LIMIT -> a <= LIMIT' \
     'old: 1 tests pass without a mutant, 1 are skipped' \
     'new: left out, fails without a mutant: broken' \
-    'all               4           2           4' \
+    'all               4            4      2            4      4' \
     'only new finds: 2 drop' 'only new finds: 4 off by one'
-try 1 strong weak 'all               4           4           2' \
+try 1 strong weak \
+    'all               4            4      4            4      2' \
     'only old finds: 2 drop'
 
 # It goes on where it was stopped, with the line that was half written.
@@ -113,7 +114,7 @@ found=$out/new/mutants.jsonl
 last=$(tail -n 1 "$found")
 sed '$d' "$found" >"$folder/kept"
 printf '%.20s' "$last" | cat "$folder/kept" - >"$found"
-try 1 strong weak 'all               4           4           2'
+try 1 strong weak 'all               4            4      4            4      2'
 if [ "$(wc -l <"$found")" -ne 4 ] ||
     [ "$(grep -c '^new .*/' "$folder/log")" -ne 1 ]; then
     echo "it did not go on where it was stopped"

@@ -5,7 +5,7 @@ enable_language(ASM)
 file(GLOB blas_sources CONFIGURE_DEPENDS src/blas/*.c src/blas/*.S)
 foreach(name headrace_blas headrace_blas64)
   add_library(${name} SHARED ${blas_sources} src/base/printable.c
-    src/base/format.c)
+    src/base/format.c src/base/clock.c)
   target_include_directories(${name} PRIVATE src)
   target_link_libraries(${name} PRIVATE headrace headrace_flags)
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden

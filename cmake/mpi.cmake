@@ -28,7 +28,7 @@ function(headrace_mpi_library name compiler)
   target_link_libraries(mpi_of_${name} INTERFACE ${options})
   add_library(${name} SHARED ${mpi_sources} src/base/printable.c
     src/base/format.c src/base/structs.c src/base/pages.c src/base/progress.c
-    src/base/threads.c src/base/cpus.c)
+    src/base/threads.c src/base/cpus.c src/base/clock.c src/base/linger.c)
   target_include_directories(${name} PRIVATE src PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/mpi>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -45,7 +45,7 @@ function(headrace_mpi_library name compiler)
   string(REPLACE headrace_mpi headrace_pblas pblas ${name})
   add_library(${pblas} SHARED ${pblas_sources} src/blas/log.c
     src/blas/threshold.c src/blas/loaded.c
-    src/base/printable.c src/base/format.c)
+    src/base/printable.c src/base/format.c src/base/clock.c)
   target_include_directories(${pblas} PRIVATE src)
   target_link_libraries(${pblas} PRIVATE ${name} headrace_flags)
   set_target_properties(${pblas} PROPERTIES C_VISIBILITY_PRESET hidden

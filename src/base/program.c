@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -113,8 +112,8 @@ static bool has_ended(pid_t child, int options, int *code)
 hr_status hri_program_run(const char *const *arguments, const char *output,
                           unsigned seconds, int *code)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
-    const uint64_t end = hri_clock_ns() + seconds * UINT64_C(1000000000);
+    enum { MOMENT_NS = 1000000 };
+    const uint64_t end_ns = hri_clock_ns() + seconds * UINT64_C(1000000000);
     pid_t child = 0;
     const int error = start(arguments, output, &child);
     if (error == ENOMEM) {
@@ -128,14 +127,14 @@ hr_status hri_program_run(const char *const *arguments, const char *output,
                         arguments[0], words);
     }
     while (!has_ended(child, WNOHANG, code)) {
-        if (hri_clock_ns() >= end) {
+        if (hri_clock_ns() >= end_ns) {
             kill(-child, SIGKILL);
             (void)has_ended(child, 0, code);
             return hri_fail(HR_ERROR_BACKEND,
                             "%s had not ended after %u seconds and was killed",
                             arguments[0], seconds);
         }
-        nanosleep(&moment, NULL);
+        hri_sleep_ns(MOMENT_NS);
     }
     return HR_OK;
 }

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/printable.h"
 
@@ -59,14 +59,11 @@ static _Thread_local unsigned depth; /* of this thread's hri_once_run */
  * loaded. */
 static void before_fork(void)
 {
-    enum { MAX_SECONDS = 10 };
-    struct timespec until;
-    int error = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MAX_SECONDS;
+    enum { MAX_MS = 10000 };
+    const uint64_t until_ns = hri_in_ms(MAX_MS);
     pthread_mutex_lock(&trying.lock);
-    while (trying.threads > (depth > 0) && error == 0) {
-        error = pthread_cond_timedwait(&trying.changed, &trying.lock, &until);
+    while (trying.threads > (depth > 0) &&
+           hri_wait_until(&trying.changed, &trying.lock, until_ns)) {
     }
 }
 

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/threads.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -28,8 +26,6 @@ struct hri_thread {
     void *argument;
     bool left; /* nobody joins it */
 };
-
-enum { ENOUGH_CPUS = 4 }; /* for threads that wait awake */
 
 static _Thread_local bool is_own, stays_awake;
 static _Thread_local const hri_cpus *all_cpus; /* of the hri_thread; NULL: it is
@@ -179,7 +175,7 @@ static hri_thread *create(hri_threads *threads)
     use_all(t->id);
     hri_cpus_let(t->id, &threads->cpus);
     t->cpus = hri_cpus_of(t->id);
-    t->has_choice = hri_cpus_count(&t->cpus) >= ENOUGH_CPUS;
+    t->has_choice = hri_cpus_count(&t->cpus) >= HRI_ENOUGH_CPUS;
     t->avoided = -1;
     threads->made++;
     return t;
@@ -285,9 +281,9 @@ void hri_thread_join(hri_thread *t)
 bool hri_thread_await(hri_thread *t, uint32_t milliseconds)
 {
     hri_wait_awake(&t->returned, hri_moment);
-    const struct timespec until = hri_in_ms(milliseconds);
+    const uint64_t until_ns = hri_in_ms(milliseconds);
     pthread_mutex_lock(&t->lock);
-    while (!t->returned && hri_wait_until(&t->changed, &t->lock, &until)) {
+    while (!t->returned && hri_wait_until(&t->changed, &t->lock, until_ns)) {
     }
     pthread_mutex_unlock(&t->lock);
     return t->returned;
@@ -415,72 +411,9 @@ int hri_thread_create(pthread_t *thread, void *(*function)(void *),
     return error;
 }
 
-struct timespec hri_in_ms(uint32_t milliseconds)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    time.tv_nsec += milliseconds % 1000 * 1000000L;
-    time.tv_sec += milliseconds / 1000 + time.tv_nsec / 1000000000L;
-    time.tv_nsec %= 1000000000L;
-    return time;
-}
-
-bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
-                    const struct timespec *time)
-{
-    return pthread_cond_timedwait(changed, lock, time) != ETIMEDOUT;
-}
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-/* Whether there are CPUs enough for threads that wait. */
-static bool has_spare_cpus(void)
-{
-    static atomic_uint cpus; /* 0: not known yet */
-    if (cpus == 0) {
-        cpus = hri_cpu_count();
-    }
-    return cpus >= ENOUGH_CPUS;
-}
-
-/* A call of the system may take tens of microseconds in a sandbox. */
-bool hri_linger(uint64_t *since_ns, double seconds)
-{
-    enum { PAUSES = 4 }; /* 0.2 microseconds on a Xeon */
-    const uint64_t now_ns = hri_clock_ns();
-    *since_ns = *since_ns == 0 ? now_ns : *since_ns;
-    if (has_spare_cpus()) {
-        for (int i = 0; i < PAUSES; i++) {
-            relax();
-        }
-    } else {
-        (void)sched_yield();
-    }
-    return (double)(now_ns - *since_ns) * 1e-9 < seconds;
-}
-
 void hri_wait_awake(const atomic_bool *done, double seconds)
 {
     uint64_t since_ns = 0;
     while (!*done && seconds > 0.0 && hri_linger(&since_ns, seconds)) {
     }
-}
-
-void hri_lock_soon(pthread_mutex_t *lock)
-{
-    enum { QUESTIONS = 500 }; /* about 20 microseconds on a Xeon */
-    for (int i = 0; i < QUESTIONS; i++) {
-        if (pthread_mutex_trylock(lock) == 0) {
-            return;
-        }
-        relax();
-    }
-    pthread_mutex_lock(lock);
 }

@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "base/cpus.h"
 #include "base/status.h"
@@ -103,17 +102,13 @@ int hri_thread_create(pthread_t *thread, void *(*function)(void *),
 /* Whether so many bytes are left on this thread's stack. */
 bool hri_thread_has_kernel_stack(void);
 
-/* The time in so many milliseconds, and pthread_cond_wait until then at most.
- * False when it has come. */
-struct timespec hri_in_ms(uint32_t milliseconds);
-bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
-                    const struct timespec *time);
-
 /* Being woken takes longer than many a product. So a thread may wait awake, for
  * so many seconds at most: while this is true it asks again. On machines with
  * few CPUs others have the CPU in between. Then it should sleep. *since_ns is 0
  * at first. */
 bool hri_linger(uint64_t *since_ns, double seconds);
+
+enum { HRI_ENOUGH_CPUS = 4 }; /* for threads that wait awake */
 
 /* For so long threads wait awake for what may come soon, and for the end of a
  * brief product: waking up took 50 microseconds of one that takes 500 (H100,

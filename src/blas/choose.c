@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -53,10 +52,10 @@ __attribute__((constructor)) static void read_settings(void)
 
 void blas_choose_end(void)
 {
-    const struct timespec tenth = {0, 100 * 1000 * 1000};
+    enum { TENTH_NS = 100000000 };
     atomic_store(&ending, true);
     for (int i = 0; i < 10 && atomic_load(&waiting) > 0; i++) {
-        (void)nanosleep(&tenth, NULL);
+        hri_sleep_ns(TENTH_NS);
     }
 }
 

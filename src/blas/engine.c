@@ -11,7 +11,7 @@
 
 /* ---- opening */
 
-enum { MAX_SECONDS = 10 }; /* that a call waits for the context */
+enum { MAX_MS = 10000 }; /* that a call waits for the context */
 
 typedef enum phase { CLOSED, OPENING, OPEN, FAILED, FORKED } phase;
 
@@ -28,12 +28,9 @@ static struct {
  * which drivers need. */
 static void wait_until_known(void)
 {
-    struct timespec until;
-    int error = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MAX_SECONDS;
-    while (engine.phase == OPENING && error == 0) {
-        error = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
+    const uint64_t until_ns = hri_in_ms(MAX_MS);
+    while (engine.phase == OPENING &&
+           hri_wait_until(&engine.changed, &engine.lock, until_ns)) {
     }
 }
 

@@ -92,10 +92,10 @@ bool hri_runs_await(hr_context *context, double seconds)
     while (context->abandoned != NULL &&
            hri_seconds_since(start_ns) < seconds) {
         hri_run_state *run = context->abandoned;
-        const struct timespec soon = hri_in_ms(LOOK_MS);
+        const uint64_t soon_ns = hri_in_ms(LOOK_MS);
         pthread_mutex_lock(&run->lock);
         if (run->settled < run->plan->part_count) {
-            hri_wait_until(&run->ended, &run->lock, &soon);
+            hri_wait_until(&run->ended, &run->lock, soon_ns);
         }
         pthread_mutex_unlock(&run->lock);
         hri_runs_collect(context);

@@ -63,9 +63,9 @@ static void tell(const watcher *w)
 /* Wait until all executors have settled, or the next tick. */
 static void pause_watching(hri_run_state *run)
 {
-    const struct timespec next = hri_in_ms(TICK_MS);
+    const uint64_t next_ns = hri_in_ms(TICK_MS);
     while (run->settled < executors(run) &&
-           hri_wait_until(&run->ended, &run->lock, &next)) {
+           hri_wait_until(&run->ended, &run->lock, next_ns)) {
     }
 }
 

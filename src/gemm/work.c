@@ -478,8 +478,9 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
             *victim = behind;
         } else {
             hri_executor_idles(executor, true);
-            const struct timespec soon = hri_in_ms(look_ms);
-            hri_wait_until(&executor->changed[HRI_ARRIVED], &run->lock, &soon);
+            const uint64_t soon_ns = hri_in_ms(look_ms);
+            hri_wait_until(&executor->changed[HRI_ARRIVED], &run->lock,
+                           soon_ns);
         }
     }
     hri_executor_idles(executor, false);

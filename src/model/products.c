@@ -3,7 +3,6 @@
  * calls that the engines use. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/matrix.h"
@@ -278,26 +277,18 @@ static bool tiles_known(const hri_accelerator *a, hri_product_kind kind,
     return all;
 }
 
-/* Seconds of CPU time that this process has used. */
-static double processor_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Wait until other threads of the process leave the CPUs to the host, 0.2 s at
  * most. The threads of a BLAS that the program has just used look for more work
  * for some 0.11 s (OpenBLAS 0.3.21), and a rate measured meanwhile was half. */
 static void wait_for_processors(void)
 {
-    const struct timespec moment = {0, 5 * 1000 * 1000};
+    enum { TIMES = 40, MOMENT_NS = 5000000 };
     bool busy = true;
-    for (int i = 0; i < 40 && busy; i++) {
-        const uint64_t start = hri_clock_ns();
-        const double used = processor_seconds();
-        (void)nanosleep(&moment, NULL);
-        busy = processor_seconds() - used > 0.1 * hri_seconds_since(start);
+    for (int i = 0; i < TIMES && busy; i++) {
+        const uint64_t start_ns = hri_clock_ns();
+        const uint64_t used_ns = hri_clock_cpu_ns();
+        hri_sleep_ns(MOMENT_NS);
+        busy = 10 * (hri_clock_cpu_ns() - used_ns) > hri_clock_ns() - start_ns;
     }
 }
 

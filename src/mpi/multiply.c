@@ -142,8 +142,8 @@ static hr_status wait_for(hri_mpi_run *r, int64_t panels, bool listens)
     hr_status status = HR_OK;
     pthread_mutex_lock(&m->lock);
     while (m->read < panels && !m->ended && status == HR_OK) {
-        const struct timespec soon = hri_in_ms(LOOK_MS);
-        (void)hri_wait_until(&m->changed, &m->lock, &soon);
+        const uint64_t soon_ns = hri_in_ms(LOOK_MS);
+        (void)hri_wait_until(&m->changed, &m->lock, soon_ns);
         pthread_mutex_unlock(&m->lock);
         hri_progress_add(&r->progress, 0); /* tells the program */
         status = listens ? hri_mpi_listen(r->context) : HR_OK;

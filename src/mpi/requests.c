@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for messages, of which long ones come in pieces. */
 #include <sched.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "mpi/processes.h"
 
 const size_t hri_mpi_piece = 1 << 20;
@@ -10,18 +10,17 @@ const size_t hri_mpi_piece = 1 << 20;
 /* So many looks have found nothing since then. After 2 ms a process sleeps
  * between two looks: each piece of a message takes less, unless it comes
  * slowly. */
-static void wait_a_moment(unsigned looks, double since)
+static void wait_a_moment(unsigned looks, uint64_t since_ns)
 {
-    enum { EAGER = 200 };
+    enum { EAGER = 200, MOMENT_NS = 100000 };
     const double awake = 2e-3; /* seconds */
-    const struct timespec moment = {.tv_nsec = 100000};
     if (looks < EAGER) {
         return;
     }
-    if (MPI_Wtime() - since < awake) {
+    if (hri_seconds_since(since_ns) < awake) {
         (void)sched_yield();
     } else {
-        (void)nanosleep(&moment, NULL);
+        hri_sleep_ns(MOMENT_NS);
     }
 }
 
@@ -30,7 +29,7 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
 {
     hr_status status = HR_OK;
     for (int i = 0; i < count && status == HR_OK; i++) {
-        const double since = MPI_Wtime();
+        const uint64_t since_ns = hri_clock_ns();
         unsigned looks = 0;
         for (int done = 0; status == HR_OK && !done;) {
             MPI_Status of; /* all others go on meanwhile */
@@ -38,7 +37,7 @@ hr_status hri_mpi_wait(hr_mpi_context *context, int count,
                                    "MPI_Test");
             if (status == HR_OK && !done) {
                 status = hri_mpi_listen(context);
-                wait_a_moment(looks++, since);
+                wait_a_moment(looks++, since_ns);
             }
         }
     }

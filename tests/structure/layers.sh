@@ -33,10 +33,9 @@ BEGIN {
         " base"
     may["src/files"] = "base"
     # Programs of the shared library may use headers that need no object.
-    pure = "base/clock.h base/environment.h base/kind.h base/matrix.h"
-    pure = pure " base/size.h"
+    pure = "base/environment.h base/kind.h base/matrix.h base/size.h"
     # Small objects that are linked into each of them.
-    pure = pure " base/printable.h base/format.h base/member.h"
+    pure = pure " base/printable.h base/format.h base/member.h base/clock.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
     # With their .c files, but for that of status.h, in whose place is its own.
     may["src/mpi"] = "base/hash.h base/pages.h base/status.h base/structs.h " \

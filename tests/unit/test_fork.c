@@ -3,23 +3,21 @@
 #define _GNU_SOURCE /* MAP_FIXED */
 #include "test.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 
-/* Whether the function returns true in a child. A child that hangs is ended. */
+/* Whether the function returns true in a child. */
 static bool is_true_in_child(bool (*function)(void))
 {
     int how = 0;
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(60);
         _exit(function() ? 0 : 1);
     }
     return child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how) &&
@@ -29,7 +27,7 @@ static bool is_true_in_child(bool (*function)(void))
 /* ---- a thread that stops at a certain call */
 
 static atomic_bool stops_at_mmap, stops_at_atfork; /* the next such call does */
-static atomic_bool stopped, goes_on, gives_up;
+static atomic_bool stopped, goes_on, gives_up, waited;
 
 static void begin_stop(atomic_bool *where)
 {
@@ -60,10 +58,8 @@ void *__real_mmap(void *, size_t, int, int, int, off_t);
 void *__wrap_mmap(void *, size_t, int, int, int, off_t);
 int __real_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
 int __wrap_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
-int __real_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
-                                  const struct timespec *);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
-                                  const struct timespec *);
+bool __real_hri_wait_until(pthread_cond_t *, pthread_mutex_t *, uint64_t);
+bool __wrap_hri_wait_until(pthread_cond_t *, pthread_mutex_t *, uint64_t);
 
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd,
                   off_t offset)
@@ -82,14 +78,14 @@ int __wrap_pthread_atfork(void (*before)(void), void (*in_parent)(void),
     return error;
 }
 
-/* Time is over at once for a fork() that gives up. */
-int __wrap_pthread_cond_timedwait(pthread_cond_t *changed,
-                                  pthread_mutex_t *lock,
-                                  const struct timespec *until)
+/* Time is over at once for a fork() that gives up, and never for others. */
+bool __wrap_hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
+                           uint64_t until_ns)
 {
-    return atomic_load(&gives_up)
-               ? ETIMEDOUT
-               : __real_pthread_cond_timedwait(changed, lock, until);
+    (void)until_ns;
+    atomic_store(&waited, true);
+    return !atomic_load(&gives_up) &&
+           __real_hri_wait_until(changed, lock, UINT64_MAX / 2);
 }
 
 /* ---- what a process tries once */
@@ -98,11 +94,13 @@ static hri_once slow_once = HRI_ONCE_INIT, forking_once = HRI_ONCE_INIT;
 static atomic_bool begun;
 static bool child_was_right;
 
+/* It ends when fork() waits for it. */
 static hr_status be_slow(void)
 {
-    const struct timespec some = {.tv_nsec = 300000000};
     atomic_store(&begun, true);
-    nanosleep(&some, NULL);
+    while (!atomic_load(&waited)) {
+        sched_yield();
+    }
     return HR_OK;
 }
 
@@ -172,8 +170,10 @@ static void once(void)
 {
     TEST_CASE("while another thread tries something");
     pthread_t thread;
+    atomic_store(&waited, false);
     CHECK(pthread_create(&thread, NULL, run_slowly, NULL) == 0);
     while (!atomic_load(&begun)) {
+        sched_yield();
     }
     CHECK(is_true_in_child(runs_once));
     pthread_join(thread, NULL);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "backends/cuda/cuda.h"
 #include "base/clock.h"
@@ -55,10 +54,9 @@ static void doze(uint64_t since_ns)
     const double waited = fmin(hri_seconds_since(since_ns), 100.0);
     const double most = most_sleep * fmax(waited, 1.0);
     const double seconds = fmax(fmin(waited * sleep_part, most), least_sleep);
-    const struct timespec moment = {.tv_nsec = (long)(seconds * 1e9)};
     const int slack_ns = prctl(PR_GET_TIMERSLACK);
     (void)prctl(PR_SET_TIMERSLACK, (unsigned long)EXACT_NS);
-    (void)nanosleep(&moment, NULL);
+    hri_sleep_ns((uint64_t)(seconds * 1e9));
     if (slack_ns > 0) {
         (void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns);
     }

@@ -308,7 +308,7 @@ static hr_status device_gemm_now(hri_device *base, const hri_gemm *gemm)
         return status;
     }
     hri_error error;
-    fault_product((fault_device *)base);
+    fault_product((fault_device *)base, gemm);
     return fault_operation(&error) ? hri_error_raise(&error)
                                    : inner->ops->gemm_now(inner, gemm);
 }

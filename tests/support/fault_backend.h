@@ -97,8 +97,9 @@ void fault_backend_fail_operation(uint64_t operation, hr_status status);
 /* Hold a device up, so that others steal its work. `device` is its number in
  * the order of opening, from 0, since the reset. Its products wait in the call
  * until others have been given `others` products. They stop waiting when a
- * fault or the hook has happened, or when no product has been given for a tenth
- * of a second (under ThreadSanitizer a second). */
+ * fault or the hook has happened, or when no call has been made for a tenth of
+ * a second. Where the test drives the clock (support/clock.h), that means that
+ * nothing more happens without this product. */
 void fault_backend_hold(uint32_t device, uint64_t others);
 
 /* From its call number `call` on, counted from now, every call on the device
@@ -109,15 +110,15 @@ void fault_backend_let_go(void);
 /* Whether a call waits. */
 bool fault_backend_sticks(void);
 
-/* Products of the device with beta 0 are enqueued so many times: it is so much
- * slower. 0: once. */
-void fault_backend_slow(uint32_t device, uint32_t times);
+/* Products of the device number `device`, 0 to 3, take so long that it does so
+ * much, by base/clock.h, in the call that enqueues them. 0: as long as they
+ * take. */
+void fault_backend_rate(uint32_t device, double flops_per_second);
 
 /* From now on copies wait in the call, until they may pass again. */
 void fault_backend_stop_copies(bool stop);
-/* Which devices' copies wait there, as bits of their numbers. Returns when they
- * are those `wanted` or ten seconds have passed. */
-uint32_t fault_backend_stopped(uint32_t wanted);
+/* Wait until copies of all these devices, bits of their numbers, wait there. */
+void fault_backend_await_stopped(uint32_t wanted);
 
 /* Before call number `call` goes on, hook is called on its thread, which may
  * hold locks of the engine. 0: none. */

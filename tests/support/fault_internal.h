@@ -44,14 +44,12 @@ extern pthread_mutex_t fault_lock;
  * the status that it must fail with, else HR_OK. Waits while the device is
  * stuck. */
 hr_status fault_enter(const hri_device *device, fault_slot slot);
-/* How often a product of this device is enqueued. */
-uint32_t fault_times(const fault_device *device, const hri_gemm *gemm);
 /* The same for a call that cannot fail. */
 void fault_note(fault_slot slot);
 /* The next number of a device. */
 uint32_t fault_next_device(void);
-/* Count a product, and wait if it is to be held up. */
-void fault_product(fault_device *device);
+/* Count a product. Wait if it is to be held up, and as long as it takes. */
+void fault_product(fault_device *device, const hri_gemm *gemm);
 /* Count an operation; whether it must fail later, with *error then set. */
 bool fault_operation(hri_error *error);
 /* A copy of this device is about to be enqueued: waits while copies are

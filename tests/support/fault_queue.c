@@ -111,15 +111,13 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     if (status != HR_OK) {
         return status;
     }
-    fault_product((fault_device *)base->device);
+    fault_product((fault_device *)base->device, gemm);
     unwrap(&inner.a.place);
     unwrap(&inner.b.place);
     unwrap(&inner.c.place);
-    uint32_t times = fault_times((fault_device *)base->device, gemm);
-    while (status == HR_OK && times-- > 0 && fault_begin_operation(queue)) {
-        status = queue->inner->ops->gemm(queue->inner, &inner);
-    }
-    return status;
+    return fault_begin_operation(queue)
+               ? queue->inner->ops->gemm(queue->inner, &inner)
+               : HR_OK;
 }
 
 static hr_status queue_pack(hri_queue *base, const hri_pack *pack)

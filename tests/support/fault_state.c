@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "support/fault_internal.h"
 
 pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t let_go = PTHREAD_COND_INITIALIZER; /* of a stuck device */
+/* A call was made, or calls that wait may go on. */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 enum { TIMED = 4 }; /* devices with times that tests can set */
 
@@ -20,13 +21,14 @@ static struct {
     uint64_t hook_call;   /* 0: none */
     uint64_t hold_others; /* 0: nothing is held */
     uint64_t stick_call;  /* calls until the device is stuck; 0: it never is */
-    uint32_t stick_device, slow_device, slow_times, stuck;
+    uint32_t stick_device, stuck;
     uint32_t hold_device, devices;
     uint64_t products;
     bool staged, no_double;
     uint32_t packed;
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
     uint64_t times[TIMED];                 /* 0: as it is */
+    double rates[TIMED];                   /* likewise */
     uint64_t calls, operations, breaches;
     uint64_t counts[FAULT_SLOTS];
     uint64_t bytes[FAULT_DIRECTIONS], largest_ordinary;
@@ -86,7 +88,7 @@ void fault_backend_reset(void)
     pthread_mutex_lock(&fault_lock);
     free(state.records);
     memset(&state, 0, sizeof state);
-    pthread_cond_broadcast(&let_go);
+    pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -118,26 +120,15 @@ void fault_backend_hold(uint32_t device, uint64_t others)
     pthread_mutex_lock(&fault_lock);
     state.hold_device = device;
     state.hold_others = others;
+    pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&fault_lock);
 }
 
-void fault_backend_slow(uint32_t device, uint32_t times)
+void fault_backend_rate(uint32_t device, double flops_per_second)
 {
     pthread_mutex_lock(&fault_lock);
-    state.slow_device = device;
-    state.slow_times = times;
+    state.rates[device] = flops_per_second;
     pthread_mutex_unlock(&fault_lock);
-}
-
-uint32_t fault_times(const fault_device *device, const hri_gemm *gemm)
-{
-    pthread_mutex_lock(&fault_lock);
-    const bool slow = device->number == state.slow_device &&
-                      state.slow_times > 0 && gemm->beta.re == 0.0 &&
-                      gemm->beta.im == 0.0;
-    const uint32_t times = slow ? state.slow_times : 1;
-    pthread_mutex_unlock(&fault_lock);
-    return times;
 }
 
 void fault_backend_stick(uint32_t device, uint64_t call)
@@ -145,7 +136,7 @@ void fault_backend_stick(uint32_t device, uint64_t call)
     pthread_mutex_lock(&fault_lock);
     state.stick_device = device;
     state.stick_call = call;
-    pthread_cond_broadcast(&let_go);
+    pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -166,28 +157,17 @@ void fault_backend_stop_copies(bool stop)
 {
     pthread_mutex_lock(&fault_lock);
     state.stop_copies = stop;
+    pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&fault_lock);
 }
 
-static void pause_for_a_moment(void)
-{
-    const struct timespec moment = {0, 50000};
-    pthread_mutex_unlock(&fault_lock);
-    nanosleep(&moment, NULL);
-    pthread_mutex_lock(&fault_lock);
-}
-
-enum { MOMENTS = 200000 }; /* ten seconds, or more */
-
-uint32_t fault_backend_stopped(uint32_t wanted)
+void fault_backend_await_stopped(uint32_t wanted)
 {
     pthread_mutex_lock(&fault_lock);
-    for (int i = 0; i < MOMENTS && state.stopped != wanted; i++) {
-        pause_for_a_moment();
+    while ((state.stopped & wanted) != wanted) {
+        pthread_cond_wait(&changed, &fault_lock);
     }
-    uint32_t stopped = state.stopped;
     pthread_mutex_unlock(&fault_lock);
-    return stopped;
 }
 
 void fault_pass_copy(const fault_device *device)
@@ -195,7 +175,8 @@ void fault_pass_copy(const fault_device *device)
     pthread_mutex_lock(&fault_lock);
     while (state.stop_copies) {
         state.stopped |= UINT32_C(1) << device->number;
-        pause_for_a_moment();
+        pthread_cond_broadcast(&changed);
+        pthread_cond_wait(&changed, &fault_lock);
     }
     pthread_mutex_unlock(&fault_lock);
 }
@@ -326,7 +307,7 @@ static void wait_if_stuck(const hri_device *base)
     }
     state.stuck++;
     while (state.stick_call > 0) {
-        pthread_cond_wait(&let_go, &fault_lock);
+        pthread_cond_wait(&changed, &fault_lock);
     }
     state.stuck--;
 }
@@ -339,6 +320,7 @@ hr_status fault_enter(const hri_device *device, fault_slot slot)
         wait_if_stuck(device);
     }
     uint64_t call = ++state.calls;
+    pthread_cond_broadcast(&changed);
     if (state.lose_call > 0 && call >= state.lose_call) {
         status = HR_ERROR_LOST;
     } else if (call == state.fail_call) {
@@ -383,37 +365,39 @@ static bool has_happened(void)
             state.operations >= state.fail_operation);
 }
 
-/* Moments of 50 microseconds: a product takes far longer under this one. */
-#if defined(__SANITIZE_THREAD__)
-enum { PATIENCE = 20000 };
-#else
-enum { PATIENCE = 2000 };
-#endif
-
-void fault_product(fault_device *device)
+/* Whether the product still waits for others. The lock is held. */
+static bool is_held(const fault_device *device)
 {
-    const struct timespec moment = {0, 50000};
-    int moments = PATIENCE;
+    return device->number == state.hold_device &&
+           state.products - device->products < state.hold_others &&
+           !has_happened();
+}
+
+void fault_product(fault_device *device, const hri_gemm *gemm)
+{
+    enum { PATIENCE_MS = 100 };
+    const double flops =
+        2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
     pthread_mutex_lock(&fault_lock);
     state.products++;
     device->products++;
-    uint64_t seen = state.products;
-    while (device->number == state.hold_device &&
-           state.products - device->products < state.hold_others &&
-           !has_happened() && moments-- > 0) {
-        moments = state.products == seen ? moments : PATIENCE;
-        seen = state.products;
-        pthread_mutex_unlock(&fault_lock);
-        nanosleep(&moment, NULL);
-        pthread_mutex_lock(&fault_lock);
+    pthread_cond_broadcast(&changed);
+    while (is_held(device) &&
+           hri_wait_until(&changed, &fault_lock, hri_in_ms(PATIENCE_MS))) {
     }
+    const double rate =
+        device->number < TIMED ? state.rates[device->number] : 0.0;
     pthread_mutex_unlock(&fault_lock);
+    if (rate > 0.0) {
+        hri_sleep_ns((uint64_t)(flops / rate * 1e9));
+    }
 }
 
 bool fault_operation(hri_error *error)
 {
     pthread_mutex_lock(&fault_lock);
     uint64_t operation = ++state.operations;
+    pthread_cond_broadcast(&changed);
     bool fails = operation == state.fail_operation;
     hr_status status = state.operation_status;
     pthread_mutex_unlock(&fault_lock);

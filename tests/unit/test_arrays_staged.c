@@ -139,7 +139,7 @@ static void nobody_is_held(size_t bytes)
         CHECK(hr_copy_async(hr_view_of(source), hr_view_of(there[i]), &up[i]) ==
               HR_OK);
     }
-    CHECK(fault_backend_stopped(3) == 3); /* both are copying */
+    fault_backend_await_stopped(3); /* both are copying */
     CHECK(fault_backend_bytes(FAULT_UP) == 0);
     for (uint32_t i = 0; i < ACCELERATORS; i++) {
         CHECK(hr_event_query(up[i], &done) == HR_OK && !done);
@@ -202,7 +202,7 @@ static void launches_travel_together(void)
               HR_OK);
     }
     factor = 99.0F;
-    CHECK(fault_backend_stopped(3) == 3);
+    fault_backend_await_stopped(3);
     CHECK(fault_backend_count(FAULT_LAUNCH) == 0);
     fault_backend_stop_copies(false);
     for (uint32_t i = 0; i < ACCELERATORS; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The wrapper backend does what it is told, around the host. */
 #include <pthread.h>
-#include <time.h>
 
 #include "base/clock.h"
+#include "support/clock.h"
 #include "support/fault_backend.h"
 #include "test.h"
 
@@ -248,17 +248,18 @@ static hr_status multiply(const setting *s)
     return s->queue->ops->gemm(s->queue, &gemm);
 }
 
+enum { LATER_NS = 20000000 };
+
 /* NULL when it went well. */
 static void *multiply_twice_later(void *data)
 {
-    const struct timespec later = {0, 20000000};
-    nanosleep(&later, NULL);
+    hri_sleep_ns(LATER_NS);
     return multiply(data) == HR_OK && multiply(data) == HR_OK ? NULL : data;
 }
 
 static void a_device_is_held(void)
 {
-    setting s[2];
+    setting s[3];
     pthread_t thread;
     void *failed = NULL;
     TEST_CASE("products of one device wait for those of others");
@@ -268,7 +269,7 @@ static void a_device_is_held(void)
     uint64_t start = hri_clock_ns();
     CHECK(pthread_create(&thread, NULL, multiply_twice_later, &s[0]) == 0);
     CHECK(multiply(&s[1]) == HR_OK);
-    CHECK(hri_clock_ns() - start >= 20000000);
+    CHECK(hri_clock_ns() - start == LATER_NS);
     CHECK(pthread_join(thread, &failed) == 0 && failed == NULL);
     TEST_CASE("but not when a fault has happened");
     fault_backend_hold(1, 99);
@@ -276,7 +277,20 @@ static void a_device_is_held(void)
     start = hri_clock_ns();
     CHECK(s[0].queue->ops->finish(s[0].queue) == HR_ERROR_BACKEND);
     CHECK(multiply(&s[1]) == HR_OK);
-    CHECK(hri_clock_ns() - start < 1000000000);
+    CHECK(hri_clock_ns() == start);
+    TEST_CASE("nor when nothing more happens");
+    fault_backend_reset();
+    CHECK(setting_init(&s[2]) == HR_OK);
+    fault_backend_hold(0, 1);
+    start = hri_clock_ns();
+    CHECK(multiply(&s[2]) == HR_OK && hri_clock_ns() > start);
+    TEST_CASE("a product takes as long as the test says");
+    fault_backend_hold(0, 0);
+    fault_backend_rate(0, 4.0);
+    start = hri_clock_ns();
+    CHECK(multiply(&s[2]) == HR_OK);
+    CHECK(hri_clock_ns() - start == UINT64_C(500000000));
+    setting_finish(&s[2]);
     setting_finish(&s[0]);
     setting_finish(&s[1]);
 }
@@ -317,6 +331,7 @@ static void breaches_are_told(void)
 
 int main(void)
 {
+    test_clock_start();
     wrapped = fault_backend_wrap(&hri_backend_host);
     TEST_CASE("one wrapper for one backend");
     CHECK(wrapped == fault_backend_wrap(&hri_backend_host));

@@ -5,10 +5,11 @@
  * nothing is left behind, and the context works afterwards. */
 #include <pthread.h>
 #include <sys/prctl.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "runtime/runtime.h"
+#include "support/clock.h"
 #include "support/fault_backend.h"
 #include "support/told.h"
 #include "test.h"
@@ -117,44 +118,36 @@ static hr_status create(const setup *s, hr_context **context)
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool reached;
+    bool reached, told;
 } stop = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER};
 
-/* Call n is about to be made. */
+/* Call n is about to be made. It waits until the progress function has been
+ * asked and all threads that stop have stopped, or until nothing more happens
+ * without it. */
 static void reach(void *data)
 {
-    const struct timespec head_start = {0, 20000}; /* lets the threads that stop
-                                                      it go first */
+    enum { PATIENCE_MS = 1000 };
     (void)data;
     pthread_mutex_lock(&stop.lock);
     stop.reached = true;
-    pthread_cond_broadcast(&stop.changed);
+    while (!stop.told &&
+           hri_wait_until(&stop.changed, &stop.lock, hri_in_ms(PATIENCE_MS))) {
+    }
     pthread_mutex_unlock(&stop.lock);
-    nanosleep(&head_start, NULL);
+    hri_sleep_ns(1);
 }
 
-/* A progress function that returns when call n is made, to cancel, or when no
- * call has been made for a while: then the run is over. */
+/* A progress function that cancels when call n is being made. */
 static bool go_on_until_reached(void *data, double done, double total)
 {
-    uint64_t calls;
     (void)data;
     (void)done;
     (void)total;
     pthread_mutex_lock(&stop.lock);
-    do {
-        struct timespec until;
-        calls = fault_backend_calls();
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 5000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        while (!stop.reached &&
-               pthread_cond_timedwait(&stop.changed, &stop.lock, &until) == 0) {
-        }
-    } while (!stop.reached && fault_backend_calls() != calls);
-    bool reached = stop.reached;
+    const bool reached = stop.reached;
+    stop.told = stop.told || reached;
+    pthread_cond_broadcast(&stop.changed);
     pthread_mutex_unlock(&stop.lock);
     return !reached;
 }
@@ -175,7 +168,7 @@ static void inject(way how, uint64_t n)
     } else if (how == OPERATION) {
         fault_backend_fail_operation(n, HR_ERROR_BACKEND);
     } else {
-        stop.reached = false;
+        stop.reached = stop.told = false;
         fault_backend_at_call(n, reach, NULL);
     }
 }
@@ -308,6 +301,7 @@ static void no_fault(const setup *s)
 
 int main(void)
 {
+    test_clock_start();
     /* Thousands of contexts: clearing huge pages would take most time. */
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {

@@ -3,36 +3,30 @@
  * once, for the rest of the product. The others complete it, or the caller
  * cancels; meanwhile the device is left out, and afterwards it is used again.
  * The argument is a set of accelerators, of which the second one hangs; host
- * stands for sets of virtual ones.
- *
- * Nearly all of the time is waiting. So cases run at once, each in processes of
- * its own that share its calls. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+ * stands for sets of virtual ones. Time goes on when everything else has
+ * stopped, so nothing but the device that hangs is ever late. */
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 
 #include <headrace/trace.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "gemm/run.h"
 #include "runtime/runtime.h"
-#include "support/child.h"
+#include "support/clock.h"
 #include "support/fault_backend.h"
 #include "support/told.h"
 #include "test.h"
 
 enum { M = 260, N = 250, K = 60 };
 
-/* Seconds. Other tests wait for ever. Under sanitizers a thread may be slow to
- * start. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define PATIENCE 0.05
-#else
+/* Seconds. Other tests wait for ever. */
 #define PATIENCE 0.02
-#endif
-#define ENDLESS 1e9
+#define ENDLESS  1e9
+
+/* Of each accelerator, as the plan has it. */
+static const double usual_rate = 1e9;
 
 static float a[M * K], b[K * N], c[M * N], wanted[M * N];
 
@@ -78,7 +72,7 @@ static hr_context *open_context(const char *list, uint64_t limit)
 static void tell_rates(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        told(&context->accelerators[i], "f32", 1e9);
+        told(&context->accelerators[i], "f32", usual_rate);
         told_link(&context->accelerators[i], 1e10);
     }
 }
@@ -117,28 +111,7 @@ typedef struct setup {
     bool staged;
     double beta;
     bool tight; /* there is no memory beside that of a product */
-    int number; /* of its tally */
 } setup;
-
-/* What all processes of a case have seen. */
-typedef struct tally {
-    _Atomic uint64_t tries, refused, last_call;
-} tally;
-
-/* Processes among which the calls of a case are divided, and which of them this
- * one is. */
-enum { PROCESSES = 3 };
-static int process;
-
-static tally *tallies; /* by number, shared by all processes */
-
-/* Most products had a result, and the device hung until their end. */
-static void check_tally(const setup *s)
-{
-    const tally *all = &tallies[s->number];
-    CHECK(all->last_call > 10);
-    CHECK(s->tight || 2 * all->refused <= all->tries);
-}
 
 /* What is told never falls, also when others do what was lost, and is not all
  * before the end. */
@@ -172,7 +145,7 @@ static bool hang(hr_context *context, const setup *s, uint64_t call,
     CHECK(heard.ends == (status == HR_OK && call % 2 == 0));
     const bool stuck = fault_backend_sticks();
     if (stuck && status == HR_ERROR_LOST) { /* it has half a tile or its peers'
-                                               memory, or all were late */
+                                               memory */
         let_go(context);
         context->patience = ENDLESS;
         (*refused)++;
@@ -218,8 +191,8 @@ static void cancel(hr_context *context, uint64_t call)
 
 static void *answer_soon(void *none)
 {
-    const struct timespec soon = {.tv_nsec = 100 * 1000000};
-    nanosleep(&soon, NULL);
+    enum { SOON_NS = 100000000 };
+    hri_sleep_ns(SOON_NS);
     fault_backend_let_go();
     return none;
 }
@@ -257,15 +230,12 @@ static void after_a_cancelled_one(const setup *s)
 
 static void cancel_everywhere(const setup *s)
 {
-    int tries = 0;
     TEST_CASE("cancelled");
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
     hr_context *context = open_context(s->list, s->limit);
     for (uint64_t call = 1; call < 200; call += 3 * FAULT_STEP + call / 3) {
-        if (tries++ % PROCESSES == process) {
-            cancel(context, call);
-        }
+        cancel(context, call);
     }
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
@@ -282,25 +252,18 @@ static void hang_everywhere(const setup *s)
     if (report.share_count < 2) { /* what was measured of a device decides */
         CHECK(strstr(s->list, "cuda") || strstr(s->list, "opencl"));
         printf("%s: the plan leaves others out\n", s->list);
-        tallies[s->number].last_call = UINT64_MAX;
         hr_context_destroy(context);
         return;
     }
-    uint64_t call = 1, tries = 0, refused = 0;
-    for (int i = 0;
-         i % PROCESSES != process || hang(context, s, call, &refused); i++) {
-        tries += i % PROCESSES == process;
+    uint64_t call = 1, tries = 1, refused = 0;
+    for (; hang(context, s, call, &refused); tries++) {
         call += 2 * FAULT_STEP + call / (s->tight ? 3 : 16);
-    }
-    tally *all = &tallies[s->number];
-    all->tries += tries;
-    all->refused += refused;
-    if (call > all->last_call) {
-        all->last_call = call;
     }
     printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
            s->list, (unsigned long long)tries, (unsigned long long)call,
            (unsigned long long)refused);
+    CHECK(call > 10);
+    CHECK(s->tight || 2 * refused <= tries); /* most have a result */
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
@@ -326,33 +289,27 @@ static void one_alone(const setup *s)
 }
 
 /* The second one is slower than planned, so others take over what it has, or it
- * is lost. How slow it must be depends on the device: each run is slower than
- * the last until one was relieved. */
+ * is lost. */
 static void one_is_slow(const setup *s)
 {
-    enum { RUNS = 5, SLOW = 100, MORE = 8 };
-    uint64_t relieved = 0;
-    uint32_t times = SLOW;
+    enum { SLOWER = 100 };
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    hr_gemm_share shares[8];
     TEST_CASE("one is slow");
     fault_backend_reset();
     hr_context *context = open_context(s->list, 0);
-    context->patience = 3 * PATIENCE; /* the others must not be late */
-    for (int i = 0; i < RUNS; i++) {
-        hr_gemm_report report = HR_GEMM_REPORT_INIT;
-        hr_gemm_share shares[8];
-        report.shares = shares;
-        report.share_capacity = 8;
-        fault_backend_slow(1, times);
-        CHECK(multiply(context, 0.0, NULL, &report) == HR_OK && is_right());
-        relieved += report.lost;
-        for (uint32_t j = 0; j < report.share_count; j++) {
-            relieved += shares[j].tiles_stolen;
-        }
-        times = relieved > 0 ? SLOW : MORE * times;
-        CHECK(hri_runs_await(context, 60.0));
+    context->patience = PATIENCE;
+    report.shares = shares;
+    report.share_capacity = 8;
+    fault_backend_rate(1, usual_rate / SLOWER);
+    CHECK(multiply(context, 0.0, NULL, &report) == HR_OK && is_right());
+    uint64_t relieved = report.lost;
+    for (uint32_t j = 0; j < report.share_count; j++) {
+        relieved += shares[j].tiles_stolen;
     }
     CHECK(relieved > 0);
-    fault_backend_slow(0, 0);
+    CHECK(hri_runs_await(context, 60.0));
+    fault_backend_rate(1, 0.0);
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
@@ -363,11 +320,10 @@ static hr_context *open_with_one_that_hangs(const setup *s)
     fault_backend_reset();
     hr_context *context = open_context(s->list, 0);
     CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK);
-    context->patience = 3 * PATIENCE; /* the other must not be late */
+    context->patience = PATIENCE;
     fault_backend_stick(1, 20);
     CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
     CHECK(fault_backend_sticks());
-    context->patience = PATIENCE;
     return context;
 }
 
@@ -398,72 +354,35 @@ static void a_timeline_begins(const setup *s)
     CHECK(fault_backend_objects() == 0);
 }
 
-/* ---- processes */
-
-static struct {
-    pid_t children[32];
-    int count;
-    void (*run)(const setup *); /* what the next child does */
-    const setup *setup;
-} cases;
-
-static int run_case(void)
-{
-    cases.run(cases.setup);
-    return 0;
-}
-
-static void begin(void (*run)(const setup *), const setup *s, int processes)
-{
-    cases.run = run;
-    cases.setup = s;
-    for (process = 0; process < processes; process++) {
-        cases.children[cases.count++] = test_begin_child(run_case);
-    }
-}
-
-static int end(const setup *sets, size_t count)
-{
-    for (int i = 0; i < cases.count; i++) {
-        CHECK(test_end_child(cases.children[i]) == 0);
-    }
-    for (size_t i = 0; i < count; i++) {
-        check_tally(&sets[i]);
-    }
-    return test_end();
-}
-
 static int virtual_ones(void)
 {
     static const setup sets[] = {
-        {"2xhost", 0, false, 0.0, false, 0},
-        {"3xhost", 0, true, 2.0, false, 1},
-        {"3xhost", 100 << 10, false, 2.0, true, 2},
-        {"host,2xhost", 0, false, 2.0, false, 3},
-        {"2xhost", 60 << 10, true, 0.0, true, 4},
+        {"2xhost", 0, false, 0.0, false},
+        {"3xhost", 0, true, 2.0, false},
+        {"3xhost", 100 << 10, false, 2.0, true},
+        {"host,2xhost", 0, false, 2.0, false},
+        {"2xhost", 60 << 10, true, 0.0, true},
     };
-    const size_t count = sizeof sets / sizeof sets[0];
     static const setup alone = {.list = "1xhost", .limit = 60 << 10};
     static const setup staged = {
         .list = "1xhost", .limit = 60 << 10, .staged = true};
-    for (size_t i = 0; i < count; i++) {
-        TEST(begin(hang_everywhere, &sets[i], PROCESSES));
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        TEST(hang_everywhere(&sets[i]));
     }
-    TEST(begin(cancel_everywhere, &alone, PROCESSES));
-    TEST(begin(cancel_everywhere, &staged, PROCESSES));
-    TEST(begin(one_is_slow, &sets[0], 1));
-    TEST(begin(one_alone, &alone, 1));
-    TEST(begin(after_a_cancelled_one, &alone, 1));
-    TEST(begin(the_context_ends, &sets[0], 1));
-    TEST(begin(a_timeline_begins, &sets[0], 1));
-    return end(sets, count);
+    TEST(cancel_everywhere(&alone));
+    TEST(cancel_everywhere(&staged));
+    TEST(one_is_slow(&sets[0]));
+    TEST(one_alone(&alone));
+    TEST(after_a_cancelled_one(&alone));
+    TEST(a_timeline_begins(&sets[0]));
+    TEST(the_context_ends(&sets[0])); /* last: objects stay */
+    return test_end();
 }
 
-static const char *list;
-
-/* Whether this machine has such accelerators. */
-static int look(void)
+static int real_ones(const char *list)
 {
+    const setup sets[] = {{list, 0, false, 0.0, false},
+                          {list, 0, false, 2.0, false}};
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = list;
     hr_context *context = NULL;
@@ -471,30 +390,15 @@ static int look(void)
         return test_skip(hr_last_error());
     }
     hr_context_destroy(context);
-    return 0;
-}
-
-static int real_ones(void)
-{
-    const setup sets[] = {{list, 0, false, 0.0, false, 0},
-                          {list, 0, false, 2.0, false, 1}};
-    const int status = test_in_child(look);
-    if (status != 0) {
-        return status;
-    }
-    TEST(begin(hang_everywhere, &sets[0], PROCESSES));
-    TEST(begin(hang_everywhere, &sets[1], PROCESSES));
-    TEST(begin(one_is_slow, &sets[0], 1));
-    return end(sets, 2);
+    TEST(hang_everywhere(&sets[0]));
+    TEST(hang_everywhere(&sets[1]));
+    TEST(one_is_slow(&sets[0]));
+    return test_end();
 }
 
 int main(int argc, char **argv)
 {
-    list = argc > 1 ? argv[1] : "host";
-    tallies = mmap(NULL, 8 * sizeof *tallies, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!CHECK(tallies != MAP_FAILED)) {
-        return test_end();
-    }
-    return strcmp(list, "host") == 0 ? virtual_ones() : real_ones();
+    const char *list = argc > 1 ? argv[1] : "host";
+    test_clock_start();
+    return strcmp(list, "host") == 0 ? virtual_ones() : real_ones(list);
 }

@@ -199,13 +199,10 @@ static void one_pool(void)
 
 /* ---- fork */
 
-enum { CHILD_SECONDS = 120 };
-
 /* Exits 0 when a context of its own works. */
 static void be_child(void)
 {
     static work w;
-    alarm(CHILD_SECONDS); /* it hung once */
     w.context = open_host();
     hr_status status = w.context != NULL ? do_all(&w) : HR_ERROR_BACKEND;
     hr_context_destroy(w.context);

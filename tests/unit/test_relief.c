@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* One accelerator of a set is 20 times slower than the plan expects. Others
+ * take its tiles over, so that the product takes at most 1.5 times as long as
+ * without that accelerator, and the tenth of a second that they wait for it.
+ * Products take their time by a clock of the test's own, and nothing else does.
+ */
+#include "base/clock.h"
+#include "gemm/run.h"
+#include "runtime/runtime.h"
+#include "support/clock.h"
+#include "support/fault_backend.h"
+#include "support/told.h"
+#include "test.h"
+
+enum { SLOWER = 20, SLOW = 1 };
+
+typedef struct setting {
+    const char *list;
+    int64_t edge;
+    double rate; /* of an accelerator: as the plan has it, and as it is of those
+                    that are not slow */
+} setting;
+
+/* Seconds, as contexts have it. */
+#define PATIENCE 0.1
+
+typedef struct product {
+    hr_context *context;
+    double rate;
+    hr_matrix a, b, c;
+} product;
+
+static hr_context *open_context(const char *list)
+{
+    const hri_backend *const backends[] = {
+        fault_backend_wrap(&hri_backend_host), NULL};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = list;
+    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    told_overheads(context);
+    told_links(context, &(hri_link){1e10, 1e10, 1e10});
+    told_apart(context);
+    context->patience = PATIENCE;
+    return context;
+}
+
+/* Whatever was learned. */
+static void tell_rates(hr_context *context, double rate)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        told(&context->accelerators[i], "f32", rate);
+        told_link(&context->accelerators[i], 1e10);
+    }
+}
+
+static void fill(float *values, size_t count, uint32_t seed)
+{
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[i] = (float)(seed >> 8) * 0x1p-24f - 0.5f;
+    }
+}
+
+static hr_matrix matrix(int64_t edge, uint32_t seed)
+{
+    const size_t count = (size_t)(edge * edge);
+    float *values = malloc(count * sizeof *values);
+    CHECK(values != NULL);
+    fill(values, values != NULL ? count : 0, seed);
+    return hr_matrix_row_major(values, HR_F32, edge, edge, 0);
+}
+
+/* The time of a product without the slow accelerator or with it. */
+static double time_of(const product *p, bool without, hr_gemm_report *report)
+{
+    uint32_t chosen[64], count = 0;
+    for (uint32_t i = 0; i < p->context->accelerator_count; i++) {
+        chosen[count] = i;
+        count += !without || i != SLOW;
+    }
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.accelerators = chosen;
+    options.accelerator_count = count;
+    options.report = report;
+    tell_rates(p->context, p->rate);
+    const uint64_t start_ns = hri_clock_ns();
+    CHECK(hr_gemm(p->context, hr_real(1), p->a, p->b, hr_real(0), p->c,
+                  &options) == HR_OK);
+    const double seconds = hri_seconds_since(start_ns);
+    CHECK(hri_runs_await(p->context, 1e9));
+    return seconds;
+}
+
+static void verify(const product *p)
+{
+    hr_verify_report report = HR_VERIFY_REPORT_INIT;
+    CHECK(hr_gemm_verify(p->context, hr_real(1), p->a, p->b, hr_real(0), p->c,
+                         p->c, &report) == HR_OK);
+    CHECK(report.unchecked == 0);
+}
+
+static void relief(const setting *s)
+{
+    TEST_CASE(s->list);
+    fault_backend_reset();
+    hr_context *context = open_context(s->list);
+    const product p = {context, s->rate, matrix(s->edge, 1), matrix(s->edge, 2),
+                       matrix(s->edge, 3)};
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        fault_backend_rate(i, s->rate);
+    }
+    const double all = time_of(&p, false, &report);
+    CHECK(report.lost == 0 && report.recomputed == 0);
+    const double without = time_of(&p, true, &report);
+    CHECK(report.lost == 0 && all < without);
+    fault_backend_rate(SLOW, s->rate / SLOWER);
+    const double slow = time_of(&p, false, &report);
+    printf("all %.3f s, without %.3f s, one slow %.3f s = %.2f times; "
+           "%llu lost, %llu tiles recomputed\n",
+           all, without, slow, slow / without, (unsigned long long)report.lost,
+           (unsigned long long)report.recomputed);
+    CHECK(slow <= 1.5 * without + PATIENCE);
+    fault_backend_rate(SLOW, 0.0);
+    verify(&p);
+    hr_context_destroy(context);
+    free(p.a.data);
+    free(p.b.data);
+    free(p.c.data);
+}
+
+int main(void)
+{
+    static const setting settings[] = {
+        {"2xhost", 512, 4e8}, {"2xhost", 512, 1e8}, {"4xhost", 1024, 1e9}};
+    test_clock_start();
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        TEST(relief(&settings[i]));
+    }
+    return test_end();
+}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Fences and streams: how many events are recorded, what may go first, what
  * happens to errors, and what is deferred. */
-#include <dirent.h>
 #include <pthread.h>
 
 #include "arrays/array.h"
 #include "support/fault_backend.h"
 #include "support/instant.h"
+#include "support/threads.h"
 #include "test.h"
 extern const hr_kernel axpy;
 
@@ -500,21 +500,6 @@ static void crowds(bool staged)
 
 /* ---- which threads there are */
 
-/* Of this process; 0: the system does not say. */
-static int count_threads(void)
-{
-    DIR *folder = opendir("/proc/self/task");
-    int count = 0;
-    const struct dirent *entry;
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        count += entry->d_name[0] != '.';
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return count;
-}
-
 /* What arrays do: launches, copies in both directions and within the
  * accelerator. */
 static void use_arrays(hr_context *context, hr_queue *queue, int64_t count)
@@ -549,13 +534,11 @@ static void threads_of(const char *name, const char *set, bool staged)
     CHECK(hr_queue_create(context, 0, &first) == HR_OK);
     use_arrays(context, first, 1000); /* small: nothing is staged or held up */
     CHECK(first->stream->defers == staged);
-    const int before = count_threads();
+    const int before = threads_count();
     const uint64_t most = a->threads.most;
     CHECK(hr_queue_create(context, 0, &second) == HR_OK);
     use_arrays(context, second, MIB);
-    if (before > 0) {
-        CHECK(count_threads() - before == 1);
-    }
+    CHECK(threads_count() - before == 1);
     CHECK((a->threads.most > most) == staged);
     CHECK(staged || a->threads.most == 0);
     hr_queue_destroy(first);

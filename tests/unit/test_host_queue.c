@@ -2,16 +2,14 @@
 /* The host's queues, with arithmetic that waits, counts and fails as the test
  * says. The functions of backends/host/arithmetic.h are defined here, so the
  * linker takes none of the library's. */
-#include <dirent.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "backends/host/arithmetic.h"
 #include "backends/host/host.h"
 #include "base/cpus.h"
 #include "base/pool.h"
+#include "support/threads.h"
 #include "test.h"
 
 enum { BYTES = 512, COMMANDS = 5000, DEVICES = 3, QUEUES = 300 };
@@ -64,6 +62,7 @@ hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
     }
     fake.threads = hri_pool_threads(pool);
     fake.last = *gemm;
+    pthread_cond_broadcast(&fake.changed);
     while (gemm->m == WAIT_AT_GATE && !fake.open) {
         pthread_cond_wait(&fake.changed, &fake.lock);
     }
@@ -264,39 +263,6 @@ static void products_run_one_at_a_time(void)
     CHECK(fake.most_running == 1);
 }
 
-/* The threads of this process. */
-static int count_threads(void)
-{
-    DIR *folder = opendir("/proc/self/task");
-    int count = 0;
-    CHECK(folder != NULL);
-    for (const struct dirent *e; folder != NULL && (e = readdir(folder));) {
-        count += e->d_name[0] != '.';
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return count;
-}
-
-/* A thread that has been joined may still be listed for a moment. */
-static bool threads_become(int count)
-{
-    const struct timespec moment = {.tv_nsec = 1000000};
-    for (int i = 0; i < 1000 && count_threads() != count; i++) {
-        nanosleep(&moment, NULL);
-    }
-    return count_threads() == count;
-}
-
-/* How often threads of this process have gone to sleep. */
-static long count_sleeps(void)
-{
-    struct rusage usage;
-    CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
-    return usage.ru_nvcsw;
-}
-
 /* Each queue waits for the one before, and multiplies. The first waits at the
  * gate. */
 static void enqueue_chain(hri_queue **queues, hri_event **events)
@@ -312,28 +278,29 @@ static void enqueue_chain(hri_queue **queues, hri_event **events)
 
 static void queues_share_threads(void)
 {
-    const int most = 2 * (int)hri_thread_count();
+    enum { THREADS = 5 }; /* by HEADRACE_THREADS */
     hri_device *device;
     hri_queue *queues[QUEUES];
     hri_event *events[QUEUES];
     TEST_CASE("any number of queues needs only some threads");
-    CHECK(hri_backend_host.open(0, hri_thread_count(), &device) == HR_OK);
-    const int before = count_threads();
+    CHECK(hri_backend_host.open(0, THREADS, &device) == HR_OK);
+    setenv("HEADRACE_THREADS", "5", 1);
+    const int before = threads_count();
     for (int i = 0; i < QUEUES; i++) {
         CHECK(device->ops->create_queue(device, false, &queues[i]) == HR_OK);
         CHECK(device->ops->create_event(device, true, &events[i]) == HR_OK);
-        CHECK(i != 5 || count_threads() == before + 6);
+        CHECK(i != 5 || threads_count() == before + 6);
     }
-    CHECK(count_threads() == before + (most > 8 ? most : 8));
+    CHECK(threads_count() == before + 2 * THREADS);
     TEST_CASE("a queue whose turn comes wakes no other");
     set_gate(false);
     fake.calls = fake.most_running = 0;
     enqueue_chain(queues, events);
     CHECK(!is_done(events[0]));
-    const long sleeps = count_sleeps();
+    const long woken = threads_woken();
     set_gate(true);
     CHECK(queues[QUEUES - 1]->ops->finish(queues[QUEUES - 1]) == HR_OK);
-    CHECK(count_sleeps() - sleeps < 4 * QUEUES);
+    CHECK(threads_woken() - woken < 4 * QUEUES);
     CHECK(fake.calls == 2 * QUEUES && fake.most_running == 1);
     for (int i = 0; i < QUEUES; i++) {
         CHECK(is_done(events[i]));
@@ -341,7 +308,8 @@ static void queues_share_threads(void)
         events[i]->ops->destroy(events[i]);
     }
     TEST_CASE("the threads end with the last queue");
-    CHECK(threads_become(before));
+    CHECK(threads_count() == before);
+    unsetenv("HEADRACE_THREADS");
     device->ops->close(device);
 }
 
@@ -362,20 +330,13 @@ static void copy_long(hri_queue *queue)
     CHECK(queue->ops->copy(queue, &copy) == HR_OK);
 }
 
-static int running_products(void)
-{
-    pthread_mutex_lock(&fake.lock);
-    const int running = fake.running;
-    pthread_mutex_unlock(&fake.lock);
-    return running;
-}
-
 static void wait_for_product(void)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
-    while (running_products() == 0) {
-        nanosleep(&moment, NULL);
+    pthread_mutex_lock(&fake.lock);
+    while (fake.running == 0) {
+        pthread_cond_wait(&fake.changed, &fake.lock);
     }
+    pthread_mutex_unlock(&fake.lock);
 }
 
 static void long_copies_take_turns(void)

@@ -6,14 +6,13 @@
  *     test_host_threads threads|fork|busy_fork */
 #include "test.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cpus.h"
 #include "runtime/runtime.h"
+#include "support/threads.h"
 
 enum { CONTEXTS = 3, EDGE = 160 };
 
@@ -92,51 +91,6 @@ static void *do_often(void *data)
 
 /* ---- threads */
 
-static int count_threads(void)
-{
-    int count = 0;
-    DIR *folder = opendir("/proc/self/task");
-    if (folder == NULL) {
-        return -1;
-    }
-    for (struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
-        count += e->d_name[0] != '.';
-    }
-    closedir(folder);
-    return count;
-}
-
-/* The system still lists threads for a moment after they were joined. */
-static bool threads_become(int count)
-{
-    enum { MAX_MS = 10000 };
-    const struct timespec pause = {.tv_nsec = 1000000};
-    for (int i = 0; i < MAX_MS && count_threads() != count; i++) {
-        nanosleep(&pause, NULL);
-    }
-    return count_threads() == count;
-}
-
-static void *wait_for(void *lock)
-{
-    pthread_mutex_lock(lock);
-    pthread_mutex_unlock(lock);
-    return NULL;
-}
-
-/* Those that are not ours: a sanitizer has one as soon as there is a second. */
-static int count_strangers(void)
-{
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_t thread;
-    pthread_mutex_lock(&lock);
-    CHECK(pthread_create(&thread, NULL, wait_for, &lock) == 0);
-    const int count = count_threads() - 1;
-    pthread_mutex_unlock(&lock);
-    pthread_join(thread, NULL);
-    return count;
-}
-
 static void variable(void)
 {
     static const char *const nonsense[] = {"0",  "-1",   "3x",  "1025", " 3",
@@ -164,14 +118,14 @@ static void one_pool(void)
     static work works[CONTEXTS];
     pthread_t threads[CONTEXTS];
     TEST_CASE("contexts share their threads");
-    const int before = count_strangers();
+    const int before = threads_count();
     setenv("HEADRACE_THREADS", "3", 1);
     for (int i = 0; i < CONTEXTS; i++) {
         works[i].context = open_host();
         CHECK(hr_thread_count(works[i].context) == 3);
     }
     CHECK(hri_pool_threads(works[0].context->pool) == 3);
-    CHECK(threads_become(before + 2));
+    CHECK(threads_count() == before + 2);
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     CHECK(hr_accelerator_describe(works[0].context, 0, &info) == HR_OK);
     CHECK(info.compute_units == 3);
@@ -190,10 +144,10 @@ static void one_pool(void)
     hr_context_destroy(works[1].context);
     CHECK(do_all(&works[2]) == HR_OK);
     hr_context_destroy(works[2].context);
-    CHECK(threads_become(before));
+    CHECK(threads_count() == before);
     setenv("HEADRACE_THREADS", "1", 1);
     works[0].context = open_host();
-    CHECK(threads_become(before) && do_all(&works[0]) == HR_OK);
+    CHECK(threads_count() == before && do_all(&works[0]) == HR_OK);
     hr_context_destroy(works[0].context);
 }
 

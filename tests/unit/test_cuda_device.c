@@ -4,11 +4,12 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backends/cuda/api.h"
 #include "backends/cuda/cuda.h"
+#include "base/clock.h"
+#include "support/clock.h"
 #include "support/conformance.h"
 #include "support/fake_cuda/use.h"
 #include "support/product.h"
@@ -306,24 +307,30 @@ enum { MANY = 1000000000 };
 /* After 50 ms events are done. Say how often they were asked for. */
 static void *end_event(void *asked)
 {
-    const struct timespec moment = {0, 50000000};
-    nanosleep(&moment, NULL);
+    hri_sleep_ns(50 * 1000000);
     *(long *)asked = MANY - atomic_exchange(&fake->not_ready, 0);
     return NULL;
 }
 
-/* Who waits asks without a pause for 50 us, then sleeps for 10 us or more each
- * time. So there are few questions, however fast the driver answers: without
- * sleeps there would be some millions. */
+static void take_a_microsecond(void)
+{
+    test_clock_pass(1000);
+}
+
+/* A thread that waits asks without a pause for 50 us: about 50 times here. Then
+ * it sleeps each time, for 10 us at first, for a 20th of what it has waited,
+ * and for 1 ms at most. */
 static void events_slept_for(conformance_opened s)
 {
     long asked = 0;
     pthread_t thread;
+    fake->asked = take_a_microsecond;
     fake->not_ready = MANY;
     CHECK(pthread_create(&thread, NULL, end_event, &asked) == 0);
     CHECK(s.event->ops->wait(s.event) == HR_OK);
     pthread_join(thread, NULL);
-    CHECK(asked > 0 && asked < 100000);
+    fake->asked = NULL;
+    CHECK(asked > 50 + 100 && asked < 50 + 200);
 }
 
 /* A wait asks until the event is done, and no more. */
@@ -437,6 +444,7 @@ static void peers_are_found(void)
 
 int main(void)
 {
+    test_clock_start();
     fake = fake_cuda_use(FAKE_CUDA);
     uint32_t count = 0;
     conformance_must(hri_backend_cuda.probe(&count), "probe");

@@ -382,6 +382,9 @@ cu_result cuEventQuery(cu_event event)
     (void)event;
     if (state.not_ready > 0) {
         state.not_ready--;
+        if (state.asked != NULL) {
+            state.asked();
+        }
         return CU_NOT_READY;
     }
     return fake_enter_context("cuEventQuery");

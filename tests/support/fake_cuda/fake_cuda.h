@@ -36,7 +36,8 @@ typedef struct fake_cuda_state {
     atomic_long calls;        /* of the driver's functions */
     atomic_long records;      /* of events */
     atomic_long not_ready;    /* so many questions of events are answered with
-                                 "not yet" */
+                                 "not yet", */
+    void (*asked)(void);      /* after this was called, if it is not NULL */
     atomic_long launches;     /* of the program's kernels */
     atomic_long urgent;       /* streams of the greatest priority, ever made */
     atomic_long objects;      /* memory, streams, events, modules, handles */

@@ -6,6 +6,7 @@
 #include <headrace/headrace.h>
 
 #include "support/random.h"
+#include "support/told.h"
 #include "test.h"
 
 typedef struct bed {
@@ -26,6 +27,7 @@ static inline hr_array *bed_wrap(const bed *b, const void *data, size_t bytes,
 
 static inline void bed_run(bed *b, void (*cases)(bed *b))
 {
+    told_patience(b->context);
     b->count = hr_accelerator_count(b->context);
     CHECK(b->count <= 8);
     for (uint32_t i = 0; i < b->count; i++) {

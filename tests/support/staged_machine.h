@@ -10,6 +10,7 @@
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "support/random.h"
+#include "support/told.h"
 #include "test.h"
 
 enum { ACCELERATORS = 2, MIB = 1 << 20 };
@@ -31,6 +32,7 @@ static inline machine open_machine(void)
     fault_backend_reset();
     fault_backend_pretend_staged(true);
     CHECK(hri_context_create_from(list, &options, &m.context) == HR_OK);
+    told_patience(m.context);
     for (uint32_t i = 0; i < ACCELERATORS; i++) {
         CHECK(hr_queue_create(m.context, i, &m.queues[i]) == HR_OK);
     }

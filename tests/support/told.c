@@ -37,9 +37,14 @@ void told_links(hr_context *context, const hri_link *link)
     context->model->links_known = true;
 }
 
+void told_patience(hr_context *context)
+{
+    context->patience = 1e9;
+}
+
 void told_overheads(hr_context *context)
 {
-    context->patience = 1e9; /* nobody is late, however busy the machine */
+    told_patience(context);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         told(&context->accelerators[i], "launches", 1e5);
         told(&context->accelerators[i], "copies", 2e5);

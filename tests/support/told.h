@@ -20,8 +20,11 @@ void told_links(hr_context *context, const hri_link *link);
 void told_kernel(const hri_accelerator *accelerator, const hr_kernel *kernel,
                  int64_t points, double seconds);
 
-/* Set the overheads of launches and copies to those guessed. So they are not
- * measured, and backends are not called thousands of times. */
+/* Let no accelerator of the context be late, however busy the machine is. */
+void told_patience(hr_context *context);
+
+/* The same, and set the overheads of launches and copies to those guessed. So
+ * they are not measured, and backends are not called thousands of times. */
 void told_overheads(hr_context *context);
 
 /* Let plans treat each accelerator as a device of its own. */

@@ -3,6 +3,7 @@
  * and windows that look as if they overlapped. */
 #include <headrace/headrace.h>
 
+#include "support/told.h"
 #include "test.h"
 
 static hr_context *open_context(void)
@@ -12,6 +13,7 @@ static hr_context *open_context(void)
     options.memory_limit = 1 << 20;
     hr_context *context = NULL;
     CHECK(hr_context_create(&options, &context) == HR_OK);
+    told_patience(context);
     return context;
 }
 

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "support/plain.h"
 #include "support/random.h"
+#include "support/told.h"
 #include "test.h"
 
 enum { MAX_TERMS = 9, MAX_EDGE = 160, MAX_DEPTH = 90, CASES = 60 };
@@ -368,6 +369,7 @@ int main(int argc, char **argv)
         return test_skip(hr_last_error());
     }
     CHECK(status == HR_OK);
+    told_patience(context);
     TEST(random_sums(context));
     TEST(c_stays(context, set));
     TEST(no_more_terms(context));

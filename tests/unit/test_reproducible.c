@@ -367,6 +367,8 @@ int main(int count, char **arguments)
     options.reproducible = true;
     CHECK(status == HR_OK &&
           hr_context_create(&options, &bed.ordered) == HR_OK);
+    told_patience(bed.native);
+    told_patience(bed.ordered);
     TEST_CASE(set);
     uint64_t seed = 0, last = CASES - 1;
     const bool one = test_seed(&seed);

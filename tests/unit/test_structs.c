@@ -9,6 +9,7 @@
 
 #include "runtime/runtime.h"
 #include "support/fake.h"
+#include "support/told.h"
 
 enum { EDGE = 64, GUARD = 64, MORE = 16, MAX_BYTES = 4096 };
 
@@ -758,6 +759,7 @@ static void open_bed(bed *t)
     options.accelerators = "2xhost";
     options.memory_limit = 1 << 26;
     CHECK(hr_context_create(&options, &t->host) == HR_OK);
+    told_patience(t->host);
     CHECK(hr_window_box(1, &t->window) == HR_OK);
     CHECK(hr_array_create_anywhere(t->host, 4, hr_extent1(4 * EDGE),
                                    &t->array) == HR_OK);

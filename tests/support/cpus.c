@@ -34,6 +34,13 @@ bool cpus_are_told(pthread_t thread)
     return is;
 }
 
+void cpus_forget(void)
+{
+    pthread_mutex_lock(&told.lock);
+    told.count = 0;
+    pthread_mutex_unlock(&told.lock);
+}
+
 int __wrap_pthread_getaffinity_np(pthread_t, size_t, cpu_set_t *);
 int __wrap_pthread_setaffinity_np(pthread_t, size_t, const cpu_set_t *);
 int __wrap_sched_getaffinity(pid_t, size_t, cpu_set_t *);

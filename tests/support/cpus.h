@@ -14,4 +14,7 @@ enum { CPUS = 8, CPU = 5 };
 /* Whether the thread was told where to run. Otherwise it may use all. */
 bool cpus_are_told(pthread_t thread);
 
+/* New threads may have the names of those that have ended. */
+void cpus_forget(void);
+
 #endif

@@ -3,6 +3,8 @@
 # are counted. CTest sets HEADRACE, the command, and TOOLS, the helpers' folder.
 # shellcheck shell=sh
 set -u
+LC_ALL=C
+export LC_ALL
 : "${HEADRACE:?}" "${TOOLS:?}"
 base=$(mktemp -d "${TMPDIR:-/tmp}/headrace-cli-XXXXXX") || exit 1
 trap 'rm -rf "$base"' EXIT

@@ -205,7 +205,7 @@ browse() {
         echo '</script>'
         sed '1,/^<meta http-equiv/d' "$2"
     } >"$base/shown.html"
-    timeout -k 1 60 "$browser" --headless --no-sandbox --disable-gpu \
+    "$browser" --headless --no-sandbox --disable-gpu \
         --user-data-dir="$base/profile" --window-size="$1,900" \
         --virtual-time-budget=5000 --dump-dom "file://$base/shown.html" \
         >"$base/dom" 2>/dev/null

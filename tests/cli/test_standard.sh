@@ -49,12 +49,17 @@ equal "no file is named -" "" "$(ls -- ./- 2>/dev/null)"
 check cmp ./- C.npy
 rm ./-
 
-# Input and output on which calls do not wait. More than a pipe holds.
+# Input and output on which calls do not wait. The one is sent, and the other
+# read, when the command has to wait for it; that is more than a pipe holds.
 "$HEADRACE" generate --shape 300x300 --type f32 -o L.npy || exit 1
-{ sleep 0.2 && cat L.npy; } | {
-    "$TOOLS/nonblocking" "$HEADRACE" matmul - L.npy -o - --quiet
+mkfifo "$base/reading" "$base/writing"
+# shellcheck disable=SC2016 # of that shell
+DO='[ ! -p "$BASE/$0" ] || { : >"$BASE/$0" && rm -f "$BASE/$0"; }'
+{ : <"$base/reading" && cat L.npy; } | {
+    BASE=$base DO=$DO "$TOOLS/nonblocking" "$TOOLS/moments" matmul - L.npy \
+        -o - --quiet
     echo $? >status
-} 2>"$err" | { sleep 0.5 && cat >E.npy; }
+} 2>"$err" | { : <"$base/writing" && cat >E.npy; }
 "$HEADRACE" matmul L.npy L.npy -o M.npy --quiet || exit 1
 equal "status where calls do not wait" 0 "$(cat status)"
 check cmp E.npy M.npy
@@ -71,26 +76,26 @@ rm [EM].npy L.npy status private
 
 # Why accelerators were left out is asked behind the work, and for a report
 # alone. By then the reader has all, and a signal changes nothing.
-if [ -n "${SIGNALS_PLANS:-}" ]; then
-    planned() {
-        rm -f calls
-        HEADRACE_ACCELERATORS=host,1xhost LD_PRELOAD="$SIGNALS_PLANS" stream "$@"
-        plans=$(cat calls)
-    }
-    planned 0 matmul A.npy B.npy -o -
-    equal "plans for a report" pp "$plans"
-    planned 0 matmul A.npy B.npy -o - --quiet
-    equal "plans without one" p "$plans"
-    planned 0 matmul A.npy B.npy -o - --quiet --json
-    equal "plans for JSON" pp "$plans"
-    SIGNAL_AT=2
-    export SIGNAL_AT
-    planned 0 matmul A.npy B.npy -o -
-    check cmp "$out" C.npy
-    planned 0 matmul A.npy B.npy -o D.npy
-    check cmp D.npy C.npy
-    unset SIGNAL_AT
-fi
+planned() {
+    rm -f calls
+    HEADRACE_ACCELERATORS=host,1xhost HEADRACE=$TOOLS/moments stream "$@"
+    plans=$(cat calls)
+}
+export DO CLOCK=0
+# shellcheck disable=SC2016
+DO='[ $0 != planning ] || printf p >>calls'
+planned 0 matmul A.npy B.npy -o -
+equal "plans for a report" pp "$plans"
+planned 0 matmul A.npy B.npy -o - --quiet
+equal "plans without one" p "$plans"
+planned 0 matmul A.npy B.npy -o - --quiet --json
+equal "plans for JSON" pp "$plans"
+DO="$DO; [ \$(cat calls) != pp ] || kill -INT \$PPID"
+planned 0 matmul A.npy B.npy -o -
+check cmp "$out" C.npy
+planned 0 matmul A.npy B.npy -o D.npy
+check cmp D.npy C.npy
+unset DO CLOCK
 
 # One sentence when it cannot be.
 printf words | "$HEADRACE" matmul - B.npy -o D.npy >"$out" 2>"$err"

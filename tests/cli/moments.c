@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The command, at certain moments of its work: then `sh -c "$DO" MOMENT` runs,
+ * in which $0 is the moment and $PPID the command, and the command waits for
+ * it. So what a test does then is done at that moment, however quick the work
+ * is.
+ *
+ *     generating              a file of random numbers is there, without them
+ *     planning                a product is about to be planned
+ *     multiplying, filtering, verifying
+ *                             progress is told, at least once
+ *     reading, writing        standard input or output has to be waited for
+ *
+ * With CLOCK in the environment the command's clock goes on by so many seconds
+ * whenever it is looked at. */
+#include <errno.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "console/loop.h"
+#include "console/random.h"
+#include "console/text.h"
+
+extern char **environ;
+
+/* The linker gives the command's calls of `name` to __wrap_name. */
+bool __real_cli_progress_told(void *progress, double done, double total);
+bool __wrap_cli_progress_told(void *progress, double done, double total);
+bool __real_cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress);
+bool __wrap_cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress);
+typedef hr_status plan_function(hr_context *, hr_scalar, hr_matrix, hr_matrix,
+                                hr_scalar, hr_matrix, const hr_gemm_options *,
+                                hr_gemm_report *);
+plan_function __real_hr_gemm_plan, __wrap_hr_gemm_plan;
+int __real_poll(struct pollfd *files, nfds_t count, int timeout);
+int __wrap_poll(struct pollfd *files, nfds_t count, int timeout);
+double __real_cli_clock(void);
+double __wrap_cli_clock(void);
+
+static void come_to(const char *moment)
+{
+    const char *commands = getenv("DO");
+    if (commands == NULL) {
+        return;
+    }
+    char *const arguments[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)commands,
+                               (char *)moment, NULL};
+    pid_t child;
+    if (posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ) != 0) {
+        perror("moments");
+        abort();
+    }
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) { /* of its signal */
+    }
+}
+
+bool __wrap_cli_progress_told(void *progress, double done, double total)
+{
+    come_to(((const cli_progress *)progress)->what);
+    return __real_cli_progress_told(progress, done, total);
+}
+
+bool __wrap_cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress)
+{
+    come_to("generating");
+    return __real_cli_random_fill(m, seed, progress);
+}
+
+hr_status __wrap_hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
+                              hr_matrix b, hr_scalar beta, hr_matrix c,
+                              const hr_gemm_options *options,
+                              hr_gemm_report *report)
+{
+    come_to("planning");
+    return __real_hr_gemm_plan(context, alpha, a, b, beta, c, options, report);
+}
+
+int __wrap_poll(struct pollfd *files, nfds_t count, int timeout)
+{
+    come_to(files->events == POLLIN ? "reading" : "writing");
+    return __real_poll(files, count, timeout);
+}
+
+double __wrap_cli_clock(void)
+{
+    static double now = 1.0;
+    const char *step = getenv("CLOCK");
+    return step == NULL ? __real_cli_clock() : (now += strtod(step, NULL));
+}

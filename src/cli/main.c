@@ -111,5 +111,9 @@ int main(int argc, char **argv)
         return CLI_OK;
     }
     cli_signals_init();
+    if (cli_launched().count > 1) {
+        /* Launchers end the others when one fails. Say why it did first. */
+        cli_signals_phase(CLI_HELD);
+    }
     cli_finish(dispatch(argc, argv));
 }

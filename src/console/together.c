@@ -445,6 +445,7 @@ int cli_multiply_together(const cli_command *command,
         return status;
     }
     cli_fail_silently(true); /* until all know which process failed first */
+    cli_signals_phase(CLI_AT_ONCE);
     status = run(&t);
     t.outcome.seconds = cli_clock() - start;
     cli_signals_phase(CLI_HELD); /* launchers end the others when one failed */

@@ -13,6 +13,7 @@
  * With CLOCK in the environment the command's clock goes on by so many seconds
  * whenever it is looked at. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@
 #include "console/text.h"
 
 extern char **environ;
+
+enum { FILES = 256 /* open ones have lower numbers */ };
 
 /* The linker gives the command's calls of `name` to __wrap_name. */
 bool __real_cli_progress_told(void *progress, double done, double total);
@@ -47,6 +50,9 @@ static void come_to(const char *moment)
     }
     char *const arguments[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)commands,
                                (char *)moment, NULL};
+    for (int file = 3; file < FILES; file++) { /* of MPI: it would seem alive */
+        (void)fcntl(file, F_SETFD, FD_CLOEXEC);
+    }
     pid_t child;
     if (posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ) != 0) {
         perror("moments");

@@ -37,7 +37,7 @@ stage("release;asan" long "^unit/.*:([57]xhost|[23]xopencl:0:0|host,opencl)$"
   "^conformance/.*:fake_cuda,host$" "^unit/test_cuda_compile$"
   "^unit/test_reduce_with:(3xhost|2xhost,opencl)" "^cli/test_(bench|guard|plot)$"
   "^mpi/.*(faults:.*:2:|gemm:.*:[26]:host|files:.*:[15]:|grid:.*:[16]:)")
-stage(release long "^unit/.*:opencl$" "^unit/numpy_calls:3xhost$"
+stage(release long "^(unit|python)/.*:opencl$" "^unit/numpy_calls:3xhost$"
   "^conformance/numpy_calls:fake_2xcuda:0$")
 # Minutes, many gigabytes, or bare systems.
 stage("release;asan;tsan" long "^slow/")

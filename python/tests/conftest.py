@@ -8,10 +8,11 @@ import pytest
 
 import headrace
 
-SETS = ["host", "3xhost", "opencl", "2xhost,opencl"]
+SETS = os.environ.get("SETS", "host;3xhost;2xhost,opencl").split(";")
 
 
-def _open(accelerators, **options):
+def opened(accelerators, **options):
+    """A context, or a skip where the machine lacks an accelerator."""
     try:
         return headrace.Context(accelerators, **options)
     except headrace.UnavailableError as error:
@@ -21,15 +22,15 @@ def _open(accelerators, **options):
 @pytest.fixture(scope="module", params=SETS)
 def context(request):
     """Each set of accelerators."""
-    with _open(request.param) as opened:
-        yield opened
+    with opened(request.param) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")
 def host():
     """The host alone, in place."""
-    with _open("host") as opened:
-        yield opened
+    with opened("host") as one:
+        yield one
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ class Command:
     def run(self, *words, stdin=None):
         return subprocess.run([self.program, *map(str, words)], input=stdin,
                               cwd=self.folder, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=60, check=False,
+                              stderr=subprocess.PIPE, check=False,
                               env={**os.environ, "HEADRACE_ACCELERATORS": "host"})
 
     def refuses(self, sentence, *words, status=1):

@@ -7,7 +7,6 @@ import base64
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ MEASURE = """(async () => {
         await image.decode().catch(() => 0);
     }
     const found = () => document.querySelectorAll("#search-results li").length;
-    for (let i = 0; SEARCHED && !found() && i < 100; i++) {
+    while (SEARCHED && !found()) {
         await new Promise(done => setTimeout(done, 100));
     }
     return [document.documentElement.scrollWidth, document.images.length,
@@ -94,7 +93,7 @@ class Browser:
     def close(self):
         os.close(self._out)
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait()
 
 
 def said(events):
@@ -144,7 +143,6 @@ def main():
     chromium, root = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     pictures = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
     bad = 0
-    signal.alarm(400)  # where the browser no longer answers
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(chromium, profile)
         for page in [*PAGES, SEARCH]:

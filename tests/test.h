@@ -156,6 +156,19 @@ static inline int test_check_fails(hr_status got, hr_status want,
     return ok;
 }
 
+#pragma weak __lsan_do_leak_check
+void __lsan_do_leak_check(void);
+
+/* With AddressSanitizer: look for leaks here, not when the program exits, as
+ * then threads of other libraries end, at which GCC 12's runtime may fault. */
+static inline void test_find_leaks(void)
+{
+    if (__lsan_do_leak_check != NULL) {
+        fflush(stdout);
+        __lsan_do_leak_check();
+    }
+}
+
 static inline int test_end(void)
 {
     const char *only = getenv("TEST");
@@ -168,6 +181,7 @@ static inline int test_end(void)
     }
     printf("%ld checks, %ld failures\n", test_state.checks,
            test_state.failures);
+    test_find_leaks();
     return test_state.checks == 0 || test_state.failures > 0;
 }
 

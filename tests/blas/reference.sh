@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# reference.sh LIBRARY FOLDER: the test programs of the reference BLAS, level 3
-# in Fortran and C, with LIBRARY preloaded, and some with LIBRARY instead of
-# libblas.so.3. libheadrace.so is in FOLDER.
+# reference.sh LIBRARY FOLDER [all]: the test programs of the reference BLAS, level
+# 3 in Fortran and C, with LIBRARY preloaded, and some with LIBRARY instead of
+# libblas.so.3. libheadrace.so is in FOLDER. Each type is tested in one language,
+# or in both.
 set -u
 library=$1 libheadrace=$2
 programs=$(dirname "$(ls /usr/lib/*/blas/xblat3s 2>/dev/null)") || programs=.
@@ -36,20 +37,29 @@ calls() {
 }
 
 export HEADRACE_LOG="summary,file=$folder/log"
-for p in s d c z; do
-    case $p in
-    s | d) fortran=12 c=18 ;;
-    *) fortran=18 c=27 ;;
-    esac
-    LD_PRELOAD=$library "$programs/xblat3$p" <"$programs/${p}blat3.in" >out 2>&1
-    judge "xblat3$p" $? "${p}blat3.out" $fortran
-    calls "xblat3$p"
-    # The reference itself: the CBLAS of others says less about errors.
+# fortran|c TYPE WANTED
+fortran() {
+    LD_PRELOAD=$library "$programs/xblat3$1" <"$programs/${1}blat3.in" \
+        >out 2>&1
+    judge "xblat3$1" $? "${1}blat3.out" "$2"
+    calls "xblat3$1"
+}
+c() { # The reference itself: the CBLAS of others says less about errors.
     LD_LIBRARY_PATH=$programs LD_PRELOAD=$library \
-        "$programs/x${p}cblat3" <"$programs/${p}in3" >out 2>&1
-    judge "x${p}cblat3" $? out $c
-    calls "x${p}cblat3"
-done
+        "$programs/x${1}cblat3" <"$programs/${1}in3" >out 2>&1
+    judge "x${1}cblat3" $? out "$2"
+    calls "x${1}cblat3"
+}
+c s 18
+fortran d 12
+c c 27
+fortran z 18
+if [ "${3:-}" = all ]; then
+    fortran s 12
+    c d 18
+    fortran c 18
+    c z 27
+fi
 
 # Instead of libblas.so.3: everything but gemm is passed on to the reference.
 export LD_LIBRARY_PATH="$folder:$libheadrace"

@@ -36,7 +36,6 @@ equal "second, by environment" 'host#1' "$(json 'accelerators[1].path')"
 equal "its limit" 1048576 "$(json 'accelerators[1].memory_limit')"
 unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 
-expect 0 "FLOP/s" devices --measure --accelerators 2xhost --memory-limit 64MiB
 expect 0 '"rates"' devices --measure --accelerators 2xhost \
     --memory-limit 64MiB --json
 for rate in up_bytes down_bytes f32_flops f64_flops; do
@@ -50,6 +49,7 @@ HEADRACE_CACHE=$folder
 export HEADRACE_CACHE
 expect 0 "within 1.3" devices --measure --accelerators host
 check grep -q '^products  *0 ' "$out"
+check grep -q 'FLOP/s' "$out"
 "$HEADRACE" generate --shape 40x40 --type f32 -o "$folder/a.npy" >/dev/null
 "$HEADRACE" matmul "$folder/a.npy" "$folder/a.npy" -o "$folder/c.npy" \
     --accelerators host >/dev/null 2>&1

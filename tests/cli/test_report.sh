@@ -167,7 +167,7 @@ with open("bytes.json", "wb") as file:  # a name that is no UTF-8
 # Many bars, on a link and in a kernel at once.
 events = [{"ph": "M", "name": "process_name", "pid": 1, "tid": 0,
            "args": {"name": "cuda:0: many bars"}}]
-for i in range(50000):
+for i in range(20000):
     for tid, kind in ((1, "up"), (2, "compute")):
         events.append({"ph": "X", "name": "step", "cat": kind, "pid": 1,
                        "tid": tid, "ts": 10 * i + tid, "dur": 7.25,

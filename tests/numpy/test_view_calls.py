@@ -338,7 +338,7 @@ def sorts(caller):
         sort_array(caller, with_specials(np.zeros(9001, dtype),
                                          [-0.0] * 50 + [1]))
     if os.environ.get("HEADRACE_ACCELERATORS") == "host":
-        sort_array(caller, numbers("<f4", (10000000,), 400))
+        sort_array(caller, numbers("<f4", (1500000,), 400))
     empty = caller.save(np.zeros(0, "<f4"))
     caller.call(lambda words: words[0] == "HR_ERROR_INVALID",
                 "sort ascending", empty, caller.path())

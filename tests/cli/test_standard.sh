@@ -53,7 +53,7 @@ rm ./-
 # read, when the command has to wait for it; that is more than a pipe holds.
 "$HEADRACE" generate --shape 300x300 --type f32 -o L.npy || exit 1
 mkfifo "$base/reading" "$base/writing"
-# shellcheck disable=SC2016 # of that shell
+# shellcheck disable=SC2016,SC2089 # of that shell
 DO='[ ! -p "$BASE/$0" ] || { : >"$BASE/$0" && rm -f "$BASE/$0"; }'
 { : <"$base/reading" && cat L.npy; } | {
     BASE=$base DO=$DO "$TOOLS/nonblocking" "$TOOLS/moments" matmul - L.npy \
@@ -81,6 +81,7 @@ planned() {
     HEADRACE_ACCELERATORS=host,1xhost HEADRACE=$TOOLS/moments stream "$@"
     plans=$(cat calls)
 }
+# shellcheck disable=SC2090
 export DO CLOCK=0
 # shellcheck disable=SC2016
 DO='[ $0 != planning ] || printf p >>calls'

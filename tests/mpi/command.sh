@@ -149,7 +149,7 @@ begin() { # the product, in the background, until each process multiplies
         $mpirun -n 3 "$TOOLS/moments" matmul A.npy A.npy -o D.npy \
         </dev/null >"$out" 2>"$err" 8>&- &
     started=$!
-    for process in 0 1 2; do
+    for _ in 0 1 2; do
         read -r rank pid <&8
         eval "pid_of_$rank=$pid"
     done

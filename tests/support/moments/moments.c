@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,13 @@ int __real_poll(struct pollfd *files, nfds_t count, int timeout);
 int __wrap_poll(struct pollfd *files, nfds_t count, int timeout);
 double __real_cli_clock(void);
 double __wrap_cli_clock(void);
+
+/* What runs in the background may ignore SIGINT, and so would the command. */
+__attribute__((constructor)) static void heed_signals(void)
+{
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+}
 
 static void come_to(const char *moment)
 {

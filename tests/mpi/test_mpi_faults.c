@@ -3,9 +3,10 @@
  * processes return an error, none waits for ever, and the next context works.
  *
  *     mpirun -n 3 test_mpi_faults */
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* syscall, dladdr */
 #include <headrace/mpi.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -31,12 +32,21 @@ static bool fails_now(void)
     return now;
 }
 
+/* Whether the library calls from there. UCX reads other processes' memory, too,
+ * and ends the process where it cannot. */
+static bool is_ours(const void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) != 0 &&
+           strstr(info.dli_fname, "headrace") != NULL;
+}
+
 /* Few bytes are read by one thread, so the order of calls is known. */
 ssize_t process_vm_readv(pid_t process, const struct iovec *to,
                          unsigned long to_count, const struct iovec *from,
                          unsigned long from_count, unsigned long flags)
 {
-    if (fails_now()) {
+    if (is_ours(__builtin_return_address(0)) && fails_now()) {
         read_fails = true;
         errno = EPERM;
         return -1;

@@ -46,7 +46,8 @@ stage(release long "^(unit|python)/.*:opencl$" "^unit/numpy_calls:3xhost$"
 # Minutes, many gigabytes, or bare systems.
 stage("release;asan;tsan" long "^slow/")
 # Faults run where leaks are found, under AddressSanitizer.
-stage(release long "^unit/test_.*_faults$" "^unit/test_verify_(large|values)$")
+stage(release long "^unit/test_faults:" "^unit/test_verify_(large|values)$")
+stage(asan long "^unit/test_faults:.*:each$")
 
 # Under AddressSanitizer one set of each test is enough, the fuzzers do what the
 # replays do, and the rules of the tree have no memory.

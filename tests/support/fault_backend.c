@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The wrapper's backends, devices and buffers. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "hal/backend.h"
 #include "support/fault_internal.h"
@@ -336,8 +337,8 @@ static const hri_device_ops device_ops = {
 };
 
 /* The backend's own slots get no object that could say which backend is meant,
- * so each wrapped one has three functions of its own below. */
-enum { WRAPPERS = 2 };
+ * so each wrapper has three functions of its own below. */
+enum { WRAPPERS = 3 };
 static hri_backend wrappers[WRAPPERS];
 static const hri_backend *inners[WRAPPERS];
 
@@ -417,20 +418,34 @@ static hr_status open_1(uint32_t index, uint32_t threads, hri_device **device)
     return wrapped_open(1, index, threads, device);
 }
 
+static hr_status probe_2(uint32_t *count)
+{
+    return wrapped_probe(2, count);
+}
+
+static hr_status describe_2(uint32_t index, hri_device_info *info)
+{
+    return wrapped_describe(2, index, info);
+}
+
+static hr_status open_2(uint32_t index, uint32_t threads, hri_device **device)
+{
+    return wrapped_open(2, index, threads, device);
+}
+
 static hri_backend wrappers[WRAPPERS] = {
     {.probe = probe_0, .describe = describe_0, .open = open_0},
     {.probe = probe_1, .describe = describe_1, .open = open_1},
+    {.probe = probe_2, .describe = describe_2, .open = open_2},
 };
 
 const hri_backend *fault_backend_wrap(const hri_backend *inner)
 {
     for (uint32_t i = 0; i < WRAPPERS; i++) {
-        if (inners[i] == NULL) {
+        if (inners[i] == NULL || strcmp(inners[i]->name, inner->name) == 0) {
             inners[i] = inner;
             wrappers[i].abi = inner->abi;
             wrappers[i].name = inner->name;
-        }
-        if (inners[i] == inner) {
             return &wrappers[i];
         }
     }

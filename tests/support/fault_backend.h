@@ -73,26 +73,67 @@ typedef enum fault_slot {
 /* "copy", "allocate" ... */
 const char *fault_slot_name(fault_slot slot);
 
-/* The backend around inner, with inner's name. At most two different ones in a
- * program; NULL for a third. */
+/* The backend around inner, with inner's name, instead of what was wrapped
+ * before under that name. NULL for a fourth name in a program. */
 const hri_backend *fault_backend_wrap(const hri_backend *inner);
 
 /* No faults, nothing pretended, and counts from zero. */
 void fault_backend_reset(void);
 
-/* Call number `call` (from 1, of those that can fail, over all devices) does
- * nothing and returns status; finish and event wait do wait first, and a graph
- * is ended. 0: none. */
-void fault_backend_fail_call(uint64_t call, hr_status status);
+typedef enum fault_way {
+    FAULT_CALL,      /* a call does nothing and returns the status; finish and
+                        event wait do wait first, and a graph is ended */
+    FAULT_OPERATION, /* a copy, fill, product, launch or run of a graph returns
+                        HR_OK but fails later. It does not happen, nor do those
+                        after it on its queue. The queue's events and finish
+                        return the status */
+    FAULT_LOSS,      /* from a call on, every one returns HR_ERROR_LOST */
+    FAULT_HOOK,      /* before a call goes on, what fault_backend_at says */
+    FAULT_MEMORY,    /* fault_backend_refuses says yes */
+    FAULT_WAYS
+} fault_way;
 
-/* From that call on, every one returns HR_ERROR_LOST. 0: none. */
-void fault_backend_lose(uint64_t call);
+/* One of the calls that can fail, of the operations, or of the allocations. */
+typedef struct fault_point {
+    uint64_t path; /* from fault_backend_path; 0: any, over all devices */
+    uint64_t turn; /* its number since the reset, or, with a path, since this
+                      was set, from 1; 0: none */
+} fault_point;
 
-/* Operation number `operation` (from 1: copies, fills, products, launches and
- * runs of graphs) returns HR_OK but fails later. It does not happen, nor do
- * those after it on its queue. The queue's events and finish return status. 0:
- * none. */
-void fault_backend_fail_operation(uint64_t operation, hr_status status);
+void fault_backend_inject(fault_way way, fault_point point, hr_status status);
+/* Whether it has come. */
+bool fault_backend_came(fault_way way);
+
+static inline void fault_backend_fail_call(uint64_t call, hr_status status)
+{
+    fault_backend_inject(FAULT_CALL, (fault_point){0, call}, status);
+}
+
+static inline void fault_backend_lose(uint64_t call)
+{
+    fault_backend_inject(FAULT_LOSS, (fault_point){0, call}, HR_ERROR_LOST);
+}
+
+static inline void fault_backend_fail_operation(uint64_t operation,
+                                                hr_status status)
+{
+    fault_backend_inject(FAULT_OPERATION, (fault_point){0, operation}, status);
+}
+
+/* Before that call goes on, hook is called on its thread, which may hold locks
+ * of the engine. */
+void fault_backend_at(fault_point point, void (*hook)(void *data), void *data);
+
+/* For programs in whose place malloc and its like are called: whether this
+ * allocation fails. */
+bool fault_backend_refuses(void);
+
+/* Until the reset, remember where calls come from, at most 65536. */
+void fault_backend_trace(void);
+/* Where number `index` (from 0) of those that can fail in this way came from:
+ * the same for all that the same functions make at the same places. 0: there
+ * are not so many. */
+uint64_t fault_backend_path(fault_way way, size_t index);
 
 /* Hold a device up, so that others steal its work. `device` is its number in
  * the order of opening, from 0, since the reset. Its products wait in the call
@@ -119,10 +160,6 @@ void fault_backend_rate(uint32_t device, double flops_per_second);
 void fault_backend_stop_copies(bool stop);
 /* Wait until copies of all these devices, bits of their numbers, wait there. */
 void fault_backend_await_stopped(uint32_t wanted);
-
-/* Before call number `call` goes on, hook is called on its thread, which may
- * hold locks of the engine. 0: none. */
-void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data);
 
 /* Devices described or opened from now on say that they are staged, that only
  * what their allocate_pinned gave is pinned, and that products reach it. */
@@ -161,14 +198,6 @@ uint64_t fault_backend_bytes(fault_direction direction);
 /* Of copies by devices that pretend to be staged, the bytes of the largest one
  * with memory that is not pinned. */
 uint64_t fault_backend_largest_ordinary(void);
-
-/* Each call since the reset, in order. */
-typedef struct fault_record {
-    fault_slot slot;
-    hr_status injected; /* HR_OK: the call went to the inner backend */
-} fault_record;
-/* Record `index`; false when there are not so many. */
-bool fault_backend_record(size_t index, fault_record *record);
 
 /* Devices, buffers, pinned areas, queues, events, modules and graphs that now
  * exist. */

@@ -40,7 +40,7 @@ typedef struct fault_queue {
 /* Guards the state and the objects' mutable fields; held for moments only. */
 extern pthread_mutex_t fault_lock;
 
-/* Count and record a call on a device, or on the backend when device is NULL;
+/* Count a call on a device, or on the backend when device is NULL;
  * the status that it must fail with, else HR_OK. Waits while the device is
  * stuck. */
 hr_status fault_enter(const hri_device *device, fault_slot slot);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unwind.h>
 
 #include "base/clock.h"
 #include "support/fault_internal.h"
@@ -13,12 +14,22 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 enum { TIMED = 4 }; /* devices with times that tests can set */
 
+/* Where calls, operations and allocations came from, in order. It is no
+ * allocation itself. */
+enum { LOGS = 3, LOGGED = 1 << 16 };
+static uint64_t logs[LOGS][LOGGED];
+
 static struct {
-    uint64_t fail_call, lose_call, fail_operation; /* 0: none */
-    hr_status call_status, operation_status;
+    struct {
+        fault_point point;
+        uint64_t seen; /* of those with its path */
+        hr_status status;
+        bool came;
+    } faults[FAULT_WAYS];
     void (*hook)(void *data);
     void *hook_data;
-    uint64_t hook_call;   /* 0: none */
+    bool traced;
+    size_t logged[LOGS];
     uint64_t hold_others; /* 0: nothing is held */
     uint64_t stick_call;  /* calls until the device is stuck; 0: it never is */
     uint32_t stick_device, stuck;
@@ -29,13 +40,11 @@ static struct {
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
     uint64_t times[TIMED];                 /* 0: as it is */
     double rates[TIMED];                   /* likewise */
-    uint64_t calls, operations, breaches;
+    uint64_t calls, operations, allocations, breaches;
     uint64_t counts[FAULT_SLOTS];
     uint64_t bytes[FAULT_DIRECTIONS], largest_ordinary;
     bool stop_copies;
     uint32_t stopped; /* bits of devices */
-    fault_record *records;
-    size_t record_count, record_capacity;
 } state;
 
 static uint64_t objects; /* not in state: a reset must not forget them */
@@ -86,33 +95,116 @@ const char *fault_slot_name(fault_slot slot)
 void fault_backend_reset(void)
 {
     pthread_mutex_lock(&fault_lock);
-    free(state.records);
     memset(&state, 0, sizeof state);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&fault_lock);
 }
 
-void fault_backend_fail_call(uint64_t call, hr_status status)
+void fault_backend_inject(fault_way way, fault_point point, hr_status status)
 {
     pthread_mutex_lock(&fault_lock);
-    state.fail_call = call;
-    state.call_status = status;
+    memset(&state.faults[way], 0, sizeof state.faults[way]);
+    state.faults[way].point = point;
+    state.faults[way].status = status;
     pthread_mutex_unlock(&fault_lock);
 }
 
-void fault_backend_lose(uint64_t call)
+void fault_backend_at(fault_point point, void (*hook)(void *data), void *data)
 {
+    fault_backend_inject(FAULT_HOOK, point, HR_OK);
     pthread_mutex_lock(&fault_lock);
-    state.lose_call = call;
+    state.hook = hook;
+    state.hook_data = data;
     pthread_mutex_unlock(&fault_lock);
 }
 
-void fault_backend_fail_operation(uint64_t operation, hr_status status)
+void fault_backend_trace(void)
 {
     pthread_mutex_lock(&fault_lock);
-    state.fail_operation = operation;
-    state.operation_status = status;
+    state.traced = true;
+    memset(state.logged, 0, sizeof state.logged);
     pthread_mutex_unlock(&fault_lock);
+}
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *frame, void *hash)
+{
+    uint64_t *h = hash;
+    *h = (*h ^ _Unwind_GetIP(frame)) * UINT64_C(0x100000001b3); /* FNV */
+    return _URC_NO_REASON;
+}
+
+/* Where this call comes from: never 0. */
+static uint64_t path_of_caller(void)
+{
+    uint64_t hash = 1;
+    (void)_Unwind_Backtrace(add_frame, &hash);
+    return hash | 1;
+}
+
+static size_t log_of(fault_way way)
+{
+    return way == FAULT_OPERATION ? 1 : way == FAULT_MEMORY ? 2 : 0;
+}
+
+/* Whether faults of this way still wait for something that comes from one
+ * place. The lock is held, as below. */
+static bool awaits_path(fault_way way)
+{
+    return state.faults[way].point.path != 0 && !state.faults[way].came;
+}
+
+/* Where something comes from that can fail in this way; 0 where nobody asks. */
+static uint64_t trace(fault_way way)
+{
+    const size_t log = log_of(way);
+    const bool asked = state.traced || awaits_path(way) ||
+                       (way == FAULT_CALL &&
+                        (awaits_path(FAULT_LOSS) || awaits_path(FAULT_HOOK)));
+    const uint64_t path = asked ? path_of_caller() : 0;
+    if (state.traced && state.logged[log] < LOGGED) {
+        logs[log][state.logged[log]++] = path;
+    }
+    return path;
+}
+
+/* Whether it is the turn of a fault, at number `number` of all. */
+static bool is_turn(fault_way way, uint64_t path, uint64_t number)
+{
+    const fault_point point = state.faults[way].point;
+    uint64_t turn = number;
+    if (point.path != 0) {
+        state.faults[way].seen += point.path == path;
+        turn = point.path == path ? state.faults[way].seen : 0;
+    }
+    const bool now = point.turn > 0 && turn == point.turn;
+    state.faults[way].came = state.faults[way].came || now;
+    return now;
+}
+
+bool fault_backend_came(fault_way way)
+{
+    pthread_mutex_lock(&fault_lock);
+    const bool came = state.faults[way].came;
+    pthread_mutex_unlock(&fault_lock);
+    return came;
+}
+
+uint64_t fault_backend_path(fault_way way, size_t index)
+{
+    const size_t log = log_of(way);
+    pthread_mutex_lock(&fault_lock);
+    const uint64_t path = index < state.logged[log] ? logs[log][index] : 0;
+    pthread_mutex_unlock(&fault_lock);
+    return path;
+}
+
+bool fault_backend_refuses(void)
+{
+    pthread_mutex_lock(&fault_lock);
+    const uint64_t path = trace(FAULT_MEMORY);
+    const bool refuses = is_turn(FAULT_MEMORY, path, ++state.allocations);
+    pthread_mutex_unlock(&fault_lock);
+    return refuses;
 }
 
 void fault_backend_hold(uint32_t device, uint64_t others)
@@ -198,15 +290,6 @@ uint64_t fault_backend_largest_ordinary(void)
     return bytes;
 }
 
-void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data)
-{
-    pthread_mutex_lock(&fault_lock);
-    state.hook_call = call;
-    state.hook = hook;
-    state.hook_data = data;
-    pthread_mutex_unlock(&fault_lock);
-}
-
 void fault_backend_pretend_packed(uint32_t types)
 {
     pthread_mutex_lock(&fault_lock);
@@ -277,23 +360,6 @@ void fault_pretend(hri_device_info *info, uint64_t *free_bytes)
     pthread_mutex_unlock(&fault_lock);
 }
 
-/* The lock is held. */
-static void add_record(fault_slot slot, hr_status injected)
-{
-    state.counts[slot]++;
-    if (state.record_count == state.record_capacity) {
-        size_t capacity = state.record_capacity * 2 + 256;
-        fault_record *records =
-            realloc(state.records, capacity * sizeof *records);
-        if (records == NULL) {
-            return;
-        }
-        state.records = records;
-        state.record_capacity = capacity;
-    }
-    state.records[state.record_count++] = (fault_record){slot, injected};
-}
-
 /* Wait while the device is stuck. The lock is held, and released meanwhile. */
 static void wait_if_stuck(const hri_device *base)
 {
@@ -319,16 +385,19 @@ hr_status fault_enter(const hri_device *device, fault_slot slot)
     if (device != NULL) {
         wait_if_stuck(device);
     }
-    uint64_t call = ++state.calls;
+    const uint64_t path = trace(FAULT_CALL);
+    const uint64_t call = ++state.calls;
     pthread_cond_broadcast(&changed);
-    if (state.lose_call > 0 && call >= state.lose_call) {
-        status = HR_ERROR_LOST;
-    } else if (call == state.fail_call) {
-        status = state.call_status;
+    state.counts[slot]++;
+    const bool hooked = is_turn(FAULT_HOOK, path, call);
+    if (is_turn(FAULT_CALL, path, call)) {
+        status = state.faults[FAULT_CALL].status;
     }
-    void (*hook)(void *) = call == state.hook_call ? state.hook : NULL;
+    if (is_turn(FAULT_LOSS, path, call) || state.faults[FAULT_LOSS].came) {
+        status = HR_ERROR_LOST;
+    }
+    void (*hook)(void *) = hooked ? state.hook : NULL;
     void *hook_data = state.hook_data;
-    add_record(slot, status);
     pthread_mutex_unlock(&fault_lock);
     if (hook != NULL) {
         hook(hook_data);
@@ -343,7 +412,7 @@ hr_status fault_enter(const hri_device *device, fault_slot slot)
 void fault_note(fault_slot slot)
 {
     pthread_mutex_lock(&fault_lock);
-    add_record(slot, HR_OK);
+    state.counts[slot]++;
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -358,11 +427,11 @@ uint32_t fault_next_device(void)
 /* Whether a fault or the hook has happened. The lock is held. */
 static bool has_happened(void)
 {
-    return (state.fail_call > 0 && state.calls >= state.fail_call) ||
-           (state.lose_call > 0 && state.calls >= state.lose_call) ||
-           (state.hook_call > 0 && state.calls >= state.hook_call) ||
-           (state.fail_operation > 0 &&
-            state.operations >= state.fail_operation);
+    bool happened = false;
+    for (int way = 0; way < FAULT_WAYS; way++) {
+        happened = happened || state.faults[way].came;
+    }
+    return happened;
 }
 
 /* Whether the product still waits for others. The lock is held. */
@@ -396,10 +465,11 @@ void fault_product(fault_device *device, const hri_gemm *gemm)
 bool fault_operation(hri_error *error)
 {
     pthread_mutex_lock(&fault_lock);
-    uint64_t operation = ++state.operations;
+    const uint64_t path = trace(FAULT_OPERATION);
+    const uint64_t operation = ++state.operations;
     pthread_cond_broadcast(&changed);
-    bool fails = operation == state.fail_operation;
-    hr_status status = state.operation_status;
+    const bool fails = is_turn(FAULT_OPERATION, path, operation);
+    const hr_status status = state.faults[FAULT_OPERATION].status;
     pthread_mutex_unlock(&fault_lock);
     if (fails) {
         error->status = status;
@@ -472,15 +542,4 @@ uint64_t fault_backend_objects(void)
 uint64_t fault_backend_breaches(void)
 {
     return read_state(&state.breaches);
-}
-
-bool fault_backend_record(size_t index, fault_record *record)
-{
-    pthread_mutex_lock(&fault_lock);
-    bool found = index < state.record_count;
-    if (found) {
-        *record = state.records[index];
-    }
-    pthread_mutex_unlock(&fault_lock);
-    return found;
 }

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The same work with one fault after another, until a fault comes after its
- * end:
+/* The same work again and again, while one call of an accelerator after another
+ * fails.
  *
- *   faults f = {.how = CALL};
- *   TEST_CASE("a call fails");
- *   while (faults_next(&f)) {
- *       status = create_and_work();
- *       faults_note(&f, status != HR_OK);
- *       destroy();
- *   }
- *   faults_end(&f);
- */
+ *     static hr_status work(hr_context *context, const void *with);
+ *     ...
+ *     static const fault_case cases[] = {
+ *         {"scan", work, .accelerators = "3xhost", .limit = 1 << 20},
+ *     };
+ *     FAULTS_EACH(cases);
+ *
+ * Work makes what it needs in the context, does something, checks all that was
+ * reported as right, leaves nothing behind, and returns the first status that
+ * is not HR_OK. The runner checks that this is the injected one, with a
+ * message, that nothing is left, that the limits of memory held, and that the
+ * same work then goes well in the same context.
+ *
+ * Of the calls that come from one place (fault_backend_path) the first and the
+ * last fail: measured by the branches of src that are taken, one in the middle,
+ * or the same for each device, finds nothing more. faults_exhaustive makes all
+ * of them fail. */
 #ifndef FAULTS_H
 #define FAULTS_H
 
@@ -19,113 +27,53 @@
 #include "support/told.h"
 #include "test.h"
 
-/* A context of three hosts that may fail. Their overheads are known, since
- * measuring them takes thousands of calls. */
-static inline hr_status faults_context(hr_context **context)
-{
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
-    const hr_status status = hri_context_create_from(list, &options, context);
-    if (status == HR_OK) {
-        told_overheads(*context);
-    }
-    return status;
-}
+enum {
+    FAULTS_CALL = 1 << FAULT_CALL,
+    FAULTS_OPERATION = 1 << FAULT_OPERATION,
+    FAULTS_LOSS = 1 << FAULT_LOSS,
+    FAULTS_CANCEL = 1 << FAULT_HOOK,
+    FAULTS_MEMORY = 1 << FAULT_MEMORY,
+    FAULTS_USUAL = FAULTS_CALL | FAULTS_OPERATION | FAULTS_LOSS
+};
 
-typedef enum fault_way {
-    CALL,      /* a call to an accelerator fails */
-    OPERATION, /* what was enqueued fails later */
-    LOSE       /* from a call on, the devices are lost */
-} fault_way;
+typedef struct fault_case {
+    const char *name; /* TEST in the environment takes it */
+    hr_status (*work)(hr_context *context, const void *with);
+    const void *with;
+    const char *accelerators;
+    uint64_t limit; /* of each accelerator's memory; 0: none */
+    uint32_t threads;
+    int ways;         /* FAULTS_...; 0: FAULTS_USUAL */
+    hr_status status; /* of calls that fail; 0: HR_ERROR_BACKEND */
+    uint32_t beside;  /* so many operations, spread over all, fail later, each
+                    beside  each call that fails */
+    void (*pretend)(const void *with); /* before there is a context */
+    void (*prepare)(hr_context *context, const void *with); /* its figures */
+    const hri_backend *const *(*backends)(void); /* NULL: hosts, wrapped */
+} fault_case;
 
-typedef struct faults {
-    fault_way how;
-    uint64_t stride; /* takes each stride-th fault; 0: each */
-    uint64_t number; /* of the present fault */
-    bool reached;    /* it came before the work had ended */
-    int failed;      /* so often the work failed */
-} faults;
+/* Whether all calls fail in turn. */
+extern bool faults_exhaustive;
 
-static inline void faults_inject(fault_way how, uint64_t number)
-{
-    if (how == CALL) {
-        fault_backend_fail_call(number, HR_ERROR_BACKEND);
-    } else if (how == OPERATION) {
-        fault_backend_fail_operation(number, HR_ERROR_BACKEND);
-    } else {
-        fault_backend_lose(number);
-    }
-}
+#define FAULTS_EACH(cases) faults_each(cases, sizeof(cases) / sizeof(cases)[0])
+void faults_each(const fault_case *cases, size_t count);
 
-/* The next fault. false: there are no more, or a check has failed. All that the
- * work created has been destroyed. */
-static inline bool faults_next(faults *f)
-{
-    const uint64_t stride = (f->stride > 0 ? f->stride : 1) * FAULT_STEP;
-    const bool begun = f->number > 0;
-    if (begun) {
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    }
-    if (begun && test_state.failures > 0) {
-        printf("number %llu\n", (unsigned long long)f->number);
-    }
-    if ((begun && !f->reached) || test_state.failures > 0) {
-        return false;
-    }
-    f->number = begun ? f->number + stride : 1;
-    fault_backend_reset();
-    faults_inject(f->how, f->number);
-    return true;
-}
+/* The context of a case. Overheads and the bandwidth of memory are told, since
+ * measuring them takes thousands of calls, or copies. */
+hr_status faults_open(const fault_case *c, hr_context **context);
 
-/* The work has ended, or some of it has failed with a message. */
-static inline void faults_note(faults *f, bool failed)
-{
-    const uint64_t count = f->how == OPERATION ? fault_backend_operations()
-                                               : fault_backend_calls();
-    CHECK(!failed || hr_last_error()[0] != '\0');
-    f->reached = count >= f->number;
-    f->failed += failed;
-}
+/* Nothing is left of a context, nor was the contract broken. */
+void faults_closed(void);
 
-/* From here on nothing fails. false: the devices are lost. */
-static inline bool faults_stop(const faults *f)
-{
-    if (f->how != LOSE) {
-        faults_inject(f->how, 0);
-    }
-    return f->how != LOSE;
-}
+/* For work: from here on nothing fails. false: the devices are lost. */
+bool faults_over(void);
+fault_way faults_way(void);
 
-static inline void faults_end(const faults *f)
-{
-    test_note("%d failed\n", f->failed);
-    CHECK(f->failed > 0);
-}
+/* For work that can be cancelled: the progress function that cancels it at the
+ * call in question; NULL in other ways. */
+hr_progress_function faults_progress(void);
 
-/* The work in a context of its own with each fault, and once more without:
- * nothing of a fault stays. */
-static inline void faults_each(fault_way how,
-                               hr_status (*work)(hr_context *context),
-                               const char *name)
-{
-    faults f = {.how = how};
-    TEST_CASE(name);
-    while (faults_next(&f)) {
-        hr_context *context = NULL;
-        hr_status status = faults_context(&context);
-        const bool created = status == HR_OK;
-        status = created ? work(context) : status;
-        faults_note(&f, status != HR_OK);
-        if (created && faults_stop(&f)) {
-            CHECK(work(context) == HR_OK);
-        }
-        hr_context_destroy(context);
-    }
-    faults_end(&f);
-}
+/* A split of three unequal parts, whatever is measured. */
+hr_split_options faults_shares(void);
 
 #endif

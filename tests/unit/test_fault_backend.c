@@ -95,7 +95,6 @@ static void every_call_can_fail(void)
     size_t calls = sizeof slots / sizeof slots[0];
     for (size_t i = 0; i <= calls; i++) {
         setting s;
-        fault_record record;
         unsigned char host[BYTES];
         TEST_CASE(i < calls ? fault_slot_name(slots[i]) : "no fault");
         fault_backend_reset();
@@ -104,8 +103,7 @@ static void every_call_can_fail(void)
         CHECK(i == calls || strstr(hr_last_error(), "on request") != NULL);
         CHECK(fault_backend_calls() == (i < calls ? i + 1 : calls));
         if (i < calls) {
-            CHECK(fault_backend_record(i, &record) && record.slot == slots[i]);
-            CHECK(record.injected == HR_ERROR_BACKEND);
+            CHECK(strstr(hr_last_error(), fault_slot_name(slots[i])) != NULL);
             CHECK(fault_backend_count(slots[i]) == 1);
         }
         setting_finish(&s);
@@ -226,7 +224,7 @@ static void calls_are_hooked(void)
     int hooked = 0;
     TEST_CASE("a hook is called before one call");
     fault_backend_reset();
-    fault_backend_at_call(5, add_one, &hooked);
+    fault_backend_at((fault_point){0, 5}, add_one, &hooked);
     CHECK(setting_init(&s) == HR_OK && hooked == 0);
     CHECK(s.queue->ops->fill(s.queue, s.buffer, 0, BYTES, 5) == HR_OK);
     CHECK(hooked == 1 && s.queue->ops->finish(s.queue) == HR_OK);

@@ -8,7 +8,6 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "support/fault_backend.h"
 #include "support/random.h"
 #include "test.h"
 
@@ -335,41 +334,6 @@ static void little_memory(void)
     hr_context_destroy(context);
 }
 
-/* Every call in turn fails: an error, or the right result, and nothing is left
- * behind. */
-static void faults(hr_filter_method method)
-{
-    static const hri_backend *list[2];
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
-    options.method = method;
-    options.edges = HR_EDGES_PERIODIC;
-    options.one_thread = true;
-    hr_context *host = open_context("host", 0);
-    CHECK(filter(host, &options, want) == HR_OK);
-    hr_context_destroy(host);
-    bool more = true;
-    int failed = 0;
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
-        hr_context_options wish = HR_CONTEXT_OPTIONS_INIT;
-        hr_context *context = NULL;
-        wish.accelerators = "2xhost";
-        wish.memory_limit = 140000;
-        fault_backend_reset();
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-        hr_status status = hri_context_create_from(list, &wish, &context);
-        if (status == HR_OK) {
-            status = filter(context, &options, got);
-        }
-        CHECK(status != HR_OK || memcmp(got, want, sizeof got) == 0);
-        failed += status != HR_OK;
-        more = fault_backend_calls() >= n;
-        hr_context_destroy(context);
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    }
-    CHECK(failed > 0);
-}
-
 int main(void)
 {
     random_source random = {60};
@@ -386,9 +350,5 @@ int main(void)
     TEST(little_to_do());
     TEST(same_bits());
     TEST(little_memory());
-    TEST_CASE("faults, directly");
-    TEST(faults(HR_FILTER_DIRECT));
-    TEST_CASE("faults, as a sum of separable filters");
-    TEST(faults(HR_FILTER_SEPARABLE));
     return test_end();
 }

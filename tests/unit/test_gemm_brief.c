@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans of one task: one thread and one queue, for any memory; errors of each
- * call; and results. */
+/* Plans of one task: one thread and one queue, for any memory, and
+ * results. */
 #include <math.h>
 
 #include "runtime/runtime.h"
@@ -135,43 +135,11 @@ static void many_pieces(int64_t edge)
     drop(&o);
 }
 
-/* ---- errors */
-
-/* Every call fails once. C is right, or the call says so. The context stays
- * usable. */
-static void each_call_fails(bool staged, hr_status injected)
-{
-    TEST_CASE(staged ? "each call fails, staged" : "each call fails, pinned");
-    operands o = make(40);
-    bool failed = true;
-    /* calls of an accelerator that is lost are waited for */
-    const uint64_t step = injected == HR_ERROR_LOST ? 7 : 1;
-    for (uint64_t call = 1; failed; call += FAULT_STEP * step) {
-        hr_context *context = open_context("1xhost", staged);
-        const uint64_t before = fault_backend_calls();
-        fault_backend_fail_call(before + call, injected);
-        const hr_status status = multiply(context, &o, 1);
-        failed = fault_backend_calls() >= before + call;
-        CHECK(status == HR_OK ? is_product(&o, 1) : status == injected);
-        if (!failed) {
-            CHECK(status == HR_OK);
-        }
-        fault_backend_fail_call(0, HR_OK);
-        CHECK(injected == HR_ERROR_LOST ||
-              (multiply(context, &o, 2) == HR_OK && is_product(&o, 2)));
-        hr_context_destroy(context);
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    }
-    drop(&o);
-}
-
 int main(void)
 {
     for (int staged = 0; staged <= 1; staged++) {
         TEST(one_thread(staged, 0));
         TEST(one_thread(staged, 2));
-        TEST(each_call_fails(staged, HR_ERROR_BACKEND));
-        TEST(each_call_fails(staged, HR_ERROR_LOST));
     }
     for (int64_t edge = 400; edge <= 1100; edge += 350) {
         TEST(many_pieces(edge));

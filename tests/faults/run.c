@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* hr_run, and launches on default queues, when any call to an accelerator
- * fails, at once or later. Success means right results, and the next call works
- * again. */
-#include <string.h>
-
-#include <headrace/headrace.h>
-
+/* hr_run, and launches on default queues. */
+#include "faults/groups.h"
 #include "support/faults.h"
 
 extern const hr_kernel run1, run_reverse;
 
-enum { N = 30, ACCELERATORS = 3 };
-
-static hr_split_options shared(void)
-{
-    static const double weights[ACCELERATORS] = {1, 2, 1};
-    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
-    options.weights = weights;
-    return options;
-}
-
+enum { N = 30 };
 /* One kernel for which memory goes in bands, and one that gets it whole. */
-static hr_status run_both(hr_context *context)
+static hr_status run_both(hr_context *context, const void *unused)
 {
-    const hr_split_options all = shared();
+    const hr_split_options all = faults_shares();
     float x[N], y[N];
     int from[N], to[N];
+    (void)unused;
     for (int i = 0; i < N; i++) {
         x[i] = (float)i;
         y[i] = 1;
@@ -48,11 +35,12 @@ static hr_status run_both(hr_context *context)
 }
 
 /* The same on the default queue of one accelerator. */
-static hr_status launch_twice(hr_context *context)
+static hr_status launch_twice(hr_context *context, const void *unused)
 {
     float x[N], y[N];
     hr_array *arrays[2] = {NULL};
     hr_queue *queue = NULL;
+    (void)unused;
     for (int i = 0; i < N; i++) {
         x[i] = (float)i;
         y[i] = 1;
@@ -85,12 +73,12 @@ static hr_status launch_twice(hr_context *context)
     return status;
 }
 
-int main(void)
+void faults_run(void)
 {
-    TEST(faults_each(CALL, run_both, "a call fails"));
-    TEST(faults_each(OPERATION, run_both, "an operation fails later"));
-    TEST(faults_each(LOSE, run_both, "the devices are lost"));
-    TEST(faults_each(CALL, launch_twice, "a call, on a default queue"));
-    TEST(faults_each(OPERATION, launch_twice, "an operation, on such a queue"));
-    return test_end();
+    static const fault_case cases[] = {
+        {"run", run_both, .accelerators = "3xhost", .limit = 1 << 20},
+        {"run_queue_default", launch_twice, .accelerators = "3xhost",
+         .limit = 1 << 20, .ways = FAULTS_CALL | FAULTS_OPERATION},
+    };
+    FAULTS_EACH(cases);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* hr_gemm_sum when any call to an accelerator fails, at once or later, or the
- * devices are lost: C is right or the call fails, all terms are released,
- * nobody waits for ever, and the next sum works. */
+/* hr_gemm_sum: C is right or the call fails, all terms are released, and nobody
+ * waits for ever. */
 #include <pthread.h>
-#include <sys/prctl.h>
 
 #include "base/size.h"
+#include "faults/groups.h"
 #include "support/faults.h"
 
 enum { TERMS = 4, EDGE = 20, DEPTH = 6, BUFFERS = 2 };
@@ -17,7 +16,6 @@ static float buffers[2][BUFFERS][EDGE * DEPTH];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int64_t released;
-
 /* Small integers: exact in any order. */
 static void make(void)
 {
@@ -58,10 +56,11 @@ static void release(void *data, int64_t terms)
     pthread_mutex_unlock(&lock);
 }
 
-static hr_status add_up(hr_context *context)
+static hr_status add_up(hr_context *context, const void *unused)
 {
     hr_matrix ma[TERMS], mb[TERMS];
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    (void)unused;
     options.await = await;
     options.release = release;
     for (int t = 0; t < TERMS; t++) {
@@ -82,13 +81,11 @@ static hr_status add_up(hr_context *context)
     return status;
 }
 
-int main(void)
+void faults_gemm_sum(void)
 {
-    /* Thousands of contexts: clearing huge pages would take most time. */
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    static const fault_case cases[] = {
+        {"gemm_sum", add_up, .accelerators = "3xhost", .limit = 1 << 20},
+    };
     make();
-    TEST(faults_each(CALL, add_up, "calls fail"));
-    TEST(faults_each(OPERATION, add_up, "operations fail"));
-    TEST(faults_each(LOSE, add_up, "devices are lost"));
-    return test_end();
+    FAULTS_EACH(cases);
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every error path of a batch. The n-th call of the backend fails, is the last
- * one before the device is lost, or fails later, for every n. The result is
- * right or the status is the one asked for, nothing is left behind, and the
- * context works afterwards. */
-#include <sys/prctl.h>
-
-#include "model/figures.h"
-#include "runtime/runtime.h"
-#include "support/fault_backend.h"
-#include "support/told.h"
-#include "test.h"
+/* Batches: the bytes that they move, and accelerators that are lost on the
+ * way. */
+#include "faults/groups.h"
+#include "support/faults.h"
 
 enum { COUNT = 12, EDGE = 12, ELEMENTS = COUNT * EDGE * EDGE };
 
@@ -22,17 +15,16 @@ typedef struct setup {
     bool adds;      /* beta is 1 */
     uint32_t parts; /* accelerators that take part */
     bool completes; /* others can do what a lost one leaves */
-    uint64_t step;  /* every so many calls are failed */
 } setup;
 
 static const setup setups[] = {
-    {"in place", "host", 0, false, false, false, true, 1, false, 1},
-    {"staged", "1xhost", 30000, true, false, false, true, 1, false, 1},
-    {"direct", "1xhost", 30000, false, true, false, false, 1, false, 1},
-    {"two, staged", "2xhost", 30000, true, true, true, true, 2, true, 1},
-    {"two, direct", "2xhost", 30000, false, false, false, false, 2, true, 1},
-    {"beside", "host,1xhost", 30000, true, false, true, false, 1, true, 1},
-    {"one by one", "1xhost", 5000, false, false, false, true, 1, false, 7},
+    {"batch_in_place", "host", 0, false, false, false, true, 1, false},
+    {"batch_staged", "1xhost", 30000, true, false, false, true, 1, false},
+    {"batch_direct", "1xhost", 30000, false, true, false, false, 1, false},
+    {"batch_two_staged", "2xhost", 30000, true, true, true, true, 2, true},
+    {"batch_two_direct", "2xhost", 30000, false, false, false, false, 2, true},
+    {"batch_beside", "host,1xhost", 30000, true, false, true, false, 1, true},
+    {"batch_one_by_one", "1xhost", 5000, false, false, false, true, 1, false},
 };
 
 static float a[ELEMENTS], b[ELEMENTS], c[ELEMENTS], wanted[ELEMENTS];
@@ -92,82 +84,50 @@ static hr_status multiply(const setup *s, hr_context *context,
         &options);
 }
 
-static hr_status create(const setup *s, hr_context **context)
+/* So slow that sharing pays. */
+static void set_rates(hr_context *context, const void *unused)
 {
-    static const hri_backend *backends[2];
-    backends[0] = fault_backend_wrap(&hri_backend_host);
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = s->list;
-    options.memory_limit = s->limit;
-    hr_status status = hri_context_create_from(backends, &options, context);
-    if (status == HR_OK) { /* so slow that sharing pays */
-        told_overheads(*context);
-        told_apart(*context);
-        for (uint32_t i = 0; i < (*context)->accelerator_count; i++) {
-            told(&(*context)->accelerators[i], "f32", 5e5);
-            told_link(&(*context)->accelerators[i], 1e10);
-        }
+    (void)unused;
+    told_apart(context);
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        told(&context->accelerators[i], "f32", 5e5);
+        told_link(&context->accelerators[i], 1e10);
     }
+}
+
+static void pretend(const void *with)
+{
+    fault_backend_pretend_staged(((const setup *)with)->staged);
+}
+
+static hr_status work(hr_context *context, const void *with)
+{
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    const hr_status status = multiply(with, context, &report);
+    CHECK(status != HR_OK || is_right());
     return status;
 }
 
-/* ---- one fault */
-
-typedef enum way { CALL, LOSE, OPERATION, WAYS } way;
-static const char *const way_names[] = {"fail", "lose", "fail later"};
-static const hr_status way_status[] = {HR_ERROR_BACKEND, HR_ERROR_LOST,
-                                       HR_ERROR_BACKEND};
-
-static void inject(way how, uint64_t n)
+static fault_case case_of(const setup *s)
 {
-    if (how == CALL) {
-        fault_backend_fail_call(n, HR_ERROR_BACKEND);
-    } else if (how == LOSE) {
-        fault_backend_lose(n);
-    } else {
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-    }
+    return (fault_case){.name = s->name,
+                        .work = work,
+                        .with = s,
+                        .accelerators = s->list,
+                        .limit = s->limit,
+                        .pretend = pretend,
+                        .prepare = set_rates};
 }
 
-static bool one_fault(const setup *s, way how, uint64_t n, hr_status *status)
+static hr_context *open(const setup *s)
 {
-    bool reached = true;
+    const fault_case f = case_of(s);
     hr_context *context = NULL;
-    fault_backend_reset();
-    fault_backend_pretend_staged(s->staged);
-    inject(how, n);
-    *status = create(s, &context);
-    if (*status == HR_OK) {
-        hr_gemm_report report = HR_GEMM_REPORT_INIT;
-        *status = multiply(s, context, &report);
-        CHECK(*status != HR_OK || is_right());
-        CHECK(*status == HR_OK || *status == way_status[how]);
-        CHECK(*status == HR_OK || hr_last_error()[0] != '\0');
-        reached = (how == OPERATION ? fault_backend_operations()
-                                    : fault_backend_calls()) >= n;
-        if (how != LOSE && n % 3 == 1) {
-            inject(how, 0);
-            CHECK(multiply(s, context, &report) == HR_OK && is_right());
-        }
-        hr_context_destroy(context);
-    }
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    return reached;
-}
-
-static void all_faults(const setup *s, way how)
-{
-    uint64_t n = 1;
-    int failed = 0;
-    hr_status status;
     TEST_CASE(s->name);
-    while (one_fault(s, how, n, &status)) {
-        failed += status != HR_OK;
-        n += FAULT_STEP * s->step;
-    }
-    printf("%s, %s, %s: %d of %llu\n", s->name, s->list, way_names[how], failed,
-           (unsigned long long)n - 1);
-    CHECK(failed > 0);
+    fault_backend_reset();
+    pretend(s);
+    CHECK(faults_open(&f, &context) == HR_OK);
+    return context;
 }
 
 /* ---- a lost accelerator, and none */
@@ -178,13 +138,9 @@ static void lost_once(const setup *s)
 {
     bool completed = false;
     hr_status status = HR_OK;
-    TEST_CASE(s->name);
     for (uint64_t n = 1; !completed || status != HR_OK; n++) {
-        hr_context *context = NULL;
+        hr_context *context = open(s);
         hr_gemm_report report = HR_GEMM_REPORT_INIT;
-        fault_backend_reset();
-        fault_backend_pretend_staged(s->staged);
-        CHECK(create(s, &context) == HR_OK);
         fault_backend_fail_call(fault_backend_calls() + n, HR_ERROR_LOST);
         status = multiply(s, context, &report);
         CHECK(status == (s->completes ? HR_OK : HR_ERROR_LOST) ||
@@ -203,16 +159,12 @@ static void lost_once(const setup *s)
 /* The bytes of all operands move once, and a shared one to each accelerator. */
 static void no_fault(const setup *s)
 {
-    hr_context *context = NULL;
+    hr_context *context = open(s);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     hr_gemm_share shares[3];
     const uint64_t bytes = sizeof c;
-    TEST_CASE(s->name);
-    fault_backend_reset();
-    fault_backend_pretend_staged(s->staged);
     report.shares = shares;
     report.share_capacity = 3;
-    CHECK(create(s, &context) == HR_OK);
     CHECK(multiply(s, context, &report) == HR_OK && is_right());
     CHECK(report.share_count == s->parts);
     CHECK(report.flops == 2.0 * COUNT * EDGE * EDGE * EDGE);
@@ -237,17 +189,13 @@ static void no_fault(const setup *s)
     hr_context_destroy(context);
 }
 
-int main(void)
+void faults_gemm_batch(void)
 {
-    /* Thousands of contexts: clearing huge pages would take most time. */
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
+        const fault_case f = case_of(&setups[i]);
         make(&setups[i]);
         TEST(no_fault(&setups[i]));
         TEST(lost_once(&setups[i]));
-        for (way how = CALL; how < WAYS; how++) {
-            TEST(all_faults(&setups[i], how));
-        }
+        faults_each(&f, 1);
     }
-    return test_end();
 }

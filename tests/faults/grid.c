@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Grids when any call to an accelerator fails, alone and after an operation
- * that failed. What is reported as right is right. What failed stays so until
- * new values are scattered, and then the grid works again. */
-#include <string.h>
-
-#include <headrace/headrace.h>
-
-#include "runtime/runtime.h"
-#include "support/fault_backend.h"
+/* Grids: what is reported as right is right. What failed stays so until new
+ * values are scattered, and then the grid works again. */
+#include "faults/groups.h"
+#include "support/faults.h"
 #include "support/grid_model.h"
-#include "test.h"
+
 extern const hr_kernel stir2_4;
 
 enum { ROWS = 7, COLS = 5, CELLS = ROWS * COLS, FIELDS = 2 };
@@ -48,33 +43,19 @@ static void set_up(bed *b)
 static void clear(bed *b)
 {
     hr_grid_destroy(b->grid);
-    hr_context_destroy(b->context);
     for (int f = 0; f < FIELDS; f++) {
         grid_model_destroy(&b->models[f]);
     }
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-}
-
-static hr_status open_context(bed *b)
-{
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    list[0] = fault_backend_wrap(&hri_backend_host);
-    options.accelerators = "2xhost";
-    options.memory_limit = 1 << 20;
-    return hri_context_create_from(list, &options, &b->context);
 }
 
 static hr_status create(bed *b)
 {
     static const double weights[] = {4, 3};
     const hr_field fields[] = {field_of(0), field_of(1)};
-    hr_grid_options grid = HR_GRID_OPTIONS_INIT;
-    grid.weights = weights;
-    hr_status status = open_context(b);
-    return status == HR_OK ? hr_grid_create(b->context, hr_extent2(ROWS, COLS),
-                                            fields, FIELDS, &grid, &b->grid)
-                           : status;
+    hr_grid_options options = HR_GRID_OPTIONS_INIT;
+    options.weights = weights;
+    return hr_grid_create(b->context, hr_extent2(ROWS, COLS), fields, FIELDS,
+                          &options, &b->grid);
 }
 
 static hr_status scatter(bed *b)
@@ -125,22 +106,21 @@ static hr_status reduce(bed *b)
     return status;
 }
 
-/* Check that fields reported as right are right. Returns how many are not
- * reported so. */
-static int gather(bed *b)
+/* Fields that are reported as right are right. */
+static hr_status gather(bed *b)
 {
-    int failed = 0;
+    hr_status first = HR_OK;
     for (uint32_t f = 0; f < FIELDS; f++) {
         uint32_t seen[CELLS], want[CELLS];
         grid_model_pack(&b->models[f], want);
-        const bool told = hr_grid_gather(b->grid, f, seen) != HR_OK;
-        CHECK(told || memcmp(seen, want, sizeof seen) == 0);
-        failed += told;
+        const hr_status status = hr_grid_gather(b->grid, f, seen);
+        CHECK(status != HR_OK || memcmp(seen, want, sizeof seen) == 0);
+        first = first == HR_OK ? status : first;
     }
-    return failed;
+    return first;
 }
 
-static hr_status work(bed *b)
+static hr_status use(bed *b)
 {
     static const double weights[] = {1, 5};
     hr_status status = scatter(b);
@@ -153,117 +133,98 @@ static hr_status work(bed *b)
     if (status == HR_OK) {
         status = hr_grid_rebalance(b->grid, weights);
     }
-    return status == HR_OK ? step(b, 1) : status;
+    if (status == HR_OK) {
+        status = step(b, 1);
+    }
+    return status == HR_OK ? gather(b) : status;
 }
 
-/* Without more faults the grid is as good as new, once all has been told. */
+/* An operation that failed is told again and again, unless it was the copy of a
+ * sum. */
+static void stays_failed(bed *b)
+{
+    char sentence[512];
+    const hr_status status = hr_grid_finish(b->grid);
+    if (status == HR_OK) {
+        CHECK(faults_over() && gather(b) == HR_OK);
+        return;
+    }
+    snprintf(sentence, sizeof sentence, "%s", hr_last_error());
+    CHECK_FAILS(step(b, 1), status, sentence);
+    CHECK_FAILS(reduce(b), status, sentence);
+    CHECK_FAILS(hr_grid_finish(b->grid), status, sentence);
+    for (uint32_t f = 0; f < FIELDS; f++) {
+        uint32_t seen[CELLS];
+        CHECK_FAILS(hr_grid_gather(b->grid, f, seen), status, sentence);
+    }
+}
+
+/* Without more faults the grid is as good as new, once all has been told. A
+ * device that is gone does not come back. */
 static void mend(bed *b)
 {
-    fault_backend_fail_call(0, HR_OK);
-    fault_backend_fail_operation(0, HR_OK);
+    if (!faults_over()) {
+        CHECK(scatter(b) != HR_OK);
+        return;
+    }
     (void)!hr_grid_finish(b->grid);
     CHECK(scatter(b) == HR_OK);
     CHECK(step(b, 2) == HR_OK);
     CHECK(reduce(b) == HR_OK);
-    CHECK(gather(b) == 0);
+    CHECK(gather(b) == HR_OK);
 }
 
-/* Every call in turn fails, besides the operation (0: none). */
-static uint64_t fail_each(uint64_t operation)
+static hr_status stir(hr_context *context, const void *unused)
 {
-    int failed = 0;
-    bool more = true;
-    uint64_t operations = 0;
-    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
-        bed b;
-        fault_backend_reset();
-        set_up(&b);
-        fault_backend_fail_call(n, HR_ERROR_OUT_OF_MEMORY);
-        fault_backend_fail_operation(operation, HR_ERROR_BACKEND);
-        hr_status status = create(&b);
-        if (status == HR_OK) {
-            status = work(&b);
+    bed b;
+    (void)unused;
+    set_up(&b);
+    b.context = context;
+    hr_status status = create(&b);
+    if (status == HR_OK) {
+        status = use(&b);
+        if (status != HR_OK && faults_way() == FAULT_OPERATION) {
+            stays_failed(&b);
         }
-        if (b.grid != NULL) {
-            failed += status != HR_OK || gather(&b) > 0;
-        }
-        more = fault_backend_calls() >= n;
-        operations = fault_backend_operations();
-        if (b.grid != NULL) {
+        if (status != HR_OK) {
             mend(&b);
         }
-        clear(&b);
-        if (test_state.failures > 0) {
-            fprintf(stderr, "  call %llu, operation %llu\n",
-                    (unsigned long long)n, (unsigned long long)operation);
-        }
     }
-    CHECK(failed > 0 || test_state.failures > 0);
-    return operations;
+    clear(&b);
+    return status;
 }
 
-/* Each operation in turn fails alone, and is told. */
-static void fail_later(uint64_t operations)
+static const fault_case cases[] = {
+    {"grid", stir, .accelerators = "2xhost", .limit = 1 << 20,
+     .status = HR_ERROR_OUT_OF_MEMORY, .beside = 4},
+};
+
+/* ---- without the runner */
+
+static void open_bed(bed *b)
 {
-    for (uint64_t n = 1; n <= operations && test_state.failures == 0; n++) {
-        bed b;
-        char sentence[512] = "";
-        fault_backend_reset();
-        set_up(&b);
-        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
-        CHECK(create(&b) == HR_OK);
-        hr_status status = work(&b);
-        status = status == HR_OK ? hr_grid_finish(b.grid) : status;
-        if (fault_backend_operations() >= n && CHECK(status != HR_OK)) {
-            status = hr_grid_finish(b.grid);
-            snprintf(sentence, sizeof sentence, "%s", hr_last_error());
-        }
-        if (status == HR_OK) { /* nothing failed, or the copy of a sum alone */
-            fault_backend_fail_operation(0, HR_OK);
-            CHECK(gather(&b) == 0);
-        } else {
-            CHECK_FAILS(step(&b, 1), status, sentence);
-            CHECK_FAILS(reduce(&b), status, sentence);
-            CHECK_FAILS(hr_grid_finish(b.grid), status, sentence);
-            CHECK(gather(&b) == FIELDS);
-        }
-        mend(&b);
-        clear(&b);
-        if (test_state.failures > 0) {
-            fprintf(stderr, "  operation %llu\n", (unsigned long long)n);
-        }
-    }
+    fault_backend_reset();
+    set_up(b);
+    CHECK(faults_open(&cases[0], &b->context) == HR_OK);
 }
 
-/* A device that is gone does not come back, and nothing is told as right. */
-static void lose_each(void)
+static void close_bed(bed *b)
 {
-    bool more = true;
-    for (uint64_t n = 1; more && test_state.failures == 0; n += 3) {
-        bed b;
-        fault_backend_reset();
-        set_up(&b);
-        fault_backend_lose(n);
-        if (create(&b) == HR_OK) {
-            (void)work(&b);
-            (void)gather(&b);
-            CHECK(fault_backend_calls() < n || scatter(&b) != HR_OK);
-        }
-        more = fault_backend_calls() >= n;
-        clear(&b);
-    }
+    clear(b);
+    hr_context_destroy(b->context);
+    faults_closed();
 }
 
 /* A field with boundaries that need no launch after the copies. */
 static void fail_copies(bool async)
 {
+    TEST_CASE("a copy of a scatter or a write fails");
     uint32_t data[CELLS] = {1};
     for (uint64_t n = 1; n <= 2; n++) {
         const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CONSTANT, NULL);
         hr_array *array = NULL;
-        bed b = {0};
-        fault_backend_reset();
-        CHECK(open_context(&b) == HR_OK);
+        bed b;
+        open_bed(&b);
         CHECK(hr_grid_create(b.context, hr_extent2(ROWS, COLS), &field, 1, NULL,
                              &b.grid) == HR_OK);
         CHECK(hr_array_wrap(b.context, data, 4, hr_extent2(ROWS, COLS), 0,
@@ -281,18 +242,18 @@ static void fail_copies(bool async)
         fault_backend_fail_operation(0, HR_OK);
         CHECK(hr_grid_scatter(b.grid, 0, data) == HR_OK);
         hr_array_destroy(array);
-        clear(&b);
+        close_bed(&b);
     }
 }
 
 /* A reduction that failed is of no concern to values that came after it. */
 static void fail_reduction(void)
 {
+    TEST_CASE("a reduction fails");
     for (uint64_t n = 1; n <= 3; n++) { /* a launch for each band, and a copy */
         hr_reducing *reducing = NULL;
         bed b;
-        fault_backend_reset();
-        set_up(&b);
+        open_bed(&b);
         CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
         CHECK(hr_grid_finish(b.grid) == HR_OK);
         fault_backend_fail_operation(fault_backend_operations() + n,
@@ -305,18 +266,18 @@ static void fail_reduction(void)
               hr_grid_reduced(reducing, NULL) == HR_ERROR_BACKEND);
         CHECK(scatter(&b) == HR_OK);
         CHECK(step(&b, 2) == HR_OK);
-        CHECK(gather(&b) == 0);
-        clear(&b);
+        CHECK(gather(&b) == HR_OK);
+        close_bed(&b);
     }
 }
 
 static void lack_double(void)
 {
+    TEST_CASE("accelerators without double");
     bed b;
     hr_reducing *const untouched = (hr_reducing *)&b;
     hr_reducing *reducing = untouched;
-    fault_backend_reset();
-    set_up(&b);
+    open_bed(&b);
     CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
     fault_backend_pretend_no_double(true);
     const uint64_t before = fault_backend_count(FAULT_LAUNCH);
@@ -324,29 +285,15 @@ static void lack_double(void)
                 HR_ERROR_UNSUPPORTED, "host#0 cannot compute in double");
     CHECK(reducing == untouched);
     CHECK(fault_backend_count(FAULT_LAUNCH) == before);
-    CHECK(step(&b, 2) == HR_OK && gather(&b) == 0);
-    clear(&b);
+    CHECK(step(&b, 2) == HR_OK && gather(&b) == HR_OK);
+    close_bed(&b);
 }
 
-int main(void)
+void faults_grid(void)
 {
-    TEST_CASE("accelerators without double");
     TEST(lack_double());
-    TEST_CASE("a reduction fails");
     TEST(fail_reduction());
-    TEST_CASE("a copy of a scatter fails");
     TEST(fail_copies(false));
-    TEST_CASE("a copy of a write fails");
     TEST(fail_copies(true));
-    TEST_CASE("a call fails");
-    const uint64_t operations = fail_each(0);
-    TEST_CASE("an operation fails later");
-    TEST(fail_later(operations));
-    TEST_CASE("a call fails after an operation");
-    for (uint64_t n = 1; n <= operations; n += operations / 4) {
-        (void)fail_each(n);
-    }
-    TEST_CASE("a device is lost");
-    TEST(lose_each());
-    return test_end();
+    FAULTS_EACH(cases);
 }

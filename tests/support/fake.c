@@ -15,6 +15,11 @@ typedef struct fake_device {
     uint64_t clock_ns;
 } fake_device;
 
+typedef struct fake_buffer {
+    hri_buffer base;
+    char *memory; /* NULL: what is copied is forgotten */
+} fake_buffer;
+
 typedef struct fake_event {
     hri_event base;
     uint64_t time_ns;
@@ -84,9 +89,20 @@ static const hri_event_ops event_ops = {
     .elapsed = event_elapsed,
 };
 
-static void advance(hri_queue *queue, double seconds)
+/* So much work at so much a second goes by on the clock; 0: at once. */
+static void advance(hri_queue *queue, double work, double rate)
 {
+    const double seconds = rate > 0 ? work / rate : 0;
     ((fake_device *)queue->device)->clock_ns += (uint64_t)(seconds * 1e9 + 0.5);
+}
+
+/* NULL in a buffer that forgets. */
+static char *at(const hri_place *place)
+{
+    char *start = place->buffer != NULL
+                      ? ((const fake_buffer *)place->buffer)->memory
+                      : place->host;
+    return start != NULL ? start + place->offset : NULL;
 }
 
 static void queue_destroy(hri_queue *queue)
@@ -94,17 +110,28 @@ static void queue_destroy(hri_queue *queue)
     discard(queue);
 }
 
-static hr_status queue_copy(hri_queue *queue, const hri_copy *copy)
+static hr_status queue_copy(hri_queue *queue, const hri_copy *c)
 {
-    double bytes = (double)copy->width * (double)copy->height;
-    advance(queue, bytes / figures_of(queue->device)->link);
+    char *to = at(&c->to), *from = at(&c->from);
+    for (size_t z = 0; to != NULL && from != NULL && z < c->depth; z++) {
+        for (size_t y = 0; y < c->height; y++) {
+            memcpy(to + z * c->to_slice + y * c->to_pitch,
+                   from + z * c->from_slice + y * c->from_pitch, c->width);
+        }
+    }
+    advance(queue, (double)c->width * (double)c->height,
+            figures_of(queue->device)->link);
     return count_call();
 }
 
 static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
 {
-    (void)queue, (void)buffer, (void)offset, (void)bytes, (void)value;
+    const hri_place place = hri_at(buffer, offset);
+    (void)queue;
+    if (at(&place) != NULL) {
+        memset(at(&place), value, bytes);
+    }
     return count_call();
 }
 
@@ -118,7 +145,7 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
         return hri_fail(HR_ERROR_BUILD, "fake: variant %u does not compile",
                         state->variant);
     }
-    advance(queue, slower * flops / state->flops);
+    advance(queue, slower * flops, state->flops);
     return count_call();
 }
 
@@ -167,16 +194,20 @@ static hr_status device_allocate(hri_device *device, size_t bytes,
     if (figures->held_bytes + bytes > figures->info.memory_bytes) {
         return no_memory();
     }
-    hri_buffer *buffer = make(sizeof *buffer);
-    if (buffer == NULL) {
+    fake_buffer *buffer = make(sizeof *buffer);
+    char *memory = figures->keeps ? malloc(bytes) : NULL;
+    if (buffer == NULL || (figures->keeps && memory == NULL)) {
+        discard(buffer);
+        free(memory);
         return no_memory();
     }
-    *buffer = (hri_buffer){.device = device, .bytes = bytes};
+    buffer->base = (hri_buffer){.device = device, .bytes = bytes};
+    buffer->memory = memory;
     figures->held_bytes += bytes;
     if (figures->held_bytes > figures->most_bytes) {
         figures->most_bytes = figures->held_bytes;
     }
-    *out = buffer;
+    *out = &buffer->base;
     return HR_OK;
 }
 
@@ -184,6 +215,7 @@ static void device_release(hri_buffer *buffer)
 {
     if (buffer != NULL) {
         figures_of(buffer->device)->held_bytes -= buffer->bytes;
+        free(((fake_buffer *)buffer)->memory);
         discard(buffer);
     }
 }
@@ -249,13 +281,15 @@ static hr_status device_create_event(hri_device *device, bool timed,
 
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
-    return figures_of(device) == figures_of(other);
+    const fake_device_state *a = figures_of(device), *b = figures_of(other);
+    return a == b || (a->peers != 0 && a->peers == b->peers);
 }
 
 static bool device_gemm_offered(hri_device *device, hr_type type,
                                 hr_type c_type, hr_compute compute)
 {
-    return type == c_type && compute == HR_COMPUTE_NATIVE &&
+    return figures_of(device)->flops > 0 && type == c_type &&
+           compute == HR_COMPUTE_NATIVE &&
            (type == HR_F32 || (type == HR_F64 && !figures_of(device)->no_f64));
 }
 
@@ -397,8 +431,9 @@ const hri_backend *const fake_list[] = {
     NULL,
 };
 
-static void add(uint32_t backend, const char *path, const char *physical,
-                uint64_t memory_bytes, uint64_t free_bytes)
+static fake_device_state *add(uint32_t backend, const char *path,
+                              const char *physical, uint64_t memory_bytes,
+                              uint64_t free_bytes)
 {
     fake_backend_state *figures = &fake.backends[backend];
     fake_device_state *device = &figures->devices[figures->count++];
@@ -414,15 +449,34 @@ static void add(uint32_t backend, const char *path, const char *physical,
     device->flops = 1e12;
     device->link = 1e9;
     device->variants = 1;
+    return device;
 }
 
-void fake_reset(void)
+static void forget(void)
 {
     memset(&fake, 0, sizeof fake);
     for (int i = 0; i < FAKE_BACKENDS; i++) {
         fake.backends[i].describe_fails = -1;
         fake_backends[i].abi = HRI_HAL_ABI;
     }
+}
+
+void fake_reset_instant(void)
+{
+    forget();
+    for (uint32_t i = 0; i < FAKE_DEVICES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "cuda:%u", i);
+        fake_device_state *device = add(0, name, name, 1 << 30, 1 << 30);
+        device->flops = device->link = 0;
+        device->keeps = true;
+        device->peers = 1 + i / 2;
+    }
+}
+
+void fake_reset(void)
+{
+    forget();
     add(0, "cuda:0", "pci:1", 1000000, 900000);
     add(0, "cuda:1", "pci:2", 1000000, 900000);
     add(1, "opencl:0:0", "pci:1", 1000000, 900000);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Fake backends: devices as a test describes them, which count what they hold
- * and fail where they are told to. Jobs take the time that follows from the
- * device's speed, on its own clock, and compute and copy nothing. */
+ * and fail where they are told to. Jobs are done in the calling thread, so that
+ * millions of them take seconds. Each takes the time that follows from the
+ * device's speed, on its own clock. Nothing is computed. */
 #ifndef FAKE_H
 #define FAKE_H
 
 #include "hal/hal.h"
 
-enum { FAKE_BACKENDS = 3, FAKE_DEVICES = 3 };
+enum { FAKE_BACKENDS = 3, FAKE_DEVICES = 4 };
 
 typedef struct fake_device_state {
     hri_device_info info;
-    double flops, link;   /* per second */
+    double flops, link;   /* per second; 0: no products, and copies at once */
+    bool keeps;           /* what is copied and filled; else it is forgotten */
+    uint32_t peers;       /* those of one number are; 0: it has none */
     bool no_f64;          /* gemm_offered says no */
     uint64_t held_bytes;  /* in buffers now, all openings together */
     uint64_t most_bytes;  /* the most of that */
@@ -53,5 +56,10 @@ extern const hri_backend *const fake_list[];
  *     opencl:1:0  emulated, 4000000 bytes of which 2000000 are free
  *     host        8000000 bytes of which 4000000 are free */
 void fake_reset(void);
+
+/* Or this one, whose devices do nothing but copy and fill:
+ *     cuda:0, cuda:1   peers, with 1 GiB each
+ *     cuda:2, cuda:3   the same */
+void fake_reset_instant(void);
 
 #endif

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "arrays/array.h"
-#include "support/instant.h"
+#include "support/fake.h"
 #include "support/random.h"
 #include "test.h"
 
-enum { PLACES = 1 + INSTANT_DEVICES, ARRAYS = 2, MAX_BYTES = 1024 };
+enum { PLACES = 1 + FAKE_DEVICES, ARRAYS = 2, MAX_BYTES = 1024 };
 
 /* One array and what must be true of it. */
 typedef struct model {
@@ -28,7 +28,7 @@ typedef struct model {
 typedef struct world {
     random_source random;
     hr_context *context;
-    hr_queue *queues[INSTANT_DEVICES];
+    hr_queue *queues[FAKE_DEVICES];
     model models[ARRAYS];
     hr_traffic moved; /* what the model says */
 } world;
@@ -262,7 +262,7 @@ static void expect_writing(model *m, const hr_view *v, int place,
 static void work(world *w, model *m, hr_view v, hr_access access)
 {
     uint8_t bytes[MAX_BYTES];
-    int place = (int)between(w, 1, INSTANT_DEVICES);
+    int place = (int)between(w, 1, FAKE_DEVICES);
     hr_queue *queue = w->queues[place - 1];
     hri_boxes region = {0};
     hri_fence *fence = NULL;
@@ -483,7 +483,7 @@ static void step(world *w)
                        HR_IN);
         break;
     case 5: {
-        int place = (int)between(w, 1, INSTANT_DEVICES);
+        int place = (int)between(w, 1, FAKE_DEVICES);
         CHECK(hr_prefetch(v, w->queues[place - 1]) == HR_OK);
         expect_reading(w, m, &v, place, HR_IN);
         break;
@@ -517,7 +517,7 @@ static void make_model(world *w, model *m)
     m->size[2] *= (int64_t)element;
     m->bytes = m->size[0] * m->size[1] * m->size[2];
     m->row_bytes = (size_t)m->size[2];
-    int device = (int)between(w, 0, INSTANT_DEVICES - 1);
+    int device = (int)between(w, 0, FAKE_DEVICES - 1);
     hr_status status = HR_OK;
     switch (between(w, 0, 3)) {
     case 0:
@@ -547,9 +547,10 @@ static void run(uint64_t seed, long rounds, long steps)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     world w = {.random = {seed}};
-    options.accelerators = "instant";
-    CHECK(hri_context_create_from(instant_list, &options, &w.context) == HR_OK);
-    for (uint32_t i = 0; i < INSTANT_DEVICES; i++) {
+    options.accelerators = "cuda";
+    fake_reset_instant();
+    CHECK(hri_context_create_from(fake_list, &options, &w.context) == HR_OK);
+    for (uint32_t i = 0; i < FAKE_DEVICES; i++) {
         CHECK(hr_queue_create(w.context, i, &w.queues[i]) == HR_OK);
     }
     for (long r = 0; r < rounds && test_state.failures == 0; r++) {
@@ -573,11 +574,11 @@ static void run(uint64_t seed, long rounds, long steps)
     printf("%ld operations: %llu bytes up, %llu down, %llu between peers\n",
            rounds * steps, (unsigned long long)w.moved.up,
            (unsigned long long)w.moved.down, (unsigned long long)w.moved.peer);
-    for (int i = 0; i < INSTANT_DEVICES; i++) {
+    for (int i = 0; i < FAKE_DEVICES; i++) {
         hr_queue_destroy(w.queues[i]);
     }
     hr_context_destroy(w.context);
-    CHECK(instant_live == 0);
+    CHECK(fake.live == 0);
 }
 
 int main(void)

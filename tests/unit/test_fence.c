@@ -4,8 +4,8 @@
 #include <pthread.h>
 
 #include "arrays/array.h"
+#include "support/fake.h"
 #include "support/fault_backend.h"
-#include "support/instant.h"
 #include "support/threads.h"
 #include "test.h"
 extern const hr_kernel axpy;
@@ -302,8 +302,9 @@ static void errors_are_kept(void)
 static void strangers(void)
 {
     TEST_CASE("the caller waits for a device that is no peer");
+    fake_reset_instant();
     hr_context *context =
-        open_context(instant_list[0], "instant:0,instant:1,instant:2", false);
+        open_context(fake_list[0], "cuda:0,cuda:1,cuda:2", false);
     hri_stream *a = open_stream(context, 0), *peer = open_stream(context, 1);
     hri_stream *stranger = open_stream(context, 2);
     hri_fence *fence = pending(a);

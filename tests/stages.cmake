@@ -44,7 +44,7 @@ stage("release;asan" long "^unit/.*:([57]xhost|[23]xopencl:0:0|host,opencl)$"
 stage(release long "^(unit|python)/.*:opencl$" "^unit/numpy_calls:3xhost$"
   "^conformance/numpy_calls:fake_2xcuda:0$")
 # Minutes, many gigabytes, or bare systems.
-stage("release;asan;tsan" long "^slow/")
+stage("release;asan;tsan" long "^slow/" ":long$")
 # Faults run where leaks are found, under AddressSanitizer.
 stage(release long "^unit/test_faults:" "^unit/test_verify_(large|values)$")
 stage(asan long "^unit/test_faults:.*:each$")

@@ -7,6 +7,9 @@
 # multiplication fused with an addition. NO_VARIANTS: for the compiler's own
 # target alone; on x86-64 kernels otherwise have forms for AVX2 and AVX-512, too
 # (headrace/dialect/host.h).
+#
+# A file with the property HEADRACE_TEXT includes these files, once for each type
+# of elements. Their text is kept in its place, one file after the other.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -41,12 +44,15 @@ function(headrace_kernels target)
         "target ${target}")
     endif()
     set_property(TARGET ${target} APPEND PROPERTY HEADRACE_KERNELS ${path})
-    string(MD5 hash ${path}) # files may have the same name in several folders
+    get_source_file_property(texts ${path} HEADRACE_TEXT)
+    if(NOT texts)
+      set(texts ${path})
+    endif()
+    list(GET texts -1 text)
+    get_filename_component(text_name ${text} NAME)
+    string(MD5 hash ${text}) # files may have the same name in several folders
     string(SUBSTRING ${hash} 0 8 hash)
-    string(MAKE_C_IDENTIFIER "headrace_text_of_${name}_${hash}" symbol)
-    set(start ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol})
-    set(text ${start}.c)
-    set(checked ${start}_checked.c)
+    string(MAKE_C_IDENTIFIER "headrace_text_of_${text_name}_${hash}" symbol)
     # Definitions of the target and of the file, one in a line. CMake writes
     # them for each language. Another target may have set ours in the file.
     get_source_file_property(own ${path} COMPILE_DEFINITIONS)
@@ -55,29 +61,39 @@ function(headrace_kernels target)
     endif()
     list(FILTER own EXCLUDE REGEX ^HR_KERNEL_)
     string(REPLACE ";" "\n" lines "${own}")
+    string(MAKE_C_IDENTIFIER ${name} start)
+    set(start ${CMAKE_CURRENT_BINARY_DIR}/${target}_${start}_${hash})
     set(definitions ${start}_$<CONFIG>_C.txt)
     file(GENERATE OUTPUT ${start}_$<CONFIG>_$<COMPILE_LANGUAGE>.txt CONTENT
       "$<JOIN:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,\n>\n${lines}\n")
-    add_custom_command(OUTPUT ${text}
-      COMMAND ${CMAKE_COMMAND} -DINPUT=${path} -DOUTPUT=${text}
-              -DNAME=${symbol} -DDEFINITIONS=${definitions} -DFILE=${name}
-              -P ${embed}
-      DEPENDS ${path} ${embed} ${definitions} VERBATIM)
+    # The file's companion has its form for the checker, and the text, unless
+    # another companion has that.
+    set(companion ${start}.c)
+    get_property(kept TARGET ${target} PROPERTY HEADRACE_TEXTS)
+    list(FIND kept ${symbol} place)
+    if(place LESS 0)
+      set_property(TARGET ${target} APPEND PROPERTY HEADRACE_TEXTS ${symbol})
+    else()
+      set(texts "")
+    endif()
+    add_custom_command(OUTPUT ${companion}
+      COMMAND ${CMAKE_COMMAND} "-DINPUT=${texts}" -DOUTPUT=${companion}
+              -DNAME=${symbol} -DDEFINITIONS=${definitions}
+              -DFILE=${text_name} -DCHECKED=${path} -P ${embed}
+      DEPENDS ${texts} ${embed} ${definitions} VERBATIM)
     set(ours HR_KERNEL_TEXT=${symbol} HR_KERNEL_CHECKED=1
-      "HR_KERNEL_FILE=\"${name}\"" ${own_definitions})
-    file(CONFIGURE OUTPUT ${checked} CONTENT
-      "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)
-    set_source_files_properties(${path} ${checked} PROPERTIES
+      "HR_KERNEL_FILE=\"${text_name}\"" ${own_definitions})
+    set_source_files_properties(${path} ${companion} PROPERTIES
       COMPILE_DEFINITIONS "${own};${ours}")
     get_source_file_property(options ${path} COMPILE_OPTIONS)
     if(kernels_REPRODUCIBLE OR NOT options MATCHES -ffp-contract)
-      set_property(SOURCE ${path} ${checked} APPEND
+      set_property(SOURCE ${path} ${companion} APPEND
         PROPERTY COMPILE_OPTIONS -ffp-contract=${contract})
     endif()
     # Compiling the file itself has given all warnings already. What looks for
     # errors need not be fast, but it should not take long to compile.
-    set_property(SOURCE ${checked} APPEND PROPERTY COMPILE_OPTIONS
+    set_property(SOURCE ${companion} APPEND PROPERTY COMPILE_OPTIONS
       -w $<$<NOT:$<CONFIG:Debug>>:-O1>)
-    target_sources(${target} PRIVATE ${path} ${checked} ${text})
+    target_sources(${target} PRIVATE ${path} ${companion})
   endforeach()
 endfunction()

@@ -74,7 +74,7 @@
  *
  *  HR_UNROLL before a loop of a constant number of turns lets compilers of
  *  devices unroll it where they would not by themselves. More of the next turns
- *  then overlap, which takes more registers.
+ *  then overlap, which takes more registers. CPUs behind OpenCL do not do so.
  *
  *  Sub-groups are neighbouring items of a tile, the last dimension first, that
  *  read each other's values without barriers. A sub-group has HR_SUBGROUP_WIDTH

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills with random numbers (headrace/random.h), for views of rank 1 to 3. An
  * item makes what one counter of Philox gives, `width` neighbours of a row.
- * Where rows begin or end between two counters, it leaves out the others. A view
- * of rank 1 is taken in rows of ROW elements. */
+ * Where rows begin or end between two counters, it leaves out the others. A
+ * view of rank 1 is taken in rows of ROW elements. */
 #include <headrace/dialect.h>
 
 enum { ROW = 4096 }; /* that of src/calls/random.c */
@@ -28,7 +28,7 @@ enum { ROW = 4096 }; /* that of src/calls/random.c */
         {                                                                      \
             const hr_index left = HR_EXTENT(out, 0) - i * ROW;                 \
             GROUP(width, made, i *ROW, left < ROW ? left : ROW,                \
-                  HR_AT1(out, i *ROW + at))                                    \
+                  HR_AT1(out, i * ROW + at))                                   \
         }                                                                      \
     }                                                                          \
     HR_KERNEL4(                                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms: split launches of kernels/dialect/histogram.c, whose counts are a
- * combined view. */
+/* Histograms: split launches of kernels/dialect/histogram.inc, whose counts are
+ * a combined view. */
 #include <headrace/histogram.h>
 
 #include <float.h>
@@ -25,7 +25,7 @@ KERNELS(i8);
 KERNELS(i32);
 
 enum {
-    ITEMS = 256,       /* LANES in kernels/dialect/histogram.c */
+    ITEMS = 256,       /* LANES in kernels/dialect/histogram.inc */
     MIN_UNIT = 16384,  /* elements, */
     MAX_UNIT = 262144, /* so that a tile's counter has room for all */
     UNITS = 2048,   /* at least as many, where they can be larger than that */
@@ -33,7 +33,7 @@ enum {
     MAX_BINS = 1 << 30
 };
 
-/* The values of kernels/dialect/histogram.c, which has the same structs. */
+/* The values of kernels/dialect/histogram.inc, which has the same structs. */
 typedef struct binning32 {
     int64_t rows, lines, cols;
     float half_low, scale, margin;

@@ -8,7 +8,7 @@
 
 #include "runtime/runtime.h"
 
-/* Items of a tile: LINE_LANES and CELL_LANES in kernels/dialect/reduce.c. */
+/* Items of a tile: LINE_LANES and CELL_LANES in kernels/dialect/reduce.inc. */
 enum { HRI_REDUCE_ITEMS = 64, HRI_REDUCE_CELL_ITEMS = 256 };
 
 /* Rows, lines and columns of a unit. kernels/dialect/reduce_with.c has the same
@@ -38,7 +38,7 @@ int64_t hri_unit_elements(int64_t all, int64_t items);
 hr_status hri_lay_out(hri_layout *layout, const char *call, int64_t of_cells,
                       int64_t of_lines);
 
-/* A value of kernels/dialect/reduce.c, which has the same struct. */
+/* A value of kernels/dialect/reduce.inc, which has the same struct. */
 typedef struct hri_units {
     int64_t kind; /* enum hr_reduction */
     hri_unit unit;

@@ -15,7 +15,7 @@
 #include "runtime/module.h"
 #include "split/split.h"
 
-/* As in kernels/dialect/scan_numbers.c and scan_once.c. */
+/* As in kernels/dialect/scan_numbers.inc and scan_once.inc. */
 enum {
     ITEMS = HRI_REDUCE_ITEMS, /* LANES, */
     UNIT = 4096,              /* elements of a unit, */

@@ -11,7 +11,7 @@ static const char call[] = "sort";
 enum {
     MAX_PLANNED = 4, /* arguments of a plan's kernel */
     SHORT = 4096 /* elements of a short row, of 8 bytes half of them: as BLOCK
-                    in kernels/dialect/sort.c */
+                    in kernels/dialect/sort.inc */
 };
 
 #define BY_SIZE(make) make(u8) make(u16) make(u32) make(u64)

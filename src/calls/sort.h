@@ -9,13 +9,13 @@
 #include "split/split.h"
 
 enum {
-    HRI_SORT_ITEMS = 256, /* LANES in kernels/dialect/sort.c */
+    HRI_SORT_ITEMS = 256, /* LANES in kernels/dialect/sort.inc */
     HRI_SORT_DIGITS = 256,
     HRI_SORT_UNIT = 4096 /* elements in which the only row is divided among
                             accelerators */
 };
 
-/* kernels/dialect/sort_keys.c has the same struct. */
+/* kernels/dialect/sort_keys.inc has the same struct. */
 typedef struct hri_sort_form {
     uint64_t positive, below, above, last, flip;
 } hri_sort_form;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorting a band by the sweeps of kernels/dialect/sort_sweep.c. One kernel
+/* Sorting a band by the sweeps of kernels/dialect/sort_sweep.inc. One kernel
  * counts all digits, another finds the places of their elements. Then a sweep
  * for each byte moves the elements, unless a row has one digit alone there,
  * which the sweep sees. So the host waits for nothing. */
@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "calls/sort.h"
 
-/* The first three are as in kernels/dialect/sort_sweep.c. */
+/* The first three are as in kernels/dialect/sort_sweep.inc. */
 enum {
     TALLIERS = 512,               /* items of a tile that counts */
     SWEEPERS = 384,               /* and of one that sweeps */
@@ -19,7 +19,7 @@ enum {
 
 extern const hr_kernel hri_sort_places;
 
-/* Elements of a block: SWEPT in kernels/dialect/sort_sweep.c. */
+/* Elements of a block: SWEPT in kernels/dialect/sort_sweep.inc. */
 static int64_t block_of(const hri_sorting *s)
 {
     const bool pairs = s->to.values.array != NULL;

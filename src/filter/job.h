@@ -72,7 +72,7 @@ typedef struct hri_filter_tables {
     bool folded;      /* across has only half of symmetric filters: from the
                          middle on, and half of the middle weight */
     hri_table down;   /* filter by filter, or all weights by rows; for
-                         kernels/dialect/filter.c */
+                         kernels/dialect/filter.inc */
     hri_table strip_down; /* the same backwards, or by columns; for strips */
     hri_fft *fft;         /* only for HR_FILTER_FFT */
 } hri_filter_tables;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of filters and their arguments. kernels/host/filter.c is for the
- * host. The build compiles kernels/dialect/filter.c a second time with double
- * in place of float. */
+/* The kernels of filters and their arguments. kernels/host/filter.inc is for
+ * the host, kernels/dialect/filter.inc for devices. */
 #ifndef HRI_FILTER_KERNELS_H
 #define HRI_FILTER_KERNELS_H
 
@@ -16,7 +15,7 @@ extern const hr_kernel hri_filter_direct_float, hri_filter_direct_double;
 extern const hr_kernel hri_filter_across_float, hri_filter_across_double;
 extern const hr_kernel hri_filter_down_float, hri_filter_down_double;
 
-/* kernels/dialect/filter.c has the same struct. */
+/* kernels/dialect/filter.inc has the same struct. */
 typedef struct hri_filter_shape {
     int64_t reach, rank; /* rank 0: the direct method */
     int64_t rows, cols;  /* of the picture */

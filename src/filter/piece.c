@@ -8,7 +8,7 @@
 #include "filter/fft.h"
 #include "filter/kernels.h"
 
-/* The tiles of kernels/dialect/filter.c (HIGH and BROAD there, and TALL in
+/* The tiles of kernels/dialect/filter.inc (HIGH and BROAD there, and TALL in
  * bytes). OWN and SIDE are the sums of an item, below each other and beside
  * each other. */
 enum { TILE_ROWS = 4, TILE_COLS = 32, TALL_BYTES = 32, OWN = 16, SIDE = 8 };

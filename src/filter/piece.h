@@ -19,7 +19,7 @@ typedef struct hri_filter_piece {
 } hri_filter_piece;
 
 /* Whether the accelerator filters in strips (kernels.h). Otherwise it uses the
- * kernels of kernels/dialect/filter.c. Only these can be checked. */
+ * kernels of kernels/dialect/filter.inc. Only these can be checked. */
 bool hri_filter_strips(const hr_context *context,
                        const hri_accelerator *accelerator);
 

@@ -15,13 +15,15 @@ void hri_modules_close(hri_accelerator *accelerator);
 
 /* For which compiler a source is. */
 typedef enum hri_source_form {
-    HRI_SOURCE_DEVICE, /* OpenCL's or NVRTC */
-    HRI_SOURCE_HOST,   /* a C compiler */
-    HRI_SOURCE_CHECKED /* the same, for the checker */
+    HRI_SOURCE_DEVICE,   /* OpenCL's or NVRTC */
+    HRI_SOURCE_EMULATED, /* OpenCL's, for a CPU */
+    HRI_SOURCE_HOST,     /* a C compiler */
+    HRI_SOURCE_CHECKED   /* the same, for the checker */
 } hri_source_form;
 
-/* The dialect followed by the text of the kernel's file. The caller frees it.
- * NULL when there is no memory. The kernel must have its text. Any thread. */
+/* The dialect followed by the kernel's definitions and the text of its file.
+ * The caller frees it. NULL when there is no memory. The kernel must have its
+ * text. Any thread. */
 char *hri_kernel_source(const hr_kernel *kernel, hri_source_form form);
 
 /* ---- text.c: kernels that are known as text alone (hr_kernel_create). The

@@ -173,21 +173,41 @@ static bool adapt(char *text, bool device)
     return blanked != NULL;
 }
 
-/* Where a kernel's own text begins. For C compilers the dialect is a header of
- * the system: messages about its macros name the lines that use them. */
-static int print_start(char *to, const hr_kernel *kernel, hri_source_form form)
+static bool is_for_device(hri_source_form form)
 {
-    const char *reproducible =
-        kernel->reproducible ? "#define HR_REPRODUCIBLE 1\n" : "";
-    if (form == HRI_SOURCE_DEVICE) {
-        return sprintf(to, "%s%s\n", reproducible, hri_dialect_text);
+    return form == HRI_SOURCE_DEVICE || form == HRI_SOURCE_EMULATED;
+}
+
+/* The dialect and what it depends on, then the kernel's definitions. For C
+ * compilers the dialect is a header of the system: messages about its macros
+ * name the lines that use them. For a CPU behind OpenCL a text that asks by
+ * HR_WANTED which kernels it should have gets one. */
+static char *append_start(char *end, const hr_kernel *kernel,
+                          hri_source_form form)
+{
+    if (kernel->reproducible) {
+        end += sprintf(end, "#define HR_REPRODUCIBLE 1\n");
     }
-    return sprintf(to,
-                   "%s%s#define HR_KERNEL_MODULE 1\n"
-                   "# 1 \"headrace/dialect.h\" 3\n%s\n",
-                   reproducible,
-                   form == HRI_SOURCE_CHECKED ? "#define HR_CHECKED 1\n" : "",
-                   hri_host_dialect_text);
+    if (form == HRI_SOURCE_EMULATED) {
+        end += sprintf(end, "#define HR_EMULATED 1\n");
+    }
+    if (form == HRI_SOURCE_EMULATED && strstr(kernel->text, "HR_WANTED")) {
+        end += sprintf(end, "#define HR_ONLY_%s 1\n", kernel->name);
+    }
+    if (form == HRI_SOURCE_CHECKED) {
+        end += sprintf(end, "#define HR_CHECKED 1\n");
+    }
+    if (is_for_device(form)) {
+        end += sprintf(end, "%s\n", hri_dialect_text);
+    } else {
+        end += sprintf(end,
+                       "#define HR_KERNEL_MODULE 1\n"
+                       "# 1 \"headrace/dialect.h\" 3\n%s\n",
+                       hri_host_dialect_text);
+    }
+    return end +
+           sprintf(end, "%s",
+                   kernel->definitions != NULL ? kernel->definitions : "");
 }
 
 /* The line directives make messages name the kernel's own file and lines. The
@@ -195,18 +215,19 @@ static int print_start(char *to, const hr_kernel *kernel, hri_source_form form)
 char *hri_kernel_source(const hr_kernel *kernel, hri_source_form form)
 {
     enum { START = 200 };
-    const bool device = form == HRI_SOURCE_DEVICE;
+    const bool device = is_for_device(form);
     const hr_parameter *p = kernel->parameters(kernel);
-    size_t bytes = START +
-                   strlen(device ? hri_dialect_text : hri_host_dialect_text) +
-                   strlen(kernel->file) + strlen(kernel->text) +
-                   HR_MAX_PARAMETERS * (size_t)MAX_FORM_BYTES;
+    size_t bytes =
+        START + strlen(device ? hri_dialect_text : hri_host_dialect_text) +
+        strlen(kernel->name) + strlen(kernel->file) + strlen(kernel->text) +
+        (kernel->definitions != NULL ? strlen(kernel->definitions) : 0) +
+        HR_MAX_PARAMETERS * (size_t)MAX_FORM_BYTES;
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         bytes += 160 + 2 * strlen(p[i].name) + strlen(p[i].type);
     }
     char *source = malloc(bytes);
     if (source != NULL) {
-        char *line = source + print_start(source, kernel, form);
+        char *line = append_start(source, kernel, form);
         line = device ? append_forms(line, kernel->text) : line;
         char *end =
             line + sprintf(line, "%s 1 \"%s\"\n%s", device ? "#line" : "#",

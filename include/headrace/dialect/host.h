@@ -68,6 +68,16 @@ extern const char HR_KERNEL_TEXT[];
 #ifndef HR_KERNEL_FILE
 #define HR_KERNEL_FILE __FILE__
 #endif
+/* The macros that the text needs, by HR_DEFINED(macro) for each. A file that is
+ * compiled several times, with other macros each, says so before its kernels.
+ */
+#ifndef HR_KERNEL_DEFINITIONS
+#define HR_KERNEL_DEFINITIONS ((const char *)0)
+#endif
+#define HR_STRING_AS_IS_(x) #x
+#define HR_STRING_(x)       HR_STRING_AS_IS_(x)
+#define HR_DEFINED(macro)   "#define " #macro " " HR_STRING_(macro) "\n"
+#define HR_WANTED(kernel)   1
 
 /* ---- checks, when a file is compiled for them (headrace/check.h) */
 
@@ -421,7 +431,8 @@ HR_INTEGERS_(HR_BITWISE_)
                               name##_argument_bytes,                           \
                               host,                                            \
                               checked,                                         \
-                              HR_IS_REPRODUCIBLE_};
+                              HR_IS_REPRODUCIBLE_,                             \
+                              HR_KERNEL_DEFINITIONS};
 
 #ifdef HR_CHECKED
 #ifdef HR_KERNEL_MODULE

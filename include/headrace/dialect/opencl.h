@@ -17,12 +17,22 @@ typedef long hr_index;
 #define HR_CONSTANT     __constant
 #define HR_MEMORY       __global
 #define HR_RESTRICT     restrict
-#define HR_UNROLL       _Pragma("unroll")
 #define HR_BARRIER      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define HR_TILE_BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define HR_FENCE        mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define HR_TILE_STATIC(type, name, extents)                                    \
     __local type name extents __attribute__((aligned(16)))
+
+/* A CPU's compiler takes long, so it gets few kernels, and loops as they are
+ * (src/runtime/source.c). */
+#ifdef HR_EMULATED
+#define HR_UNROLL          _Pragma("nounroll")
+#define HR_WANTED_(kernel) HR_ONLY_##kernel
+#define HR_WANTED(kernel)  HR_WANTED_(kernel)
+#else
+#define HR_UNROLL         _Pragma("unroll")
+#define HR_WANTED(kernel) 1
+#endif
 
 /* ---- items */
 

@@ -63,11 +63,13 @@ typedef struct hri_device_info {
     uint64_t gemm_bytes;       /* memory that each queue which multiplies takes
                                   beside its operands */
     uint32_t compute_units;
-    bool emulated;   /* a CPU behind a GPU's interface */
-    bool host;       /* its buffers are host memory, and gemm also takes other
-                        host memory: it can work in place */
-    bool ieee;       /* kernels round floats as IEEE 754 says, also those of
-                        division and square roots, and keep subnormal ones */
+    bool emulated; /* a CPU behind a GPU's interface */
+    bool caches;   /* its driver keeps machine code from process to process, so
+                      that nobody else need */
+    bool host;     /* its buffers are host memory, and gemm also takes other
+                      host memory: it can work in place */
+    bool ieee;     /* kernels round floats as IEEE 754 says, also those of
+                      division and square roots, and keep subnormal ones */
     uint32_t packed; /* bit 1 << type: products of this type (HR_COMPUTE_NATIVE)
                         are faster with A by columns and B by rows, and `pack`
                         can bring A into this order */

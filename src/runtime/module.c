@@ -82,9 +82,10 @@ static bool load_kept(hri_device *device, const hr_kernel *kernel,
 
 static hri_source_form form_for(const hri_accelerator *a)
 {
-    return !a->device->info.host ? HRI_SOURCE_DEVICE
-           : a->checked          ? HRI_SOURCE_CHECKED
-                                 : HRI_SOURCE_HOST;
+    return a->device->info.emulated ? HRI_SOURCE_EMULATED
+           : !a->device->info.host  ? HRI_SOURCE_DEVICE
+           : a->checked             ? HRI_SOURCE_CHECKED
+                                    : HRI_SOURCE_HOST;
 }
 
 static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
@@ -92,7 +93,8 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
 {
     hri_device *device = a->device;
     const char *target = device->info.target;
-    const bool keeps = target[0] != '\0' && hri_module_cache_wanted();
+    const bool keeps =
+        target[0] != '\0' && !device->info.caches && hri_module_cache_wanted();
     hri_image image = {0};
     hr_status status = HR_OK;
     if (kernel->text == NULL) {

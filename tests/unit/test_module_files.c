@@ -32,6 +32,8 @@ static bed begin(void)
     options.accelerators = path;
     fault_backend_reset();
     CHECK(hri_context_create_from(list, &options, &b.context) == HR_OK);
+    /* as if PoCL kept nothing */
+    b.context->accelerators[0].device->info.caches = false;
     CHECK(hr_queue_create(b.context, 0, &b.queue) == HR_OK);
     return b;
 }
@@ -207,9 +209,11 @@ static int refused(int number)
     hri_image kept = {0};
     (void)number;
     TEST_CASE("an image that the driver does not take is compiled anew");
-    char *source = hri_kernel_source(&transpose, HRI_SOURCE_DEVICE);
     bed b = begin();
-    const char *target = b.context->accelerators[0].device->info.target;
+    const hri_device_info *info = &b.context->accelerators[0].device->info;
+    const char *target = info->target;
+    char *source = hri_kernel_source(
+        &transpose, info->emulated ? HRI_SOURCE_EMULATED : HRI_SOURCE_DEVICE);
     hri_module_cache_keep(target, source, &image);
     (void)hri_fail(HR_ERROR_INVALID, "an earlier sentence");
     run(&b, &transpose);

@@ -51,13 +51,6 @@ hr_status hri_cl_program_build(const hri_cl_unit *unit, const hr_kernel *kernel,
     return HR_OK;
 }
 
-static bool is_pocl(const hri_cl_unit *unit)
-{
-    char version[256] = "";
-    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
-    return strstr(version, "PoCL") != NULL || strstr(version, "pocl") != NULL;
-}
-
 /* Devices may have sub-groups from OpenCL C 2.0 on. 3.0 tells by macros which
  * devices do. PoCL gets none: version 5 crashes on kernels that only ask for
  * the width. Division and square roots are correctly rounded where the device
@@ -74,7 +67,7 @@ const char *hri_cl_module_options(const hri_cl_unit *unit)
     hri_cl_unit_text(unit, CL_DEVICE_OPENCL_C_VERSION, language,
                      sizeof language);
     const bool recent =
-        strncmp(language, "OpenCL C 3", 10) == 0 && !is_pocl(unit);
+        strncmp(language, "OpenCL C 3", 10) == 0 && !hri_cl_unit_is_pocl(unit);
     return options[recent][hri_cl_unit_divides(unit)];
 }
 
@@ -156,20 +149,6 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     return HR_OK;
 }
 
-/* Whether the driver gives machine code soon. PoCL compiles all kernels for
- * that, each for any work-group: minutes for the kernels of sorts. It has a
- * cache of its own. */
-static bool gives_image(const hri_cl_unit *unit, cl_program program)
-{
-    enum { FEW = 8 };
-    size_t kernels = 0;
-    return !is_pocl(unit) ||
-           (hri_cl.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS,
-                                    sizeof kernels, &kernels,
-                                    NULL) == CL_SUCCESS &&
-            kernels <= FEW);
-}
-
 /* The program's machine code. It has no bytes where the driver does not give
  * it. */
 static hri_image image_of(cl_program program)
@@ -202,7 +181,7 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
     if (status == HR_OK) {
         status = create(base, kernel, program, out);
     }
-    if (status == HR_OK && image != NULL && gives_image(unit, program)) {
+    if (status == HR_OK && image != NULL) {
         *image = image_of(program);
     }
     return status;

@@ -106,6 +106,10 @@ bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
 bool hri_cl_unit_is_ieee(const hri_cl_unit *unit);
 /* Whether division and square roots of floats can be correctly rounded. */
 bool hri_cl_unit_divides(const hri_cl_unit *unit);
+/* Whether this is PoCL. It keeps machine code, of each kernel for one size of
+ * work-groups. To give it to others, it compiles all kernels once more, for any
+ * size: minutes for those of sorts. */
+bool hri_cl_unit_is_pocl(const hri_cl_unit *unit);
 /* Whether the device's list of extensions has this name. */
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 

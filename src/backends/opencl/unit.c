@@ -49,6 +49,13 @@ bool hri_cl_unit_divides(const hri_cl_unit *unit)
             CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
 }
 
+bool hri_cl_unit_is_pocl(const hri_cl_unit *unit)
+{
+    char version[256] = "";
+    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
+    return strstr(version, "PoCL") != NULL || strstr(version, "pocl") != NULL;
+}
+
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
 {
     size_t bytes = 0, length = strlen(name);

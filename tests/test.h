@@ -33,7 +33,8 @@
 extern struct test_state {
     char name[96];
     long checks, failures;
-    bool found; /* the case that TEST names */
+    bool found;   /* the case that TEST names */
+    bool skipped; /* this machine lacks the subject */
 } test_state;
 
 /* Whether to print cases instead of running them. */
@@ -52,6 +53,10 @@ void test_case(const char *name);
 int test_check(int ok, const char *what, const char *file, int line);
 int test_check_fails(hr_status got, hr_status want, const char *word,
                      const char *what, const char *file, int line);
+
+/* A context of the set of accelerators that is tested. false: there is none,
+ * and the program ends: it is skipped where this machine lacks them. */
+bool test_open(const hr_context_options *options, hr_context **context);
 
 /* What main returns. */
 int test_end(void);

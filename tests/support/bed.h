@@ -47,12 +47,7 @@ static inline int bed_main(const char *list, void (*cases)(bed *b))
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     bed b = {.random = {4}};
     options.accelerators = list;
-    const hr_status status = hr_context_create(&options, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
-    }
-    CHECK(status == HR_OK);
-    if (status == HR_OK) {
+    if (test_open(&options, &b.context)) {
         bed_run(&b, cases);
     }
     return test_end();

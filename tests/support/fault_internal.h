@@ -87,14 +87,6 @@ hr_status fault_create_queue(hri_device *device, bool urgent,
                              hri_queue **queue);
 hr_status fault_create_event(hri_device *device, bool timed, hri_event **event);
 
-/* Whether the operation is to be passed on; it fails later or is skipped
- * otherwise. */
-bool fault_begin_operation(fault_queue *queue);
-
-/* fault_graph.c: the slots of graphs. */
-hr_status fault_begin_graph(hri_queue *queue);
-hr_status fault_end_graph(hri_queue *queue, hri_graph **graph);
-hr_status fault_run_graph(hri_queue *queue, hri_graph *graph);
 void fault_destroy_graph(hri_graph *graph);
 
 static inline hri_device *fault_inner_device(hri_device *device)

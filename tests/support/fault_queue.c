@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The wrapper's queues and events. */
+/* The wrapper's queues, graphs and events. */
 #include <stdlib.h>
 
 #include "support/fault_internal.h"
@@ -17,7 +17,9 @@ static void unwrap(hri_place *place)
     }
 }
 
-bool fault_begin_operation(fault_queue *queue)
+/* Whether the operation is to be passed on; it fails later or is skipped
+ * otherwise. */
+static bool begin_operation(fault_queue *queue)
 {
     hri_error error;
     if (fault_operation(&error) && queue->error.status == HR_OK) {
@@ -76,7 +78,7 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     count_copy((fault_device *)base->device, copy);
     unwrap(&inner.to);
     unwrap(&inner.from);
-    return fault_begin_operation(queue)
+    return begin_operation(queue)
                ? queue->inner->ops->copy(queue->inner, &inner)
                : HR_OK;
 }
@@ -94,7 +96,7 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
         return refuse(queue, status);
     }
     unwrap(&place);
-    return fault_begin_operation(queue)
+    return begin_operation(queue)
                ? queue->inner->ops->fill(queue->inner, place.buffer, offset,
                                          bytes, value)
                : HR_OK;
@@ -115,7 +117,7 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     unwrap(&inner.a.place);
     unwrap(&inner.b.place);
     unwrap(&inner.c.place);
-    return fault_begin_operation(queue)
+    return begin_operation(queue)
                ? queue->inner->ops->gemm(queue->inner, &inner)
                : HR_OK;
 }
@@ -133,7 +135,7 @@ static hr_status queue_pack(hri_queue *base, const hri_pack *pack)
     }
     unwrap(&inner.to);
     unwrap(&inner.from);
-    return fault_begin_operation(queue)
+    return begin_operation(queue)
                ? queue->inner->ops->pack(queue->inner, &inner)
                : HR_OK;
 }
@@ -156,7 +158,7 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     }
     inner.arguments = arguments;
     inner.module = fault_inner_module(launch->module);
-    return fault_begin_operation(queue)
+    return begin_operation(queue)
                ? queue->inner->ops->launch(queue->inner, &inner)
                : HR_OK;
 }
@@ -226,6 +228,90 @@ static void queue_destroy(hri_queue *base)
     }
 }
 
+typedef struct fault_graph {
+    hri_graph base; /* first: see hri_graph */
+    hri_graph *inner;
+} fault_graph;
+
+static hr_status queue_begin_graph(hri_queue *base)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hr_status status = fault_enter(base->device, FAULT_BEGIN_GRAPH);
+    if (status == HR_OK && queue->graph) {
+        status = fault_breach("a graph is begun in a graph");
+    }
+    if (status == HR_OK) {
+        status = hri_error_raise(&queue->error);
+    }
+    if (status == HR_OK) {
+        status = queue->inner->ops->begin_graph(queue->inner);
+        queue->graph = status == HR_OK;
+    }
+    return status;
+}
+
+/* This ends the graph even when it is to fail. Failures on request happened in
+ * the graph, so the queue goes on. */
+static hr_status queue_end_graph(hri_queue *base, hri_graph **out)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hri_device *inner = fault_inner_device(base->device);
+    if (!queue->graph) {
+        return fault_breach("a graph is ended, but none was begun");
+    }
+    fault_graph *graph = calloc(1, sizeof *graph);
+    hri_graph *inner_graph = NULL;
+    hr_status ended = queue->inner->ops->end_graph(queue->inner, &inner_graph);
+    hr_status status = fault_enter(base->device, FAULT_END_GRAPH);
+    queue->graph = false;
+    status = status != HR_OK ? status : hri_error_raise(&queue->error);
+    status = status != HR_OK ? status : ended;
+    queue->error = (hri_error){0};
+    if (status == HR_OK && graph == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault: out of memory");
+    }
+    if (status != HR_OK) {
+        inner->ops->destroy_graph(inner_graph);
+        free(graph);
+        return status;
+    }
+    graph->base.device = base->device;
+    graph->inner = inner_graph;
+    fault_count_object((fault_device *)base->device, 1);
+    *out = &graph->base;
+    return HR_OK;
+}
+
+static hr_status queue_run_graph(hri_queue *base, hri_graph *graph)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hr_status status = fault_enter(base->device, FAULT_RUN_GRAPH);
+    if (status == HR_OK && queue->graph) {
+        status = fault_breach("a graph is run in a graph");
+    }
+    if (status == HR_OK && graph->device != base->device) {
+        status = fault_breach("a graph of another device is run");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    return begin_operation(queue)
+               ? queue->inner->ops->run_graph(queue->inner,
+                                              ((fault_graph *)graph)->inner)
+               : HR_OK;
+}
+
+void fault_destroy_graph(hri_graph *base)
+{
+    fault_note(FAULT_DESTROY_GRAPH);
+    if (base != NULL) {
+        hri_device *inner = fault_inner_device(base->device);
+        inner->ops->destroy_graph(((fault_graph *)base)->inner);
+        fault_count_object((fault_device *)base->device, -1);
+        free(base);
+    }
+}
+
 static const hri_queue_ops queue_ops = {
     .destroy = queue_destroy,
     .copy = queue_copy,
@@ -236,9 +322,9 @@ static const hri_queue_ops queue_ops = {
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,
-    .begin_graph = fault_begin_graph,
-    .end_graph = fault_end_graph,
-    .run_graph = fault_run_graph,
+    .begin_graph = queue_begin_graph,
+    .end_graph = queue_end_graph,
+    .run_graph = queue_run_graph,
 };
 
 hr_status fault_create_queue(hri_device *device, bool urgent, hri_queue **out)

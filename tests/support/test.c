@@ -119,6 +119,13 @@ int test_check_fails(hr_status got, hr_status want, const char *word,
     return ok;
 }
 
+bool test_open(const hr_context_options *options, hr_context **context)
+{
+    const hr_status status = hr_context_create(options, context);
+    test_state.skipped = status == HR_ERROR_UNAVAILABLE;
+    return status == HR_OK || (!test_state.skipped && CHECK(status == HR_OK));
+}
+
 #pragma weak __lsan_do_leak_check
 void __lsan_do_leak_check(void);
 
@@ -135,6 +142,9 @@ static void find_leaks(void)
 int test_end(void)
 {
     const char *only = getenv("TEST");
+    if (test_state.skipped) {
+        return test_skip(hr_last_error());
+    }
     if (test_listing()) {
         return 0;
     }

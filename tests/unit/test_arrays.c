@@ -453,30 +453,26 @@ int main(int count, char **arguments)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     bed b = {0};
     options.accelerators = count > 1 ? arguments[1] : "2xhost";
-    hr_status status = hr_context_create(&options, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
-    if (status == HR_OK) {
-        uint32_t last = hr_accelerator_count(b.context) - 1;
-        CHECK(hr_queue_create(b.context, 0, &b.queue) == HR_OK);
-        CHECK(hr_queue_create(b.context, last, &b.last) == HR_OK);
-        TEST(there_and_back(&b));
-        TEST(parts(&b));
-        TEST(staging(&b));
-        TEST(shapes(&b));
-        TEST(traffic(&b));
-        TEST(events(&b));
-        TEST(refused_queues(&b));
-        TEST(refused_arrays(&b));
-        TEST(refused_views(&b));
-        TEST(too_large(&b));
-        TEST(after_synchronize(&b));
-        TEST(beside_products());
-        hr_queue_destroy(b.queue);
-        hr_queue_destroy(b.last);
-        hr_context_destroy(b.context);
-    }
+    uint32_t last = hr_accelerator_count(b.context) - 1;
+    CHECK(hr_queue_create(b.context, 0, &b.queue) == HR_OK);
+    CHECK(hr_queue_create(b.context, last, &b.last) == HR_OK);
+    TEST(there_and_back(&b));
+    TEST(parts(&b));
+    TEST(staging(&b));
+    TEST(shapes(&b));
+    TEST(traffic(&b));
+    TEST(events(&b));
+    TEST(refused_queues(&b));
+    TEST(refused_arrays(&b));
+    TEST(refused_views(&b));
+    TEST(too_large(&b));
+    TEST(after_synchronize(&b));
+    TEST(beside_products());
+    hr_queue_destroy(b.queue);
+    hr_queue_destroy(b.last);
+    hr_context_destroy(b.context);
     return test_end();
 }

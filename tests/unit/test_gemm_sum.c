@@ -364,11 +364,9 @@ int main(int argc, char **argv)
     options.accelerators = set;
     options.memory_limit = /* cuBLAS has some for itself */
         strstr(set, "cuda") != NULL ? 128 << 20 : 1 << 20;
-    const hr_status status = hr_context_create(&options, &context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
     told_patience(context);
     TEST(random_sums(context));
     TEST(c_stays(context, set));

@@ -288,8 +288,8 @@ int main(int argc, char **argv)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     static bed b;
     options.accelerators = argc > 1 ? argv[1] : "3xhost";
-    if (hr_context_create(&options, &b.context) != HR_OK) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
     uint64_t seed = 1, last = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
     if (test_seed(&seed)) {

@@ -72,8 +72,8 @@ int main(int argc, char **argv)
     hr_context *context = NULL;
     CHECK(setenv("HEADRACE_CHECK", "1", 1) == 0);
     options.accelerators = argc > 1 ? argv[1] : "2xhost";
-    if (hr_context_create(&options, &context) != HR_OK) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
     TEST(right(context));
     hr_argument near[] = {hr_field_in(0), hr_field_out(1)};

@@ -212,8 +212,8 @@ int main(int argc, char **argv)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     static bed b;
     options.accelerators = argc > 1 ? argv[1] : "3xhost";
-    if (hr_context_create(&options, &b.context) != HR_OK) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
     TEST_CASE("runs");
     TEST(run(&b));

@@ -160,13 +160,10 @@ int main(int count, char **arguments)
     hr_context *context = NULL;
     random_source random = {17};
     options.accelerators = count > 1 ? arguments[1] : "host";
-    hr_status status = hr_context_create(&options, &context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
-    for (uint32_t i = 0; status == HR_OK && i < hr_accelerator_count(context);
-         i++) {
+    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
         hr_queue *queue = NULL;
         CHECK(hr_queue_create(context, i, &queue) == HR_OK);
         for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {

@@ -451,26 +451,22 @@ int main(int count, char **arguments)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     bed b = {.random = {7}};
     options.accelerators = count > 1 ? arguments[1] : "3xhost";
-    hr_status status = hr_context_create(&options, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
-    if (status == HR_OK) {
-        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-        b.count = hr_accelerator_count(b.context);
-        CHECK(b.count <= MAX_ACCELERATORS);
-        CHECK(hr_accelerator_describe(b.context, 0, &info) == HR_OK);
-        b.in_place = info.in_place;
-        TEST(random_launches(&b, LAUNCHES));
-        if (is_plain(&b)) {
-            TEST(exact_bytes(&b, LAUNCHES));
-        }
-        TEST(tiles(&b, 1, 1));
-        TEST(tiles(&b, 37, 13));
-        TEST(tiles(&b, 6, 40));
-        TEST(dry_run(&b));
-        hr_context_destroy(b.context);
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    b.count = hr_accelerator_count(b.context);
+    CHECK(b.count <= MAX_ACCELERATORS);
+    CHECK(hr_accelerator_describe(b.context, 0, &info) == HR_OK);
+    b.in_place = info.in_place;
+    TEST(random_launches(&b, LAUNCHES));
+    if (is_plain(&b)) {
+        TEST(exact_bytes(&b, LAUNCHES));
     }
+    TEST(tiles(&b, 1, 1));
+    TEST(tiles(&b, 37, 13));
+    TEST(tiles(&b, 6, 40));
+    TEST(dry_run(&b));
+    hr_context_destroy(b.context);
     return test_end();
 }

@@ -177,22 +177,17 @@ int main(int count, char **arguments)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     place x = {.context = NULL};
     options.accelerators = count > 1 ? arguments[1] : "3xhost";
-    hr_status status = hr_context_create(&options, &x.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &x.context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
-    for (uint32_t i = 0; status == HR_OK && i < hr_accelerator_count(x.context);
-         i++) {
+    for (uint32_t i = 0; i < hr_accelerator_count(x.context); i++) {
         if (CHECK(hr_queue_create(x.context, i, &x.queue) == HR_OK)) {
             TEST(try_all(&x));
         }
         hr_queue_destroy(x.queue);
         x.queue = NULL;
     }
-    if (status == HR_OK) {
-        TEST(try_all(&x));
-    }
+    TEST(try_all(&x));
     hr_context_destroy(x.context);
     return test_end();
 }

@@ -248,11 +248,9 @@ int main(int count, char **arguments)
     if (has_no_compiler(accelerators)) {
         return test_skip(hr_last_error());
     }
-    hr_status status = hr_context_create(&options, &context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
     TEST(shapes(context));
     TEST(types(context));
     TEST(refused(context));

@@ -552,8 +552,8 @@ int main(int argc, char **argv)
     static bed b;
     options.accelerators = argc > 1 ? argv[1] : "3xhost";
     options.reproducible = true;
-    if (hr_context_create(&options, &b.context) != HR_OK) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
     options.accelerators = "host";
     options.reproducible = false;

@@ -85,8 +85,8 @@ int main(int argc, char **argv)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
     options.accelerators = argc > 1 ? argv[1] : "3xhost";
-    if (hr_context_create(&options, &context) != HR_OK) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
     TEST(several_threads(context));
     TEST(last_numbers(context));

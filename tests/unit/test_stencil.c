@@ -307,8 +307,8 @@ int main(int argc, char **argv)
     bed b = {0};
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = argc > 1 ? argv[1] : "host";
-    if (hr_context_create(&options, &b.context) != HR_OK) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
     float **fields[] = {&b.start, &b.want, &b.next, &b.first, &b.seen};
     bool all = true;

@@ -429,13 +429,10 @@ int main(int count, char **arguments)
     if (has_no_compiler(options.accelerators)) {
         return test_skip(hr_last_error());
     }
-    hr_status status = hr_context_create(&options, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
-    for (uint32_t i = 0; status == HR_OK && i < hr_accelerator_count(b.context);
-         i++) {
+    for (uint32_t i = 0; i < hr_accelerator_count(b.context); i++) {
         TEST(test_one(&b, i));
     }
     hr_context_destroy(b.context);

@@ -385,11 +385,9 @@ int main(int count, char **arguments)
     if (has_no_compiler(accelerators)) {
         return test_skip(hr_last_error());
     }
-    hr_status status = hr_context_create(&options, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
-    CHECK(status == HR_OK);
     test(&b);
     hr_context_destroy(b.context);
     TEST(reproducibly(accelerators));

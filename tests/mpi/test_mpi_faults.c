@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* In one process the n-th call of MPI fails, in products and in grids: all
  * processes return an error, none waits for ever, and the next context works.
+ * Each call fails, or each STEP-th one.
  *
- *     mpirun -n 3 test_mpi_faults */
+ *     mpirun -n 3 test_mpi_faults [STEP] */
 #define _GNU_SOURCE /* syscall, dladdr */
 #include <headrace/mpi.h>
 
@@ -18,6 +19,7 @@
 enum { SIZE = 24, CELLS = 40, MAX_CALLS = 4000 };
 
 static int rank, process_count;
+static long step = 1;
 static long calls, fails; /* the call that fails; 0: none */
 static bool came;         /* it was called */
 static bool read_fails; /* it reads another process's memory: MPI still works */
@@ -199,16 +201,16 @@ static void each_call_of_creation(void)
     long n = 1;
     bool again;
     while (run(create, NULL, n, &again) && n < MAX_CALLS) {
-        n++;
+        n += step;
     }
     CHECK(n > 10 && n < MAX_CALLS);
 }
 
 static void each_call(hr_status (*work)(hr_mpi_context *context))
 {
-    long n = 0;
     bool reached = true;
-    while (reached && n < MAX_CALLS) {
+    long n = 1;
+    for (; reached && n < MAX_CALLS; n += step) {
         hr_mpi_context *context = NULL;
         bool again;
         CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) == HR_OK);
@@ -217,7 +219,7 @@ static void each_call(hr_status (*work)(hr_mpi_context *context))
         }
         (void)MPI_Barrier(MPI_COMM_WORLD); /* else one still creates its own
                                               when it hears of the failure */
-        reached = run(work, context, ++n, &again);
+        reached = run(work, context, n, &again);
         if (again || !reached) {
             CHECK(work(context) == HR_OK);
         } else {
@@ -234,6 +236,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
+    step = argc > 1 ? atol(argv[1]) : 1;
     TEST_CASE("contexts");
     TEST(each_call_of_creation());
     TEST_CASE("products");

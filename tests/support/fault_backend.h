@@ -95,8 +95,8 @@ typedef enum fault_way {
 
 /* One of the calls that can fail, of the operations, or of the allocations. */
 typedef struct fault_point {
-    uint64_t path; /* from fault_backend_path; 0: any, over all devices */
-    uint64_t turn; /* its number since the reset, or, with a path, since this
+    uint64_t path;   /* from fault_backend_path; 0: any, over all devices */
+    uint64_t number; /* its number since the reset, or, with a path, since this
                       was set, from 1; 0: none */
 } fault_point;
 

@@ -167,16 +167,16 @@ static uint64_t trace(fault_way way)
     return path;
 }
 
-/* Whether it is the turn of a fault, at number `number` of all. */
-static bool is_turn(fault_way way, uint64_t path, uint64_t number)
+/* Whether a fault strikes here, at call `call` of all. */
+static bool strikes(fault_way way, uint64_t path, uint64_t call)
 {
     const fault_point point = state.faults[way].point;
-    uint64_t turn = number;
+    uint64_t number = call;
     if (point.path != 0) {
         state.faults[way].seen += point.path == path;
-        turn = point.path == path ? state.faults[way].seen : 0;
+        number = point.path == path ? state.faults[way].seen : 0;
     }
-    const bool now = point.turn > 0 && turn == point.turn;
+    const bool now = point.number > 0 && number == point.number;
     state.faults[way].came = state.faults[way].came || now;
     return now;
 }
@@ -202,7 +202,7 @@ bool fault_backend_refuses(void)
 {
     pthread_mutex_lock(&fault_lock);
     const uint64_t path = trace(FAULT_MEMORY);
-    const bool refuses = is_turn(FAULT_MEMORY, path, ++state.allocations);
+    const bool refuses = strikes(FAULT_MEMORY, path, ++state.allocations);
     pthread_mutex_unlock(&fault_lock);
     return refuses;
 }
@@ -389,11 +389,11 @@ hr_status fault_enter(const hri_device *device, fault_slot slot)
     const uint64_t call = ++state.calls;
     pthread_cond_broadcast(&changed);
     state.counts[slot]++;
-    const bool hooked = is_turn(FAULT_HOOK, path, call);
-    if (is_turn(FAULT_CALL, path, call)) {
+    const bool hooked = strikes(FAULT_HOOK, path, call);
+    if (strikes(FAULT_CALL, path, call)) {
         status = state.faults[FAULT_CALL].status;
     }
-    if (is_turn(FAULT_LOSS, path, call) || state.faults[FAULT_LOSS].came) {
+    if (strikes(FAULT_LOSS, path, call) || state.faults[FAULT_LOSS].came) {
         status = HR_ERROR_LOST;
     }
     void (*hook)(void *) = hooked ? state.hook : NULL;
@@ -468,7 +468,7 @@ bool fault_operation(hri_error *error)
     const uint64_t path = trace(FAULT_OPERATION);
     const uint64_t operation = ++state.operations;
     pthread_cond_broadcast(&changed);
-    const bool fails = is_turn(FAULT_OPERATION, path, operation);
+    const bool fails = strikes(FAULT_OPERATION, path, operation);
     const hr_status status = state.faults[FAULT_OPERATION].status;
     pthread_mutex_unlock(&fault_lock);
     if (fails) {

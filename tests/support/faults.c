@@ -5,7 +5,7 @@
 
 #include "base/progress.h"
 
-enum { MOST = 1 << 16 };
+enum { MAX_POINTS = 1 << 16 };
 
 bool faults_exhaustive;
 
@@ -155,27 +155,27 @@ static void check_memory(const hr_context *context)
 }
 
 /* What can fail in the present way, in order, and which of it is to. */
-static uint64_t paths[MOST];
-static fault_point points[MOST];
+static uint64_t paths[MAX_POINTS];
+static fault_point points[MAX_POINTS];
 static size_t point_count;
 
 /* Choose after work in which nothing failed. */
 static void choose(void)
 {
     size_t count = 0;
-    while (count < MOST && fault_backend_path(now.way, count) != 0) {
+    while (count < MAX_POINTS && fault_backend_path(now.way, count) != 0) {
         paths[count] = fault_backend_path(now.way, count);
         count++;
     }
     point_count = 0;
     for (size_t i = 0; i < count; i++) {
-        uint64_t turn = 0, all = 0;
+        uint64_t number = 0, all = 0;
         for (size_t j = 0; j < count; j++) {
-            turn += paths[j] == paths[i] && j <= i;
+            number += paths[j] == paths[i] && j <= i;
             all += paths[j] == paths[i];
         }
-        if (faults_exhaustive || turn == 1 || turn == all) {
-            points[point_count++] = (fault_point){paths[i], turn};
+        if (faults_exhaustive || number == 1 || number == all) {
+            points[point_count++] = (fault_point){paths[i], number};
         }
     }
 }

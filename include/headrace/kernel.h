@@ -86,8 +86,8 @@ struct hr_kernel {
      *  none */
     void (*checked)(const hr_domain *domain, const void *arguments);
     bool reproducible; /**< compiled with HR_REPRODUCIBLE (dialect.h) */
-    /** lines of #define for compilers that get the text, such as the type of
-     *  elements that the file was compiled for; NULL: none */
+    /** directives that define macros, for compilers that get the text, such as
+     *  the type of elements that the file was compiled for; NULL: none */
     const char *definitions;
 };
 

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh CMAKE BUILD CC FLAGS: install the build under DESTDIR, move the result
+# run.sh CMAKE BUILD CC [FLAGS]: install the build under DESTDIR, move the result
 # to another place, and build and run the example outside the tree both
 # ways: through pkg-config and as a CMake package. FLAGS go to the compiler.
 set -eu
 cmake=$1
 build=$2
 cc=$3
-flags=$4
+flags=${4:-}
 example=$(cd "$(dirname "$0")/example" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

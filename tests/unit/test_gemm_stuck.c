@@ -307,7 +307,8 @@ static void one_is_slow(const setup *s)
     for (uint32_t j = 0; j < report.share_count; j++) {
         relieved += shares[j].tiles_stolen;
     }
-    CHECK(relieved > 0);
+    /* Unless its only tile was under way when the others were done. */
+    CHECK(relieved > 0 || shares[1].tiles <= 1);
     CHECK(hri_runs_await(context, 60.0));
     fault_backend_rate(1, 0.0);
     hr_context_destroy(context);

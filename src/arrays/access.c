@@ -148,7 +148,7 @@ static hr_mapping mapping_of(const work *w, const hr_view *view, int place,
         .view = *view, .access = access, .place = (uint32_t)place};
     hri_place first =
         hri_view_at(view, w->region.linear, place, mapping.stride_bytes);
-    mapping.data = (char *)first.host + first.offset;
+    mapping.data = (void *)((uintptr_t)first.host + first.offset);
     return mapping;
 }
 

@@ -250,8 +250,8 @@ void hri_part_bring(const hri_operand *o, hri_part part, int owner,
                                    : hri_place_owned(&box);
         hri_copy_box(hri_place_of(at, &box, o->element_bytes), from, box.rows,
                      box.cols, o->element_bytes);
-        bytes += bytes != NULL
-                     ? (size_t)(box.rows * box.cols) * o->element_bytes
-                     : 0;
+        if (bytes != NULL) {
+            bytes += (size_t)(box.rows * box.cols) * o->element_bytes;
+        }
     }
 }

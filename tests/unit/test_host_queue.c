@@ -224,6 +224,11 @@ static void errors_stick(setting *s)
     CHECK(s->event->ops->wait(s->event) == HR_OK && is_done(s->event));
 }
 
+static uintptr_t address_of(const hri_place *place)
+{
+    return (uintptr_t)place->host + place->offset;
+}
+
 static void operands_are_addresses(setting *s)
 {
     float host[4] = {0};
@@ -238,9 +243,9 @@ static void operands_are_addresses(setting *s)
     CHECK(s->a->ops->finish(s->a) == HR_OK);
     const hri_place *a = &fake.last.a.place, *c = &fake.last.c.place;
     const hri_place *b = &fake.last.b.place;
-    CHECK((char *)a->host + a->offset == (char *)c->host + c->offset + 64);
-    CHECK((char *)b->host + b->offset == (char *)host + 8);
-    CHECK((uintptr_t)((char *)c->host + c->offset) % 64 == 0);
+    CHECK(address_of(a) == address_of(c) + 64);
+    CHECK(address_of(b) == (uintptr_t)host + 8);
+    CHECK(address_of(c) % 64 == 0);
     TEST_CASE("the pool has a thread for each CPU");
     CHECK(fake.threads == hri_cpu_count());
 }

@@ -208,7 +208,9 @@ static void add_lane(const work *w, char *sums, int64_t lane, hri_slice *s)
         s->total = (void *)total;
         take_lane(w, sums, lane, s->col, s->cols, tile);
         hri_builtin_add(w->variant, w->gemm, s);
-        total += total != NULL ? w->gemm->m * line : 0;
+        if (total != NULL) {
+            total += w->gemm->m * line;
+        }
     }
 }
 

@@ -37,7 +37,7 @@ static inline unsigned char *hri_host_address(const hri_place *place)
     unsigned char *start = place->buffer != NULL
                                ? ((host_buffer *)place->buffer)->data
                                : place->host;
-    return start + place->offset;
+    return start != NULL ? start + place->offset : NULL;
 }
 
 /* host.c: the line of those that want to multiply, or to copy much. In the

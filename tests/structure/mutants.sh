@@ -70,7 +70,7 @@ add_test(NAME skipped COMMAND sh -c "exit 77")
 set_tests_properties(skipped PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME broken COMMAND sh -c "exit 1")
 add_test(NAME gone COMMAND sh -c "exit 1")
-set_tests_properties(gone PROPERTIES LABELS slow)
+set_tests_properties(gone PROPERTIES LABELS long)
 END
 }
 version weak 2 'a == 1 && c == 11'

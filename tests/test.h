@@ -30,6 +30,25 @@
 
 #include <headrace/headrace.h>
 
+/* Whether the program is built with a sanitizer: TEST_ASAN with that of
+ * addresses, TEST_TSAN with that of threads. GCC and clang say so differently.
+ */
+#if defined(__has_feature)
+#define TEST_HAS(sanitizer) __has_feature(sanitizer)
+#else
+#define TEST_HAS(sanitizer) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || TEST_HAS(address_sanitizer)
+enum { TEST_ASAN = 1 };
+#else
+enum { TEST_ASAN = 0 };
+#endif
+#if defined(__SANITIZE_THREAD__) || TEST_HAS(thread_sanitizer)
+enum { TEST_TSAN = 1 };
+#else
+enum { TEST_TSAN = 0 };
+#endif
+
 extern struct test_state {
     char name[96];
     long checks, failures;

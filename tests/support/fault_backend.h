@@ -19,16 +19,6 @@
 
 #include "hal/hal.h"
 
-/* From one call that fails to the next: every call, but for sanitizers, under
- * which threads start slowly. */
-#if defined(__SANITIZE_THREAD__)
-enum { FAULT_STEP = 11 };
-#elif defined(__SANITIZE_ADDRESS__)
-enum { FAULT_STEP = 2 };
-#else
-enum { FAULT_STEP = 1 };
-#endif
-
 typedef enum fault_slot {
     /* Those that return a status: they count as calls, and can fail. */
     FAULT_PROBE,

@@ -11,11 +11,7 @@ extern const hr_kernel combined_i32, combined_u32, combined_i64, combined_u64,
     combined_f32, combined_f64, combined_count, combined_rows, combined_beyond,
     combined_others;
 
-#if defined(__SANITIZE_THREAD__)
-enum { LAUNCHES = 40 };
-#else
-enum { LAUNCHES = 150 };
-#endif
+enum { LAUNCHES = TEST_TSAN ? 40 : 150 };
 
 enum { VIEWS = 3, MAX_ACCELERATORS = 8, ROOM = 1 << 28, TYPES = 6 };
 

@@ -15,11 +15,12 @@
 
 /* A thread sanitizer makes arithmetic slow, and what it tests does not depend
  * on the picture. */
-#if defined(__SANITIZE_THREAD__)
-enum { SMALL = 40, LARGE = 4, SMALL_FAR = 20, LARGE_FAR = 3 };
-#else
-enum { SMALL = 400, LARGE = 40, SMALL_FAR = 60, LARGE_FAR = 8 };
-#endif
+enum {
+    SMALL = TEST_TSAN ? 40 : 400,
+    LARGE = TEST_TSAN ? 4 : 40,
+    SMALL_FAR = TEST_TSAN ? 20 : 60,
+    LARGE_FAR = TEST_TSAN ? 3 : 8
+};
 
 typedef struct trial {
     hr_type type;

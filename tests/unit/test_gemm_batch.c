@@ -18,11 +18,7 @@
 #include "support/reference.h"
 #include "support/told.h"
 
-#if defined(__SANITIZE_THREAD__)
-enum { CASES = 60 };
-#else
-enum { CASES = 300 };
-#endif
+enum { CASES = TEST_TSAN ? 60 : 300 };
 enum { SHARES = 8, MAX_COUNT = 40 };
 
 static struct {

@@ -21,11 +21,7 @@
 
 /* A thread sanitizer makes arithmetic slow, and what it tests does not depend
  * on the case. */
-#if defined(__SANITIZE_THREAD__)
-enum { CASES = 50, SHARES = 8 };
-#else
-enum { CASES = 250, SHARES = 8 };
-#endif
+enum { CASES = TEST_TSAN ? 50 : 250, SHARES = 8 };
 
 /* What the cases of a run had in them; printed at the end. */
 static struct {

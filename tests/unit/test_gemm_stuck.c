@@ -234,7 +234,7 @@ static void cancel_everywhere(const setup *s)
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
     hr_context *context = open_context(s->list, s->limit);
-    for (uint64_t call = 1; call < 200; call += 3 * FAULT_STEP + call / 3) {
+    for (uint64_t call = 1; call < 200; call += 3 + call / 3) {
         cancel(context, call);
     }
     hr_context_destroy(context);
@@ -257,7 +257,7 @@ static void hang_everywhere(const setup *s)
     }
     uint64_t call = 1, tries = 1, refused = 0;
     for (; hang(context, s, call, &refused); tries++) {
-        call += 2 * FAULT_STEP + call / (s->tight ? 3 : 16);
+        call += 2 + call / (s->tight ? 3 : 16);
     }
     printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
            s->list, (unsigned long long)tries, (unsigned long long)call,

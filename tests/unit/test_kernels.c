@@ -42,11 +42,7 @@ static const int64_t shapes[][3] = {
 };
 
 /* ThreadSanitizer takes minutes for the last two. */
-#if defined(__SANITIZE_THREAD__)
-enum { SHAPES = 8 };
-#else
-enum { SHAPES = sizeof shapes / sizeof shapes[0] };
-#endif
+enum { SHAPES = TEST_TSAN ? 8 : sizeof shapes / sizeof shapes[0] };
 
 static float *numbers(random_source *random, int64_t count)
 {

@@ -13,11 +13,7 @@ extern const hr_kernel split1, split2, split3, split_tiled;
 
 /* A thread sanitizer makes arithmetic slow, and looks at what does not depend
  * on the case. */
-#if defined(__SANITIZE_THREAD__)
-enum { LAUNCHES = 40 };
-#else
-enum { LAUNCHES = 150 };
-#endif
+enum { LAUNCHES = TEST_TSAN ? 40 : 150 };
 
 enum { ARRAYS = 3, MAX_ACCELERATORS = 8, STEPS = 4 };
 

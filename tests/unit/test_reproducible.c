@@ -20,11 +20,7 @@
 #include "support/reference.h"
 #include "support/told.h"
 
-#if defined(__SANITIZE_THREAD__)
-enum { CASES = 18 };
-#else
-enum { CASES = 27 };
-#endif
+enum { CASES = TEST_TSAN ? 18 : 27 };
 
 enum { MAX_DEPTH = 1800 };
 

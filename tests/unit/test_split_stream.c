@@ -10,11 +10,7 @@
 
 extern const hr_kernel split1, split2, split3, split_tiled, split_items1, run1;
 
-#if defined(__SANITIZE_THREAD__)
-enum { LAUNCHES = 40 };
-#else
-enum { LAUNCHES = 150 };
-#endif
+enum { LAUNCHES = TEST_TSAN ? 40 : 150 };
 
 enum { ARGUMENTS = 3, MAX_ACCELERATORS = 8, TABLE = 32, ROOM = 1 << 28 };
 

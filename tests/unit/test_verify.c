@@ -8,11 +8,7 @@
 #include "support/verify_case.h"
 
 /* A thread sanitizer makes everything here ten times slower. */
-#if defined(__SANITIZE_THREAD__)
-enum { CASES = 4, MANY = 50000 };
-#else
-enum { CASES = 20, MANY = 1000000 };
-#endif
+enum { CASES = TEST_TSAN ? 4 : 20, MANY = TEST_TSAN ? 50000 : 1000000 };
 
 static hri_pool *pool;
 

@@ -12,11 +12,7 @@
 #include "support/tolerance.h"
 
 /* Sanitized arithmetic is too slow for the full size. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { SIZE = 768 };
-#else
-enum { SIZE = 4096 };
-#endif
+enum { SIZE = TEST_TSAN || TEST_ASAN ? 768 : 4096 };
 enum { PLANTED = 200, TILE = 64 };
 
 static hr_context *context;

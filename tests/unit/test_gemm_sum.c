@@ -135,10 +135,7 @@ static void add_up(run *r)
     const problem *p = r->p;
     hr_matrix c = r->c;
     c.data = r->wanted_c;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *host = NULL;
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &host) == HR_OK);
+    hr_context *host = test_context("host", 0);
     for (int64_t t = 0; t < p->count; t++) {
         CHECK(hr_gemm(host, p->alpha, r->from[0][t], r->from[1][t],
                       t == 0 ? p->beta : hr_real(1), c, NULL) == HR_OK);

@@ -27,10 +27,8 @@ typedef struct bed {
 
 static bool open_context(bed *b, uint64_t limit)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "3xhost";
-    options.memory_limit = limit;
-    return CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    b->context = test_context("3xhost", limit);
+    return b->context != NULL;
 }
 
 /* Two equal fields. One is stirred into the other. */

@@ -77,6 +77,10 @@ int test_check_fails(hr_status got, hr_status want, const char *word,
  * and the program ends: it is skipped where this machine lacks them. */
 bool test_open(const hr_context_options *options, hr_context **context);
 
+/* A context of accelerators that must be there, with this limit of the memory
+ * of each. 0: the library's own limit. */
+hr_context *test_context(const char *accelerators, uint64_t memory_limit);
+
 /* What main returns. */
 int test_end(void);
 int test_skip(const char *why);

@@ -38,15 +38,6 @@ static void empty(filling *f)
     }
 }
 
-static hr_context *open_context(const char *accelerators)
-{
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
-    options.accelerators = accelerators;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    return context;
-}
-
 typedef struct operands {
     hr_matrix a, b, c;
 } operands;
@@ -93,14 +84,14 @@ static void filled_before(filling *f, const operands *o)
 {
     TEST_CASE("full when the context is made: refused with the numbers");
     fill(f);
-    hr_context *context = open_context("cuda:0");
+    hr_context *context = test_context("cuda:0", 0);
     if (context != NULL) {
         CHECK_FAILS(multiply(context, o), HR_ERROR_OUT_OF_MEMORY, "bytes");
         one_sentence();
         hr_context_destroy(context);
     }
     TEST_CASE("full when the context is made: the host works alone");
-    context = open_context("cuda:0,host");
+    context = test_context("cuda:0,host", 0);
     if (context != NULL) {
         CHECK(multiply(context, o) == HR_OK);
         CHECK(is_product(o));
@@ -112,7 +103,7 @@ static void filled_before(filling *f, const operands *o)
 static void filled_after(filling *f, const operands *o)
 {
     TEST_CASE("full after the context was made: one sentence");
-    hr_context *context = open_context("cuda:0");
+    hr_context *context = test_context("cuda:0", 0);
     if (context == NULL) {
         return;
     }

@@ -19,16 +19,6 @@ static const char *path(const char *name)
     return text;
 }
 
-static hr_context *open_context(const char *list, uint64_t limit)
-{
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = list;
-    options.memory_limit = limit;
-    hr_context *context = NULL;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    return context;
-}
-
 /* a(i, k) and b(k, j) are small integers: every product is exact. */
 static float value(int64_t i, int64_t j)
 {
@@ -77,7 +67,7 @@ static int is_right(const float *c)
 
 static void multiply_into(const char *list, uint64_t limit, hr_matrix c)
 {
-    hr_context *context = open_context(list, limit);
+    hr_context *context = test_context(list, limit);
     float *a = fill(N, K), *b = fill(K, N);
     if (CHECK(a != NULL && b != NULL)) {
         CHECK(hr_gemm(context, hr_real(1),
@@ -127,7 +117,7 @@ static void operand_from_a_file(void)
     TEST_CASE("an operand beyond 4 GiB of its file");
     hr_file *file = NULL;
     hr_matrix a;
-    hr_context *context = open_context("2xhost", 256 << 20);
+    hr_context *context = test_context("2xhost", 256 << 20);
     float *b = fill(COLS, 2), *c = calloc(ROWS, 2 * sizeof *c);
     if (CHECK(b != NULL && c != NULL) &&
         CHECK(hr_file_create(path("a.npy"), HR_F32, ROWS, COLS, HR_ROW_MAJOR,

@@ -3,8 +3,7 @@
 #ifndef BED_H
 #define BED_H
 
-#include <headrace/headrace.h>
-
+#include "runtime/runtime.h"
 #include "support/random.h"
 #include "support/told.h"
 #include "test.h"
@@ -23,6 +22,58 @@ static inline hr_array *bed_wrap(const bed *b, const void *data, size_t bytes,
     hr_array *array = NULL;
     CHECK(hr_array_wrap(b->context, data, bytes, extent, 0, &array) == HR_OK);
     return array;
+}
+
+/* Whether all accelerators compute in double. */
+static inline bool bed_has_double(const bed *b)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < b->count; i++) {
+        all = all && hri_accelerator_check_double(
+                         &b->context->accelerators[i]) == HR_OK;
+    }
+    return all;
+}
+
+/* Let each accelerator have so many bytes beside those that it holds, and note
+ * the most that it uses from now on. */
+static inline void bed_give_room(const bed *b, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        hri_accelerator *a = &b->context->accelerators[i];
+        hri_accelerator_trim(a);
+        a->memory_limit =
+            a->device->info.gemm_bytes + hri_accelerator_held(a) + bytes;
+        a->memory_peak = a->memory_used;
+    }
+}
+
+/* Whether none of them used more, but for those that work in host memory. */
+static inline bool bed_kept_to_limits(const bed *b)
+{
+    bool kept = true;
+    for (uint32_t i = 0; i < b->count; i++) {
+        const hri_accelerator *a = &b->context->accelerators[i];
+        kept = kept && (a->in_place || a->memory_peak <= a->memory_limit);
+    }
+    return kept;
+}
+
+/* Any options of a launch over all accelerators, with room for its weights and
+ * its tile of this rank. */
+static inline void bed_choose(bed *b, uint32_t rank, double weights[8],
+                              hr_extent *tile, hr_split_options *options)
+{
+    random_source *random = &b->random;
+    *options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
+    *tile = (hr_extent){rank, {random_between(random, 1, 5), 2, 2}};
+    for (uint32_t i = 0; i < b->count; i++) {
+        weights[i] = (double)random_between(random, 0, 3);
+    }
+    weights[random_between(random, 0, b->count - 1)] = 2;
+    options->weights = random_between(random, 0, 3) > 0 ? weights : NULL;
+    options->tile = random_between(random, 0, 1) == 0 ? tile : NULL;
+    options->threads = random_between(random, 0, 3) == 0;
 }
 
 static inline void bed_run(bed *b, void (*cases)(bed *b))

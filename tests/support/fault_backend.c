@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "hal/backend.h"
+#include "runtime/runtime.h"
 #include "support/fault_internal.h"
+#include "test.h"
 
 static void device_close(hri_device *base)
 {
@@ -450,4 +452,16 @@ const hri_backend *fault_backend_wrap(const hri_backend *inner)
         }
     }
     return NULL;
+}
+
+hr_context *fault_backend_context(const char *accelerators,
+                                  uint64_t memory_limit)
+{
+    const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host), NULL};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = accelerators;
+    options.memory_limit = memory_limit;
+    CHECK(hri_context_create_from(list, &options, &context) == HR_OK);
+    return context;
 }

@@ -67,6 +67,11 @@ const char *fault_slot_name(fault_slot slot);
  * before under that name. NULL for a fourth name in a program. */
 const hri_backend *fault_backend_wrap(const hri_backend *inner);
 
+/* A context of these accelerators of the wrapped host, with this limit of the
+ * memory of each. 0: the library's own limit. */
+hr_context *fault_backend_context(const char *accelerators,
+                                  uint64_t memory_limit);
+
 /* No faults, nothing pretended, and counts from zero. */
 void fault_backend_reset(void);
 

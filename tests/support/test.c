@@ -126,6 +126,16 @@ bool test_open(const hr_context_options *options, hr_context **context)
     return status == HR_OK || (!test_state.skipped && CHECK(status == HR_OK));
 }
 
+hr_context *test_context(const char *accelerators, uint64_t memory_limit)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = accelerators;
+    options.memory_limit = memory_limit;
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    return context;
+}
+
 #pragma weak __lsan_do_leak_check
 void __lsan_do_leak_check(void);
 

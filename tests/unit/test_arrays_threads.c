@@ -100,18 +100,12 @@ static void *user_main(void *argument)
 /* On accelerators that copy ordinary memory slowly, or not. */
 static void run(bool staged)
 {
-    static const hri_backend *list[2];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
     hr_array *shared = NULL;
     user users[THREADS];
-    options.accelerators = "3xhost";
-    options.memory_limit = 1 << 20;
-    list[0] = fault_backend_wrap(&hri_backend_host);
     fault_backend_reset();
     fault_backend_pretend_staged(staged);
     TEST_CASE(staged ? "four threads, staged" : "four threads");
-    CHECK(hri_context_create_from(list, &options, &context) == HR_OK);
+    hr_context *context = fault_backend_context("3xhost", 1 << 20);
     CHECK(hr_array_create_anywhere(context, 4, hr_extent2(ROWS, COLS),
                                    &shared) == HR_OK);
     for (int i = 0; i < THREADS; i++) {

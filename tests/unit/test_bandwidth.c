@@ -22,15 +22,6 @@ void *wrap_malloc(size_t bytes)
     return atomic_load(&refuse) && bytes > 1 << 20 ? NULL : real_malloc(bytes);
 }
 
-static hr_context *create(void)
-{
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "2xhost";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    return context;
-}
-
 /* The bandwidth of the second accelerator after that of the first is known. */
 static double know(hr_context *context)
 {
@@ -47,7 +38,7 @@ static void guessed_then_measured(void)
 {
     double kept = 7.0;
     TEST_CASE("a guess, where there is no memory to measure with: not kept");
-    hr_context *context = create();
+    hr_context *context = test_context("2xhost", 0);
     const char *key = context->accelerators[0].key;
     atomic_store(&refuse, true);
     CHECK(know(context) == 2e10);
@@ -56,7 +47,7 @@ static void guessed_then_measured(void)
     hr_context_destroy(context);
 
     TEST_CASE("what was measured is kept");
-    context = create();
+    context = test_context("2xhost", 0);
     key = context->accelerators[0].key;
     const double rate = know(context);
     CHECK(hri_tuning_find("memory", key, &kept) && kept > 0.99 * rate &&
@@ -66,7 +57,7 @@ static void guessed_then_measured(void)
     hri_tuning_keep("memory", key, 3e9);
     CHECK(know(context) == rate);
     hr_context_destroy(context);
-    context = create();
+    context = test_context("2xhost", 0);
     CHECK(know(context) == 3e9);
     hr_context_destroy(context);
 }

@@ -38,39 +38,6 @@ static void put(int type, void *at, int64_t value)
     memcpy(at, from, types[type].bytes);
 }
 
-/* ---- memory limits */
-
-static void give_room(const bed *b, uint64_t bytes)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        hri_accelerator *a = &b->context->accelerators[i];
-        hri_accelerator_trim(a);
-        a->memory_limit =
-            a->device->info.gemm_bytes + hri_accelerator_held(a) + bytes;
-        a->memory_peak = a->memory_used;
-    }
-}
-
-static bool kept_to_limits(const bed *b)
-{
-    bool kept = true;
-    for (uint32_t i = 0; i < b->count; i++) {
-        const hri_accelerator *a = &b->context->accelerators[i];
-        kept = kept && (a->in_place || a->memory_peak <= a->memory_limit);
-    }
-    return kept;
-}
-
-static bool has_double(const bed *b)
-{
-    bool all = true;
-    for (uint32_t i = 0; i < b->count; i++) {
-        all = all && hri_accelerator_check_double(
-                         &b->context->accelerators[i]) == HR_OK;
-    }
-    return all;
-}
-
 /* ---- a problem: x, and three combined views with a margin around them */
 
 typedef struct problem {
@@ -135,7 +102,7 @@ static void make_problem(bed *b, problem *p)
 {
     random_source *random = &b->random;
     *p = (problem){.b = b};
-    p->type = (int)random_between(random, 0, has_double(b) ? 5 : 4);
+    p->type = (int)random_between(random, 0, bed_has_double(b) ? 5 : 4);
     p->rows = random_between(random, 1, 90);
     p->cols = random_between(random, 1, 20);
     p->x = malloc((size_t)(p->rows * p->cols) * sizeof(int));
@@ -271,24 +238,9 @@ static uint32_t check_launch(problem *p, hr_split_options options)
                (unsigned long long)report.traffic.peer);
     }
     CHECK(report.seconds > 0);
-    CHECK(kept_to_limits(p->b));
+    CHECK(bed_kept_to_limits(p->b));
     CHECK(all_right(p));
     return report.used;
-}
-
-static void choose(const problem *p, double *weights, hr_extent *tile,
-                   hr_split_options *options)
-{
-    random_source *random = &p->b->random;
-    *options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
-    *tile = (hr_extent){2, {random_between(random, 1, 5), 2}};
-    for (uint32_t i = 0; i < p->b->count; i++) {
-        weights[i] = (double)random_between(random, 0, 3);
-    }
-    weights[random_between(random, 0, p->b->count - 1)] = 2;
-    options->weights = random_between(random, 0, 3) > 0 ? weights : NULL;
-    options->tile = random_between(random, 0, 1) == 0 ? tile : NULL;
-    options->threads = random_between(random, 0, 3) == 0;
 }
 
 /* Any types, extents, margins, weights and tiles. Half of them stream x in
@@ -303,14 +255,14 @@ static void random_launches(bed *b)
         hr_extent tile;
         hr_split_options options;
         make_problem(b, &p);
-        choose(&p, weights, &tile, &options);
+        bed_choose(b, 2, weights, &tile, &options);
         const int64_t grain = options.tile != NULL ? tile.size[0] : 1;
         const bool limited = random_between(&b->random, 0, 1) == 0;
-        give_room(b, limited
-                         ? need_of(&p, grain * random_between(&b->random, 1, 4))
-                         : ROOM);
+        bed_give_room(
+            b, limited ? need_of(&p, grain * random_between(&b->random, 1, 4))
+                       : ROOM);
         several += check_launch(&p, options) > 1;
-        give_room(b, ROOM);
+        bed_give_room(b, ROOM);
         destroy_problem(&p);
         if (test_state.failures > 0) {
             printf("launch %d of %s\n", i, types[p.type].name);
@@ -342,7 +294,7 @@ static void check_least_limit(bed *b, uint32_t index, uint64_t wanted,
     hri_accelerator *a = &b->context->accelerators[index];
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     options.weights = halves;
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
     a->memory_limit -= ROOM - 1;
     CHECK_FAILS(launch(p, &options), HR_ERROR_OUT_OF_MEMORY,
                 "for copies of combined views");
@@ -355,7 +307,7 @@ static void check_least_limit(bed *b, uint32_t index, uint64_t wanted,
     CHECK(all_right(p));
     a->memory_limit = needed;
     CHECK(check_launch(p, options) == 2);
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
 }
 
 static void least_limits(bed *b)
@@ -403,7 +355,7 @@ static void small_ones_take_no_part(bed *b)
     for (int i = 0; i < N; i++) {
         x[i] = i;
     }
-    give_room(b, N * sizeof *x * 2 / 3 + 2 * sizeof bins);
+    bed_give_room(b, N * sizeof *x * 2 / 3 + 2 * sizeof bins);
     b->context->accelerators[1].memory_limit -=
         N * sizeof *x * 2 / 3 + sizeof bins + 1;
     CHECK(hr_launch_split(
@@ -421,8 +373,8 @@ static void small_ones_take_no_part(bed *b)
         sum += bins[i] == N / BINS;
     }
     CHECK(sum == BINS);
-    CHECK(kept_to_limits(b));
-    give_room(b, ROOM);
+    CHECK(bed_kept_to_limits(b));
+    bed_give_room(b, ROOM);
     hr_array_destroy(arrays[0]);
     hr_array_destroy(arrays[1]);
 }

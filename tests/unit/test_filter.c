@@ -322,8 +322,8 @@ int main(int count, char **arguments)
     hr_context *context = NULL;
     random_source random = {2014};
     options.accelerators = count > 1 ? arguments[1] : "host";
-    if (hr_context_create(&options, &context) == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
     const bool host = strstr(options.accelerators, "host") != NULL;
     look_for_transforms(context);

@@ -14,16 +14,6 @@
 #include "support/random.h"
 #include "test.h"
 
-static hr_context *open_context(const char *list, uint64_t limit)
-{
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
-    options.accelerators = list;
-    options.memory_limit = limit;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    return context;
-}
-
 static hr_window *window_of(int64_t reach, const double *values)
 {
     hr_window *window = NULL;
@@ -185,7 +175,7 @@ static void one_has_room(void)
 {
     TEST_CASE("accelerators without room leave the work to others");
     enum { ROWS = 200, COLS = 1000 };
-    hr_context *context = open_context("host,2xhost", 40000);
+    hr_context *context = test_context("host,2xhost", 40000);
     float *in = calloc(ROWS * COLS, sizeof *in);
     float *out = calloc(ROWS * COLS, sizeof *out);
     hr_filter_report report = HR_FILTER_REPORT_INIT;
@@ -231,7 +221,7 @@ static void *filter_picture(void *data)
 static void at_once(void)
 {
     TEST_CASE("threads whose filters fit one by one");
-    hr_context *context = open_context("2xhost", tight);
+    hr_context *context = test_context("2xhost", tight);
     hr_window *window = NULL;
     float *in = malloc(HEIGHT * WIDTH * sizeof *in);
     random_source source = {5};
@@ -303,13 +293,13 @@ static void rates(void)
     CHECK(mkdtemp(folder) != NULL);
     snprintf(file, sizeof file, "%s/rates", folder);
     CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
-    hr_context *context = open_context("2xhost", 2200000);
+    hr_context *context = test_context("2xhost", 2200000);
     (void)bytes_up(context, &kept);
     CHECK(!kept);
     hr_context_destroy(context);
 
     TEST_CASE("what was measured is; measuring does not count as moved");
-    context = open_context("2xhost", 0);
+    context = test_context("2xhost", 0);
     const uint64_t first = bytes_up(context, &kept);
     CHECK(kept);
     CHECK(bytes_up(context, &kept) == first);
@@ -321,7 +311,7 @@ static void rates(void)
 int main(void)
 {
     CHECK(setenv("HEADRACE_CACHE", "", 1) == 0);
-    hr_context *context = open_context("host", 0);
+    hr_context *context = test_context("host", 0);
     TEST(sizes_of_weights(context));
     TEST(weights_too_large(context));
     TEST(large_tolerance());

@@ -5,21 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/headrace.h>
-
-#include "runtime/runtime.h"
 #include "support/random.h"
-#include "test.h"
-
-static hr_context *open_context(const char *list, uint64_t limit)
-{
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
-    options.accelerators = list;
-    options.memory_limit = limit;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    return context;
-}
+#include "support/refused.h"
 
 /* ---- windows */
 
@@ -86,7 +73,7 @@ static void one_weight(void)
     for (int m = HR_FILTER_AUTO; m <= HR_FILTER_SEPARABLE; m++) {
         float out[4] = {0};
         hr_window *w = NULL;
-        hr_context *context = open_context("host", 0);
+        hr_context *context = test_context("host", 0);
         hr_filter_options options = HR_FILTER_OPTIONS_INIT;
         options.method = (hr_filter_method)m;
         options.tolerance = 1.0;
@@ -135,129 +122,110 @@ enum { ROWS = 6, COLS = 8 };
 
 static float in[ROWS * COLS], out[ROWS * COLS];
 
-/* A good call. Each test breaks one thing of it. */
-typedef struct bed {
+static hr_context *hosts;
+static hr_window *box;
+
+typedef struct request {
     hr_context *context;
     hr_window *window;
+    double scale;
     hr_matrix a, b;
     hr_filter_report report;
     hr_filter_options options;
-} bed;
+} request;
 
-static bed make_bed(void)
+static request good(void)
 {
-    bed t = {.context = open_context("2xhost", 0),
-             .a = hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
-             .b = hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0),
-             .report = HR_FILTER_REPORT_INIT,
-             .options = HR_FILTER_OPTIONS_INIT};
-    CHECK(hr_window_box(1, &t.window) == HR_OK);
-    return t;
+    for (int i = 0; i < ROWS * COLS; i++) {
+        out[i] = 7.0f;
+    }
+    return (request){.context = hosts,
+                     .window = box,
+                     .scale = 1.0,
+                     .a = hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
+                     .b = hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0),
+                     .report = HR_FILTER_REPORT_INIT,
+                     .options = HR_FILTER_OPTIONS_INIT};
 }
 
-static void free_bed(bed *t)
+static hr_status call(request *r)
 {
-    hr_window_destroy(t->window);
-    hr_context_destroy(t->context);
+    r->options.report = &r->report;
+    return hr_filter(r->context, r->window, r->scale, r->a, r->b, &r->options);
 }
 
-#define REFUSED(status, word)                                                  \
-    CHECK_FAILS(hr_filter(t.context, t.window, 1.0, t.a, t.b, &t.options),     \
-                status, word)
+static bool untouched(const request *r)
+{
+    bool same = r->report.seconds == 0;
+    for (int i = 0; i < ROWS * COLS; i++) {
+        same = same && out[i] == 7.0f;
+    }
+    return same;
+}
 
 static void matrices(void)
 {
-    bed t = make_bed();
-    const hr_matrix b = t.b;
-    TEST_CASE("matrices");
-    CHECK_FAILS(hr_filter(NULL, t.window, 1.0, t.a, b, NULL), HR_ERROR_INVALID,
-                "context");
-    CHECK_FAILS(hr_filter(t.context, NULL, 1.0, t.a, b, NULL), HR_ERROR_INVALID,
-                "window");
-    CHECK_FAILS(hr_filter(t.context, t.window, NAN, t.a, b, NULL),
-                HR_ERROR_INVALID, "scale");
-    t.b.type = HR_F64;
-    REFUSED(HR_ERROR_UNSUPPORTED, "in is of f32 and out of f64");
-    t.b = b;
-    t.b.rows--;
-    REFUSED(HR_ERROR_INVALID, "5x8");
-    t.b = b;
-    t.b.row_stride = COLS - 1;
-    REFUSED(HR_ERROR_INVALID, "strides");
-    t.b = b;
-    t.b.data = NULL;
-    REFUSED(HR_ERROR_INVALID, "out is NULL");
-    t.b = t.a;
-    REFUSED(HR_ERROR_INVALID, "overlaps");
-    free_bed(&t);
+    REFUSED(r.context = NULL, HR_ERROR_INVALID, "context");
+    REFUSED(r.window = NULL, HR_ERROR_INVALID, "window");
+    REFUSED(r.scale = NAN, HR_ERROR_INVALID, "scale");
+    REFUSED(r.b.type = HR_F64, HR_ERROR_UNSUPPORTED,
+            "in is of f32 and out of f64");
+    REFUSED(r.b.rows--, HR_ERROR_INVALID, "5x8");
+    REFUSED(r.b.row_stride = COLS - 1, HR_ERROR_INVALID, "strides");
+    REFUSED(r.b.data = NULL, HR_ERROR_INVALID, "out is NULL");
+    REFUSED(r.b = r.a, HR_ERROR_INVALID, "overlaps");
+}
+
+static void list(request *r, const uint32_t *accelerators, uint32_t count)
+{
+    r->options.accelerators = accelerators;
+    r->options.accelerator_count = count;
 }
 
 static void option_rules(void)
 {
     static const uint32_t twice[] = {1, 1}, none[] = {2};
-    bed t = make_bed();
-    TEST_CASE("options");
-    t.options.edges = (hr_edges)5;
-    REFUSED(HR_ERROR_INVALID, "edges 5");
-    t.options.edges = HR_EDGES_CLAMPED;
-    t.options.method = (hr_filter_method)4;
-    REFUSED(HR_ERROR_INVALID, "method 4");
-    t.options.method = HR_FILTER_AUTO;
-    t.options.tolerance = -1.0;
-    REFUSED(HR_ERROR_INVALID, "tolerance");
-    t.options.tolerance = 0.0;
-    t.options.constant = 1e300;
-    REFUSED(HR_ERROR_INVALID, "constant");
-    t.options.constant = 0.0;
-    t.options.accelerator_count = 1;
-    REFUSED(HR_ERROR_INVALID, "NULL");
-    t.options.accelerators = none;
-    REFUSED(HR_ERROR_INVALID, "accelerator index 2 is not below");
-    t.options.accelerators = twice;
-    t.options.accelerator_count = 2;
-    REFUSED(HR_ERROR_INVALID, "twice");
-    t.options.accelerator_count = 3;
-    REFUSED(HR_ERROR_INVALID, "3 accelerators");
-    free_bed(&t);
+    REFUSED(r.options.edges = (hr_edges)5, HR_ERROR_INVALID, "edges 5");
+    REFUSED(r.options.method = (hr_filter_method)4, HR_ERROR_INVALID,
+            "method 4");
+    REFUSED(r.options.tolerance = -1.0, HR_ERROR_INVALID, "tolerance");
+    REFUSED(r.options.constant = 1e300, HR_ERROR_INVALID, "constant");
+    REFUSED(list(&r, NULL, 1), HR_ERROR_INVALID, "NULL");
+    REFUSED(list(&r, none, 1), HR_ERROR_INVALID,
+            "accelerator index 2 is not below");
+    REFUSED(list(&r, twice, 2), HR_ERROR_INVALID, "twice");
+    REFUSED(list(&r, twice, 3), HR_ERROR_INVALID, "3 accelerators");
+    REFUSED(r.options.size = 8, HR_ERROR_INVALID, "size");
+    REFUSED(r.report.size = 7, HR_ERROR_INVALID, "report");
 }
 
-static void sizes(void)
+static void plans(void)
 {
-    bed t = make_bed();
-    TEST_CASE("sizes of structs");
-    t.options.size = 8;
-    REFUSED(HR_ERROR_INVALID, "size");
-    t.options.size = sizeof t.options;
-    t.report.size = 7;
-    t.options.report = &t.report;
-    REFUSED(HR_ERROR_INVALID, "report");
-    CHECK_FAILS(
-        hr_filter_plan(t.context, t.window, 1.0, t.a, t.b, NULL, &t.report),
-        HR_ERROR_INVALID, "report");
-    CHECK_FAILS(hr_filter_plan(t.context, t.window, 1.0, t.a, t.b, NULL, NULL),
+    TEST_CASE("plans");
+    request r = good();
+    hr_matrix p = r.a, q = r.b;
+    p.data = q.data = NULL; /* a plan needs no data */
+    CHECK(hr_filter_plan(hosts, box, 1.0, p, q, NULL, &r.report) == HR_OK);
+    CHECK(r.report.method != HR_FILTER_AUTO && r.report.seconds > 0.0);
+    r.report.size = 7;
+    CHECK_FAILS(hr_filter_plan(hosts, box, 1.0, p, q, NULL, &r.report),
+                HR_ERROR_INVALID, "report");
+    CHECK_FAILS(hr_filter_plan(hosts, box, 1.0, p, q, NULL, NULL),
                 HR_ERROR_INVALID, "NULL");
-    free_bed(&t);
 }
 
-static void little_to_do(void)
+static void nothing_to_do(void)
 {
-    bed t = make_bed();
-    hr_matrix p = t.a, q = t.b;
-    t.options.report = &t.report;
-    TEST_CASE("a plan needs no data");
-    p.data = q.data = NULL;
-    CHECK(hr_filter_plan(t.context, t.window, 1.0, p, q, &t.options,
-                         &t.report) == HR_OK);
-    CHECK(t.report.method != HR_FILTER_AUTO && t.report.seconds > 0.0);
     TEST_CASE("nothing to do");
-    p.rows = q.rows = 0;
-    CHECK(hr_filter(t.context, t.window, 1.0, p, q, &t.options) == HR_OK);
-    CHECK(t.report.products == 0.0 && t.report.accelerators == 0);
-    hr_window_destroy(t.window);
-    CHECK(hr_window_box(3, &t.window) == HR_OK); /* larger than the picture */
-    CHECK(hr_filter(t.context, t.window, 1.0, t.a, t.b, &t.options) == HR_OK);
-    CHECK(t.report.products == 0.0 && out[0] == 0.0f);
-    free_bed(&t);
+    request r = good();
+    r.a.rows = r.b.rows = 0;
+    CHECK(call(&r) == HR_OK);
+    CHECK(r.report.products == 0.0 && r.report.accelerators == 0);
+    r = good();
+    CHECK(hr_window_box(3, &r.window) == HR_OK); /* larger than the picture */
+    CHECK(call(&r) == HR_OK);
+    CHECK(r.report.products == 0.0 && out[0] == 7.0f);
+    hr_window_destroy(r.window);
 }
 
 /* ---- any number of accelerators, threads and pieces */
@@ -290,7 +258,7 @@ static void same_bits(void)
                 {"5xhost", 0},      {"7xhost", 0},      {"1xhost", 140000},
                 {"3xhost", 140000}, {"7xhost", 150000}, {"host", 0}};
     TEST_CASE("the same bits");
-    hr_context *host = open_context("host", 0);
+    hr_context *host = test_context("host", 0);
     for (int i = 0; i < 15; i++) {
         hr_filter_options options = HR_FILTER_OPTIONS_INIT;
         hr_filter_report report = HR_FILTER_REPORT_INIT;
@@ -310,7 +278,7 @@ static void same_bits(void)
             if (options.method == HR_FILTER_FFT && sets[k].limit > 0) {
                 continue; /* whole blocks have no room */
             }
-            hr_context *context = open_context(sets[k].list, sets[k].limit);
+            hr_context *context = test_context(sets[k].list, sets[k].limit);
             options.one_thread = (i + (int)k) % 2 > 0;
             memset(got, 0, sizeof got);
             CHECK(filter(context, &options, got) == HR_OK);
@@ -325,7 +293,7 @@ static void same_bits(void)
 static void little_memory(void)
 {
     TEST_CASE("too little memory");
-    hr_context *context = open_context("1xhost", 20000);
+    hr_context *context = test_context("1xhost", 20000);
     hr_filter_options options = HR_FILTER_OPTIONS_INIT;
     memset(got, 0, sizeof got);
     CHECK_FAILS(filter(context, &options, got), HR_ERROR_OUT_OF_MEMORY,
@@ -344,10 +312,14 @@ int main(void)
     TEST(ranks());
     TEST(ranks_again());
     TEST(one_weight());
-    matrices();
+    hosts = test_context("2xhost", 0);
+    CHECK(hr_window_box(1, &box) == HR_OK);
+    TEST(matrices());
     TEST(option_rules());
-    TEST(sizes());
-    TEST(little_to_do());
+    TEST(plans());
+    TEST(nothing_to_do());
+    hr_window_destroy(box);
+    hr_context_destroy(hosts);
     TEST(same_bits());
     TEST(little_memory());
     return test_end();

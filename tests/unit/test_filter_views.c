@@ -20,15 +20,6 @@ enum {
 
 static const size_t picture_bytes = (size_t)ROWS * COLS * sizeof(float);
 
-static hr_context *open_context(const char *list)
-{
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
-    options.accelerators = list;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    return context;
-}
-
 static hr_array *array_over(hr_context *context, void *data)
 {
     hr_array *array = NULL;
@@ -93,7 +84,7 @@ static void check_traffic(int step, const hr_filter_report *report,
 
 static void same_bits(const char *list, hr_filter_method method)
 {
-    hr_context *context = open_context(list);
+    hr_context *context = test_context(list, 0);
     const bool moves = hr_accelerator_count(context) == BANDS;
     hr_window *window = NULL;
     float *data[4];
@@ -136,7 +127,8 @@ static void same_bits(const char *list, hr_filter_method method)
 static void refusals(void)
 {
     TEST_CASE("views that cannot be filtered");
-    hr_context *context = open_context("2xhost"), *other = open_context("host");
+    hr_context *context = test_context("2xhost", 0),
+               *other = test_context("host", 0);
     float *data[] = {calloc(1, picture_bytes), calloc(1, picture_bytes)};
     hr_array *arrays[] = {array_over(context, data[0]),
                           array_over(context, data[1])};

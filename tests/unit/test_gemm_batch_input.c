@@ -3,109 +3,92 @@
 #include <limits.h>
 #include <math.h>
 
-#include "test.h"
+#include "support/refused.h"
 
 enum { COUNT = 3, EDGE = 4, STEP = EDGE * EDGE };
 
 static float a[COUNT * STEP], b[COUNT * STEP], c[2 * COUNT * STEP];
 static hr_context *context;
 
-typedef struct call {
+typedef struct request {
+    hr_context *context;
     int64_t count;
     hr_matrices a, b, c;
     double alpha, beta;
-} call;
+    hr_gemm_options options;
+} request;
 
 static hr_matrix square(const float *data)
 {
     return hr_matrix_row_major(data, HR_F32, EDGE, EDGE, 0);
 }
 
-static call good(void)
+static request good(void)
 {
-    return (call){COUNT,
-                  hr_matrices_strided(square(a), STEP),
-                  hr_matrices_strided(square(b), STEP),
-                  hr_matrices_strided(square(c), STEP),
-                  1,
-                  0};
-}
-
-static hr_status make(const call *x)
-{
-    return hr_gemm_batch(context, x->count, hr_real(x->alpha), x->a, x->b,
-                         hr_real(x->beta), x->c, NULL);
-}
-
-static void refused(const char *name, call x, hr_status status,
-                    const char *sentence)
-{
-    TEST_CASE(name);
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         c[i] = 7;
     }
-    CHECK(make(&x) == status);
-    if (!CHECK(strcmp(hr_last_error(), sentence) == 0)) {
-        printf("%s\n", hr_last_error());
-    }
+    return (request){.context = context,
+                     .count = COUNT,
+                     .a = hr_matrices_strided(square(a), STEP),
+                     .b = hr_matrices_strided(square(b), STEP),
+                     .c = hr_matrices_strided(square(c), STEP),
+                     .alpha = 1,
+                     .options = HR_GEMM_OPTIONS_INIT};
+}
+
+static hr_status call(const request *r)
+{
+    return hr_gemm_batch(r->context, r->count, hr_real(r->alpha), r->a, r->b,
+                         hr_real(r->beta), r->c, &r->options);
+}
+
+static bool untouched(const request *r)
+{
+    bool same = true;
+    (void)r;
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        CHECK(c[i] == 7);
+        same = same && c[i] == 7;
     }
+    return same;
 }
 
 static void sizes(void)
 {
-    call x = good();
-    x.count = -1;
-    refused("count", x, HR_ERROR_INVALID,
+    REFUSED(r.count = -1, HR_ERROR_INVALID,
             "gemm batch: -1 products, not 0 or more");
-    x = good();
-    x.b.stride = -16;
-    refused("stride", x, HR_ERROR_INVALID,
+    REFUSED(r.b.stride = -16, HR_ERROR_INVALID,
             "gemm batch: the stride of B is -16, not 0 or more");
-    x.b.stride = INT64_MAX / 8;
-    refused("address space", x, HR_ERROR_INVALID,
+    REFUSED(r.b.stride = INT64_MAX / 8, HR_ERROR_INVALID,
             "gemm batch: 3 matrices B with stride 1152921504606846975 are more "
             "than an address space holds");
-    x = good();
-    x.a.matrix.cols = 3;
-    refused("shapes", x, HR_ERROR_INVALID,
+    REFUSED(r.a.matrix.cols = 3, HR_ERROR_INVALID,
             "gemm: A is 4x3 but B is 4x4: A has 3 columns and B 4 rows");
+    REFUSED(r.context = NULL, HR_ERROR_INVALID, "context is NULL");
+    REFUSED(r.options.compute = (hr_compute)9, HR_ERROR_INVALID,
+            "compute mode 9");
 }
 
 static void pointers(void)
 {
     void *list[] = {b, NULL, b + STEP};
-    call x = good();
-    x.b = hr_matrices_listed(square(NULL), list);
-    refused("a list with NULL", x, HR_ERROR_INVALID,
+    REFUSED(r.b = hr_matrices_listed(square(NULL), list), HR_ERROR_INVALID,
             "gemm batch: B of product 1 is NULL");
-    x = good();
-    x.c.matrix.data = NULL;
-    refused("no C", x, HR_ERROR_INVALID, "gemm batch: C is NULL");
+    REFUSED(r.c.matrix.data = NULL, HR_ERROR_INVALID, "gemm batch: C is NULL");
 }
 
 static void overlaps(void)
 {
-    call x = good();
-    x.c.stride = STEP - 1;
-    refused("short stride", x, HR_ERROR_INVALID,
+    void *as[] = {a, c + 2 * STEP, a}, *cs[] = {c + 40, c, c + 25};
+    REFUSED(r.c.stride = STEP - 1, HR_ERROR_INVALID,
             "gemm batch: C of product 0 overlaps C of product 1");
-    x.c.stride = 0;
-    refused("one C", x, HR_ERROR_INVALID,
+    REFUSED(r.c.stride = 0, HR_ERROR_INVALID,
             "gemm batch: C of product 0 overlaps C of product 1");
-    void *list[] = {c + 40, c, c + 25};
-    x.c = hr_matrices_listed(square(NULL), list);
-    refused("a list", x, HR_ERROR_INVALID,
+    REFUSED(r.c = hr_matrices_listed(square(NULL), cs), HR_ERROR_INVALID,
             "gemm batch: C of product 2 overlaps C of product 0");
-    x = good();
-    void *as[] = {a, c + 2 * STEP, a};
-    x.a = hr_matrices_listed(square(NULL), as);
-    refused("C with A", x, HR_ERROR_INVALID,
+    REFUSED(r.a = hr_matrices_listed(square(NULL), as), HR_ERROR_INVALID,
             "gemm batch: C of product 2 overlaps A of product 1");
-    x = good();
-    x.b = hr_matrices_strided(square(c + 3), 0);
-    refused("C with a shared B", x, HR_ERROR_INVALID,
+    REFUSED(r.b = hr_matrices_strided(square(c + 3), 0), HR_ERROR_INVALID,
             "gemm batch: C of product 0 overlaps B of product 0");
 }
 
@@ -113,30 +96,30 @@ static void overlaps(void)
 static void allowed(void)
 {
     TEST_CASE("allowed");
-    call x = good();
+    request x = good();
     x.c = hr_matrices_strided(
         hr_matrix_row_major(c, HR_F32, EDGE, EDGE, (int64_t)COUNT * EDGE),
         EDGE); /* side by side */
-    CHECK(make(&x) == HR_OK);
+    CHECK(call(&x) == HR_OK);
     x = good();
     x.a.stride = 1; /* windows that overlap */
     x.b.stride = 0;
-    CHECK(make(&x) == HR_OK);
+    CHECK(call(&x) == HR_OK);
     x = good();
     x.alpha = 0; /* A is not read, wherever it is */
     x.a = hr_matrices_strided(square(c), STEP);
     x.b.matrix.data = NULL;
     c[5] = NAN;
-    CHECK(make(&x) == HR_OK && c[5] == 0);
+    CHECK(call(&x) == HR_OK && c[5] == 0);
     x = good();
     x.count = 0;
     x.c.matrix.data = NULL;
-    CHECK(make(&x) == HR_OK);
+    CHECK(call(&x) == HR_OK);
     x = good();
     x.a.matrix.cols = x.b.matrix.rows = 0; /* C := beta C */
     x.beta = 2;
     c[7] = 3;
-    CHECK(make(&x) == HR_OK && c[7] == 6);
+    CHECK(call(&x) == HR_OK && c[7] == 6);
 }
 
 static bool stop_at_once(void *data, double done, double total)
@@ -168,42 +151,39 @@ static void progress(void)
     CHECK(calls >= 2 && calls < MANY / 2);
 }
 
-static void options(void)
+static void stopped(void)
 {
-    TEST_CASE("options");
-    const call x = good();
-    hr_gemm_options o = HR_GEMM_OPTIONS_INIT;
+    TEST_CASE("stopped");
+    request x = good();
+    x.options.progress = stop_at_once;
+    CHECK_FAILS(call(&x), HR_ERROR_CANCELLED, "cancelled after 0 per cent");
+}
+
+static void plans(void)
+{
+    TEST_CASE("plans");
+    request x = good();
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    o.progress = stop_at_once;
-    CHECK(hr_gemm_batch(context, x.count, hr_real(1), x.a, x.b, hr_real(0), x.c,
-                        &o) == HR_ERROR_CANCELLED);
-    CHECK(strstr(hr_last_error(), "cancelled after 0 per cent") != NULL);
-    o.progress = NULL;
-    o.compute = (hr_compute)9;
-    CHECK(hr_gemm_batch(context, x.count, hr_real(1), x.a, x.b, hr_real(0), x.c,
-                        &o) == HR_ERROR_INVALID);
-    CHECK(hr_gemm_batch(NULL, x.count, hr_real(1), x.a, x.b, hr_real(0), x.c,
-                        NULL) == HR_ERROR_INVALID);
-    CHECK(hr_gemm_batch_plan(context, x.count, hr_real(1), x.a, x.b, hr_real(0),
-                             x.c, NULL) == HR_ERROR_INVALID);
-    o = (hr_gemm_options)HR_GEMM_OPTIONS_INIT;
-    o.report = &report;
-    CHECK(hr_gemm_batch_plan(context, x.count, hr_real(1), x.a, x.b, hr_real(0),
-                             x.c, &o) == HR_OK);
+    const hr_scalar one = hr_real(1), zero = hr_real(0);
+    CHECK_FAILS(
+        hr_gemm_batch_plan(context, COUNT, one, x.a, x.b, zero, x.c, NULL),
+        HR_ERROR_INVALID, "the report is NULL");
+    x.options.report = &report;
+    CHECK(hr_gemm_batch_plan(context, COUNT, one, x.a, x.b, zero, x.c,
+                             &x.options) == HR_OK);
     CHECK(report.seconds > 0 && report.share_count == 1 &&
           report.flops == 2.0 * COUNT * EDGE * EDGE * EDGE);
 }
 
 int main(void)
 {
-    hr_context_options o = HR_CONTEXT_OPTIONS_INIT;
-    o.accelerators = "host";
-    CHECK(hr_context_create(&o, &context) == HR_OK);
+    context = test_context("host", 0);
     TEST(sizes());
     TEST(pointers());
     TEST(overlaps());
     TEST(allowed());
-    TEST(options());
+    TEST(stopped());
+    TEST(plans());
     TEST(progress());
     hr_context_destroy(context);
     return test_end();

@@ -15,13 +15,8 @@ enum { EDGE = 40, PADDED = 43, BYTES = EDGE * PADDED * 16 };
 
 static hr_context *open_context(const char *list)
 {
-    static const hri_backend *backends[2];
-    backends[0] = fault_backend_wrap(&hri_backend_host);
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = list;
-    hr_context *context = NULL;
     fault_backend_reset();
-    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    hr_context *context = fault_backend_context(list, 0);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         told(&context->accelerators[i], "f32", 1e9);
         told_link(&context->accelerators[i], 1e10);

@@ -75,13 +75,7 @@ static int is_product(const operands *o, double beta)
 
 static hr_context *open_context(const char *list, uint64_t limit)
 {
-    static const hri_backend *backends[2];
-    backends[0] = fault_backend_wrap(&hri_backend_host);
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = list;
-    options.memory_limit = limit;
-    hr_context *context = NULL;
-    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    hr_context *context = fault_backend_context(list, limit);
     told_overheads(context); /* measured, they and plans depend on the day */
     return context;
 }

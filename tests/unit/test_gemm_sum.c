@@ -135,10 +135,7 @@ static void add_up(run *r)
     const problem *p = r->p;
     hr_matrix c = r->c;
     c.data = r->wanted_c;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *host = NULL;
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &host) == HR_OK);
+    hr_context *host = test_context("host", 0);
     for (int64_t t = 0; t < p->count; t++) {
         CHECK(hr_gemm(host, p->alpha, r->from[0][t], r->from[1][t],
                       t == 0 ? p->beta : hr_real(1), c, NULL) == HR_OK);
@@ -333,25 +330,27 @@ static void refused(hr_context *context)
     begin(&r, &plain_sum, &random);
     hr_matrix *a = r.term[0], *b = r.term[1];
     const hr_scalar one = hr_real(1);
-    CHECK(hr_gemm_sum(context, one, 0, a, b, one, r.c, NULL) ==
-          HR_ERROR_INVALID);
-    CHECK(hr_gemm_sum(context, one, 2, NULL, b, one, r.c, NULL) ==
-          HR_ERROR_INVALID);
-    CHECK(hr_gemm_sum(NULL, one, 2, a, b, one, r.c, NULL) == HR_ERROR_INVALID);
+    const hr_status bad = HR_ERROR_INVALID;
+    CHECK_FAILS(hr_gemm_sum(NULL, one, 2, a, b, one, r.c, NULL), bad,
+                "the context is NULL");
+    CHECK_FAILS(hr_gemm_sum(context, one, 0, a, b, one, r.c, NULL), bad,
+                "a sum of 0 products");
+    CHECK_FAILS(hr_gemm_sum(context, one, 2, NULL, b, one, r.c, NULL), bad,
+                "it needs at least one A and B");
     options.report = &report;
-    CHECK(hr_gemm_sum(context, one, 2, a, b, one, r.c, &options) ==
-          HR_ERROR_INVALID);
+    CHECK_FAILS(hr_gemm_sum(context, one, 2, a, b, one, r.c, &options), bad,
+                "a sum fills no report");
     b[1].rows++;
-    CHECK(hr_gemm_sum(context, one, 2, a, b, one, r.c, NULL) ==
-          HR_ERROR_INVALID);
+    CHECK_FAILS(hr_gemm_sum(context, one, 2, a, b, one, r.c, NULL), bad,
+                "but B is");
     b[1].rows--;
     a[1].type = b[1].type = HR_F16;
-    CHECK(hr_gemm_sum(context, one, 2, a, b, one, r.c, NULL) ==
-          HR_ERROR_INVALID);
+    CHECK_FAILS(hr_gemm_sum(context, one, 2, a, b, one, r.c, NULL), bad,
+                "term 1 is of f16 and f16, but the first of f32 and f32");
     a[1].type = b[1].type = HR_F32;
     a[1].data = r.c.data;
-    CHECK(hr_gemm_sum(context, one, 2, a, b, one, r.c, NULL) ==
-          HR_ERROR_INVALID);
+    CHECK_FAILS(hr_gemm_sum(context, one, 2, a, b, one, r.c, NULL), bad,
+                "C overlaps A");
     CHECK(memcmp(r.c.data, r.old_c, r.c_bytes) == 0);
     end(&r);
 }

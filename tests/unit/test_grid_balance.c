@@ -24,20 +24,15 @@ typedef struct bed {
 static void create(bed *b, uint32_t together, uint64_t first_ns,
                    uint64_t second_ns)
 {
-    static const hri_backend *list[2];
     const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CONSTANT, NULL);
     const hr_field fields[] = {field, field, field};
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_grid_options grid = HR_GRID_OPTIONS_INIT;
     *b = (bed){.reach = grid_model_reach(&field, 2)};
-    list[0] = fault_backend_wrap(&hri_backend_host);
     fault_backend_reset();
     fault_backend_pretend_time(0, first_ns);
     fault_backend_pretend_time(1, second_ns);
-    options.accelerators = "2xhost";
-    options.memory_limit = 1 << 20;
     grid.steps_per_exchange = together;
-    CHECK(hri_context_create_from(list, &options, &b->context) == HR_OK);
+    b->context = fault_backend_context("2xhost", 1 << 20);
     CHECK(hr_grid_create(b->context, hr_extent2(ROWS, COLS), fields, 3, &grid,
                          &b->grid) == HR_OK);
     const hr_argument value = hr_value(&b->reach, sizeof b->reach);

@@ -27,10 +27,8 @@ typedef struct bed {
 
 static bool open_context(bed *b, uint64_t limit)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "3xhost";
-    options.memory_limit = limit;
-    return CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    b->context = test_context("3xhost", limit);
+    return b->context != NULL;
 }
 
 /* Two equal fields. One is stirred into the other. */
@@ -403,17 +401,12 @@ static void try_once(void)
     TEST_CASE("no room for the halos of several steps");
     int refused = 0, taken = 0;
     for (uint64_t limit = 1 << 12; limit < 1 << 15; limit += 512) {
-        const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host),
-                                     NULL};
         bed b = {.extent = hr_extent2(60, 20),
                  .field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL)};
-        hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
         uint64_t launches[2] = {0};
         uint32_t together = 0;
         fault_backend_reset();
-        options.accelerators = "3xhost";
-        options.memory_limit = limit;
-        CHECK(hri_context_create_from(list, &options, &b.context) == HR_OK);
+        b.context = fault_backend_context("3xhost", limit);
         for (int i = 0; i < 2; i++) {
             if (create(&b, (double[]){1, 1, 1}, i == 0 ? 4 : 1) == HR_OK) {
                 fill(&b);
@@ -435,13 +428,10 @@ static void try_once(void)
  * its tiles. */
 static void launch_once(hr_extent extent, hr_boundary rule)
 {
-    const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host), NULL};
     bed b = {.extent = extent, .field = hr_field_of(4, 2, rule, NULL)};
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     TEST_CASE("one band of one host");
     fault_backend_reset();
-    options.accelerators = "host";
-    CHECK(hri_context_create_from(list, &options, &b.context) == HR_OK);
+    b.context = fault_backend_context("host", 0);
     if (b.context != NULL && create(&b, (double[]){1}, 1) == HR_OK) {
         fill(&b);
         step(&b, 2);

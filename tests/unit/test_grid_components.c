@@ -422,11 +422,7 @@ int main(int count, char **arguments)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     bed b = {.context = NULL};
     options.accelerators = count > 1 ? arguments[1] : "3xhost";
-    hr_status status = hr_context_create(&options, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
-    }
-    if (CHECK(status == HR_OK)) {
+    if (test_open(&options, &b.context)) {
         TEST(try_cases(&b, count > 2 ? strtol(arguments[2], NULL, 10) : 40));
         TEST(try_bytes(&b));
         TEST(try_refusals(&b));

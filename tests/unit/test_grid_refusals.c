@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What grids refuse once they are made, a row for each rule: the status, a word
- * of the sentence, nothing written, and the grid as it was. */
+/* What grids refuse once they are made, a case for each rule: the status, a
+ * word of the sentence, nothing written, and the grid as it was. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/headrace.h>
-
-#include "test.h"
+#include "support/refused.h"
 
 extern const hr_kernel weighed, stir1_4, stir2_4;
 
 enum { ROWS = 6, COLS = 5, CELLS = ROWS * COLS };
+
+static hr_context *context;
+static hr_grid *grid;
 
 /* ---- phases */
 
@@ -19,7 +20,7 @@ enum { NEAR, HERE, WALLED, WIDE, LARGE, FIELDS };
 
 /* Read with halos, without, written by the user beyond the ends, with wider
  * halos, and of 8 bytes. */
-static hr_grid *make_grid(hr_context *context)
+static void make_grid(void)
 {
     const hr_field fields[FIELDS] = {
         hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL),
@@ -29,115 +30,10 @@ static hr_grid *make_grid(hr_context *context)
         hr_field_of(8, 1, HR_BOUNDARY_CLAMP, NULL)};
     static const double weights[] = {1, 2};
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
-    hr_grid *grid = NULL;
     options.weights = weights;
     CHECK(hr_grid_create(context, hr_extent2(ROWS, COLS), fields, FIELDS,
                          &options, &grid) == HR_OK);
-    return grid;
 }
-
-static const struct {
-    const char *name;
-    uint32_t from, to;
-    hr_extent extent;
-    int64_t origin[2], step[2];
-    const char *word; /* NULL: it runs */
-} phases[] = {
-    {"all", NEAR, HERE, {0}, {0}, {0}, NULL},
-    {"a box", NEAR, HERE, {2, {2, 2}}, {4, 3}, {0}, NULL},
-    {"beyond the end", WIDE, WALLED, {2, {1, 5}}, {-2, 0}, {0}, NULL},
-    {"a corner beyond", WIDE, WALLED, {2, {2, 2}}, {6, 5}, {0}, NULL},
-    {"and all around", WIDE, WALLED, {2, {10, 9}}, {-2, -2}, {0}, NULL},
-    {"as far as what is read", NEAR, WALLED, {2, {8, 7}}, {-1, -1}, {0}, NULL},
-    {"other rank",
-     NEAR,
-     HERE,
-     {1, {2}},
-     {0},
-     {0},
-     "the extent has rank 1, but the grid"},
-    {"no cells", NEAR, HERE, {2, {2, 0}}, {0}, {0}, "0 cells from 0 on exceed"},
-    {"negative cells", NEAR, HERE, {2, {2, -1}}, {0}, {0}, "-1 cells from 0"},
-    {"before the start",
-     NEAR,
-     HERE,
-     {2, {2, 2}},
-     {-1, 0},
-     {0},
-     "2 cells from -1 on exceed dimension 0, which has 6"},
-    {"beyond the last",
-     NEAR,
-     HERE,
-     {2, {2, 2}},
-     {0, 4},
-     {0},
-     "2 cells from 4 on exceed dimension 1, which has 5"},
-    {"far away",
-     NEAR,
-     HERE,
-     {2, {1, 1}},
-     {0, INT64_MAX},
-     {0},
-     "1 cells from 9223372036854775807 on exceed dimension 1, which has 5"},
-    {"far before",
-     NEAR,
-     HERE,
-     {2, {1, 1}},
-     {INT64_MIN, 0},
-     {0},
-     "1 cells from -9223372036854775808 on exceed dimension 0, which has 6"},
-    {"very many",
-     NEAR,
-     HERE,
-     {2, {1, INT64_MAX}},
-     {0, 1},
-     {0},
-     "9223372036854775807 cells from 1 on exceed dimension 1, which has 5"},
-    {"beyond the user's",
-     WIDE,
-     WALLED,
-     {2, {1, 1}},
-     {-3, 0},
-     {0},
-     "1 cells from -3 on"},
-    {"beyond what is read",
-     NEAR,
-     WALLED,
-     {2, {1, 1}},
-     {0, -2},
-     {0},
-     "1 cells from -2 on"},
-    {"beyond what has no halo",
-     HERE,
-     WALLED,
-     {2, {1, 1}},
-     {6, 0},
-     {0},
-     "1 cells from 6 on"},
-    {"negative items",
-     NEAR,
-     HERE,
-     {0},
-     {0},
-     {-1, 0},
-     "step is -1 in dimension 0 of 2"},
-    {"items of the last",
-     NEAR,
-     HERE,
-     {0},
-     {0},
-     {0, 2},
-     "step is 2 in dimension 1 of 2"},
-    {"no such field", 9, HERE, {0}, {0}, {0}, "argument 0 is field 9"},
-    {"no such field, in a box",
-     9,
-     HERE,
-     {2, {1, 1}},
-     {-1, 0},
-     {0},
-     "argument 0 is field 9, but the grid has 5"},
-    {"itself", NEAR, NEAR, {0}, {0}, {0}, "field 0 is two arguments, and one"},
-};
 
 typedef struct reach {
     int before[3], after[3];
@@ -146,29 +42,106 @@ typedef struct reach {
 
 static const reach none;
 
-static void refuse_phases(hr_grid *grid)
+/* Two steps of stir2_4 over the whole grid. */
+typedef struct request {
+    uint32_t from, to;
+    hr_phase phase;
+} request;
+
+static request good(void)
 {
-    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
-        const hr_argument arguments[] = {hr_field_in(phases[i].from),
-                                         hr_field_out(phases[i].to),
-                                         hr_value(&none, sizeof none)};
-        hr_phase phase = hr_phase_of(&stir2_4, arguments, 3);
-        TEST_CASE(phases[i].name);
-        phase.extent = phases[i].extent;
-        memcpy(phase.origin, phases[i].origin, sizeof phases[i].origin);
-        memcpy(phase.step, phases[i].step, sizeof phases[i].step);
-        if (phases[i].word == NULL) {
-            CHECK(hr_grid_step(grid, &phase, 1, 2) == HR_OK);
-        } else {
-            CHECK_FAILS(hr_grid_step(grid, &phase, 1, 2), HR_ERROR_INVALID,
-                        phases[i].word);
-        }
-        CHECK(hr_grid_finish(grid) == HR_OK); /* it is as it was */
-    }
+    return (request){.from = NEAR, .to = HERE};
+}
+
+static hr_status call(request *r)
+{
+    const hr_argument arguments[] = {hr_field_in(r->from), hr_field_out(r->to),
+                                     hr_value(&none, sizeof none)};
+    hr_phase phase = hr_phase_of(&stir2_4, arguments, 3);
+    phase.extent = r->phase.extent;
+    memcpy(phase.origin, r->phase.origin, sizeof phase.origin);
+    memcpy(phase.step, r->phase.step, sizeof phase.step);
+    return hr_grid_step(grid, &phase, 1, 2);
+}
+
+static bool untouched(const request *r)
+{
+    (void)r;
+    return hr_grid_finish(grid) == HR_OK; /* it is as it was */
+}
+
+/* A box of the two fields. */
+static void box(request *r, uint32_t from, uint32_t to, hr_extent extent,
+                int64_t row, int64_t col)
+{
+    r->from = from;
+    r->to = to;
+    r->phase.extent = extent;
+    r->phase.origin[0] = row;
+    r->phase.origin[1] = col;
+}
+
+static void runs(uint32_t from, uint32_t to, int64_t rows, int64_t cols,
+                 int64_t row, int64_t col)
+{
+    request r = good();
+    box(&r, from, to, hr_extent2(rows, cols), row, col);
+    CHECK(call(&r) == HR_OK && hr_grid_finish(grid) == HR_OK);
+}
+
+static void boxes_that_run(void)
+{
+    TEST_CASE("boxes that run");
+    request all = good();
+    CHECK(call(&all) == HR_OK && hr_grid_finish(grid) == HR_OK);
+    runs(NEAR, HERE, 2, 2, 4, 3);
+    runs(WIDE, WALLED, 1, 5, -2, 0);   /* beyond the end */
+    runs(WIDE, WALLED, 2, 2, 6, 5);    /* a corner beyond */
+    runs(WIDE, WALLED, 10, 9, -2, -2); /* and all around */
+    runs(NEAR, WALLED, 8, 7, -1, -1);  /* as far as what is read */
+}
+
+static void refuse_phases(void)
+{
+    const hr_extent one = hr_extent2(1, 1), two = hr_extent2(2, 2);
+    REFUSED(r.phase.extent = hr_extent1(2), HR_ERROR_INVALID,
+            "the extent has rank 1, but the grid");
+    REFUSED(r.phase.extent = hr_extent2(2, 0), HR_ERROR_INVALID,
+            "0 cells from 0 on exceed");
+    REFUSED(r.phase.extent = hr_extent2(2, -1), HR_ERROR_INVALID,
+            "-1 cells from 0");
+    REFUSED(box(&r, NEAR, HERE, two, -1, 0), HR_ERROR_INVALID,
+            "2 cells from -1 on exceed dimension 0, which has 6");
+    REFUSED(box(&r, NEAR, HERE, two, 0, 4), HR_ERROR_INVALID,
+            "2 cells from 4 on exceed dimension 1, which has 5");
+    REFUSED(box(&r, NEAR, HERE, one, 0, INT64_MAX), HR_ERROR_INVALID,
+            "1 cells from 9223372036854775807 on exceed dimension 1, which has "
+            "5");
+    REFUSED(box(&r, NEAR, HERE, one, INT64_MIN, 0), HR_ERROR_INVALID,
+            "1 cells from -9223372036854775808 on exceed dimension 0, which "
+            "has 6");
+    REFUSED(box(&r, NEAR, HERE, hr_extent2(1, INT64_MAX), 0, 1),
+            HR_ERROR_INVALID,
+            "9223372036854775807 cells from 1 on exceed dimension 1, which has "
+            "5");
+    REFUSED(box(&r, WIDE, WALLED, one, -3, 0), HR_ERROR_INVALID,
+            "1 cells from -3 on"); /* beyond the user's */
+    REFUSED(box(&r, NEAR, WALLED, one, 0, -2), HR_ERROR_INVALID,
+            "1 cells from -2 on"); /* beyond what is read */
+    REFUSED(box(&r, HERE, WALLED, one, 6, 0), HR_ERROR_INVALID,
+            "1 cells from 6 on"); /* beyond what has no halo */
+    REFUSED(r.phase.step[0] = -1, HR_ERROR_INVALID,
+            "step is -1 in dimension 0 of 2");
+    REFUSED(r.phase.step[1] = 2, HR_ERROR_INVALID,
+            "step is 2 in dimension 1 of 2");
+    REFUSED(r.from = 9, HR_ERROR_INVALID, "argument 0 is field 9");
+    REFUSED(box(&r, 9, HERE, one, -1, 0), HR_ERROR_INVALID,
+            "argument 0 is field 9, but the grid has 5");
+    REFUSED(r.to = NEAR, HR_ERROR_INVALID, "field 0 is two arguments, and one");
 }
 
 /* A view beside the grid that has fewer rows than the phase has cells. */
-static void refuse_weights(hr_context *context, hr_grid *grid)
+static void refuse_weights(void)
 {
     float data[ROWS] = {0};
     hr_array *array = NULL;
@@ -187,7 +160,7 @@ static void refuse_weights(hr_context *context, hr_grid *grid)
     hr_array_destroy(array);
 }
 
-static void refuse_lists(hr_context *context, hr_grid *grid)
+static void refuse_lists(void)
 {
     TEST_CASE("lists of phases");
     int data[CELLS] = {0};
@@ -220,14 +193,14 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
                 "stir2_4: the list of arguments is NULL");
     CHECK_FAILS(hr_grid_step(grid, &view, 1, 1), HR_ERROR_INVALID,
                 "argument 1 is a written view");
-    refuse_weights(context, grid);
+    refuse_weights();
     CHECK(hr_grid_step(grid, NULL, 0, 3) == HR_OK);
     CHECK(hr_grid_step(grid, &phase, 1, 0) == HR_OK);
     hr_array_destroy(array);
 }
 
 /* Fields change places only when nothing is unlike. */
-static void refuse_swaps(hr_context *context)
+static void refuse_swaps(void)
 {
     TEST_CASE("swaps");
     static const uint32_t one = 1, same = 1, two = 2;
@@ -240,31 +213,31 @@ static void refuse_swaps(hr_context *context)
     fields[3].before[0].halo = 2;
     fields[4].before[1].boundary = HR_BOUNDARY_CLAMP;
     fields[5].element_bytes = 1;
-    hr_grid *grid = NULL;
+    hr_grid *unlike = NULL;
     CHECK(hr_grid_create(context, hr_extent2(ROWS, COLS), fields, 6, NULL,
-                         &grid) == HR_OK);
+                         &unlike) == HR_OK);
     for (uint32_t f = 1; f < 6; f++) {
         const hr_phase phase = hr_phase_swap(f, 0);
         if (f == 1) {
-            CHECK(hr_grid_step(grid, &phase, 1, 1) == HR_OK);
+            CHECK(hr_grid_step(unlike, &phase, 1, 1) == HR_OK);
         } else {
             CHECK_FAILS(
-                hr_grid_step(grid, &phase, 1, 1), HR_ERROR_INVALID,
+                hr_grid_step(unlike, &phase, 1, 1), HR_ERROR_INVALID,
                 "are swapped, but their components, elements, halos or");
         }
     }
-    hr_grid_destroy(grid);
+    hr_grid_destroy(unlike);
 }
 
-static bool never(void *data, hr_grid *grid, int64_t steps)
+static bool never(void *data, hr_grid *of, int64_t steps)
 {
-    (void)grid;
+    (void)of;
     (void)steps;
     ++*(int *)data;
     return true;
 }
 
-static void refuse_runs(hr_grid *grid)
+static void refuse_runs(void)
 {
     TEST_CASE("runs");
     const hr_phase phase = hr_phase_swap(NEAR, NEAR);
@@ -281,8 +254,8 @@ static void refuse_runs(hr_grid *grid)
 }
 
 /* The list is refused before any of it runs. */
-static void refuse_second(hr_grid *grid, const hr_kernel *kernel,
-                          const hr_argument *arguments, const char *word)
+static void refuse_second(const hr_kernel *kernel, const hr_argument *arguments,
+                          const char *word)
 {
     const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
                                 hr_value(&none, sizeof none)};
@@ -300,7 +273,7 @@ static void refuse_second(hr_grid *grid, const hr_kernel *kernel,
     CHECK(hr_grid_finish(grid) == HR_OK);
 }
 
-static void refuse_arguments(hr_context *context, hr_grid *grid)
+static void refuse_arguments(void)
 {
     TEST_CASE("arguments that do not suit the kernel");
     static const uint64_t data[15];
@@ -333,15 +306,14 @@ static void refuse_arguments(hr_context *context, hr_grid *grid)
         {&stir2_4, {in, value, out}, "to is a view, but a value was given"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        refuse_second(grid, rows[i].kernel, rows[i].arguments, rows[i].word);
+        refuse_second(rows[i].kernel, rows[i].arguments, rows[i].word);
     }
     hr_array_destroy(array);
 }
 
 /* ---- sections */
 
-static void refuse_sections(hr_context *context, hr_context *other,
-                            hr_grid *grid)
+static void refuse_sections(hr_context *other)
 {
     TEST_CASE("sections");
     uint32_t data[CELLS], first[CELLS];
@@ -406,7 +378,7 @@ static void refuse_sections(hr_context *context, hr_context *other,
 
 /* ---- the rest */
 
-static void refuse_moves(hr_grid *grid)
+static void refuse_moves(void)
 {
     TEST_CASE("moves");
     hr_grid_state before = HR_GRID_STATE_INIT, state = HR_GRID_STATE_INIT;
@@ -435,7 +407,7 @@ static void refuse_moves(hr_grid *grid)
     CHECK(band.accelerator == 0 && band.first == 0 && band.count == 2);
 }
 
-static void refuse_reductions(hr_grid *grid)
+static void refuse_reductions(void)
 {
     TEST_CASE("reductions");
     hr_reducing *const untouched = (hr_reducing *)grid;
@@ -483,21 +455,18 @@ static void refuse_reductions(hr_grid *grid)
 
 int main(void)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL, *other = NULL;
-    options.accelerators = "2xhost";
-    options.memory_limit = 1 << 20;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    CHECK(hr_context_create(&options, &other) == HR_OK);
-    hr_grid *grid = make_grid(context);
-    TEST(refuse_phases(grid));
-    TEST(refuse_lists(context, grid));
-    TEST(refuse_swaps(context));
-    TEST(refuse_runs(grid));
-    TEST(refuse_arguments(context, grid));
-    TEST(refuse_sections(context, other, grid));
-    TEST(refuse_moves(grid));
-    TEST(refuse_reductions(grid));
+    hr_context *other = test_context("2xhost", 1 << 20);
+    context = test_context("2xhost", 1 << 20);
+    make_grid();
+    TEST(boxes_that_run());
+    TEST(refuse_phases());
+    TEST(refuse_lists());
+    TEST(refuse_swaps());
+    TEST(refuse_runs());
+    TEST(refuse_arguments());
+    TEST(refuse_sections(other));
+    TEST(refuse_moves());
+    TEST(refuse_reductions());
     hr_grid_destroy(grid);
     hr_context_destroy(other);
     hr_context_destroy(context);

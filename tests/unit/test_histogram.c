@@ -23,16 +23,6 @@ static union {
 static double edges[MAX_BINS + 1];
 static int64_t counts[MAX_BINS + 2], want[MAX_BINS + 2];
 
-static bool has_double(const bed *b)
-{
-    bool all = true;
-    for (uint32_t i = 0; i < b->count; i++) {
-        all = all && hri_accelerator_check_double(
-                         &b->context->accelerators[i]) == HR_OK;
-    }
-    return all;
-}
-
 /* ---- elements */
 
 static double get(hr_type type, int64_t i)
@@ -89,30 +79,9 @@ static void count_wanted(double x, int bins)
     want[1 + low]++;
 }
 
-/* Let each accelerator have so many bytes beside those that it holds; 0: as
- * many as it wants. */
-static uint64_t room;
-
-static void give_room(const bed *b)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        hri_accelerator *a = &b->context->accelerators[i];
-        hri_accelerator_trim(a);
-        a->memory_limit = a->device->info.gemm_bytes + hri_accelerator_held(a) +
-                          (room > 0 ? room : UINT64_C(1) << 28);
-        a->memory_peak = a->memory_used;
-    }
-}
-
-static bool kept_to_limits(const bed *b)
-{
-    bool kept = true;
-    for (uint32_t i = 0; i < b->count; i++) {
-        const hri_accelerator *a = &b->context->accelerators[i];
-        kept = kept && (a->in_place || a->memory_peak <= a->memory_limit);
-    }
-    return kept;
-}
+/* The bytes of each accelerator beside those that it holds. */
+enum { ROOM = 1 << 28 };
+static uint64_t room = ROOM;
 
 /* Count a view over all accelerators, in uneven bands or as the library
  * chooses. The elements beside the counts stay as they are. */
@@ -132,12 +101,12 @@ static void check_counts(const bed *b, hr_type type, hr_view view, range r,
         memset(counts, BEFORE, bytes);
         CHECK(hr_invalidate(hr_view_of(array)) == HR_OK);
         options.weights = weighted != 0 ? weights : NULL;
-        give_room(b);
+        bed_give_room(b, room);
         CHECK(hr_histogram(b->context, type, view, r.low, r.high, inner,
                            &options) == HR_OK);
         CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
         CHECK(memcmp(counts, want, bytes) == 0);
-        CHECK(kept_to_limits(b));
+        CHECK(bed_kept_to_limits(b));
     }
     hr_array_destroy(array);
 }
@@ -196,7 +165,7 @@ static void all_types_and_bins(bed *b)
         {{-128, 127}, {-0.5, 99.5}, {-3.3, 47.1}},
         {{INT32_MIN, INT32_MAX}, {-0.5, 4095.5}, {-1e6, 1e7}}};
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
-        if (types[t] == HR_F64 && !has_double(b)) {
+        if (types[t] == HR_F64 && !bed_has_double(b)) {
             continue;
         }
         TEST_CASE(hr_type_name(types[t]));
@@ -303,8 +272,8 @@ static void larger_than_memory(bed *b)
     draw(b, HR_F32, r, 50);
     room = 2 * 16384 * sizeof(float) + 2000;
     check_all(b, HR_F32, hr_extent1(N), r, 50);
-    room = 0;
-    give_room(b);
+    room = ROOM;
+    bed_give_room(b, room);
 }
 
 static void dry_runs_write_nothing(bed *b)

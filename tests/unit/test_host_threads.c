@@ -16,15 +16,6 @@
 
 enum { CONTEXTS = 3, EDGE = 160 };
 
-static hr_context *open_host(void)
-{
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    return context;
-}
-
 /* ---- work for all threads */
 
 typedef struct work {
@@ -121,7 +112,7 @@ static void one_pool(void)
     const int before = threads_count();
     setenv("HEADRACE_THREADS", "3", 1);
     for (int i = 0; i < CONTEXTS; i++) {
-        works[i].context = open_host();
+        works[i].context = test_context("host", 0);
         CHECK(hr_thread_count(works[i].context) == 3);
     }
     CHECK(hri_pool_threads(works[0].context->pool) == 3);
@@ -146,7 +137,7 @@ static void one_pool(void)
     hr_context_destroy(works[2].context);
     CHECK(threads_count() == before);
     setenv("HEADRACE_THREADS", "1", 1);
-    works[0].context = open_host();
+    works[0].context = test_context("host", 0);
     CHECK(threads_count() == before && do_all(&works[0]) == HR_OK);
     hr_context_destroy(works[0].context);
 }
@@ -157,7 +148,7 @@ static void one_pool(void)
 static void be_child(void)
 {
     static work w;
-    w.context = open_host();
+    w.context = test_context("host", 0);
     hr_status status = w.context != NULL ? do_all(&w) : HR_ERROR_BACKEND;
     hr_context_destroy(w.context);
     _exit(status == HR_OK ? 0 : 1);
@@ -182,7 +173,7 @@ static void forks(void)
     TEST_CASE("a child of a process without contexts");
     child_works();
     TEST_CASE("a child while the parent has a context");
-    w.context = open_host();
+    w.context = test_context("host", 0);
     CHECK(do_all(&w) == HR_OK);
     child_works();
     hr_context_destroy(w.context);
@@ -197,7 +188,7 @@ static void busy_forks(void)
     setenv("HEADRACE_THREADS", "3", 1);
     TEST_CASE("a child while the parent's context works");
     pthread_t thread;
-    w.context = open_host();
+    w.context = test_context("host", 0);
     CHECK(pthread_create(&thread, NULL, do_often, &w) == 0);
     for (int i = 0; i < 10; i++) {
         child_works();

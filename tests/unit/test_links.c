@@ -30,16 +30,9 @@ hr_status __wrap_hri_probe(const hri_trial *trial, void *data,
 
 static hr_context *create(const char *list, uint64_t limit)
 {
-    static const hri_backend *backends[2];
-    backends[0] = fault_backend_wrap(&hri_backend_host);
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = list;
-    options.memory_limit = limit;
     fault_backend_reset();
     fault_backend_pretend_staged(1);
-    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
-    return context;
+    return fault_backend_context(list, limit);
 }
 
 static void destroy(hr_context *context)

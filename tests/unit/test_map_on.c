@@ -270,11 +270,7 @@ int main(int count, char **arguments)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     bed b = {0};
     options.accelerators = count > 1 ? arguments[1] : "2xhost";
-    hr_status status = hr_context_create(&options, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
-    }
-    if (CHECK(status == HR_OK)) {
+    if (test_open(&options, &b.context)) {
         b.count = hr_accelerator_count(b.context);
         for (uint32_t i = 0; i < b.count; i++) {
             accelerator(&b, i);

@@ -8,16 +8,9 @@
 
 static hr_context *create(const char *list, int staged)
 {
-    static const hri_backend *backends[2];
-    backends[0] = fault_backend_wrap(&hri_backend_host);
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = list;
-    options.memory_limit = 8 << 20;
     fault_backend_reset();
     fault_backend_pretend_staged(staged);
-    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
-    return context;
+    return fault_backend_context(list, 8 << 20);
 }
 
 static void destroy(hr_context *context)

@@ -37,20 +37,9 @@ static union {
     unsigned char bytes[N * sizeof(double)];
 } want[KINDS], got;
 
-static bool has_double(const bed *b)
-{
-    bool all = true;
-    for (uint32_t i = 0; i < b->count; i++) {
-        hri_device *device = b->context->accelerators[i].device;
-        all = all && device->ops->gemm_offered(device, HR_F64, HR_F64,
-                                               HR_COMPUTE_NATIVE);
-    }
-    return all;
-}
-
 static int kinds_of(const bed *b)
 {
-    return has_double(b) ? KINDS : 3;
+    return bed_has_double(b) ? KINDS : 3;
 }
 
 static size_t size_of(int kind)
@@ -61,15 +50,6 @@ static size_t size_of(int kind)
 static hr_random numbers(int kind, uint64_t offset)
 {
     return (hr_random){kinds[kind].distribution, seed, stream, offset};
-}
-
-static hr_array *wrap(const bed *b, const void *data, size_t bytes,
-                      hr_extent extent, size_t row_bytes)
-{
-    hr_array *array = NULL;
-    CHECK((hr_array_wrap_typed)(b->context, data, NULL, bytes, extent,
-                                row_bytes, &array) == HR_OK);
-    return array;
 }
 
 /* Fill a view over all accelerators, in uneven bands, and bring it home. */
@@ -106,7 +86,7 @@ static void make(const bed *b, const hr_kernel *kernel, int first, int end,
     const size_t views = (size_t)(end - first);
     for (size_t i = 0; i < views; i++) {
         arrays[i] =
-            wrap(b, &want[first + (int)i], size_of(first), hr_extent1(N), 0);
+            bed_wrap(b, &want[first + (int)i], size_of(first), hr_extent1(N));
         arguments[i] = hr_out(hr_view_of(arrays[i]));
     }
     arguments[views] = hr_value(&seed, sizeof seed);
@@ -124,7 +104,7 @@ static void make(const bed *b, const hr_kernel *kernel, int first, int end,
 static void make_all(const bed *b, uint64_t offset)
 {
     make(b, &random_f32, 0, 3, offset);
-    if (has_double(b)) {
+    if (bed_has_double(b)) {
         make(b, &random_f64, 3, KINDS, offset);
     }
 }
@@ -152,8 +132,8 @@ static void philox_gives_its_known_answers(bed *b)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         for (uint32_t a = 0; a < b->count; a++) {
             unsigned words[4] = {0};
-            hr_array *in = wrap(b, &known[i].counter, 8, hr_extent1(1), 0);
-            hr_array *out = wrap(b, words, 4, hr_extent2(1, 4), 0);
+            hr_array *in = bed_wrap(b, &known[i].counter, 8, hr_extent1(1));
+            hr_array *out = bed_wrap(b, words, 4, hr_extent2(1, 4));
             const hr_argument arguments[] = {
                 hr_in(hr_view_of(in)), hr_out(hr_view_of(out)),
                 hr_value(&known[i].seed, 8), hr_value(&known[i].stream, 8)};
@@ -177,7 +157,7 @@ static void fills_have_the_bits_of_kernels(bed *b)
         for (int kind = 0; kind < kinds_of(b); kind++) {
             const size_t bytes = N * size_of(kind);
             TEST_CASE(kinds[kind].name);
-            hr_array *array = wrap(b, &got, size_of(kind), hr_extent1(N), 0);
+            hr_array *array = bed_wrap(b, &got, size_of(kind), hr_extent1(N));
             fill(b, kind, hr_view_of(array), offsets[i]);
             CHECK(memcmp(&got, &want[kind], bytes) == 0);
             if (offsets[i] == 0 &&
@@ -196,7 +176,7 @@ static void check_extent(bed *b, int kind, hr_extent extent, uint64_t offset)
     const size_t size = size_of(kind);
     const size_t count = (size_t)hr_extent_count(extent);
     memset(&got, 0xAB, sizeof got);
-    hr_array *array = wrap(b, &got, size, extent, 0);
+    hr_array *array = bed_wrap(b, &got, size, extent);
     fill(b, kind, hr_view_of(array), offset);
     CHECK(memcmp(&got, want[kind].bytes + offset * size, count * size) == 0);
     CHECK(got.bytes[count * size] == 0xAB);
@@ -228,7 +208,7 @@ static void pieces_with_offsets_are_the_whole(bed *b)
     make_all(b, 0);
     for (int kind = 0; kind < kinds_of(b); kind++) {
         TEST_CASE(kinds[kind].name);
-        hr_array *array = wrap(b, &got, size_of(kind), hr_extent1(N), 0);
+        hr_array *array = bed_wrap(b, &got, size_of(kind), hr_extent1(N));
         memset(&got, 0, sizeof got);
         for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
             const int64_t first = i > 0 ? ends[i - 1] : 0;
@@ -275,7 +255,7 @@ static void sections_leave_their_gaps(bed *b)
         bool right = true;
         TEST_CASE(kinds[kind].name);
         memset(&got, 0xCD, sizeof got);
-        hr_array *array = wrap(b, &got, size_of(kind), whole, 0);
+        hr_array *array = bed_wrap(b, &got, size_of(kind), whole);
         CHECK(hr_view_section(hr_view_of(array), origin, inside, &section) ==
               HR_OK);
         fill(b, kind, section, 0);
@@ -318,7 +298,7 @@ static void normal_numbers_are_quantiles(bed *b)
     static uint64_t bits[BITS];
     static float floats[BITS];
     static double doubles[BITS];
-    if (!has_double(b)) {
+    if (!bed_has_double(b)) {
         return;
     }
     TEST_CASE("quantiles");
@@ -328,9 +308,9 @@ static void normal_numbers_are_quantiles(bed *b)
     bits[0] = 0;
     bits[1] = UINT64_MAX;
     bits[2] = UINT64_MAX >> 1;
-    hr_array *arrays[] = {wrap(b, bits, 8, hr_extent1(BITS), 0),
-                          wrap(b, floats, 4, hr_extent1(BITS), 0),
-                          wrap(b, doubles, 8, hr_extent1(BITS), 0)};
+    hr_array *arrays[] = {bed_wrap(b, bits, 8, hr_extent1(BITS)),
+                          bed_wrap(b, floats, 4, hr_extent1(BITS)),
+                          bed_wrap(b, doubles, 8, hr_extent1(BITS))};
     const hr_argument arguments[] = {hr_in(hr_view_of(arrays[0])),
                                      hr_out(hr_view_of(arrays[1])),
                                      hr_out(hr_view_of(arrays[2]))};
@@ -375,7 +355,7 @@ static void numbers_are_spread_evenly(bed *b)
     for (int kind = 0; kind < kinds_of(b); kind++) {
         int bins[BINS] = {0};
         double sum = 0, squares = 0, products = 0, before = 0, chi = 0;
-        hr_array *array = wrap(b, data, size_of(kind), hr_extent1(MANY), 0);
+        hr_array *array = bed_wrap(b, data, size_of(kind), hr_extent1(MANY));
         TEST_CASE(kinds[kind].name);
         fill(b, kind, hr_view_of(array), 0);
         for (int i = 0; i < MANY; i++) {
@@ -403,7 +383,7 @@ static void normal_numbers_have_their_moments(bed *b)
 {
     static float data[MANY];
     double moments[5] = {0};
-    hr_array *array = wrap(b, data, 4, hr_extent1(MANY), 0);
+    hr_array *array = bed_wrap(b, data, 4, hr_extent1(MANY));
     TEST_CASE("moments");
     fill(b, 2, hr_view_of(array), 0);
     for (int i = 0; i < MANY; i++) {
@@ -490,7 +470,7 @@ static void dry_runs_write_nothing(bed *b)
     hr_split_report report = HR_SPLIT_REPORT_INIT;
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     float data[5000] = {0};
-    hr_array *array = wrap(b, data, 4, hr_extent1(5000), 0);
+    hr_array *array = bed_wrap(b, data, 4, hr_extent1(5000));
     options.dry_run = true;
     options.report = &report;
     TEST_CASE("dry run");

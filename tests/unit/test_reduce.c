@@ -546,18 +546,14 @@ static void bands(void)
     enum { N = 200001, UNIT = 4096 };
     static const double weights[] = {1, 1, 1};
     static int data[N];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_split_options split = HR_SPLIT_OPTIONS_INIT;
-    hr_context *context = NULL;
     hr_array *array = NULL;
     hr_reduced got = {0};
     TEST_CASE("memory of bands");
     for (int i = 0; i < N; i++) {
         data[i] = i;
     }
-    options.accelerators = "3xhost";
-    options.memory_limit = 16 << 20;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("3xhost", 16 << 20);
     CHECK(hr_array_wrap(context, data, sizeof(int), hr_extent1(N), 0, &array) ==
           HR_OK);
     split.weights = weights;
@@ -582,9 +578,7 @@ int main(int argc, char **argv)
     if (!test_open(&options, &b.context)) {
         return test_end();
     }
-    options.accelerators = "host";
-    options.reproducible = false;
-    CHECK(hr_context_create(&options, &b.host) == HR_OK);
+    b.host = test_context("host", 0);
     uint64_t seed = 1;
     const int cases = test_seed(&seed) ? 1 : CASES;
     TEST_CASE("random reductions");

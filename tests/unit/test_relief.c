@@ -32,12 +32,7 @@ typedef struct product {
 
 static hr_context *open_context(const char *list)
 {
-    const hri_backend *const backends[] = {
-        fault_backend_wrap(&hri_backend_host), NULL};
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
-    options.accelerators = list;
-    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    hr_context *context = fault_backend_context(list, 0);
     told_overheads(context);
     told_links(context, &(hri_link){1e10, 1e10, 1e10});
     told_apart(context);

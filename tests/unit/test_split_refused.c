@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches over the accelerators of argv[1] that are refused, before anything
  * is moved. */
-#include <string.h>
-
 #include "runtime/runtime.h"
 #include "support/bed.h"
+#include "support/refused.h"
 
 extern const hr_kernel split_scaled, split1;
 
@@ -12,89 +11,102 @@ typedef struct reach {
     int before, after;
 } reach;
 
-/* The launch that all refusals start from: split1 over 8 rows. */
-typedef struct sample {
+/* A launch of split1 over 8 rows. */
+typedef struct request {
     hr_context *context;
     hr_extent domain;
     hr_argument arguments[5];
     size_t count;
     hr_split_options options;
-} sample;
+    hr_split_report report;
+} request;
 
-static void refuse(const sample *s, hr_status status, const char *words)
+enum { AROUND, TABLE, SUM, LAST };
+
+static hr_context *context;
+static hr_array *arrays[4];
+static hr_traffic traffic; /* before all launches */
+
+static hr_view rows(int array, int64_t first, int64_t count)
 {
-    CHECK_FAILS(hr_launch_split(s->context, &split1, s->domain, s->arguments,
-                                s->count, &s->options),
-                status, words);
+    hr_view view = {0};
+    CHECK(hr_view_section(hr_view_of(arrays[array]), &first, hr_extent1(count),
+                          &view) == HR_OK);
+    return view;
 }
 
-static void refuse_views(const sample *good, hr_array *longer)
+static request good(void)
 {
-    const int64_t behind[] = {8}, third[] = {2};
-    hr_view six, shifted;
-    sample s = *good;
-    CHECK(hr_view_section(hr_view_of(longer), behind, hr_extent1(6), &six) ==
-          HR_OK);
-    CHECK(hr_view_section(hr_view_of(longer), third, hr_extent1(8), &shifted) ==
-          HR_OK);
-    s.arguments[0] = hr_in(six);
-    refuse(&s, HR_ERROR_INVALID,
-           "around has 6 rows, but the domain has 8; if points read any row, "
-           "say hr_whole");
-    s = *good;
-    s.arguments[2] = hr_whole(s.arguments[2]);
-    refuse(&s, HR_ERROR_INVALID,
-           "sum is written, so each accelerator takes its own rows, not all "
-           "rows");
-    s = *good;
-    s.arguments[3] = hr_near(s.arguments[3], 0, 1);
-    refuse(&s, HR_ERROR_INVALID, "last is written");
-    s = *good;
-    s.arguments[0] = hr_near(s.arguments[0], 0, -1);
-    refuse(&s, HR_ERROR_INVALID, "0 rows before and -1 after");
-    s = *good; /* bands of one row of them would not meet */
-    s.arguments[3] = hr_out(shifted);
-    refuse(&s, HR_ERROR_INVALID, "last overlaps sum");
-    s = *good;
-    s.arguments[1].access = HR_OUT;
-    refuse(&s, HR_ERROR_INVALID, "table is declared IN, but given as OUT");
+    static const reach none;
+    return (request){.context = context,
+                     .domain = hr_extent1(8),
+                     .arguments = {hr_in(rows(AROUND, 0, 8)),
+                                   hr_whole(hr_in(rows(TABLE, 0, 8))),
+                                   hr_inout(rows(SUM, 0, 8)),
+                                   hr_out(rows(LAST, 0, 8)),
+                                   hr_value(&none, sizeof none)},
+                     .count = 5,
+                     .options = HR_SPLIT_OPTIONS_INIT,
+                     .report = HR_SPLIT_REPORT_INIT};
 }
 
-static void refuse_options(const sample *good)
+static hr_status call(request *r)
+{
+    r->options.report = &r->report;
+    return hr_launch_split(r->context, &split1, r->domain, r->arguments,
+                           r->count, &r->options);
+}
+
+static bool untouched(const request *r)
+{
+    const hr_traffic now = hr_context_traffic(context);
+    return memcmp(&now, &traffic, sizeof now) == 0 && r->report.seconds == 0;
+}
+
+static void refused_views(void)
+{
+    REFUSED(r.arguments[AROUND] = hr_in(rows(SUM, 8, 6)), HR_ERROR_INVALID,
+            "around has 6 rows, but the domain has 8; if points read any row, "
+            "say hr_whole");
+    REFUSED(r.arguments[SUM] = hr_whole(r.arguments[SUM]), HR_ERROR_INVALID,
+            "sum is written, so each accelerator takes its own rows, not all "
+            "rows");
+    REFUSED(r.arguments[LAST] = hr_near(r.arguments[LAST], 0, 1),
+            HR_ERROR_INVALID, "last is written");
+    REFUSED(r.arguments[AROUND] = hr_near(r.arguments[AROUND], 0, -1),
+            HR_ERROR_INVALID, "0 rows before and -1 after");
+    /* bands of one row of them would not meet */
+    REFUSED(r.arguments[LAST] = hr_out(rows(SUM, 2, 8)), HR_ERROR_INVALID,
+            "last overlaps sum");
+    REFUSED(r.arguments[TABLE].access = HR_OUT, HR_ERROR_INVALID,
+            "table is declared IN, but given as OUT");
+}
+
+static void list(request *r, const uint32_t *accelerators, uint32_t count)
+{
+    r->options.accelerators = accelerators;
+    r->options.accelerator_count = count;
+}
+
+static void refused_options(void)
 {
     static const uint32_t far[] = {99}, twice[] = {0, 0};
     static const double negative[8] = {-1};
-    const hr_extent tile = hr_extent2(2, 2);
-    hr_split_report report = {.size = 3};
-    sample s = *good;
-    s.options.size = 4;
-    refuse(&s, HR_ERROR_INVALID, "split options: size is 4");
-    s = *good;
-    s.options.report = &report;
-    refuse(&s, HR_ERROR_INVALID, "split report: size is 3");
-    s = *good;
-    s.options.accelerators = far;
-    refuse(&s, HR_ERROR_INVALID, "a list of 0 accelerators");
-    s.options.accelerator_count = 1;
-    refuse(&s, HR_ERROR_INVALID, "accelerator index 99 is not below");
-    s.options.accelerators = twice;
-    s.options.accelerator_count = 2;
-    refuse(&s, HR_ERROR_INVALID, "accelerator 0 is listed twice");
-    s = *good;
-    s.options.weights = negative;
-    refuse(&s, HR_ERROR_INVALID, "weight 0 is -1");
-    s = *good;
-    s.options.tile = &tile;
-    refuse(&s, HR_ERROR_COMPUTE_DOMAIN, "the tiles have rank 2");
-    s = *good;
-    s.domain.size[0] = 0;
-    refuse(&s, HR_ERROR_COMPUTE_DOMAIN, "size 0 in dimension 0");
-    s = *good;
-    s.count = 4;
-    refuse(&s, HR_ERROR_INVALID, "5 parameters, but 4 arguments");
-    s = *good;
-    s.context = NULL;
-    refuse(&s, HR_ERROR_INVALID, "context is NULL");
+    static const hr_extent tile = {2, {2, 2}};
+    REFUSED(r.options.size = 4, HR_ERROR_INVALID, "split options: size is 4");
+    REFUSED(r.report.size = 3, HR_ERROR_INVALID, "split report: size is 3");
+    REFUSED(list(&r, far, 0), HR_ERROR_INVALID, "a list of 0 accelerators");
+    REFUSED(list(&r, far, 1), HR_ERROR_INVALID,
+            "accelerator index 99 is not below");
+    REFUSED(list(&r, twice, 2), HR_ERROR_INVALID,
+            "accelerator 0 is listed twice");
+    REFUSED(r.options.weights = negative, HR_ERROR_INVALID, "weight 0 is -1");
+    REFUSED(r.options.tile = &tile, HR_ERROR_COMPUTE_DOMAIN,
+            "the tiles have rank 2");
+    REFUSED(r.domain.size[0] = 0, HR_ERROR_COMPUTE_DOMAIN,
+            "size 0 in dimension 0");
+    REFUSED(r.count = 4, HR_ERROR_INVALID, "5 parameters, but 4 arguments");
+    REFUSED(r.context = NULL, HR_ERROR_INVALID, "context is NULL");
 }
 
 /* Domains that are larger than a view that the kernel indexes with them. */
@@ -123,38 +135,6 @@ static void refuse_domains(bed *b)
                 "cells, indexed with it, has 8 in dimension 0");
     hr_array_destroy(factor);
     hr_array_destroy(array);
-}
-
-static void refusals(bed *b)
-{
-    enum { SUM = 2 };
-    static int data[4][16];
-    const int64_t first[] = {0};
-    const reach r = {0, 0};
-    hr_array *arrays[4] = {NULL};
-    hr_view views[4];
-    TEST_CASE("refusals");
-    for (int i = 0; i < 4; i++) {
-        CHECK(hr_array_wrap(b->context, data[i], sizeof(int), hr_extent1(16), 0,
-                            &arrays[i]) == HR_OK);
-        CHECK(hr_view_section(hr_view_of(arrays[i]), first, hr_extent1(8),
-                              &views[i]) == HR_OK);
-    }
-    const sample s = {.context = b->context,
-                      .domain = hr_extent1(8),
-                      .arguments = {hr_in(views[0]), hr_whole(hr_in(views[1])),
-                                    hr_inout(views[SUM]), hr_out(views[3]),
-                                    hr_value(&r, sizeof r)},
-                      .count = 5,
-                      .options = HR_SPLIT_OPTIONS_INIT};
-    const hr_traffic before = hr_context_traffic(b->context);
-    refuse_options(&s);
-    refuse_views(&s, arrays[SUM]);
-    const hr_traffic after = hr_context_traffic(b->context);
-    CHECK(memcmp(&before, &after, sizeof after) == 0);
-    for (int i = 0; i < 4; i++) {
-        hr_array_destroy(arrays[i]);
-    }
 }
 
 /* An accelerator whose buffers are too small for the least chunk, whatever its
@@ -191,7 +171,18 @@ static void refuse_buffers(bed *b)
 
 static void all(bed *b)
 {
-    TEST(refusals(b));
+    static int data[4][16];
+    context = b->context;
+    for (int i = 0; i < 4; i++) {
+        CHECK(hr_array_wrap(context, data[i], sizeof(int), hr_extent1(16), 0,
+                            &arrays[i]) == HR_OK);
+    }
+    traffic = hr_context_traffic(context);
+    TEST(refused_options());
+    TEST(refused_views());
+    for (int i = 0; i < 4; i++) {
+        hr_array_destroy(arrays[i]);
+    }
     TEST(refuse_domains(b));
     TEST(refuse_buffers(b));
 }

@@ -20,19 +20,6 @@ typedef struct reach {
 
 /* ---- memory limits */
 
-/* Let each accelerator have so many bytes beside those that it holds, and note
- * the most that it uses from now on. */
-static void give_room(const bed *b, uint64_t bytes)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        hri_accelerator *a = &b->context->accelerators[i];
-        hri_accelerator_trim(a);
-        a->memory_limit =
-            a->device->info.gemm_bytes + hri_accelerator_held(a) + bytes;
-        a->memory_peak = a->memory_used;
-    }
-}
-
 static bool kept_to_limits(const bed *b)
 {
     bool kept = true;
@@ -284,21 +271,6 @@ static bool check_launch(problem *p, hr_split_options *options)
     return streamed;
 }
 
-static void choose(const problem *p, double *weights, hr_extent *tile,
-                   hr_split_options *options)
-{
-    random_source *random = &p->b->random;
-    *options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
-    *tile = (hr_extent){p->domain.rank, {random_between(random, 1, 5), 2, 2}};
-    for (uint32_t i = 0; i < p->b->count; i++) {
-        weights[i] = (double)random_between(random, 0, 3);
-    }
-    weights[random_between(random, 0, p->b->count - 1)] = 2;
-    options->weights = random_between(random, 0, 3) > 0 ? weights : NULL;
-    options->tile = random_between(random, 0, 1) == 0 ? tile : NULL;
-    options->threads = random_between(random, 0, 3) == 0;
-}
-
 /* Any ranks, extents, kinds of memory, halos, weights and tiles, with room for
  * chunks of few tiles. */
 static void random_launches(bed *b)
@@ -311,11 +283,11 @@ static void random_launches(bed *b)
         hr_extent tile;
         hr_split_options options;
         make_problem(b, &p);
-        choose(&p, weights, &tile, &options);
+        bed_choose(b, p.domain.rank, weights, &tile, &options);
         const int64_t grain = options.tile != NULL ? tile.size[0] : 1;
-        give_room(b, need_of(&p, grain * random_between(&b->random, 1, 4)));
+        bed_give_room(b, need_of(&p, grain * random_between(&b->random, 1, 4)));
         streamed += check_launch(&p, &options);
-        give_room(b, ROOM);
+        bed_give_room(b, ROOM);
         destroy_problem(&p);
         if (test_state.failures > 0) {
             printf("launch %d\n", i);
@@ -344,7 +316,7 @@ static void least_limit(bed *b)
         }
     } while (p.table_array == NULL || p.domain.size[0] < 20);
     options.weights = one;
-    give_room(b, 1);
+    bed_give_room(b, 1);
     const hr_traffic before = hr_context_traffic(b->context);
     const uint64_t held = hri_accelerator_held(a);
     CHECK_FAILS(launch(&p, &options), HR_ERROR_OUT_OF_MEMORY, words);
@@ -362,7 +334,7 @@ static void least_limit(bed *b)
     }
     a->memory_limit = needed;
     CHECK(check_launch(&p, &options));
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
     destroy_problem(&p);
 }
 
@@ -390,7 +362,7 @@ static void reshaped(bed *b)
                               &views[i]) == HR_OK);
     }
     options.tile = &tile;
-    give_room(b, 2 * 2 * 4 * COLS * sizeof(int));
+    bed_give_room(b, 2 * 2 * 4 * COLS * sizeof(int));
     const hr_traffic before = hr_context_traffic(b->context);
     CHECK(hr_launch_split(b->context, &split_tiled, hr_extent2(ROWS, COLS),
                           HR_ARGUMENTS(hr_in(views[0]), hr_out(views[1])),
@@ -408,7 +380,7 @@ static void reshaped(bed *b)
         wrong += to[i] != sum;
     }
     CHECK(wrong == 0);
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
     hr_array_destroy(arrays[0]);
     hr_array_destroy(arrays[1]);
 }
@@ -437,11 +409,11 @@ static void from_accelerators(bed *b)
     const hr_argument arguments[] = {hr_value(&(float){2}, sizeof(float)),
                                      hr_in(hr_view_of(array)),
                                      hr_inout(hr_view_of(y))};
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
     options.weights = weights;
     CHECK(hr_launch_split(b->context, &run1, hr_extent1(N), arguments, 3,
                           &options) == HR_OK);
-    give_room(b, 500);
+    bed_give_room(b, 500);
     options.weights = last_first;
     CHECK(hr_launch_split(b->context, &run1, hr_extent1(N), arguments, 3,
                           &options) == HR_OK);
@@ -452,7 +424,7 @@ static void from_accelerators(bed *b)
     }
     CHECK(wrong == 0);
     CHECK(hr_unmap(&m) == HR_OK);
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
     hr_array_destroy(array);
     hr_array_destroy(y);
 }
@@ -469,7 +441,7 @@ static void runs(bed *b)
         x[i] = (float)(i % 100);
         y[i] = (float)(i % 7);
     }
-    give_room(b, 5 * 97 * sizeof(float));
+    bed_give_room(b, 5 * 97 * sizeof(float));
     const hr_traffic before = hr_context_traffic(b->context);
     CHECK(hr_run(b->context, &run1, hr_extent1(N),
                  HR_ARGUMENTS(hr_value(2.0F), hr_in(x, N), hr_inout(y, N)),
@@ -481,7 +453,7 @@ static void runs(bed *b)
         wrong += y[i] != (float)(i % 7) + 2 * x[i];
     }
     CHECK(wrong == 0);
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
 }
 
 /* A chunk of such a kernel is tiles of 256 items. */
@@ -494,7 +466,7 @@ static void items(bed *b)
     for (int i = 0; i < N; i++) {
         from[i] = i;
     }
-    give_room(b, (2 * 2 * TILE + 2) * sizeof(int));
+    bed_give_room(b, (2 * 2 * TILE + 2) * sizeof(int));
     const hr_traffic before = hr_context_traffic(b->context);
     CHECK(hr_run(b->context, &split_items1, hr_extent1(N),
                  HR_ARGUMENTS(hr_near(hr_in(from, N), 0, 0), hr_out(to, N),
@@ -507,7 +479,7 @@ static void items(bed *b)
         wrong += to[i] != i + 1;
     }
     CHECK(wrong == 0 && count == N);
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
 }
 
 /* Units of a reduction are 4096 elements. */
@@ -525,7 +497,7 @@ static void reductions(bed *b)
     }
     x[N - 5] = 1 << 20;
     want += (1 << 20) - ((N - 5) % 1000 - 300);
-    give_room(b, 3 * 2 * 4096 * sizeof(int));
+    bed_give_room(b, 3 * 2 * 4096 * sizeof(int));
     const hr_traffic before = hr_context_traffic(b->context);
     CHECK(hr_reduce(b->context, HR_REDUCE_SUM, HR_I32, hr_view_of(array), NULL,
                     NULL, &sum) == HR_OK);
@@ -537,7 +509,7 @@ static void reductions(bed *b)
                     NULL, NULL, &greatest) == HR_OK);
     CHECK(greatest.index == N - 5);
     CHECK(kept_to_limits(b));
-    give_room(b, ROOM);
+    bed_give_room(b, ROOM);
     hr_array_destroy(array);
 }
 
@@ -550,7 +522,7 @@ static void random_fills(bed *b)
     TEST_CASE("random fills");
     for (int i = 0; i < 2; i++) {
         hr_array *array = bed_wrap(b, data[i], sizeof(unsigned), hr_extent1(N));
-        give_room(b, i == 0 ? ROOM : 2 * 2 * 4096 * sizeof(unsigned));
+        bed_give_room(b, i == 0 ? ROOM : 2 * 2 * 4096 * sizeof(unsigned));
         const hr_traffic before = hr_context_traffic(b->context);
         CHECK(hr_random_fill(b->context, hr_view_of(array), HR_I32, numbers,
                              NULL) == HR_OK);
@@ -558,7 +530,7 @@ static void random_fills(bed *b)
         const hr_traffic moved = traffic_since(b, &before);
         CHECK(is_same(&moved, &(hr_traffic){0, sizeof free_fill, 0}));
         CHECK(kept_to_limits(b));
-        give_room(b, ROOM);
+        bed_give_room(b, ROOM);
         hr_array_destroy(array);
     }
     CHECK(memcmp(free_fill, streamed, sizeof streamed) == 0);

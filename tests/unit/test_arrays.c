@@ -417,13 +417,9 @@ static void beside_products(void)
 {
     enum { N = 600, LIMIT = 8 << 20, HELD = 5 << 20 };
     TEST_CASE("a product beside an array");
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
     hr_queue *queue = NULL;
     hr_array *array = NULL;
-    options.accelerators = "1xhost";
-    options.memory_limit = LIMIT;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("1xhost", LIMIT);
     CHECK(hr_queue_create(context, 0, &queue) == HR_OK);
     CHECK(hr_array_create(queue, 1, hr_extent1(HELD), &array) == HR_OK);
     float *data = calloc((size_t)N * N, sizeof *data);

@@ -20,12 +20,9 @@ static void destroyed_before_its_queue(int set, const char *list)
     } point = {0.0F, 0};
     const float factor = 2.0F;
     const hr_extent extent = hr_extent1(N);
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
     hr_queue *queue = NULL, *idle = NULL;
     TEST_CASE(list);
-    options.accelerators = list;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context(list, 0);
     CHECK(hr_queue_create(context, 0, &queue) == HR_OK);
     CHECK(hr_queue_create(context, 0, &idle) == HR_OK);
     float *x = kept[set].x = malloc(N * sizeof *x);

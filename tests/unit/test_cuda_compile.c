@@ -99,11 +99,8 @@ static void reductions(void)
                                                {"double", "a + b"},
                                                {"signed char", "a ^ b"}};
     static const char *const names[] = {"reduce_cells", "reduce_lines"};
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
     TEST_CASE("reductions by functions of the caller's");
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("host", 0);
     for (size_t i = 0; i < 2 * sizeof functions / sizeof functions[0]; i++) {
         const hr_kernel *kernel = NULL;
         char *text = malloc(strlen(hri_reduce_with_text) + 200);

@@ -22,10 +22,8 @@ typedef struct bed {
 
 static void open_bed(bed *b, bool pinned)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     const size_t bytes = 3 * LARGE * LARGE * sizeof *b->data;
-    options.accelerators = "cuda:0";
-    CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    b->context = test_context("cuda:0", 0);
     /* As on a GPU, so that a product is one task, whatever would be measured.
      */
     told_overheads(b->context);

@@ -250,9 +250,7 @@ static void small_results(const bed *b)
 
 static void bed_init(bed *b)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "cuda:0";
-    CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    b->context = test_context("cuda:0", 0);
     for (int i = 0; i < 2; i++) {
         CHECK(hr_queue_create(b->context, 0, &b->queues[i]) == HR_OK);
     }

@@ -98,12 +98,9 @@ static void *work(void *data)
 
 static void a_thread_for_each(void)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
     pthread_t threads[GRIDS];
     user users[GRIDS];
-    options.accelerators = "3xhost";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("3xhost", 0);
     TEST_CASE("a thread for each grid");
     for (int i = 0; i < GRIDS; i++) {
         users[i] = (user){.context = context, .seed = (uint64_t)i + 1};

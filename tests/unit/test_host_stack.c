@@ -62,10 +62,7 @@ static void launch_with(hr_context *context, size_t stack, bool enough)
 
 int main(void)
 {
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("host", 0);
     TEST_CASE("a thread with a small stack");
     TEST(launch_with(context, SMALL, false));
     TEST_CASE("a thread with a large stack");

@@ -57,11 +57,7 @@ static void check_sums(void)
 static void check_links(void)
 {
     TEST_CASE("links are there, ordinary memory as pinned where none stages");
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "2xhost";
-    options.memory_limit = 16 << 20;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("2xhost", 16 << 20);
     hr_gemm_limits l = measure(context);
     CHECK(l.pinned.up > 0.0 && l.pinned.down > 0.0 && l.pinned.both > 0.0);
     CHECK(l.pinned_alone.up > 0.0);

@@ -76,11 +76,8 @@ static void sentences(void)
 {
     float data = 0.0f;
     const hr_matrix m = hr_matrix_row_major(&data, HR_F32, 1, 1, 0);
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
     TEST_CASE("numbers in sentences");
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("host", 0);
     CHECK_FAILS(
         hr_gemm(context, (hr_scalar){1.5, 2.5}, m, m, hr_real(0), m, NULL),
         HR_ERROR_INVALID, "alpha is 1.5+2.5i");

@@ -41,11 +41,7 @@ static bool is_product(void)
 
 static hr_context *open_many(void)
 {
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "64xhost";
-    options.memory_limit = 96 << 10;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("64xhost", 96 << 10);
     told_overheads(context);
     return context;
 }

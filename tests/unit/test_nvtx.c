@@ -362,10 +362,8 @@ static void cases(bed *b)
 /* What a product in a process of its own does to the file. */
 static int product_without_ranges(void)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     bed b = {.context = NULL};
-    options.accelerators = "2xhost";
-    CHECK(hr_context_create(&options, &b.context) == HR_OK);
+    b.context = test_context("2xhost", 0);
     CHECK(product(&b) == HR_OK && product_of_others(&b) == HR_ERROR_INVALID);
     CHECK(strstr(hr_last_error(), "gemm") != NULL);
     hr_context_destroy(b.context);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenCL kernel with every type, arrangement of the operands and pair of
- * factors: "tuned" in the layouts for GPUs, which CPUs compile for half a minute
- * and do not use; else in the others, with what a program that does not compile
- * answers, and two virtual accelerators that build and multiply at once. */
+ * factors: "tuned" in the layouts for GPUs, which CPUs compile for half a
+ * minute and do not use; else in the others, with what a program that does not
+ * compile answers, and two virtual accelerators that build and multiply at
+ * once. */
 #include "backends/opencl/opencl.h"
 #include "base/cpus.h"
 #include "support/conformance.h"

@@ -652,12 +652,7 @@ int main(int count, char **arguments)
     const char *list = count > 1 ? arguments[1] : "3xhost";
     bed b = {.random = {7}};
     setenv("HEADRACE_ACCELERATORS", list, 1);
-    hr_status status = hr_context_create(NULL, &b.context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
-    }
-    CHECK(status == HR_OK);
-    if (status == HR_OK) {
+    if (test_open(NULL, &b.context)) {
         describe(&b);
         TEST(threads(&b)); /* first: they make the default context */
         TEST(default_context(&b));

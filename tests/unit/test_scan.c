@@ -555,9 +555,7 @@ int main(int argc, char **argv)
     if (!test_open(&options, &b.context)) {
         return test_end();
     }
-    options.accelerators = "host";
-    options.reproducible = false;
-    CHECK(hr_context_create(&options, &b.host) == HR_OK);
+    b.host = test_context("host", 0);
     uint64_t seed = 1;
     const int cases = test_seed(&seed) ? 1 : CASES;
     TEST_CASE("random scans");

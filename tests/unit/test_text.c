@@ -319,11 +319,8 @@ static void elsewhere(const bed *b)
 {
     TEST_CASE("a kernel of another context");
     const point p = {0};
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *other = NULL;
     const hr_kernel *kernel = NULL;
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &other) == HR_OK);
+    hr_context *other = test_context("host", 0);
     CHECK(hr_kernel_create(other, axpy_text, "axpy", NULL, &kernel) == HR_OK);
     CHECK_FAILS(launch(b, kernel, &p, sizeof p), HR_ERROR_INVALID,
                 "created in another context");

@@ -11,7 +11,8 @@ stage(tsan none "^unit/test_(check_signals|fork|host_compiler)$"
   "^unit/test_host_threads:fork$" "test_gemm_stuck:" "^mpi/" "bench_run:"
   "^blas/(test_blas|test_batch|log|test_process:forced)$" "^example/"
   "^install/" "^unit/(replay_|numpy|bench_dialect)" "^python/"
-  "^unit/test_(verify|verify_values|verify_large|host_gemm|boxes|coherence|plan)$"
+  "^unit/test_(verify|coherence)(:long)?$"
+  "^unit/test_(verify_values|verify_large|host_gemm|boxes|plan)$"
   "^unit/test_(links|filter_rules|grid_bytes|cuda_compile)$"
   "^unit/test_opencl_(clblast$|gemm:)" "^conformance/test_pack"
   "^cli/test_(files|devices|filter|generate|arguments|report|bench|guard|plot)$"
@@ -67,10 +68,10 @@ stage(asan long "^unit/.*:(host|[1-9]xhost,?.*|opencl|host,.*):checked$"
   "^mpi/test_mpi_.*:openmpi:([124-9]|1.):" "^mpi/test_mpi_.*:([0-9]xhost|cuda)$")
 
 # 3 seconds and more on two quiet cores.
-stage(release check "^blas/(reference|numpy)$" "^site$" "^unit/replay_(module|tuning)$"
+stage(release check "^blas/(reference|numpy)$" "^site$"
   "^cli/(test_(interrupt|matmul|progress|report)|numpy_files)$"
   "^conformance/test_(filter|gemm_random|launch_split|run):fake_cuda$"
-  "^unit/test_(coherence:checked|context_faults|filter_rules|gemm_engine)$"
+  "^unit/test_(context_faults|filter_rules|gemm_engine)$"
   "^unit/test_filter:(2xhost,opencl|host:checked)$" "test_gemm_stuck:"
   "^unit/test_grid:(2xhost|2xhost,opencl|3xhost|3xhost:checked|host)$"
   "^unit/test_(grid_bytes|kernels:2xhost:checked|links|opencl_gemm:usual|verify)$")

@@ -3,7 +3,7 @@
  * set of accelerators, under memory caps from the least working set upward,
  * against a wider reference with derived bounds.
  *
- *     test_gemm_random SET
+ *     test_gemm_random SET [CASES]
  *
  * SET is a list of accelerators such as "3xhost". */
 #include "test.h"
@@ -21,7 +21,7 @@
 
 /* A thread sanitizer makes arithmetic slow, and what it tests does not depend
  * on the case. */
-enum { CASES = TEST_TSAN ? 50 : 250, SHARES = 8 };
+enum { CASES = TEST_TSAN ? 50 : 125, SHARES = 8 };
 
 /* What the cases of a run had in them; printed at the end. */
 static struct {
@@ -410,7 +410,8 @@ int main(int count, char **arguments)
         return test_end();
     }
     told_patience(context); /* bytes are as planned */
-    uint64_t seed = 0, last = CASES - 1;
+    const uint64_t cases = count > 2 ? strtoull(arguments[2], NULL, 10) : CASES;
+    uint64_t seed = 0, last = cases - 1;
     const bool one = test_seed(&seed);
     if (one) {
         last = seed;

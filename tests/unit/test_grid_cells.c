@@ -291,7 +291,7 @@ int main(int argc, char **argv)
     if (!test_open(&options, &b.context)) {
         return test_end();
     }
-    uint64_t seed = 1, last = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+    uint64_t seed = 1, last = argc > 2 ? strtoull(argv[2], NULL, 10) : 50;
     if (test_seed(&seed)) {
         last = seed;
     }

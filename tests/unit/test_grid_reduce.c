@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions on the accelerators of argv[1]: the bits of the order that
  * headrace/grid.h promises, whatever the bands and the kinds of accelerators;
- * within what any order may lose. */
+ * within what any order may lose. argv[2]: how many random grids. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum {
     LANES = 64,
     MAX_CELLS = 8000,
     MAX_BANDS = 8,
-    CASES = 60,
+    CASES = 15,
     KINDS = HR_REDUCE_MAX_ABS
 };
 
@@ -423,7 +423,8 @@ int main(int argc, char **argv)
         return test_end();
     }
     TEST_CASE("random reductions");
-    for (int i = 0; i < CASES; i++) {
+    const int cases = argc > 2 ? atoi(argv[2]) : CASES;
+    for (int i = 0; i < cases; i++) {
         TEST(run(&b));
     }
     TEST_CASE("reductions of what is no number");

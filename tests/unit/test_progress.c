@@ -14,7 +14,7 @@
 extern const hr_kernel progress_add, progress_next, progress_count;
 
 enum {
-    ROWS = 512,
+    ROWS = 128,
     COLS = 300,
     CELLS = ROWS * COLS,
     TURNS = 150, /* of the kernel's loop */
@@ -143,7 +143,7 @@ static hr_status stream(bed *b, teller *t)
         limits[i] = one->memory_limit;
         if (!one->in_place) {
             one->memory_limit = one->device->info.gemm_bytes +
-                                hri_accelerator_held(one) + (1 << 18);
+                                hri_accelerator_held(one) + (1 << 16);
         }
     }
     const hr_status status = launch(b, t);

@@ -196,10 +196,13 @@ static hr_status sort(hr_context *context, const void *unused)
     return status;
 }
 
+/* Scans and sorts meet a lost accelerator where reductions do. */
 static const fault_case cases[] = {
     {"reduce", reduce, .accelerators = "3xhost", .limit = 1 << 20},
-    {"scan", scan, .accelerators = "3xhost", .limit = 1 << 20},
-    {"sort", sort, .accelerators = "3xhost", .limit = 1 << 20},
+    {"scan", scan, .accelerators = "3xhost", .limit = 1 << 20,
+     .ways = FAULTS_CALL | FAULTS_OPERATION},
+    {"sort", sort, .accelerators = "3xhost", .limit = 1 << 20,
+     .ways = FAULTS_CALL | FAULTS_OPERATION},
 };
 
 /* What does not fit is refused before anything is sorted. Without weights

@@ -13,16 +13,22 @@ static size_t splice_length(const char *at)
     return end > 0 && at[end] == '\n' ? end + 1 : 0;
 }
 
+/* Whether these two characters come next. */
+static bool is_pair(const char *at, const char *pair)
+{
+    return at[0] == pair[0] && at[1] == pair[1];
+}
+
 /* The end of the comment, string or character constant that starts at `at`.
  * Returns `at` when none starts there. */
 static char *end_of_words(char *at)
 {
     char *end = at + 1;
-    if (strncmp(at, "/*", 2) == 0) {
+    if (is_pair(at, "/*")) {
         end = strstr(at + 2, "*/");
         return end != NULL ? end + 2 : at + strlen(at);
     }
-    const bool comment = strncmp(at, "//", 2) == 0;
+    const bool comment = is_pair(at, "//");
     if (!comment && *at != '"' && *at != '\'') {
         return at;
     }
@@ -51,7 +57,7 @@ static void replace_digraph(char *at)
 {
     static const char digraphs[][4] = {"<%{", "%>}", "%:#"};
     for (size_t i = 0; i < sizeof digraphs / sizeof digraphs[0]; i++) {
-        if (strncmp(at, digraphs[i], 2) == 0) {
+        if (is_pair(at, digraphs[i])) {
             at[0] = digraphs[i][2];
             at[1] = ' ';
         }
@@ -81,7 +87,7 @@ int hri_text_line(const char *text, const char *at)
     static const char anew[] = "\n#line 1 ";
     int line = 1;
     for (; text < at; text++) {
-        if (strncmp(text, anew, sizeof anew - 1) == 0) {
+        if (*text == '\n' && strncmp(text, anew, sizeof anew - 1) == 0) {
             line = -1; /* the directive's own line is before line 1 */
         }
         line += *text == '\n' || *text == '\v';

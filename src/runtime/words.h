@@ -36,7 +36,8 @@ static inline size_t hri_word_length(const char *at)
 static inline bool hri_word_is(const char *at, const char *word)
 {
     const size_t length = strlen(word);
-    return hri_word_length(at) == length && strncmp(at, word, length) == 0;
+    return *at == *word && strncmp(at, word, length) == 0 &&
+           !hri_in_word(at[length]);
 }
 
 /* One of a list that ends with NULL. */

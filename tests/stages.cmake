@@ -14,7 +14,7 @@ stage(tsan none "^unit/test_(check_signals|fork|host_compiler)$"
   "^unit/test_(verify|coherence)(:long)?$"
   "^unit/test_(verify_values|verify_large|host_gemm|boxes|plan)$"
   "^unit/test_(links|filter_rules|grid_bytes|cuda_compile)$"
-  "^unit/test_opencl_(clblast$|gemm:)" "^conformance/test_pack"
+  "^unit/test_opencl_(clblast|gemm)$" "^conformance/test_pack"
   "^cli/test_(files|devices|filter|generate|arguments|report|bench|guard|plot)$"
   "^cli/numpy_files$" "^unit/test_check:host$"
   # The checker makes them slow, and has no threads of its own.
@@ -44,9 +44,8 @@ stage("release;asan" long "^unit/.*:([57]xhost|[23]xopencl:0:0|host,opencl)$"
   "^mpi/.*grid:(openmpi:4:|mpich:(3:host|8:|2:4xhost))")
 stage(release long "^(unit|python)/.*:opencl$" "^unit/numpy_calls:3xhost$"
   "^conformance/numpy_calls:fake_2xcuda:0$")
-# A minute of PoCL's compiler, for a library that few have, and half of one for
-# layouts that CPUs do not use.
-stage("release;asan" long "^unit/test_opencl_(clblast|gemm:tuned)$")
+# A minute of PoCL's compiler, for a library that few have.
+stage("release;asan" long "^unit/test_opencl_clblast$")
 # Minutes, many gigabytes, or bare systems.
 stage("release;asan;tsan" long "^slow/" ":long$")
 # Faults run where leaks are found, under AddressSanitizer.
@@ -74,4 +73,4 @@ stage(release check "^blas/(reference|numpy)$" "^site$"
   "^unit/test_(context_faults|filter_rules|gemm_engine)$"
   "^unit/test_filter:(2xhost,opencl|host:checked)$" "test_gemm_stuck:"
   "^unit/test_grid:(2xhost|2xhost,opencl|3xhost|3xhost:checked|host)$"
-  "^unit/test_(grid_bytes|kernels:2xhost:checked|links|opencl_gemm:usual|verify)$")
+  "^unit/test_(grid_bytes|kernels:2xhost:checked|links|opencl_gemm|verify)$")

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The OpenCL kernel with every type, arrangement of the operands and pair of
- * factors: "tuned" in the layouts for GPUs, which CPUs compile for half a
- * minute and do not use; else in the others, with what a program that does not
- * compile answers, and two virtual accelerators that build and multiply at
- * once. */
+/* The OpenCL kernel in each of its layouts, with every type, arrangement of the
+ * operands and pair of factors; what a program that does not compile answers;
+ * two virtual accelerators that build and multiply at once. */
 #include "backends/opencl/opencl.h"
 #include "base/cpus.h"
 #include "support/conformance.h"
@@ -151,9 +149,8 @@ static void broken_source_is_told(const hri_cl_device *device)
     CHECK(strchr(hr_last_error(), '\n') == NULL);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    const bool tuned = argc > 1 && strcmp(argv[1], "tuned") == 0;
     uint32_t count = 0;
     setenv("HEADRACE_CLBLAST", "off", 1);
     if (hri_backend_opencl.probe(&count) != HR_OK) {
@@ -161,22 +158,17 @@ int main(int argc, char **argv)
     }
     for (uint32_t i = 0; i < count; i++) {
         hri_device *device = NULL;
-        if (!tuned) {
-            TEST_CASE("virtual accelerators multiply at once");
-            CHECK(products_are_right_at_once(&hri_backend_opencl, i));
-        }
+        TEST_CASE("virtual accelerators multiply at once");
+        CHECK(products_are_right_at_once(&hri_backend_opencl, i));
         conformance_must(hri_backend_opencl.open(i, HRI_MAX_THREADS, &device),
                          "open");
         test_note("%s, %s\n", device->info.path, device->info.name);
-        for (int layout = tuned ? HRI_CL_TUNED : 0;
-             layout < (tuned ? HRI_CL_LAYOUTS : HRI_CL_TUNED); layout++) {
+        for (int layout = 0; layout < HRI_CL_LAYOUTS; layout++) {
             TEST(layout_is_right(device, (hri_cl_layout)layout));
         }
-        if (!tuned) {
-            TEST(variant_is_taken(device));
-            TEST(pairs_that_are_not_offered(device));
-            TEST(broken_source_is_told((const hri_cl_device *)device));
-        }
+        TEST(variant_is_taken(device));
+        TEST(pairs_that_are_not_offered(device));
+        TEST(broken_source_is_told((const hri_cl_device *)device));
         device->ops->close(device);
     }
     return test_end();

@@ -90,9 +90,9 @@ function(headrace_kernels target)
       set_property(SOURCE ${path} ${companion} APPEND
         PROPERTY COMPILE_OPTIONS -ffp-contract=${contract})
     endif()
-    # Compiling the file itself has given all warnings already, and it is what
-    # UBSan looks at. What looks for errors need not be fast, but it should not
-    # take long to compile.
+    # Compiling the file itself has given all warnings already, and has the checks
+    # of UBSan. What looks for errors need not be fast, but it should not take long
+    # to compile.
     set_property(SOURCE ${companion} APPEND PROPERTY COMPILE_OPTIONS
       -w -fno-sanitize=undefined $<$<NOT:$<CONFIG:Debug>>:-O1>)
     target_sources(${target} PRIVATE ${path} ${companion})

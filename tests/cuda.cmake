@@ -31,8 +31,10 @@ endforeach()
 # as many copy threads as machines with GPUs have
 set(crowd "${faked}" HEADRACE_THREADS=8)
 
+# On a GPU, where time is no matter, random cases are those of the tests :long.
 foreach(set cuda 2xcuda:0 cuda,host)
-  test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set})
+  test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set}
+    ${test_gemm_random_long})
   test_again(conformance/test_gemm_random:fake_${set} conformance "${crowd}"
     test_gemm_random ${set})
   test_again(gpu/test_gemm_batch:${set} gpu "" test_gemm_batch ${set})
@@ -54,7 +56,11 @@ foreach(set cuda 2xcuda:0 cuda,host)
       test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run test_progress
       test_reduce test_scan test_scan_shared test_sort)
-    test_again(gpu/${name}:${set} gpu "" ${name} ${set})
+    set(count "")
+    if(NOT DEFINED ${name}_count)
+      set(count ${${name}_long})
+    endif()
+    test_again(gpu/${name}:${set} gpu "" ${name} ${set} ${count})
     test_again(conformance/${name}:fake_${set} conformance "${crowd}"
       ${name} ${set})
   endforeach()

@@ -35,9 +35,11 @@ static inline size_t hri_word_length(const char *at)
 /* Whether `word` stands at `at`. */
 static inline bool hri_word_is(const char *at, const char *word)
 {
+    if (*at != *word) { /* most often */
+        return false;
+    }
     const size_t length = strlen(word);
-    return *at == *word && strncmp(at, word, length) == 0 &&
-           !hri_in_word(at[length]);
+    return strncmp(at, word, length) == 0 && !hri_in_word(at[length]);
 }
 
 /* One of a list that ends with NULL. */

@@ -196,7 +196,8 @@ static hr_status sort(hr_context *context, const void *unused)
     return status;
 }
 
-/* Scans and sorts meet a lost accelerator where reductions do. */
+/* Scans and sorts meet a lost accelerator where reductions do, in src/split and
+ * src/runtime: they call no device themselves. */
 static const fault_case cases[] = {
     {"reduce", reduce, .accelerators = "3xhost", .limit = 1 << 20},
     {"scan", scan, .accelerators = "3xhost", .limit = 1 << 20,

@@ -35,7 +35,7 @@ static hr_mpi_cyclic by_columns(double *elements)
                            .leading_dimension = SIZE};
 }
 
-/* What is multiplied: blocks are reset by good. */
+/* A product. good() also resets `blocks`, to which `of` points. */
 typedef struct request {
     hr_mpi_matrix of[3];
     double alpha;
@@ -50,6 +50,9 @@ static request good(void)
     for (int i = 0; i < 3; i++) {
         blocks[i] = by_columns(data[i]);
         r.of[i] = hr_mpi_matrix_cyclic(HR_F64, SIZE, SIZE, &blocks[i]);
+    }
+    for (int i = 0; i < SIZE * SIZE; i++) {
+        data[2][i] = -2.0;
     }
     return r;
 }
@@ -80,10 +83,15 @@ static bool works(void)
     return right;
 }
 
+/* And products work. */
 static bool untouched(const request *r)
 {
     (void)r;
-    return works();
+    bool same = true;
+    for (int i = 0; i < SIZE * SIZE; i++) {
+        same = same && data[2][i] == -2.0;
+    }
+    return works() && same;
 }
 
 static void differing(void)
@@ -110,7 +118,8 @@ static void refused(void)
     REFUSED(r.of[2].type = HR_F32, HR_ERROR_UNSUPPORTED, "f64");
 }
 
-/* A in two blocks, and where the second begins. */
+/* A in two blocks: the first half of its columns, and `cols` columns from `col`
+ * on, of process `owner`. */
 static void halves(request *r, int64_t col, int64_t cols, int owner)
 {
     static hr_mpi_block half[2];

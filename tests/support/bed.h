@@ -59,10 +59,11 @@ static inline bool bed_kept_to_limits(const bed *b)
     return kept;
 }
 
-/* Any options of a launch over all accelerators, with room for its weights and
- * its tile of this rank. */
-static inline void bed_choose(bed *b, uint32_t rank, double weights[8],
-                              hr_extent *tile, hr_split_options *options)
+/* Random options of a launch over all accelerators. They may point to `weights`
+ * and to `tile`, of this rank, which are filled. */
+static inline void bed_random_options(bed *b, uint32_t rank, double weights[8],
+                                      hr_extent *tile,
+                                      hr_split_options *options)
 {
     random_source *random = &b->random;
     *options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;

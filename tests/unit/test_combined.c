@@ -255,7 +255,7 @@ static void random_launches(bed *b)
         hr_extent tile;
         hr_split_options options;
         make_problem(b, &p);
-        bed_choose(b, 2, weights, &tile, &options);
+        bed_random_options(b, 2, weights, &tile, &options);
         const int64_t grain = options.tile != NULL ? tile.size[0] : 1;
         const bool limited = random_between(&b->random, 0, 1) == 0;
         bed_give_room(

@@ -5,7 +5,8 @@
 #include "support/told.h"
 
 static hr_context *context;
-static float memory[3][30 * 40];
+enum { ELEMENTS = 30 * 40 };
+static float memory[3][ELEMENTS];
 static const uint32_t twice[] = {0, 0}, beyond[] = {7};
 
 typedef struct request {
@@ -18,8 +19,8 @@ typedef struct request {
 
 static request good(void)
 {
-    for (int i = 0; i < 3 * 30 * 40; i++) {
-        memory[i / 1200][i % 1200] = 1.0f;
+    for (int i = 0; i < 3 * ELEMENTS; i++) {
+        memory[i / ELEMENTS][i % ELEMENTS] = 1.0f;
     }
     return (request){
         .context = context,
@@ -42,8 +43,8 @@ static hr_status call(request *r)
 static bool untouched(const request *r)
 {
     bool same = r->report.seconds == 0.0;
-    for (int i = 0; i < 3 * 30 * 40; i++) {
-        same = same && memory[i / 1200][i % 1200] == 1.0f;
+    for (int i = 0; i < 3 * ELEMENTS; i++) {
+        same = same && memory[i / ELEMENTS][i % ELEMENTS] == 1.0f;
     }
     return same;
 }
@@ -61,7 +62,8 @@ static void matrices(void)
     REFUSED(r.a.data = NULL, HR_ERROR_INVALID, "A is NULL");
     REFUSED(r.c.data = NULL, HR_ERROR_INVALID, "C is NULL");
     REFUSED(r.c.data = r.a.data, HR_ERROR_INVALID, "C overlaps A");
-    REFUSED(r.c.data = memory[1] + 1199, HR_ERROR_INVALID, "C overlaps B");
+    REFUSED(r.c.data = &memory[1][ELEMENTS - 1], HR_ERROR_INVALID,
+            "C overlaps B");
 }
 
 static void types(void)
@@ -133,7 +135,8 @@ static void interleaved_windows(void)
 #define MAX INT64_MAX
 #define MIN INT64_MIN
 
-/* Strides that are never used, as NumPy leaves them: row, then column. */
+/* Strides that are never used, as NumPy leaves them: row, then column. Far:
+ * beyond addresses. */
 static const struct {
     const char *name;
     int64_t m, n, k;

@@ -411,12 +411,10 @@ int main(int count, char **arguments)
     }
     told_patience(context); /* bytes are as planned */
     const uint64_t cases = count > 2 ? strtoull(arguments[2], NULL, 10) : CASES;
-    uint64_t seed = 0, last = cases - 1;
+    uint64_t seed = 0;
     const bool one = test_seed(&seed);
-    if (one) {
-        last = seed;
-    }
-    for (; seed <= last; seed++) {
+    const uint64_t end = one ? seed + 1 : cases;
+    for (; seed < end; seed++) {
         TEST(run_case(context, set, (int)seed));
     }
     CHECK(one || test_listing() || seen.shared > 0 ||

@@ -81,9 +81,10 @@ static void box(request *r, uint32_t from, uint32_t to, hr_extent extent,
     r->phase.origin[1] = col;
 }
 
-static void runs(uint32_t from, uint32_t to, int64_t rows, int64_t cols,
-                 int64_t row, int64_t col)
+static void runs(const char *name, uint32_t from, uint32_t to, int64_t rows,
+                 int64_t cols, int64_t row, int64_t col)
 {
+    TEST_CASE(name);
     request r = good();
     box(&r, from, to, hr_extent2(rows, cols), row, col);
     CHECK(call(&r) == HR_OK && hr_grid_finish(grid) == HR_OK);
@@ -91,14 +92,14 @@ static void runs(uint32_t from, uint32_t to, int64_t rows, int64_t cols,
 
 static void boxes_that_run(void)
 {
-    TEST_CASE("boxes that run");
+    TEST_CASE("all cells");
     request all = good();
     CHECK(call(&all) == HR_OK && hr_grid_finish(grid) == HR_OK);
-    runs(NEAR, HERE, 2, 2, 4, 3);
-    runs(WIDE, WALLED, 1, 5, -2, 0);   /* beyond the end */
-    runs(WIDE, WALLED, 2, 2, 6, 5);    /* a corner beyond */
-    runs(WIDE, WALLED, 10, 9, -2, -2); /* and all around */
-    runs(NEAR, WALLED, 8, 7, -1, -1);  /* as far as what is read */
+    runs("a box inside", NEAR, HERE, 2, 2, 4, 3);
+    runs("beyond the end", WIDE, WALLED, 1, 5, -2, 0);
+    runs("a corner beyond", WIDE, WALLED, 2, 2, 6, 5);
+    runs("and all around", WIDE, WALLED, 10, 9, -2, -2);
+    runs("as far as what is read", NEAR, WALLED, 8, 7, -1, -1);
 }
 
 static void refuse_phases(void)
@@ -167,13 +168,13 @@ static void refuse_lists(void)
     hr_array *array = NULL;
     CHECK(hr_array_wrap(context, data, sizeof data[0], hr_extent2(ROWS, COLS),
                         0, &array) == HR_OK);
-    const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
-                                hr_value(&none, sizeof none)};
-    hr_argument written[] = {good[0], hr_out(hr_view_of(array)), good[2]};
-    const hr_phase phase = hr_phase_of(&stir2_4, good, 3);
+    const hr_argument right[] = {hr_field_in(NEAR), hr_field_out(HERE),
+                                 hr_value(&none, sizeof none)};
+    hr_argument written[] = {right[0], hr_out(hr_view_of(array)), right[2]};
+    const hr_phase phase = hr_phase_of(&stir2_4, right, 3);
     const hr_phase unlike = hr_phase_swap(NEAR, WIDE);
     const hr_phase strange = hr_phase_swap(NEAR, 5);
-    const hr_phase few = hr_phase_of(&stir2_4, good, 2);
+    const hr_phase few = hr_phase_of(&stir2_4, right, 2);
     const hr_phase no_arguments = hr_phase_of(&stir2_4, NULL, 3);
     const hr_phase view = hr_phase_of(&stir2_4, written, 3);
     CHECK_FAILS(hr_grid_step(NULL, &phase, 1, 1), HR_ERROR_INVALID,
@@ -257,9 +258,9 @@ static void refuse_runs(void)
 static void refuse_second(const hr_kernel *kernel, const hr_argument *arguments,
                           const char *word)
 {
-    const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
-                                hr_value(&none, sizeof none)};
-    const hr_phase list[] = {hr_phase_of(&stir2_4, good, 3),
+    const hr_argument right[] = {hr_field_in(NEAR), hr_field_out(HERE),
+                                 hr_value(&none, sizeof none)};
+    const hr_phase list[] = {hr_phase_of(&stir2_4, right, 3),
                              hr_phase_of(kernel, arguments, 3)};
     uint32_t data[CELLS], seen[CELLS] = {0};
     for (uint32_t i = 0; i < CELLS; i++) {

@@ -37,6 +37,7 @@ static hr_view rows(int array, int64_t first, int64_t count)
 
 static request good(void)
 {
+    traffic = hr_context_traffic(context);
     static const reach none;
     return (request){.context = context,
                      .domain = hr_extent1(8),
@@ -177,7 +178,6 @@ static void all(bed *b)
         CHECK(hr_array_wrap(context, data[i], sizeof(int), hr_extent1(16), 0,
                             &arrays[i]) == HR_OK);
     }
-    traffic = hr_context_traffic(context);
     TEST(refused_options());
     TEST(refused_views());
     for (int i = 0; i < 4; i++) {

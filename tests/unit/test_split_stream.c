@@ -20,6 +20,7 @@ typedef struct reach {
 
 /* ---- memory limits */
 
+/* bed_kept_to_limits, also for those that work in host memory. */
 static bool kept_to_limits(const bed *b)
 {
     bool kept = true;
@@ -283,7 +284,7 @@ static void random_launches(bed *b)
         hr_extent tile;
         hr_split_options options;
         make_problem(b, &p);
-        bed_choose(b, p.domain.rank, weights, &tile, &options);
+        bed_random_options(b, p.domain.rank, weights, &tile, &options);
         const int64_t grain = options.tile != NULL ? tile.size[0] : 1;
         bed_give_room(b, need_of(&p, grain * random_between(&b->random, 1, 4)));
         streamed += check_launch(&p, &options);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hr_gemm_verify on small problems of every type and layout: right products are
  * never reported, planted errors above the tolerance are found every time.
- * argv[1]: how many products of each pair of types; argv[2]: the most rows,
- * columns and depth. */
+ * argv[1]: how many products of each pair of types; argv[2]: the long side
+ * of the skinny and of the deep products. */
 #include "test.h"
 
 #include "support/pairs.h"

@@ -302,8 +302,27 @@ static void little_memory(void)
     hr_context_destroy(context);
 }
 
+static void names(void)
+{
+    static const char *const edges[] = {"left",     "clamped",  "mirrored",
+                                        "periodic", "constant", "?"};
+    static const char *const methods[] = {"auto", "direct", "separable", "fft",
+                                          "?"};
+    TEST_CASE("names of edges and of methods");
+    for (int i = 0; i < 6; i++) {
+        CHECK(strcmp(hr_edges_name((hr_edges)i), edges[i]) == 0);
+    }
+    for (int i = 0; i < 5; i++) {
+        CHECK(strcmp(hr_filter_method_name((hr_filter_method)i), methods[i]) ==
+              0);
+    }
+    CHECK(strcmp(hr_edges_name((hr_edges)-1), "?") == 0 &&
+          strcmp(hr_filter_method_name((hr_filter_method)-1), "?") == 0);
+}
+
 int main(void)
 {
+    TEST(names());
     random_source random = {60};
     for (int i = 0; i < EDGE * EDGE; i++) {
         picture[i] = (float)random_unit(&random);

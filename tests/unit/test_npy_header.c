@@ -345,6 +345,8 @@ static void short_files_are_refused(void)
             memcpy(cut, whole.bytes, size);
             hri_file_header h;
             CHECK(parse((image){cut, size}, &h) == HR_ERROR_IO);
+            CHECK((strstr(hr_last_error(), "not a .npy") != NULL) ==
+                  (size < 6)); /* without all of its magic */
         }
         free(whole.bytes);
     }

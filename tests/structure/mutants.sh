@@ -3,6 +3,7 @@
 # mutants.sh ROOT COMPILER: tools/mutants finds the places that two versions
 # share, and tells tests that see an error from tests that do not.
 set -eu
+unset HEADRACE_MUTANT HEADRACE_MUTANTS_REACHED # of a run that this test is in
 root=$1
 compiler=$2
 for tool in python3 cmake ctest; do

@@ -487,6 +487,7 @@ def origin(rows):
                 if "cuda" in str(row.get("list"))), default=0)
     names = [name for name in all_of("device", others)
              if not any(name in cpu for cpu in all_of("cpu"))]
+    names = names or all_of("machine")
     device = (f"{gpus} x " if gpus else "") + " and ".join(names)
     return ["; ".join(([device] if names else []) + all_of("cpu")),
             "Best of the calls after the first. Commit "

@@ -181,7 +181,8 @@ static bool is_for_device(hri_source_form form)
 /* The dialect and what it depends on, then the kernel's definitions. For C
  * compilers the dialect is a header of the system: messages about its macros
  * name the lines that use them. For a CPU behind OpenCL a text that asks by
- * HR_WANTED which kernels it should have gets one. */
+ * HR_WANTED which kernels it should have gets those whose names are this one's
+ * up to the last word: one call of the library launches them. */
 static char *append_start(char *end, const hr_kernel *kernel,
                           hri_source_form form)
 {
@@ -192,7 +193,11 @@ static char *append_start(char *end, const hr_kernel *kernel,
         end += sprintf(end, "#define HR_EMULATED 1\n");
     }
     if (form == HRI_SOURCE_EMULATED && strstr(kernel->text, "HR_WANTED")) {
-        end += sprintf(end, "#define HR_ONLY_%s 1\n", kernel->name);
+        const char *last = strrchr(kernel->name, '_');
+        const size_t length = last == NULL ? strlen(kernel->name)
+                                           : (size_t)(last + 1 - kernel->name);
+        end +=
+            sprintf(end, "#define HR_ONLY_%.*s 1\n", (int)length, kernel->name);
     }
     if (form == HRI_SOURCE_CHECKED) {
         end += sprintf(end, "#define HR_CHECKED 1\n");

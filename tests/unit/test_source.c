@@ -62,23 +62,30 @@ static void emulated(void)
 {
     const hr_kernel asks = kernel_of("#if HR_WANTED(k)\n#endif\n");
     const hr_kernel silent = kernel_of("own text");
+    hr_kernel one = asks;
+    one.name = "sum_f32_lines";
     const struct {
         const char *name;
         const hr_kernel *kernel;
         hri_source_form form;
-        bool emulated, only;
-    } rows[] = {{"a CPU behind OpenCL", &asks, HRI_SOURCE_EMULATED, true, true},
+        bool emulated;
+        const char *only;
+    } rows[] = {{"a CPU behind OpenCL", &asks, HRI_SOURCE_EMULATED, true,
+                 "#define HR_ONLY_k 1\n"},
+                {"which gets all that begin alike", &one, HRI_SOURCE_EMULATED,
+                 true, "#define HR_ONLY_sum_f32_ 1\n"},
                 {"which needs all of a text that does not ask", &silent,
-                 HRI_SOURCE_EMULATED, true, false},
-                {"a GPU", &asks, HRI_SOURCE_DEVICE, false, false},
-                {"the host", &asks, HRI_SOURCE_HOST, false, false}};
+                 HRI_SOURCE_EMULATED, true, NULL},
+                {"a GPU", &asks, HRI_SOURCE_DEVICE, false, NULL},
+                {"the host", &asks, HRI_SOURCE_HOST, false, NULL}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
         char *source = hri_kernel_source(rows[i].kernel, rows[i].form);
         CHECK(source != NULL);
         CHECK((place_of(source, "#define HR_EMULATED 1\n") >= 0) ==
               rows[i].emulated);
-        CHECK((place_of(source, "#define HR_ONLY_k 1\n") >= 0) == rows[i].only);
+        CHECK(rows[i].only != NULL ? place_of(source, rows[i].only) >= 0
+                                   : place_of(source, "#define HR_ONLY_") < 0);
         free(source);
     }
 }

@@ -217,7 +217,7 @@ HR_FUNCTION unsigned short hr_f32_to_bf16(float value)
 #define HR_PASS_TILE(type, name)          (type *)(hr_tile_memory + name)
 /* A file of the library's own defines this before a kernel whose tiles have no
  * more items: __launch_bounds__(items). */
-#define HR_WANTED(kernel) 1
+#define HR_WANTED(names) 1
 #define HR_BOUNDS_
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
     HR_FUNCTION void hr_body_##name(const hr_domain hr_d, declared);           \

@@ -77,7 +77,7 @@ extern const char HR_KERNEL_TEXT[];
 #define HR_STRING_AS_IS_(x) #x
 #define HR_STRING_(x)       HR_STRING_AS_IS_(x)
 #define HR_DEFINED(macro)   "#define " #macro " " HR_STRING_(macro) "\n"
-#define HR_WANTED(kernel)   1
+#define HR_WANTED(names)    1
 
 /* ---- checks, when a file is compiled for them (headrace/check.h) */
 

@@ -26,12 +26,12 @@ typedef long hr_index;
 /* A CPU's compiler takes long, so it gets few kernels, and loops as they are
  * (src/runtime/source.c). */
 #ifdef HR_EMULATED
-#define HR_UNROLL          _Pragma("nounroll")
-#define HR_WANTED_(kernel) HR_ONLY_##kernel
-#define HR_WANTED(kernel)  HR_WANTED_(kernel)
+#define HR_UNROLL         _Pragma("nounroll")
+#define HR_WANTED_(names) HR_ONLY_##names
+#define HR_WANTED(names)  HR_WANTED_(names)
 #else
-#define HR_UNROLL         _Pragma("unroll")
-#define HR_WANTED(kernel) 1
+#define HR_UNROLL        _Pragma("unroll")
+#define HR_WANTED(names) 1
 #endif
 
 /* ---- items */

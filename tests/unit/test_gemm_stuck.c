@@ -6,6 +6,7 @@
  * stands for sets of virtual ones. Time goes on when everything else has
  * stopped, so nothing but the device that hangs is ever late. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <headrace/trace.h>
@@ -262,7 +263,7 @@ static void hang_everywhere(const setup *s)
     printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
            s->list, (unsigned long long)tries, (unsigned long long)call,
            (unsigned long long)refused);
-    CHECK(call > 10);
+    CHECK(call > 5); /* others may take most of its tiles */
     CHECK(s->tight || 2 * refused <= tries); /* most have a result */
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
@@ -391,8 +392,8 @@ static int real_ones(const char *list)
         return test_skip(hr_last_error());
     }
     hr_context_destroy(context);
-    if (strstr(list, "cuda") != NULL) { /* PoCL's threads are the process's */
-        patience = gpu_patience;
+    if (strstr(list, "cuda") != NULL && getenv("HEADRACE_CUDA") == NULL) {
+        patience = gpu_patience; /* PoCL and a fake driver have threads here */
     }
     TEST(hang_everywhere(&sets[0]));
     TEST(hang_everywhere(&sets[1]));

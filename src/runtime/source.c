@@ -182,7 +182,8 @@ static bool is_for_device(hri_source_form form)
  * compilers the dialect is a header of the system: messages about its macros
  * name the lines that use them. For a CPU behind OpenCL a text that asks by
  * HR_WANTED which kernels it should have gets those whose names are this one's
- * up to the last word: one call of the library launches them. */
+ * up to the last word: a call may launch several of them, and each text costs
+ * more than a kernel in it. */
 static char *append_start(char *end, const hr_kernel *kernel,
                           hri_source_form form)
 {

@@ -115,13 +115,29 @@ static bool reaches(const bed *b)
     return any;
 }
 
+/* How many pairs of accelerators copy from each other. */
+static int peers(const bed *b)
+{
+    int count = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        hri_device *one = b->context->accelerators[i].device;
+        for (uint32_t j = 0; j < i; j++) {
+            hri_device *other = b->context->accelerators[j].device;
+            count += one->ops->is_peer(one, other);
+        }
+    }
+    return count;
+}
+
 static void products(bed *b)
 {
     TEST_CASE("bars of a product have its bytes and operations");
     hr_gemm_report report = HR_GEMM_REPORT_INIT, sum = HR_GEMM_REPORT_INIT;
     const char *path = path_of("product.json");
     multiply(b->context, NULL); /* speeds are measured before */
+    const int before = peers(b);
     CHECK(hr_context_trace(b->context, path) == HR_OK);
+    CHECK(peers(b) == before);
     for (int i = 0; i < 3; i++) {
         multiply(b->context, &report);
         sum.host_to_device += report.host_to_device;

@@ -252,7 +252,7 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
-    return other->ops == device->ops &&
+    return other->backend == device->backend &&
            hri_cuda_units_are_peers(((hri_cuda_device *)device)->unit,
                                     ((hri_cuda_device *)other)->unit);
 }

@@ -314,7 +314,7 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 /* Only devices that share a context share buffers and events. */
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
-    return other->ops == device->ops &&
+    return other->backend == device->backend &&
            ((hri_cl_device *)device)->unit == ((hri_cl_device *)other)->unit;
 }
 

@@ -312,10 +312,11 @@ static void consider_wide(search *x, int64_t edge)
 {
     const hri_plan_shape *s = x->shape;
     const int64_t depth = s->whole_k ? s->k : hri_min_depth(s);
+    const int64_t lowest = hri_max(s->low, MIN_WIDE);
     if (edge % MAX_FLAT == 0) {
         consider_tiles(x, edge / MAX_FLAT, edge * MAX_FLAT);
     }
-    for (int64_t parts = 1; edge >= MIN_WIDE && parts <= MAX_PARTS;
+    for (int64_t parts = 1; edge >= lowest && parts <= MAX_PARTS;
          parts *= 2) {
         const int64_t width = hri_ceil_div(s->n, parts);
         const double products = (double)edge * (double)width * (double)depth;

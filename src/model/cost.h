@@ -5,6 +5,7 @@
 #define HRI_MODEL_COST_H
 
 #include <math.h>
+#include <stdint.h>
 
 /* Accelerators with their own memory are measured on square tiles of C with
  * these edges. Kernels work in blocks of fixed size on a fixed number of units,
@@ -45,10 +46,13 @@ static inline double hri_cost_risk(double slowest, double fastest)
     return fastest > 1.05 * slowest ? 1.1 : 1.02;
 }
 
+/* The least height of tiles for tf32 that are much wider than high. For 1024 x
+ * 16384 cuBLAS 13 chooses a kernel with 0.8 of the speed: 277 TFLOP/s on an
+ * H200, with 16384 deep, and 346 for 2048 x 16384 (November 2026). */
+static const int64_t hri_cost_low_tf32 = 2048;
+
 /* The factor by which a plan with flat tiles must be faster than one with
- * square tiles. Kernels for flat ones have surprises: on an H100 tf32 took 1.2
- * times as long in tiles of 1024 x 16384 as in those of 2048 x 16384 (November
- * 2026). */
+ * square tiles: kernels for flat ones have surprises. */
 static inline double hri_cost_flat(double height, double width)
 {
     return 1.0 + 0.005 * fabs(log2(width / height));

@@ -576,6 +576,29 @@ static void short_tasks(void)
     }
 }
 
+/* Tiles are as wide as C or a half of it, and high enough. */
+static void low_tiles(void)
+{
+    TEST_CASE("no wide tile is too low");
+    for (int i = 0; i < 2; i++) {
+        const hri_plan_shape shape = {.m = 32768,
+                                      .n = 32768,
+                                      .k = 32768,
+                                      .size = 4,
+                                      .c_size = 4,
+                                      .flops = 2.0,
+                                      .dense = {true, true, true},
+                                      .low = i * hri_cost_low_tf32};
+        hri_plan_accelerator two[2] = {gpu_of(424e12), gpu_of(424e12)};
+        two[1].device = 1;
+        hri_plan *p = NULL;
+        CHECK(hri_plan_create(&shape, two, 2, &p) == HR_OK);
+        const int64_t height = hri_plan_row(p, 1), width = hri_plan_col(p, 1);
+        CHECK(width > 4 * height && (height >= hri_cost_low_tf32) == i);
+        hri_plan_destroy(p);
+    }
+}
+
 /* In place tasks become longer rather than too many. */
 static void large_in_place(void)
 {
@@ -665,6 +688,7 @@ int main(void)
     TEST(whole_rows());
     TEST(host_or_gpu());
     TEST(short_tasks());
+    TEST(low_tiles());
     TEST(large_in_place());
     TEST(too_many());
     TEST(one_task());

@@ -163,12 +163,25 @@ static hr_status take_back(const work *w, const hr_mapping *mapping)
     return status;
 }
 
+/* Whether the memory of an accelerator's place can be lent. */
+static hr_status check_lends(const hr_context *context, int place)
+{
+    const hri_accelerator *a = hri_accelerator_at(context, place);
+    return a->device->info.lends
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "map: the memory of %s has no addresses", a->path);
+}
+
 /* Make the region ready at a place, and wait for other work on it. */
 static hr_status prepare(work *w, int place, hr_access access)
 {
     const hri_box all = hri_array_box(w->array);
     const hri_boxes whole = hri_boxes_of(&all);
     hr_status status = hri_check_tell(w->array->context);
+    if (status == HR_OK && place != HRI_HOST) {
+        status = check_lends(w->array->context, place);
+    }
     if (status == HR_OK && place != HRI_HOST) {
         status = hri_store_hold(w->array, place, &whole);
     }
@@ -258,12 +271,7 @@ hr_status hr_map_on(hr_view view, uint32_t index, hr_access access,
                         "map: accelerator %u of a context with %u", index,
                         context->accelerator_count);
     }
-    const hri_accelerator *a = &context->accelerators[index];
-    const int place = hri_place_of(context, a);
-    if (place != HRI_HOST && !a->device->info.lends) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "map: the memory of %s has no addresses", a->path);
-    }
+    const int place = hri_place_of(context, &context->accelerators[index]);
     return map(&view, place, access, mapping, NULL, 0);
 }
 

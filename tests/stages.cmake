@@ -53,8 +53,10 @@ stage(release long "^unit/test_faults:" "^unit/test_verify_(large|values)$")
 stage(asan long "^unit/test_faults:.*:each$")
 
 # Under AddressSanitizer one set of each test is enough, the fuzzers do what the
-# replays do, and the rules of the tree have no memory.
+# replays do, and the rules of the tree have no memory. Examples look for leaks at
+# exit, when threads of PoCL would end.
 stage("asan;tsan" none "^structure/")
+stage(asan none "^example/.*opencl$")
 stage(asan check "^unit/test_(gemm_batch|gemm_stuck|kernels|dialect|check|lbm):host$"
   "^unit/test_module_files:opencl$" "^unit/test_(launch|grid):3xhost:checked$"
   "^unit/test_arrays_threads:checked$" "^unit/bench_run:3xhost$")
@@ -62,7 +64,7 @@ stage(asan long "^unit/.*:(host|[1-9]xhost,?.*|opencl|host,.*):checked$"
   "^unit/.*:(host|[124-9]xhost|opencl|[0-9]*x?host,.*)$" "^unit/test_coherence:checked$"
   "^conformance/.*:fake_cuda$" "^conformance/test_progress:" "^unit/test_verify"
   "^unit/replay_" "^conformance/numpy_calls:" "^cli/numpy_files$"
-  "^example/.*:(host|opencl|[25-9]+xhost|2xhost,opencl|checked|refuses.*)$"
+  "^example/.*:(host|[25-9]+xhost|checked|refuses.*)$"
   "^mpi/(test_mpi_plan|command|python|mpi4py|test_pblas|test_mpi_.*:mpich:)"
   "^mpi/test_mpi_.*:openmpi:([124-9]|1.):" "^mpi/test_mpi_.*:([0-9]xhost|cuda)$")
 

@@ -6,8 +6,8 @@
 set -u
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-LD_PRELOAD=$3 HEADRACE_BLAS_MIN_FLOPS=0 HEADRACE_LOG=1,file=$folder/log "$1" -n "$2" "$4" "$5" ||
-    exit 1
+HEADRACE_BLAS_MIN_FLOPS=0 HEADRACE_LOG=1,file=$folder/log \
+    "$1" -n "$2" env LD_PRELOAD="$3" "$4" "$5" || exit 1
 computed=$(grep -c ': accelerators, ' "$folder/log")
 passed_on=$(grep -c ': falls back, ' "$folder/log")
 replicated=$(grep ': falls back, ' "$folder/log" |

@@ -19,8 +19,6 @@ enum {
     GRAIN = 32,      /* the largest edges are multiples of it */
     MAX_FLAT = 2,    /* the ratios of edge to height and of width to edge of
                         flat tiles */
-    MIN_WIDE = 512,  /* the least height of tiles as wide as C or a part of it:
-                        lower ones leave most units of a GPU idle */
     MAX_PARTS = 4,   /* how many of the widest tiles there are across C */
     RING = 4,        /* tiles that go home at a time when k is whole */
     MAX_TASKS = 1 << 22, /* a plan lists all tasks, with their panels */
@@ -312,15 +310,14 @@ static void consider_wide(search *x, int64_t edge)
 {
     const hri_plan_shape *s = x->shape;
     const int64_t depth = s->whole_k ? s->k : hri_min_depth(s);
-    const int64_t lowest = hri_max(s->low, MIN_WIDE);
     if (edge % MAX_FLAT == 0) {
         consider_tiles(x, edge / MAX_FLAT, edge * MAX_FLAT);
     }
-    for (int64_t parts = 1; edge >= lowest && parts <= MAX_PARTS;
-         parts *= 2) {
+    for (int64_t parts = 1; parts <= MAX_PARTS; parts *= 2) {
         const int64_t width = hri_ceil_div(s->n, parts);
         const double products = (double)edge * (double)width * (double)depth;
-        if (width > edge * MAX_FLAT * MAX_FLAT && products <= x->products) {
+        if (width > edge * MAX_FLAT * MAX_FLAT && products <= x->products &&
+            edge >= hri_cost_lowest(s->tf32, width)) {
             consider_tiles(x, edge, width);
         }
     }

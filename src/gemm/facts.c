@@ -329,7 +329,7 @@ static hr_status make_plan(hri_gemm_call *c)
         .dense = {!sums && is_dense(&p->a), !sums && is_dense(&p->b),
                   is_dense(&p->c)}, /* terms need not be dense */
         .by_columns = {p->a.col_stride != 1, p->b.col_stride != 1},
-        .low = p->compute == HR_COMPUTE_TF32 ? hri_cost_low_tf32 : 0,
+        .tf32 = p->compute == HR_COMPUTE_TF32,
         .terms = sums ? c->terms->count : 0,
         .bounds = sums ? c->terms->bounds : NULL,
     };

@@ -70,8 +70,7 @@ typedef struct hri_plan_shape {
                       in slots, so whole lines travel as one */
     bool by_columns[2]; /* HRI_A, HRI_B: its lines are columns; else rows, which
                            those of C always are */
-    int64_t low;        /* lower tiles are slow if they are much wider than
-                           high; 0: see MIN_WIDE in blocking.c */
+    bool tf32;          /* has kernels of its own */
     int64_t terms;      /* k comes in so many pieces, one after another, and
                            C stays from the first to the last; 0: at once */
     const int64_t *bounds; /* [terms + 1] where these pieces begin, and k */

@@ -5,6 +5,7 @@
 #define HRI_MODEL_COST_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Accelerators with their own memory are measured on square tiles of C with
@@ -46,10 +47,14 @@ static inline double hri_cost_risk(double slowest, double fastest)
     return fastest > 1.05 * slowest ? 1.1 : 1.02;
 }
 
-/* The least height of tiles for tf32 that are much wider than high. For 1024 x
- * 16384 cuBLAS 13 chooses a kernel with 0.8 of the speed: 277 TFLOP/s on an
- * H200, with 16384 deep, and 346 for 2048 x 16384 (November 2026). */
-static const int64_t hri_cost_low_tf32 = 2048;
+/* The least height of tiles that are much wider than high. Lower ones leave
+ * most units of a GPU idle. For tf32 cuBLAS 13 has kernels with 0.8 of the
+ * speed: 277 TFLOP/s for 1024 x 16384 on an H200, where 1024 x 8192 and 2048 x
+ * 16384 have 347 and 346 (November 2026). */
+static inline int64_t hri_cost_lowest(bool tf32, int64_t width)
+{
+    return tf32 && width >= 16384 ? 2048 : 512;
+}
 
 /* The factor by which a plan with flat tiles must be faster than one with
  * square tiles: kernels for flat ones have surprises. */

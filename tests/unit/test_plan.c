@@ -588,13 +588,13 @@ static void low_tiles(void)
                                       .c_size = 4,
                                       .flops = 2.0,
                                       .dense = {true, true, true},
-                                      .low = i * hri_cost_low_tf32};
+                                      .tf32 = i == 1};
         hri_plan_accelerator two[2] = {gpu_of(424e12), gpu_of(424e12)};
         two[1].device = 1;
         hri_plan *p = NULL;
         CHECK(hri_plan_create(&shape, two, 2, &p) == HR_OK);
         const int64_t height = hri_plan_row(p, 1), width = hri_plan_col(p, 1);
-        CHECK(width > 4 * height && (height >= hri_cost_low_tf32) == i);
+        CHECK(width > 4 * height && (height >= 2048) == i);
         hri_plan_destroy(p);
     }
 }

@@ -9,6 +9,7 @@
 #          examples
 #   check  only ./check needs it
 #   tests  ./check works without it, and tests less
+#   bare   ./check long makes packages and tries them in bare systems
 tools_table() {
     cat <<'TABLE'
 build gcc gcc
@@ -53,6 +54,10 @@ tests - libscalapack-mpich-dev
 tests - python3-mpi4py
 tests octave-cli octave
 tests Rscript r-base-core
+bare debootstrap debootstrap
+bare dpkg-buildpackage dpkg-dev
+bare dh debhelper
+bare dh_python3 dh-python
 TABLE
 }
 

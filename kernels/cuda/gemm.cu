@@ -17,7 +17,8 @@
  * The number of threads is a multiple of TM, TN and KC. DEPTH, unless it is 0,
  * makes the roundings of reproducible products (hri_gemm in hal.h). It is a
  * multiple of KC. After each DEPTH steps along k the sums are added to totals,
- * which began as beta C. */
+ * which began as beta C. ADD, unless it is 0, makes another kernel, which adds
+ * sums of floats to halves. */
 #define F32  1
 #define F64  2
 #define C32  3
@@ -127,6 +128,25 @@ INLINE element zero_element()
     return 0;
 #endif
 }
+
+#if ADD
+
+/* C := sums + beta C, rounded once, for `count` matrices of rows x cols. Those
+ * of the sums follow each other without gaps. A thread has one element; there
+ * are fewer than 2^31. */
+extern "C" __global__ void add(unsigned count, unsigned rows, unsigned cols,
+                               const float *sums, stored *c, extent c_rows,
+                               extent c_step, float beta)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count * rows * cols) {
+        const unsigned line = i / cols;
+        stored *to = c + line / rows * c_step + line % rows * c_rows + i % cols;
+        *to = narrow(sums[i] + beta * widen_half(*to));
+    }
+}
+
+#else
 
 /* One operand as a block sees it. Rows are those of A, or columns of B. */
 struct operand {
@@ -459,3 +479,5 @@ gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
         }
     }
 }
+
+#endif

@@ -135,23 +135,27 @@ int main(void)
             /* All of them for one type, a usual one for the others. */
             if (type == HR_F16 || capabilities[i] == 90) {
                 CHECK(hri_cuda_kernel_compile("cuda:0", capabilities[i], type,
-                                              false, &image) == HR_OK);
-                CHECK(type == HR_I8 ||
-                      hri_cuda_kernel_compile("cuda:0", capabilities[i], type,
-                                              true, &again) == HR_OK);
+                                              HRI_CUDA_PLAIN, &image) == HR_OK);
+                CHECK(type == HR_I8 || hri_cuda_kernel_compile(
+                                           "cuda:0", capabilities[i], type,
+                                           HRI_CUDA_ORDERED, &again) == HR_OK);
                 CHECK(image != again);
+                CHECK((type != HR_F16 && type != HR_BF16) ||
+                      hri_cuda_kernel_compile("cuda:0", capabilities[i], type,
+                                              HRI_CUDA_ADD, &again) == HR_OK);
             }
         }
     }
     TEST_CASE("what was compiled is kept");
-    CHECK(hri_cuda_kernel_compile("cuda:0", 999, HR_F16, false, &image) ==
-          HR_OK);
-    CHECK(hri_cuda_kernel_compile("cuda:1", 999, HR_F16, false, &again) ==
-          HR_OK);
+    CHECK(hri_cuda_kernel_compile("cuda:0", 999, HR_F16, HRI_CUDA_PLAIN,
+                                  &image) == HR_OK);
+    CHECK(hri_cuda_kernel_compile("cuda:1", 999, HR_F16, HRI_CUDA_PLAIN,
+                                  &again) == HR_OK);
     CHECK(image == again && strncmp(image, "//", 2) == 0); /* PTX */
     TEST_CASE("GPUs that are too old");
-    CHECK_FAILS(hri_cuda_kernel_compile("cuda:0", 20, HR_F32, false, &image),
-                HR_ERROR_UNSUPPORTED, "capability 2.0");
+    CHECK_FAILS(
+        hri_cuda_kernel_compile("cuda:0", 20, HR_F32, HRI_CUDA_PLAIN, &image),
+        HR_ERROR_UNSUPPORTED, "capability 2.0");
     TEST_CASE("a source that does not compile");
     const char *none[] = {NULL};
     CHECK_FAILS(hri_nvrtc_compile("cuda:0", NULL,

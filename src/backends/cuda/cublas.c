@@ -89,6 +89,8 @@ const char *hri_cublas_name(void)
     return hri_cublas_load() == HR_OK ? library_name : "";
 }
 
+static const size_t SUMS_BYTES = HRI_CUBLAS_SUMS * sizeof(float);
+
 /* The size that its manual recommends. */
 static size_t workspace_bytes(int capability)
 {
@@ -101,7 +103,9 @@ static size_t workspace_bytes(int capability)
 uint64_t hri_cublas_bytes(int capability)
 {
     const uint64_t kept = (uint64_t)(capability >= 90 ? 64 : 16) << 20;
-    return hri_cublas_load() == HR_OK ? kept + workspace_bytes(capability) : 0;
+    return hri_cublas_load() == HR_OK
+               ? kept + workspace_bytes(capability) + SUMS_BYTES
+               : 0;
 }
 
 /* The error may be that of earlier work in the stream. */
@@ -140,11 +144,12 @@ static hr_status create(const hri_cuda_queue *queue, hri_cublas **out)
     if (blas == NULL) {
         return hri_no_memory(unit->path);
     }
-    hr_status status =
-        hri_cuda_check(unit->path,
-                       hri_cuda.cuMemAlloc_v2(
-                           &blas->workspace, workspace_bytes(unit->capability)),
-                       "allocating a workspace for cuBLAS");
+    hr_status status = hri_cuda_check(
+        unit->path,
+        hri_cuda.cuMemAlloc_v2(&blas->workspace,
+                               workspace_bytes(unit->capability) + SUMS_BYTES),
+        "allocating a workspace for cuBLAS");
+    blas->sums = blas->workspace + workspace_bytes(unit->capability);
     if (status == HR_OK) {
         status =
             check(queue, api.cublasCreate_v2(&blas->handle), "cublasCreate");
@@ -194,6 +199,13 @@ static hr_status take(hri_cuda_queue *queue)
     }
     queue->blas = blas; /* kept also after an error: it goes back with the
                            queue */
+    return status;
+}
+
+hr_status hri_cublas_sums(hri_cuda_queue *queue, cu_address *sums)
+{
+    const hr_status status = take(queue);
+    *sums = status == HR_OK ? queue->blas->sums : 0;
     return status;
 }
 

@@ -16,7 +16,16 @@
 
 enum { HRI_CUDA_TYPES = HR_I8 + 1 }; /* types of A and B; index: hr_type */
 
-/* The gemm kernel for one type, loaded into a unit's context. */
+/* What our kernel does: products; those with the roundings of
+ * HR_COMPUTE_REPRODUCIBLE; or it adds sums of floats to halves. */
+typedef enum hri_cuda_form {
+    HRI_CUDA_PLAIN,
+    HRI_CUDA_ORDERED,
+    HRI_CUDA_ADD,
+    HRI_CUDA_FORMS
+} hri_cuda_form;
+
+/* Our kernel for one type and form, loaded into a unit's context. */
 typedef struct hri_cuda_kernel {
     cu_module module; /* NULL: not loaded */
     cu_function function;
@@ -39,8 +48,7 @@ typedef struct hri_cuda_unit {
                              open */
     uint32_t opens;
     cu_context context; /* the primary one; NULL when opens is 0 */
-    /* the last index: whether it is reproducible */
-    hri_cuda_kernel kernels[HRI_CUDA_TYPES][2];
+    hri_cuda_kernel kernels[HRI_CUDA_TYPES][HRI_CUDA_FORMS];
     hri_device_info described; /* what the driver said last; path "": nothing */
     hri_cuda_peering *peers; /* by index; guarded by another lock, in unit.c */
     struct hri_cuda_unit *next; /* the last three: of fault.c, with its lock */
@@ -49,12 +57,16 @@ typedef struct hri_cuda_unit {
     char launched[48];          /* that kernel; a longer name is cut */
 } hri_cuda_unit;
 
+/* Floats that a handle has room for. */
+enum { HRI_CUBLAS_SUMS = 4 << 20 };
+
 /* A handle of cuBLAS with its workspace. One queue has it at a time. */
 typedef struct hri_cublas_object *hri_cublas_handle;
 typedef struct hri_cublas {
     struct hri_cublas *next;
     hri_cublas_handle handle;
     cu_address workspace;
+    cu_address sums; /* HRI_CUBLAS_SUMS floats, behind the workspace */
 } hri_cublas;
 
 typedef struct hri_cuda_device {
@@ -131,11 +143,11 @@ hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
 hr_status hri_cuda_module_load(hri_device *device, const hr_kernel *kernel,
                                const hri_image *image, hri_module **module);
 void hri_cuda_module_unload(hri_module *module);
-/* Load the function of a kernel of the caller's from an image. Of our own when
- * kernel is NULL: "gemm". The unit's context is current. */
+/* Load the function of a kernel of the caller's from an image, or one of ours:
+ * then kernel is NULL. The unit's context is current. */
 hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
-                                 const hr_kernel *kernel, cu_module *module,
-                                 cu_function *function);
+                                 const hr_kernel *kernel, const char *ours,
+                                 cu_module *module, cu_function *function);
 hr_status hri_cuda_launch(const hri_cuda_queue *queue,
                           const hri_launch *launch);
 /* Write hri_device_info.target. */
@@ -152,11 +164,10 @@ hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *gemm);
  * for. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
 
-/* Machine code of our kernel for a type of A and B. `ordered`: with the
- * roundings of HR_COMPUTE_REPRODUCIBLE. The process keeps it. Any capability
- * such as 90 will do, and no GPU is needed. */
+/* Machine code of our kernel for a type of A and B. The process keeps it. Any
+ * capability such as 90 will do, and no GPU is needed. */
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
-                                  hr_type type, bool ordered,
+                                  hr_type type, hri_cuda_form form,
                                   const char **image);
 void hri_cuda_kernels_release(hri_cuda_unit *unit);
 
@@ -173,6 +184,9 @@ uint64_t hri_cublas_bytes(int capability);
  * and nothing is enqueued. The unit's context is current. */
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
+/* Room for sums, until the queue gives its handle back. The unit's context is
+ * current. */
+hr_status hri_cublas_sums(hri_cuda_queue *queue, cu_address *sums);
 /* The types that are faster with A packed by columns (hri_device_info.packed),
  * as bits. */
 uint32_t hri_cublas_packed(int capability);

@@ -39,7 +39,7 @@ typedef struct program {
     struct program *next;
     int capability;
     hr_type type;
-    bool ordered;
+    hri_cuda_form form;
     char *image;
 } program;
 
@@ -48,17 +48,23 @@ static program *programs; /* guarded by programs_lock */
 
 static hr_status compile(const char *path, program *p)
 {
-    enum { DEFINITIONS = 10 };
+    enum { DEFINITIONS = 11 };
     const layout *l = &layouts[p->type];
     const struct {
         const char *name;
         int value;
     } definitions[DEFINITIONS] = {
-        {"IN", (int)p->type},  {"WM", l->wm},
-        {"WN", l->wn},         {"RM", l->rm},
-        {"RN", l->rn},         {"V", l->v},
-        {"KC", l->kc},         {"PAD", l->pad},
-        {"BLOCKS", l->blocks}, {"DEPTH", p->ordered ? HRI_ORDERED_DEPTH : 0}};
+        {"IN", (int)p->type},
+        {"WM", l->wm},
+        {"WN", l->wn},
+        {"RM", l->rm},
+        {"RN", l->rn},
+        {"V", l->v},
+        {"KC", l->kc},
+        {"PAD", l->pad},
+        {"BLOCKS", l->blocks},
+        {"DEPTH", p->form == HRI_CUDA_ORDERED ? HRI_ORDERED_DEPTH : 0},
+        {"ADD", p->form == HRI_CUDA_ADD}};
     char texts[DEFINITIONS][24];
     const char *options[DEFINITIONS + 1];
     for (int i = 0; i < DEFINITIONS; i++) {
@@ -73,7 +79,7 @@ static hr_status compile(const char *path, program *p)
 
 /* Compile and remember. The list's lock is held. */
 static hr_status add_program(const char *path, int capability, hr_type type,
-                             bool ordered, const char **image)
+                             hri_cuda_form form, const char **image)
 {
     program *p = calloc(1, sizeof *p);
     if (p == NULL) {
@@ -81,7 +87,7 @@ static hr_status add_program(const char *path, int capability, hr_type type,
     }
     p->capability = capability;
     p->type = type;
-    p->ordered = ordered;
+    p->form = form;
     hr_status status = compile(path, p);
     if (status != HR_OK) {
         free(p);
@@ -94,41 +100,41 @@ static hr_status add_program(const char *path, int capability, hr_type type,
 }
 
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
-                                  hr_type type, bool ordered,
+                                  hr_type type, hri_cuda_form form,
                                   const char **image)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&programs_lock);
     const program *p = programs;
     while (p != NULL && (p->capability != capability || p->type != type ||
-                         p->ordered != ordered)) {
+                         p->form != form)) {
         p = p->next;
     }
     if (p != NULL) {
         *image = p->image;
     } else {
-        status = add_program(path, capability, type, ordered, image);
+        status = add_program(path, capability, type, form, image);
     }
     pthread_mutex_unlock(&programs_lock);
     return status;
 }
 
-/* The kernel for a product. It is compiled and loaded on first use. The
- * unit's context is current. */
-static hr_status get_kernel(hri_cuda_unit *unit, const hri_gemm *g,
-                            cu_function *function)
+/* A kernel of ours. It is compiled and loaded on first use. The unit's context
+ * is current. */
+static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
+                            hri_cuda_form form, cu_function *function)
 {
-    const bool ordered = g->compute == HR_COMPUTE_REPRODUCIBLE;
-    hri_cuda_kernel *kernel = &unit->kernels[g->type][ordered];
+    hri_cuda_kernel *kernel = &unit->kernels[type][form];
     hr_status status = HR_OK;
     pthread_mutex_lock(&unit->lock);
     if (kernel->module == NULL) {
         const char *image;
-        status = hri_cuda_kernel_compile(unit->path, unit->capability, g->type,
-                                         ordered, &image);
+        status = hri_cuda_kernel_compile(unit->path, unit->capability, type,
+                                         form, &image);
         if (status == HR_OK) {
-            status = hri_cuda_function_load(unit, image, NULL, &kernel->module,
-                                            &kernel->function);
+            status = hri_cuda_function_load(
+                unit, image, NULL, form == HRI_CUDA_ADD ? "add" : "gemm",
+                &kernel->module, &kernel->function);
         }
     }
     *function = kernel->function;
@@ -180,9 +186,10 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
         return type != HR_I8 && hri_types_multiply(type, c_type) &&
                hri_nvrtc_load() == HR_OK;
     }
-    /* cuBLAS does not conjugate without transposing, and multiplies integers
-     * only in few cases */
-    const bool incomplete = hri_is_complex(type) || type == HR_I8;
+    /* cuBLAS does not conjugate without transposing, multiplies integers only
+     * in few cases, and adds to halves what is a half already */
+    const bool incomplete = hri_is_complex(type) || type == HR_I8 ||
+                            c_type == HR_F16 || c_type == HR_BF16;
     return hri_types_multiply(type, c_type) &&
            (!incomplete || hri_nvrtc_load() == HR_OK);
 }
@@ -225,8 +232,9 @@ static cu_result launch(const hri_cuda_queue *queue, cu_function function,
                                    queue->stream, arguments, NULL);
 }
 
-static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
+static hr_status run_kernel(void *data, const hri_gemm *g)
 {
+    hri_cuda_queue *queue = data;
     cu_function kernel;
     hr_status status = hri_nvrtc_load();
     if (status != HR_OK) {
@@ -236,7 +244,10 @@ static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
                         queue->unit->path, hr_type_name(g->type),
                         hr_type_name(g->c_type), hr_last_error());
     }
-    status = get_kernel(queue->unit, g, &kernel);
+    status = get_kernel(queue->unit, g->type,
+                        g->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_CUDA_ORDERED
+                                                              : HRI_CUDA_PLAIN,
+                        &kernel);
     return status == HR_OK
                ? hri_cuda_check(queue->unit->path, launch(queue, kernel, g),
                                 "cuLaunchKernel")
@@ -272,6 +283,115 @@ static hr_status scale(hri_cuda_queue *queue, const hri_gemm *g)
     return run_kernel(queue, &scaling);
 }
 
+/* ---- halves that are added to */
+
+/* Whether cuBLAS would round alpha A B to halves before it adds beta C. */
+static bool rounds_twice(const hri_gemm *g)
+{
+    return (g->c_type == HR_F16 || g->c_type == HR_BF16) && g->beta.re != 0;
+}
+
+/* C := sums + beta C. */
+static hr_status add_sums(hri_cuda_queue *queue, const hri_gemm *g,
+                          cu_address sums)
+{
+    enum { THREADS = 256 };
+    cu_function kernel;
+    hr_status status = get_kernel(queue->unit, g->type, HRI_CUDA_ADD, &kernel);
+    if (status != HR_OK) {
+        return status;
+    }
+    uint32_t count = (uint32_t)hri_max(g->batch.count, 1);
+    uint32_t rows = (uint32_t)g->m, cols = (uint32_t)g->n;
+    cu_address c = hri_cuda_address(&g->c.place);
+    int64_t c_rows = g->c.row_stride;
+    int64_t c_step = g->batch.steps[2] / (int64_t)hr_type_size(g->c_type);
+    float beta = (float)g->beta.re;
+    void *arguments[] = {&count, &rows,   &cols,   &sums,
+                         &c,     &c_rows, &c_step, &beta};
+    const unsigned blocks =
+        (unsigned)hri_ceil_div((int64_t)count * rows * cols, THREADS);
+    return hri_cuda_check(queue->unit->path,
+                          hri_cuda.cuLaunchKernel(kernel, blocks, 1, 1, THREADS,
+                                                  1, 1, 0, queue->stream,
+                                                  arguments, NULL),
+                          "cuLaunchKernel");
+}
+
+/* A part of a product or a batch: rows, columns and products from some on. */
+static hri_gemm part_of(const hri_gemm *g, int64_t row, int64_t col,
+                        int64_t product)
+{
+    const size_t size = hr_type_size(g->type), c_size = hr_type_size(g->c_type);
+    const int64_t *steps = g->batch.steps;
+    hri_gemm part = *g;
+    part.a.place.offset +=
+        (size_t)(row * g->a.row_stride) * size + (size_t)(product * steps[0]);
+    part.b.place.offset +=
+        (size_t)(col * g->b.col_stride) * size + (size_t)(product * steps[1]);
+    part.c.place.offset += (size_t)(row * g->c.row_stride + col) * c_size +
+                           (size_t)(product * steps[2]);
+    return part;
+}
+
+/* A part whose sums there is room for. */
+static hr_status add_part(hri_cuda_queue *queue, const hri_gemm *part,
+                          cu_address sums)
+{
+    hri_gemm g = *part;
+    bool done;
+    g.c_type = HR_F32;
+    g.beta = hr_real(0);
+    g.c = (hri_operand){.place = {.host = (void *)(uintptr_t)sums},
+                        .row_stride = g.n,
+                        .col_stride = 1};
+    g.batch.steps[2] = g.m * g.n * (int64_t)sizeof(float);
+    hr_status status = hri_cublas_gemm(queue, &g, &done);
+    if (status != HR_OK) {
+        return status;
+    }
+    return done ? add_sums(queue, part, sums)
+                : hri_gemm_each(queue, part, run_kernel);
+}
+
+/* C := alpha A B + beta C for halves, each rounded once: sums of floats come
+ * first. */
+static hr_status add_product(hri_cuda_queue *queue, const hri_gemm *g)
+{
+    enum { WIDE = 4096 }; /* parts that are much wider than high are slow */
+    const int64_t count = hri_max(g->batch.count, 1);
+    const int64_t cols = hri_min(g->n, WIDE);
+    const int64_t rows = hri_min(g->m, HRI_CUBLAS_SUMS / cols);
+    const bool whole = rows == g->m && cols == g->n;
+    const int64_t products =
+        whole ? hri_min(count, HRI_CUBLAS_SUMS / (rows * cols)) : 1;
+    cu_address sums;
+    hr_status status = hri_cublas_sums(queue, &sums);
+    for (int64_t p = 0; p < count && status == HR_OK; p += products) {
+        for (int64_t r = 0; r < g->m && status == HR_OK; r += rows) {
+            for (int64_t c = 0; c < g->n && status == HR_OK; c += cols) {
+                hri_gemm part = part_of(g, r, c, p);
+                part.m = hri_min(rows, g->m - r);
+                part.n = hri_min(cols, g->n - c);
+                part.batch.count = hri_min(products, count - p);
+                status = add_part(queue, &part, sums);
+            }
+        }
+    }
+    return status;
+}
+
+/* By cuBLAS, where that is there and offers it. */
+static hr_status multiply_fast(hri_cuda_queue *queue, const hri_gemm *g,
+                               bool *done)
+{
+    if (rounds_twice(g) && hri_cublas_load() == HR_OK) {
+        *done = true;
+        return add_product(queue, g);
+    }
+    return hri_cublas_gemm(queue, g, done);
+}
+
 static hr_status multiply(void *data, const hri_gemm *g)
 {
     hri_cuda_queue *queue = data;
@@ -282,7 +402,7 @@ static hr_status multiply(void *data, const hri_gemm *g)
     if (g->compute == HR_COMPUTE_REPRODUCIBLE) {
         return run_kernel(queue, g);
     }
-    hr_status status = hri_cublas_gemm(queue, g, &done);
+    hr_status status = multiply_fast(queue, g, &done);
     return status != HR_OK || done ? status : run_kernel(queue, g);
 }
 
@@ -292,7 +412,7 @@ static hr_status multiply_batch(hri_cuda_queue *queue, const hri_gemm *g)
     bool done = false;
     hr_status status = HR_OK;
     if (!hri_gemm_only_scales(g) && g->compute != HR_COMPUTE_REPRODUCIBLE) {
-        status = hri_cublas_gemm(queue, g, &done);
+        status = multiply_fast(queue, g, &done);
     }
     return status != HR_OK || done ? status : hri_gemm_each(queue, g, multiply);
 }

@@ -60,12 +60,12 @@ static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
 }
 
 static hr_status get_function(const hri_cuda_unit *unit,
-                              const hr_kernel *kernel, cu_module loaded,
-                              cu_function *function)
+                              const hr_kernel *kernel, const char *ours,
+                              cu_module loaded, cu_function *function)
 {
     char *theirs =
         kernel != NULL ? hri_kernel_function(HRI_KERNEL_PREFIX, kernel) : NULL;
-    const char *name = kernel != NULL ? theirs : "gemm";
+    const char *name = kernel != NULL ? theirs : ours;
     if (name == NULL) {
         return hri_no_memory(unit->path);
     }
@@ -77,15 +77,15 @@ static hr_status get_function(const hri_cuda_unit *unit,
 }
 
 hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
-                                 const hr_kernel *kernel, cu_module *module,
-                                 cu_function *function)
+                                 const hr_kernel *kernel, const char *ours,
+                                 cu_module *module, cu_function *function)
 {
     cu_module loaded;
     cu_result error = hri_cuda.cuModuleLoadData(&loaded, image);
     if (error != CU_SUCCESS) {
         return hri_cuda_check(unit->path, error, "cuModuleLoadData");
     }
-    hr_status status = get_function(unit, kernel, loaded, function);
+    hr_status status = get_function(unit, kernel, ours, loaded, function);
     if (status != HR_OK) {
         hri_cuda.cuModuleUnload(loaded);
         return status;
@@ -106,7 +106,7 @@ hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
     hr_status status =
         hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
     if (status == HR_OK) {
-        status = hri_cuda_function_load(unit, image->bytes, kernel,
+        status = hri_cuda_function_load(unit, image->bytes, kernel, NULL,
                                         &module->module, &module->function);
         if (status == HR_OK) {
             status = hri_cuda_check(unit->path, find_limits(unit, module),

@@ -64,6 +64,19 @@ typedef struct fake_product {
 } fake_product;
 
 void fake_multiply(const fake_product *product);
+/* The same as cuBLAS 13 does it on an H200: alpha A B becomes a half before it
+ * is added to one. */
+void fake_multiply_as_cublas(const fake_product *product);
+/* C := sums + beta C for halves; `count` matrices of rows x cols. */
+typedef struct fake_sums {
+    hr_type type;
+    int64_t count, rows, cols;
+    const float *sums;
+    uint16_t *c;
+    int64_t c_rows, c_step;
+    float beta;
+} fake_sums;
+void fake_add(const fake_sums *s);
 /* The same with the roundings of HR_COMPUTE_REPRODUCIBLE. False: no memory. */
 bool fake_multiply_ordered(const fake_product *product);
 

@@ -84,7 +84,14 @@ static void add_product(double to[2], const double x[2], const double y[2],
     }
 }
 
-void fake_multiply(const fake_product *p)
+static double narrowed(hr_type type, double x)
+{
+    return type == HR_F16    ? (double)hr_f16_to_f32(hr_f32_to_f16((float)x))
+           : type == HR_BF16 ? (double)hr_bf16_to_f32(hr_f32_to_bf16((float)x))
+                             : x;
+}
+
+static void multiply(const fake_product *p, bool twice)
 {
     bool complex = p->type == HR_C32 || p->type == HR_C64;
     bool read = p->beta[0] != 0.0 || p->beta[1] != 0.0;
@@ -105,11 +112,36 @@ void fake_multiply(const fake_product *p)
             int64_t at = i * p->c.row_stride + j * p->c.col_stride;
             add_product(result, p->alpha, sum, complex);
             if (read) {
+                result[0] = twice ? narrowed(p->c_type, result[0]) : result[0];
                 load(p->c_type, &p->c, at, x);
                 add_product(result, p->beta, x, complex);
             }
             store(p->c_type, p->c.start, at, result);
         }
+    }
+}
+
+void fake_multiply(const fake_product *p)
+{
+    multiply(p, false);
+}
+
+void fake_multiply_as_cublas(const fake_product *p)
+{
+    multiply(p, true);
+}
+
+void fake_add(const fake_sums *s)
+{
+    const fake_operand c = {.start = s->c};
+    for (int64_t i = 0; i < s->count * s->rows * s->cols; i++) {
+        const int64_t line = i / s->cols;
+        const int64_t at = line / s->rows * s->c_step +
+                           line % s->rows * s->c_rows + i % s->cols;
+        double v[2] = {0.0, 0.0};
+        load(s->type, &c, at, v);
+        v[0] = (double)s->sums[i] + (double)s->beta * v[0];
+        store(s->type, c.start, at, v);
     }
 }
 

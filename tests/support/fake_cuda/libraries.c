@@ -121,7 +121,7 @@ int cublasGemmEx_64(hri_cublas_handle handle, int op_a, int op_b, int64_t m,
                       .c = operand(c, 0, ldc)};
     fake_factor(p.type, alpha, p.alpha);
     fake_factor(p.type, beta, p.beta);
-    fake_multiply(&p);
+    fake_multiply_as_cublas(&p);
     fake_cuda_get()->library_products++;
     return OK;
 }

@@ -193,6 +193,11 @@ static bool batch_init(batch *b, random_source *source, int number)
     b->m = random_extent(source);
     b->n = random_extent(source);
     b->k = random_extent(source);
+    if (random_between(source, 0, 4) == 0) { /* vendors have other kernels */
+        b->m = 16 * random_between(source, 1, 6);
+        b->n = 16 * random_between(source, 1, 6);
+        b->k = 16 * random_between(source, 1, 6);
+    }
     b->alpha = random_scalar(source, c);
     b->beta = random_scalar(source, c);
     bool ready =

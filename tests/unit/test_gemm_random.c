@@ -81,6 +81,10 @@ static void random_shape(random_source *source, problem *p)
     } else if (kind == 3) {
         *extents[random_between(source, 0, 2)] =
             random_between(source, 300, 700);
+    } else if (kind <= 5) { /* vendors have other kernels for such shapes */
+        for (int i = 0; i < 3; i++) {
+            *extents[i] = 16 * random_between(source, 1, 12);
+        }
     }
 }
 

@@ -387,8 +387,7 @@ static int run(int argc, char **argv)
     if (status == CLI_OK) {
         status = show(context, &o, NULL);
     }
-    hr_context_destroy(context);
-    return status;
+    return cli_context_end(&o.machine, context, status);
 }
 
 const cli_command cli_devices = {

@@ -438,7 +438,7 @@ static int run(int argc, char **argv)
     if (status == CLI_OK && !o->quiet) {
         status = o->json ? report_json(&w) : report_table(&w);
     }
-    hr_context_destroy(w.context);
+    status = cli_context_end(&o->machine, w.context, status);
     hr_window_destroy(w.window);
     return status;
 }

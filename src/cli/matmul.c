@@ -167,8 +167,7 @@ static int run(int argc, char **argv)
     }
     status = status == CLI_OK ? report(context, &o, &outcome) : status;
     cli_outcome_free(&outcome);
-    hr_context_destroy(context);
-    return status;
+    return cli_context_end(&o.machine, context, status);
 }
 
 const cli_command cli_matmul = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "context.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "loop.h"
@@ -45,4 +46,16 @@ int cli_context(const cli_command *command, const cli_machine *machine,
         return cli_wrong(command, "--accelerators: %s", hr_last_error());
     }
     return status == HR_OK ? CLI_OK : cli_fail("%s", hr_last_error());
+}
+
+int cli_context_end(const cli_machine *machine, hr_context *context, int status)
+{
+    const char *wished = getenv("HEADRACE_TRACE");
+    const bool traced =
+        machine->trace != NULL || (wished != NULL && *wished != '\0');
+    if (context != NULL && traced && status == CLI_OK) {
+        status = cli_called(hr_context_trace(context, NULL));
+    }
+    hr_context_destroy(context);
+    return status;
 }

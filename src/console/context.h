@@ -36,6 +36,11 @@ hr_context_options cli_context_options(const cli_machine *machine);
 int cli_context(const cli_command *command, const cli_machine *machine,
                 bool may_be_empty, hr_context **context);
 
+/* End the timeline, which may fail to be written, and destroy the context. NULL
+ * is accepted. Returns `status`, or CLI_FAILED. */
+int cli_context_end(const cli_machine *machine, hr_context *context,
+                    int status);
+
 /* Print why a call of the library failed, or "cancelled" after a signal.
  * Returns CLI_FAILED. */
 int cli_failed_call(void);

@@ -44,3 +44,16 @@ grep -q "^no accelerator can be used" devices.txt
 python3 -c 'import json; json.load(open("empty.json"))'
 grep -q "no/t.json cannot be written: No such file or directory" err
 [ ! -e e.npy ]
+# A timeline that cannot be written at its end. C is there all the same.
+for wish in --trace HEADRACE_TRACE; do
+    rm -f e.npy
+    case $wish in
+    --trace) set -- "$HEADRACE" matmul a.npy b.npy -o e.npy --trace /dev/full ;;
+    *) set -- env HEADRACE_TRACE=/dev/full "$HEADRACE" matmul a.npy b.npy -o e.npy ;;
+    esac
+    if "$@" >/dev/null 2>err; then
+        echo "a full disk was not noticed: $wish"; exit 1
+    fi
+    grep -q "writing /dev/full failed: No space left on device" err
+    [ -e e.npy ]
+done

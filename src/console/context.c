@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "context.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "loop.h"
 #include "signals.h"
 
@@ -50,7 +50,7 @@ int cli_context(const cli_command *command, const cli_machine *machine,
 
 int cli_context_end(const cli_machine *machine, hr_context *context, int status)
 {
-    const char *wished = getenv("HEADRACE_TRACE");
+    const char *wished = hri_environment("HEADRACE_TRACE");
     const bool traced =
         machine->trace != NULL || (wished != NULL && *wished != '\0');
     if (context != NULL && traced && status == CLI_OK) {

@@ -9,7 +9,7 @@
 #          examples
 #   check  only ./check needs it
 #   tests  ./check works without it, and tests less
-#   bare   ./check long makes packages and tries them in bare systems
+#   bare   ./check long works without it, and tries no packages in bare systems
 tools_table() {
     cat <<'TABLE'
 build gcc gcc
@@ -54,7 +54,7 @@ tests - libscalapack-mpich-dev
 tests - python3-mpi4py
 tests octave-cli octave
 tests Rscript r-base-core
-bare debootstrap debootstrap
+bare /usr/sbin/debootstrap debootstrap
 bare dpkg-buildpackage dpkg-dev
 bare dh debhelper
 bare dh_python3 dh-python
@@ -113,11 +113,17 @@ why_no_apt() {
 # needed is missing and cannot be installed.
 # shellcheck disable=SC2086 # lists of packages are split into words
 install_tools() {
-    needed=$(missing_packages "$@" | tr '\n' ' ')
-    case " $* " in
-    *" check "*) wanted=$(missing_packages run tests | tr '\n' ' ') ;;
-    *) wanted=$(missing_packages run | tr '\n' ' ') ;;
-    esac
+    needed=
+    wanted=run
+    for purpose; do
+        case $purpose in
+        bare) wanted="$wanted bare" ;;
+        check) needed="$needed check" wanted="$wanted tests" ;;
+        *) needed="$needed $purpose" ;;
+        esac
+    done
+    needed=$(missing_packages $needed | tr '\n' ' ')
+    wanted=$(missing_packages $wanted | tr '\n' ' ')
     [ -n "$needed$wanted" ] || return 0
     reason=$(why_no_apt)
     if [ -n "$reason" ] && [ -n "$needed" ]; then

@@ -104,7 +104,7 @@ static void step_plain(plain *p)
 
 /* ---- grids */
 
-/* Items of GPUs go down columns, as in `headrace bench grid`. */
+/* Items go down columns but on the host, as in `headrace bench grid`. */
 static hr_status step_grid(hr_grid *grid, int64_t steps)
 {
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1)};

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* How many driver calls a product of one task costs, over a fake driver, and
- * that its result is right. A call that needs a context is three: entering, the
- * call, and leaving. cuBLAS makes its own, which do not count. */
+ * that its result is right; halves that are added to in parts. A call that
+ * needs a context is three: entering, the call, and leaving. cuBLAS makes its
+ * own, which do not count. */
 #include <stdlib.h>
 
+#include <headrace/half.h>
 #include <headrace/headrace.h>
 
+#include "backends/cuda/cuda.h"
 #include "runtime/runtime.h"
 #include "support/fake_cuda/use.h"
 #include "support/told.h"
@@ -176,6 +179,89 @@ static void held(void)
     free(data);
 }
 
+/* Halves with old C whose sums do not fit at once: C = 1 A B + 2 C of small
+ * integers, which halves hold. */
+typedef struct halves {
+    int64_t m, n, k, count;
+    bool columns; /* A lies by columns */
+} halves;
+
+static uint16_t half_of(int64_t i, int64_t period)
+{
+    return hr_f32_to_f16((float)(i % period - 1));
+}
+
+static float value_of(uint16_t half)
+{
+    return hr_f16_to_f32(half);
+}
+
+/* All products use the same B. */
+static void add_halves(hri_queue *queue, const halves *h)
+{
+    const int64_t a_size = h->m * h->k, size = h->m * h->n;
+    const int64_t count = h->count, b_size = h->k * h->n;
+    uint16_t *a = malloc((size_t)(count * (a_size + size) + b_size) * 2);
+    uint16_t *b = a + count * a_size, *c = b + b_size;
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < count * a_size; i++) {
+        a[i] = half_of(i, 7);
+    }
+    for (int64_t i = 0; i < b_size; i++) {
+        b[i] = half_of(i, 5);
+    }
+    for (int64_t i = 0; i < count * size; i++) {
+        c[i] = half_of(i, 9);
+    }
+    const hri_gemm g = {
+        .type = HR_F16,
+        .c_type = HR_F16,
+        .m = h->m,
+        .n = h->n,
+        .k = h->k,
+        .alpha = hr_real(1),
+        .beta = hr_real(2),
+        .a = {.place = {.host = a},
+              .row_stride = h->columns ? 1 : h->k,
+              .col_stride = h->columns ? h->m : 1},
+        .b = {.place = {.host = b}, .row_stride = h->n, .col_stride = 1},
+        .c = {.place = {.host = c}, .row_stride = h->n, .col_stride = 1},
+        .batch = {.count = count, .steps = {a_size * 2, 0, size * 2}}};
+    CHECK(queue->ops->gemm(queue, &g) == HR_OK);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    for (int64_t i = 0; i < count * size; i++) {
+        const uint16_t *row = a + i / size * a_size;
+        const int64_t r = i % size / h->n;
+        float sum = 2 * value_of(half_of(i, 9));
+        for (int64_t p = 0; p < h->k; p++) {
+            sum += value_of(row[h->columns ? p * h->m + r : r * h->k + p]) *
+                   value_of(b[p * h->n + i % h->n]);
+        }
+        wrong += value_of(c[i]) != sum;
+    }
+    CHECK(wrong == 0);
+    free(a);
+}
+
+static void parts(void)
+{
+    TEST_CASE("halves that are added to, in parts");
+    static const halves cases[] = {
+        {.m = 3, .n = 4100, .k = 2, .count = 1},
+        {.m = 1030, .n = 4096, .k = 1, .count = 1},
+        {.m = 1500, .n = 3000, .k = 2, .count = 1, .columns = true},
+        {.m = 256, .n = 256, .k = 1, .count = 66}};
+    hri_device *device = NULL;
+    hri_queue *queue = NULL;
+    CHECK(hri_backend_cuda.open(0, 2, &device) == HR_OK);
+    CHECK(device->ops->create_queue(device, false, &queue) == HR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        add_halves(queue, &cases[i]);
+    }
+    queue->ops->destroy(queue);
+    device->ops->close(device);
+}
+
 int main(void)
 {
     bed b = {.fake = fake_cuda_use(FAKE_CUDA)};
@@ -183,6 +269,7 @@ int main(void)
     TEST(pinned(&b));
     TEST(traced(&b));
     TEST(held());
+    TEST(parts());
     TEST_CASE("nothing is left");
     CHECK(b.fake->objects == 0 && b.fake->retained == 0);
     return test_end();

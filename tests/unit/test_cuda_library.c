@@ -61,6 +61,9 @@ static void offers_are_right(const library_case *c)
     CHECK(ops->gemm_offered(device, HR_F32, HR_F32, HR_COMPUTE_NATIVE));
     CHECK(ops->gemm_offered(device, HR_I8, HR_I32, HR_COMPUTE_NATIVE) ==
           (c->nvrtc == FAKE));
+    CHECK(ops->gemm_offered(device, HR_F16, HR_F16, HR_COMPUTE_NATIVE) ==
+          (c->nvrtc == FAKE)); /* for old C */
+    CHECK(ops->gemm_offered(device, HR_F16, HR_F32, HR_COMPUTE_NATIVE));
     CHECK(ops->gemm_offered(device, HR_F32, HR_F32, HR_COMPUTE_TF32) ==
           (c->cublas == FAKE));
     CHECK((device->info.gemm_bytes > 0) == (c->cublas == FAKE));

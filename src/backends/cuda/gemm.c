@@ -232,9 +232,8 @@ static cu_result launch(const hri_cuda_queue *queue, cu_function function,
                                    queue->stream, arguments, NULL);
 }
 
-static hr_status run_kernel(void *data, const hri_gemm *g)
+static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
 {
-    hri_cuda_queue *queue = data;
     cu_function kernel;
     hr_status status = hri_nvrtc_load();
     if (status != HR_OK) {
@@ -301,7 +300,7 @@ static hr_status add_sums(hri_cuda_queue *queue, const hri_gemm *g,
     if (status != HR_OK) {
         return status;
     }
-    uint32_t count = (uint32_t)hri_max(g->batch.count, 1);
+    uint32_t count = (uint32_t)g->batch.count;
     uint32_t rows = (uint32_t)g->m, cols = (uint32_t)g->n;
     cu_address c = hri_cuda_address(&g->c.place);
     int64_t c_rows = g->c.row_stride;
@@ -334,6 +333,8 @@ static hri_gemm part_of(const hri_gemm *g, int64_t row, int64_t col,
     return part;
 }
 
+static hr_status multiply(void *data, const hri_gemm *g);
+
 /* A part whose sums there is room for. */
 static hr_status add_part(hri_cuda_queue *queue, const hri_gemm *part,
                           cu_address sums)
@@ -350,18 +351,31 @@ static hr_status add_part(hri_cuda_queue *queue, const hri_gemm *part,
     if (status != HR_OK) {
         return status;
     }
-    return done ? add_sums(queue, part, sums)
-                : hri_gemm_each(queue, part, run_kernel);
+    if (done) {
+        return add_sums(queue, part, sums);
+    }
+    return part->batch.count > 1 ? hri_gemm_each(queue, part, multiply)
+                                 : run_kernel(queue, part);
+}
+
+/* The length of equal parts of at most `most`, a multiple of GRAIN: whole tiles
+ * of kernels, whose operands begin where those of the product might. */
+static int64_t part_length(int64_t all, int64_t most)
+{
+    enum { GRAIN = 128 };
+    const int64_t parts = hri_ceil_div(all, most / GRAIN * GRAIN);
+    return all <= most ? all
+                       : hri_ceil_div(hri_ceil_div(all, parts), GRAIN) * GRAIN;
 }
 
 /* C := alpha A B + beta C for halves, each rounded once: sums of floats come
  * first. */
 static hr_status add_product(hri_cuda_queue *queue, const hri_gemm *g)
 {
-    enum { WIDE = 4096 }; /* parts that are much wider than high are slow */
+    enum { WIDE = 4096 }; /* then parts are 1024 high, or higher */
     const int64_t count = hri_max(g->batch.count, 1);
-    const int64_t cols = hri_min(g->n, WIDE);
-    const int64_t rows = hri_min(g->m, HRI_CUBLAS_SUMS / cols);
+    const int64_t cols = part_length(g->n, WIDE);
+    const int64_t rows = part_length(g->m, HRI_CUBLAS_SUMS / cols);
     const bool whole = rows == g->m && cols == g->n;
     const int64_t products =
         whole ? hri_min(count, HRI_CUBLAS_SUMS / (rows * cols)) : 1;

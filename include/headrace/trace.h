@@ -31,8 +31,9 @@ extern "C" {
  *  brought together once, to some tens of microseconds.
  *
  *  Contexts of one process that name the same path write to one file. A child
- *  of fork() adds its process number to a name without %p. The file is complete
- *  when all contexts have ended, or the process exits.
+ *  of fork() adds its process number to a name without %p. The file gets its
+ *  name when it is complete: all contexts have ended, or the process exits. So a
+ *  file of that name stays until then, as it stays after a failure.
  *
  * @owner   path may go after the call.
  * @errors  HR_ERROR_INVALID for a context that is NULL and an empty path.

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _DEFAULT_SOURCE /* flock */
+#define _DEFAULT_SOURCE /* flock, realpath */
 #include "base/draft.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,6 +204,57 @@ int hri_draft_create(const char *path, mode_t mode, int *fd, char **name)
         *name = made;
     } else {
         free(made);
+    }
+    return error;
+}
+
+/* The absolute path of a file that is not there yet. Returns 0, or an error
+ * number. */
+static int resolve(const char *path, char **target)
+{
+    char folder[PATH_MAX], real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    const size_t length = (size_t)(base - path);
+    if (length + 2 > sizeof folder) {
+        return ENAMETOOLONG;
+    }
+    if (*base == '\0') {
+        return ENOENT;
+    }
+    snprintf(folder, sizeof folder, "%.*s.", (int)length, path);
+    if (realpath(folder, real) == NULL) {
+        return errno;
+    }
+    const size_t bytes = strlen(real) + strlen(base) + 2;
+    *target = malloc(bytes);
+    if (*target == NULL) {
+        return ENOMEM;
+    }
+    snprintf(*target, bytes, "%s/%s", real, base);
+    return 0;
+}
+
+int hri_draft_replace(const char *path, int *fd, char **name, char **target)
+{
+    struct stat earlier;
+    mode_t mode = 0666;
+    *target = realpath(path, NULL);
+    const bool there = *target != NULL;
+    if (!there) {
+        const int error = errno == ENOENT ? resolve(path, target) : errno;
+        if (error != 0) {
+            return error;
+        }
+    } else if (stat(*target, &earlier) != 0 ||
+               faccessat(AT_FDCWD, *target, W_OK, AT_EACCESS) != 0) {
+        return errno;
+    } else {
+        mode = earlier.st_mode & 0777;
+    }
+    const int error = hri_draft_create(*target, mode, fd, name);
+    if (error == 0 && there) {
+        fchmod(*fd, mode); /* bits that the mask took */
     }
     return error;
 }

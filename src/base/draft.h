@@ -22,4 +22,9 @@
  * removed first, where the file system has locks. Any thread. */
 int hri_draft_create(const char *path, mode_t mode, int *fd, char **name);
 
+/* The same for a file that may be there, whose permissions are kept. Links are
+ * followed: *target is the path to rename the draft to, absolute, and the
+ * caller's to free, after a failure too. */
+int hri_draft_replace(const char *path, int *fd, char **name, char **target);
+
 #endif

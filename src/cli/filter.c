@@ -393,8 +393,8 @@ static int create_window(work *w)
 
 static int check(const options *o)
 {
-    const char *const inputs[] = {
-        o->input, find_weights(o) == FROM_FILE ? o->weights : NULL};
+    const char *const files[] = {
+        o->input, find_weights(o) == FROM_FILE ? o->weights : NULL, o->output};
     if (o->output == NULL) {
         return cli_wrong(&cli_filter, "-o is missing");
     }
@@ -414,7 +414,10 @@ static int check(const options *o)
         return cli_wrong(&cli_filter,
                          "--tolerance needs --method separable or auto");
     }
-    return cli_output_check(&cli_filter, "-o", o->output, inputs, 2);
+    const int status = cli_output_check(&cli_filter, "-o", o->output, files, 2);
+    return status == CLI_OK
+               ? cli_timeline_check(&cli_filter, o->machine.trace, files, 3)
+               : status;
 }
 
 static int run(int argc, char **argv)

@@ -79,7 +79,7 @@ static const cli_option table[] = {
 static int check(options *o)
 {
     cli_product *p = &o->product;
-    const char *const inputs[] = {p->a, p->b, p->add};
+    const char *const files[] = {p->a, p->b, p->add, p->output};
     if (o->beta.given && p->add == NULL) {
         return cli_wrong(&cli_matmul, "--beta needs --add: there is no matrix "
                                       "to multiply with it");
@@ -123,9 +123,12 @@ static int check(options *o)
         return cli_wrong(&cli_matmul, "--reproducible offers no tf32");
     }
     p->compute = o->reproducible ? HR_COMPUTE_REPRODUCIBLE : p->compute;
-    return p->output != NULL
-               ? cli_output_check(&cli_matmul, "-o", p->output, inputs, 3)
-               : CLI_OK;
+    const int status = p->output != NULL ? cli_output_check(&cli_matmul, "-o",
+                                                            p->output, files, 3)
+                                         : CLI_OK;
+    return status == CLI_OK
+               ? cli_timeline_check(&cli_matmul, o->machine.trace, files, 4)
+               : status;
 }
 
 static int report(const hr_context *context, const options *o,

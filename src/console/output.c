@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/kind.h"
 #include "base/member.h"
 #include "base/size.h"
@@ -158,6 +159,24 @@ int cli_output_check(const cli_command *command, const char *option,
                ? CLI_OK
                : cli_wrong(command, "%s: '%s' is standard output; say %s -",
                            option, path, option);
+}
+
+int cli_timeline_check(const cli_command *command, const char *trace,
+                       const char *const *files, int file_count)
+{
+    struct stat old, other;
+    const char *option = trace != NULL ? "--trace" : "HEADRACE_TRACE";
+    const char *path = trace != NULL ? trace : hri_environment(option);
+    for (int i = 0; i < file_count && path != NULL; i++) {
+        if (files[i] != NULL && !cli_is_standard(files[i]) &&
+            (strcmp(files[i], path) == 0 ||
+             (stat_file(files[i], &other) == 0 && stat(path, &old) == 0 &&
+              is_same(&other, &old)))) {
+            return cli_wrong(command, "%s: '%s' is the same file as '%s'",
+                             option, path, files[i]);
+        }
+    }
+    return CLI_OK;
 }
 
 /* The file exists now: let signal handlers know. */

@@ -46,6 +46,11 @@ int cli_output_check(const cli_command *command, const char *option,
                      const char *path, const char *const *inputs,
                      int input_count);
 
+/* Check that the timeline, of --trace (NULL: none) or else HEADRACE_TRACE, is
+ * none of the files of a command. Some may be NULL. Returns an exit status. */
+int cli_timeline_check(const cli_command *command, const char *trace,
+                       const char *const *files, int file_count);
+
 /* Create a file of that type and shape under a temporary name. A signal or a
  * full disk will remove it. Returns an exit status. */
 int cli_output_create(cli_array *output, const char *path, hr_file_array like);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _DEFAULT_SOURCE /* realpath */
 #include "whole.h"
 
 #include <errno.h>
@@ -128,34 +127,8 @@ static int fail(const cli_whole *w, const char *what, int error)
                     what, strerror(error));
 }
 
-/* Create the file beside its target. Returns an error number, or 0. */
-static int create_beside(cli_whole *w, int *fd)
-{
-    struct stat earlier;
-    mode_t mode = 0666;
-    w->target = realpath(w->path, NULL);
-    const bool there = w->target != NULL;
-    if (!there && errno == ENOENT) {
-        w->target = strdup(w->path);
-    }
-    if (w->target == NULL) {
-        return errno;
-    }
-    if (there) {
-        if (stat(w->target, &earlier) != 0 ||
-            faccessat(AT_FDCWD, w->target, W_OK, AT_EACCESS) != 0) {
-            return errno;
-        }
-        mode = earlier.st_mode & 0777;
-    }
-    const int error = hri_draft_create(w->target, mode, fd, &w->temporary);
-    if (error == 0 && there) {
-        fchmod(*fd, mode); /* bits that the mask took */
-    }
-    return error;
-}
-
-/* The same for standard output. Nobody else may read the file. */
+/* Create a file on its way to standard output. Nobody else may read it. Returns
+ * an error number, or 0. */
 static int create_for_standard(cli_whole *w, int *fd)
 {
     char name[PATH_MAX];
@@ -170,8 +143,10 @@ static int create_for_standard(cli_whole *w, int *fd)
 static int create(cli_whole *w)
 {
     int fd = -1;
-    const int error = cli_is_standard(w->path) ? create_for_standard(w, &fd)
-                                               : create_beside(w, &fd);
+    const int error =
+        cli_is_standard(w->path)
+            ? create_for_standard(w, &fd)
+            : hri_draft_replace(w->path, &fd, &w->temporary, &w->target);
     if (error != 0) {
         free(w->temporary);
         w->temporary = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Bars are kept as numbers until the file is completed or there are many: what
  * is traced does not wait for text. Text is written in large pieces, and not by
- * stdio, which would write it twice where a child of fork() ends. */
+ * stdio, which would write it twice where a child of fork() ends. The file gets
+ * its name when it is complete: until then it is a draft beside it. */
 #include "runtime/trace.h"
 
 #include <errno.h>
@@ -11,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/draft.h"
 #include "base/format.h"
 
 enum { BUFFER = 64 << 10, MAX_BAR = 1024, BARS = 1 << 16 };
@@ -27,6 +30,9 @@ typedef struct bar {
 struct hri_trace {
     hri_trace *next;
     char *path;
+    char *draft, *target; /* its name so far and later; NULL: it has its name */
+    dev_t device;         /* with inode: the file that was completed */
+    ino_t inode;
     int file;      /* -1: nobody holds it */
     off_t end;     /* where the next piece goes */
     bool any;      /* there is a bar or a name before */
@@ -151,25 +157,82 @@ static void put_bars(hri_trace *t)
     t->count = 0;
 }
 
-/* Open the file, or open it again where its last bar ended. */
-static bool open_file(hri_trace *t)
+/* Open a complete file again, where its last bar ended. False: there is none,
+ * or another one has its name by now. */
+static bool reopen(hri_trace *t)
 {
-    t->file = open(
-        t->path, O_WRONLY | O_CREAT | O_CLOEXEC | (t->any ? 0 : O_TRUNC), 0666);
-    if (t->file >= 0 && !t->any) {
-        put_name(t, "process_name", 0, 0, "host");
+    struct stat s;
+    if (!t->any || t->error != 0) {
+        return false;
+    }
+    t->file =
+        open(t->target != NULL ? t->target : t->path, O_WRONLY | O_CLOEXEC);
+    if (t->file >= 0 && (fstat(t->file, &s) != 0 || s.st_dev != t->device ||
+                         s.st_ino != t->inode)) {
+        close(t->file);
+        t->file = -1;
     }
     return t->file >= 0;
 }
 
+/* Begin a file. Returns 0, or an error number. */
+static int begin(hri_trace *t)
+{
+    struct stat s;
+    t->any = false;
+    t->end = 0;
+    t->error = 0;
+    free(t->target);
+    t->target = NULL;
+    if (stat(t->path, &s) != 0 || S_ISREG(s.st_mode)) {
+        return hri_draft_replace(t->path, &t->file, &t->draft, &t->target);
+    }
+    t->file = open(t->path, O_WRONLY | O_CLOEXEC); /* such as a pipe */
+    return t->file >= 0 ? 0 : errno;
+}
+
+static int open_file(hri_trace *t)
+{
+    if (reopen(t)) {
+        return 0;
+    }
+    const int error = begin(t);
+    if (error == 0) {
+        put_name(t, "process_name", 0, 0, "host");
+    }
+    return error;
+}
+
+/* Give the draft its name, or remove what could not be written. */
+static void name_draft(hri_trace *t)
+{
+    if (t->error == 0 && rename(t->draft, t->target) != 0) {
+        t->error = errno;
+    }
+    if (t->error != 0) {
+        unlink(t->draft);
+    }
+    free(t->draft);
+    t->draft = NULL;
+}
+
 static void close_file(hri_trace *t)
 {
+    struct stat s = {0};
     put_bars(t);
     flush(t);
     const off_t end = t->end;
     put(t, "\n]}\n");
     flush(t);
     t->end = end; /* what comes later takes the place of the brackets */
+    if (fstat(t->file, &s) != 0 && t->error == 0) {
+        t->error = errno;
+    }
+    t->device = s.st_dev;
+    t->inode = s.st_ino;
+    if (t->draft != NULL) {
+        name_draft(t);
+    }
     if (close(t->file) != 0 && t->error == 0) {
         t->error = errno;
     }
@@ -272,14 +335,15 @@ hr_status hri_trace_hold(const char *path, hri_trace **trace)
 {
     static bool registered;
     hr_status status = HR_OK;
+    int error = 0;
     take_lock();
     hri_trace *t = find(path);
     registered = registered || atexit(complete_files) == 0;
     if (t == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "trace: no memory");
-    } else if (t->file < 0 && !open_file(t)) {
+    } else if (t->file < 0 && (error = open_file(t)) != 0) {
         status = hri_fail(HR_ERROR_IO, "trace: %s cannot be written: %s",
-                          t->path, strerror(errno));
+                          t->path, strerror(error));
     } else {
         t->holders++;
         *trace = t;

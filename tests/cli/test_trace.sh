@@ -57,3 +57,25 @@ for wish in --trace HEADRACE_TRACE; do
     grep -q "writing /dev/full failed: No space left on device" err
     [ -e e.npy ]
 done
+# A timeline takes the place of none of the command's files, and no file is
+# touched before the end.
+cp a.npy kept.npy
+for file in kept.npy ./kept.npy b.npy g.npy; do
+    for wish in --trace HEADRACE_TRACE; do
+        set -- "$HEADRACE" matmul kept.npy b.npy -o g.npy
+        case $wish in
+        --trace) set -- "$@" --trace "$file" ;;
+        *) set -- env HEADRACE_TRACE="$file" "$@" ;;
+        esac
+        status=0
+        "$@" 2>err || status=$?
+        [ "$status" = 2 ]
+        grep -q -e "$wish: '$file' is the same file as '" err
+    done
+done
+if "$HEADRACE" filter kept.npy -o g.npy --window 2 --trace kept.npy 2>err; then
+    echo "a timeline over an input was accepted"; exit 1
+fi
+grep -q "is the same file as 'kept.npy'" err
+cmp a.npy kept.npy
+[ ! -e g.npy ]

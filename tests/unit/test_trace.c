@@ -350,6 +350,49 @@ static void variable(bed *b)
     CHECK(unsetenv("HEADRACE_TRACE") == 0);
 }
 
+static bool is_text(const char *name, const char *text)
+{
+    char found[64] = "";
+    FILE *file = fopen(path_of(name), "r");
+    const bool read = file != NULL && fgets(found, sizeof found, file) != NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return read && strcmp(found, text) == 0;
+}
+
+static void names(bed *b)
+{
+    TEST_CASE("a file has its name when it is complete");
+    char before[512];
+    FILE *file = fopen(path_of("old.json"), "w");
+    CHECK(file != NULL && fputs("old", file) >= 0 && fclose(file) == 0);
+    CHECK(symlink("old.json", path_of("link.json")) == 0);
+    CHECK(getcwd(before, sizeof before) != NULL && chdir(folder) == 0);
+    CHECK(hr_context_trace(b->context, "link.json") == HR_OK);
+    CHECK(chdir(before) == 0);
+    multiply(b->context, NULL);
+    CHECK(is_text("old.json", "old"));
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    timeline t = read_file(path_of("old.json"));
+    CHECK(t.whole && t.calls == 1);
+    char target[16] = "";
+    CHECK(readlink(path_of("link.json"), target, sizeof target) == 8);
+
+    /* Another file has taken its place. It is not continued. */
+    CHECK(hr_context_trace(b->context, path_of("new.json")) == HR_OK);
+    CHECK(access(path_of("new.json"), F_OK) != 0);
+    multiply(b->context, NULL);
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    CHECK(unlink(path_of("new.json")) == 0);
+    CHECK(hr_context_trace(b->context, path_of("new.json")) == HR_OK);
+    CHECK(access(path_of("new.json"), F_OK) != 0);
+    multiply(b->context, NULL);
+    CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+    t = read_file(path_of("new.json"));
+    CHECK(t.whole && t.unequal == 0 && t.calls == 1);
+}
+
 static void refused(bed *b)
 {
     TEST_CASE("what is refused");
@@ -379,6 +422,7 @@ static void cases(bed *b)
     TEST(again(b));
     TEST(contexts(b));
     TEST(variable(b));
+    TEST(names(b));
     TEST(refused(b));
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", made);

@@ -55,7 +55,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
       test_fill test_combined test_histogram
       test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run test_progress
-      test_reduce test_scan test_scan_shared test_sort)
+      test_reduce test_scan test_scan_shared test_sort test_enough)
     set(count "")
     if(NOT DEFINED ${name}_count)
       set(count ${${name}_long})

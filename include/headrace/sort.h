@@ -40,7 +40,8 @@ typedef enum hr_sort_order {
  *
  *  Beside a and b, an accelerator holds a copy of its band of b, and 3 KiB for
  *  each row and each 8192 elements of a row. For rows of rank 1 the latter are
- *  3 MiB at most. Rows up to the length above need neither.
+ *  3 MiB at most, and each other accelerator adds 2 KiB. Rows up to the length
+ *  above need none of this.
  *
  * @shape    Rank 1 to 6, gaps between rows included. Above rank 2 there are
  *           none between the first dimensions. b has a's extent. Rows of rank 1

@@ -199,40 +199,22 @@ static hr_status add(planned *p, const hr_argument *argument)
     return bytes_of(&p->arguments[i].view);
 }
 
-/* Add an array that stands for a copy of a view, with `more` bytes for each row
- * of the domain. */
-static hr_status add_temporary(planned *p, const hr_view *view, int64_t more,
+/* Add an array that stands for a copy of a view. */
+static hr_status add_temporary(planned *p, const hr_view *view,
                                hr_array **array)
 {
     const int64_t *size = view->extent.size;
     const int64_t bytes = (int64_t)view->element_bytes;
-    const int64_t unit = HRI_SORT_UNIT * bytes + more;
-    const hr_extent extent =
-        size[0] == 1 ? hr_extent1(hri_ceil_div(size[1], HRI_SORT_UNIT) * unit)
-                     : hr_extent2(size[0], size[1] * bytes + more);
+    const hr_extent extent = size[0] == 1
+                                 ? hr_extent1(size[1] * bytes)
+                                 : hr_extent2(size[0], size[1] * bytes);
     hr_status status =
         hr_array_create_anywhere(view->array->context, 1, extent, array);
     if (status == HR_OK) {
-        p->rows[p->count] = unit;
+        p->rows[p->count] = HRI_SORT_UNIT * bytes;
         p->arguments[p->count++] = hr_out(hr_view_of(*array));
     }
     return status;
-}
-
-/* Bytes that count digits, for each row of the domain. */
-static int64_t count_bytes(const hri_sorting *s)
-{
-    enum { UNIT_BYTES = 4096 }; /* for a unit, with some room */
-    const int64_t *size = s->to.keys.extent.size;
-    const int64_t unit = hri_sort_unit(size[0], size[1], false);
-    int64_t bytes = size[0] == 1 ? HRI_SORT_UNIT * UNIT_BYTES / unit
-                                 : hri_ceil_div(size[1], unit) * UNIT_BYTES;
-    for (uint32_t i = 0; i < s->context->accelerator_count; i++) {
-        if (hri_sort_sweeps(&s->context->accelerators[i], size[1])) {
-            bytes = hri_max(bytes, hri_sort_sweep_bytes(s));
-        }
-    }
-    return bytes;
 }
 
 static hr_status add_all(const hri_sorting *s, planned *p)
@@ -247,12 +229,12 @@ static hr_status add_all(const hri_sorting *s, planned *p)
         status = add(p, &keys);
     }
     if (status == HR_OK) {
-        status = add_temporary(p, &to->keys, count_bytes(s), &p->temporary[0]);
+        status = add_temporary(p, &to->keys, &p->temporary[0]);
     }
     if (status == HR_OK && to->values.array != NULL) {
         status = add(p, &values);
         if (status == HR_OK) {
-            status = add_temporary(p, &to->values, 0, &p->temporary[1]);
+            status = add_temporary(p, &to->values, &p->temporary[1]);
         }
     }
     return status;
@@ -277,6 +259,8 @@ static hr_status sort_long(hri_sorting *s)
         .tile = &tile,
         .usable = hri_accelerator_check_double,
         .times = (double)s->key_bytes,
+        .at_once = true,
+        .beside = hri_sort_beside,
         .carry_out = hri_sort_run,
         .data = s};
     if (status == HR_OK) {

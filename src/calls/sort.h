@@ -74,8 +74,9 @@ typedef struct hri_sorting {
  * hri_sorting. */
 hr_status hri_sort_run(void *sorting, const hri_splitting *split);
 
-/* Elements of a unit, which has a count for each digit. */
-int64_t hri_sort_unit(int64_t rows, int64_t cols, bool host);
+/* Bytes that a band of such a split takes beside elements. */
+uint64_t hri_sort_beside(const hri_splitting *split, uint32_t i,
+                         const hr_band *band);
 
 /* sort_sweep.c: whether an accelerator sorts rows of so many elements by
  * sweeps. */
@@ -83,9 +84,9 @@ bool hri_sort_sweeps(const hri_accelerator *accelerator, int64_t cols);
 /* Elements of a unit that a tile counts. */
 int64_t hri_sort_sweep_unit(const hri_accelerator *accelerator, int64_t rows,
                             int64_t cols);
-/* Bytes that sweeps take for each row of a plan's domain beside the elements,
- * some more or less. */
-int64_t hri_sort_sweep_bytes(const hri_sorting *s);
+/* Bytes that hri_sort_sweep_allocate takes for a band with its rows, columns
+ * and units. */
+int64_t hri_sort_sweep_bytes(const hri_sorting *s, const hri_sort_band *band);
 hr_status hri_sort_sweep_allocate(const hri_sorting *s, hri_sort_band *band);
 /* Enqueue all of a band's sort. */
 hr_status hri_sort_sweep(const hri_sorting *s, const hri_sort_band *band);
@@ -107,5 +108,7 @@ hr_status hri_sort_merge(const hri_sorting *s, const hri_sort_band *band,
                          int64_t rights, const hri_sort_data *to);
 /* Make one sorted row of those that the bands have sorted. */
 hr_status hri_sort_join(hri_sorting *s);
+/* Bytes that this takes of each accelerator, with so many bands at most. */
+uint64_t hri_sort_join_bytes(uint32_t bands);
 
 #endif

@@ -344,6 +344,12 @@ static hr_status join(const joining *j)
     return status == HR_OK ? finished : status;
 }
 
+uint64_t hri_sort_join_bytes(uint32_t bands)
+{
+    enum { CUT = sizeof(uint64_t) + DIGITS * sizeof(int64_t) };
+    return (uint64_t)(bands - 1) * CUT;
+}
+
 hr_status hri_sort_join(hri_sorting *s)
 {
     const size_t runs = s->count;

@@ -109,31 +109,55 @@ static hr_status prefetch(const hri_sort_band *b)
                : status;
 }
 
-int64_t hri_sort_unit(int64_t rows, int64_t cols, bool host)
+/* Elements of a unit, which has a count for each digit. */
+static int64_t unit_of(int64_t rows, int64_t cols, bool host)
 {
     const int64_t share = hri_ceil_div(rows * cols, host ? HOST_UNITS : UNITS);
     const int64_t unit = hri_round_up(hri_max(share, MIN_UNIT), MIN_UNIT);
     return hri_min(unit, INT32_MAX / MIN_UNIT * MIN_UNIT);
 }
 
+/* Set the numbers of the band that an accelerator was given. */
+static void measure(const hri_sorting *s, const hri_accelerator *a,
+                    const hr_band *given, hri_sort_band *b)
+{
+    const hr_extent all = s->to.keys.extent;
+    const bool one = all.size[0] == 1;
+    b->first = given->first * (one ? HRI_SORT_UNIT : 1);
+    b->rows = one ? 1 : given->count;
+    b->cols =
+        one ? hri_min(given->count * HRI_SORT_UNIT, all.size[1] - b->first)
+            : all.size[1];
+    b->sweeps = hri_sort_sweeps(a, b->cols);
+    b->unit = b->sweeps ? hri_sort_sweep_unit(a, b->rows, b->cols)
+                        : unit_of(b->rows, b->cols, a->device->info.host);
+    b->units = hri_ceil_div(b->cols, b->unit);
+}
+
+uint64_t hri_sort_beside(const hri_splitting *split, uint32_t i,
+                         const hr_band *band)
+{
+    enum { COUNTS = HRI_SORT_DIGITS * (sizeof(int32_t) + sizeof(int64_t)) };
+    const hri_sorting *s = split->data;
+    const bool joins =
+        s->to.keys.extent.size[0] == 1 && band->count < split->domain.size[0];
+    hri_sort_band b = {0};
+    measure(s, split->participants[i].accelerator, band, &b);
+    const int64_t bytes =
+        b.sweeps ? hri_sort_sweep_bytes(s, &b)
+                 : b.rows * b.units * (int64_t)(sizeof(uint64_t) + COUNTS);
+    return (uint64_t)bytes + (joins ? hri_sort_join_bytes(split->count) : 0);
+}
+
 /* Make the band that an accelerator was given. */
 static hr_status begin(const hri_sorting *s, hri_accelerator *a,
                        const hr_band *given, hri_sort_band *b)
 {
-    const hr_extent all = s->to.keys.extent;
-    const bool one = all.size[0] == 1;
+    const bool one = s->to.keys.extent.size[0] == 1;
     const uint32_t index = (uint32_t)(a - s->context->accelerators);
-    const int64_t first = given->first * (one ? HRI_SORT_UNIT : 1);
-    const int64_t origin[] = {one ? 0 : first, one ? first : 0};
-    b->first = first;
-    b->rows = one ? 1 : given->count;
-    b->cols = one ? hri_min(given->count * HRI_SORT_UNIT, all.size[1] - first)
-                  : all.size[1];
+    measure(s, a, given, b);
+    const int64_t origin[] = {one ? 0 : b->first, one ? b->first : 0};
     const hr_extent extent = hr_extent2(b->rows, b->cols);
-    b->sweeps = hri_sort_sweeps(a, b->cols);
-    b->unit = b->sweeps ? hri_sort_sweep_unit(a, b->rows, b->cols)
-                        : hri_sort_unit(b->rows, b->cols, a->device->info.host);
-    b->units = hri_ceil_div(b->cols, b->unit);
     hr_status status = section(&s->from, origin, extent, &b->from);
     if (status == HR_OK) {
         status = section(&s->to, origin, extent, &b->sides[HRI_SORT_RESULT]);
@@ -147,27 +171,6 @@ static hr_status begin(const hri_sorting *s, hri_accelerator *a,
     return status == HR_OK ? prefetch(b) : status;
 }
 
-/* Rows this long do not stream: say what a band takes, and what there is. */
-static hr_status refuse(const hri_sorting *s, hri_accelerator *a,
-                        const hr_band *given)
-{
-    const hr_extent all = s->to.keys.extent;
-    const int64_t cells =
-        all.size[0] == 1 ? hri_min(given->count * HRI_SORT_UNIT, all.size[1])
-                         : given->count * all.size[1];
-    const size_t each =
-        (s->in_place ? 2 : 3) * s->to.keys.element_bytes +
-        (s->to.values.array != NULL ? 2 * s->to.values.element_bytes : 0);
-    pthread_mutex_lock(&s->context->lock);
-    const uint64_t room = hri_accelerator_room(a);
-    pthread_mutex_unlock(&s->context->lock);
-    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                    "sort: %lld elements take %lld bytes of %s, which has room "
-                    "for %llu",
-                    (long long)cells, (long long)cells * (long long)each,
-                    a->path, (unsigned long long)room);
-}
-
 static hr_status begin_all(hri_sorting *s, const hri_splitting *split)
 {
     hr_status status = HR_OK;
@@ -175,9 +178,7 @@ static hr_status begin_all(hri_sorting *s, const hri_splitting *split)
         const hri_participant *p = &split->participants[i];
         const hr_band *given = &split->bands[i];
         if (given->count > 0) {
-            status = p->chunk > 0 ? refuse(s, p->accelerator, given)
-                                  : begin(s, p->accelerator, given,
-                                          &s->bands[s->count++]);
+            status = begin(s, p->accelerator, given, &s->bands[s->count++]);
         }
     }
     return status;

@@ -41,16 +41,13 @@ int64_t hri_sort_sweep_unit(const hri_accelerator *a, int64_t rows,
     return hri_round_up(hri_max(share, MIN_UNIT), TALLIERS);
 }
 
-int64_t hri_sort_sweep_bytes(const hri_sorting *s)
+int64_t hri_sort_sweep_bytes(const hri_sorting *s, const hri_sort_band *b)
 {
-    const int64_t *size = s->to.keys.extent.size;
-    const bool one = size[0] == 1;
-    const int64_t cols = one ? HRI_SORT_UNIT : size[1];
-    const int64_t digits = (int64_t)s->key_bytes * HRI_SORT_DIGITS;
-    const int64_t counts = one ? digits * cols / MIN_UNIT
-                               : digits * hri_ceil_div(cols, MIN_UNIT) +
-                                     (int64_t)s->key_bytes * PLACES;
-    return 4 * (counts + hri_ceil_div(cols, block_of(s)) * HRI_SORT_DIGITS);
+    const int64_t passes = (int64_t)s->key_bytes;
+    const int64_t blocks = hri_ceil_div(b->cols, block_of(s));
+    return 4 * b->rows *
+           (b->units * passes * HRI_SORT_DIGITS + passes * PLACES +
+            blocks * HRI_SORT_DIGITS);
 }
 
 hr_status hri_sort_sweep_allocate(const hri_sorting *s, hri_sort_band *b)

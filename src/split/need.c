@@ -221,6 +221,9 @@ hr_status hri_split_need(const hri_splitting *s, uint32_t i,
     if (place == HRI_HOST) {
         return HR_OK;
     }
+    if (s->beside != NULL) {
+        n->taken = n->most = s->beside(s, i, band);
+    }
     for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
          k++) {
         lack all, whole;

@@ -24,6 +24,12 @@ static hr_status fits_grains(void *data, int64_t grains, bool *holds)
                           holds);
 }
 
+/* The rows of the least chunk; 0: nothing streams, and the band is held. */
+static int64_t least_chunk(const hri_splitting *s)
+{
+    return s->at_once ? 0 : hri_split_grain(s);
+}
+
 /* Grains of so few bytes that the first chunk goes up, and the last one home,
  * in little of the time. */
 static int64_t grains_that_suffice(const streamed *x)
@@ -52,7 +58,7 @@ hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
     if (status != HR_OK || held) {
         return status;
     }
-    status = fits_grains(&x, 1, &held);
+    status = s->at_once ? HR_OK : fits_grains(&x, 1, &held);
     if (status == HR_OK && !held) {
         *chunk = HRI_NO_CHUNK;
     } else if (status == HR_OK) {
@@ -77,7 +83,7 @@ static hr_status find_limit(const hri_splitting *s, uint32_t i,
     hri_need all, least = {0};
     hr_status status = hri_split_need(s, i, band, 0, &all);
     if (status == HR_OK) {
-        status = hri_split_need(s, i, band, hri_split_grain(s), &least);
+        status = hri_split_need(s, i, band, least_chunk(s), &least);
     }
     *limit = all.most < least.most ? all.most : least.most;
     *copies = all.copies;
@@ -115,7 +121,7 @@ static hr_status check_buffers(const hri_splitting *s, uint32_t i)
     const uint64_t most = a->device->info.allocation_bytes;
     hri_need n;
     const hr_status status =
-        hri_split_need(s, i, &s->bands[i], hri_split_grain(s), &n);
+        hri_split_need(s, i, &s->bands[i], least_chunk(s), &n);
     return status != HR_OK || n.largest <= most
                ? status
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -146,6 +152,13 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
             "%s: the launch does not fit into the memory limits of "
             "%u accelerators; %llu bytes for each are enough for it",
             hri_split_name(s), s->count, (unsigned long long)needed);
+    }
+    if (s->at_once) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: %s needs %llu bytes for its part, but its limit "
+                        "is %llu",
+                        hri_split_name(s), a->path, (unsigned long long)needed,
+                        (unsigned long long)a->memory_limit);
     }
     return copies > 0
                ? hri_fail(
@@ -206,7 +219,7 @@ static hr_status fits_in_chunks(void *data, uint32_t i, int64_t first,
     const hr_band band = {.first = first, .count = count};
     hr_status status = fits_at_once(data, i, first, count, held);
     return status == HR_OK && !*held
-               ? hri_split_fits(data, i, &band, hri_split_grain(data), held)
+               ? hri_split_fits(data, i, &band, least_chunk(data), held)
                : status;
 }
 

@@ -61,6 +61,10 @@ typedef struct hri_splitting {
                             take part; NULL: all */
     double times; /* bands are planned for so many launches, by the bytes that
                      a launch touches; 0: for one, by what was measured */
+    bool at_once; /* no band streams: each accelerator holds all of its own */
+    uint64_t (*beside)(const struct hri_splitting *s, uint32_t i,
+                       const hr_band *band); /* bytes of accelerator i's memory
+                     that a band takes beside its arguments; NULL: none */
     hr_status (*carry_out)(
         void *data, const struct hri_splitting *s); /* does the work of the
                      bands that were planned; NULL: the kernel is launched */
@@ -231,8 +235,8 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, hri_hold hold,
                         bool *held);
 
 /* The rows of the chunks in which accelerator i streams a band. 0: it holds all
- * of it. HRI_NO_CHUNK: it cannot hold the least chunk. Chunks are whole tiles,
- * and the last may be short. */
+ * of it. HRI_NO_CHUNK: it cannot hold the least chunk, or nothing streams.
+ * Chunks are whole tiles, and the last may be short. */
 hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
                           const hr_band *band, int64_t *chunk);
 /* Set the chunks of all participants, for s->bands. */

@@ -228,8 +228,8 @@ static void no_memory(void)
     options.weights = weights;
     CHECK_FAILS(hr_sort(context, HR_SORT_ASCENDING, HR_I32, v, v, &options),
                 HR_ERROR_OUT_OF_MEMORY,
-                "sort: 150000 elements take 1200000 bytes of host#1, which has "
-                "room for 1048576");
+                "sort: host#1 needs 1258520 bytes for its part, but its limit "
+                "is 1048576");
     CHECK(hr_synchronize(v) == HR_OK && large[0] == LARGE);
     CHECK(hr_sort(context, HR_SORT_ASCENDING, HR_I32, v, v, NULL) == HR_OK);
     CHECK(hr_synchronize(v) == HR_OK);

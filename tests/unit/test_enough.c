@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls over the accelerators of argv[1] with too little memory: what their
+ * messages say is enough is enough. */
+#include "test.h"
+
+enum { COUNT = 100000 };
+
+static double a[COUNT], b[COUNT];
+
+/* A call over two views with the extent. */
+typedef struct row {
+    const char *name;
+    hr_status (*call)(const struct row *r, hr_view from, hr_view to);
+    hr_extent extent;
+    hr_type type;    /* of `from` */
+    size_t to_bytes; /* of an element of `to`; 0: `to` is `from` */
+} row;
+
+static const char *list;
+static hr_context *context;
+
+static hr_status sort(const row *r, hr_view from, hr_view to)
+{
+    return hr_sort(context, HR_SORT_ASCENDING, r->type, from, to, NULL);
+}
+
+static hr_status by_key(const row *r, hr_view from, hr_view to)
+{
+    return hr_sort_by_key(context, HR_SORT_ASCENDING, r->type, from, HR_F64, to,
+                          NULL);
+}
+
+static hr_status norm(const row *r, hr_view from, hr_view to)
+{
+    hr_reduced reduced;
+    (void)to;
+    return hr_reduce(context, HR_REDUCE_NORM, r->type, from, NULL, NULL,
+                     &reduced);
+}
+
+static const row rows[] = {
+    {"sort f32", sort, {1, {COUNT}}, HR_F32, 4},
+    {"sort f32 in place", sort, {1, {COUNT}}, HR_F32, 0},
+    {"sort f64", sort, {1, {23000}}, HR_F64, 8},
+    {"sort i8", sort, {1, {5000}}, HR_I8, 1},
+    {"sort f16", sort, {1, {COUNT}}, HR_F16, 2},
+    {"sort long rows", sort, {2, {7, 5000}}, HR_F32, 4},
+    {"sort short rows", sort, {2, {50, 100}}, HR_F32, 4},
+    {"argsort f32", by_key, {1, {COUNT}}, HR_F32, 8},
+    {"argsort f64", by_key, {1, {9000}}, HR_F64, 8},
+    {"argsort i8", by_key, {1, {5000}}, HR_I8, 8},
+    {"argsort long rows", by_key, {2, {7, 5000}}, HR_I32, 8},
+    {"norm f32", norm, {1, {COUNT}}, HR_F32, 4},
+    {"norm f64", norm, {1, {COUNT}}, HR_F64, 8},
+};
+
+static hr_status call_with(const row *r, uint64_t limit)
+{
+    const size_t bytes = hr_type_size(r->type);
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_array *from = NULL, *to = NULL;
+    options.accelerators = list;
+    options.memory_limit = limit;
+    if (!test_open(&options, &context)) {
+        return HR_ERROR_UNAVAILABLE;
+    }
+    CHECK(hr_array_wrap(context, a, bytes, r->extent, 0, &from) == HR_OK);
+    CHECK(hr_array_wrap(context, b, r->to_bytes > 0 ? r->to_bytes : bytes,
+                        r->extent, 0, &to) == HR_OK);
+    const hr_status status =
+        r->call(r, hr_view_of(from), hr_view_of(r->to_bytes > 0 ? to : from));
+    if (status == HR_OK) {
+        CHECK(hr_synchronize(hr_view_of(from)) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    hr_context_destroy(context);
+    return status;
+}
+
+/* The bytes that the message says are enough. 0: it says none. */
+static uint64_t enough(void)
+{
+    const char *message = hr_last_error();
+    const char *each = strstr(message, "; "), *needs = strstr(message, "needs");
+    return each != NULL    ? strtoull(each + strlen("; "), NULL, 10)
+           : needs != NULL ? strtoull(needs + strlen("needs"), NULL, 10)
+                           : 0;
+}
+
+/* Accelerators that work in place have no limit, and refuse nothing. */
+static void all(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        TEST_CASE(rows[i].name);
+        for (size_t k = 0; k < sizeof a; k++) { /* small numbers of any type */
+            ((unsigned char *)a)[k] = (unsigned char)(k * k / 5 % 64);
+        }
+        const hr_status status = call_with(&rows[i], 10);
+        if (test_state.skipped) {
+            return;
+        }
+        if (status != HR_OK) {
+            CHECK(status == HR_ERROR_OUT_OF_MEMORY);
+            const uint64_t limit = enough();
+            if (!CHECK(limit > 10 && call_with(&rows[i], limit) == HR_OK)) {
+                test_note("with %llu bytes: %s\n", (unsigned long long)limit,
+                          hr_last_error());
+            }
+        }
+    }
+}
+
+int main(int count, char **arguments)
+{
+    list = count > 1 ? arguments[1] : "2xhost";
+    TEST(all());
+    return test_end();
+}

@@ -247,6 +247,20 @@ static hr_status launch(scanning *s, hri_splitting *split, size_t count)
     return status;
 }
 
+/* Bytes that scanning the units takes where their elements are already, for b's
+ * units that go up and home. Joining leaves room for them. In place, joining
+ * has as many but one. */
+static uint64_t bytes_to_scan(const hri_splitting *split, uint32_t i,
+                              const hr_band *band)
+{
+    const scanning *s = split->data;
+    const int64_t most = hri_split_slots(s->in_place ? HR_INOUT : HR_OUT);
+    const int64_t had = s->in_place ? hri_split_slots(HR_IN) : 0;
+    const int64_t units = hri_max(hri_min(band->count, most) - had, 0);
+    (void)i;
+    return (uint64_t)units * UNIT * s->b.element_bytes;
+}
+
 /* Join the elements of each unit. */
 static hr_status find_totals(scanning *s)
 {
@@ -258,7 +272,9 @@ static hr_status find_totals(scanning *s)
                            .domain = hr_extent2(s->units, ITEMS),
                            .arguments = arguments,
                            .rows = rows,
-                           .tile = &tile};
+                           .tile = &tile,
+                           .beside = bytes_to_scan,
+                           .data = s};
     return launch(s, &split, 3);
 }
 

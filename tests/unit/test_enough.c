@@ -30,6 +30,12 @@ static hr_status by_key(const row *r, hr_view from, hr_view to)
                           NULL);
 }
 
+static hr_status scan(const row *r, hr_view from, hr_view to)
+{
+    return hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, r->type, from, to,
+                   NULL);
+}
+
 static hr_status norm(const row *r, hr_view from, hr_view to)
 {
     hr_reduced reduced;
@@ -38,6 +44,7 @@ static hr_status norm(const row *r, hr_view from, hr_view to)
                      &reduced);
 }
 
+/* Few units are held at once, many are not: 4096 elements make one. */
 static const row rows[] = {
     {"sort f32", sort, {1, {COUNT}}, HR_F32, 4},
     {"sort f32 in place", sort, {1, {COUNT}}, HR_F32, 0},
@@ -50,6 +57,16 @@ static const row rows[] = {
     {"argsort f64", by_key, {1, {9000}}, HR_F64, 8},
     {"argsort i8", by_key, {1, {5000}}, HR_I8, 8},
     {"argsort long rows", by_key, {2, {7, 5000}}, HR_I32, 8},
+    {"scan f32", scan, {1, {COUNT}}, HR_F32, 4},
+    {"scan f32 of 6 units", scan, {1, {23000}}, HR_F32, 4},
+    {"scan f32 of a unit", scan, {1, {4000}}, HR_F32, 4},
+    {"scan f32 in place", scan, {1, {23000}}, HR_F32, 0},
+    {"scan f32 into f64", scan, {1, {COUNT}}, HR_F32, 8},
+    {"scan f64", scan, {1, {COUNT}}, HR_F64, 8},
+    {"scan f64 in place", scan, {1, {COUNT}}, HR_F64, 0},
+    {"scan i8 into i32 of 10 units", scan, {1, {40000}}, HR_I8, 4},
+    {"scan i32", scan, {1, {9000}}, HR_I32, 4},
+    {"scan rows", scan, {2, {50, 100}}, HR_F64, 8},
     {"norm f32", norm, {1, {COUNT}}, HR_F32, 4},
     {"norm f64", norm, {1, {COUNT}}, HR_F64, 8},
 };

@@ -2,7 +2,6 @@
 /* Bands: which rows each of them has, and how their cells are stored. */
 #include "grid/bands.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/size.h"
@@ -207,36 +206,49 @@ static int64_t rows_that_fit(uint64_t capacity, const weighing *w)
                                   : (int64_t)most;
 }
 
-/* Write a number of bytes. UINT64_MAX stands for anything too large for 64
- * bits. */
-static const char *bytes_text(char *text, size_t room, uint64_t bytes)
+/* The memory that is enough for each accelerator to hold an equal band, with
+ * what is taken already. UINT64_MAX: too much for 64 bits. */
+static uint64_t find_enough(const hr_grid *grid, const weighing *w)
 {
-    if (bytes == UINT64_MAX) {
-        return "2^64 bytes or more";
+    const int64_t rows = grid->extent.size[0];
+    const int64_t grain = hri_min(hri_grid_grain(grid), rows);
+    const int64_t share =
+        hri_ceil_div(hri_ceil_div(rows, grain), grid->band_count) * grain;
+    uint64_t bytes, taken = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        hri_accelerator *a =
+            &grid->context->accelerators[grid->bands[b].accelerator];
+        const uint64_t own = a->device->info.gemm_bytes;
+        if (!a->in_place && own + hri_accelerator_held(a) > taken) {
+            taken = own + hri_accelerator_held(a);
+        }
     }
-    snprintf(text, room, "%llu bytes", (unsigned long long)bytes);
-    return text;
+    return hri_mul((uint64_t)(share + w->others), w->row, &bytes) &&
+                   hri_add(bytes, w->spare, &bytes) &&
+                   hri_add(bytes, taken, &bytes)
+               ? bytes
+               : UINT64_MAX;
 }
 
 static hr_status refuse(const hr_grid *grid, const weighing *w)
 {
-    uint64_t capacity = 0, all = 0;
-    char whole[40], row[40];
     const uint32_t bands = grid->band_count, fields = grid->field_count;
-    for (uint32_t b = 0; b < grid->band_count; b++) {
+    const uint64_t enough = find_enough(grid, w);
+    uint64_t capacity = 0;
+    for (uint32_t b = 0; b < bands; b++) {
         capacity += capacity_of(grid, b);
     }
-    if (!hri_mul((uint64_t)grid->extent.size[0], w->row, &all)) {
-        all = UINT64_MAX;
+    if (enough == UINT64_MAX) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "grid: %u field%s 2^64 bytes or more of an accelerator",
+                        fields, fields == 1 ? " takes" : "s take");
     }
     return hri_fail(
         HR_ERROR_OUT_OF_MEMORY,
-        "grid: %u field%s %s, with %lld extra row%s of %s an accelerator, but "
-        "%u accelerator%s %llu bytes",
-        fields, fields == 1 ? " takes" : "s take",
-        bytes_text(whole, sizeof whole, all), (long long)w->others,
-        hri_plural((uint64_t)w->others), bytes_text(row, sizeof row, w->row),
-        bands, bands == 1 ? " has" : "s have", (unsigned long long)capacity);
+        "grid: %u field%s not fit into the %llu bytes of %u accelerator%s; "
+        "%llu bytes for each are enough",
+        fields, fields == 1 ? " does" : "s do", (unsigned long long)capacity,
+        bands, hri_plural(bands), (unsigned long long)enough);
 }
 
 static void set_portions(const hr_grid *grid, const double *weights, bool stay,

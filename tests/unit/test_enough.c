@@ -44,6 +44,19 @@ static hr_status norm(const row *r, hr_view from, hr_view to)
                      &reduced);
 }
 
+static hr_status grid(const row *r, hr_view from, hr_view to)
+{
+    const size_t bytes = hr_type_size(r->type);
+    const hr_field field = hr_field_of(bytes, 1, HR_BOUNDARY_CLAMP, NULL);
+    const hr_field fields[] = {field, field};
+    hr_grid *made = NULL;
+    (void)from, (void)to;
+    const hr_status status =
+        hr_grid_create(context, r->extent, fields, 2, NULL, &made);
+    hr_grid_destroy(made);
+    return status;
+}
+
 /* Few units are held at once, many are not: 4096 elements make one. */
 static const row rows[] = {
     {"sort f32", sort, {1, {COUNT}}, HR_F32, 4},
@@ -69,6 +82,8 @@ static const row rows[] = {
     {"scan rows", scan, {2, {50, 100}}, HR_F64, 8},
     {"norm f32", norm, {1, {COUNT}}, HR_F32, 4},
     {"norm f64", norm, {1, {COUNT}}, HR_F64, 8},
+    {"grid f64", grid, {2, {200, 300}}, HR_F64, 8},
+    {"grid f32 of rank 1", grid, {1, {COUNT}}, HR_F32, 4},
 };
 
 static hr_status call_with(const row *r, uint64_t limit)

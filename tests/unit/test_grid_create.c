@@ -52,10 +52,10 @@ static void shapes(void)
     REFUSED(r.extent = hr_extent2(many, many), HR_ERROR_INVALID,
             "1099511627776 x 1099511627776, which is more than 2^63 - 1 cells");
     REFUSED(r.extent = hr_extent2(many, 1000), HR_ERROR_OUT_OF_MEMORY,
-            "2 accelerators have 2097152 bytes");
+            "2 fields do not fit into the 2097152 bytes of 2 accelerators; ");
     REFUSED((r.extent = hr_extent3(2, some, some),
              r.fields[0].element_bytes = r.fields[1].element_bytes = 1 << 30),
-            HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152");
+            HR_ERROR_OUT_OF_MEMORY, "2 fields take 2^64 bytes or more");
     REFUSED((r.extent = hr_extent2(2, many), r.fields[0] = r.fields[1] = large),
             HR_ERROR_OUT_OF_MEMORY, "2 fields take 2^64 bytes or more");
 }
@@ -77,7 +77,7 @@ static void fields(void)
     REFUSED(r.fields[0].before[1].boundary = (hr_boundary)5, HR_ERROR_INVALID,
             "field 0 has the unknown boundary 5");
     REFUSED(r.fields[0].before[0].halo = r.fields[0].after[1].halo = INT32_MAX,
-            HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152");
+            HR_ERROR_OUT_OF_MEMORY, "2 fields take 2^64 bytes or more");
 }
 
 static void list(request *r, const uint32_t *accelerators, uint32_t count)

@@ -226,16 +226,16 @@ static int set_aside(int fd, uint64_t bytes)
                                                   : error;
 }
 
-/* The space on the file's disk that this process may use. False when the file
- * system does not tell: some do so by giving no blocks at all. */
+/* The space on the file's disk that may be used. Disks keep some free space
+ * back, which root may not get either. False when the file system does not
+ * tell: some do so by giving no blocks at all. */
 static bool free_space(int fd, uint64_t *bytes)
 {
     struct statvfs disk;
     if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0) {
         return false;
     }
-    bool root = geteuid() == 0; /* some space may be kept for root */
-    return hri_mul(root ? disk.f_bfree : disk.f_bavail, disk.f_frsize, bytes);
+    return hri_mul(disk.f_bavail, disk.f_frsize, bytes);
 }
 
 /* Get disk space for the whole file. If the file is larger than the free space,

@@ -55,6 +55,7 @@ static struct {
 } armed;
 
 static bool roomy;      /* a disk seems to have enough room, when first asked */
+static bool kept;       /* most of a disk's free space seems to be */
 static int allocations; /* calls of posix_fallocate */
 
 static bool fails(call which)
@@ -97,6 +98,11 @@ int __wrap_fstatvfs(int fd, struct statvfs *disk)
     int status = fails(STATVFS) ? -1 : __real_fstatvfs(fd, disk);
     if (status == 0 && roomy) {
         disk->f_bfree = disk->f_bavail = disk->f_blocks = 1 << 20;
+    }
+    if (status == 0 && kept) {
+        disk->f_bfree = disk->f_blocks = 1 << 20;
+        disk->f_bavail = 10;
+        disk->f_frsize = 4096;
     }
     roomy = false;
     return status;
@@ -249,6 +255,18 @@ static void faults_leave_the_earlier_file(void)
     }
 }
 
+static void kept_space_is_not_free(void)
+{
+    TEST_CASE("a disk that keeps most of its free space");
+    put_earlier("a.npy");
+    kept = true;
+    allocations = 0;
+    CHECK_FAILS(run("a.npy"), HR_ERROR_IO,
+                "the disk is full: 200128 bytes wanted, 40960 free");
+    CHECK(allocations == 0 && holds(".", 1, "a.npy", 7));
+    kept = false;
+}
+
 /* Where there is no fallocate and the disk fills up while zeros are written:
  * the second function fails, too. What it wrote counts as free again. */
 static void zeros_may_not_fit(void)
@@ -345,6 +363,7 @@ int main(void)
     char folder[] = "npy-disk-XXXXXX";
     must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
     TEST(faults_leave_the_earlier_file());
+    TEST(kept_space_is_not_free());
     TEST(memory_may_run_out());
     unlink("a.npy");
     must(mkdir("full", 0777) == 0, "mkdir");

@@ -162,11 +162,14 @@ typedef struct hr_gemm_options {
  *           options that break these rules. The same for scalars that the
  *           accumulation type cannot hold. HR_ERROR_UNSUPPORTED for a type pair
  *           or compute mode that is not offered, and for tf32 in a reproducible
- *           context. HR_ERROR_OUT_OF_MEMORY when a
- *           memory limit is below the least working set; the sentence says how
- *           much is needed. With old and new elements in C: HR_ERROR_CANCELLED
- *           or HR_ERROR_BACKEND while running; HR_ERROR_LOST when accelerators
- *           failed or did not answer, and no other one can complete C.
+ *           context. HR_ERROR_OUT_OF_MEMORY when a memory limit is below the
+ *           least working set; the sentence says how much is needed. The same,
+ *           whatever the memory, when a device with memory of its own would
+ *           multiply for more than 50 to 100 hours: a plan lists at most
+ *           4,194,304 products of a tenth of a second. With old and new
+ *           elements in C: HR_ERROR_CANCELLED or HR_ERROR_BACKEND while
+ *           running; HR_ERROR_LOST when accelerators failed or did not answer,
+ *           and no other one can complete C.
  * @threads  Any thread; calls on one context run one after another.
  * @source   Blocks of C stay on the accelerators while panels of A and B stream
  *           past, as in [Irony2004] and [Goto2008]. Rounding as in

@@ -439,7 +439,7 @@ static hr_status too_many(const search *found)
         scan(&x);
     }
     free(larger);
-    char enough[64] = ", with any amount of memory";
+    char enough[64] = ", with any amount of memory; the host in place takes it";
     if (x.found) {
         hri_format(enough, sizeof enough, "; limits of %llu bytes are enough",
                    (unsigned long long)memory + own);

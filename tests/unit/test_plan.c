@@ -643,6 +643,13 @@ static void too_many(void)
     CHECK(p == NULL ||
           p->tile_rows * p->tile_cols * p->blocking.chunks <= (int64_t)1 << 22);
     hri_plan_destroy(p);
+    TEST_CASE("months of short products, whatever the memory");
+    const int64_t n = 1 << 20;
+    const hri_plan_shape large = {
+        .m = n, .n = n, .k = n, .size = 4, .c_size = 4, .flops = 2.0};
+    one.memory = one.buffer = (uint64_t)1 << 60;
+    CHECK_FAILS(hri_plan_create(&large, &one, 1, &p), HR_ERROR_OUT_OF_MEMORY,
+                "with any amount of memory; the host in place takes it");
 }
 
 /* Medium products from pinned memory to a GPU are one task, whether their rows

@@ -179,10 +179,16 @@ static hr_status read_any(const uint8_t *bytes, size_t size, const char *member,
         }
     }
     const bool npy = hri_npy_is(bytes, size);
+    if (member != NULL && npy) {
+        return hri_fail(HR_ERROR_IO,
+                        "a .npy file has one array, without a name; only .npz "
+                        "and safetensors files have arrays with names");
+    }
     if (member != NULL) {
         return hri_fail(HR_ERROR_IO,
-                        "only .npz and safetensors files have arrays with "
-                        "names");
+                        "its %zu bytes begin neither a .npz nor a safetensors "
+                        "file; only these have arrays with names",
+                        size);
     }
     c->form = npy ? "npy" : "raw";
     if (npy) {

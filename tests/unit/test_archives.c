@@ -160,6 +160,11 @@ static const struct {
     {"safetensors/length-most", HR_ERROR_IO, "wants 281474976710655 bytes"},
     {"safetensors/length-0", HR_ERROR_IO, "not a .npy, .npz or safetensors"},
     {"safetensors/cut-8", HR_ERROR_IO, "its 8 bytes do not begin as one"},
+    {"safetensors/cut-8:a", HR_ERROR_IO,
+     "its 8 bytes begin neither a .npz nor a safetensors file"},
+    {"safetensors/length-0:a", HR_ERROR_IO,
+     "bytes begin neither a .npz nor a safetensors file"},
+    {"safetensors/length-long:a", HR_ERROR_IO, "its header wants 5000 bytes"},
 };
 
 static void others_are_refused(void)
@@ -263,13 +268,17 @@ static void wrong_arrays_are_refused(void)
                 HR_ERROR_INVALID, "a.npy: an array of 7 dimensions");
     TEST_CASE("a member of a file without members");
     CHECK_FAILS(hr_file_open_array("t:x", NULL, &file, &array), HR_ERROR_IO,
-                "only .npz and safetensors files have arrays with names");
+                "t: its 16 bytes begin neither a .npz nor a safetensors "
+                "file; only these have arrays with names");
     CHECK_FAILS(hr_file_open_array("u:x", NULL, &file, &array), HR_ERROR_IO,
                 "u:x: it cannot be opened");
     TEST_CASE("no place for the array");
     CHECK_FAILS(hr_file_open_array("t", NULL, &file, NULL), HR_ERROR_INVALID,
                 "array or matrix is NULL");
     CHECK(file == NULL && strcmp(hr_file_form(NULL), "?") == 0);
+    CHECK(truncate("t", 0) == 0);
+    CHECK_FAILS(hr_file_open_array("t:x", NULL, &file, &array), HR_ERROR_IO,
+                "its 0 bytes begin neither");
     unlink("t");
 }
 

@@ -30,7 +30,7 @@ hr_context_options cli_context_options(const cli_machine *machine)
 int cli_context(const cli_command *command, const cli_machine *machine,
                 bool may_be_empty, hr_context **context)
 {
-    const char *accelerators = machine->accelerators;
+    static const char list[] = "accelerators, "; /* begins what it lacks */
     hr_context_options options = cli_context_options(machine);
     options.may_be_empty = may_be_empty;
     hr_status status = hr_context_create(&options, context);
@@ -41,9 +41,9 @@ int cli_context(const cli_command *command, const cli_machine *machine,
     if (status == HR_OK && machine->trace != NULL) {
         status = hr_context_trace(*context, machine->trace);
     }
-    if (status == HR_ERROR_INVALID && accelerators != NULL &&
-        strncmp(hr_last_error(), "HEADRACE_", 9) != 0) {
-        return cli_wrong(command, "--accelerators: %s", hr_last_error());
+    if (status == HR_ERROR_INVALID &&
+        strncmp(hr_last_error(), list, sizeof list - 1) == 0) {
+        return cli_wrong(command, "--%s", hr_last_error());
     }
     return status == HR_OK ? CLI_OK : cli_fail("%s", hr_last_error());
 }

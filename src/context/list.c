@@ -14,7 +14,7 @@ enum { MAX_VIRTUAL = 1024 }; /* from one item */
 /* One item of the list: the text between commas, without spaces around it. */
 typedef struct list_item {
     const char *source;
-    size_t position; /* in the list, from 1 */
+    size_t character; /* where it begins in the list, from 1 */
     const char *text;
     int length; /* at most what fits into a message */
     const char *path;
@@ -56,9 +56,9 @@ static hr_status choose(hri_machine *machine, uint32_t found,
         if (!choice.virtual) {
             const char *path = machine->entries[found].info.path;
             return hri_fail(HR_ERROR_INVALID,
-                            "%s, position %zu: \"%.*s\" names %s a second "
+                            "%s, character %zu: \"%.*s\" names %s a second "
                             "time; 2x%s makes two virtual accelerators of it",
-                            item->source, item->position, item->length,
+                            item->source, item->character, item->length,
                             item->text, path, path);
         }
         choice.number = other->number + 1;
@@ -182,13 +182,13 @@ static hr_status fail_missing(const hri_machine *machine, const list_item *item)
             why = found->reason;
         }
     }
-    return hri_fail(HR_ERROR_UNAVAILABLE,
-                    "%s, position %zu: accelerator \"%.*s\" is not there%s%s%s;"
-                    " this machine has %s",
-                    item->source, item->position,
-                    (int)hri_min((int64_t)item->path_length, 64), item->path,
-                    why[0] != '\0' ? " (" : "", why, why[0] != '\0' ? ")" : "",
-                    devices);
+    return hri_fail(
+        HR_ERROR_UNAVAILABLE,
+        "%s, character %zu: accelerator \"%.*s\" is not there%s%s%s;"
+        " this machine has %s",
+        item->source, item->character,
+        (int)hri_min((int64_t)item->path_length, 64), item->path,
+        why[0] != '\0' ? " (" : "", why, why[0] != '\0' ? ")" : "", devices);
 }
 
 static hr_status choose_named(hri_machine *machine, const list_item *item,
@@ -247,15 +247,16 @@ static hr_status parse_item(list_item *item, const char *end)
     item->path_length = path_length(item->path, end);
     if (item->path_length == 0) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s, position %zu: \"%.*s\" does not read as "
+                        "%s, character %zu: \"%.*s\" does not read as "
                         "[Nx]name[:number[:number]]",
-                        item->source, item->position, item->length, item->text);
+                        item->source, item->character, item->length,
+                        item->text);
     }
     if (counted && (number < 1 || number > MAX_VIRTUAL)) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s, position %zu: \"%.*s\" has a number of virtual "
+                        "%s, character %zu: \"%.*s\" has a number of virtual "
                         "accelerators not from 1 to %d",
-                        item->source, item->position, item->length, item->text,
+                        item->source, item->character, item->length, item->text,
                         MAX_VIRTUAL);
     }
     item->number = number;
@@ -274,12 +275,12 @@ static hr_status choose_item(const char *list, const char *text,
     while (text < end && isspace((unsigned char)end[-1])) {
         end--;
     }
-    item->position = (size_t)(text - list) + 1;
+    item->character = (size_t)(text - list) + 1;
     item->text = text;
     item->length = (int)hri_min(end - text, 64);
     if (text == end) {
-        return hri_fail(HR_ERROR_INVALID, "%s, position %zu: %s", item->source,
-                        item->position,
+        return hri_fail(HR_ERROR_INVALID, "%s, character %zu: %s", item->source,
+                        item->character,
                         list[strspn(list, " \t\r\n\v\f")] == '\0'
                             ? "the list is empty"
                             : "an item is empty");

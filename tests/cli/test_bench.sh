@@ -35,7 +35,7 @@ expect 0 "f32, 64x64" bench matmul --size 64 --types f32 --repeat 1 \
     --peers none --accelerators host
 equal "beside an option" 0 "$(grep -c '^2xhost' "$out")"
 HEADRACE_ACCELERATORS='host;2xhost'
-expect 1 "HEADRACE_ACCELERATORS, position 1" bench matmul --size 64
+expect 1 "HEADRACE_ACCELERATORS, character 1" bench matmul --size 64
 HEADRACE_ACCELERATORS=
 expect 0 "4xhost@128MiB" bench matmul --size 64 --types f32 --repeat 1 \
     --peers none
@@ -325,6 +325,7 @@ expect 2 "--peers: 'cblas,mkl' is not" bench matmul --peers cblas,mkl
 expect 2 "--size: '8,' is not" bench matmul --size 8,
 expect 2 "--shape: '8x8x8,8x8' is not" bench matmul --shape 8x8x8,8x8
 expect 2 "--types: 'i32' is not" bench matmul --types i32
-expect 2 "--accelerators: " bench matmul --accelerators 'host;,' --size 8
+expect 2 "--accelerators, character 1: " bench matmul \
+    --accelerators 'host;,' --size 8
 expect 1 "nowhere" bench matmul --accelerators 'host;nowhere' --size 8
 finish

@@ -114,8 +114,8 @@ expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda:0
 unset HEADRACE_CUDA
 
 # Malformed lists, and devices that do not exist.
-expect 2 "--accelerators: " devices --accelerators ,
-expect 2 "--accelerators: " devices --accelerators 0xhost
+expect 2 "--accelerators, character 1: " devices --accelerators ,
+expect 2 "--accelerators, character 1: " devices --accelerators 0xhost
 expect 1 "nowhere" devices --accelerators nowhere:0
 expect 1 "host" devices --accelerators host:7
 HEADRACE_ACCELERATORS=, expect 1 "HEADRACE_ACCELERATORS" devices

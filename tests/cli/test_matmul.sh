@@ -165,7 +165,8 @@ expect 2 "the same file as the input 'B.npy'" matmul A.npy B.npy -o hard.npy
 expect 2 "the same file as the input 'C.npy'" matmul A.npy B.npy -o C.npy \
     --add C.npy
 expect 2 "is not a regular file" matmul A.npy B.npy -o /dev/null
-expect 2 "--accelerators: " matmul A.npy B.npy -o C.npy --accelerators 'host,'
+expect 2 "headrace: --accelerators, character 6: an item is empty" \
+    matmul A.npy B.npy -o C.npy --accelerators 'host,'
 
 # Work that cannot be done.
 generate F.npy 200x250 f64

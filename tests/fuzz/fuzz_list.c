@@ -31,9 +31,9 @@ static void check_refused(hr_status status, const hri_choices *choices)
     const size_t length = strlen(hr_last_error());
     fuzz_promise(status == HR_ERROR_INVALID || status == HR_ERROR_UNAVAILABLE,
                  "a list is refused as invalid or not there");
-    fuzz_promise(strncmp(hr_last_error(), "fuzz, position ", 15) == 0 &&
+    fuzz_promise(strncmp(hr_last_error(), "fuzz, character ", 16) == 0 &&
                      length < 400,
-                 "a refusal is one sentence, with the position");
+                 "a refusal is one sentence, with the character");
     fuzz_promise(choices->items == NULL && choices->count == 0,
                  "a refusal chooses nothing");
 }

@@ -104,10 +104,10 @@ static void check_environment(void)
     TEST_CASE("a list in the environment that is wrong says where it stands");
     setenv("HEADRACE_ACCELERATORS", "cuda:0,", 1);
     CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
-                "HEADRACE_ACCELERATORS, position 8: an item is empty");
+                "HEADRACE_ACCELERATORS, character 8: an item is empty");
     setenv("HEADRACE_ACCELERATORS", " ", 1);
     CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
-                "HEADRACE_ACCELERATORS, position 2: the list is empty");
+                "HEADRACE_ACCELERATORS, character 2: the list is empty");
     CHECK(create("cuda:0", 0, &context) == HR_OK);
     destroy(context);
     unsetenv("HEADRACE_ACCELERATORS");

@@ -43,14 +43,14 @@ static const struct {
     {"empty", "", HR_ERROR_INVALID, "the list is empty"},
     {"spaces only", "  ", HR_ERROR_INVALID, "the list is empty"},
     {"an item is empty", "host,,cuda", HR_ERROR_INVALID,
-     "position 6: an item is empty"},
+     "character 6: an item is empty"},
     {"an item is spaces", "host, ,cuda", HR_ERROR_INVALID, "an item is empty"},
-    {"comma first", ",host", HR_ERROR_INVALID, "position 1: an item is empty"},
-    {"comma last", "host,", HR_ERROR_INVALID, "position 6: an item is empty"},
+    {"comma first", ",host", HR_ERROR_INVALID, "character 1: an item is empty"},
+    {"comma last", "host,", HR_ERROR_INVALID, "character 6: an item is empty"},
     {"only a comma", ",", HR_ERROR_INVALID, "an item is empty"},
     {"none of it", "0xhost", HR_ERROR_INVALID, "not from 1 to 1024"},
     {"too many", "host,1025xhost", HR_ERROR_INVALID,
-     "position 6: \"1025xhost\""},
+     "character 6: \"1025xhost\""},
     {"a number past 64 bits", "99999999999999999999xhost", HR_ERROR_INVALID,
      "not from 1 to 1024"},
     {"a negative number", "-1xhost", HR_ERROR_INVALID, "does not read as"},
@@ -65,7 +65,7 @@ static const struct {
     {"not a number", "opencl:a", HR_ERROR_INVALID, "does not read as"},
     {"three numbers", "opencl:0:0:0", HR_ERROR_INVALID, "does not read as"},
     {"no such number", "host,opencl:3", HR_ERROR_UNAVAILABLE,
-     "position 6: accelerator \"opencl:3\" is not there; this machine has "
+     "character 6: accelerator \"opencl:3\" is not there; this machine has "
      "opencl:0:0, opencl:1:0, host (not asked: cuda)"},
     {"no such backend", "host,vulkan", HR_ERROR_UNAVAILABLE,
      "\"vulkan\" is not there; this machine has "
@@ -138,7 +138,7 @@ static void check_failing(void)
         TEST_CASE(failing[i].name);
         CHECK_FAILS(choose(failing[i].list, &machine, &choices),
                     failing[i].want, failing[i].word);
-        CHECK(strncmp(hr_last_error(), "list, position ", 15) == 0);
+        CHECK(strncmp(hr_last_error(), "list, character ", 16) == 0);
         CHECK(choices.items == NULL && choices.count == 0);
         hri_machine_free(&machine);
     }

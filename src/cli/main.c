@@ -52,11 +52,20 @@ static const cli_command *find_command(const char *name)
     return NULL;
 }
 
+static bool is_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 static int help(int argc, char **argv)
 {
-    if (argc == 0) {
+    if (argc == 0 || is_help(argv[0])) {
         print_overview();
         return CLI_OK;
+    }
+    if (argc > 1) {
+        return cli_wrong(NULL, "help explains 1 command, but %d were given",
+                         argc);
     }
     const cli_command *command = find_command(argv[0]);
     char *arguments[] = {(char[]){"--help"}, NULL};
@@ -71,16 +80,17 @@ static int dispatch(int argc, char **argv)
         return cli_wrong(NULL, "a command is missing");
     }
     const char *name = argv[1];
+    if (strcmp(name, "--version") == 0 && argc > 2) {
+        return cli_wrong(NULL, "--version takes nothing, but '%s' was given",
+                         argv[2]);
+    }
     if (strcmp(name, "--version") == 0) {
         printf("headrace %d.%d.%d, library %s\n", HR_VERSION_MAJOR,
                HR_VERSION_MINOR, HR_VERSION_PATCH, hr_version());
         return CLI_OK;
     }
-    if (strcmp(name, "help") == 0) {
+    if (strcmp(name, "help") == 0 || is_help(name)) {
         return help(argc - 2, argv + 2);
-    }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        return help(0, NULL);
     }
     const cli_command *command = find_command(name);
     if (command == NULL) {

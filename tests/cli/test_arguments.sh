@@ -8,6 +8,9 @@
 expect 0 "headrace 0.1.0, library 0.1.0" --version
 expect 0 "usage: headrace COMMAND" --help
 expect 0 "usage: headrace COMMAND" help
+expect 0 "usage: headrace COMMAND" help --help
+expect 0 "usage: headrace COMMAND" help -h
+expect 0 "usage: headrace matmul" --help matmul
 for command in devices generate matmul bench; do
     expect 0 "usage: headrace $command" help "$command"
     cp "$out" "$base/help"
@@ -22,6 +25,8 @@ expect 2 "a command is missing; try headrace --help"
 expect 2 "there is no command 'multiply'" multiply
 expect 2 "there is no option '--jsn'" --jsn
 expect 2 "there is no command 'x'" help x
+expect 2 "help explains 1 command, but 2 were given" help matmul devices
+expect 2 "--version takes nothing, but 'x' was given" --version x
 expect 2 "headrace devices takes no files, but 1 was given" devices A.npy
 expect 2 "takes 2 files, A.npy and B.npy, but 1 was given" matmul A.npy
 expect 2 "takes 2 files, A.npy and B.npy, but 3 were given" matmul A B C

@@ -161,6 +161,7 @@ static bool take_bytes(const char *text, void *field)
     return hri_parse_bytes(text, field);
 }
 
+#define SIZES "0 or from 5e-324 to 1.8e308 in size" /* what a double holds */
 #define TYPES "f32 f64 c32 c64 f16 bf16 i8 i32"
 
 const cli_kind cli_flag = {.wants = NULL};
@@ -174,8 +175,9 @@ const cli_kind cli_bytes = {.take = take_bytes,
 const cli_kind cli_seed = {.take = take_seed,
                            .wants = "a whole number below 2^64"};
 const cli_kind cli_factor = {
-    .take = take_factor, .wants = "a finite number such as 1.5, 2i or 1.5+2i"};
-const cli_kind cli_finite = {.take = take_finite, .wants = "a finite number"};
+    .take = take_factor,
+    .wants = "a number such as 1.5, 2i or 1.5+2i, each part " SIZES};
+const cli_kind cli_finite = {.take = take_finite, .wants = "a number, " SIZES};
 const cli_kind cli_shape2 = {
     .take = take_shape2,
     .wants = "a shape such as 4096x8192: whole numbers with a product "

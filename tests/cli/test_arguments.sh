@@ -58,7 +58,11 @@ for seed in '' -1 +1 1x 18446744073709551616; do
 done
 for factor in '' nan -nan inf -infinity 1e999 12x 1+2 1+2j 2i+1 1++2i 0x1p3 \
     i2 1.5i+ . '1 +2i'; do
-    expect 2 "--alpha: '$factor' is not a finite number" matmul A B -o C \
+    expect 2 "--alpha: '$factor' is not a number such as" matmul A B -o C \
+        --alpha "$factor"
+done
+for factor in 1e999 -1e999 1e-400 -1e-400 1e-400i 1+1e-400i; do
+    expect 2 "each part 0 or from 5e-324 to 1.8e308 in size" matmul A B -o C \
         --alpha "$factor"
 done
 for type in '' f8 F32 f32x float; do

@@ -158,6 +158,15 @@ hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
     return m;
 }
 
+hr_status hri_type_check(const char *call, const char *name, hr_type type)
+{
+    return hr_type_size(type) > 0
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED, "%s: unknown type %d%s%s", call,
+                          (int)type, name != NULL ? " of " : "",
+                          name != NULL ? name : "");
+}
+
 hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m)
 {

@@ -19,6 +19,10 @@ hr_matrix hri_matrix_tidy(hr_matrix m);
 hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
                           int64_t cols);
 
+/* HR_ERROR_UNSUPPORTED for a value that is no type. `call` begins the error
+ * message. name: whose type it is, NULL where the call has only one. */
+hr_status hri_type_check(const char *call, const char *name, hr_type type);
+
 /* Check the extents, strides and size of one matrix. `caller` and `name` begin
  * the error message. */
 hr_status hri_matrix_check(const char *caller, const char *name,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/matrix.h"
 #include "calls/views.h"
 #include "split/split.h"
 
@@ -62,16 +63,14 @@ static void widen(hr_view *view, size_t bytes, unsigned char *value)
 hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
                   const void *value, const hr_split_options *options)
 {
-    const size_t bytes = hr_type_size(type);
     if (context == NULL || value == NULL) {
         return hri_fail(HR_ERROR_INVALID, "fill: the %s is NULL",
                         context == NULL ? "context" : "value");
     }
-    if (bytes == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "fill: unknown type %d",
-                        (int)type);
+    hr_status status = hri_type_check(call, NULL, type);
+    if (status == HR_OK) {
+        status = hri_view_check(&view, context, type, call, name);
     }
-    hr_status status = hri_view_check(&view, context, type, call, name);
     if (status == HR_OK) {
         status = hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name);
     }
@@ -79,6 +78,7 @@ hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
         return status;
     }
     unsigned char bits[WIDE] = {0};
+    const size_t bytes = hr_type_size(type);
     view.type = NULL; /* the kernel is for bits */
     memcpy(bits, value, bytes);
     widen(&view, bytes, bits);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "arrays/array.h"
+#include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
@@ -75,9 +76,9 @@ static const hr_kernel *kernel_for(hr_type type, bool cells)
 
 static hr_status check_type(hr_type type)
 {
-    if (hr_type_size(type) == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "histogram: unknown type %d",
-                        (int)type);
+    const hr_status known = hri_type_check(call, NULL, type);
+    if (known != HR_OK) {
+        return known;
     }
     return kernel_for(type, true) != NULL
                ? HR_OK

@@ -2,6 +2,7 @@
 /* Fills with random numbers: split launches of kernels/dialect/random.c. */
 #include <headrace/random.h>
 
+#include "base/matrix.h"
 #include "base/size.h"
 #include "calls/views.h"
 #include "split/split.h"
@@ -45,9 +46,9 @@ static hr_status check_type(hr_distribution distribution, hr_type type)
                         "random fill: unknown distribution %d",
                         (int)distribution);
     }
-    if (hr_type_size(type) == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "random fill: unknown type %d",
-                        (int)type);
+    const hr_status known = hri_type_check(call, NULL, type);
+    if (known != HR_OK) {
+        return known;
     }
     return kernel_for(distribution, type, 1) != NULL
                ? HR_OK

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
@@ -45,9 +46,9 @@ static hr_status check_kind(hr_reduction reduction, hr_type type)
         return hri_fail(HR_ERROR_INVALID, "reduce: unknown reduction %d",
                         (int)reduction);
     }
-    if (hr_type_size(type) == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: unknown type %d",
-                        (int)type);
+    const hr_status known = hri_type_check(call, NULL, type);
+    if (known != HR_OK) {
+        return known;
     }
     return !is_complex(type) || reduction == HR_REDUCE_NORM ||
                    reduction == HR_REDUCE_DISTANCE

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/matrix.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
 #include "runtime/module.h"
@@ -33,9 +34,9 @@ static hr_status check(const hr_context *context, hr_type type,
 {
     const char *element = hri_element_of(type);
     if (element == NULL || type == HR_F16 || type == HR_BF16) {
-        return hr_type_size(type) == 0
-                   ? hri_fail(HR_ERROR_UNSUPPORTED, "reduce: unknown type %d",
-                              (int)type)
+        const hr_status known = hri_type_check("reduce", NULL, type);
+        return known != HR_OK
+                   ? known
                    : hri_fail(HR_ERROR_UNSUPPORTED,
                               "reduce: %s is kept as bits, which no function "
                               "of two elements gets",

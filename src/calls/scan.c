@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
@@ -118,9 +119,9 @@ static hr_status check_kind(const scanning *s, hr_scan_kind kind)
     if (kind != HR_SCAN_INCLUSIVE && kind != HR_SCAN_EXCLUSIVE) {
         return hri_fail(HR_ERROR_INVALID, "scan: unknown kind %d", (int)kind);
     }
-    if (hr_type_size(s->type) == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "scan: unknown type %d",
-                        (int)s->type);
+    const hr_status known = hri_type_check(call, NULL, s->type);
+    if (known != HR_OK) {
+        return known;
     }
     return s->kernels != NULL
                ? HR_OK

@@ -3,6 +3,7 @@
 #include "calls/sort.h"
 
 #include "arrays/array.h"
+#include "base/matrix.h"
 #include "base/size.h"
 #include "calls/views.h"
 
@@ -101,9 +102,9 @@ static hr_status check_type(hr_sort_order order, hr_type type)
     if (order != HR_SORT_ASCENDING && order != HR_SORT_DESCENDING) {
         return hri_fail(HR_ERROR_INVALID, "sort: unknown order %d", (int)order);
     }
-    if (hr_type_size(type) == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "sort: unknown type %d",
-                        (int)type);
+    const hr_status known = hri_type_check(call, NULL, type);
+    if (known != HR_OK) {
+        return known;
     }
     return find_type(type) != NULL
                ? HR_OK
@@ -331,15 +332,13 @@ hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
 static hr_status check_values(hr_type type)
 {
     const size_t bytes = hr_type_size(type);
-    if (bytes == 4 || bytes == 8) {
-        return HR_OK;
+    if (bytes == 0 || bytes == 4 || bytes == 8) {
+        return hri_type_check(call, "values", type);
     }
-    return bytes == 0 ? hri_fail(HR_ERROR_UNSUPPORTED,
-                                 "sort: unknown type %d of values", (int)type)
-                      : hri_fail(HR_ERROR_UNSUPPORTED,
-                                 "sort: values of %s have %zu byte%s; only "
-                                 "those of 4 and 8 bytes are moved",
-                                 hr_type_name(type), bytes, hri_plural(bytes));
+    return hri_fail(HR_ERROR_UNSUPPORTED,
+                    "sort: values of %s have %zu byte%s; only those of 4 and 8 "
+                    "bytes are moved",
+                    hr_type_name(type), bytes, hri_plural(bytes));
 }
 
 hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,

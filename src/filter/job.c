@@ -65,16 +65,25 @@ static hr_status check_weights(const hri_filter_job *job)
     return HR_OK;
 }
 
+static hr_status check_types(hr_type in, hr_type out)
+{
+    hr_status status = hri_type_check("filter", "in", in);
+    if (status == HR_OK) {
+        status = hri_type_check("filter", "out", out);
+    }
+    if (status != HR_OK || (in == out && (in == HR_F32 || in == HR_F64))) {
+        return status;
+    }
+    return hri_fail(
+        HR_ERROR_UNSUPPORTED,
+        "filter: in is of %s and out of %s; both must be f32, or both f64",
+        hr_type_name(in), hr_type_name(out));
+}
+
 /* Check matrices. `shapes`: they only have shapes. */
 static hr_status check_matrices(const hri_filter_job *job, bool shapes)
 {
     const hr_matrix *in = &job->in, *out = &job->out;
-    if (in->type != out->type || (in->type != HR_F32 && in->type != HR_F64)) {
-        return hri_fail(
-            HR_ERROR_UNSUPPORTED,
-            "filter: in is of %s and out of %s; both must be f32, or both f64",
-            hr_type_name(in->type), hr_type_name(out->type));
-    }
     hr_status status = hri_matrix_check("filter", "in", in);
     if (status == HR_OK) {
         status = hri_matrix_check("filter", "out", out);
@@ -181,7 +190,10 @@ hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
 
 hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan)
 {
-    hr_status status = views ? check_views(job) : HR_OK;
+    hr_status status = check_types(job->in.type, job->out.type);
+    if (status == HR_OK && views) {
+        status = check_views(job);
+    }
     job->in = hri_matrix_tidy(job->in);
     job->out = hri_matrix_tidy(job->out);
     if (status == HR_OK) {

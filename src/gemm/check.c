@@ -111,7 +111,13 @@ hr_status hri_gemm_check(hr_scalar alpha, const hr_matrix *a,
 {
     static const char *const names[] = {"A", "B", "C"};
     const hr_matrix *const matrices[] = {a, b, c};
-    hr_status status = check_types(a, b, c);
+    hr_status status = HR_OK;
+    for (int i = 0; i < 3 && status == HR_OK; i++) {
+        status = hri_type_check("gemm", names[i], matrices[i]->type);
+    }
+    if (status == HR_OK) {
+        status = check_types(a, b, c);
+    }
     for (int i = 0; i < 3 && status == HR_OK; i++) {
         status = hri_matrix_check("gemm", names[i], matrices[i]);
     }

@@ -9,6 +9,7 @@
 #include "arrays/launch.h"
 #include "base/exact.h"
 #include "base/hash.h"
+#include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "grid/bands.h"
@@ -79,9 +80,9 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
                             : "reduce: unknown reduction %d",
                         (int)reduction);
     }
-    if (hr_type_size(type) == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: unknown type %d",
-                        (int)type);
+    const hr_status known = hri_type_check("reduce", NULL, type);
+    if (known != HR_OK) {
+        return known;
     }
     if (reduction == HR_REDUCE_PRODUCT && hri_grid_is_part(grid)) {
         return hri_fail(HR_ERROR_UNSUPPORTED,

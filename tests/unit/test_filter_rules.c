@@ -170,6 +170,10 @@ static void matrices(void)
     REFUSED(r.scale = NAN, HR_ERROR_INVALID, "scale");
     REFUSED(r.b.type = HR_F64, HR_ERROR_UNSUPPORTED,
             "in is of f32 and out of f64");
+    REFUSED(r.a.type = (hr_type)0, HR_ERROR_UNSUPPORTED,
+            "filter: unknown type 0 of in");
+    REFUSED(r.b.type = (hr_type)99, HR_ERROR_UNSUPPORTED,
+            "filter: unknown type 99 of out");
     REFUSED(r.b.rows--, HR_ERROR_INVALID, "5x8");
     REFUSED(r.b.row_stride = COLS - 1, HR_ERROR_INVALID, "strides");
     REFUSED(r.b.data = NULL, HR_ERROR_INVALID, "out is NULL");

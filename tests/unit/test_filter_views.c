@@ -145,6 +145,8 @@ static void refusals(void)
                 HR_ERROR_INVALID, "have 4 bytes");
     CHECK_FAILS(hr_filter_views(context, w, 1.0, HR_I32, in, out, NULL),
                 HR_ERROR_UNSUPPORTED, "i32");
+    CHECK_FAILS(hr_filter_views(context, w, 1.0, (hr_type)99, in, out, NULL),
+                HR_ERROR_UNSUPPORTED, "filter: unknown type 99 of in");
     view.extent.rank = 1;
     CHECK_FAILS(hr_filter_views(context, w, 1.0, HR_F32, in, view, NULL),
                 HR_ERROR_INVALID, "rank 1");

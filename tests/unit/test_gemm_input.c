@@ -77,7 +77,12 @@ static void types(void)
             "f16, bf16 or i8");
     REFUSED(r.a.type = r.b.type = HR_I8, HR_ERROR_UNSUPPORTED,
             "i8 times i8 into f32 is not offered: C may be i32");
-    REFUSED(r.a.type = (hr_type)99, HR_ERROR_UNSUPPORTED, "? times f32");
+    REFUSED(r.a.type = (hr_type)99, HR_ERROR_UNSUPPORTED,
+            "gemm: unknown type 99 of A");
+    REFUSED(r.b.type = (hr_type)0, HR_ERROR_UNSUPPORTED,
+            "gemm: unknown type 0 of B");
+    REFUSED(r.c.type = (hr_type)-1, HR_ERROR_UNSUPPORTED,
+            "gemm: unknown type -1 of C");
     REFUSED(r.alpha.im = 1, HR_ERROR_INVALID, "alpha is 1+1i");
     REFUSED(r.alpha.re = 1e39, HR_ERROR_INVALID, "alpha is 1e+39");
     REFUSED(r.beta.re = -1e-50, HR_ERROR_INVALID, "beta is -1e-50");

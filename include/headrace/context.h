@@ -103,7 +103,8 @@ typedef struct hr_accelerator_info {
  *          HEADRACE_CHECK that is neither 1 nor 0, or too many threads.
  *          HR_ERROR_UNAVAILABLE when a named accelerator is not there,
  *          or when there is none. It is also returned when the list names the
- *          host and HEADRACE_CBLAS is no usable library.
+ *          host and HEADRACE_CBLAS is no usable library, or OpenCL devices and
+ *          HEADRACE_CLBLAST is none.
  *          HR_ERROR_LOST when a kernel's fault has ended CUDA in this process,
  *          and the list names a GPU by its number, or names nothing else.
  *          Other lists leave such GPUs out. HR_ERROR_OUT_OF_MEMORY;

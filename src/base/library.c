@@ -2,6 +2,7 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,6 +37,19 @@ hr_status hri_library_load(const char *name, const hri_symbol *symbols,
     }
     const char *why = dlerror();
     return hri_fail(HR_ERROR_UNAVAILABLE, "%s", why != NULL ? why : name);
+}
+
+hr_status hri_library_refuse(const char *variable, const char *wish,
+                             const char *what)
+{
+    /* the loader's words begin with the name */
+    char why[HRI_MESSAGE_BYTES];
+    snprintf(why, sizeof why, "%s", hr_last_error());
+    size_t length = strlen(wish);
+    bool named = strncmp(why, wish, length) == 0 && why[length] == ':';
+    return hri_fail(HR_ERROR_UNAVAILABLE,
+                    "%s is \"%.128s\", not a usable %s%s%.256s", variable, wish,
+                    what, named ? "" : ": ", why + (named ? length : 0));
 }
 
 hr_status hri_library_resolve(void *library, const char *what,

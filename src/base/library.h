@@ -33,6 +33,11 @@ hr_status hri_library_check_process(const char *what, pid_t process);
 hr_status hri_library_load(const char *name, const hri_symbol *symbols,
                            size_t count, void *table);
 
+/* HR_ERROR_UNAVAILABLE, after a library failed that the user wished for:
+ * 'VARIABLE is "wish", not a usable WHAT: ', and the last error says why. */
+hr_status hri_library_refuse(const char *variable, const char *wish,
+                             const char *what);
+
 /* Fill the table's function pointers. Optional symbols that are missing become
  * NULL. HR_ERROR_UNAVAILABLE names a required one that is missing. */
 hr_status hri_library_resolve(void *library, const char *what,

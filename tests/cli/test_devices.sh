@@ -98,6 +98,13 @@ if "$HEADRACE" devices --accelerators opencl >/dev/null 2>&1; then
     expect 0 'HEADRACE_CBLAS is "libnot-there.so.1"' devices \
         --accelerators all,opencl
     check grep -q '^opencl.* yes$' "$out"
+    # The same for a CLBlast.
+    export HEADRACE_CLBLAST=libnot-there.so.1
+    expect 1 'HEADRACE_CLBLAST is "libnot-there.so.1", not a usable CLBlast: ' \
+        devices --accelerators opencl
+    expect 0 'HEADRACE_CLBLAST names no usable CLBlast' devices
+    HEADRACE_CLBLAST=off expect 0 opencl devices --accelerators opencl
+    unset HEADRACE_CLBLAST
 fi
 unset HEADRACE_CBLAS
 

@@ -11,6 +11,7 @@
 #include "backends/host/builtin.h"
 #include "backends/host/cblas.h"
 #include "base/environment.h"
+#include "base/library.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "hal/backend.h"
@@ -29,14 +30,7 @@ static hr_status choose_wish(const char *wish)
         chosen.use_cblas = true;
         return HR_OK;
     }
-    /* the loader's words begin with the name */
-    char why[HRI_MESSAGE_BYTES];
-    snprintf(why, sizeof why, "%s", hr_last_error());
-    size_t length = strlen(wish);
-    bool named = strncmp(why, wish, length) == 0 && why[length] == ':';
-    return hri_fail(HR_ERROR_UNAVAILABLE,
-                    "HEADRACE_CBLAS is \"%.128s\", not a usable CBLAS%s%.256s",
-                    wish, named ? "" : ": ", why + (named ? length : 0));
+    return hri_library_refuse("HEADRACE_CBLAS", wish, "CBLAS");
 }
 
 static hr_status choose(void)

@@ -52,30 +52,37 @@ static clblast_api api;
 static bool wanted; /* constant after load; so is name */
 static const char *name = "OpenCL C kernel";
 
-static void load(void)
+static hr_status load(void)
 {
     const char *wish = hri_environment("HEADRACE_CLBLAST");
     if (wish == NULL || wish[0] == '\0' || strcmp(wish, "off") == 0) {
-        return;
+        return HR_OK;
     }
-    wanted = hri_library_load(
-                 strcmp(wish, "on") == 0 ? "libclblast.so.1" : wish, symbols,
-                 sizeof symbols / sizeof symbols[0], &api) == HR_OK;
-    name = wanted ? "CLBlast, OpenCL C kernel"
-                  : "OpenCL C kernel, since HEADRACE_CLBLAST names no CLBlast "
-                    "that can be loaded";
+    if (hri_library_load(strcmp(wish, "on") == 0 ? "libclblast.so.1" : wish,
+                         symbols, sizeof symbols / sizeof symbols[0],
+                         &api) != HR_OK) {
+        name = "none, since HEADRACE_CLBLAST names no usable CLBlast";
+        return hri_library_refuse("HEADRACE_CLBLAST", wish, "CLBlast");
+    }
+    wanted = true;
+    name = "CLBlast, OpenCL C kernel";
+    return HR_OK;
+}
+
+hr_status hri_cl_clblast_load(void)
+{
+    static hri_once once = HRI_ONCE_INIT;
+    return hri_once_run(&once, load);
 }
 
 bool hri_cl_clblast_wanted(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return wanted;
+    return hri_cl_clblast_load() == HR_OK && wanted;
 }
 
 const char *hri_cl_arithmetic_name(void)
 {
-    hri_cl_clblast_wanted();
+    (void)hri_cl_clblast_load();
     return name;
 }
 

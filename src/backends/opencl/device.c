@@ -344,13 +344,17 @@ static hr_status backend_open(uint32_t index, uint32_t threads,
                               hri_device **out)
 {
     cl_int error;
+    hr_status status = hri_cl_clblast_load();
+    if (status != HR_OK) {
+        return status;
+    }
     hri_cl_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_no_memory("opencl");
     }
     device->base.ops = &device_ops;
     device->base.backend = &hri_backend_opencl;
-    hr_status status = backend_describe(index, &device->base.info);
+    status = backend_describe(index, &device->base.info);
     hri_cl_unit *unit = NULL;
     if (status == HR_OK) {
         unit = hri_cl_unit_within(hri_cl_unit_at(index), threads);

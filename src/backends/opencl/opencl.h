@@ -154,8 +154,10 @@ hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *launch);
 const char *hri_cl_module_options(const hri_cl_unit *unit);
 
 /* clblast.c: CLBlast, where HEADRACE_CLBLAST asks for it. The first function
- * tells whether it is asked for and is there, the second names what multiplies.
- * Any thread. */
+ * is HR_ERROR_UNAVAILABLE, each time, where it asks for one that cannot be
+ * used. The second tells whether it is asked for and is there, the third names
+ * what multiplies. Any thread. */
+hr_status hri_cl_clblast_load(void);
 bool hri_cl_clblast_wanted(void);
 const char *hri_cl_arithmetic_name(void);
 /* Whether CLBlast is wanted and can do this product without memory of its own.

@@ -52,6 +52,10 @@ static hr_status load(int which, hri_fftw *api)
             HR_ERROR_UNSUPPORTED,
             "filter: transforms need FFTW, but HEADRACE_FFTW is off");
     }
+    if (choice != NULL && choice[0] != '\0') {
+        return hri_fail(HR_ERROR_INVALID, "HEADRACE_FFTW is \"%.64s\", not off",
+                        choice);
+    }
     hr_status status = hri_library_load(
         libraries[which], which == 0 ? symbols_float : symbols_double,
         sizeof symbols_float / sizeof symbols_float[0], api);

@@ -32,7 +32,8 @@ typedef struct hri_block_work {
 } hri_block_work;
 
 /* Find FFTW. HR_ERROR_UNSUPPORTED, with the loader's words, where there is no
- * FFTW for this type. HEADRACE_FFTW=off counts as none. */
+ * FFTW for this type. HEADRACE_FFTW=off counts as none. HR_ERROR_INVALID for
+ * another value of it. */
 hr_status hri_fft_find(hr_type type, const hri_fftw **api);
 
 /* The edge of blocks for a picture of out's size, and the number of blocks. */

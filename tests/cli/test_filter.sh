@@ -31,6 +31,17 @@ for weights in radial box gaussian; do
         --weights $weights --verify --accelerators host
 done
 
+# A wrong variable is told where it would count.
+export HEADRACE_FFTW=frob
+for method in auto fft; do
+    expect 1 'HEADRACE_FFTW is "frob", not off' filter A.npy -o C.npy \
+        --window 1 --method $method --accelerators host
+done
+expect 0 "" filter A.npy -o B.npy --window 1 --method direct --accelerators host
+export HEADRACE_FFTW=
+expect 0 "" filter A.npy -o B.npy --window 1 --accelerators host
+unset HEADRACE_FFTW
+
 # Few elements are compared once each.
 generate U.npy 1x1 f32
 expect 0 "verified    yes, on 1 element: " filter U.npy -o B.npy --window 1 \

@@ -114,21 +114,37 @@ bool blas_log_is_wanted(void)
     return state.calls || state.summary;
 }
 
-void blas_log(const char *format, ...)
+static void print_line(const char *format, va_list arguments)
 {
-    if (!blas_log_is_wanted() || !state.calls) {
-        return;
-    }
     char text[1024], shown[1024];
-    va_list arguments;
-    va_start(arguments, format);
     hri_format_list(text, sizeof text, format, arguments);
-    va_end(arguments);
     pthread_mutex_lock(&state.lock);
     fprintf(where(), "headrace: %s\n",
             hri_printable(text, shown, sizeof shown));
     (void)fflush(where());
     pthread_mutex_unlock(&state.lock);
+}
+
+void blas_log(const char *format, ...)
+{
+    if (!blas_log_is_wanted() || !state.calls) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+}
+
+void blas_log_setting(const char *format, ...)
+{
+    if (!blas_log_is_wanted()) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
 }
 
 void blas_log_count(blas_outcome outcome, double seconds, double flops)

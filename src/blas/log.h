@@ -21,6 +21,10 @@ bool blas_log_is_wanted(void);
 /* One line, if calls are wanted. */
 void blas_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* One line about a setting that does not count, if anyone reads the log. */
+void blas_log_setting(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
 /* One call for the summary. */
 void blas_log_count(blas_outcome outcome, double seconds, double flops);
 

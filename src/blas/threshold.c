@@ -19,14 +19,16 @@ blas_threshold blas_threshold_read(double usual)
     if (end != NULL && *end == '\0' && flops >= 0.0) {
         found.flops = flops;
     } else if (end != NULL) {
-        blas_log("HEADRACE_BLAS_MIN_FLOPS is \"%.64s\", not a number of "
-                 "operations; the default %.3g is used",
-                 least, usual);
+        blas_log_setting(
+            "HEADRACE_BLAS_MIN_FLOPS is \"%.64s\", not a number of "
+            "operations; the default %.3g is used",
+            least, usual);
     }
     if (force != NULL && force[0] != '\0' && strcmp(force, "0") != 0 &&
         !found.forced) {
-        blas_log("HEADRACE_BLAS_FORCE is \"%.64s\", not 1; no call is forced",
-                 force);
+        blas_log_setting(
+            "HEADRACE_BLAS_FORCE is \"%.64s\", not 1; no call is forced",
+            force);
     }
     found.flops = found.forced ? 0.0 : found.flops;
     return found;

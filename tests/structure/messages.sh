@@ -14,12 +14,12 @@ awk '
 BEGIN {
     most = 25
     n = split("hri_fail hri_file_fail hri_log cli_fail cli_wrong blas_log " \
-              "unexpected wrong", list, " ")
+              "blas_log_setting unexpected wrong", list, " ")
     for (i = 1; i <= n; i++) {
         reports[list[i]] = 1
     }
     names = "hri_fail|hri_file_fail|hri_log|cli_fail|cli_wrong|blas_log|" \
-            "unexpected|wrong"
+            "blas_log_setting|unexpected|wrong"
     token = "\"([^\"\\\\]|\\\\.)*\"|\047([^\047\\\\]|\\\\.)*\047|/\\*|//|" \
             "[A-Za-z_][A-Za-z0-9_]*|[(),?:;]"
 }

@@ -17,9 +17,9 @@ from ._native import ffi, lib
 from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError
 from .kernels import Options
-from .layouts import (Accelerators, Array, Operand, Shape, View, Weights,
+from .layouts import (TYPES, Accelerators, Array, Operand, Shape, View, Weights,
                       address, as_array, check_numbers, output, shape_of,
-                      size_of, type_of)
+                      size_of, text_of, type_of)
 from .reports import LaunchReport
 
 REDUCTIONS = {
@@ -30,6 +30,10 @@ REDUCTIONS = {
     "product": lib.HR_REDUCE_PRODUCT, "sum_abs": lib.HR_REDUCE_SUM_ABS,
     "max_abs": lib.HR_REDUCE_MAX_ABS, "norm": lib.HR_REDUCE_NORM,
     "argmin": lib.HR_REDUCE_ARGMIN, "argmax": lib.HR_REDUCE_ARGMAX}
+# The types of calls.
+_FEW = ("float32", "float64", "int8", "int32")
+_ORDERED = (*_FEW, "float16", "bfloat16")
+_COMPUTED = (*_FEW, "complex64", "complex128")
 _LONG, _LONG_SORT = 1e7, 1e6  # elements from which Ctrl-C cancels a call
 PAIRS = ("dot", "distance", "max_abs_diff")
 _EMPTY = {"sum": 0, "dot": 0, "distance": 0, "product": 1, "sum_abs": 0,
@@ -63,7 +67,8 @@ def reduce(operation: str, a: Operand, b: Operand | None = None, *,
     if (b is not None) != (operation in PAIRS):
         raise TypeError(f"{operation} takes "
                         f"{'two arrays' if b is None else 'one array'}")
-    type_ = type_of(a.dtype)
+    type_ = type_of(a.dtype, TYPES if operation in ("norm", "distance") else
+                    _ORDERED)
     if b is not None:
         b = as_array(b)
         if a.shape != b.shape:
@@ -132,7 +137,8 @@ def reduce_with(expression: str, a: Operand, *,
                       long=a.size > _LONG)
     with using(context), _view(context, a) as view:
         options.finish(lib.hr_reduce_with(
-            pointer_of(context), expression.encode(), type_of(a.dtype), view,
+            pointer_of(context), text_of(expression.encode(), "the expression"),
+            type_of(a.dtype, _COMPUTED), view,
             options.pointer, ffi.from_buffer(result)))
     return result[0]
 
@@ -166,8 +172,8 @@ def scan(operation: str, a: Operand, *, exclusive: bool = False,
     with (using(context), _view(context, a) as va,
           _view(context, result, True) as vb):
         options.finish(lib.hr_scan(
-            pointer_of(context), REDUCTIONS[operation], kind, type_of(a.dtype),
-            va, vb, options.pointer))
+            pointer_of(context), REDUCTIONS[operation], kind,
+            type_of(a.dtype, _FEW), va, vb, options.pointer))
     return result
 
 
@@ -199,8 +205,8 @@ def sort(a: Operand, *, descending: bool = False, out: Array | None = None,
     with (using(context), _view(context, a) as va,
           _view(context, result, True) as vb):
         options.finish(lib.hr_sort(
-            pointer_of(context), _ORDERS[bool(descending)], type_of(a.dtype),
-            va, vb, options.pointer))
+            pointer_of(context), _ORDERS[bool(descending)],
+            type_of(a.dtype, _ORDERED), va, vb, options.pointer))
     return result
 
 
@@ -226,7 +232,7 @@ def sort_by_key(keys: Operand, values: Operand, *, descending: bool = False,
           _view(context, bits, True) as v):
         options.finish(lib.hr_sort_by_key(
             pointer_of(context), _ORDERS[bool(descending)],
-            type_of(keys.dtype), k,
+            type_of(keys.dtype, _ORDERED), k,
             lib.HR_I32 if values.itemsize == 4 else lib.HR_F64, v,
             options.pointer))
     return keys, values
@@ -253,6 +259,7 @@ def histogram(a: Operand, bins: int = 10,
         raise TypeError(f"bins is {bins!r}, not how many of one width")
     if bins < 1:
         raise ValueError(f"{bins} bins, not 1 or more")
+    type_ = type_of(a.dtype, _FEW) if a.size > 0 else None
     if range is None:
         low, high = (0.0, 1.0) if a.size == 0 else (
             reduce("min", a, context=context), reduce("max", a,
@@ -275,8 +282,7 @@ def histogram(a: Operand, bins: int = 10,
     with (using(context), _view(context, a) as va,
           _view(context, counts, True) as vc):
         options.finish(lib.hr_histogram(
-            pointer_of(context), type_of(a.dtype), va, low, high, vc,
-            options.pointer))
+            pointer_of(context), type_, va, low, high, vc, options.pointer))
     return counts, edges
 
 
@@ -343,10 +349,11 @@ def random(shape: Shape | None = None, distribution: str = "uniform", *,
              _word(stream, "stream"), _word(offset, "offset")]
     context = current(context)
     numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], *place))
+    offered = ("int32",) if distribution == "bits" else ("float32", "float64")
     options = Options(context, accelerators, weights, None, report,
                       long=out.size > _LONG)
     with using(context), _view(context, out, True) as view:
         options.finish(lib.hr_random_fill(
-            pointer_of(context), view, type_of(out.dtype), numbers[0],
+            pointer_of(context), view, type_of(out.dtype, offered), numbers[0],
             options.pointer))
     return out

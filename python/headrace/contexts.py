@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 from ._native import ffi, lib
 from .errors import InvalidError, check
-from .layouts import bytes_of, size_of, struct
+from .layouts import bytes_of, size_of, struct, text_of
 
 # The contexts of the blocks around, of each thread and each task.
 _blocks: contextvars.ContextVar[tuple[Context, ...]] = contextvars.ContextVar(
@@ -90,7 +90,8 @@ def options_of(accelerators, memory_limit, threads):
         if not isinstance(accelerators, str):
             raise TypeError(f"accelerators is {accelerators!r}, not text "
                             'such as "cuda,host"')
-        names = options.accelerators = ffi.new("char[]", accelerators.encode())
+        names = options.accelerators = ffi.new(
+            "char[]", text_of(accelerators.encode(), "accelerators"))
     if memory_limit is not None:
         options.memory_limit = bytes_of(memory_limit, "memory_limit")
     if threads is not None:
@@ -244,9 +245,8 @@ class Context(NotCopied):
         stands for the number of the process. No other call on the context is
         under way. It waits for all work.
         """
-        name = ffi.NULL if path is None else os.fsencode(path)
-        if path is not None and b"\0" in name:
-            raise InvalidError("the path of the timeline has a null byte")
+        name = ffi.NULL if path is None else text_of(
+            os.fsencode(path), "the path of the timeline")
         with using(self):
             check(lib.hr_context_trace(pointer_of(self), name))
         return Timeline(self)

@@ -13,7 +13,8 @@ from ._native import ffi, lib
 from .contexts import Context, current, pointer_of, using
 from .errors import check
 from .layouts import (Accelerators, Array, Operand, Progress, as_array,
-                      check_report, choose, matrix, output, overlap, struct)
+                      check_report, choose, matrix, output, overlap, plural,
+                      struct, type_of)
 from .reports import FilterReport
 
 _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
@@ -22,6 +23,7 @@ _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
           "constant": lib.HR_EDGES_CONSTANT}
 _METHODS = {"auto": lib.HR_FILTER_AUTO, "direct": lib.HR_FILTER_DIRECT,
             "separable": lib.HR_FILTER_SEPARABLE, "fft": lib.HR_FILTER_FFT}
+_TYPES = ("float32", "float64")
 _LONG = 1e9  # multiplications from which a filter may be cancelled
 
 
@@ -92,7 +94,9 @@ def filter(a: Operand, window: Window | ArrayLike, *,  # pylint: disable=W0622
     a = as_array(a)
     window = window if isinstance(window, Window) else Window(window)
     if a.ndim != 2:
-        raise ValueError(f"filter takes a matrix, not {a.ndim} dimensions")
+        raise ValueError("filter takes a matrix, not "
+                         f"{plural(a.ndim, 'dimension')}")
+    type_of(a.dtype, _TYPES)
     for given, known, name in ((edges, _EDGES, "edges"),
                                (method, _METHODS, "method")):
         if given not in known:

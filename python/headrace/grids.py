@@ -392,7 +392,7 @@ class Grid(NotCopied):
             raise ValueError(f'operation is "{operation}", not one of '
                              f"{', '.join(_REDUCTIONS)}")
         first = self._field(a)
-        kind = type_of(self._layout(a)[0])
+        kind = type_of(self._layout(a)[0], ("float32", "float64", "int32"))
         pairs = operation in PAIRS
         if (b is not None) != pairs:
             raise TypeError(f"{operation} takes "

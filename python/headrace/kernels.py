@@ -18,7 +18,7 @@ from .errors import InvalidError, check
 from .layouts import (Accelerators, Operand, Progress, Shape, View, Weights,
                       address, as_array, check_element, check_numbers,
                       check_report, choose, dtype_of, element_of, extent,
-                      shape_of, struct, weights_of)
+                      plural, shape_of, struct, text_of, weights_of)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
@@ -190,7 +190,7 @@ class _Arguments:
         if isinstance(value, np.ndarray):
             if value.ndim > 0:
                 raise TypeError(f"{name} is a {element}, but an array of "
-                                f"{value.ndim} dimensions is given")
+                                f"{plural(value.ndim, 'dimension')} is given")
             value = value[()]
         if value is None:
             raise TypeError(f"{name} is a {element}, but None is given")
@@ -286,10 +286,10 @@ class Kernel:
             if made is None:
                 out = ffi.new("const hr_kernel **")
                 check(lib.hr_kernel_create(
-                    pointer_of(context), self.text.encode(),
-                    self.name.encode(),
-                    ffi.NULL if self.file is None else self.file.encode(),
-                    out))
+                    pointer_of(context), text_of(self.text.encode(), "text"),
+                    text_of(self.name.encode(), "name"),
+                    ffi.NULL if self.file is None else
+                    text_of(self.file.encode(), "file"), out))
                 made = context._kept[key] = out[0], _progress.Pace()
         return made
 
@@ -447,6 +447,6 @@ def transform(statement: str, *, context: Context | None = None,
         options = Options(context, accelerators, weights, None, report,
                           progress, points > _LONG)
         options.finish(lib.hr_transform(
-            pointer_of(context), statement.encode(),
-            ", ".join(names).encode(), list_.pointer, len(names),
-            options.pointer))
+            pointer_of(context), text_of(statement.encode(), "the statement"),
+            text_of(", ".join(names).encode(), "the name of an array"),
+            list_.pointer, len(names), options.pointer))

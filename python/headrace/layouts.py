@@ -68,14 +68,20 @@ def bfloat16() -> np.dtype:
     return np.dtype(ml_dtypes.bfloat16)
 
 
-def type_of(dtype: np.dtype) -> int:
-    """The hr_type of elements. TypeError for others."""
+def not_offered(dtype: np.dtype, offered: Iterable[str]) -> TypeError:
+    """What is raised for elements of another type than a call offers."""
+    return TypeError(f"elements of {dtype} are not offered, only "
+                     f"{', '.join(offered)}")
+
+
+def type_of(dtype: np.dtype, offered: Iterable[str] = tuple(TYPES)) -> int:
+    """The hr_type of elements. TypeError where there is none. The library
+    itself refuses others that a call does not offer."""
     known = _by_dtype.get(dtype)
     if known is None:
         known = TYPES.get(dtype.name) if dtype.isnative else None
         if known is None:
-            raise TypeError(f"elements of {dtype} are not offered, only "
-                            f"{', '.join(TYPES)}")
+            raise not_offered(dtype, offered)
         _by_dtype[dtype] = known
     return known
 
@@ -107,6 +113,18 @@ def check_numbers(given: Array, dtype: np.dtype[Any], name: str) -> None:
         raise TypeError(f"{name} is of {given.dtype}, not numbers")
     if given.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"{name} is complex, but {dtype} has no imaginary part")
+
+
+def plural(count: int, word: str) -> str:
+    """A number of things: "1 dimension"."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def text_of(text: bytes, name: str) -> bytes:
+    """A string for C. InvalidError where a null byte would end it."""
+    if b"\0" in text:
+        raise InvalidError(f"{name} has a null byte")
+    return text
 
 
 def size_of(value: Any, name: str) -> int:

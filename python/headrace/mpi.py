@@ -33,8 +33,8 @@ from .contexts import options_of, pointer_of, using
 from .errors import InvalidError, UnavailableError, check
 from .grids import Field, FieldName, Grid as _Grid
 from .layouts import (Array, Operand, Progress, Shape, address, as_array,
-                      bytes_of, check_numbers, extent, shape_of, size_of, struct,
-                      type_of)
+                      bytes_of, check_numbers, extent, plural, shape_of,
+                      size_of, struct, text_of, type_of)
 from .products import COMPUTE, _scalar
 from .reports import _Table, _unit
 
@@ -359,7 +359,8 @@ def everywhere(array: Operand) -> Matrix:
     numpy.load(name, mmap_mode="r"). None of it is sent. Not collective."""
     array = as_array(array)
     if array.ndim != 2:
-        raise ValueError(f"the array has {array.ndim} dimensions, not 2")
+        raise ValueError(f"the array has {plural(array.ndim, 'dimension')}, "
+                         "not 2")
     return blocks(array.shape, [(0, 0, *array.shape, EVERYWHERE, array)],
                   array.dtype)
 
@@ -531,7 +532,8 @@ class File:
         with using(context):
             pointer_of(context)
             check(context._library.file_create(
-                context._processes, os.fsencode(path), like[0], made))
+                context._processes, text_of(os.fsencode(path), "path"),
+                like[0], made))
         self._made = made[0]
         self._shape, self._dtype = shape, dtype
         context._files.add(self)
@@ -668,4 +670,4 @@ class Grid(_Grid):
         with using(self._context):
             check(self._context._library.grid_save(
                 self._open(), number, type_of(self._layout(name)[0]),
-                os.fsencode(path)))
+                text_of(os.fsencode(path), "path")))

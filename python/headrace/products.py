@@ -13,13 +13,15 @@ from ._native import ffi, lib
 from .contexts import Context, current, pointer_of, using
 from .errors import check
 from .layouts import (Accelerators, Array, Operand, Progress, as_array,
-                      bytes_of, check_report, choose, matrix, output, overlap,
-                      struct, type_of)
+                      bytes_of, check_report, choose, matrix, not_offered,
+                      output, overlap, plural, struct, type_of)
 from .reports import GemmReport, VerifyReport, _GemmReport
 
 #: How products are formed: docs/several-gpus.md.
 COMPUTE = {"native": lib.HR_COMPUTE_NATIVE, "tf32": lib.HR_COMPUTE_TF32,
            "reproducible": lib.HR_COMPUTE_REPRODUCIBLE}
+_FACTORS = ("float32", "float64", "complex64", "complex128", "float16",
+            "bfloat16", "int8")
 _SUMS = {lib.HR_I8: np.dtype("int32")}  # where C has another type than A
 _ONE, _ZERO = lib.hr_real(1.0), lib.hr_real(0.0)
 _LONG = 1e9  # operations from which a product may be cancelled
@@ -44,11 +46,9 @@ def _operands(a: Operand, b: Operand) -> tuple[Array, Array]:
 
 def _result_dtype(a, dtype):
     """The dtype of a product. TypeError where none is offered."""
-    kind = type_of(a.dtype)
+    kind = type_of(a.dtype, _FACTORS)
     if kind == lib.HR_I32:
-        raise TypeError("products of int32 are not offered, only of float32, "
-                        "float64, complex64, complex128, float16, bfloat16 and "
-                        "int8")
+        raise not_offered(a.dtype, _FACTORS)
     usual = _SUMS.get(kind, a.dtype)
     return usual if dtype is None else np.dtype(dtype)
 
@@ -106,7 +106,8 @@ def _gemm(context, alpha, a, b, beta, c, compute, memory_limit, accelerators,
 def _check_matrices(**arrays):
     for name, x in arrays.items():
         if x.ndim != 2:
-            raise ValueError(f"{name} has {x.ndim} dimensions, not 2")
+            raise ValueError(f"{name} has {plural(x.ndim, 'dimension')}, "
+                             "not 2")
 
 
 def _check_shapes(a, b):
@@ -304,7 +305,8 @@ def _listed(given: Any, name: str) -> list[Array]:
                else given)]
     for i, x in enumerate(arrays):
         if x.ndim != 2:
-            raise ValueError(f"{name}[{i}] has {x.ndim} dimensions, not 2")
+            raise ValueError(f"{name}[{i}] has "
+                             f"{plural(x.ndim, 'dimension')}, not 2")
         if x.shape != arrays[0].shape:
             raise ValueError(f"{name}[{i}] is {x.shape}, but {name}[0] is "
                              f"{arrays[0].shape}: all are matrices of a shape")
@@ -373,6 +375,7 @@ def verify(a: Operand, b: Operand, c: Operand, *, alpha: complex = 1,
     c = as_array(c)
     c0 = c if c0 is None else as_array(c0)
     _check_matrices(a=a, b=b, c=c, c0=c0)
+    type_of(a.dtype, _FACTORS)
     operands = ffi.new("hr_matrix[4]")
     kept = [matrix(x, operands[i]) for i, x in enumerate((a, b, c0, c))]
     found = struct("hr_verify_report")

@@ -179,5 +179,17 @@ def test_options_of_contexts():
             ({"log": "x"}, TypeError, "log is 'x', not a function")):
         refused(lambda: headrace.Context("host", **options), kind, words)
     refused(lambda: headrace.Context(0), TypeError, "accelerators is 0, not te")
+    for call, name in (
+            (lambda: headrace.Context("h\0ost"), "accelerators"),
+            (lambda: headrace.kernel("HR_KERNEL1(f, (IN, double, 2, y)) {}\0")(
+                ONES), "text"),
+            (lambda: headrace.transform("y = 1\0", y=ONES.copy()),
+             "the statement"),
+            (lambda: headrace.reduce_with("a\0", ONES), "the expression")):
+        refused(call, headrace.InvalidError, name + " has a null byte")
+    refused(lambda: headrace.gemm(1, ONES[0], ONES), ValueError,
+            "a has 1 dimension, not 2")
+    refused(lambda: headrace.filter(ONES.astype("i8"), ONES[:1, :1]), TypeError,
+            "int64 are not offered, only float32, float64$")
     refused(lambda: headrace.Context(["host"]), TypeError,
             "accelerators is .*host.*, not text such as")

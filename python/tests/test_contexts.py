@@ -384,7 +384,8 @@ def test_timelines_refused(tmp_path):
                  "trace: .*run.json cannot be written: No such file"),
                 (tmp_path, headrace.FileError, "Is a directory"),
                 ("", headrace.InvalidError, "trace: the path is empty"),
-                ("a\0b", headrace.InvalidError, "null byte"),
+                ("a\0b", headrace.InvalidError, "the path of the timeline has a "
+                 "null byte"),
                 (7, TypeError, "")):
             with pytest.raises(error, match=sentence):
                 context.trace(path)

@@ -197,7 +197,8 @@ def test_windows(host, rng):
     headrace.filter(a, headrace.Window.box(1), edges="left", out=inner)
     assert (inner[0] == 0).all() and (inner[1:-1, 1:-1] > 0).all()
     for call, words in (
-            (lambda: headrace.filter(a[0], np.eye(3)), "matrix"),
+            (lambda: headrace.filter(a[0], np.eye(3)),
+             "a matrix, not 1 dimension$"),
             (lambda: headrace.filter(a, np.eye(4)), "odd n"),
             (lambda: headrace.filter(a, np.eye(3), edges="soft"), '"soft"'),
             (lambda: headrace.filter(a, np.eye(3), method="new"), '"new"'),

@@ -225,7 +225,7 @@ def test_transform(context, rng):
     (lambda x: SAXPY(1, x.astype(object), x), TypeError, "array is object"),
     (lambda x: SAXPY(1, None, x), TypeError, "x is None; only OUT"),
     (lambda x: SAXPY(None, x, x.copy()), TypeError, "a is a float, but None"),
-    (lambda x: SAXPY(x, x, x.copy()), TypeError, "an array of 1 dimensions"),
+    (lambda x: SAXPY(x, x, x.copy()), TypeError, "an array of 1 dimension is"),
     (lambda x: SAXPY(1, x, x.copy(), domain="8"), TypeError, "domain"),
     (lambda x: headrace.transform("y = 2 * y", y=x.astype("f2")), TypeError,
      "y is float16, with which C does not compute"),

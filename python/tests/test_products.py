@@ -247,7 +247,10 @@ def test_types_that_meet(host, rng):
     ((np.zeros((2, 3)), np.zeros((4, 2))), {}, ValueError,
      "A has 3 columns, but B has 4 rows"),
     ((np.zeros((2, 3), "i8"), np.zeros((3, 2), "i8")), {}, TypeError,
-     "elements of int64 are not offered, only float32, float64"),
+     "elements of int64 are not offered, only float32, float64, complex64, "
+     "complex128, float16, bfloat16, int8$"),
+    ((np.zeros((2, 3), "i4"), np.zeros((3, 2), "i4")), {}, TypeError,
+     "elements of int32 are not offered, only .*, bfloat16, int8$"),
     ((np.zeros((2, 3), ">f8"), np.zeros((3, 2), ">f8")), {}, TypeError,
      "elements of >f8 are not offered"),
     ((np.zeros((2, 2), "U3"), np.zeros((2, 2), "U3")), {}, TypeError, "<U3"),

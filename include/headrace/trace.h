@@ -32,8 +32,8 @@ extern "C" {
  *
  *  Contexts of one process that name the same path write to one file. A child
  *  of fork() adds its process number to a name without %p. The file gets its
- *  name when it is complete: all contexts have ended, or the process exits. So a
- *  file of that name stays until then, as it stays after a failure.
+ *  name when it is complete: all contexts have ended, or the process exits. So
+ * a file of that name stays until then, as it stays after a failure.
  *
  * @owner   path may go after the call.
  * @errors  HR_ERROR_INVALID for a context that is NULL and an empty path.

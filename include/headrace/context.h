@@ -187,6 +187,23 @@ HR_API uint32_t hr_machine_count(const hr_context *context);
  * @threads Any thread. */
 HR_API bool hr_thread_is_own(void);
 
+/** Wait until accelerators that products have left behind are done with the
+ *  memory of those products. A product leaves accelerators behind that are late
+ *  or do not answer, and may when it is cancelled. It then returns, but what it
+ *  left may still read A and B, and end copies to C. So the memory of operands
+ *  is the caller's again when this call returns HR_OK after the product. If no
+ *  product left anything, it does so at once, without waiting for other work.
+ *
+ * @units   at most so many seconds; 0 only asks, INFINITY waits for as long as
+ *          it takes.
+ * @errors  HR_ERROR_INVALID when context is NULL, or seconds is below 0 or not
+ *          a number. HR_ERROR_LOST when an accelerator is not done, with its
+ *          name.
+ * @threads Any thread; where something was left, it waits for other work on the
+ *          context. */
+HR_API HR_NODISCARD hr_status hr_context_settle(hr_context *context,
+                                                double seconds);
+
 /** Allocate host memory that accelerators copy from and to at full speed
  *  (page-locked). The memory is ordinary if the context has no accelerator for
  *  which that makes a difference. Its content is not specified. Page-locking

@@ -95,13 +95,16 @@ typedef struct hr_gemm_report {
     uint64_t lost;       /**< accelerators that failed or were late (run
                               only), */
     uint64_t recomputed; /**< and the tiles that others computed for them */
+    uint64_t late;       /**< those of the lost ones that did not fail: a
+                              product took far longer than planned while the
+                              others had nothing to do */
 } hr_gemm_report;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_GEMM_REPORT_INIT                                                    \
     {                                                                          \
         sizeof(hr_gemm_report), 0, 0, NULL, 0, 0, HR_BOUND_COMPUTE, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
     }
 
 /** Called by hr_gemm_sum for one term after another, ahead of products: on a
@@ -152,9 +155,9 @@ typedef struct hr_gemm_options {
  * @shape    A[m,k], B[k,n], C[m,n], in any layout that hr_matrix can describe.
  *           m, n and k may be 0. Types as in the table at the top of this file.
  * @owner    Borrows all operands and options until it returns. They may be
- *           ordinary, pinned or mapped memory. After the report's `lost`, or
- *           after HR_ERROR_CANCELLED or HR_ERROR_LOST, an accelerator may still
- *           end a copy: keep A, B and C until the context is destroyed.
+ *           ordinary, pinned or mapped memory. An accelerator that was left
+ *           behind may still use A, B and C: hr_context_settle tells, and
+ *           waits.
  * @aliasing C must not overlap A or B; A and B may overlap. beta = 0 never
  *           reads C, so NaN there does not matter. alpha = 0 or k = 0 never
  *           reads A or B.

@@ -20,6 +20,8 @@ _blocks: contextvars.ContextVar[tuple[Context, ...]] = contextvars.ContextVar(
     "headrace contexts", default=())
 # All contexts that are open, for children of fork().
 _open: weakref.WeakSet[Context] = weakref.WeakSet()
+# Arrays of products that an accelerator still had when its context was closed.
+_never_freed: list[list[Any]] = []
 
 
 class _InProgress(threading.local):
@@ -145,6 +147,7 @@ class Context(NotCopied):
         self._lock = threading.Lock()
         self._depth = 0  # of blocks
         self._uses = bytearray()  # as using() says
+        self._left = []  # arrays that accelerators may still use
         # Held where grids and the context are freed; by a thread that frees one
         # grid while it frees another, too.
         self._freeing = threading.RLock()
@@ -177,6 +180,8 @@ class Context(NotCopied):
             for grid in list(self._grids):
                 grid.close()
             self._kept.clear()
+            if lib.hr_context_settle(pointer, 0) == lib.HR_ERROR_LOST:
+                _never_freed.append(self._left)
             self._held = ffi.NULL
             self._destroy(pointer)
 
@@ -326,6 +331,15 @@ def using(context: Context) -> memoryview:
     grow before the block ends, which close() waits for: a count that no signal
     gets wrong, as all of it is done in C."""
     return memoryview(context._uses)
+
+
+def keep_left(context: Context, *arrays: Any) -> None:
+    """After a product, inside `with using(context):`. Keep its arrays while an
+    accelerator that it left behind may use them."""
+    if lib.hr_context_settle(context._held, 0) == lib.HR_ERROR_LOST:
+        context._left.append(arrays)
+    elif context._left:
+        context._left.clear()
 
 
 def pointer_of(context: Context) -> Any:

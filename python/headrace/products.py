@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from . import progress as _progress
 from ._native import ffi, lib
-from .contexts import Context, current, pointer_of, using
+from .contexts import Context, current, keep_left, pointer_of, using
 from .errors import check
 from .layouts import (Accelerators, Array, Operand, Progress, as_array,
                       bytes_of, check_report, choose, matrix, not_offered,
@@ -97,8 +97,11 @@ def _gemm(context, alpha, a, b, beta, c, compute, memory_limit, accelerators,
                         progress, report)
         options, finish = kept.pointer, kept.finish
     with memoryview(context._uses):  # using(context), without a call
-        finish(lib.hr_gemm(pointer_of(context), alpha, operands[0],
-                           operands[1], beta, operands[2], options))
+        try:
+            finish(lib.hr_gemm(pointer_of(context), alpha, operands[0],
+                               operands[1], beta, operands[2], options))
+        finally:
+            keep_left(context, a, b, beside)
     if beside is not c:
         c[...] = beside
 
@@ -246,11 +249,18 @@ def _batch(context, a, b, c, lead, options):
     count = int(np.prod(lead, dtype=np.int64))
     flops = 2.0 * count * a.shape[-2] * a.shape[-1] * b.shape[-1]
     o = _Options(context, flops, *options)
+    _run_batch(context, count, operands, o, kept)
+
+
+def _run_batch(context, count, operands, o, kept):
+    """C := A B of the operands, whose arrays are `kept`."""
     with using(context):
-        o.finish(lib.hr_gemm_batch(
-            pointer_of(context), count, _ONE, operands[0], operands[1], _ZERO,
-            operands[2], o.pointer))
-    del kept
+        try:
+            o.finish(lib.hr_gemm_batch(
+                pointer_of(context), count, _ONE, operands[0], operands[1],
+                _ZERO, operands[2], o.pointer))
+        finally:
+            keep_left(context, *kept)
 
 
 def matmul_batch(a: Sequence[Operand] | Array, b: Sequence[Operand] | Array, *,
@@ -289,10 +299,7 @@ def matmul_batch(a: Sequence[Operand] | Array, b: Sequence[Operand] | Array, *,
             for i, x in enumerate((a, b, c))]
     o = _Options(context, 2.0 * count * shape[0] * shape[1] * a[0].shape[1],
                  compute, memory_limit, accelerators, progress, report)
-    with using(context):
-        o.finish(lib.hr_gemm_batch(
-            pointer_of(context), count, _ONE, operands[0], operands[1], _ZERO,
-            operands[2], o.pointer))
+    _run_batch(context, count, operands, o, kept)
     for mine, written in zip(c, kept[2][0]):
         if written is not mine:
             mine[...] = written

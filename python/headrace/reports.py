@@ -116,6 +116,7 @@ class GemmReport(_Table):
     ratio: float = 0
     lost: int = 0
     recomputed: int = 0
+    late: int = 0
     shares: list[Share] = field(default_factory=list)
 
     @property
@@ -138,7 +139,8 @@ class _GemmReport:
     def read(self):
         r, to = self.pointer, self._into
         for name in ("seconds", "flops", "compulsory", "host_to_device",
-                     "device_to_host", "peer", "ratio", "lost", "recomputed"):
+                     "device_to_host", "peer", "ratio", "lost", "recomputed",
+                     "late"):
             setattr(to, name, getattr(r, name))
         to.bound = ffi.string(lib.hr_bound_name(r.bound)).decode()
         paths = [a.path for a in self._context.accelerators]

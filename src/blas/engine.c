@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* sigaltstack */
 #include "blas/blas.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -268,6 +269,9 @@ const char *blas_engine_run(hr_context *context, const blas_call *call)
         copy_results(call, old, false);
     }
     const char *why = multiply(context, call);
+    /* Its memory is the caller's afterwards. */
+    const hr_status settled = hr_context_settle(context, INFINITY);
+    why = settled == HR_OK ? why : hr_last_error();
     if (why != NULL && old != NULL) {
         copy_results(call, old, true);
     }

@@ -121,13 +121,12 @@ int cli_report_table(const hr_context *context, const cli_product *product,
     }
     putchar('\n');
     int printed = cli_table_print(&table);
-    if (outcome->report.lost > 0) {
-        printf("\n%llu accelerator%s failed or were late: others computed %llu "
-               "tile%s\n",
-               (unsigned long long)outcome->report.lost,
-               outcome->report.lost == 1 ? "" : "s",
-               (unsigned long long)outcome->report.recomputed,
-               outcome->report.recomputed == 1 ? "" : "s");
+    const hr_gemm_report *r = &outcome->report;
+    if (r->lost > 0) {
+        printf("\nlost accelerators: %llu failed, %llu late; tiles that others "
+               "computed for them: %llu\n",
+               (unsigned long long)(r->lost - r->late),
+               (unsigned long long)r->late, (unsigned long long)r->recomputed);
     }
     print_left_out(context, outcome);
     return printed;
@@ -239,6 +238,7 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     cli_json_text(&json, "bound",
                   r->flops > 0.0 ? hr_bound_name(r->bound) : NULL);
     cli_json_count(&json, "lost", r->lost);
+    cli_json_count(&json, "late", r->late);
     cli_json_count(&json, "recomputed", r->recomputed);
     cli_report_members(&json, context, r);
     write_left_out(&json, context, outcome);

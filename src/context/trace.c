@@ -41,23 +41,6 @@ static hr_status end(hr_context *context)
     return hri_trace_drop(trace);
 }
 
-/* Products that returned before an accelerator had ended its part may still use
- * what is about to change. */
-static hr_status await_accelerators(hr_context *context)
-{
-    if (hri_runs_await(context, HRI_RUNS_PATIENCE * context->patience)) {
-        return HR_OK;
-    }
-    uint32_t i = 0;
-    while (i + 1 < context->accelerator_count &&
-           !context->accelerators[i].abandoned) {
-        i++;
-    }
-    return hri_fail(HR_ERROR_LOST,
-                    "trace: %s has not answered since an earlier product",
-                    context->accelerators[i].path);
-}
-
 hr_status hr_context_trace(hr_context *context, const char *path)
 {
     if (context == NULL || (path != NULL && path[0] == '\0')) {
@@ -67,7 +50,8 @@ hr_status hr_context_trace(hr_context *context, const char *path)
     pthread_mutex_lock(&context->lock);
     const bool first = context->accelerator_count > 0 &&
                        context->accelerators[0].device->traced == NULL;
-    hr_status status = await_accelerators(context);
+    hr_status status =
+        hri_runs_settle(context, "trace", HRI_RUNS_PATIENCE * context->patience);
     if (status != HR_OK) {
         pthread_mutex_unlock(&context->lock);
         return status;

@@ -116,10 +116,13 @@ struct hri_executor {
     bool tied;        /* run_destroy gives back what it holds, not the call */
     hr_status failed; /* HR_OK, or how its queues ended */
     bool lost;        /* it failed or is late: others do its tiles */
+    bool late;        /* it was lost because it took too long */
     bool idle;        /* its compute thread waits for other executors, or */
     bool awaits;      /* for a term */
     uint64_t sign_ns; /* when its work went on last */
     uint64_t idle_ns; /* when it became idle or done */
+    uint64_t cpu_ns;  /* CPU time that it may have had since cpu_sign_ns, */
+    uint64_t cpu_sign_ns; /* its last sign when watch.c looked */
 
     hri_queue *up;          /* panels from the host: the feeder's */
     hri_queue *peer;        /* panels to other executors: the forwarder's */

@@ -100,6 +100,7 @@ static void add_done(hri_gemm_call *c, const hri_run_outcome *outcome)
         sum->peer += s->peer;
         sum->stolen += s->stolen;
         sum->lost = sum->lost || s->lost;
+        sum->late = sum->late || s->late;
     }
     if (c->lost.status == HR_OK) {
         c->lost = outcome->lost;

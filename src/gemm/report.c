@@ -147,6 +147,7 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
         const hri_run_share *s = hri_done_by(c, i);
         const hri_plan_accelerator *f = &c->inputs[i];
         report->lost += s->lost;
+        report->late += s->late;
         compute = fmax(compute, s->seconds_busy);
         link = fmax(link, hri_cost_bytes((double)s->up, f->up.rate));
         link = fmax(link, hri_cost_bytes((double)s->down, f->down.rate));

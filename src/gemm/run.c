@@ -73,6 +73,9 @@ static bool has_settled(hri_run_state *run)
 void hri_runs_collect(hr_context *context)
 {
     hri_run_state **link = &context->abandoned;
+    if (!context->has_abandoned) {
+        return;
+    }
     while (*link != NULL) {
         hri_run_state *run = *link;
         if (has_settled(run)) {
@@ -82,6 +85,7 @@ void hri_runs_collect(hr_context *context)
             link = &run->next;
         }
     }
+    context->has_abandoned = context->abandoned != NULL;
 }
 
 bool hri_runs_await(hr_context *context, double seconds)
@@ -101,6 +105,38 @@ bool hri_runs_await(hr_context *context, double seconds)
         hri_runs_collect(context);
     }
     return context->abandoned == NULL;
+}
+
+hr_status hri_runs_settle(hr_context *context, const char *call, double seconds)
+{
+    if (hri_runs_await(context, seconds)) {
+        return HR_OK;
+    }
+    uint32_t i = 0;
+    while (i + 1 < context->accelerator_count &&
+           !context->accelerators[i].abandoned) {
+        i++;
+    }
+    return hri_fail(HR_ERROR_LOST,
+                    "%s: %s has not answered since an earlier product", call,
+                    context->accelerators[i].path);
+}
+
+hr_status hr_context_settle(hr_context *context, double seconds)
+{
+    if (context == NULL || !(seconds >= 0)) {
+        return context == NULL
+                   ? hri_fail(HR_ERROR_INVALID, "settle: the context is NULL")
+                   : hri_fail(HR_ERROR_INVALID,
+                              "settle: %g seconds is not 0 or more", seconds);
+    }
+    if (!context->has_abandoned) {
+        return HR_OK;
+    }
+    pthread_mutex_lock(&context->lock);
+    const hr_status status = hri_runs_settle(context, "settle", seconds);
+    pthread_mutex_unlock(&context->lock);
+    return status;
 }
 
 bool hri_runs_cancelled(const hr_context *context)
@@ -147,6 +183,7 @@ static void abandon(hr_context *context, hri_run_state *run)
     }
     run->next = context->abandoned;
     context->abandoned = run;
+    context->has_abandoned = true;
 }
 
 /* ---- the call */
@@ -196,6 +233,7 @@ static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
     for (uint32_t i = 0; i < plan->part_count; i++) {
         outcome->shares[i] = run->executors[i].share;
         outcome->shares[i].lost = run->executors[i].lost;
+        outcome->shares[i].late = run->executors[i].late;
     }
     if (run->error.status != HR_OK) {
         return run->error;

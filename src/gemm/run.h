@@ -27,7 +27,8 @@ typedef struct hri_run_share {
     uint64_t tiles, tiles_stolen;
     uint64_t up, down, peer, stolen; /* bytes; stolen: those of them for tiles
                                         stolen from other executors */
-    bool lost;                       /* the accelerator failed or was late */
+    bool lost;                       /* the accelerator failed, or */
+    bool late;                       /* was lost because it took too long */
 } hri_run_share;
 
 /* The terms of a sum of products: pieces of k that have matrices of their own,
@@ -81,6 +82,9 @@ hr_status hri_run(hr_context *context, const hri_product *product,
 void hri_runs_collect(hr_context *context);
 /* Wait for them, at most so many seconds. False when one has not. */
 bool hri_runs_await(hr_context *context, double seconds);
+/* The same. HR_ERROR_LOST, in the name of a call, when one has not. */
+hr_status hri_runs_settle(hr_context *context, const char *call,
+                          double seconds);
 /* Whether one of them was cancelled: then its accelerators need not hang. */
 bool hri_runs_cancelled(const hr_context *context);
 /* How long calls wait that need all of the context: times its patience. */

@@ -22,8 +22,10 @@ static const double most_patience = 100.0, most_tasks = 100.0;
  * to wait for a CPU. */
 static const double crowd = 50.0;
 
-/* An executor is late when a task takes so many times what it should. */
-static const double late = 1.5;
+/* An executor is slow when a task takes so many times what it should. It is
+ * late if it also had the time: where the CPU does its work, so much CPU time.
+ */
+static const double slow = 1.5;
 
 typedef struct watcher {
     hri_run_state *run;
@@ -31,6 +33,7 @@ typedef struct watcher {
     uint64_t start_ns, now_ns;
     uint64_t stop_ns; /* when the run was seen to have stopped; 0: it has not */
     double slowness;  /* how much longer tasks take than planned */
+    uint64_t cpu_ns;  /* CPU time of the process at the last tick */
 } watcher;
 
 static uint32_t executors(const hri_run_state *run)
@@ -101,11 +104,11 @@ static bool has_ended(const hri_executor *e)
 }
 
 /* Whether the executor works, and longer on a task than it should. */
-static bool is_late(const watcher *w, const hri_executor *e)
+static bool is_slow(const watcher *w, const hri_executor *e)
 {
     return !e->part->in_place && e->state == HRI_WORKING && !has_ended(e) &&
            hri_executor_silence(e, w->now_ns) >
-               late * planned_task(e) * w->slowness;
+               slow * planned_task(e) * w->slowness;
 }
 
 static double most_silent(const watcher *w, const hri_executor *e)
@@ -120,7 +123,8 @@ static bool waits_for_others(const hri_executor *e)
 }
 
 /* Whether an executor has shown no sign of work for longer than any plan
- * allows. Those that wait for others need not, unless all do. */
+ * allows. Those that wait for others need not, unless all do, and then they are
+ * given twice the time: the others may be lost before. */
 static bool is_silent(const watcher *w, const hri_executor *e)
 {
     const bool others = waits_for_others(e);
@@ -131,11 +135,12 @@ static bool is_silent(const watcher *w, const hri_executor *e)
         }
     }
     return !e->part->in_place && e->state < HRI_SETTLED &&
-           hri_executor_silence(e, w->now_ns) > most_silent(w, e);
+           hri_executor_silence(e, w->now_ns) >
+               (others ? 2 : 1) * most_silent(w, e);
 }
 
-/* Seconds for which all executors that are not late have waited for those that
- * are. Below 0: one of them works, or none is late. */
+/* Seconds for which all executors that are not slow have waited for those that
+ * are. Below 0: one of them works, or none is slow. */
 static double waited(const watcher *w)
 {
     const hri_run_state *run = w->run;
@@ -143,7 +148,7 @@ static double waited(const watcher *w)
     bool any = false;
     for (uint32_t i = 0; i < executors(run); i++) {
         const hri_executor *e = &run->executors[i];
-        if (is_late(w, e)) {
+        if (is_slow(w, e)) {
             any = true;
         } else if (!has_ended(e)) {
             return -1.0;
@@ -156,32 +161,85 @@ static double waited(const watcher *w)
                : -1.0;
 }
 
-static void lose(hri_executor *e, double silence)
+/* Whether the CPU does the executor's work. */
+static bool is_on_cpu(const hri_executor *e)
+{
+    const hri_device_info *info = &e->accelerator->device->info;
+    return info->host || info->emulated;
+}
+
+static bool works_on_cpu(const hri_executor *e)
+{
+    return is_on_cpu(e) && e->state == HRI_WORKING && !has_ended(e);
+}
+
+/* Share the CPU time that the process got since the last tick among the
+ * executors that work with it. */
+static void share_cpu(watcher *w)
+{
+    const uint64_t cpu_ns = hri_clock_cpu_ns(), got_ns = cpu_ns - w->cpu_ns;
+    uint32_t working = 0;
+    for (uint32_t i = 0; i < executors(w->run); i++) {
+        working += works_on_cpu(&w->run->executors[i]);
+    }
+    for (uint32_t i = 0; i < executors(w->run); i++) {
+        hri_executor *e = &w->run->executors[i];
+        if (e->cpu_sign_ns != e->sign_ns) {
+            e->cpu_sign_ns = e->sign_ns;
+            e->cpu_ns = 0;
+        }
+        e->cpu_ns += works_on_cpu(e) ? got_ns / working : 0;
+    }
+    w->cpu_ns = cpu_ns;
+}
+
+/* Whether an executor that is slow had the time for its task all the same: on a
+ * busy machine the CPU may be with others. */
+static bool had_time(const watcher *w, const hri_executor *e)
+{
+    uint32_t parts = 0;
+    for (uint32_t i = 0; i < executors(w->run); i++) {
+        parts += is_on_cpu(&w->run->executors[i]);
+    }
+    const double cpus =
+        fmax(1.0, (double)e->accelerator->device->info.compute_units /
+                      (double)parts);
+    return !is_on_cpu(e) || (double)e->cpu_ns * 1e-9 >
+                                slow * planned_task(e) * w->slowness * cpus;
+}
+
+static void lose(const watcher *w, hri_executor *e, bool late)
 {
     hri_error why = {0};
-    hri_error_keep(&why,
-                   hri_fail(HR_ERROR_LOST,
-                            "gemm: %s has not answered for %.1f seconds; a "
-                            "task of its should take %.2g",
-                            e->accelerator->path, silence, planned_task(e)));
+    hri_error_keep(&why, hri_fail(HR_ERROR_LOST,
+                                  "gemm: %s %s %.2g seconds; a task of its "
+                                  "should take %.2g",
+                                  e->accelerator->path,
+                                  late ? "is late: it has been at work for"
+                                       : "has not answered for",
+                                  hri_executor_silence(e, w->now_ns),
+                                  planned_task(e)));
+    e->late = late;
     hri_executor_lose(e, &why);
 }
 
 /* Lose the executors that are late when the others have waited long enough, and
  * those that do not answer. The run's lock is held. */
-static void lose_late(const watcher *w)
+static void lose_late(watcher *w)
 {
     hri_run_state *run = w->run;
     const double elapsed = (double)(w->now_ns - w->start_ns) * 1e-9;
     const double patience = w->call->patience * (1.0 + executors(run) / crowd);
+    share_cpu(w);
     const bool waits = waited(w) > fmax(patience, elapsed / 20);
     if (run->error.status != HR_OK || run->halted) {
         return;
     }
     for (uint32_t i = 0; i < executors(run); i++) {
         hri_executor *e = &run->executors[i];
-        if (is_silent(w, e) || (waits && is_late(w, e))) {
-            lose(e, hri_executor_silence(e, w->now_ns));
+        const bool late = waits && is_slow(w, e) && had_time(w, e);
+        if (late || is_silent(w, e)) {
+            lose(w, e, !is_silent(w, e));
         }
     }
 }
@@ -242,7 +300,10 @@ static void let_go(const watcher *w)
 
 void hri_run_watch(hri_run_state *run, const hri_run_call *call)
 {
-    watcher w = {.run = run, .call = call, .start_ns = hri_clock_ns()};
+    watcher w = {.run = run,
+                 .call = call,
+                 .start_ns = hri_clock_ns(),
+                 .cpu_ns = hri_clock_cpu_ns()};
     hri_wait_awake(&run->over,
                    run->executors[0].brief ? hri_brief_moment : 0.0);
     hri_lock_soon(&run->lock);

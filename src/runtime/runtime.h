@@ -4,6 +4,7 @@
 #define HRI_RUNTIME_RUNTIME_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <headrace/array.h>
 #include <headrace/context.h>
@@ -181,6 +182,7 @@ struct hr_context {
     struct hri_plans *plans;         /* of the last products (gemm/plans.h) */
     struct hri_run_state *abandoned; /* products that an accelerator has not
                                         let go of (gemm/run.h) */
+    atomic_bool has_abandoned;       /* whether there are any */
     struct hr_context *next;         /* of those that an accelerator keeps */
     double patience;  /* seconds that accelerators wait for a late one before
                          they do its tiles */

@@ -25,7 +25,9 @@ typedef struct waiter {
 
 /* The library takes 0 for no time. */
 static _Atomic uint64_t time_ns = 1000000000;
+static _Atomic uint64_t cpu_time_ns;
 static atomic_bool started;
+static _Atomic int working; /* threads, as if */
 
 static struct {
     pthread_mutex_t lock; /* taken after those of waiters; guards what
@@ -120,6 +122,7 @@ static void *tick(void *none)
         pthread_mutex_lock(&waiters.lock);
         const uint64_t next_ns = first_time();
         if (asleep && next_ns > time_ns && next_ns != UINT64_MAX) {
+            cpu_time_ns += (next_ns - time_ns) * (uint64_t)working;
             time_ns = next_ns;
         }
         wake_waiters();
@@ -137,6 +140,11 @@ void test_clock_start(void)
     }
     pthread_detach(thread);
     started = true;
+}
+
+void test_clock_works(int threads)
+{
+    working = threads;
 }
 
 void test_clock_pass(uint64_t ns)
@@ -162,10 +170,9 @@ uint64_t __wrap_hri_clock_ns(void)
     return started ? time_ns : __real_hri_clock_ns();
 }
 
-/* Nothing takes time here. */
 uint64_t __wrap_hri_clock_cpu_ns(void)
 {
-    return started ? 0 : __real_hri_clock_cpu_ns();
+    return started ? cpu_time_ns : __real_hri_clock_cpu_ns();
 }
 
 bool __wrap_hri_linger(uint64_t *since_ns, double seconds)

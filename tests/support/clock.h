@@ -17,6 +17,10 @@
  * awake for long after a product. */
 void test_clock_start(void);
 
+/* How much CPU time the process gets while its threads wait for a time, as if
+ * so many of them worked. At first none. */
+void test_clock_works(int threads);
+
 /* So much time passes now, whoever works. */
 void test_clock_pass(uint64_t ns);
 

@@ -100,7 +100,7 @@ static bool is_right(void)
 static void let_go(hr_context *context)
 {
     fault_backend_let_go();
-    CHECK(hri_runs_await(context, 60.0));
+    CHECK(hr_context_settle(context, 60.0) == HR_OK);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         CHECK(!context->accelerators[i].abandoned);
     }
@@ -156,6 +156,8 @@ static bool hang(hr_context *context, const setup *s, uint64_t call,
     CHECK(report.lost > 0 || report.recomputed == 0);
     if (stuck) { /* others do without it */
         CHECK(context->accelerators[1].abandoned);
+        CHECK_FAILS(hr_context_settle(context, 0), HR_ERROR_LOST,
+                    " has not answered since an earlier product");
         context->patience = endless;
         status = multiply(context, s->beta, NULL, &report);
         CHECK(status == HR_OK ? is_right() && report.lost == 0

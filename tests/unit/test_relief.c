@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* One accelerator of a set is 20 times slower than the plan expects. Others
  * take its tiles over, so that the product takes at most 1.5 times as long as
- * without that accelerator, and the tenth of a second that they wait for it.
- * Products take their time by a clock of the test's own, and nothing else does.
- */
+ * without that accelerator, and the tenth of a second that they wait for it. If
+ * it only waits for a CPU, they wait, too. Products take their time by a clock
+ * of the test's own, and nothing else does. */
 #include "base/clock.h"
 #include "gemm/run.h"
 #include "runtime/runtime.h"
@@ -111,12 +111,17 @@ static void relief(const setting *s)
     const double without = time_of(&p, true, &report);
     CHECK(report.lost == 0 && all < without);
     fault_backend_rate(SLOW, s->rate / SLOWER);
+    test_clock_works((int)context->accelerator_count);
     const double slow = time_of(&p, false, &report);
     printf("all %.3f s, without %.3f s, one slow %.3f s = %.2f times; "
            "%llu lost, %llu tiles recomputed\n",
            all, without, slow, slow / without, (unsigned long long)report.lost,
            (unsigned long long)report.recomputed);
     CHECK(slow <= 1.5 * without + PATIENCE);
+    CHECK(report.lost == 1 && report.late == 1);
+    test_clock_works(0);
+    CHECK(time_of(&p, false, &report) > slow);
+    CHECK(report.lost == 0 && report.late == 0 && report.recomputed == 0);
     fault_backend_rate(SLOW, 0.0);
     verify(&p);
     hr_context_destroy(context);
@@ -129,6 +134,7 @@ int main(void)
 {
     static const setting settings[] = {
         {"2xhost", 512, 4e8}, {"2xhost", 512, 1e8}, {"4xhost", 1024, 1e9}};
+    (void)setenv("HEADRACE_THREADS", "1", 1);
     test_clock_start();
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         TEST(relief(&settings[i]));

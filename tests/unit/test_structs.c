@@ -711,7 +711,7 @@ static const last_field last_fields[] = {
     LAST(hr_accelerator_rates, f64),
     LAST(hr_predictions, seen),
     LAST(hr_gemm_options, terms_data),
-    LAST(hr_gemm_report, recomputed),
+    LAST(hr_gemm_report, late),
     LAST(hr_gemm_limits, ordinary_alone),
     LAST(hr_verify_report, progress_data),
     LAST(hr_filter_options, progress_data),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that move the elements of views: copies, synchronizing, mapping. */
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 
 /* A view, its boxes, and the context, which is locked. */
 typedef struct work {
@@ -75,11 +76,13 @@ static hr_status synchronize(const hr_view *view, bool wait, hr_event **event)
 
 hr_status hr_synchronize(hr_view view)
 {
+    HRI_USUAL_ARITHMETIC;
     return synchronize(&view, true, NULL);
 }
 
 hr_status hr_synchronize_async(hr_view view, hr_event **event)
 {
+    HRI_USUAL_ARITHMETIC;
     return synchronize(&view, false, event);
 }
 
@@ -117,6 +120,7 @@ hr_status hr_discard(hr_view view)
 
 hr_status hr_prefetch(hr_view view, hr_queue *queue)
 {
+    HRI_USUAL_ARITHMETIC;
     work w;
     if (queue == NULL) {
         return hri_fail(HR_ERROR_INVALID, "prefetch: the queue is NULL");
@@ -256,12 +260,14 @@ hr_status(hr_map)(hr_view view, hr_access access, hr_mapping *mapping)
 hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
                     const char *file, int line)
 {
+    HRI_USUAL_ARITHMETIC;
     return map(&view, HRI_HOST, access, mapping, file, line);
 }
 
 hr_status hr_map_on(hr_view view, uint32_t index, hr_access access,
                     hr_mapping *mapping)
 {
+    HRI_USUAL_ARITHMETIC;
     if (view.array == NULL) {
         return map(&view, HRI_HOST, access, mapping, NULL, 0);
     }
@@ -285,6 +291,7 @@ static bool is_place(const hr_array *array, uint32_t place)
 
 hr_status hr_unmap(hr_mapping *mapping)
 {
+    HRI_USUAL_ARITHMETIC;
     work w;
     if (mapping == NULL || mapping->data == NULL ||
         !is_place(mapping->view.array, mapping->place)) {

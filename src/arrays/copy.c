@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies from one view to another. */
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 
 typedef struct side {
     hr_view view;
@@ -288,10 +289,12 @@ static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
 
 hr_status hr_copy(hr_view from, hr_view to)
 {
+    HRI_USUAL_ARITHMETIC;
     return copy(&from, &to, true, NULL);
 }
 
 hr_status hr_copy_async(hr_view from, hr_view to, hr_event **event)
 {
+    HRI_USUAL_ARITHMETIC;
     return copy(&from, &to, false, event);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 
 #include <stdlib.h>
 
@@ -138,12 +139,14 @@ hr_status hr_event_query(hr_event *event, bool *done)
 
 hr_status hr_event_wait(hr_event *event)
 {
+    HRI_USUAL_ARITHMETIC;
     return event == NULL ? is_null("event wait", "the event")
                          : hri_fences_wait(&event->fences);
 }
 
 hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
 {
+    HRI_USUAL_ARITHMETIC;
     bool passed[2] = {false, false};
     hr_event *both[2] = {from, to};
     uint64_t ns = 0;
@@ -380,6 +383,7 @@ hr_status hr_queue_flush(hr_queue *queue)
 
 hr_status hr_queue_finish(hr_queue *queue)
 {
+    HRI_USUAL_ARITHMETIC;
     return queue == NULL ? is_null("queue finish", "the queue")
                          : start(queue, true);
 }

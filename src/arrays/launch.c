@@ -4,6 +4,7 @@
 
 #include "arrays/array.h"
 #include "arrays/profile.h"
+#include "base/arithmetic.h"
 #include "base/size.h"
 #include "runtime/module.h"
 
@@ -566,6 +567,7 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
                     const hr_extent *tile, const hr_argument *arguments,
                     size_t count)
 {
+    HRI_USUAL_ARITHMETIC;
     if (queue == NULL || kernel == NULL || arguments == NULL) {
         return hri_fail(HR_ERROR_INVALID, "launch: %s is NULL",
                         queue == NULL    ? "the queue"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/structs.h"
 #include "runtime/stream.h"
 
@@ -151,6 +152,7 @@ static hr_status check(const hr_context *context, const hr_kernel *kernel)
 hr_status hr_profile_kernel(hr_context *context, const hr_kernel *kernel,
                             double flops)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_status status = check(context, kernel);
     if (status == HR_OK && !(flops >= 0 && flops < INFINITY)) {
         status = hri_fail(HR_ERROR_INVALID,
@@ -189,6 +191,7 @@ hr_status hr_profile_kernel(hr_context *context, const hr_kernel *kernel,
 hr_status hr_profile_read(hr_context *context, const hr_kernel *kernel,
                           uint32_t accelerator, hr_profile *profile)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_profile sum = HR_PROFILE_INIT;
     hr_status status = check(context, kernel);
     if (status == HR_OK && profile == NULL) {

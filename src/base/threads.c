@@ -3,9 +3,6 @@
 #include "base/threads.h"
 
 #include <stdlib.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include <headrace/context.h>
 
@@ -31,51 +28,16 @@ static _Thread_local bool is_own, stays_awake;
 static _Thread_local const hri_cpus *all_cpus; /* of the hri_thread; NULL: it is
                                                   none */
 
-#if defined(__SSE__)
-
-/* fegetenv and fesetenv take longer than a small product. */
-static void set_arithmetic(hri_thread_was *was)
-{
-    const unsigned usual = 0x1f80, flags = 0x3f;
-    was->arithmetic = _mm_getcsr();
-    if ((was->arithmetic & ~flags) != usual) {
-        _mm_setcsr(usual);
-    }
-}
-
-static void restore_arithmetic(const hri_thread_was *was)
-{
-    if (_mm_getcsr() != was->arithmetic) {
-        _mm_setcsr(was->arithmetic);
-    }
-}
-
-#else
-
-static void set_arithmetic(hri_thread_was *was)
-{
-    (void)fegetenv(&was->arithmetic);
-    (void)fesetenv(FE_DFL_ENV);
-}
-
-static void restore_arithmetic(const hri_thread_was *was)
-{
-    (void)fesetenv(&was->arithmetic);
-}
-
-#endif
-
 hri_thread_was hri_thread_set_own(void)
 {
-    hri_thread_was was = {.own = is_own};
+    const hri_thread_was was = {is_own, hri_arithmetic_usual()};
     is_own = true;
-    set_arithmetic(&was);
     return was;
 }
 
 void hri_thread_restore(const hri_thread_was *was)
 {
-    restore_arithmetic(was);
+    hri_arithmetic_restore(&was->arithmetic);
     is_own = was->own;
 }
 

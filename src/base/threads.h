@@ -4,12 +4,12 @@
 #ifndef HRI_BASE_THREADS_H
 #define HRI_BASE_THREADS_H
 
-#include <fenv.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arithmetic.h"
 #include "base/cpus.h"
 #include "base/status.h"
 
@@ -79,16 +79,12 @@ hr_status hri_threads_end_calls(void *arguments, size_t count, size_t bytes);
 /* What a thread was before it worked for the library. */
 typedef struct hri_thread_was {
     bool own;
-#if defined(__SSE__)
-    unsigned arithmetic; /* the control register */
-#else
-    fenv_t arithmetic;
-#endif
+    hri_arithmetic arithmetic;
 } hri_thread_was;
 
 /* From now on the calling thread is the library's own (hr_thread_is_own), and
- * has the usual arithmetic: rounding to nearest, subnormal numbers, no traps.
- * The second function ends that for a thread of the program's. */
+ * has the usual arithmetic. The second function ends that for a thread of the
+ * program's. */
 hri_thread_was hri_thread_set_own(void);
 void hri_thread_restore(const hri_thread_was *was);
 

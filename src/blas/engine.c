@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 
 /* ---- opening */
@@ -257,6 +258,7 @@ static const char *multiply(hr_context *context, const blas_call *call)
 
 const char *blas_engine_run(hr_context *context, const blas_call *call)
 {
+    HRI_USUAL_ARITHMETIC;
     char *old = NULL;
     if ((!blas_is_zero(call->beta) || call->part != BLAS_ALL) &&
         may_fail(context)) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "calls/views.h"
 #include "split/split.h"
@@ -63,6 +64,7 @@ static void widen(hr_view *view, size_t bytes, unsigned char *value)
 hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
                   const void *value, const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || value == NULL) {
         return hri_fail(HR_ERROR_INVALID, "fill: the %s is NULL",
                         context == NULL ? "context" : "value");

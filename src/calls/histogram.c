@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
@@ -252,6 +253,7 @@ hr_status hr_histogram(hr_context *context, hr_type type, hr_view a, double low,
                        double high, hr_view counts,
                        const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     counting c = {.context = context,
                   .type = type,
                   .low = low,

@@ -2,6 +2,7 @@
 /* Fills with random numbers: split launches of kernels/dialect/random.c. */
 #include <headrace/random.h>
 
+#include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "calls/views.h"
@@ -80,6 +81,7 @@ static hr_status check_view(const hr_context *context, const hr_view *view,
 hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
                          hr_random random, const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_status status = hri_context_check(context, call);
     if (status == HR_OK) {
         status = check_type(random.distribution, type);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
@@ -294,6 +295,7 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
                     hr_view a, const hr_view *b,
                     const hr_split_options *options, hr_reduced *result)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || result == NULL) {
         return hri_fail(HR_ERROR_INVALID, "reduce: %s is NULL",
                         context == NULL ? "the context" : "the result");

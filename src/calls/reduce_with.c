@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
@@ -149,6 +150,7 @@ hr_status hr_reduce_with(hr_context *context, const char *expression,
                          hr_type type, hr_view view,
                          const hr_split_options *options, void *result)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || expression == NULL || result == NULL) {
         return hri_fail(HR_ERROR_INVALID, "reduce: %s is NULL",
                         context == NULL      ? "the context"

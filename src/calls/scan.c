@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
@@ -474,6 +475,7 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
                   hr_scan_kind kind, hr_type type, hr_view a, hr_view b,
                   const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_status status = hri_context_check(context, call);
     if (status != HR_OK) {
         return status;

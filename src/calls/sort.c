@@ -3,6 +3,7 @@
 #include "calls/sort.h"
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "calls/views.h"
@@ -308,6 +309,7 @@ static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
 hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
                   hr_view a, hr_view b, const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_status status = hri_context_check(context, call);
     if (status == HR_OK) {
         status = check_type(order, type);
@@ -345,6 +347,7 @@ hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
                          hr_type key_type, hr_view keys, hr_type value_type,
                          hr_view values, const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_status status = hri_context_check(context, call);
     if (status == HR_OK) {
         status = check_type(order, key_type);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "runtime/module.h"
 #include "runtime/words.h"
 
@@ -260,6 +261,7 @@ hr_status hr_transform(hr_context *context, const char *statement,
                        const char *names, const hr_argument *arguments,
                        size_t count, const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     transforming t = {.statement = statement, .arguments = arguments};
     const hr_kernel *kernel = NULL;
     if (statement == NULL || names == NULL || arguments == NULL) {

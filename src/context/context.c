@@ -8,6 +8,7 @@
 
 #include "arrays/array.h"
 #include "arrays/profile.h"
+#include "base/arithmetic.h"
 #include "base/cpus.h"
 #include "base/environment.h"
 #include "base/format.h"
@@ -267,6 +268,7 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
 hr_status hr_context_create(const hr_context_options *options,
                             hr_context **context)
 {
+    HRI_USUAL_ARITHMETIC;
     return create(hri_backends, options, true, context);
 }
 
@@ -290,6 +292,7 @@ static bool can_destroy(hr_context *context)
 
 void hr_context_destroy(hr_context *context)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || context->is_default || !can_destroy(context)) {
         return;
     }

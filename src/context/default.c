@@ -2,6 +2,7 @@
 /* The context of programs that make none. */
 #include <pthread.h>
 
+#include "base/arithmetic.h"
 #include "runtime/runtime.h"
 
 static struct {
@@ -28,6 +29,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 hr_status hr_context_default(hr_context **context)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_status status = HR_OK;
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID,

@@ -2,6 +2,7 @@
 #include <headrace/trace.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "gemm/run.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"
@@ -43,6 +44,7 @@ static hr_status end(hr_context *context)
 
 hr_status hr_context_trace(hr_context *context, const char *path)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || (path != NULL && path[0] == '\0')) {
         return hri_fail(HR_ERROR_INVALID, "trace: the %s",
                         context == NULL ? "context is NULL" : "path is empty");
@@ -50,8 +52,8 @@ hr_status hr_context_trace(hr_context *context, const char *path)
     pthread_mutex_lock(&context->lock);
     const bool first = context->accelerator_count > 0 &&
                        context->accelerators[0].device->traced == NULL;
-    hr_status status =
-        hri_runs_settle(context, "trace", HRI_RUNS_PATIENCE * context->patience);
+    hr_status status = hri_runs_settle(context, "trace",
+                                       HRI_RUNS_PATIENCE * context->patience);
     if (status != HR_OK) {
         pthread_mutex_unlock(&context->lock);
         return status;

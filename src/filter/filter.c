@@ -8,6 +8,7 @@
 
 #include <headrace/array.h>
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/size.h"
@@ -378,6 +379,7 @@ hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
                     hr_matrix in, hr_matrix out,
                     const hr_filter_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     call c = {.job = {.context = context,
                       .asked = window,
                       .scale = scale,
@@ -396,6 +398,7 @@ hr_status hr_filter_views(hr_context *context, const hr_window *window,
                           double scale, hr_type type, hr_view in, hr_view out,
                           const hr_filter_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     call c = {.job = {.context = context,
                       .asked = window,
                       .scale = scale,
@@ -411,6 +414,7 @@ hr_status hr_filter_plan(hr_context *context, const hr_window *window,
                          const hr_filter_options *options,
                          hr_filter_report *report)
 {
+    HRI_USUAL_ARITHMETIC;
     if (report == NULL) {
         return hri_fail(HR_ERROR_INVALID, "filter plan: the report is NULL");
     }

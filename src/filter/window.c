@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 
 static hr_status allocate(int64_t reach, hr_window **window)
@@ -36,6 +37,7 @@ static hr_status allocate(int64_t reach, hr_window **window)
 hr_status hr_window_create(int64_t reach, const double *values,
                            hr_window **window)
 {
+    HRI_USUAL_ARITHMETIC;
     if (values == NULL) {
         return hri_fail(HR_ERROR_INVALID, "window: the weights are NULL");
     }
@@ -92,11 +94,13 @@ static double radial(double square, double corner)
 
 hr_status hr_window_box(int64_t reach, hr_window **window)
 {
+    HRI_USUAL_ARITHMETIC;
     return make_round(reach, box, 0.0, window);
 }
 
 hr_status hr_window_gaussian(int64_t reach, double sigma, hr_window **window)
 {
+    HRI_USUAL_ARITHMETIC;
     if (!isfinite(sigma) || sigma <= 0.0) {
         return hri_fail(HR_ERROR_INVALID,
                         "window: sigma is %g, not finite and above 0", sigma);
@@ -106,6 +110,7 @@ hr_status hr_window_gaussian(int64_t reach, double sigma, hr_window **window)
 
 hr_status hr_window_radial(int64_t reach, hr_window **window)
 {
+    HRI_USUAL_ARITHMETIC;
     return make_round(reach, radial, (double)reach * sqrt(2.0), window);
 }
 
@@ -132,6 +137,7 @@ const double *hr_window_values(const hr_window *window)
 hr_status hr_window_rank(const hr_window *window, double tolerance,
                          int64_t *rank, double *error)
 {
+    HRI_USUAL_ARITHMETIC;
     if (window == NULL || rank == NULL) {
         return hri_fail(HR_ERROR_INVALID, "window rank: %s is NULL",
                         window == NULL ? "the window" : "rank");

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/structs.h"
@@ -386,6 +387,7 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
                         hr_matrices a, hr_matrices b, hr_scalar beta,
                         hr_matrices c, const hr_gemm_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_progress progress;
     hri_batch_call call = {
         .count = count,
@@ -417,6 +419,7 @@ hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
                              hr_scalar beta, hr_matrices c,
                              const hr_gemm_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
     hr_matrices operands[3] = {a, b, c};
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;

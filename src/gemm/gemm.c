@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "base/matrix.h"
 #include "base/size.h"
@@ -274,6 +275,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
                   hr_matrix b, hr_scalar beta, hr_matrix c,
                   const hr_gemm_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_progress progress;
     hri_gemm_call this = {.start_ns = hri_clock_ns(), .progress = &progress};
     a = hri_matrix_tidy(a);
@@ -319,6 +321,7 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
                        hr_matrix b, hr_scalar beta, hr_matrix c,
                        const hr_gemm_options *options, hr_gemm_report *report)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_gemm_call this = {0};
     a = hri_matrix_tidy(a);
     b = hri_matrix_tidy(b);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "gemm/executor.h"
 
@@ -124,6 +125,7 @@ hr_status hri_runs_settle(hr_context *context, const char *call, double seconds)
 
 hr_status hr_context_settle(hr_context *context, double seconds)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || !(seconds >= 0)) {
         return context == NULL
                    ? hri_fail(HR_ERROR_INVALID, "settle: the context is NULL")

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "base/matrix.h"
 #include "base/progress.h"
@@ -221,6 +222,7 @@ hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha, int64_t count,
                       const hr_matrix *a, const hr_matrix *b, hr_scalar beta,
                       hr_matrix c, const hr_gemm_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_gemm_call call = {0};
     hr_status status = hri_context_check(context, "gemm");
     if (status == HR_OK) {

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/matrix.h"
@@ -389,6 +390,7 @@ hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
                          hr_matrix b, hr_scalar beta, hr_matrix c0, hr_matrix c,
                          hr_verify_report *report)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_progress progress;
     const hri_verify_problem problem = {alpha,
                                         beta,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/structs.h"
 #include "grid/bands.h"
 #include "grid/step.h"
@@ -276,6 +277,7 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
                          const hr_field *fields, uint32_t count,
                          const hr_grid_options *options, hr_grid **grid)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_grid_options read = HR_GRID_OPTIONS_INIT;
     hr_grid_part part;
     hri_indices indices;
@@ -336,6 +338,7 @@ hr_status hr_grid_describe_field(const hr_grid *grid, uint32_t field,
 
 hr_status hr_grid_finish(hr_grid *grid)
 {
+    HRI_USUAL_ARITHMETIC;
     return grid != NULL
                ? hri_grid_keep(
                      grid, hri_grid_agree(grid, hri_grid_finish(grid), NULL))

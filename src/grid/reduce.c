@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arrays/launch.h"
+#include "base/arithmetic.h"
 #include "base/exact.h"
 #include "base/hash.h"
 #include "base/matrix.h"
@@ -227,6 +228,7 @@ static hr_status enqueue(hr_grid *grid, hr_reduction reduction, hr_type type,
 hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
                          uint32_t a, uint32_t b, hr_reducing **reducing)
 {
+    HRI_USUAL_ARITHMETIC;
     if (grid == NULL || reducing == NULL) {
         return hri_fail(HR_ERROR_INVALID, "reduce: %s is NULL",
                         grid == NULL ? "the grid" : "reducing");
@@ -316,6 +318,7 @@ static hr_status join(const hr_reducing *r, const double *x, double *value)
 
 hr_status hr_grid_reduced(hr_reducing *reducing, double *value)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_mapping mapping = {0};
     double result = 0;
     if (reducing == NULL) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/format.h"
 #include "base/hash.h"
 #include "base/progress.h"
@@ -206,6 +207,7 @@ static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
 hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
+    HRI_USUAL_ARITHMETIC;
     telling t;
     hr_status status = begin(grid, phases, count, steps, steps, HR_OK, &t);
     return status == HR_OK
@@ -233,6 +235,7 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                       int64_t steps, int64_t every, hr_grid_function function,
                       void *data)
 {
+    HRI_USUAL_ARITHMETIC;
     telling t;
     hr_status status = HR_OK;
     if (every < 1 || function == NULL) {
@@ -287,6 +290,7 @@ static hr_status rebalance(hr_grid *grid, const double *given)
 
 hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
 {
+    HRI_USUAL_ARITHMETIC;
     if (grid == NULL || weights == NULL) {
         return hri_fail(HR_ERROR_INVALID, "grid: %s",
                         grid == NULL ? "the grid is NULL"

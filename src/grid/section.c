@@ -2,6 +2,7 @@
 /* Copying values into a grid and out of it. */
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/size.h"
 #include "grid/bands.h"
 
@@ -204,12 +205,14 @@ static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *from,
 hr_status hr_grid_write(hr_grid *grid, uint32_t field, const int64_t *origin,
                         hr_view from)
 {
+    HRI_USUAL_ARITHMETIC;
     return copy(grid, field, origin, &from, true);
 }
 
 hr_status hr_grid_read(hr_grid *grid, uint32_t field, const int64_t *origin,
                        hr_view to)
 {
+    HRI_USUAL_ARITHMETIC;
     return copy(grid, field, origin, &to, false);
 }
 
@@ -263,10 +266,12 @@ static hr_status copy_all(hr_grid *grid, uint32_t field, const void *data,
 
 hr_status hr_grid_scatter(hr_grid *grid, uint32_t field, const void *data)
 {
+    HRI_USUAL_ARITHMETIC;
     return copy_all(grid, field, data, true);
 }
 
 hr_status hr_grid_gather(hr_grid *grid, uint32_t field, void *data)
 {
+    HRI_USUAL_ARITHMETIC;
     return copy_all(grid, field, data, false);
 }

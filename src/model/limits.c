@@ -2,6 +2,7 @@
 /* Measuring the limits that no product on a context's devices can beat. */
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/structs.h"
 #include "model/figures.h"
 
@@ -111,6 +112,7 @@ hr_status hr_gemm_measure_limits(hr_context *context, hr_type type,
                                  hr_type c_type, hr_compute compute,
                                  hr_gemm_limits *limits)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_gemm_limits known = {0};
     hr_status status = check(context, type, c_type, compute, limits);
     if (status != HR_OK) {

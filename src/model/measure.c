@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measuring an accelerator anew: its link, its products, and the links of all
  * accelerators together. */
+#include "base/arithmetic.h"
 #include "base/structs.h"
 #include "model/figures.h"
 
@@ -29,6 +30,7 @@ static const hri_struct rates_struct =
 hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
                                  hr_accelerator_rates *rates)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || rates == NULL) {
         return hri_fail(HR_ERROR_INVALID, "measuring: %s is NULL",
                         context == NULL ? "context" : "rates");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/structs.h"
 #include "model/figures.h"
 #include "model/model.h"
@@ -140,6 +141,7 @@ static const hri_struct predictions_struct = HRI_STRUCT(
 hr_status hr_predictions_describe(hr_context *context, hr_engine engine,
                                   hr_predictions *predictions)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || predictions == NULL) {
         return hri_fail(HR_ERROR_INVALID, "predictions: %s is NULL",
                         context == NULL ? "context" : "predictions");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/structs.h"
 #include "mpi/processes.h"
 
@@ -79,6 +80,7 @@ static hr_status check_cluster(const hr_mpi_cluster *c)
 hr_status hr_mpi_context_create_model(const hr_mpi_cluster *cluster,
                                       hr_mpi_context **context)
 {
+    HRI_USUAL_ARITHMETIC;
     hr_mpi_cluster c = HR_MPI_CLUSTER_INIT;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     if (cluster == NULL || context == NULL) {

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arithmetic.h"
 #include "base/format.h"
 #include "mpi/direct.h"
 
@@ -335,6 +336,7 @@ hr_status hr_mpi_context_create(MPI_Comm comm,
                                 const hr_context_options *options,
                                 hr_mpi_context **context)
 {
+    HRI_USUAL_ARITHMETIC;
     return create(comm, false, options, context);
 }
 

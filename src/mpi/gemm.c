@@ -3,6 +3,7 @@
  * of later ones. All processes stop behind the same panel. */
 #include <math.h>
 
+#include "base/arithmetic.h"
 #include "base/hash.h"
 #include "base/matrix.h"
 #include "base/size.h"
@@ -211,6 +212,7 @@ hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
                       hr_mpi_matrix b, hr_scalar beta, hr_mpi_matrix c,
                       const hr_mpi_gemm_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     const hr_mpi_matrix m[3] = {a, b, c};
     hr_status status = hri_mpi_context_check(context);
     if (status != HR_OK) {
@@ -262,6 +264,7 @@ hr_status hr_mpi_gemm_plan(hr_mpi_context *context, hr_scalar alpha,
                            hr_mpi_matrix c, const hr_mpi_gemm_options *options,
                            hr_mpi_gemm_report *report)
 {
+    HRI_USUAL_ARITHMETIC;
     const hr_mpi_matrix m[3] = {a, b, c};
     hr_status status = context != NULL && context->model
                            ? HR_OK

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/hash.h"
 #include "base/size.h"
 #include "base/structs.h"
@@ -438,6 +439,7 @@ hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
                              const hr_grid_options *options,
                              const int *processes, hr_grid **grid)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_cut cut = {0};
     hr_grid *made = NULL;
     hri_mpi_grid *g = NULL;

@@ -2,6 +2,7 @@
 /* Host memory for the caller, page-locked where that makes copies faster. */
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/pages.h"
 #include "runtime/runtime.h"
 
@@ -41,6 +42,7 @@ static hr_status fill_area(hri_area *area, size_t bytes)
 
 hr_status hr_allocate_pinned(hr_context *context, size_t bytes, void **memory)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || memory == NULL) {
         return hri_fail(HR_ERROR_INVALID, "pinned memory: %s is NULL",
                         context == NULL ? "the context" : "memory");

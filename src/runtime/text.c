@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that are known as text alone. This file finds a kernel in its text
  * and reads its parameters. The rest of the text is for the compilers. */
+#include "base/arithmetic.h"
 #include "runtime/module.h"
 
 #include <ctype.h>
@@ -288,6 +289,7 @@ hr_status hr_kernel_create(hr_context *context, const char *text,
                            const char *name, const char *file,
                            const hr_kernel **kernel)
 {
+    HRI_USUAL_ARITHMETIC;
     hri_text *made = NULL;
     if (context == NULL || text == NULL || name == NULL || kernel == NULL) {
         return hri_fail(HR_ERROR_INVALID, "kernel from text: %s is NULL",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "arrays/array.h"
+#include "base/arithmetic.h"
 #include "base/size.h"
 #include "split/split.h"
 
@@ -72,6 +73,7 @@ hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
 hr_status hr_split(int64_t size, const double *weights, uint32_t count,
                    int64_t before, int64_t after, hr_band *bands)
 {
+    HRI_USUAL_ARITHMETIC;
     bool held;
     hr_status status = check(size, count, before, after, bands);
     if (status != HR_OK) {

@@ -4,6 +4,7 @@
 
 #include "arrays/array.h"
 #include "arrays/launch.h"
+#include "base/arithmetic.h"
 #include "base/format.h"
 #include "base/size.h"
 #include "base/structs.h"
@@ -398,6 +399,7 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
                           hr_extent domain, const hr_argument *arguments,
                           size_t count, const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     if (context == NULL || kernel == NULL || arguments == NULL) {
         return hri_fail(HR_ERROR_INVALID, "split launch: %s is NULL",
                         context == NULL  ? "the context"

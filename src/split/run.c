@@ -5,6 +5,7 @@
 
 #include "arrays/array.h"
 #include "arrays/launch.h"
+#include "base/arithmetic.h"
 #include "base/size.h"
 #include "runtime/module.h"
 #include "runtime/nvtx.h"
@@ -256,6 +257,7 @@ hr_status hr_run(hr_context *context, const hr_kernel *kernel, hr_extent domain,
                  const hr_argument *arguments, size_t count,
                  const hr_split_options *options)
 {
+    HRI_USUAL_ARITHMETIC;
     running r = {.context = context, .kernel = kernel};
     if (kernel == NULL || arguments == NULL) {
         return hri_fail(HR_ERROR_INVALID, "run: %s is NULL",

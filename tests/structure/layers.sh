@@ -33,7 +33,8 @@ BEGIN {
         " base"
     may["src/files"] = "base"
     # Programs of the shared library may use headers that need no object.
-    pure = "base/environment.h base/kind.h base/matrix.h base/size.h"
+    pure = "base/arithmetic.h base/environment.h base/kind.h base/matrix.h" \
+        " base/size.h"
     # Small objects that are linked into each of them.
     pure = pure " base/printable.h base/format.h base/member.h base/clock.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure

@@ -90,6 +90,9 @@ function(headrace_kernels target)
       set_property(SOURCE ${path} ${companion} APPEND
         PROPERTY COMPILE_OPTIONS -ffp-contract=${contract})
     endif()
+    # As on GPUs and x86, wherever else char has no sign.
+    set_property(SOURCE ${path} ${companion} APPEND
+      PROPERTY COMPILE_OPTIONS -fsigned-char)
     # Compiling the file itself has given all warnings already, and has the checks
     # of UBSan. What looks for errors need not be fast, but it should not take long
     # to compile.

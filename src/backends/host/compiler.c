@@ -29,6 +29,7 @@ static const char *const options[] = {
     "-O3",
     NATIVE,
     "-fno-math-errno",
+    "-fsigned-char", /* as on GPUs and x86 */
     "-fvisibility=hidden",
     "-fPIC",
     "-shared",

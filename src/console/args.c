@@ -180,7 +180,8 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *values,
     for (int i = 0; i < argc; i++) {
         if (options && strcmp(argv[i], "--") == 0) {
             options = false;
-        } else if (options && argv[i][0] == '-' && argv[i][1] != '\0') {
+        } else if (options && argv[i][0] == '-' && argv[i][1] != '\0' &&
+                   argv[i][1] != ':') {
             int status = take_option(command, argc, argv, &i, values);
             if (status != CLI_OK) {
                 return status;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,12 @@ bool cli_is_standard(const char *path)
     return path != NULL &&
            (strcmp(path, "-") == 0 || strcmp(path, "-.raw") == 0 ||
             strcmp(path, "-.bin") == 0);
+}
+
+bool cli_reads_standard(const char *path)
+{
+    return cli_is_standard(path) ||
+           (path != NULL && strncmp(path, "-:", 2) == 0);
 }
 
 static const char *folder(void)
@@ -89,8 +96,8 @@ static copied copy(int from, int to)
 }
 
 /* Copy standard input into a file without a name, which stays open. path is
- * then a name by which it can be opened. */
-static int copy_input(char *path, size_t size)
+ * then a name by which the array that `wanted` means can be opened. */
+static int copy_input(const char *wanted, char *path, size_t size)
 {
     char name[PATH_MAX];
     if (input_read) {
@@ -113,22 +120,23 @@ static int copy_input(char *path, size_t size)
         return cli_fail("standard input: it cannot be copied to %s: %s",
                         folder(), strerror(errno));
     }
-    snprintf(path, size, "/proc/self/fd/%d", file);
+    snprintf(path, size, "/proc/self/fd/%d%s", file,
+             wanted[1] == ':' ? wanted + 1 : "");
     return CLI_OK;
 }
 
 int cli_open(const char *path, const hr_file_array *raw, hr_file **file,
              hr_file_array *array)
 {
-    char name[32];
-    if (!cli_is_standard(path)) {
+    char name[PATH_MAX];
+    if (!cli_reads_standard(path)) {
         return cli_called(hr_file_open_array(path, raw, file, array));
     }
-    int status = copy_input(name, sizeof name);
+    int status = copy_input(path, name, sizeof name);
     if (status == CLI_OK &&
         hr_file_open_array(name, raw, file, array) != HR_OK) {
         const char *message = hr_last_error();
-        const size_t length = strlen(name);
+        const size_t length = strcspn(name, ":"); /* without the array */
         const bool named = strncmp(message, name, length) == 0;
         status = cli_fail("standard input%s%s", named ? "" : ": ",
                           message + (named ? length : 0));

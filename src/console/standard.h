@@ -16,6 +16,8 @@
 
 /* Whether path means standard input or output. */
 bool cli_is_standard(const char *path);
+/* Whether it means standard input, or "-:NAME", an array of the file there. */
+bool cli_reads_standard(const char *path);
 
 /* Map an array of a file, or of standard input, for reading. It can be read
  * once. raw: what a file without a header holds, or NULL. Returns an exit

@@ -416,7 +416,7 @@ static int check(const cli_command *command, const cli_machine *machine,
 {
     const char *const paths[] = {p->a, p->b, p->add, p->output};
     for (int i = 0; i < 4; i++) {
-        if (paths[i] != NULL && cli_is_standard(paths[i])) {
+        if (cli_reads_standard(paths[i])) {
             return cli_wrong(command, "-: several processes cannot share "
                                       "standard input and output");
         }

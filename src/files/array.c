@@ -4,21 +4,20 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/printable.h"
 #include "base/size.h"
 
 const char *hri_file_show(hri_file_text text, char shown[HRI_FILE_SHOWN_BYTES])
 {
-    size_t most = HRI_FILE_SHOWN_BYTES - sizeof "...";
-    size_t length = text.length <= most ? text.length : most;
-    for (size_t i = 0; i < length; i++) {
-        uint8_t byte = text.bytes[i];
-        shown[i] = byte >= 0x20 && byte < 0x7f ? (char)byte : '?';
-    }
-    shown[length] = 0;
-    if (length < text.length) {
-        memcpy(shown + length, "...", sizeof "...");
-    }
-    return shown;
+    enum { SHOWN = HRI_FILE_SHOWN_BYTES - sizeof "...", LONGEST = 4 };
+    char start[SHOWN + 2], all[LONGEST * sizeof start];
+    const size_t length =
+        text.length < sizeof start ? text.length : sizeof start - 1;
+    memcpy(start, text.bytes, length);
+    start[length] = '\0';
+    hri_printable(start, all, sizeof all);
+    hri_printable(all, shown, SHOWN + 1);
+    return strlen(all) > SHOWN ? strcat(shown, "...") : shown;
 }
 
 bool hri_file_text_is(hri_file_text text, const char *wanted)

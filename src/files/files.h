@@ -33,8 +33,8 @@ typedef struct hri_file_text {
 
 enum { HRI_FILE_SHOWN_BYTES = 64 };
 
-/* Copy text for a message: at most 60 bytes (then "..."), with '?' for
- * everything that is not printable ASCII, ended by a 0. Returns shown. */
+/* Copy text for a message (base/printable.h): at most 60 bytes, then "...". It
+ * ends at a 0. Returns shown. */
 const char *hri_file_show(hri_file_text text, char shown[HRI_FILE_SHOWN_BYTES]);
 
 bool hri_file_text_is(hri_file_text text, const char *wanted);

@@ -49,6 +49,27 @@ equal "no file is named -" "" "$(ls -- ./- 2>/dev/null)"
 check cmp ./- C.npy
 rm ./-
 
+# One array of several.
+json='{"w":{"dtype":"F32","shape":[30,20],"data_offsets":[0,2400]},'
+json=$json'"\0303\0244":{"dtype":"F32","shape":[1],"data_offsets":[2400,2404]}}'
+printf '%b' "$json" >text
+{
+    # shellcheck disable=SC2059 # an octal number
+    printf "\\$(printf %o "$(wc -c <text)")\0\0\0\0\0\0\0"
+    cat text
+    tail -c 2400 A.npy
+    printf 'four'
+} >two.safetensors
+"$HEADRACE" matmul -:w B.npy -o E.npy --quiet <two.safetensors || exit 1
+check cmp E.npy C.npy
+"$HEADRACE" matmul - B.npy -o E.npy <two.safetensors >"$out" 2>"$err"
+equal "status without a name" 1 $?
+check is_sentence "$(printf '\303\244')"
+"$HEADRACE" matmul -:v B.npy -o E.npy <two.safetensors >"$out" 2>"$err"
+equal "status with another name" 1 $?
+check is_sentence "standard input"
+rm text two.safetensors
+
 # Input and output on which calls do not wait. The one is sent, and the other
 # read, when the command has to wait for it; that is more than a pipe holds.
 "$HEADRACE" generate --shape 300x300 --type f32 -o L.npy || exit 1

@@ -80,7 +80,8 @@ typedef struct hr_side {
     int64_t halo;         /**< how many cells are read beyond one's own; 0 to
                                2147483647 */
     hr_boundary boundary; /**< beyond the end of the grid */
-    const void *value;    /**< of a constant boundary, one cell; NULL: zeros */
+    const void *value;    /**< of a constant boundary: of each component of a
+                               cell; NULL: zeros */
 } hr_side;
 
 /** A field. Each cell has one or several values, its components: the velocity

@@ -20,7 +20,7 @@ from .errors import (BackendError, BuildError, CancelledError, DomainError,
                      Error, FileError, InvalidError, LostError, MismatchError,
                      OutOfMemoryError, UnavailableError, UnsupportedError)
 from .filters import Window
-from .grids import Field, Grid, here, phase, swap
+from .grids import Field, Grid, Side, here, phase, swap
 from .kernels import (Kernel, Parameter, combined, kernel, near, transform,
                       whole)
 from .products import gemm, matmul, matmul_batch, plan, verify
@@ -41,7 +41,7 @@ __all__ = [
     "Context", "DomainError", "Error", "Field", "FileError", "FilterReport",
     "GemmReport", "Grid", "GridReport", "InvalidError", "Kernel",
     "LaunchReport", "LostError", "MismatchError", "OutOfMemoryError",
-    "Parameter", "Share", "Timeline", "UnavailableError",
+    "Parameter", "Share", "Side", "Timeline", "UnavailableError",
     "UnsupportedError", "VerifyReport", "Window", "argmax", "argmin",
     "argsort", "combined", "cumprod", "cumsum", "default_context",
     "devices", "dot", "fill", "gemm", "here", "histogram", "kernel",

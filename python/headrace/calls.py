@@ -18,8 +18,8 @@ from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError
 from .kernels import Options
 from .layouts import (TYPES, Accelerators, Array, Operand, Shape, View, Weights,
-                      address, as_array, check_numbers, output, shape_of,
-                      size_of, text_of, type_of)
+                      address, check_array, check_numbers, operand, output,
+                      shape_of, size_of, text_of, type_of)
 from .reports import LaunchReport
 
 REDUCTIONS = {
@@ -63,14 +63,14 @@ def reduce(operation: str, a: Operand, b: Operand | None = None, *,
     if operation not in REDUCTIONS:
         raise ValueError(f'operation is "{operation}", not one of '
                          f"{', '.join(REDUCTIONS)}")
-    a = as_array(a)
+    a = operand(a)
     if (b is not None) != (operation in PAIRS):
         raise TypeError(f"{operation} takes "
                         f"{'two arrays' if b is None else 'one array'}")
     type_ = type_of(a.dtype, TYPES if operation in ("norm", "distance") else
                     _ORDERED)
     if b is not None:
-        b = as_array(b)
+        b = operand(b)
         if a.shape != b.shape:
             raise ValueError(f"a is {a.shape}, but b is {b.shape}")
         if a.dtype != b.dtype:
@@ -128,7 +128,7 @@ def reduce_with(expression: str, a: Operand, *,
     """One element from all elements with a function of your own: an expression
     in C of two elements a and b, such as "fabs(a) < fabs(b) ? a : b". It must
     not matter in which order and groups they are joined."""
-    a = as_array(a)
+    a = operand(a)
     if a.size == 0:
         raise ValueError("reduce_with of an array without elements")
     context = current(context)
@@ -137,7 +137,7 @@ def reduce_with(expression: str, a: Operand, *,
                       long=a.size > _LONG)
     with using(context), _view(context, a) as view:
         options.finish(lib.hr_reduce_with(
-            pointer_of(context), text_of(expression.encode(), "the expression"),
+            pointer_of(context), text_of(expression, "the expression"),
             type_of(a.dtype, _COMPUTED), view,
             options.pointer, ffi.from_buffer(result)))
     return result[0]
@@ -156,10 +156,10 @@ def scan(operation: str, a: Operand, *, exclusive: bool = False,
     if operation not in ("sum", "product", "min", "max"):
         raise ValueError(f'operation is "{operation}", not one of sum, '
                          "product, min, max")
-    a = as_array(a)
+    a = operand(a)
     result = output(out, a.shape,
                     np.dtype(dtype) if dtype is not None else
-                    out.dtype if out is not None else a.dtype)
+                    getattr(out, "dtype", a.dtype))
     if not result.dtype.isnative or result.dtype.kind not in "if":
         raise TypeError(f"a scan of {a.dtype} gives no {result.dtype}")
     if a.size == 0:
@@ -194,7 +194,7 @@ def sort(a: Operand, *, descending: bool = False, out: Array | None = None,
     """The elements of each row in order, rows along the last dimension. Stable;
     NaNs last, or first where descending. Ctrl-C ends a long call between its
     rows: a single long row is sorted to its end."""
-    a = as_array(a)
+    a = operand(a)
     result = output(out, a.shape, a.dtype)
     if a.size == 0:
         return result
@@ -216,7 +216,7 @@ def sort_by_key(keys: Operand, values: Operand, *, descending: bool = False,
                 context: Context | None = None) -> tuple[Array, Array]:
     """Keys in order along the last dimension, and the values moved with them:
     elements of 4 or 8 bytes. Returns both as new arrays."""
-    keys, values = as_array(keys), as_array(values)
+    keys, values = operand(keys), operand(values)
     if keys.shape != values.shape:
         raise ValueError(f"keys are {keys.shape}, but values {values.shape}")
     if values.itemsize not in (4, 8):
@@ -240,7 +240,7 @@ def sort_by_key(keys: Operand, values: Operand, *, descending: bool = False,
 
 def argsort(a: Operand, *, descending: bool = False, **options: Any) -> Array:
     """The places of the elements of each row in order. Stable."""
-    a = as_array(a)
+    a = operand(a)
     if a.ndim == 0:
         raise ValueError("argsort of an array without dimensions")
     places = np.broadcast_to(np.arange(a.shape[-1], dtype=np.int64), a.shape)
@@ -254,7 +254,7 @@ def histogram(a: Operand, bins: int = 10,
               context: Context | None = None) -> tuple[Array, Array]:
     """Counts of elements in bins of one width, and the edges of the bins, as
     numpy.histogram gives them. float32, float64, int8, int32."""
-    a = as_array(a)
+    a = operand(a)
     if not hasattr(bins, "__index__"):
         raise TypeError(f"bins is {bins!r}, not how many of one width")
     if bins < 1:
@@ -291,7 +291,8 @@ def fill(a: Array, value: complex | np.generic | Array, *,
          report: LaunchReport | None = None,
          context: Context | None = None) -> Array:
     """Set each element to a value, which is real where a is. Returns a."""
-    a = output(a, np.shape(a), a.dtype)
+    check_array(a, "a")
+    a = output(a, a.shape, a.dtype)
     if a.size > 0:
         context = current(context)
         number = np.asarray(value)
@@ -340,6 +341,7 @@ def random(shape: Shape | None = None, distribution: str = "uniform", *,
         kind = dtype or (np.int32 if distribution == "bits" else np.float64)
         out = np.empty(shape, kind)
     else:
+        check_array(out, "out")
         out = output(out, np.shape(out) if shape is None else
                      shape_of(shape, "shape"),
                      out.dtype if dtype is None else np.dtype(dtype))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextvars
 import os
 import threading
@@ -29,9 +30,11 @@ class _InProgress(threading.local):
 
     told = False  # in a function that is told of progress, which may not call
     inside = False  # in any function that a call calls
+    ends = False  # it ends the interpreter
 
 
 in_progress = _InProgress()
+ending = False  # the interpreter, so calls of other threads are cancelled
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def options_of(accelerators, memory_limit, threads):
             raise TypeError(f"accelerators is {accelerators!r}, not text "
                             'such as "cuda,host"')
         names = options.accelerators = ffi.new(
-            "char[]", text_of(accelerators.encode(), "accelerators"))
+            "char[]", text_of(accelerators, "accelerators"))
     if memory_limit is not None:
         options.memory_limit = bytes_of(memory_limit, "memory_limit")
     if threads is not None:
@@ -316,6 +319,16 @@ def _forget_parent():
 os.register_at_fork(after_in_child=_forget_parent)
 
 
+@atexit.register
+def _end():
+    """Before the interpreter ends: cancel the calls of daemon threads, which may
+    not call Python any more, and wait for them."""
+    global ending
+    ending = in_progress.ends = True
+    for context in list(_open):
+        Context.close(context)
+
+
 def current(context: Context | None = None) -> Context:
     """The context given, or else that of the innermost block."""
     if context is not None:
@@ -347,6 +360,8 @@ def pointer_of(context: Context) -> Any:
     is closed, or in a function that is told of progress."""
     pointer = context._pointer
     if pointer == ffi.NULL:
+        if ending and not in_progress.ends:
+            raise SystemExit  # of a daemon thread: it ends without a word
         raise InvalidError("the context is closed, or of a parent process")
     if in_progress.told:
         raise InvalidError("a function that is told of progress calls headrace")

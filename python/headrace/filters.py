@@ -12,9 +12,9 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import Context, current, pointer_of, using
 from .errors import check
-from .layouts import (Accelerators, Array, Operand, Progress, as_array,
-                      check_report, choose, matrix, output, overlap, plural,
-                      struct, type_of)
+from .layouts import (Accelerators, Array, Operand, Progress, check_numbers,
+                      check_report, choose, matrix, operand, output, overlap,
+                      plural, struct, type_of)
 from .reports import FilterReport
 
 _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
@@ -32,6 +32,8 @@ class Window:
     made of an array, or by box(), gaussian() and radial()."""
 
     def __init__(self, weights: ArrayLike) -> None:
+        weights = np.asarray(weights)
+        check_numbers(weights, np.dtype(np.float64), "weights")
         weights = np.ascontiguousarray(weights, np.float64)
         if (weights.ndim != 2 or weights.shape[0] != weights.shape[1]
                 or weights.shape[0] % 2 == 0):
@@ -91,7 +93,7 @@ def filter(a: Operand, window: Window | ArrayLike, *,  # pylint: disable=W0622
     progress: as in matmul, of elements. Ctrl-C cancels; out then holds old and
         new elements.
     """
-    a = as_array(a)
+    a = operand(a)
     window = window if isinstance(window, Window) else Window(window)
     if a.ndim != 2:
         raise ValueError("filter takes a matrix, not "

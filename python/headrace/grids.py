@@ -31,8 +31,19 @@ _REDUCTIONS = {name: reduction for name, reduction in REDUCTIONS.items()
                if name not in ("norm", "argmin", "argmax")}
 
 
+@dataclass(frozen=True)
+class Side:
+    """One side of a field in one dimension, where it is not as the field says:
+    its boundary, or its own halo or value."""
+
+    boundary: str
+    halo: int | None = None
+    value: ArrayLike | None = None
+
+
 # A boundary, or those before and after of each dimension.
-Boundary = Union[str, Iterable[Union[str, tuple[str, str]]]]
+End = Union[str, Side]
+Boundary = Union[str, Iterable[Union[End, tuple[End, End]]]]
 FieldName = Union[str, tuple[str, int]]  # a field, or one component of it
 
 
@@ -43,7 +54,7 @@ class Field:
     dtype: of its values. halo: how many cells beyond its own a kernel reads.
     boundary: what lies beyond the ends: "constant", "clamp", "mirror",
         "periodic", or "user": what phases write there. One word, or a pair
-        (before, after) for each dimension.
+        (before, after) for each dimension, of words or of Side.
     value: of a constant boundary. components: values of each cell.
     """
 
@@ -110,19 +121,39 @@ def headrace_grid_progress(data, done, total):
     return ffi.from_handle(data).told(int(done), int(total))
 
 
+def _side(given):
+    """A Side."""
+    side = given if isinstance(given, Side) else Side(given)
+    if side.boundary not in _BOUNDARIES:
+        raise ValueError(f'boundary is "{side.boundary}", not one of '
+                         f"{', '.join(_BOUNDARIES)}")
+    return side
+
+
 def _sides(field, rank):
-    """(boundary before, after) of each dimension."""
+    """(Side before, after) of each dimension."""
     given = field.boundary
-    pairs = [(given, given)] * rank if isinstance(given, str) else [
-        (x, x) if isinstance(x, str) else tuple(x) for x in given]
+    one = (str, Side)
+    pairs = [(given, given)] * rank if isinstance(given, one) else [
+        (x, x) if isinstance(x, one) else tuple(x) for x in given]
     if len(pairs) != rank:
         raise ValueError(f"{len(pairs)} boundaries for {rank} dimensions")
     for pair in pairs:
-        for word in pair:
-            if word not in _BOUNDARIES:
-                raise ValueError(f'boundary is "{word}", not one of '
-                                 f"{', '.join(_BOUNDARIES)}")
-    return pairs
+        if len(pair) != 2:
+            raise ValueError(f"boundary has {pair!r}, not two sides")
+    return [(_side(before), _side(after)) for before, after in pairs]
+
+
+def _cell(value, dtype, kept):
+    """A pointer to a cell's value; NULL for None."""
+    if value is None:
+        return ffi.NULL
+    check_numbers(np.asarray(value), dtype, "value")
+    cell = np.array(value, dtype)
+    if cell.ndim > 0:
+        raise ValueError(f"value is {value!r}, not one number")
+    kept.append(ffi.new("char[]", cell.tobytes()))
+    return kept[-1]
 
 
 class Grid(NotCopied):
@@ -198,15 +229,13 @@ class Grid(NotCopied):
             raise ValueError(f"a field of {field.components} components, not 1 "
                              "or more")
         to.element_bytes, to.components = dtype.itemsize, field.components
-        value = ffi.NULL
-        if field.value is not None:
-            check_numbers(np.asarray(field.value), dtype, "value")
-            value = ffi.new("char[]", np.array(field.value, dtype).tobytes())
-            kept.append(value)
+        value = _cell(field.value, dtype, kept)
         for d, pair in enumerate(_sides(field, len(self.shape))):
-            for side, word in ((to.before[d], pair[0]), (to.after[d], pair[1])):
-                side.halo, side.boundary = field.halo, _BOUNDARIES[word]
-                side.value = value
+            for side, given in ((to.before[d], pair[0]), (to.after[d], pair[1])):
+                side.halo = field.halo if given.halo is None else given.halo
+                side.boundary = _BOUNDARIES[given.boundary]
+                side.value = (value if given.value is None
+                              else _cell(given.value, dtype, kept))
 
     def close(self) -> None:
         """Wait for all work and free the grid."""

@@ -18,7 +18,8 @@ from .errors import InvalidError, check
 from .layouts import (Accelerators, Operand, Progress, Shape, View, Weights,
                       address, as_array, check_element, check_numbers,
                       check_report, choose, dtype_of, element_of, extent,
-                      plural, shape_of, struct, text_of, weights_of)
+                      plural, shape_of, struct, text_of, weights_of,
+                      with_article)
 from .reports import LaunchReport, _LaunchReport
 
 _COMBINE = {"sum": lib.HR_COMBINE_SUM, "min": lib.HR_COMBINE_MIN,
@@ -187,13 +188,14 @@ class _Arguments:
     def add_value(self, value, element, name):
         """A number, as the parameter's type; the bytes of a struct. TypeError
         for text, and for complex numbers where the type is real."""
+        kind = with_article(element)
         if isinstance(value, np.ndarray):
             if value.ndim > 0:
-                raise TypeError(f"{name} is a {element}, but an array of "
+                raise TypeError(f"{name} is {kind}, but an array of "
                                 f"{plural(value.ndim, 'dimension')} is given")
             value = value[()]
         if value is None:
-            raise TypeError(f"{name} is a {element}, but None is given")
+            raise TypeError(f"{name} is {kind}, but None is given")
         if isinstance(value, (np.void, bytes)):
             self._add_bytes(bytes(value), ffi.NULL)
             return
@@ -201,16 +203,16 @@ class _Arguments:
             dtype = dtype_of(element)
         except KeyError:
             raise TypeError(
-                f"{name} is a {element}: pass its bytes, such as those of a "
+                f"{name} is {kind}: pass its bytes, such as those of a "
                 "numpy.void") from None
         number = np.asarray(value)
         check_numbers(number, dtype, name)
         if dtype.kind in "iu" and value != int(value):
-            raise TypeError(f"{name} is a {element}, but {value!r} is given")
+            raise TypeError(f"{name} is {kind}, but {value!r} is given")
         with np.errstate(over="ignore"):
             number = number.astype(dtype)
         if dtype.kind in "iu" and int(number) != int(value):
-            raise OverflowError(f"{name} is a {element}, which does not hold "
+            raise OverflowError(f"{name} is {kind}, which does not hold "
                                 f"{value}")
         self._add_bytes(number.tobytes(), ffi.NULL)
 
@@ -263,6 +265,9 @@ class Kernel:
 
     def __init__(self, text: str, name: str | None = None,
                  file: str | None = None) -> None:
+        for given, what in ((text, "text"), (name or "", "name"),
+                            (file or "", "file")):
+            text_of(given, what)
         names = re.findall(r"\bHR_KERNEL\d+\s*\(\s*(\w+)", text)
         if name is None:
             if len(set(names)) != 1:
@@ -286,10 +291,10 @@ class Kernel:
             if made is None:
                 out = ffi.new("const hr_kernel **")
                 check(lib.hr_kernel_create(
-                    pointer_of(context), text_of(self.text.encode(), "text"),
-                    text_of(self.name.encode(), "name"),
+                    pointer_of(context), text_of(self.text, "text"),
+                    text_of(self.name, "name"),
                     ffi.NULL if self.file is None else
-                    text_of(self.file.encode(), "file"), out))
+                    text_of(self.file, "file"), out))
                 made = context._kept[key] = out[0], _progress.Pace()
         return made
 
@@ -424,6 +429,7 @@ def transform(statement: str, *, context: Context | None = None,
     progress: as in Kernel. Ctrl-C cancels a call of many elements.
     """
     context = current(context)
+    text = text_of(statement, "the statement")
     points = 0
     with using(context), _Arguments(context) as list_:
         for name, given in names.items():
@@ -447,6 +453,6 @@ def transform(statement: str, *, context: Context | None = None,
         options = Options(context, accelerators, weights, None, report,
                           progress, points > _LONG)
         options.finish(lib.hr_transform(
-            pointer_of(context), text_of(statement.encode(), "the statement"),
-            text_of(", ".join(names).encode(), "the name of an array"),
+            pointer_of(context), text,
+            text_of(", ".join(names), "the name of an array"),
             list_.pointer, len(names), options.pointer))

@@ -120,8 +120,18 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def text_of(text: bytes, name: str) -> bytes:
-    """A string for C. InvalidError where a null byte would end it."""
+def with_article(word: str) -> str:
+    """A noun: "a float", "an int"."""
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
+def text_of(text: str | bytes, name: str) -> bytes:
+    """A string for C. TypeError for what is no text, InvalidError where a null
+    byte would end it."""
+    if isinstance(text, str):
+        text = text.encode()
+    if not isinstance(text, bytes):
+        raise TypeError(f"{name} is {text!r}, not text")
     if b"\0" in text:
         raise InvalidError(f"{name} has a null byte")
     return text
@@ -169,6 +179,14 @@ def as_array(thing: Any) -> Array:
                 f"{type(thing).__name__} gives no array of this host: {error}"
             ) from error
     return np.asarray(thing)
+
+
+def operand(thing: Any) -> Array:
+    """The same for what is only read: elements of the other byte order are
+    turned round."""
+    array = as_array(thing)
+    return array if array.dtype.isnative else array.astype(
+        array.dtype.newbyteorder("="))
 
 
 _UNITS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
@@ -295,12 +313,18 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     return np.may_share_memory(a, b)
 
 
+def check_array(array: object, name: str) -> None:
+    """TypeError for what is no array to write."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} is {type(array).__name__}, not a "
+                        "numpy.ndarray")
+
+
 def output(out: Array | None, shape: Any, dtype: DTypeLike) -> Array:
     """The array to write: the caller's after a check, or a new one."""
     if out is None:
         return np.empty(shape, dtype)
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"out is {type(out).__name__}, not a numpy.ndarray")
+    check_array(out, "out")
     if out.shape != tuple(shape) or out.dtype != dtype:
         raise ValueError(f"out is {out.dtype} {out.shape}, but the result is "
                          f"{np.dtype(dtype)} {tuple(shape)}")

@@ -12,8 +12,8 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import Context, current, keep_left, pointer_of, using
 from .errors import check
-from .layouts import (Accelerators, Array, Operand, Progress, as_array,
-                      bytes_of, check_report, choose, matrix, not_offered,
+from .layouts import (Accelerators, Array, Operand, Progress, bytes_of,
+                      check_report, choose, matrix, not_offered, operand,
                       output, overlap, plural, struct, type_of)
 from .reports import GemmReport, VerifyReport, _GemmReport
 
@@ -37,7 +37,7 @@ def _scalar(value, name):
 
 def _operands(a: Operand, b: Operand) -> tuple[Array, Array]:
     """Two arrays of one offered type."""
-    a, b = as_array(a), as_array(b)
+    a, b = operand(a), operand(b)
     if a.dtype is not b.dtype and a.dtype != b.dtype:
         common = np.result_type(a.dtype, b.dtype)
         a, b = a.astype(common, copy=False), b.astype(common, copy=False)
@@ -307,7 +307,7 @@ def matmul_batch(a: Sequence[Operand] | Array, b: Sequence[Operand] | Array, *,
 
 
 def _listed(given: Any, name: str) -> list[Array]:
-    arrays = [as_array(x) for x in
+    arrays = [operand(x) for x in
               ([given] if isinstance(given, np.ndarray) and given.ndim == 2
                else given)]
     for i, x in enumerate(arrays):
@@ -379,8 +379,8 @@ def verify(a: Operand, b: Operand, c: Operand, *, alpha: complex = 1,
     operations. Raises MismatchError, whose sentence names the element.
     progress: as in matmul, of elements. Ctrl-C cancels."""
     a, b = _operands(a, b)
-    c = as_array(c)
-    c0 = c if c0 is None else as_array(c0)
+    c = operand(c)
+    c0 = c if c0 is None else operand(c0)
     _check_matrices(a=a, b=b, c=c, c0=c0)
     type_of(a.dtype, _FACTORS)
     operands = ffi.new("hr_matrix[4]")

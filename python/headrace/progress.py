@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 
+from . import contexts
 from ._native import ffi, lib
 from .contexts import Inside, in_progress
 from .errors import check
@@ -24,6 +24,9 @@ class Watch:
 
     def told(self, *numbers) -> bool:
         """Whether to go on."""
+        if contexts.ending and not in_progress.ends:
+            self.error = SystemExit()  # of a thread: it ends without a word
+            return False
         try:
             with Inside():
                 return (self.function is None
@@ -128,10 +131,8 @@ def watch(progress, long: bool, unit="flop"):
     a bar, or a function of (done, total) that may return False to cancel."""
     if progress:
         return Watch(function_of(progress, unit))
-    # so that Ctrl-C ends it: signals come to the main thread
-    if long and threading.current_thread() is threading.main_thread():
-        return Watch()
-    return None
+    # Ctrl-C ends it in the main thread, in others the interpreter's end
+    return Watch() if long else None
 
 
 def fill(options, seen):

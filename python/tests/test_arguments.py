@@ -44,6 +44,45 @@ def test_complex_numbers_stay_whole(host, value):
     assert (x == 1).all() and host.accelerators
 
 
+def test_what_is_no_array_and_no_text(host):
+    x = np.ones(4, np.float32)
+    refused(lambda: headrace.fill([1, 2], 0), TypeError,
+            "a is list, not a numpy.ndarray")
+    refused(lambda: headrace.random(out=[1.0]), TypeError,
+            "out is list, not a numpy.ndarray")
+    refused(lambda: headrace.scan("sum", x, out=[1.0]), TypeError, "out is list")
+    refused(lambda: headrace.reduce_with(5, x), TypeError,
+            "the expression is 5, not text")
+    refused(lambda: headrace.transform(None, x=x), TypeError,
+            "the statement is None, not text")
+    for given in ((5,), (SAXPY.text, 5), (SAXPY.text, "saxpy", 5)):
+        refused(lambda: headrace.kernel(*given), TypeError, "is 5, not text")
+    assert host.accelerators
+
+
+def test_windows_are_real():
+    refused(lambda: headrace.Window(np.full((3, 3), 1j)), TypeError,
+            "weights is complex, but float64 has no imaginary part")
+    refused(lambda: headrace.filter(ONES, [["1"]]), TypeError,
+            "weights is of <U1, not numbers")
+
+
+@pytest.mark.parametrize("value", [[], [1, 2], np.ones((1, 1))])
+def test_a_value_is_one_number(value):
+    refused(lambda: headrace.Grid((3, 3), now=Field(value=value)), ValueError,
+            "value is .*, not one number")
+
+
+def test_bytes_in_the_other_order(host):
+    a = np.arange(12.0).reshape(3, 4)
+    other = a.astype(a.dtype.newbyteorder())
+    assert (headrace.matmul(other, other.T) == a @ a.T).all()
+    assert (headrace.matmul(other, a.T) == a @ a.T).all()
+    assert headrace.sum(other) == a.sum()
+    assert headrace.dot(other, other) == (a * a).sum()
+    assert (headrace.sort(-other) == np.sort(-a)).all() and host.accelerators
+
+
 def test_text_is_no_number(host):
     x = np.ones(4, np.float32)
     for text in ("2", b"2", np.str_("2")):

@@ -621,3 +621,47 @@ def test_module(tmp_path):
     process = run("-m", "headrace")
     out, _ = process.communicate()
     assert process.returncode == 2 and out.startswith("usage: ")
+
+
+ENDS = """
+import sys, threading, numpy as np, headrace
+told = threading.Event()
+class Log:
+    def __call__(self, done, total):
+        told.set()
+        return True
+a = np.ones((600, 600))
+where = headrace.Context(sys.argv[1]) if sys.argv[1] else None
+def work():
+    try:
+        while True:
+            headrace.matmul(a, a, context=where, progress=Log())
+    except SystemExit:
+        print("cancelled", flush=True)
+        raise
+threading.Thread(target=work, daemon=True).start()
+told.wait()
+"""
+
+
+@pytest.mark.parametrize("accelerators", ["", "2xhost"])
+def test_calls_of_daemon_threads_end_with_the_interpreter(accelerators):
+    done = run(ENDS, accelerators)
+    out, errors = done.communicate()
+    assert (done.returncode, out, errors) == (0, "cancelled\n", "")
+
+
+def test_calls_after_the_end_are_refused():
+    done = run("""
+import atexit
+def late():
+    try:
+        headrace.matmul(np.eye(2), np.eye(2))
+    except headrace.InvalidError as error:
+        print(error)
+atexit.register(late)
+import numpy as np, headrace
+headrace.matmul(np.eye(2), np.eye(2))
+""")
+    out, errors = done.communicate()
+    assert done.returncode == 0 and "closed" in out and errors == ""

@@ -38,6 +38,25 @@ def heat(x, boundary):
                                + p[1:-1, 2:])
 
 
+def test_sides_of_their_own(context, rng):
+    """Above is 2, below 3, on the left 0; on the right the last column."""
+    start = rng.random((7, 9), dtype=np.float32)
+    field = Field(halo=1, boundary=[
+        (headrace.Side("constant", value=2),
+         headrace.Side("constant", value=3)),
+        ("constant", headrace.Side("clamp", halo=1))])
+    with headrace.Grid(start.shape, context=context, now=field,
+                       next=field) as grid:
+        grid["now"] = start
+        grid.step([phase(HEAT, "now", "next"), swap("now", "next")])
+        result = grid["now"]
+    p = np.pad(start, 1, mode="edge")
+    p[0], p[-1], p[1:-1, 0] = 2, 3, 0
+    want = np.float32(0.25) * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2]
+                               + p[1:-1, 2:])
+    assert np.allclose(result, want, rtol=1e-6)
+
+
 @pytest.mark.parametrize("boundary", MODES)
 def test_steps(context, rng, boundary):
     start = rng.random((70, 50), np.float32)

@@ -253,10 +253,10 @@ def test_transform(context, rng):
         file="mine.c")(x), headrace.BuildError, "mine.c:1:.*oops"),
     (lambda x: headrace.kernel(
         "HR_KERNEL2(k, (VALUE, int, 0, n), (OUT, float, 1, y)) {}")(1.5, x),
-     TypeError, "k: n is a int, but 1.5 is given"),
+     TypeError, "k: n is an int, but 1.5 is given"),
     (lambda x: headrace.kernel(
         "HR_KERNEL2(k, (VALUE, int, 0, n), (OUT, float, 1, y)) {}")(2**40, x),
-     OverflowError, "k: n is a int, which does not hold 1099511627776"),
+     OverflowError, "k: n is an int, which does not hold 1099511627776"),
     (lambda x: SAXPY(1, x, x.copy(), weights=[1, 2, 3, 4, 5, 6]), ValueError,
      "6 weights for 1 accelerators")])
 def test_refused(host, call, kind, words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextvars
+import itertools
 import os
 import threading
 import time
@@ -21,6 +22,8 @@ _blocks: contextvars.ContextVar[tuple[Context, ...]] = contextvars.ContextVar(
     "headrace contexts", default=())
 # All contexts that are open, for children of fork().
 _open: weakref.WeakSet[Context] = weakref.WeakSet()
+_numbers = itertools.count()
+_PATIENCE = 10.0  # seconds that the end of the interpreter waits for calls
 # Arrays of products that an accelerator still had when its context was closed.
 _never_freed: list[list[Any]] = []
 
@@ -150,7 +153,8 @@ class Context(NotCopied):
         self._lock = threading.Lock()
         self._depth = 0  # of blocks
         self._uses = bytearray()  # as using() says
-        self._left = []  # arrays that accelerators may still use
+        self._left = []  # arrays that accelerators may still use, with
+        self._leaving = threading.Lock()
         # Held where grids and the context are freed; by a thread that frees one
         # grid while it frees another, too.
         self._freeing = threading.RLock()
@@ -158,6 +162,7 @@ class Context(NotCopied):
         check(create(*arguments, made))
         # for calls, until close(), and for grids to be freed, until it ends
         self._pointer = self._held = made[0]
+        self._number = next(_numbers)
         _open.add(self)
 
     def close(self) -> None:
@@ -166,6 +171,10 @@ class Context(NotCopied):
         It refuses new calls, and waits for those under way in other threads.
         InvalidError in a function that is told of progress of such a call.
         """
+        self._close()
+
+    def _close(self, until=None):
+        """The same. Calls that are under way at that time keep it open."""
         with self._lock:
             pointer, self._pointer = self._pointer, ffi.NULL
         if pointer == ffi.NULL:
@@ -175,6 +184,8 @@ class Context(NotCopied):
                 if in_progress.inside:
                     raise InvalidError("a function that a call calls closes "
                                        "the context of the call")
+                if until is not None and time.monotonic() > until:
+                    return
                 time.sleep(0.001)
         except BaseException:  # such as that of Ctrl-C: it stays open
             self._pointer = pointer
@@ -185,6 +196,7 @@ class Context(NotCopied):
             self._kept.clear()
             if lib.hr_context_settle(pointer, 0) == lib.HR_ERROR_LOST:
                 _never_freed.append(self._left)
+                self._left = []
             self._held = ffi.NULL
             self._destroy(pointer)
 
@@ -322,11 +334,13 @@ os.register_at_fork(after_in_child=_forget_parent)
 @atexit.register
 def _end():
     """Before the interpreter ends: cancel the calls of daemon threads, which may
-    not call Python any more, and wait for them."""
+    not call Python any more, and wait for them. Functions that they call need
+    not return."""
     global ending
     ending = in_progress.ends = True
-    for context in list(_open):
-        Context.close(context)
+    until = time.monotonic() + _PATIENCE
+    for context in sorted(tuple(_open), key=lambda one: one._number):
+        Context._close(context, until)
 
 
 def current(context: Context | None = None) -> Context:
@@ -346,13 +360,19 @@ def using(context: Context) -> memoryview:
     return memoryview(context._uses)
 
 
-def keep_left(context: Context, *arrays: Any) -> None:
+def keep_left(context: Context, lost: bool | None, *arrays: Any) -> None:
     """After a product, inside `with using(context):`. Keep its arrays while an
-    accelerator that it left behind may use them."""
-    if lib.hr_context_settle(context._held, 0) == lib.HR_ERROR_LOST:
-        context._left.append(arrays)
-    elif context._left:
-        context._left.clear()
+    accelerator that it left behind may use them. lost: whether it left one;
+    None: ask."""
+    settle, held = lib.hr_context_settle, context._held
+    if not context._left and settle(held, 0) == lib.HR_OK:
+        return
+    with context._leaving:
+        status = settle(held, 0)
+        if status == lib.HR_OK:
+            context._left.clear()
+        elif status == lib.HR_ERROR_LOST and lost is not False:
+            context._left.append(arrays)
 
 
 def pointer_of(context: Context) -> Any:

@@ -70,9 +70,14 @@ class _Options:
             o.memory_limit = bytes_of(memory_limit, "memory_limit")
         self._indices = choose(o, accelerators)
         _progress.fill(o, self.watch)
-        if report is not None:
-            self.report = _GemmReport(context, report)
+        if report is not None or context._left:
+            self.report = _GemmReport(context, report or GemmReport())
             o.report = self.report.pointer
+
+    @property
+    def lost(self):
+        """Whether the call left an accelerator behind; None: not known."""
+        return self.report and self.report.pointer.lost > 0
 
     def finish(self, status):
         _progress.finish(self.watch, status)
@@ -88,8 +93,10 @@ def _gemm(context, alpha, a, b, beta, c, compute, memory_limit, accelerators,
     b = matrix(b, operands[1])
     beside = matrix(c, operands[2])
     flops = 2.0 * a.shape[0] * a.shape[1] * b.shape[1]
+    kept = lost = None
     if flops <= _LONG and compute == "native" and (
-            memory_limit is accelerators is progress is report is None):
+            memory_limit is accelerators is progress is report is None
+            and not context._left):
         options = ffi.NULL
         finish = check
     else:
@@ -100,8 +107,9 @@ def _gemm(context, alpha, a, b, beta, c, compute, memory_limit, accelerators,
         try:
             finish(lib.hr_gemm(pointer_of(context), alpha, operands[0],
                                operands[1], beta, operands[2], options))
+            lost = kept and kept.lost
         finally:
-            keep_left(context, a, b, beside)
+            keep_left(context, lost, a, b, beside)
     if beside is not c:
         c[...] = beside
 
@@ -254,13 +262,15 @@ def _batch(context, a, b, c, lead, options):
 
 def _run_batch(context, count, operands, o, kept):
     """C := A B of the operands, whose arrays are `kept`."""
+    lost = None
     with using(context):
         try:
             o.finish(lib.hr_gemm_batch(
                 pointer_of(context), count, _ONE, operands[0], operands[1],
                 _ZERO, operands[2], o.pointer))
+            lost = o.lost
         finally:
-            keep_left(context, *kept)
+            keep_left(context, lost, *kept)
 
 
 def matmul_batch(a: Sequence[Operand] | Array, b: Sequence[Operand] | Array, *,

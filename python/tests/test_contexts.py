@@ -624,8 +624,10 @@ def test_module(tmp_path):
 
 
 ENDS = """
-import sys, threading, numpy as np, headrace
-told = threading.Event()
+import atexit, os, sys, threading
+told, ended = threading.Event(), threading.Event()
+atexit.register(ended.wait)  # after headrace's own step
+import numpy as np, headrace
 class Log:
     def __call__(self, done, total):
         told.set()
@@ -637,7 +639,8 @@ def work():
         while True:
             headrace.matmul(a, a, context=where, progress=Log())
     except SystemExit:
-        print("cancelled", flush=True)
+        os.write(1, b"cancelled\\n")
+        ended.set()
         raise
 threading.Thread(target=work, daemon=True).start()
 told.wait()
@@ -649,6 +652,44 @@ def test_calls_of_daemon_threads_end_with_the_interpreter(accelerators):
     done = run(ENDS, accelerators)
     out, errors = done.communicate()
     assert (done.returncode, out, errors) == (0, "cancelled\n", "")
+
+
+class Left:
+    """The library, in which an accelerator may have been left behind."""
+
+    def __init__(self, library):
+        self._library, self.left = library, False
+
+    def __getattr__(self, name):
+        return getattr(self._library, name)
+
+    def hr_context_settle(self, context, seconds):
+        status = self._library.hr_context_settle(context, seconds)
+        return self.HR_ERROR_LOST if self.left and status == 0 else status
+
+
+def test_arrays_that_an_accelerator_may_still_use(monkeypatch):
+    library = Left(headrace.contexts.lib)
+    monkeypatch.setattr(headrace.contexts, "lib", library)
+    a = np.eye(3)
+    with headrace.Context("2xhost") as two:
+        headrace.matmul(a, a, context=two)
+        assert two._left == []
+        library.left = True
+        c = headrace.matmul(a, a, context=two)
+        assert [id(x) for x in two._left[0]] == [id(a), id(a), id(c)]
+        for _ in range(3):  # nothing more is left behind
+            headrace.matmul(a, a, context=two)
+        assert len(two._left) == 1
+        library.left = False
+        headrace.matmul(a, a, context=two)
+        assert two._left == []
+        library.left = True
+        headrace.matmul(a, a, context=two)
+        kept = two._left
+    with pytest.raises(headrace.InvalidError):
+        headrace.matmul(a, a, context=two)
+    assert headrace.contexts._never_freed.pop() is kept and len(kept) == 1
 
 
 def test_calls_after_the_end_are_refused():

@@ -254,6 +254,7 @@ static hr_status map(const hr_view *view, int place, hr_access access,
 /* A function for other languages, which cannot use the macro. */
 hr_status(hr_map)(hr_view view, hr_access access, hr_mapping *mapping)
 {
+    HRI_USUAL_ARITHMETIC;
     return map(&view, HRI_HOST, access, mapping, NULL, 0);
 }
 

@@ -52,7 +52,7 @@ static inline void hri_arithmetic_restore(const hri_arithmetic *was)
 /* Begins a call of the program that computes: it has the usual arithmetic, and
  * the program's is back when it returns. */
 #define HRI_USUAL_ARITHMETIC                                                   \
-    __attribute__((cleanup(hri_arithmetic_restore)))                           \
+    __attribute__((unused, cleanup(hri_arithmetic_restore)))                   \
     const hri_arithmetic hri_arithmetic_was = hri_arithmetic_usual()
 
 #endif

@@ -235,24 +235,27 @@ static int resolve(const char *path, char **target)
     return 0;
 }
 
+int hri_draft_target(const char *path, char **target)
+{
+    *target = realpath(path, NULL);
+    return *target != NULL   ? 0
+           : errno == ENOENT ? resolve(path, target)
+                             : errno;
+}
+
 int hri_draft_replace(const char *path, int *fd, char **name, char **target)
 {
     struct stat earlier;
-    mode_t mode = 0666;
-    *target = realpath(path, NULL);
-    const bool there = *target != NULL;
-    if (!there) {
-        const int error = errno == ENOENT ? resolve(path, target) : errno;
-        if (error != 0) {
-            return error;
-        }
-    } else if (stat(*target, &earlier) != 0 ||
-               faccessat(AT_FDCWD, *target, W_OK, AT_EACCESS) != 0) {
-        return errno;
-    } else {
-        mode = earlier.st_mode & 0777;
+    int error = hri_draft_target(path, target);
+    if (error != 0) {
+        return error;
     }
-    const int error = hri_draft_create(*target, mode, fd, name);
+    const bool there = stat(*target, &earlier) == 0;
+    if (there && faccessat(AT_FDCWD, *target, W_OK, AT_EACCESS) != 0) {
+        return errno;
+    }
+    const mode_t mode = there ? earlier.st_mode & 0777 : 0666;
+    error = hri_draft_create(*target, mode, fd, name);
     if (error == 0 && there) {
         fchmod(*fd, mode); /* bits that the mask took */
     }

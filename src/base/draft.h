@@ -22,9 +22,14 @@
  * removed first, where the file system has locks. Any thread. */
 int hri_draft_create(const char *path, mode_t mode, int *fd, char **name);
 
-/* The same for a file that may be there, whose permissions are kept. Links are
- * followed: *target is the path to rename the draft to, absolute, and the
- * caller's to free, after a failure too. */
+/* The absolute path of a file that may be there, without links; one that leads
+ * to nothing is a file that is not there. Returns 0, or an error number. The
+ * caller frees *target. */
+int hri_draft_target(const char *path, char **target);
+
+/* hri_draft_create for a file that may be there, whose permissions are kept.
+ * *target is the path to rename the draft to, and the caller's to free, after a
+ * failure too. */
 int hri_draft_replace(const char *path, int *fd, char **name, char **target);
 
 #endif

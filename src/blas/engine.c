@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* sigaltstack */
 #include "blas/blas.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -256,6 +255,9 @@ static const char *multiply(hr_context *context, const blas_call *call)
     return status == HR_OK ? NULL : hr_last_error();
 }
 
+/* Seconds to wait for accelerators that a product has left behind. */
+static const double patience = 10.0;
+
 const char *blas_engine_run(hr_context *context, const blas_call *call)
 {
     HRI_USUAL_ARITHMETIC;
@@ -272,8 +274,9 @@ const char *blas_engine_run(hr_context *context, const blas_call *call)
     }
     const char *why = multiply(context, call);
     /* Its memory is the caller's afterwards. */
-    const hr_status settled = hr_context_settle(context, INFINITY);
-    why = settled == HR_OK ? why : hr_last_error();
+    if (hr_context_settle(context, patience) != HR_OK) {
+        why = hr_last_error();
+    }
     if (why != NULL && old != NULL) {
         copy_results(call, old, true);
     }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "base/environment.h"
 #include "base/kind.h"
 #include "base/member.h"
@@ -144,7 +145,7 @@ int cli_output_check(const cli_command *command, const char *option,
         return CLI_OK;
     }
     for (int i = 0; i < input_count; i++) {
-        if (inputs[i] != NULL && !cli_is_standard(inputs[i]) &&
+        if (inputs[i] != NULL && !cli_reads_standard(inputs[i]) &&
             stat_file(inputs[i], &other) == 0 && is_same(&other, &old)) {
             return cli_wrong(command,
                              "%s: '%s' is the same file as the input '%s'",
@@ -161,17 +162,30 @@ int cli_output_check(const cli_command *command, const char *option,
                            option, path, option);
 }
 
+/* Whether two names are those of one file, which need not be there yet. */
+static bool is_one_file(const char *name, const char *path)
+{
+    struct stat one, other;
+    char *targets[2] = {NULL, NULL};
+    if (stat_file(name, &one) == 0) {
+        return stat(path, &other) == 0 && is_same(&one, &other);
+    }
+    const bool same = hri_draft_target(name, &targets[0]) == 0 &&
+                      hri_draft_target(path, &targets[1]) == 0 &&
+                      strcmp(targets[0], targets[1]) == 0;
+    free(targets[0]);
+    free(targets[1]);
+    return same;
+}
+
 int cli_timeline_check(const cli_command *command, const char *trace,
                        const char *const *files, int file_count)
 {
-    struct stat old, other;
     const char *option = trace != NULL ? "--trace" : "HEADRACE_TRACE";
     const char *path = trace != NULL ? trace : hri_environment(option);
     for (int i = 0; i < file_count && path != NULL; i++) {
-        if (files[i] != NULL && !cli_is_standard(files[i]) &&
-            (strcmp(files[i], path) == 0 ||
-             (stat_file(files[i], &other) == 0 && stat(path, &old) == 0 &&
-              is_same(&other, &old)))) {
+        if (files[i] != NULL && !cli_reads_standard(files[i]) &&
+            is_one_file(files[i], path)) {
             return cli_wrong(command, "%s: '%s' is the same file as '%s'",
                              option, path, files[i]);
         }

@@ -16,8 +16,8 @@ const char *hri_file_show(hri_file_text text, char shown[HRI_FILE_SHOWN_BYTES])
     memcpy(start, text.bytes, length);
     start[length] = '\0';
     hri_printable(start, all, sizeof all);
-    hri_printable(all, shown, SHOWN + 1);
-    return strlen(all) > SHOWN ? strcat(shown, "...") : shown;
+    hri_printable(start, shown, SHOWN + 1);
+    return strcmp(all, shown) != 0 ? strcat(shown, "...") : shown;
 }
 
 bool hri_file_text_is(hri_file_text text, const char *wanted)

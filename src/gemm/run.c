@@ -126,17 +126,16 @@ hr_status hri_runs_settle(hr_context *context, const char *call, double seconds)
 hr_status hr_context_settle(hr_context *context, double seconds)
 {
     HRI_USUAL_ARITHMETIC;
-    if (context == NULL || !(seconds >= 0)) {
-        return context == NULL
-                   ? hri_fail(HR_ERROR_INVALID, "settle: the context is NULL")
-                   : hri_fail(HR_ERROR_INVALID,
-                              "settle: %g seconds is not 0 or more", seconds);
+    hr_status status = hri_context_check(context, "settle");
+    if (status == HR_OK && !(seconds >= 0)) {
+        status = hri_fail(HR_ERROR_INVALID, "settle: %g seconds, not 0 or more",
+                          seconds);
     }
-    if (!context->has_abandoned) {
-        return HR_OK;
+    if (status != HR_OK || !context->has_abandoned) {
+        return status;
     }
     pthread_mutex_lock(&context->lock);
-    const hr_status status = hri_runs_settle(context, "settle", seconds);
+    status = hri_runs_settle(context, "settle", seconds);
     pthread_mutex_unlock(&context->lock);
     return status;
 }

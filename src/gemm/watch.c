@@ -18,6 +18,11 @@ static const double grace = 5.0;
  * context's patience, and times what a task of its should take. */
 static const double most_patience = 100.0, most_tasks = 100.0;
 
+/* So much longer when a CPU has been at it: it may be compiling. PoCL takes 12
+ * seconds of two CPUs for CLBlast's kernels of a type (Intel Xeon, November
+ * 2026). */
+static const double compiling = 10.0;
+
 /* The others wait for so many executors twice as long: their threads may have
  * to wait for a CPU. */
 static const double crowd = 50.0;
@@ -111,9 +116,25 @@ static bool is_slow(const watcher *w, const hri_executor *e)
                slow * planned_task(e) * w->slowness;
 }
 
+/* Whether the CPU does the executor's work. */
+static bool is_on_cpu(const hri_executor *e)
+{
+    const hri_device_info *info = &e->accelerator->device->info;
+    return info->host || info->emulated;
+}
+
+/* Whether it had half of the time since its last sign on a CPU. */
+static bool is_busy(const watcher *w, const hri_executor *e)
+{
+    return is_on_cpu(e) &&
+           2e-9 * (double)e->cpu_ns > hri_executor_silence(e, w->now_ns);
+}
+
 static double most_silent(const watcher *w, const hri_executor *e)
 {
-    return most_patience * w->call->patience + most_tasks * planned_task(e);
+    const double most =
+        most_patience * w->call->patience + most_tasks * planned_task(e);
+    return is_busy(w, e) ? compiling * most : most;
 }
 
 /* Whether the executor waits for others, not for its device. */
@@ -161,20 +182,14 @@ static double waited(const watcher *w)
                : -1.0;
 }
 
-/* Whether the CPU does the executor's work. */
-static bool is_on_cpu(const hri_executor *e)
-{
-    const hri_device_info *info = &e->accelerator->device->info;
-    return info->host || info->emulated;
-}
-
 static bool works_on_cpu(const hri_executor *e)
 {
     return is_on_cpu(e) && e->state == HRI_WORKING && !has_ended(e);
 }
 
 /* Share the CPU time that the process got since the last tick among the
- * executors that work with it. */
+ * executors that work with it. What other threads of the program took counts,
+ * too. */
 static void share_cpu(watcher *w)
 {
     const uint64_t cpu_ns = hri_clock_cpu_ns(), got_ns = cpu_ns - w->cpu_ns;

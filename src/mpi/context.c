@@ -377,11 +377,11 @@ void hr_mpi_context_destroy(hr_mpi_context *context)
         (void)MPI_Comm_free(&context->control);
     }
     hri_direct_finish(context);
+    hr_context_destroy(context->local);
     for (int i = 0; i < HRI_MPI_PANELS; i++) {
         free(context->panels[i].memory);
         free(context->messages[i].memory);
     }
-    hr_context_destroy(context->local);
     free(context);
     if (initialized && !ended) {
         (void)MPI_Finalize();

@@ -6,6 +6,9 @@
 #include "base/clock.h"
 #include "mpi/run.h"
 
+/* Seconds to wait for accelerators that the product has left behind. */
+static const double patience = 10.0;
+
 /* ---- its thread */
 
 static bool await(void *argument, int64_t panel)
@@ -59,6 +62,11 @@ static void *multiply(void *argument)
                     r->sum == NULL ? x->beta : hr_real(0), r->c, &options);
     pthread_mutex_lock(&m->lock);
     hri_error_keep(&m->error, status);
+    pthread_mutex_unlock(&m->lock);
+    /* Panels and operands are used again afterwards. */
+    const hr_status settled = hr_context_settle(r->context->local, patience);
+    pthread_mutex_lock(&m->lock);
+    hri_error_keep(&m->error, settled);
     m->ended = true;
     pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->lock);

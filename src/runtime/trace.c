@@ -187,7 +187,7 @@ static int begin(hri_trace *t)
     if (stat(t->path, &s) != 0 || S_ISREG(s.st_mode)) {
         return hri_draft_replace(t->path, &t->file, &t->draft, &t->target);
     }
-    t->file = open(t->path, O_WRONLY | O_CLOEXEC); /* such as a pipe */
+    t->file = open(t->path, O_WRONLY | O_CLOEXEC); /* a device */
     return t->file >= 0 ? 0 : errno;
 }
 

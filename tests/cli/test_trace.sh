@@ -60,7 +60,7 @@ done
 # A timeline takes the place of none of the command's files, and no file is
 # touched before the end.
 cp a.npy kept.npy
-for file in kept.npy ./kept.npy b.npy g.npy; do
+for file in kept.npy ./kept.npy b.npy g.npy "$folder/g.npy"; do
     for wish in --trace HEADRACE_TRACE; do
         set -- "$HEADRACE" matmul kept.npy b.npy -o g.npy
         case $wish in

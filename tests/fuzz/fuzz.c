@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "runtime/cache.h"
 #include "support/files.h"
 
@@ -40,18 +41,23 @@ void fuzz_cache_file(const char *name, const uint8_t *bytes, size_t size)
     hri_draft_end(&draft);
 }
 
-static void check_refused(hr_status status)
+void fuzz_check_sentence(size_t bytes)
 {
     const char *message = hr_last_error();
     const size_t length = strlen(message);
+    fuzz_promise(length > 0 && length < bytes, "a refusal is one sentence");
+    for (int step; *message != '\0'; message += step) {
+        step = hri_printable_length(message);
+        fuzz_promise(step > 0, "a sentence is printable");
+    }
+}
+
+static void check_refused(hr_status status)
+{
     fuzz_promise(status == HR_ERROR_IO || status == HR_ERROR_UNSUPPORTED ||
                      status == HR_ERROR_UNAVAILABLE,
                  "a file is refused as unreadable or unsupported");
-    fuzz_promise(length > 0 && length < 500, "a refusal is one sentence");
-    for (size_t i = 0; i < length; i++) {
-        fuzz_promise(message[i] >= ' ' && message[i] <= '~',
-                     "a sentence is printable");
-    }
+    fuzz_check_sentence(500);
 }
 
 static void read_array(const uint8_t *bytes, size_t size, const char *member)

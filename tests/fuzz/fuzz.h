@@ -22,6 +22,10 @@ static inline void fuzz_promise(int kept, const char *what)
     }
 }
 
+/* That the last error is one sentence of fewer than so many bytes, which any
+ * terminal can show. */
+void fuzz_check_sentence(size_t bytes);
+
 /* The bytes up to the first zero as a text of exactly that size; the caller
  * frees it. */
 char *fuzz_text(const uint8_t *bytes, size_t size);

@@ -156,6 +156,9 @@ static bool hang(hr_context *context, const setup *s, uint64_t call,
     CHECK(report.lost > 0 || report.recomputed == 0);
     if (stuck) { /* others do without it */
         CHECK(context->accelerators[1].abandoned);
+        CHECK_FAILS(hr_context_settle(context, -1), HR_ERROR_INVALID,
+                    "settle: -1 seconds, not 0 or more");
+        CHECK_FAILS(hr_context_settle(NULL, 0), HR_ERROR_INVALID, "settle: ");
         CHECK_FAILS(hr_context_settle(context, 0), HR_ERROR_LOST,
                     " has not answered since an earlier product");
         context->patience = endless;
@@ -271,6 +274,33 @@ static void hang_everywhere(const setup *s)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
+/* Until the only accelerator is given up. It hangs, or a CPU works for it. */
+static double seconds_until_lost(const setup *s, bool works)
+{
+    fault_backend_reset();
+    hr_context *context = open_context(s->list, 0);
+    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+    context->patience = patience;
+    fault_backend_stick(0, 6);
+    test_clock_works(works);
+    const uint64_t start_ns = hri_clock_ns();
+    CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+    const double seconds = hri_seconds_since(start_ns);
+    test_clock_works(0);
+    let_go(context);
+    hr_context_destroy(context);
+    return seconds;
+}
+
+/* Compiling takes longer than any work. */
+static void one_may_compile(const setup *s)
+{
+    TEST_CASE("an accelerator for which a CPU works");
+    const double hung = seconds_until_lost(s, false);
+    const double worked = seconds_until_lost(s, true);
+    CHECK(worked > 9 * hung && worked < 11 * hung);
+}
+
 static void one_alone(const setup *s)
 {
     TEST_CASE("an accelerator that is alone");
@@ -377,6 +407,7 @@ static int virtual_ones(void)
     TEST(cancel_everywhere(&staged));
     TEST(one_is_slow(&sets[0]));
     TEST(one_alone(&alone));
+    TEST(one_may_compile(&alone));
     TEST(after_a_cancelled_one(&alone));
     TEST(a_timeline_begins(&sets[0]));
     TEST(the_context_ends(&sets[0])); /* last: objects stay */

@@ -133,35 +133,6 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int cli_output_check(const cli_command *command, const char *option,
-                     const char *path, const char *const *inputs,
-                     int input_count)
-{
-    struct stat old, other;
-    if (cli_is_standard(path)) {
-        return cli_standard_reserve(command);
-    }
-    if (stat(path, &old) != 0) {
-        return CLI_OK;
-    }
-    for (int i = 0; i < input_count; i++) {
-        if (inputs[i] != NULL && !cli_reads_standard(inputs[i]) &&
-            stat_file(inputs[i], &other) == 0 && is_same(&other, &old)) {
-            return cli_wrong(command,
-                             "%s: '%s' is the same file as the input '%s'",
-                             option, path, inputs[i]);
-        }
-    }
-    if (!S_ISREG(old.st_mode)) {
-        return cli_wrong(command, "%s: '%s' is not a regular file but %s",
-                         option, path, hri_kind_of(old.st_mode));
-    }
-    return fstat(STDOUT_FILENO, &other) != 0 || !is_same(&other, &old)
-               ? CLI_OK
-               : cli_wrong(command, "%s: '%s' is standard output; say %s -",
-                           option, path, option);
-}
-
 /* Whether two names are those of one file, which need not be there yet. */
 static bool is_one_file(const char *name, const char *path)
 {
@@ -176,6 +147,35 @@ static bool is_one_file(const char *name, const char *path)
     free(targets[0]);
     free(targets[1]);
     return same;
+}
+
+int cli_output_check(const cli_command *command, const char *option,
+                     const char *path, const char *const *inputs,
+                     int input_count)
+{
+    struct stat old, other;
+    if (cli_is_standard(path)) {
+        return cli_standard_reserve(command);
+    }
+    if (stat(path, &old) != 0) {
+        return CLI_OK;
+    }
+    for (int i = 0; i < input_count; i++) {
+        if (inputs[i] != NULL && !cli_reads_standard(inputs[i]) &&
+            is_one_file(inputs[i], path)) {
+            return cli_wrong(command,
+                             "%s: '%s' is the same file as the input '%s'",
+                             option, path, inputs[i]);
+        }
+    }
+    if (!S_ISREG(old.st_mode)) {
+        return cli_wrong(command, "%s: '%s' is not a regular file but %s",
+                         option, path, hri_kind_of(old.st_mode));
+    }
+    return fstat(STDOUT_FILENO, &other) != 0 || !is_same(&other, &old)
+               ? CLI_OK
+               : cli_wrong(command, "%s: '%s' is standard output; say %s -",
+                           option, path, option);
 }
 
 int cli_timeline_check(const cli_command *command, const char *trace,

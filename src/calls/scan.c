@@ -13,6 +13,7 @@
 #include "base/matrix.h"
 #include "base/size.h"
 #include "calls/reduction.h"
+#include "calls/scan.h"
 #include "calls/views.h"
 #include "runtime/module.h"
 #include "split/split.h"
@@ -20,7 +21,8 @@
 /* As in kernels/dialect/scan_numbers.inc and scan_once.inc. */
 enum {
     ITEMS = HRI_REDUCE_ITEMS, /* LANES, */
-    UNIT = 4096,              /* elements of a unit, */
+    EACH = 16,                /* elements of a lane, */
+    UNIT = 4096,              /* of a unit, */
     ONCE_ITEMS = 128,         /* TILE, */
     GROUP = 32,               /* WARP, */
     LEVELS = 10,
@@ -31,11 +33,11 @@ static const char call[] = "scan";
 
 #define KERNELS(name)                                                          \
     extern const hr_kernel hri_scan_##name##_cells, hri_scan_##name##_lines,   \
-        hri_scan_##name##_once
+        hri_scan_##name##_short_lines, hri_scan_##name##_once
 #define KERNELS_IN_PLACE(name)                                                 \
     extern const hr_kernel hri_scan_##name##_cells_in_place,                   \
-        hri_scan_##name##_lines_in_place, hri_scan_##name##_once_in_place,     \
-        hri_scan_##name##_totals
+        hri_scan_##name##_lines_in_place, hri_scan_##name##_short_in_place,    \
+        hri_scan_##name##_once_in_place, hri_scan_##name##_totals
 KERNELS(f32);
 KERNELS(f32_f64);
 KERNELS(f64);
@@ -48,8 +50,9 @@ KERNELS_IN_PLACE(f64);
 KERNELS_IN_PLACE(i8);
 KERNELS_IN_PLACE(i32);
 
-/* Views of rank 3, or of rank 1: in two passes or in one. */
-enum { LINES, CELLS, ONCE, SHAPES };
+/* Views of rank 3, with long or short lines, or of rank 1: in two passes or in
+ * one. */
+enum { LINES, SHORT_LINES, CELLS, ONCE, SHAPES };
 
 /* The kernels of a type. */
 typedef struct scan_kernels {
@@ -86,12 +89,12 @@ static const scan_kernels *find_kernels(hr_type type)
 {
 #define OF(name)                                                               \
     {                                                                          \
-        &hri_scan_##name##_lines, &hri_scan_##name##_cells,                    \
-            &hri_scan_##name##_once                                            \
+        &hri_scan_##name##_lines, &hri_scan_##name##_short_lines,              \
+            &hri_scan_##name##_cells, &hri_scan_##name##_once                  \
     }
 #define IN_PLACE(name)                                                         \
-    {&hri_scan_##name##_lines_in_place, &hri_scan_##name##_cells_in_place,     \
-     &hri_scan_##name##_once_in_place},                                        \
+    {&hri_scan_##name##_lines_in_place, &hri_scan_##name##_short_in_place,     \
+     &hri_scan_##name##_cells_in_place, &hri_scan_##name##_once_in_place},     \
         &hri_scan_##name##_totals
     static const scan_kernels kernels[] = {
         [HR_F32] = {"double", OF(f32), OF(f32_f64), IN_PLACE(f32)},
@@ -331,29 +334,100 @@ static const hr_kernel *begin(const scanning *s, int shape, int64_t each,
                         : s->kernels->same)[shape];
 }
 
-/* Scan each unit, or the lines of a view of rank 3. */
-static hr_status scan_all(scanning *s)
+/* Scan each unit. */
+static hr_status scan_each(scanning *s)
 {
-    const bool cells = s->a.extent.rank == 1;
     const int kind = (int)s->operation, exclusive = s->exclusive;
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
-    const hr_kernel *kernel =
-        begin(s, cells ? CELLS : LINES, cells ? UNIT : 1, arguments, rows, &n);
-    arguments[n++] = cells ? hr_in(hr_view_of(s->before))
-                           : hr_value(&s->start, sizeof s->start);
+    const hr_kernel *kernel = begin(s, CELLS, UNIT, arguments, rows, &n);
+    arguments[n++] = hr_in(hr_view_of(s->before));
     arguments[n++] = hr_value(&kind, sizeof kind);
     arguments[n++] = hr_value(&exclusive, sizeof exclusive);
-    const int64_t *size = s->a.extent.size;
     hri_splitting split = {.kernel = kernel,
-                           .domain = cells
-                                         ? hr_extent2(s->units, ITEMS)
-                                         : hr_extent2(size[0], size[1] * ITEMS),
+                           .domain = hr_extent2(s->units, ITEMS),
                            .arguments = arguments,
                            .rows = rows,
                            .tile = &tile};
     return launch(s, &split, n);
+}
+
+/* ---- lines of a view of rank 3 */
+
+/* Rows and lines of which a tile takes all. */
+typedef struct pack {
+    int down, across;
+} pack;
+
+static bool is_short(int64_t cols)
+{
+    return cols <= ITEMS * EACH;
+}
+
+/* As many lines as a tile has lanes for, of one row if it has so many. */
+static pack pack_of(hr_extent extent)
+{
+    const int64_t *size = extent.size;
+    if (!is_short(size[2])) {
+        return (pack){1, 1};
+    }
+    const int64_t most = ITEMS / hri_ceil_div(size[2], EACH);
+    const int64_t across = hri_ceil_div(size[1], hri_ceil_div(size[1], most));
+    return (pack){(int)hri_min(most / across, size[0]), (int)across};
+}
+
+static hr_extent domain_of(hr_extent extent, pack p)
+{
+    return hr_extent2(hri_ceil_div(extent.size[0], p.down),
+                      hri_ceil_div(extent.size[1], p.across) * ITEMS);
+}
+
+static hr_status scan_lines(scanning *s)
+{
+    const pack p = pack_of(s->a.extent);
+    const int kind = (int)s->operation, exclusive = s->exclusive;
+    int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
+    hr_argument arguments[MAX_ARGUMENTS];
+    size_t n;
+    const bool brief = is_short(s->a.extent.size[2]);
+    const hr_kernel *kernel =
+        begin(s, brief ? SHORT_LINES : LINES, p.down, arguments, rows, &n);
+    arguments[n++] = hr_value(&s->start, sizeof s->start);
+    if (brief) {
+        arguments[n++] = hr_value(&p.down, sizeof p.down);
+        arguments[n++] = hr_value(&p.across, sizeof p.across);
+    }
+    arguments[n++] = hr_value(&kind, sizeof kind);
+    arguments[n++] = hr_value(&exclusive, sizeof exclusive);
+    hri_splitting split = {.kernel = kernel,
+                           .domain = domain_of(s->a.extent, p),
+                           .arguments = arguments,
+                           .rows = rows,
+                           .tile = &tile};
+    return launch(s, &split, n);
+}
+
+hr_status hri_scan_counts(hr_queue *queue, hr_view counts, hr_view before)
+{
+    const pack p = pack_of(counts.extent);
+    const bool brief = is_short(counts.extent.size[2]);
+    const int sum = HR_REDUCE_SUM, exclusive = 1;
+    const uint64_t start = 0;
+    hr_argument arguments[MAX_ARGUMENTS];
+    size_t n = 0;
+    arguments[n++] = hr_in(counts);
+    arguments[n++] = hr_out(before);
+    arguments[n++] = hr_value(&start, sizeof start);
+    if (brief) {
+        arguments[n++] = hr_value(&p.down, sizeof p.down);
+        arguments[n++] = hr_value(&p.across, sizeof p.across);
+    }
+    arguments[n++] = hr_value(&sum, sizeof sum);
+    arguments[n++] = hr_value(&exclusive, sizeof exclusive);
+    return hr_launch(
+        queue, brief ? &hri_scan_i32_i64_short_lines : &hri_scan_i32_i64_lines,
+        domain_of(counts.extent, p), &tile, arguments, n);
 }
 
 /* ---- in one launch */
@@ -448,7 +522,7 @@ static hr_status scan_in_two(scanning *s)
         status = scan_units(s, totals);
     }
     if (status == HR_OK) {
-        status = scan_all(s);
+        status = scan_each(s);
     }
     hr_array_destroy(s->before);
     return status;
@@ -465,10 +539,11 @@ static hr_status scan_cells(scanning *s)
 /* Points of all launches. */
 static double points_of(const scanning *s)
 {
-    const int64_t *size = s->a.extent.size;
-    return s->a.extent.rank == 1
-               ? (double)(s->units > 1 ? 2 * s->units : 1) * ITEMS
-               : (double)size[0] * (double)size[1] * ITEMS;
+    if (s->a.extent.rank == 1) {
+        return (double)(s->units > 1 ? 2 * s->units : 1) * ITEMS;
+    }
+    const hr_extent lines = domain_of(s->a.extent, pack_of(s->a.extent));
+    return (double)lines.size[0] * (double)lines.size[1];
 }
 
 hr_status hr_scan(hr_context *context, hr_reduction operation,
@@ -507,7 +582,7 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
     s.units = hri_ceil_div(s.a.extent.size[0], UNIT); /* of rank 1 */
     status = hri_split_read_progress(options, call, points_of(&s), &s.progress);
     if (status == HR_OK) {
-        status = s.a.extent.rank == 1 ? scan_cells(&s) : scan_all(&s);
+        status = s.a.extent.rank == 1 ? scan_cells(&s) : scan_lines(&s);
     }
     return hri_progress_end(&s.progress, status);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorting the bands of a plan: each accelerator sorts its own, by one byte
  * after the other. */
-#include <headrace/reduce.h>
-
 #include <stdlib.h>
 
 #include "arrays/array.h"
 #include "base/size.h"
-#include "calls/reduction.h"
+#include "calls/scan.h"
 #include "calls/sort.h"
 
 enum {
@@ -16,8 +14,6 @@ enum {
     UNITS = 1024,    /* at most, where a row is not divided further */
     HOST_UNITS = 128
 };
-
-extern const hr_kernel hri_scan_i32_i64_lines;
 
 /* ---- parts of data */
 
@@ -228,27 +224,16 @@ static hr_status read_differing(const hri_sort_band *b, uint64_t *bits)
 static hr_status count_digits(const hri_sorting *s, const hri_sort_band *b,
                               const hri_sort_data *from, int shift)
 {
-    enum { SUM = HR_REDUCE_SUM, EXCLUSIVE = 1 };
-    const int sum = SUM, exclusive = EXCLUSIVE;
-    const uint64_t start = 0;
-    const hr_extent tile = hr_extent2(1, HRI_REDUCE_ITEMS);
-    const hr_argument counting[] = {
+    const hr_argument arguments[] = {
         hr_in(from->keys), hr_out(hr_view_of(b->counts)),
         hr_value(&s->form, sizeof s->form), hr_value(&b->unit, sizeof b->unit),
         hr_value(&shift, sizeof shift)};
-    const hr_argument scanning[] = {
-        hr_in(hr_view_of(b->counts)), hr_out(hr_view_of(b->before)),
-        hr_value(&start, sizeof start), hr_value(&sum, sizeof sum),
-        hr_value(&exclusive, sizeof exclusive)};
-    hr_status status = hri_sort_launch(
+    const hr_status status = hri_sort_launch(
         b, s->kernels.count, hr_extent2(b->rows * b->units, HRI_SORT_ITEMS),
-        counting, 5);
-    return status == HR_OK
-               ? hr_launch(
-                     b->queue, &hri_scan_i32_i64_lines,
-                     hr_extent2(b->rows, HRI_SORT_DIGITS * HRI_REDUCE_ITEMS),
-                     &tile, scanning, 5)
-               : status;
+        arguments, 5);
+    return status == HR_OK ? hri_scan_counts(b->queue, hr_view_of(b->counts),
+                                             hr_view_of(b->before))
+                           : status;
 }
 
 static hr_status scatter(const hri_sorting *s, const hri_sort_band *b,

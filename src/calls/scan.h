@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans that other calls launch. */
+#ifndef HRI_CALLS_SCAN_H
+#define HRI_CALLS_SCAN_H
+
+#include <headrace/array.h>
+
+/* Enqueue the exclusive sums of each line of a view of rank 3: of ints, as
+ * longs. */
+hr_status hri_scan_counts(hr_queue *queue, hr_view counts, hr_view before);
+
+#endif

@@ -79,6 +79,9 @@ hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
     if (status != HR_OK) {
         return status;
     }
+    if (hri_view_is_narrow(&view)) {
+        hri_view_flatten(&view, 0, 1);
+    }
     unsigned char bits[WIDE] = {0};
     const size_t bytes = hr_type_size(type);
     view.type = NULL; /* the kernel is for bits */

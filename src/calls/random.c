@@ -2,6 +2,7 @@
 /* Fills with random numbers: split launches of kernels/dialect/random.c. */
 #include <headrace/random.h>
 
+#include "arrays/array.h"
 #include "base/arithmetic.h"
 #include "base/matrix.h"
 #include "base/size.h"
@@ -94,6 +95,9 @@ hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
     }
     if (status != HR_OK) {
         return status;
+    }
+    if (hri_view_is_narrow(&view)) {
+        hri_view_flatten(&view, 0, 1);
     }
     const uint32_t rank = view.extent.rank;
     const bool line = rank == 1;

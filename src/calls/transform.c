@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrays/array.h"
 #include "base/arithmetic.h"
+#include "calls/views.h"
 #include "runtime/module.h"
 #include "runtime/words.h"
 
@@ -170,6 +172,35 @@ static hr_status check(transforming *t)
     return status;
 }
 
+/* Make a narrow view or host memory one row. False: it is not narrow. */
+static bool make_row(hr_argument *a)
+{
+    hr_view *v = &a->view;
+    if (a->data) {
+        const size_t row =
+            v->element_bytes * (size_t)v->extent.size[v->extent.rank - 1];
+        if (a->bytes != 0 && a->bytes != row) {
+            return false;
+        }
+        a->bytes = 0;
+        (void)hri_packed_strides(v->extent, v->element_bytes, v->stride_bytes);
+    }
+    return hri_view_is_narrow(v) && hri_view_flatten(v, 0, 1);
+}
+
+/* Take all views as one row each where all are narrow. */
+static void flatten(transforming *t, hr_argument *flat)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        flat[i] = t->arguments[i];
+        if (flat[i].kind == HR_PARAMETER_VIEW && !make_row(&flat[i])) {
+            return;
+        }
+    }
+    t->arguments = flat;
+    t->extent = hr_extent1(hr_extent_count(t->extent));
+}
+
 /* ---- the kernel */
 
 static void print_access(FILE *to, const transforming *t, uint32_t i)
@@ -263,6 +294,7 @@ hr_status hr_transform(hr_context *context, const char *statement,
 {
     HRI_USUAL_ARITHMETIC;
     transforming t = {.statement = statement, .arguments = arguments};
+    hr_argument flat[HR_MAX_PARAMETERS];
     const hr_kernel *kernel = NULL;
     if (statement == NULL || names == NULL || arguments == NULL) {
         return hri_fail(HR_ERROR_INVALID, "transform: %s is NULL",
@@ -278,9 +310,10 @@ hr_status hr_transform(hr_context *context, const char *statement,
         status = hr_context_default(&context);
     }
     if (status == HR_OK) {
+        flatten(&t, flat);
         status = make_kernel(context, &t, &kernel);
     }
     return status == HR_OK
-               ? hr_run(context, kernel, t.extent, arguments, count, options)
+               ? hr_run(context, kernel, t.extent, t.arguments, count, options)
                : status;
 }

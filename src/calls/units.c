@@ -7,12 +7,11 @@
 #include "calls/views.h"
 
 enum {
-    MIN_UNIT = 4096,        /* elements of a unit: not less, */
-    MAX_UNIT = 131072,      /* and not more, since units stream whole */
-    GRAIN = 1024,           /* whole turns of the items */
-    ENOUGH_ITEMS = 1 << 18, /* they keep several GPUs busy, and results of more
-                               tiles would take the host longer to join */
-    SHORT = 256             /* columns of a line below which cells are better */
+    MIN_UNIT = 4096,       /* elements of a unit: not less, */
+    MAX_UNIT = 131072,     /* and not more, since units stream whole */
+    GRAIN = 1024,          /* whole turns of the items */
+    ENOUGH_ITEMS = 1 << 18 /* they keep several GPUs busy, and results of more
+                              tiles would take the host longer to join */
 };
 
 int64_t hri_unit_elements(int64_t all, int64_t items)
@@ -24,12 +23,11 @@ int64_t hri_unit_elements(int64_t all, int64_t items)
 /* Whether the call takes all elements as one line. */
 static bool as_cells(const hri_layout *l)
 {
-    const hr_extent *x = &l->views[0].extent;
-    bool packed = true;
+    bool narrow = true;
     for (uint32_t i = 0; i < l->count; i++) {
-        packed = packed && hri_view_is_packed(&l->views[i]);
+        narrow = narrow && hri_view_is_narrow(&l->views[i]);
     }
-    return x->rank == 1 || (packed && x->size[x->rank - 1] < SHORT);
+    return narrow || l->views[0].extent.rank == 1;
 }
 
 /* Columns of a unit: all, or equal parts of about so many elements that end
@@ -50,9 +48,8 @@ hr_status hri_lay_out(hri_layout *l, const char *call, int64_t of_cells,
     }
     if (status == HR_OK && as_cells(l)) {
         const int64_t all = hr_extent_count(l->views[0].extent);
-        for (uint32_t i = 0; i < l->count && status == HR_OK; i++) {
-            status =
-                hr_view_reshape(l->views[i], hr_extent1(all), &l->views[i]);
+        for (uint32_t i = 0; i < l->count; i++) {
+            hri_view_flatten(&l->views[i], 0, 1);
         }
         l->unit = (hri_unit){.rows = of_cells, .lines = 1, .cols = of_cells};
         l->rows = hri_ceil_div(all, of_cells);

@@ -4,6 +4,8 @@
 #include "arrays/array.h"
 #include "runtime/module.h"
 
+enum { SHORT = 256 }; /* elements of a row */
+
 hr_status hri_view_check_owner(const hr_view *view, const hr_context *context,
                                const char *call, const char *name)
 {
@@ -96,6 +98,13 @@ hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,
                           "%s: %s has rank %u, and gaps between its first "
                           "dimensions",
                           call, name, view->extent.rank);
+}
+
+bool hri_view_is_narrow(const hr_view *view)
+{
+    const uint32_t rank = view->extent.rank;
+    return rank > 1 && view->extent.size[rank - 1] < SHORT &&
+           hri_view_is_packed(view);
 }
 
 bool hri_view_is_same(const hr_view *a, const hr_view *b)

@@ -28,6 +28,10 @@ hr_status hri_views_check_apart(const hr_view *a, const char *a_name,
 hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,
                                const char *name);
 
+/* Whether a view's rows are short and follow each other: kernels that take it
+ * as one row are faster. */
+bool hri_view_is_narrow(const hr_view *view);
+
 /* The name of a type's elements in kernels. NULL: there is no such type. */
 const char *hri_element_of(hr_type type);
 

@@ -89,8 +89,8 @@ typedef struct hr_split_options {
                                         that are written then hold old and new
                                         elements; where a band streamed, its
                                         first rows new ones and the others none,
-                                        and combined views none. hr_sort of long
-                                        rows is one piece */
+                                        and combined views none. hr_sort of one
+                                        long row is one piece */
     void *progress_data;           /**< handed to progress */
 } hr_split_options;
 

@@ -11,9 +11,12 @@
 static const char call[] = "sort";
 
 enum {
-    MAX_PLANNED = 4, /* arguments of a plan's kernel */
-    SHORT = 4096 /* elements of a short row, of 8 bytes half of them: as BLOCK
-                    in kernels/dialect/sort.inc */
+    MAX_PLANNED = 4,  /* arguments of a plan's kernel */
+    TOGETHER = 16,    /* rows that the host sorts at once, as in
+                         kernels/dialect/sort.inc */
+    ENOUGH = 1 << 13, /* elements of a tile of the host */
+    SHORT = 4096      /* elements of a short row, of 8 bytes half of them: as
+                         BLOCK in kernels/dialect/sort.inc */
 };
 
 #define BY_SIZE(make) make(u8) make(u16) make(u32) make(u64)
@@ -135,12 +138,28 @@ static hr_status lay_out(hr_view *view, const char *name)
 
 /* ---- short rows: a split launch */
 
+/* Rows of a tile. The host sorts several rows at once, and many of few
+ * elements. */
+static int rows_of_tile(const hri_sorting *s)
+{
+    const hr_context *c = s->context;
+    for (uint32_t i = 0; i < c->accelerator_count; i++) {
+        if (!c->accelerators[i].device->info.host) {
+            return 1;
+        }
+    }
+    const int64_t turns = ENOUGH / s->to.keys.extent.size[1] / TOGETHER;
+    return (int)hri_max(turns, 1) * TOGETHER;
+}
+
 static hr_status sort_short(const hri_sorting *s)
 {
     static const hr_extent tile = {2, {1, HRI_SORT_ITEMS}};
     const bool pairs = s->to.values.array != NULL;
     const int bits = 8 * (int)s->key_bytes;
-    hr_argument arguments[4];
+    const int each = rows_of_tile(s);
+    const int64_t rows[] = {each, each, each, each, each};
+    hr_argument arguments[5];
     size_t n = 0;
     if (!s->in_place) {
         arguments[n++] = hr_in(s->from.keys);
@@ -151,11 +170,14 @@ static hr_status sort_short(const hri_sorting *s)
     }
     arguments[n++] = hr_value(&s->form, sizeof s->form);
     arguments[n++] = hr_value(&bits, sizeof bits);
+    arguments[n++] = hr_value(&each, sizeof each);
     hri_splitting split = {
         .context = s->context,
         .kernel = s->in_place ? s->kernels.brief_in_place : s->kernels.brief,
-        .domain = hr_extent2(s->to.keys.extent.size[0], HRI_SORT_ITEMS),
+        .domain = hr_extent2(hri_ceil_div(s->to.keys.extent.size[0], each),
+                             HRI_SORT_ITEMS),
         .arguments = arguments,
+        .rows = rows,
         .call = call,
         .tile = &tile,
         .usable = hri_accelerator_check_double};

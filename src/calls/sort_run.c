@@ -12,7 +12,8 @@ enum {
     MIN_UNIT = 8192, /* elements that a tile takes, for which it has a count of
                         each digit */
     UNITS = 1024,    /* at most, where a row is not divided further */
-    HOST_UNITS = 128
+    HOST_UNITS = 128,
+    PIECE = 1 << 18 /* elements of rows between which a sort may be cancelled */
 };
 
 /* ---- parts of data */
@@ -167,14 +168,21 @@ static hr_status begin(const hri_sorting *s, hri_accelerator *a,
     return status == HR_OK ? prefetch(b) : status;
 }
 
-static hr_status begin_all(hri_sorting *s, const hri_splitting *split)
+/* Begin with each band's rows from `done` on, at most so many. */
+static hr_status begin_all(hri_sorting *s, const hri_splitting *split,
+                           int64_t done, int64_t most)
 {
     hr_status status = HR_OK;
+    s->count = 0;
     for (uint32_t i = 0; i < split->count && status == HR_OK; i++) {
         const hri_participant *p = &split->participants[i];
-        const hr_band *given = &split->bands[i];
-        if (given->count > 0) {
-            status = begin(s, p->accelerator, given, &s->bands[s->count++]);
+        hr_band given = split->bands[i];
+        given.first += done;
+        given.count = hri_min(given.count - done, most);
+        if (given.count > 0) {
+            hri_sort_band *b = &s->bands[s->count++];
+            *b = (hri_sort_band){0};
+            status = begin(s, p->accelerator, &given, b);
         }
     }
     return status;
@@ -316,28 +324,127 @@ static hr_status forget(const hri_sorting *s)
                : status;
 }
 
-hr_status hri_sort_run(void *sorting, const hri_splitting *split)
+/* Tell how many rows the bands have sorted, in points of the domain. */
+static void count_rows(const hri_sorting *s, hri_progress *progress)
 {
-    hri_sorting *s = sorting;
-    s->bands = calloc(split->count, sizeof *s->bands);
-    if (s->bands == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u bands",
-                        split->count);
+    for (uint32_t i = 0; i < s->count; i++) {
+        hri_progress_add(progress, (uint64_t)s->bands[i].rows * HRI_SORT_ITEMS);
     }
-    hr_status status = begin_all(s, split);
-    const bool begun = status == HR_OK;
+}
+
+/* Sort each band's rows from `done` on, at most so many. *begun: results are no
+ * longer what they were. */
+static hr_status sort_piece(hri_sorting *s, const hri_splitting *split,
+                            int64_t done, int64_t most, bool *begun)
+{
+    hri_error error = {0};
+    hr_status status = begin_all(s, split, done, most);
     if (status == HR_OK) {
+        *begun = true;
         status = sort_all(s);
     }
     if (status == HR_OK && s->count > 1 && s->to.keys.extent.size[0] == 1) {
         status = hri_sort_join(s);
     }
-    hri_error error = {0};
     hri_error_keep(&error, status);
     for (uint32_t i = 0; i < s->count; i++) {
         end(&s->bands[i]);
     }
-    if (begun && status != HR_OK) {
+    return hri_error_raise(&error);
+}
+
+static int64_t rows_of_longest(const hri_splitting *split)
+{
+    int64_t rows = 0;
+    for (uint32_t i = 0; i < split->count; i++) {
+        rows = hri_max(rows, split->bands[i].count);
+    }
+    return rows;
+}
+
+static hr_status hold_view(hri_accelerator *a, const hr_view *view)
+{
+    hr_array *array = view->array;
+    hri_boxes region = {0};
+    hr_status status = hri_view_region(view, &region);
+    if (status == HR_OK) {
+        pthread_mutex_lock(&array->context->lock);
+        status =
+            hri_store_hold(array, hri_place_of(array->context, a), &region);
+        pthread_mutex_unlock(&array->context->lock);
+    }
+    hri_boxes_finish(&region);
+    return status;
+}
+
+static hr_status hold_rows(hri_accelerator *a, const hri_sort_data *data,
+                           const hr_band *band)
+{
+    const int64_t origin[] = {band->first, 0};
+    hri_sort_data rows;
+    hr_status status =
+        section(data, origin,
+                hr_extent2(band->count, data->keys.extent.size[1]), &rows);
+    if (status == HR_OK) {
+        status = hold_view(a, &rows.keys);
+    }
+    return status == HR_OK && rows.values.array != NULL
+               ? hold_view(a, &rows.values)
+               : status;
+}
+
+/* Make accelerators hold all rows that they sort, so that no piece makes what
+ * they hold grow. */
+static hr_status hold(const hri_sorting *s, const hri_splitting *split)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < split->count && status == HR_OK; i++) {
+        hri_accelerator *a = split->participants[i].accelerator;
+        const hr_band *band = &split->bands[i];
+        if (band->count == 0 || a->in_place) {
+            continue;
+        }
+        status = hold_rows(a, &s->from, band);
+        if (status == HR_OK) {
+            status = hold_rows(a, &s->to, band);
+        }
+    }
+    return status;
+}
+
+/* Sort everything at once; in pieces of rows if the program is told of it. */
+static hr_status sort_pieces(hri_sorting *s, const hri_splitting *split,
+                             bool *begun)
+{
+    const hr_extent all = s->to.keys.extent;
+    const bool told = all.size[0] > 1 && hri_progress_is_told(split->progress);
+    const int64_t grain = hri_max(PIECE / all.size[1], 1);
+    const int64_t rows = rows_of_longest(split);
+    hri_rounds rounds = {0};
+    hr_status status = told ? hold(s, split) : HR_OK;
+    for (int64_t done = 0, most; done < rows && status == HR_OK; done += most) {
+        most = told ? grain * hri_rounds_next(&rounds, rows) : rows;
+        status = sort_piece(s, split, done, most, begun);
+        if (status == HR_OK && told) {
+            count_rows(s, split->progress);
+            status = hri_progress_status(split->progress, HR_OK);
+        }
+    }
+    return status;
+}
+
+hr_status hri_sort_run(void *sorting, const hri_splitting *split)
+{
+    hri_sorting *s = sorting;
+    bool begun = false;
+    s->bands = calloc(split->count, sizeof *s->bands);
+    if (s->bands == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u bands",
+                        split->count);
+    }
+    hri_error error = {0};
+    hri_error_keep(&error, sort_pieces(s, split, &begun));
+    if (begun && error.status != HR_OK && error.status != HR_ERROR_CANCELLED) {
         hri_error_keep(&error, forget(s));
     }
     free(s->bands);

@@ -219,6 +219,30 @@ static bool y_is_sorted(void)
     return right && y[CELLS - 1] == VALUES - 1;
 }
 
+/* Rows that are too long for the memory of a tile. */
+enum { SORT_COLS = 5000, SORT_ROWS = CELLS / SORT_COLS };
+
+static hr_status sort_rows(bed *b, teller *t)
+{
+    const hr_split_options options = split_options(t);
+    const hr_extent extent = hr_extent2(SORT_ROWS, SORT_COLS);
+    memset(y, -1, sizeof y);
+    hr_array *from = bed_wrap(b, x, sizeof(int), extent);
+    hr_array *to = bed_wrap(b, y, sizeof(int), extent);
+    hr_status status = hr_sort(b->context, HR_SORT_ASCENDING, HR_I32,
+                               hr_view_of(from), hr_view_of(to), &options);
+    return end(status, from, to);
+}
+
+static bool rows_are_sorted(void)
+{
+    bool right = true;
+    for (int i = 1; i < SORT_ROWS * SORT_COLS; i++) {
+        right = right && (i % SORT_COLS == 0 || y[i] >= y[i - 1]) && y[i] >= 0;
+    }
+    return right;
+}
+
 static double reduced;
 
 static hr_status reduce(bed *b, teller *t)
@@ -398,6 +422,7 @@ static const kind kinds[] = {
     {"combine", CELLS, count, bins_are_right, NULL},
     {"scan", 0, scan, y_is_scan, y_is_untouched},
     {"sort", 0, sort, y_is_sorted, y_is_untouched},
+    {"sort rows", 0, sort_rows, rows_are_sorted, y_is_untouched},
     {"reduce", 0, reduce, sum_is_right, NULL},
     {"norm", 0, norm, norm_is_right, NULL},
     {"product", 2.0 * EDGE *EDGE *EDGE, multiply, c_is_right, c_is_untouched},

@@ -363,7 +363,8 @@ static hr_extent random_extent(bed *b)
         {1, {1}},          {1, {1024}},    {1, {1025}},       {1, {4096}},
         {1, {4097}},       {1, {39989}},   {1, {3 * 4096}},   {2, {3, 9973}},
         {2, {131, 257}},   {2, {9001, 3}}, {3, {2, 3, 4099}}, {3, {5, 23, 300}},
-        {3, {40, 1, 701}}, {2, {1, 4097}}};
+        {3, {40, 1, 701}}, {2, {1, 4097}}, {2, {300, 1}},     {2, {70, 17}},
+        {3, {3, 130, 5}},  {2, {9, 1024}}};
     const int64_t row = sizeof extents / sizeof extents[0];
     const int64_t pick = any(b, 0, row + 3);
     return pick < row
@@ -411,6 +412,52 @@ static void large(bed *b)
     p.in_place = true;
     p.kind = HR_SCAN_EXCLUSIVE;
     scan_problem(b, &p);
+}
+
+/* Of short rows a tile takes several: each has the bits of the row alone. */
+static void short_rows(bed *b)
+{
+    enum { ROW_COUNT = 70, LONGEST = 1025 };
+    static const int64_t lengths[] = {1,  2,   15,  16,   17,
+                                      33, 100, 513, 1024, LONGEST};
+    static float x[ROW_COUNT][LONGEST], y[ROW_COUNT][LONGEST], alone[LONGEST];
+    hr_array *in = NULL, *out = NULL;
+    TEST_CASE("short rows");
+    for (int i = 0; i < ROW_COUNT * LONGEST; i++) {
+        x[i / LONGEST][i % LONGEST] = (float)random_unit(&b->random) - 0.5F;
+    }
+    CHECK(hr_array_wrap(b->context, x, 4, hr_extent2(ROW_COUNT, LONGEST), 0,
+                        &in) == HR_OK);
+    CHECK(hr_array_wrap(b->context, y, 4, hr_extent2(ROW_COUNT, LONGEST), 0,
+                        &out) == HR_OK);
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        const int64_t n = lengths[i], origin[] = {0, 0};
+        hr_array *row = NULL, *result = NULL;
+        hr_view from, to;
+        bool same = true;
+        CHECK(hr_view_section(hr_view_of(in), origin, hr_extent2(ROW_COUNT, n),
+                              &from) == HR_OK);
+        CHECK(hr_view_section(hr_view_of(out), origin, hr_extent2(ROW_COUNT, n),
+                              &to) == HR_OK);
+        CHECK(hr_scan(b->context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_F32,
+                      from, to, NULL) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(out)) == HR_OK);
+        for (int r = 0; r < ROW_COUNT; r += 23) {
+            CHECK(hr_array_wrap(b->host, x[r], 4, hr_extent1(n), 0, &row) ==
+                  HR_OK);
+            CHECK(hr_array_wrap(b->host, alone, 4, hr_extent1(n), 0, &result) ==
+                  HR_OK);
+            CHECK(hr_scan(b->host, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_F32,
+                          hr_view_of(row), hr_view_of(result), NULL) == HR_OK);
+            CHECK(hr_synchronize(hr_view_of(result)) == HR_OK);
+            same = same && memcmp(y[r], alone, (size_t)n * 4) == 0;
+            hr_array_destroy(row);
+            hr_array_destroy(result);
+        }
+        CHECK(same);
+    }
+    hr_array_destroy(in);
+    hr_array_destroy(out);
 }
 
 /* Zeros keep their sign, as np.cumsum has it. */
@@ -566,6 +613,7 @@ int main(int argc, char **argv)
         TEST(random_case(&b));
     }
     TEST(large(&b));
+    TEST(short_rows(&b));
     TEST(zeros(&b));
     TEST(high_rank(&b));
     TEST(refused(&b));

@@ -25,6 +25,8 @@ enum {
     UNIT = 4096,              /* of a unit, */
     ONCE_ITEMS = 128,         /* TILE, */
     GROUP = 32,               /* WARP, */
+    FEW_LINES = 32,
+    LONG_UNITS = 16, /* of a long line */
     LEVELS = 10,
     SECTION = 1 << LEVELS /* units */
 };
@@ -80,7 +82,7 @@ typedef struct scanning {
     bool dry; /* nothing was computed */
     number start;
     hr_view a, b;     /* of rank 1 or 3 */
-    int64_t units;    /* of rank 1 */
+    int64_t units;    /* of a line */
     hr_array *before; /* units x 1: what comes before each unit */
 } scanning;
 
@@ -536,11 +538,49 @@ static hr_status scan_cells(scanning *s)
     return status == HR_ERROR_OUT_OF_MEMORY ? scan_in_two(s) : status;
 }
 
+/* Whether there are so few lines, and so long ones, that each is better
+ * scanned as a view of rank 1. */
+static bool has_long_lines(const scanning *s)
+{
+    const int64_t *size = s->a.extent.size;
+    return s->a.extent.rank == 3 && size[0] * size[1] < FEW_LINES &&
+           size[2] >= LONG_UNITS * UNIT;
+}
+
+static hr_view line_of(const hr_view *view, int64_t row, int64_t line)
+{
+    hr_view v = *view;
+    v.offset_bytes += row * v.stride_bytes[0] + line * v.stride_bytes[1];
+    v.extent = hr_extent1(v.extent.size[2]);
+    v.stride_bytes[0] = v.stride_bytes[2];
+    return v;
+}
+
+static hr_status scan_long_lines(scanning *s)
+{
+    const hr_view a = s->a, b = s->b;
+    const int64_t *size = a.extent.size;
+    hr_status status = HR_OK;
+    for (int64_t k = 0; k < size[0] * size[1] && status == HR_OK; k++) {
+        s->a = line_of(&a, k / size[1], k % size[1]);
+        s->b = line_of(&b, k / size[1], k % size[1]);
+        status = scan_cells(s);
+    }
+    s->a = a;
+    s->b = b;
+    return status;
+}
+
 /* Points of all launches. */
 static double points_of(const scanning *s)
 {
+    const int64_t *size = s->a.extent.size;
+    const double cells = (double)(s->units > 1 ? 2 * s->units : 1) * ITEMS;
     if (s->a.extent.rank == 1) {
-        return (double)(s->units > 1 ? 2 * s->units : 1) * ITEMS;
+        return cells;
+    }
+    if (has_long_lines(s)) {
+        return (double)(size[0] * size[1]) * cells;
     }
     const hr_extent lines = domain_of(s->a.extent, pack_of(s->a.extent));
     return (double)lines.size[0] * (double)lines.size[1];
@@ -579,10 +619,12 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
     }
     s.a = hri_view_in_space(s.a);
     s.b = hri_view_in_space(s.b);
-    s.units = hri_ceil_div(s.a.extent.size[0], UNIT); /* of rank 1 */
+    s.units = hri_ceil_div(s.a.extent.size[s.a.extent.rank - 1], UNIT);
     status = hri_split_read_progress(options, call, points_of(&s), &s.progress);
     if (status == HR_OK) {
-        status = s.a.extent.rank == 1 ? scan_cells(&s) : scan_lines(&s);
+        status = s.a.extent.rank == 1 ? scan_cells(&s)
+                 : has_long_lines(&s) ? scan_long_lines(&s)
+                                      : scan_lines(&s);
     }
     return hri_progress_end(&s.progress, status);
 }

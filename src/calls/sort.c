@@ -11,12 +11,12 @@
 static const char call[] = "sort";
 
 enum {
-    MAX_PLANNED = 4,  /* arguments of a plan's kernel */
-    TOGETHER = 16,    /* rows that the host sorts at once, as in
-                         kernels/dialect/sort.inc */
-    ENOUGH = 1 << 13, /* elements of a tile of the host */
-    SHORT = 4096      /* elements of a short row, of 8 bytes half of them: as
-                         BLOCK in kernels/dialect/sort.inc */
+    MAX_PLANNED = 4, /* arguments of a plan's kernel */
+    TOGETHER = 16,   /* rows that the host sorts at once, as in
+                        kernels/dialect/sort.inc */
+    TILES = 256,     /* that keep a device busy */
+    SHORT = 4096     /* elements of a short row, of 8 bytes half of them: as
+                        BLOCK in kernels/dialect/sort.inc */
 };
 
 #define BY_SIZE(make) make(u8) make(u16) make(u32) make(u64)
@@ -138,18 +138,25 @@ static hr_status lay_out(hr_view *view, const char *name)
 
 /* ---- short rows: a split launch */
 
+/* The most elements of a short row. */
+static int64_t longest(const hri_sorting *s)
+{
+    return s->key_bytes > 4 ? SHORT / 2 : SHORT;
+}
+
 /* Rows of a tile. The host sorts several rows at once, and many of few
- * elements. */
+ * elements. A device has memory for so many elements. */
 static int rows_of_tile(const hri_sorting *s)
 {
     const hr_context *c = s->context;
+    const int64_t rows = s->to.keys.extent.size[0];
+    const int64_t fit = longest(s) / s->to.keys.extent.size[1];
     for (uint32_t i = 0; i < c->accelerator_count; i++) {
         if (!c->accelerators[i].device->info.host) {
-            return 1;
+            return (int)hri_max(hri_min(fit, rows / TILES), 1);
         }
     }
-    const int64_t turns = ENOUGH / s->to.keys.extent.size[1] / TOGETHER;
-    return (int)hri_max(turns, 1) * TOGETHER;
+    return (int)hri_max(fit / TOGETHER, 1) * TOGETHER;
 }
 
 static hr_status sort_short(const hri_sorting *s)
@@ -324,8 +331,8 @@ static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
         return status;
     }
     s.from.values = s.to.values;
-    const int64_t most = s.key_bytes > 4 ? SHORT / 2 : SHORT;
-    return s.to.keys.extent.size[1] <= most ? sort_short(&s) : sort_long(&s);
+    return s.to.keys.extent.size[1] <= longest(&s) ? sort_short(&s)
+                                                   : sort_long(&s);
 }
 
 hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,

@@ -123,6 +123,8 @@ struct hri_executor {
     uint64_t idle_ns; /* when it became idle or done */
     uint64_t cpu_ns;  /* CPU time that it may have had since cpu_sign_ns, */
     uint64_t cpu_sign_ns; /* its last sign when watch.c looked */
+    uint64_t awaited_ns;  /* for which the others waited for it, a moment at a
+                             time or at once */
 
     hri_queue *up;          /* panels from the host: the feeder's */
     hri_queue *peer;        /* panels to other executors: the forwarder's */

@@ -10,6 +10,9 @@
 
 enum { TICK_MS = 20 };
 
+/* A longer one says nothing: this thread, too, may have waited for a CPU. */
+static const uint64_t longest_tick_ns = 2 * TICK_MS * 1000000;
+
 /* Times the context's patience. After the caller cancelled, or an executor was
  * lost, it has so long to end copies of the caller's memory. */
 static const double grace = 5.0;
@@ -27,15 +30,20 @@ static const double compiling = 10.0;
  * to wait for a CPU. */
 static const double crowd = 50.0;
 
-/* An executor is slow when a task takes so many times what it should. It is
- * late if it also had the time: where the CPU does its work, so much CPU time.
- */
+/* An executor is slow when a task takes so many times what it should. */
 static const double slow = 1.5;
+
+/* One that is slow is late only if it also had the time: where the CPU does its
+ * work, so many times the CPU time of a task, which varies with what else runs
+ * there. One that the others wait for again and again is late if its tasks took
+ * so many times as long on average. */
+static const double far_slower = 3.0;
 
 typedef struct watcher {
     hri_run_state *run;
     const hri_run_call *call;
     uint64_t start_ns, now_ns;
+    uint64_t tick_ns; /* since the last look */
     uint64_t stop_ns; /* when the run was seen to have stopped; 0: it has not */
     double slowness;  /* how much longer tasks take than planned */
     uint64_t cpu_ns;  /* CPU time of the process at the last tick; 0: nobody
@@ -87,18 +95,23 @@ static double planned_task(const hri_executor *e)
     return seconds / (double)hri_max(e->part->task_count, 1);
 }
 
+/* How much longer than planned the executor's tasks took. 0: none has ended. */
+static double slowness_of(const hri_executor *e)
+{
+    const double planned = e->part->seconds * (double)e->collected /
+                           (double)hri_max(e->part->task_count, 1);
+    return e->collected > 0 ? e->share.seconds_busy / planned : 0.0;
+}
+
 /* How much longer tasks take than planned, by executors that have ended
  * some. */
 static double slowness(const hri_run_state *run)
 {
     double least = 0.0;
     for (uint32_t i = 0; i < executors(run); i++) {
-        const hri_executor *e = &run->executors[i];
-        if (e->collected > 0) {
-            const double planned = e->part->seconds * (double)e->collected /
-                                   (double)e->part->task_count;
-            const double ratio = e->share.seconds_busy / planned;
-            least = least == 0.0 ? ratio : fmin(least, ratio);
+        const double own = slowness_of(&run->executors[i]);
+        if (own > 0.0) {
+            least = least == 0.0 ? own : fmin(least, own);
         }
     }
     return fmax(least, 1.0);
@@ -222,8 +235,9 @@ static bool had_time(const watcher *w, const hri_executor *e)
     const double cpus =
         fmax(1.0, (double)e->accelerator->device->info.compute_units /
                       (double)parts);
-    return !is_on_cpu(e) || (double)e->cpu_ns * 1e-9 >
-                                slow * planned_task(e) * w->slowness * cpus;
+    return !is_on_cpu(e) || (double)e->cpu_ns * 1e-9 > far_slower *
+                                                           planned_task(e) *
+                                                           w->slowness * cpus;
 }
 
 static void lose(const watcher *w, hri_executor *e, bool late)
@@ -241,21 +255,35 @@ static void lose(const watcher *w, hri_executor *e, bool late)
     hri_executor_lose(e, &why);
 }
 
-/* Lose the executors that are late when the others have waited long enough, and
- * those that do not answer. The run's lock is held. */
+/* Whether the executor is late: the others have waited for it long enough, at
+ * once or, where pieces of k keep all in step, a moment for each of its tasks.
+ * waited: seconds as above. */
+static bool is_late(const watcher *w, hri_executor *e, double waited,
+                    double enough)
+{
+    if (waited < 0.0 || !is_slow(w, e) || !had_time(w, e)) {
+        return false;
+    }
+    e->awaited_ns += w->tick_ns;
+    return waited > enough || ((double)e->awaited_ns * 1e-9 > enough &&
+                               slowness_of(e) > far_slower * w->slowness);
+}
+
+/* Lose the executors that are late, and those that do not answer. The run's
+ * lock is held. */
 static void lose_late(watcher *w)
 {
     hri_run_state *run = w->run;
     const double elapsed = (double)(w->now_ns - w->start_ns) * 1e-9;
     const double patience = w->call->patience * (1.0 + executors(run) / crowd);
     share_cpu(w);
-    const bool waits = waited(w) > fmax(patience, elapsed / 20);
+    const double others = waited(w), enough = fmax(patience, elapsed / 20);
     if (run->error.status != HR_OK || run->halted) {
         return;
     }
     for (uint32_t i = 0; i < executors(run); i++) {
         hri_executor *e = &run->executors[i];
-        const bool late = waits && is_slow(w, e) && had_time(w, e);
+        const bool late = is_late(w, e, others, enough);
         if (late || is_silent(w, e)) {
             lose(w, e, !is_silent(w, e));
         }
@@ -318,12 +346,17 @@ static void let_go(const watcher *w)
 
 void hri_run_watch(hri_run_state *run, const hri_run_call *call)
 {
-    watcher w = {.run = run, .call = call, .start_ns = hri_clock_ns()};
+    const uint64_t start_ns = hri_clock_ns();
+    watcher w = {
+        .run = run, .call = call, .start_ns = start_ns, .now_ns = start_ns};
     hri_wait_awake(&run->over,
                    run->executors[0].brief ? hri_brief_moment : 0.0);
     hri_lock_soon(&run->lock);
     for (;;) {
+        const uint64_t last_ns = w.now_ns;
         w.now_ns = hri_clock_ns();
+        w.tick_ns = w.now_ns - last_ns < longest_tick_ns ? w.now_ns - last_ns
+                                                         : longest_tick_ns;
         w.slowness = slowness(run);
         lose_late(&w);
         if (w.stop_ns == 0 && (run->error.status != HR_OK || run->halted)) {

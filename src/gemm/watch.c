@@ -13,6 +13,9 @@ enum { TICK_MS = 20 };
 /* A longer one says nothing: this thread, too, may have waited for a CPU. */
 static const uint64_t longest_tick_ns = 2 * TICK_MS * 1000000;
 
+/* After so long the process was stopped. */
+static const uint64_t stopped_ns = 1000000000;
+
 /* Times the context's patience. After the caller cancelled, or an executor was
  * lost, it has so long to end copies of the caller's memory. */
 static const double grace = 5.0;
@@ -344,6 +347,25 @@ static void let_go(const watcher *w)
     }
 }
 
+/* Look at the clock. When this thread has not run for long, the process was
+ * stopped, and nobody could work: the time in between counts for nobody. The
+ * run's lock is held. */
+static void look(watcher *w)
+{
+    const uint64_t tick_ns = hri_clock_ns() - w->now_ns;
+    const uint64_t away_ns = tick_ns > stopped_ns ? tick_ns : 0;
+    w->now_ns += tick_ns;
+    w->tick_ns = tick_ns < longest_tick_ns ? tick_ns : longest_tick_ns;
+    w->start_ns += away_ns;
+    w->stop_ns += w->stop_ns > 0 ? away_ns : 0;
+    for (uint32_t i = 0; i < executors(w->run) && away_ns > 0; i++) {
+        hri_executor *e = &w->run->executors[i];
+        e->sign_ns += away_ns;
+        e->idle_ns += e->idle_ns > 0 ? away_ns : 0;
+    }
+    w->slowness = slowness(w->run);
+}
+
 void hri_run_watch(hri_run_state *run, const hri_run_call *call)
 {
     const uint64_t start_ns = hri_clock_ns();
@@ -353,11 +375,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
                    run->executors[0].brief ? hri_brief_moment : 0.0);
     hri_lock_soon(&run->lock);
     for (;;) {
-        const uint64_t last_ns = w.now_ns;
-        w.now_ns = hri_clock_ns();
-        w.tick_ns = w.now_ns - last_ns < longest_tick_ns ? w.now_ns - last_ns
-                                                         : longest_tick_ns;
-        w.slowness = slowness(run);
+        look(&w);
         lose_late(&w);
         if (w.stop_ns == 0 && (run->error.status != HR_OK || run->halted)) {
             w.stop_ns = w.now_ns;

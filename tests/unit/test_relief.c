@@ -137,6 +137,45 @@ static void relief(const setting *s)
     free(p.c.data);
 }
 
+static bool stop_for_an_hour(void *data, double done, double total)
+{
+    bool *stopped = data;
+    if (!*stopped && done > 0.1 * total) {
+        *stopped = true;
+        test_clock_pass(3600 * UINT64_C(1000000000));
+    }
+    return true;
+}
+
+/* A process that was stopped (by a shell, a debugger, a laptop's lid) goes on
+ * with all accelerators. */
+static void stopped(void)
+{
+    TEST_CASE("a process that was stopped");
+    static const setting s = {"2xhost", 512, 0, 0, 1e8};
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    bool was = false;
+    fault_backend_reset();
+    hr_context *context = open_context(&s);
+    const product p = {context, &s, matrix(s.edge, 1), matrix(s.edge, 2),
+                       matrix(s.edge, 3)};
+    tell_rates(context, s.rate);
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        fault_backend_rate(i, s.rate);
+    }
+    options.report = &report;
+    options.progress = stop_for_an_hour;
+    options.progress_data = &was;
+    CHECK(hr_gemm(context, hr_real(1), p.a, p.b, hr_real(0), p.c, &options) ==
+          HR_OK);
+    CHECK(was && report.lost == 0 && report.recomputed == 0);
+    hr_context_destroy(context);
+    free(p.a.data);
+    free(p.b.data);
+    free(p.c.data);
+}
+
 int main(void)
 {
     static const setting settings[] = {{"2xhost", 512, 0, 1, 4e8},
@@ -149,5 +188,6 @@ int main(void)
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         TEST(relief(&settings[i]));
     }
+    TEST(stopped());
     return test_end();
 }

@@ -38,8 +38,9 @@ typedef struct checker {
     uint64_t events, bars;
 } checker;
 
-static const char *const kinds[] = {"call", "compute", "up",   "down",
-                                    "peer", "inside",  "pack", "wait"};
+static const char *const kinds[] = {"call", "compute", "up",
+                                    "down", "peer",    "inside",
+                                    "pack", "wait",    "measure"};
 
 static bool is_kind(const char *name)
 {

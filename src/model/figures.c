@@ -176,7 +176,9 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
         *figure = known > 0.0 ? known : q->guess;
         return HR_OK;
     }
+    const uint64_t begin_ns = hri_measure_begin(&accelerator, 1);
     hr_status status = hri_probe(q->trial, q->data, &found);
+    hri_measure_end(&accelerator, 1, begin_ns);
     if (status == HR_OK) {
         *figure = found.size > 0 ? q->units(q->data, found.size) / found.seconds
                                  : q->guess;

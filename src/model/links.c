@@ -265,12 +265,14 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
     if (x.all == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
     }
+    const uint64_t begin_ns = hri_measure_begin(accelerators, count);
     hr_status status = time_copies(&x, accelerators, &whole);
     if (status == HR_OK && !is_long(&whole)) {
         part = whole;
         whole.bytes = bytes;
         status = time_copies(&x, accelerators, &whole);
     }
+    hri_measure_end(accelerators, count, begin_ns);
     if (status == HR_OK) {
         *link = (hri_link){.up = count * rate_of(&whole, &part, UP),
                            .down = count * rate_of(&whole, &part, DOWN),

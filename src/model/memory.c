@@ -61,9 +61,11 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
     if (*rate > 0.0) {
         return HR_OK;
     }
+    const uint64_t begin_ns = hri_measure_begin(&a, 1);
     hr_status status = a->device->info.host
                            ? measure_host(context->pool, &found)
                            : hri_memory_measure(a, MAX_BYTES, &found);
+    hri_measure_end(&a, 1, begin_ns);
     if (status != HR_OK) {
         return status;
     }
@@ -178,6 +180,7 @@ static hr_status measure_overheads(hri_accelerator *a)
 {
     enum { FIRST = 64, MAX_COMMANDS = 4096 };
     tiny t;
+    const uint64_t begin_ns = hri_measure_begin(&a, 1);
     hr_status status = open_tiny(a, &t);
     if (status == HR_OK) {
         status = count_tiny(&t, launches, FIRST, MAX_COMMANDS);
@@ -194,6 +197,7 @@ static hr_status measure_overheads(hri_accelerator *a)
     }
     hri_accelerator_release_pinned(a, t.host);
     close_tiny(&t);
+    hri_measure_end(&a, 1, begin_ns);
     if (status == HR_ERROR_OUT_OF_MEMORY) {
         hri_figure_set(hri_subject_of(a), small_copies, 1.0 / usual_copy);
         status = HR_OK;

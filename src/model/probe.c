@@ -4,6 +4,27 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "runtime/trace.h"
+
+uint64_t hri_measure_begin(hri_accelerator *const *accelerators, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        hri_traced_measure(accelerators[i]->device);
+    }
+    return hri_clock_ns();
+}
+
+void hri_measure_end(hri_accelerator *const *accelerators, uint32_t count,
+                     uint64_t begin_ns)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        hri_traced_measured(accelerators[i]->device);
+    }
+    hri_traced_here(accelerators[0]->device, HRI_TRACE_MEASURE, "measuring",
+                    begin_ns, 0);
+}
+
+/* ---- single jobs */
 
 void hri_stopwatch_close(hri_stopwatch *w)
 {
@@ -17,12 +38,14 @@ void hri_stopwatch_close(hri_stopwatch *w)
         w->end->ops->destroy(w->end);
     }
     hri_accelerator_trim(w->accelerator);
+    hri_measure_end(&w->accelerator, 1, w->begin_ns);
 }
 
 hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
 {
     hri_device *device = accelerator->device;
-    *w = (hri_stopwatch){.accelerator = accelerator};
+    *w = (hri_stopwatch){.accelerator = accelerator,
+                         .begin_ns = hri_measure_begin(&accelerator, 1)};
     /* memory that kept queues hold for multiplying would be counted twice */
     hri_accelerator_forget(accelerator);
     hr_status status = device->ops->create_queue(device, false, &w->queue);

@@ -33,6 +33,14 @@ typedef struct hri_probed {
     bool settled;   /* larger sizes were not left out for lack of memory */
 } hri_probed;
 
+/* What the accelerators do until the end is measuring: timelines show it apart
+ * from the call that wants to know. Measuring may be a part of measuring. The
+ * first function returns when it began, which the second is told. */
+uint64_t hri_measure_begin(hri_accelerator *const *accelerators,
+                           uint32_t count);
+void hri_measure_end(hri_accelerator *const *accelerators, uint32_t count,
+                     uint64_t begin_ns);
+
 /* Times of this length do not depend much on latency or on a clock's steps. */
 static const double hri_long_enough = 2e-3;
 
@@ -57,9 +65,10 @@ static inline hri_copy hri_flat_copy(hri_place to, hri_place from, size_t bytes)
 }
 
 /* A queue of the accelerator and two events to time jobs with, and memory for
- * jobs. */
+ * jobs. The accelerator is measured as long as it is open. */
 typedef struct hri_stopwatch {
     hri_accelerator *accelerator;
+    uint64_t begin_ns; /* of measuring */
     hri_queue *queue;
     hri_event *start, *end;
     hri_place places[3]; /* at most; neither buffer nor host: not taken */

@@ -364,6 +364,7 @@ static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
     row all = {MIN_EXTENT, MAX_EXTENT, 0, hri_long_enough, 0.0};
     double rate = 0.0;
     bool settled;
+    const uint64_t begin_ns = hri_measure_begin(&a, 1);
     if (a->device->info.host) {
         all.enough =
             fmax(hri_long_enough, host_enough * a->device->info.compute_units);
@@ -371,6 +372,7 @@ static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
         wait_for_processors();
     }
     hr_status status = find_variant(a, kind, &all, &rate, &settled);
+    hri_measure_end(&a, 1, begin_ns);
     if (status == HR_OK) {
         hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
                         rate > 0.0 ? rate

@@ -115,10 +115,11 @@ static void put_name(hri_trace *t, const char *what, uint32_t process,
 static const char *name_of(hri_trace_kind kind)
 {
     static const char *const names[] = {
-        [HRI_TRACE_CALL] = "call", [HRI_TRACE_COMPUTE] = "compute",
-        [HRI_TRACE_UP] = "up",     [HRI_TRACE_DOWN] = "down",
-        [HRI_TRACE_PEER] = "peer", [HRI_TRACE_INSIDE] = "inside",
-        [HRI_TRACE_PACK] = "pack", [HRI_TRACE_WAIT] = "wait"};
+        [HRI_TRACE_CALL] = "call",      [HRI_TRACE_COMPUTE] = "compute",
+        [HRI_TRACE_UP] = "up",          [HRI_TRACE_DOWN] = "down",
+        [HRI_TRACE_PEER] = "peer",      [HRI_TRACE_INSIDE] = "inside",
+        [HRI_TRACE_PACK] = "pack",      [HRI_TRACE_WAIT] = "wait",
+        [HRI_TRACE_MEASURE] = "measure"};
     return names[kind];
 }
 
@@ -127,8 +128,8 @@ static void put_bar(hri_trace *t, const bar *b)
     const hri_span *s = &b->span;
     const double seconds = (double)(s->end_ns - s->begin_ns) * 1e-9;
     const double per = seconds > 0 ? 1e-9 / seconds : 0.0;
-    char text[MAX_BAR], name[2 * HRI_TRACE_NAME], bytes[96] = "",
-                                                  flops[96] = "";
+    char text[MAX_BAR], name[2 * HRI_TRACE_NAME];
+    char bytes[96] = "", flops[96] = "", to[32] = "";
     if (s->bytes > 0) {
         hri_format(bytes, sizeof bytes, ",\"bytes\":%llu,\"GB/s\":%.4g",
                    (unsigned long long)s->bytes, (double)s->bytes * per);
@@ -137,13 +138,16 @@ static void put_bar(hri_trace *t, const bar *b)
         hri_format(flops, sizeof flops, ",\"flop\":%.17g,\"GFLOP/s\":%.4g",
                    s->flops, s->flops * per);
     }
+    if (s->to > 0) {
+        hri_format(to, sizeof to, ",\"to\":%u", s->to);
+    }
     hri_format(text, sizeof text,
                "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,"
                "\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"seconds\":"
-               "%.9f%s%s%s}}",
+               "%.9f%s%s%s%s}}",
                escape(s->name, name, sizeof name), name_of(s->kind), b->process,
                b->thread, (double)(int64_t)(s->begin_ns - t->start_ns) * 1e-3,
-               seconds * 1e6, seconds, bytes, flops,
+               seconds * 1e6, seconds, bytes, flops, to,
                s->more != NULL ? s->more : "");
     put_event(t, text);
 }

@@ -17,10 +17,11 @@ typedef enum hri_trace_kind {
     HRI_TRACE_COMPUTE, /* a kernel, a product or packing */
     HRI_TRACE_UP,      /* a copy from host memory */
     HRI_TRACE_DOWN,    /* a copy to host memory */
-    HRI_TRACE_PEER,    /* a copy from another device */
+    HRI_TRACE_PEER,    /* a copy to another device */
     HRI_TRACE_INSIDE,  /* a copy or fill inside a device's memory */
     HRI_TRACE_PACK,    /* a thread copies from or to pinned memory */
-    HRI_TRACE_WAIT     /* a queue waits for another one */
+    HRI_TRACE_WAIT,    /* a queue waits for another one */
+    HRI_TRACE_MEASURE  /* the library measures: none of this is a call's */
 } hri_trace_kind;
 
 enum { HRI_TRACE_NAME = 64 };
@@ -32,6 +33,8 @@ typedef struct hri_span {
     uint64_t begin_ns, end_ns; /* of hri_clock_ns */
     uint64_t bytes;            /* moved; 0: none */
     double flops;              /* done; 0: none, or not known */
+    uint32_t to;               /* the process that a peer copy goes to; 0: it is
+                                  none */
     const char *more;          /* further members of a JSON object, each behind
                                   a comma; NULL: none */
 } hri_span;
@@ -84,6 +87,12 @@ static inline uint64_t hri_trace_now(bool traced)
  * now. Nothing happens to a device that is not traced. Any thread. */
 void hri_traced_here(const hri_device *device, hri_trace_kind kind,
                      const char *what, uint64_t begin_ns, uint64_t bytes);
+
+/* Whatever a device does from now on is of the kind "measure", on all queues
+ * and threads, until measuring ends as often as it began. Nothing happens to a
+ * device that is not traced. Any thread. */
+void hri_traced_measure(const hri_device *device);
+void hri_traced_measured(const hri_device *device);
 
 /* Write one command that has run of a traced device. False: there is none, or
  * another thread looks. Any thread. */

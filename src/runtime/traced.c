@@ -37,6 +37,10 @@ static hr_status traced_copy(hri_queue *queue, const hri_copy *copy)
                copy->height > 1 || copy->depth > 1 ? "copy %zu x %zu B"
                                                    : "copy",
                copy->height * copy->depth, copy->width);
+    if (c.span.kind == HRI_TRACE_PEER &&
+        copy->to.buffer->device->traced != NULL) {
+        c.span.to = copy->to.buffer->device->traced->process;
+    }
     const bool began = hri_track_begin(l, &c);
     return hri_track_end(l, &c, began, l->ops->copy(queue, copy));
 }
@@ -274,6 +278,7 @@ static hr_status traced_gemm_now(hri_device *device, const hri_gemm *gemm)
 {
     const hri_traced *t = device->traced;
     hri_span span = span_of_gemm(gemm);
+    span.kind = hri_traced_kind(t, span.kind);
     span.begin_ns = hri_trace_now(t->trace != NULL);
     const hr_status status = t->ops->gemm_now(device, gemm);
     if (t->trace != NULL) {
@@ -409,13 +414,29 @@ bool hri_is_traced(const hri_device *device)
     return device->traced != NULL && device->traced->trace != NULL;
 }
 
+void hri_traced_measure(const hri_device *device)
+{
+    if (device->traced != NULL) {
+        atomic_fetch_add(&device->traced->measuring, 1);
+    }
+}
+
+void hri_traced_measured(const hri_device *device)
+{
+    if (device->traced != NULL) {
+        atomic_fetch_sub(&device->traced->measuring, 1);
+    }
+}
+
 void hri_traced_here(const hri_device *device, hri_trace_kind kind,
                      const char *what, uint64_t begin_ns, uint64_t bytes)
 {
     if (!hri_is_traced(device)) {
         return;
     }
-    hri_span span = {.kind = kind, .begin_ns = begin_ns, .bytes = bytes};
+    hri_span span = {.kind = hri_traced_kind(device->traced, kind),
+                     .begin_ns = begin_ns,
+                     .bytes = bytes};
     hri_format(span.name, sizeof span.name, "%.60s", what);
     hri_trace_here(device->traced->trace, &span);
 }

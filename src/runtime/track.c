@@ -192,6 +192,7 @@ bool hri_track_begin(hri_track *l, hri_traced_command *c)
         hri_track_write(l, SOME, true);
     }
     c->span.begin_ns = hri_trace_now(traced);
+    c->span.kind = hri_traced_kind(l->of, c->span.kind);
     hri_track_leave(l);
     return traced;
 }

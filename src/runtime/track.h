@@ -26,8 +26,16 @@ struct hri_traced {
     hri_timestamps timestamps;
     pthread_mutex_t lock; /* guards the list of tracks */
     hri_track *tracks;
-    uint32_t made; /* tracks so far */
+    uint32_t made;         /* tracks so far */
+    atomic_uint measuring; /* the library measures it */
 };
+
+/* The kind of a bar of a device. */
+static inline hri_trace_kind hri_traced_kind(const hri_traced *traced,
+                                             hri_trace_kind kind)
+{
+    return atomic_load(&traced->measuring) > 0 ? HRI_TRACE_MEASURE : kind;
+}
 
 typedef struct hri_traced_command {
     hri_span span;            /* begin_ns: when it was enqueued */

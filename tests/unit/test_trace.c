@@ -18,13 +18,14 @@ enum { MAX_TRACKS = 4096, N = 192 };
 typedef struct timeline {
     int bars, calls, unequal; /* lines that are none */
     int predicted, enqueued; /* calls with a prediction, and that do not wait */
+    int measured;            /* bars of measuring */
     int overlaps;
     double up, down, peer, flop;
     double end[MAX_TRACKS]; /* of the last bar of each thread */
     bool whole;
 } timeline;
 
-static const char *folder;
+static const char *folder, *set;
 
 static const char *path_of(const char *name)
 {
@@ -49,6 +50,7 @@ static void read_bar(timeline *t, const char *line)
     t->calls += strstr(line, "\"cat\":\"call\"") != NULL;
     t->predicted += number(line, "\"predicted\":") > 0;
     t->enqueued += strstr(line, "\"enqueued\":true") != NULL;
+    t->measured += strstr(line, "\"cat\":\"measure\"") != NULL;
     t->up += strstr(line, "\"cat\":\"up\"") != NULL ? bytes : 0;
     t->down += strstr(line, "\"cat\":\"down\"") != NULL ? bytes : 0;
     t->peer += strstr(line, "\"cat\":\"peer\"") != NULL ? bytes : 0;
@@ -154,6 +156,36 @@ static void products(bed *b)
                      : t.down == (double)sum.device_to_host);
     CHECK(t.peer == (double)sum.peer);
     CHECK(t.flop >= 3 * 2.0 * N * N * N);
+}
+
+static void measuring(bed *b)
+{
+    TEST_CASE("what is measured is none of a product's");
+    enum { ROOM = 16 << 20 }; /* so that it does not take long */
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    const hri_accelerator *first = &b->context->accelerators[0];
+    if (first->in_place) {
+        return;
+    }
+    options.accelerators = set;
+    options.memory_limit = first->device->info.gemm_bytes + ROOM;
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    told_patience(context);
+    CHECK(hr_context_trace(context, path_of("measured.json")) == HR_OK);
+    CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
+    multiply(context, &report);
+    hr_context_destroy(context);
+    const timeline t = read_file(path_of("measured.json"));
+    CHECK(t.whole && t.unequal == 0 && t.overlaps == 0 && t.calls == 1);
+    CHECK(t.measured > 0);
+    CHECK(t.up == (double)report.host_to_device);
+    CHECK(reaches(b) ? t.down <= (double)report.device_to_host
+                     : t.down == (double)report.device_to_host);
+    CHECK(t.peer == (double)report.peer);
+    CHECK(t.flop == report.flops);
 }
 
 static void launches(bed *b)
@@ -416,6 +448,7 @@ static void cases(bed *b)
     folder = mkdtemp(made);
     CHECK(folder != NULL);
     TEST(products(b));
+    TEST(measuring(b));
     TEST(launches(b));
     TEST(splits(b));
     TEST(many(b));
@@ -431,5 +464,6 @@ static void cases(bed *b)
 
 int main(int argc, char **argv)
 {
-    return bed_main(argc > 1 ? argv[1] : "3xhost", cases);
+    set = argc > 1 ? argv[1] : "3xhost";
+    return bed_main(set, cases);
 }

@@ -20,7 +20,7 @@ extern "C" {
  *  Format. NULL: end that, and complete the file.
  *
  *  A process of the timeline is an accelerator, and a thread is one of its
- *  queues. Its bars are kernels and products
+ *  queues, called by what it is for. Its bars are kernels and products
  *  ("compute"), copies from and to host memory ("up", "down"), to other
  *  accelerators ("peer") and inside one ("inside"), and waits for other queues
  *  ("wait"). They have bytes, rates and operations. Process 0 is the host: calls

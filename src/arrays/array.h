@@ -37,11 +37,11 @@ void hri_queues_close(hr_context *context);
  * work, so a stream that has failed is replaced. */
 hr_status hri_queue_enter(hr_queue *queue, bool enqueues);
 
-/* hr_queue_create with a choice of priority. Kernels of an urgent queue start
- * before those of others, where the device has priorities. The caller does not
- * hold the lock. */
+/* hr_queue_create with a choice of priority, and a name for timelines, a
+ * constant or NULL. Kernels of an urgent queue start before those of others,
+ * where the device has priorities. The caller does not hold the lock. */
 hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
-                         hr_queue **queue);
+                         const char *name, hr_queue **queue);
 
 /* A list of fences that it holds, at most one of each stream. {0} is the empty
  * list. The list is finished and waited for without the lock. */

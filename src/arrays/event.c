@@ -242,7 +242,7 @@ static hr_status check_queue(const hr_context *context, uint32_t index,
 }
 
 hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
-                         hr_queue **queue)
+                         const char *name, hr_queue **queue)
 {
     hr_status status = check_queue(context, index, queue);
     if (status != HR_OK) {
@@ -259,6 +259,7 @@ hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
         free(q);
         return status;
     }
+    q->stream->queue->name = name;
     pthread_mutex_lock(&context->lock);
     q->next = context->queues;
     q->self = &context->queues;
@@ -273,7 +274,7 @@ hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
 
 hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
 {
-    return hri_queue_open(context, index, false, queue);
+    return hri_queue_open(context, index, false, NULL, queue);
 }
 
 hr_status hr_queue_default(hr_context *context, uint32_t index,

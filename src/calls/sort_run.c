@@ -160,7 +160,7 @@ static hr_status begin(const hri_sorting *s, hri_accelerator *a,
         status = section(&s->to, origin, extent, &b->sides[HRI_SORT_RESULT]);
     }
     if (status == HR_OK) {
-        status = hr_queue_create(s->context, index, &b->queue);
+        status = hri_queue_open(s->context, index, false, "sort", &b->queue);
     }
     if (status == HR_OK) {
         status = allocate(s, b);

@@ -21,7 +21,7 @@ static hr_status add_stream(hri_stream *stream)
 static hr_status begin(hri_accelerator *a, hri_trace *trace)
 {
     hr_status status = hri_traced_begin(a->device, trace, a->path);
-    for (int i = 0; i < HRI_MAX_QUEUES && status == HR_OK; i++) {
+    for (int i = 0; i < HRI_QUEUES && status == HR_OK; i++) {
         if (a->queues[i] != NULL) {
             status = add(a->queues[i]);
         }

@@ -6,6 +6,7 @@
 
 #include <headrace/view.h>
 
+#include "arrays/array.h"
 #include "base/progress.h"
 
 /* An accelerator that works on its share of out, from row `next` on. It has two
@@ -29,7 +30,7 @@ static hr_status open_queues(executor *e)
         (uint32_t)(e->share->accelerator - context->accelerators);
     hr_status status = HR_OK;
     for (int i = 0; i < 2 && status == HR_OK; i++) {
-        status = hr_queue_create(context, index, &e->queues[i]);
+        status = hri_queue_open(context, index, false, "filter", &e->queues[i]);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 /* Measuring how fast accelerators filter. */
 #include <stdlib.h>
 
+#include "arrays/array.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "filter/cost.h"
@@ -48,9 +49,9 @@ static hr_status open_pictures(pictures *p)
     job->in = hr_matrix_row_major(p->in, type, rows, cols, 0);
     job->out = hr_matrix_row_major(p->out, type, rows, cols, 0);
     const ptrdiff_t index = p->accelerator - job->context->accelerators;
-    return status == HR_OK
-               ? hr_queue_create(job->context, (uint32_t)index, &p->queue)
-               : status;
+    return status == HR_OK ? hri_queue_open(job->context, (uint32_t)index,
+                                            false, hri_measure_name, &p->queue)
+                           : status;
 }
 
 static hr_status prepare(void *data, int64_t rows)

@@ -11,7 +11,12 @@
 #include "gemm/batch.h"
 
 enum { SIDES = HRI_C + 1 };
-enum { UP, COMPUTE, DOWN, QUEUES };
+enum {
+    UP = HRI_QUEUE_UP,
+    COMPUTE = HRI_QUEUE_COMPUTE,
+    DOWN = HRI_QUEUE_DOWN,
+    QUEUES
+};
 
 /* Events at the end of the steps of a group. */
 enum { LOADED, STARTED, MULTIPLIED, HOME, EVENTS };
@@ -122,9 +127,10 @@ static hr_status multiply_in_place(executor *e, const hri_gemm *gemm)
         return device->ops->gemm_now(device, gemm);
     }
     hri_queue **queue = &e->queues[COMPUTE];
-    hr_status status = *queue == NULL
-                           ? hri_accelerator_take_queue(e->accelerator, queue)
-                           : HR_OK;
+    hr_status status =
+        *queue == NULL ? hri_accelerator_take_queue(e->accelerator,
+                                                    HRI_QUEUE_COMPUTE, queue)
+                       : HR_OK;
     if (status == HR_OK) {
         status = (*queue)->ops->gemm(*queue, gemm);
     }
@@ -373,7 +379,8 @@ static hr_status set_up(executor *e)
     const bool pinned = hri_batch_packed_bytes(call, e->sides, false) > 0 ||
                         hri_batch_packed_bytes(call, e->sides, true) > 0;
     for (int i = 0; i < QUEUES && status == HR_OK; i++) {
-        status = hri_accelerator_take_queue(e->accelerator, &e->queues[i]);
+        status = hri_accelerator_take_queue(e->accelerator, (hri_queue_use)i,
+                                            &e->queues[i]);
     }
     for (uint32_t i = 0; i < e->part->slots && status == HR_OK; i++) {
         status = open_slot(e, &e->slots[i], bytes, pinned);

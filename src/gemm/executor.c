@@ -324,14 +324,17 @@ static hr_status gather_copy_pools(hri_executor *executor)
 static hr_status take_queues(hri_executor *executor)
 {
     hri_accelerator *a = executor->accelerator;
-    hri_queue **all[] = {&executor->compute, &executor->up, &executor->peer,
-                         &executor->fetch, &executor->down};
-    size_t count = executor->part->in_place || executor->brief
-                       ? 1
-                       : sizeof all / sizeof all[0];
+    hri_queue **const all[HRI_QUEUES] = {[HRI_QUEUE_COMPUTE] =
+                                             &executor->compute,
+                                         [HRI_QUEUE_UP] = &executor->up,
+                                         [HRI_QUEUE_DOWN] = &executor->down,
+                                         [HRI_QUEUE_PEER] = &executor->peer,
+                                         [HRI_QUEUE_FETCH] = &executor->fetch};
+    const int count =
+        executor->part->in_place || executor->brief ? 1 : HRI_QUEUES;
     hr_status status = HR_OK;
-    for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = hri_accelerator_take_queue(a, all[i]);
+    for (int i = 0; i < count && status == HR_OK; i++) {
+        status = hri_accelerator_take_queue(a, (hri_queue_use)i, all[i]);
     }
     if (executor->brief) {
         executor->up = executor->fetch = executor->down = executor->compute;

@@ -65,13 +65,14 @@ hr_status hri_band_create_queues(const hr_grid *grid, hri_band *band)
     const hri_accelerator *a = &grid->context->accelerators[band->accelerator];
     const bool one = a->device->info.host || a->device->info.emulated;
     hr_queue **const queues[] = {&band->inner, &band->edge, &band->link};
+    static const char *const names[] = {"inner", "edge", "link"};
     hr_status status = HR_OK;
     for (int q = 0; q < 3 && status == HR_OK; q++) {
         if (one && q > 0) {
             *queues[q] = band->inner;
         } else {
             status = hri_queue_open(grid->context, band->accelerator, q > 0,
-                                    queues[q]);
+                                    names[q], queues[q]);
         }
     }
     return status;

@@ -376,6 +376,8 @@ struct hri_queue {
     const hri_queue_ops *ops;
     hri_device *device;
     hri_track *track; /* the runtime's; NULL: it is not traced */
+    const char *name; /* likewise: what it is for, a constant; NULL: the
+                         caller's own work */
 };
 
 struct hri_event {

@@ -81,7 +81,8 @@ static hr_status open_way(const probes *x, probe *p, int way)
         status = hri_accelerator_allocate(a, x->bytes, &p->buffers[way]);
     }
     if (status == HR_OK) {
-        status = hri_accelerator_take_queue(a, &p->queues[way]);
+        status = hri_accelerator_take_queue(
+            a, way == UP ? HRI_QUEUE_UP : HRI_QUEUE_DOWN, &p->queues[way]);
     }
     if (status == HR_OK && x->staged) {
         p->copy_pools[way] = (hri_copy_pool){.accelerator = a,

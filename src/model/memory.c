@@ -133,6 +133,7 @@ static hr_status open_tiny(hri_accelerator *a, tiny *t)
     *t = (tiny){.accelerator = a};
     hr_status status = device->ops->create_queue(device, false, &t->queue);
     if (status == HR_OK) {
+        t->queue->name = hri_measure_name;
         status = a->in_place
                      ? device->ops->allocate(device, TINY_BYTES, &t->buffer)
                      : hri_accelerator_allocate(a, TINY_BYTES, &t->buffer);

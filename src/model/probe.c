@@ -50,6 +50,7 @@ hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
     hri_accelerator_forget(accelerator);
     hr_status status = device->ops->create_queue(device, false, &w->queue);
     if (status == HR_OK) {
+        w->queue->name = hri_measure_name;
         status = device->ops->create_event(device, true, &w->start);
     }
     if (status == HR_OK) {

@@ -33,6 +33,9 @@ typedef struct hri_probed {
     bool settled;   /* larger sizes were not left out for lack of memory */
 } hri_probed;
 
+/* The name of its queues. */
+static const char hri_measure_name[] = "measure";
+
 /* What the accelerators do until the end is measuring: timelines show it apart
  * from the call that wants to know. Measuring may be a part of measuring. The
  * first function returns when it began, which the second is told. */

@@ -9,27 +9,28 @@
 /* ---- queues */
 
 hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
-                                     hri_queue **queue)
+                                     hri_queue_use use, hri_queue **queue)
 {
+    static const char *const names[] = {[HRI_QUEUE_COMPUTE] = "compute",
+                                        [HRI_QUEUE_UP] = "up",
+                                        [HRI_QUEUE_DOWN] = "down",
+                                        [HRI_QUEUE_PEER] = "peer",
+                                        [HRI_QUEUE_FETCH] = "fetch"};
     hri_device *device = accelerator->device;
     if (accelerator->setting_up) {
         return hri_fail(HR_ERROR_LOST,
                         "%s: it has not answered since an earlier product",
                         accelerator->path);
     }
-    if (accelerator->queues_taken == HRI_MAX_QUEUES) {
-        return hri_fail(HR_ERROR_UNSUPPORTED, "%s: more than %d queues",
-                        accelerator->path, HRI_MAX_QUEUES);
-    }
-    hri_queue **place = &accelerator->queues[accelerator->queues_taken];
+    hri_queue **place = &accelerator->queues[use];
     if (*place == NULL) {
         hr_status status = device->ops->create_queue(device, false, place);
         if (status != HR_OK) {
             return status;
         }
+        (*place)->name = names[use];
         accelerator->allocations++;
     }
-    accelerator->queues_taken++;
     *queue = *place;
     return HR_OK;
 }
@@ -162,7 +163,6 @@ void hri_accelerator_recall(hri_accelerator *a)
     if (a->setting_up) {
         return;
     }
-    a->queues_taken = 0;
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;
     while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
@@ -176,13 +176,12 @@ void hri_accelerator_forget(hri_accelerator *a)
     if (a->setting_up) {
         return;
     }
-    for (int i = 0; i < HRI_MAX_QUEUES; i++) {
+    for (int i = 0; i < HRI_QUEUES; i++) {
         if (a->queues[i] != NULL) {
             a->queues[i]->ops->destroy(a->queues[i]);
             a->queues[i] = NULL;
         }
     }
-    a->queues_taken = 0;
     pthread_mutex_lock(&a->events.lock);
     a->events.count[HRI_EVENTS_RETURNED] = 0;
     destroy_all(&a->events, HRI_EVENTS_LENT);
@@ -194,7 +193,6 @@ void hri_accelerator_part(hri_accelerator *a)
     hri_event_pool *pool = &a->events;
     hri_event *event;
     memset(a->queues, 0, sizeof a->queues);
-    a->queues_taken = 0;
     a->parted++;
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;

@@ -22,7 +22,15 @@ typedef struct hri_model hri_model;   /* src/model */
 /* From the host, and to the host. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
-enum { HRI_MAX_QUEUES = 8 }; /* that engines may take */
+/* What engines take queues for. */
+typedef enum hri_queue_use {
+    HRI_QUEUE_COMPUTE, /* a small product's only queue, too */
+    HRI_QUEUE_UP,
+    HRI_QUEUE_DOWN,
+    HRI_QUEUE_PEER,  /* panels to other accelerators */
+    HRI_QUEUE_FETCH, /* what is fetched late: old C, and stolen panels */
+    HRI_QUEUES
+} hri_queue_use;
 
 /* What the streams of an accelerator share for deferred commands. */
 typedef struct hri_deferral {
@@ -126,9 +134,8 @@ typedef struct hri_accelerator {
     char key[384];     /* names the device in the tuning cache; "": its
                           tuning data is not kept */
     hri_block *blocks; /* buffers and pinned areas, in use or cached */
-    hri_queue *queues[HRI_MAX_QUEUES]; /* the first queues_taken are in use */
-    uint32_t queues_taken;
-    uint32_t parted; /* runs that keep queues and events (pools.c). These three
+    hri_queue *queues[HRI_QUEUES]; /* NULL: not made yet */
+    uint32_t parted; /* runs that keep queues and events (pools.c). These two
                         with the context's lock */
     bool abandoned;  /* a product returned before its work here had ended.
                         Others leave the accelerator out until it has */
@@ -249,9 +256,9 @@ void hri_accelerator_drop(hri_accelerator *accelerator);
 
 /* A queue for an engine, and an event that nothing waits for. They come from
  * the pools, or are new. An earlier record of the event may not be done yet.
- * One engine at a time. */
+ * One engine at a time, and each queue once. */
 hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
-                                     hri_queue **queue);
+                                     hri_queue_use use, hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
                                      hri_event **event);
 /* Give one event back, once all commands that wait for it have been enqueued.

@@ -339,6 +339,9 @@ hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
     if (accelerator->copy_queue == NULL) {
         status =
             hri_stream_create(accelerator, false, &accelerator->copy_queue);
+        if (status == HR_OK) {
+            accelerator->copy_queue->queue->name = "copies";
+        }
     }
     if (status == HR_OK) {
         *stream = accelerator->copy_queue;
@@ -364,6 +367,9 @@ hr_status hri_accelerator_default_queue(hri_accelerator *accelerator,
     }
     if (queue->stream == NULL) {
         status = hri_stream_create(accelerator, false, &queue->stream);
+        if (status == HR_OK) {
+            queue->stream->queue->name = "default";
+        }
     }
     if (status == HR_OK) {
         *stream = queue->stream;

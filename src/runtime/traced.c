@@ -210,13 +210,6 @@ static const hri_queue_ops queue_ops = {.destroy = traced_destroy,
                                         .end_graph = traced_end_graph,
                                         .run_graph = traced_run_graph};
 
-static void name_track(hri_track *l)
-{
-    char name[32];
-    hri_format(name, sizeof name, "queue %u", ++l->of->made);
-    l->thread = hri_trace_thread(l->of->trace, l->of->process, name);
-}
-
 hr_status hri_traced_queue(hri_queue *queue)
 {
     hri_traced *t = queue->device->traced;
@@ -238,9 +231,6 @@ hr_status hri_traced_queue(hri_queue *queue)
         return status;
     }
     pthread_mutex_lock(&t->lock);
-    if (t->trace != NULL) {
-        name_track(l);
-    }
     l->next = t->tracks;
     t->tracks = l;
     pthread_mutex_unlock(&t->lock);
@@ -325,9 +315,9 @@ hr_status hri_traced_begin(hri_device *device, hri_trace *trace,
     hri_traced *t = device->traced;
     t->trace = trace;
     t->process = hri_trace_process(trace, name);
-    t->made = 0;
+    atomic_store(&t->made, 0);
     for (hri_track *l = t->tracks; l != NULL && status == HR_OK; l = l->next) {
-        name_track(l);
+        l->thread = 0; /* of the trace before */
         status = hri_track_set_base(l);
     }
     return status;
@@ -414,6 +404,19 @@ bool hri_is_traced(const hri_device *device)
     return device->traced != NULL && device->traced->trace != NULL;
 }
 
+void hri_traced_here(const hri_device *device, hri_trace_kind kind,
+                     const char *what, uint64_t begin_ns, uint64_t bytes)
+{
+    if (!hri_is_traced(device)) {
+        return;
+    }
+    hri_span span = {.kind = hri_traced_kind(device->traced, kind),
+                     .begin_ns = begin_ns,
+                     .bytes = bytes};
+    hri_format(span.name, sizeof span.name, "%.60s", what);
+    hri_trace_here(device->traced->trace, &span);
+}
+
 void hri_traced_measure(const hri_device *device)
 {
     if (device->traced != NULL) {
@@ -426,17 +429,4 @@ void hri_traced_measured(const hri_device *device)
     if (device->traced != NULL) {
         atomic_fetch_sub(&device->traced->measuring, 1);
     }
-}
-
-void hri_traced_here(const hri_device *device, hri_trace_kind kind,
-                     const char *what, uint64_t begin_ns, uint64_t bytes)
-{
-    if (!hri_is_traced(device)) {
-        return;
-    }
-    hri_span span = {.kind = hri_traced_kind(device->traced, kind),
-                     .begin_ns = begin_ns,
-                     .bytes = bytes};
-    hri_format(span.name, sizeof span.name, "%.60s", what);
-    hri_trace_here(device->traced->trace, &span);
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/format.h"
+
 /* ---- commands that have run */
 
 /* The command of that number. */
@@ -87,6 +89,20 @@ static void drop(hri_track *l, const hri_traced_command *c)
     hri_timestamp_drop(&l->of->timestamps, c->source);
 }
 
+/* What the queue is for is known once it has run something. */
+static void name_thread(hri_track *l)
+{
+    hri_traced *t = l->of;
+    const char *name = l->queue->name;
+    char number[32];
+    if (name == NULL) {
+        hri_format(number, sizeof number, "queue %u",
+                   atomic_fetch_add(&t->made, 1) + 1);
+    }
+    l->thread =
+        hri_trace_thread(t->trace, t->process, name != NULL ? name : number);
+}
+
 /* Write the first command, which has run. */
 static void write_first(hri_track *l)
 {
@@ -100,6 +116,9 @@ static void write_first(hri_track *l)
         l->end_ns = span->end_ns;
         if (span->kind != HRI_TRACE_WAIT ||
             span->end_ns - span->begin_ns > BRIEF_NS) {
+            if (l->thread == 0) {
+                name_thread(l);
+            }
             hri_trace_write(t->trace, t->process, l->thread, span);
         }
     }

@@ -26,7 +26,7 @@ struct hri_traced {
     hri_timestamps timestamps;
     pthread_mutex_t lock; /* guards the list of tracks */
     hri_track *tracks;
-    uint32_t made;         /* tracks so far */
+    atomic_uint made;      /* tracks without a name so far */
     atomic_uint measuring; /* the library measures it */
 };
 
@@ -52,7 +52,7 @@ struct hri_track {
     hri_queue *queue;
     hri_traced *of;
     const hri_queue_ops *ops; /* the queue's own */
-    uint32_t thread;
+    uint32_t thread;          /* 0: it has no bar yet */
     bool graph;          /* commands are kept for a graph, and do not run */
     hri_timestamp *here; /* where the queue ends now; NULL: none is there */
     hri_traced_command *commands;  /* [HRI_TRACK_CAPACITY] a ring */

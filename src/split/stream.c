@@ -81,9 +81,9 @@ static hr_status prepare(streaming *st)
 {
     const hri_splitting *s = st->split;
     const uint32_t index = st->band->accelerator;
-    hr_status status = hr_queue_create(s->context, index, &st->up);
+    hr_status status = hri_queue_open(s->context, index, false, "up", &st->up);
     if (status == HR_OK) {
-        status = hr_queue_create(s->context, index, &st->home);
+        status = hri_queue_open(s->context, index, false, "down", &st->home);
     }
     for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
          k++) {

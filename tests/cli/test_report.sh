@@ -207,6 +207,8 @@ for list in $lists; do
         python3 "$tests/report_totals.py" told told.json m.html >"$out"
         equal "what differs from what was told: $list, $limit" 0 $?
         check grep -q '"cat":"measure"' m.json
+        check grep -q '"name":"thread_name".*"name":"compute"' m.json
+        equal "names that are numbers" 0 "$(grep -c '"name":"queue ' m.json)"
     done
 done
 "$HEADRACE" report m.json -o m.html

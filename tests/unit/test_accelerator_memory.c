@@ -221,13 +221,13 @@ static void check_queues(void)
     TEST_CASE("queues are used again");
     hri_accelerator a = start(1000);
     hri_pools_init(&a);
-    CHECK(hri_accelerator_take_queue(&a, &first) == HR_OK);
-    CHECK(hri_accelerator_take_queue(&a, &second) == HR_OK);
+    CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_UP, &first) == HR_OK);
+    CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_DOWN, &second) == HR_OK);
     CHECK(first != second && a.allocations == 2);
     hri_accelerator_recall(&a);
-    CHECK(hri_accelerator_take_queue(&a, &again) == HR_OK);
+    CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_UP, &again) == HR_OK);
     CHECK(again == first);
-    CHECK(hri_accelerator_take_queue(&a, &again) == HR_OK);
+    CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_DOWN, &again) == HR_OK);
     CHECK(again == second && a.allocations == 2);
     hri_pools_close(&a);
     end(&a);

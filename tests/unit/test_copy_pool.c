@@ -59,7 +59,7 @@ static void one_thread_brings_many(void)
     hri_buffer *buffer = NULL;
     hri_queue *queue = NULL;
     CHECK(hri_accelerator_allocate(a, BOXES * BOX_BYTES, &buffer) == HR_OK);
-    CHECK(hri_accelerator_take_queue(a, &queue) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, HRI_QUEUE_UP, &queue) == HR_OK);
     const hri_copy up = hri_flat_copy(hri_at(buffer, 0), hri_at_host(there, 0),
                                       BOXES * BOX_BYTES);
     CHECK(queue->ops->copy(queue, &up) == HR_OK);
@@ -98,7 +98,7 @@ static void held_copies_wait(bool drop)
     hri_slices slices[2];
     hri_stager stager;
     CHECK(hri_accelerator_allocate(a, 2 * BYTES_EACH, &buffer) == HR_OK);
-    CHECK(hri_accelerator_take_queue(a, &queue) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, HRI_QUEUE_UP, &queue) == HR_OK);
     hri_stager_begin(&stager, a, UINT64_MAX, queue, true);
     for (size_t i = 0; i < 2; i++) {
         const hri_copy up =

@@ -86,7 +86,7 @@ static void other_queues(bed *b)
     CHECK(memcmp(b->data[0], b->data[2], sizeof b->data[0]) == 0);
     TEST_CASE("an engine may have it urgent");
     CHECK(b->fake->urgent == 0);
-    CHECK(hri_queue_open(b->context, 0, true, &b->queues[1]) == HR_OK);
+    CHECK(hri_queue_open(b->context, 0, true, NULL, &b->queues[1]) == HR_OK);
     CHECK(b->fake->urgent == 1);
 }
 

@@ -84,15 +84,15 @@ static void add_cell(cli_table *table, bench_unit unit, double value)
     if (isnan(value)) {
         cli_table_add(table, "-");
     } else if (unit == BENCH_SECONDS) {
-        cli_table_add(table, "%s", cli_seconds_text(value).text);
+        cli_table_add(table, "%s", hri_seconds_text(value).text);
     } else if (unit == BENCH_MICROSECONDS && value < 1e-3) {
         cli_table_number(table, value < 1e-5 ? "%.2f" : "%.1f", 1e6 * value);
     } else if (unit == BENCH_GFLOPS) {
-        cli_table_add(table, "%s", cli_rate_text(value).text);
+        cli_table_add(table, "%s", hri_rate_text(value).text);
     } else if (unit == BENCH_LINK) {
-        cli_table_add(table, "%s", cli_link_text(value).text);
+        cli_table_add(table, "%s", hri_link_text(value).text);
     } else if (unit == BENCH_BYTES) {
-        cli_table_add(table, "%s", cli_bytes_text((uint64_t)value).text);
+        cli_table_add(table, "%s", hri_bytes_text((uint64_t)value).text);
     } else {
         cli_table_number(table, forms[unit].format, forms[unit].scale * value);
     }

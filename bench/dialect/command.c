@@ -23,12 +23,12 @@ static const char *verdict(const dialect_row *row)
                : " MISSED";
 }
 
-static cli_text target_text(const dialect_row *row, bool seconds)
+static hri_quantity target_text(const dialect_row *row, bool seconds)
 {
-    cli_text text = {"-"};
+    hri_quantity text = {"-"};
     if (seconds) {
         snprintf(text.text, sizeof text.text, "<= %.24s%s",
-                 cli_seconds_text(row->target).text, verdict(row));
+                 hri_seconds_text(row->target).text, verdict(row));
     } else if (row->ratio > 0.0 && row->target > 0.0) {
         snprintf(text.text, sizeof text.text, "%s %.2f%s",
                  row->at_most ? "<=" : ">=", row->target, verdict(row));

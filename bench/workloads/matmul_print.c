@@ -215,7 +215,7 @@ static void add_row(const matmul *x, const matmul_entry *e)
         bench_text(rows, "note", NULL, e->note);
     }
     bench_cell(rows, "first", 'r',
-               !noted                 ? cli_seconds_text(e->first).text
+               !noted                 ? hri_seconds_text(e->first).text
                : is_sentence(e->note) ? "failed"
                                       : e->note);
     rows->absent = noted;

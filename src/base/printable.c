@@ -61,3 +61,13 @@ const char *hri_printable(const char *text, char *to, size_t bytes)
     to[at] = '\0';
     return to;
 }
+
+/* In UTF-8 some bytes continue a character. */
+int hri_printable_width(const char *text)
+{
+    int width = 0;
+    for (; *text != '\0'; text++) {
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return width;
+}

@@ -15,4 +15,7 @@ int hri_printable_length(const char *text);
  * A copy of the copy is the same. Returns to. */
 const char *hri_printable(const char *text, char *to, size_t bytes);
 
+/* The number of characters of such a copy. */
+int hri_printable_width(const char *text);
+
 #endif

@@ -68,7 +68,7 @@ static void print_machine(const hr_context *context, cli_table *t)
         cli_table_add(t, "%s", info.arithmetic);
         cli_table_add(t, "%s", info.compiler);
         cli_table_add(t, "%s",
-                      device ? cli_bytes_text(info.memory_bytes).text : "");
+                      device ? hri_bytes_text(info.memory_bytes).text : "");
         cli_table_add(t, "%s%s", info.chosen ? "yes" : "no: ",
                       info.chosen ? "" : info.reason);
     }
@@ -77,10 +77,10 @@ static void print_machine(const hr_context *context, cli_table *t)
 static void add_rates(cli_table *t, const hr_accelerator_rates *rates)
 {
     bool copies = rates->up > 0.0;
-    cli_table_add(t, "%s", copies ? cli_link_text(rates->up).text : "none");
-    cli_table_add(t, "%s", copies ? cli_link_text(rates->down).text : "none");
-    cli_table_add(t, "%s", cli_rate_text(rates->f32).text);
-    cli_table_add(t, "%s", cli_rate_text(rates->f64).text);
+    cli_table_add(t, "%s", copies ? hri_link_text(rates->up).text : "none");
+    cli_table_add(t, "%s", copies ? hri_link_text(rates->down).text : "none");
+    cli_table_add(t, "%s", hri_rate_text(rates->f32).text);
+    cli_table_add(t, "%s", hri_rate_text(rates->f64).text);
 }
 
 /* Print the accelerators of the context. Each virtual one has a line. */
@@ -94,7 +94,7 @@ static void print_chosen(const hr_context *context, cli_table *t,
         cli_table_add(t, "%s", info.path);
         cli_table_add(t, "%s",
                       info.in_place ? "in place"
-                                    : cli_bytes_text(info.memory_limit).text);
+                                    : hri_bytes_text(info.memory_limit).text);
         if (rates != NULL) {
             add_rates(t, &rates[i]);
         }
@@ -132,9 +132,9 @@ static int print_predictions(hr_context *context)
             cli_table_add(&t, "%" PRIu64, counts[k]);
         }
         cli_table_add(&t, "%s",
-                      p.runs > 0 ? cli_seconds_text(p.predicted).text : "");
+                      p.runs > 0 ? hri_seconds_text(p.predicted).text : "");
         cli_table_add(&t, "%s",
-                      p.runs > 0 ? cli_seconds_text(p.seen).text : "");
+                      p.runs > 0 ? hri_seconds_text(p.seen).text : "");
     }
     putchar('\n');
     return cli_table_print(&t);
@@ -302,15 +302,15 @@ static void print_cluster(const hr_mpi_cluster *c)
     printf("\nprocesses   %d, which share the accelerators of a machine\n",
            c->count);
     printf("each        %s of f64, %s for matrices on their way\n",
-           cli_rate_text(c->flops_per_second).text,
-           cli_bytes_text(c->memory_bytes).text);
+           hri_rate_text(c->flops_per_second).text,
+           hri_bytes_text(c->memory_bytes).text);
     if (c->c_bytes_per_second > 0.0) {
         printf("C           to accelerators and back at %s\n",
-               cli_link_text(c->c_bytes_per_second).text);
+               hri_link_text(c->c_bytes_per_second).text);
     }
     printf("messages    %s, then %s\n",
-           cli_seconds_text(c->latency_seconds).text,
-           cli_link_text(c->bytes_per_second).text);
+           hri_seconds_text(c->latency_seconds).text,
+           hri_link_text(c->bytes_per_second).text);
 }
 
 /* cluster: all processes, of which this is the first; NULL: it is alone. */

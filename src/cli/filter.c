@@ -172,16 +172,16 @@ static int report_table(const work *w)
                r->window_error);
     }
     printf("\n%-11s %s (%s with its files; %s were expected)\n", "time",
-           cli_seconds_text(r->seconds).text, cli_seconds_text(w->seconds).text,
-           cli_seconds_text(r->predicted).text);
+           hri_seconds_text(r->seconds).text, hri_seconds_text(w->seconds).text,
+           hri_seconds_text(r->predicted).text);
     printf(
         "%-11s %s, bound by %s\n", "rate",
-        cli_rate_text(r->seconds > 0.0 ? 2.0 * r->products / r->seconds : 0.0)
+        hri_rate_text(r->seconds > 0.0 ? 2.0 * r->products / r->seconds : 0.0)
             .text,
         hr_bound_name(r->bound));
     printf("%-11s up %s, down %s; %u accelerator%s\n", "host links",
-           cli_bytes_text(r->host_to_device).text,
-           cli_bytes_text(r->device_to_host).text, r->accelerators,
+           hri_bytes_text(r->host_to_device).text,
+           hri_bytes_text(r->device_to_host).text, r->accelerators,
            r->accelerators == 1 ? "" : "s");
     if (o->verify) {
         print_check(&w->check);
@@ -220,13 +220,13 @@ static int filter_into(work *w, hr_filter_options *wish)
     int status = cli_output_create(&w->files.out, w->o.output, like);
     f->out = cli_matrix(&w->files.out.array);
     if (status == CLI_OK && f->edges == HR_EDGES_LEFT) {
-        cli_progress_start(&w->progress, quiet, "copying", cli_link_text);
+        cli_progress_start(&w->progress, quiet, "copying", hri_link_text);
         status = cli_copy(f->in, f->out, &w->progress);
     }
     if (status != CLI_OK) {
         return status;
     }
-    cli_progress_start(&w->progress, quiet, "filtering", cli_elements_text);
+    cli_progress_start(&w->progress, quiet, "filtering", hri_elements_text);
     wish->progress = cli_progress_told;
     wish->progress_data = &w->progress;
     const hr_status filtered =

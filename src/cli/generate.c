@@ -64,7 +64,7 @@ static int run(int argc, char **argv)
     const hr_matrix like = hr_matrix_row_major(NULL, o.type, o.shape.extents[0],
                                                o.shape.extents[1], 0);
     cli_loop_threads(o.threads);
-    cli_progress_start(&progress, o.quiet, "generating", cli_link_text);
+    cli_progress_start(&progress, o.quiet, "generating", hri_link_text);
     return cli_output_random(o.output, like, o.order, o.seed, &progress);
 }
 

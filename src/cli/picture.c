@@ -84,12 +84,12 @@ static void put_card(FILE *out, const hr_accelerator_info *info,
         snprintf(text, sizeof text, "works in the host's memory");
     } else {
         snprintf(text, sizeof text, "memory %s, at most %s used",
-                 cli_bytes_text(info->memory_bytes).text,
-                 cli_bytes_text(info->memory_limit).text);
+                 hri_bytes_text(info->memory_bytes).text,
+                 hri_bytes_text(info->memory_limit).text);
     }
     put_line(out, x, y += LINE, "less", text);
     snprintf(text, sizeof text, "f32 %s, f64 %s",
-             cli_rate_text(rates->f32).text, cli_rate_text(rates->f64).text);
+             hri_rate_text(rates->f32).text, hri_rate_text(rates->f64).text);
     put_line(out, x, y + LINE, "", text);
 }
 
@@ -104,9 +104,9 @@ static void put_link(FILE *out, const hr_accelerator_rates *rates,
             "stroke-width=\"%.1f\"/>\n",
             from, middle, from + LINK, middle,
             1.5 + (fastest > 0 ? 6.5 * rates->up / fastest : 0));
-    snprintf(text, sizeof text, "up %s", cli_link_text(rates->up).text);
+    snprintf(text, sizeof text, "up %s", hri_link_text(rates->up).text);
     put_line(out, from + GAP, middle - 12, "", text);
-    snprintf(text, sizeof text, "down %s", cli_link_text(rates->down).text);
+    snprintf(text, sizeof text, "down %s", hri_link_text(rates->down).text);
     put_line(out, from + GAP, middle + 24, "", text);
 }
 
@@ -137,7 +137,7 @@ static void put_picture(FILE *out, const hr_accelerator_info *infos,
     put_box(out, "host", MARGIN, MARGIN, HOST_WIDTH, height);
     put_line(out, MARGIN + GAP, MARGIN + 26, "path", "host memory");
     put_line(out, MARGIN + GAP, MARGIN + 26 + LINE, "less",
-             host_bytes > 0 ? cli_bytes_text(host_bytes).text : "");
+             host_bytes > 0 ? hri_bytes_text(host_bytes).text : "");
     int left_y = MARGIN + HEAD, right_y = MARGIN;
     for (uint32_t i = 0; i < count; i++) {
         if (infos[i].in_place) {

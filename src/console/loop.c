@@ -73,7 +73,7 @@ enum {
 };
 
 void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
-                        cli_text (*rate)(double))
+                        hri_quantity (*rate)(double))
 {
     struct winsize size;
     const bool known =
@@ -96,7 +96,7 @@ static void draw(const cli_progress *progress, double share, double done,
     const int full = (int)(share * length);
     double left = done > 0.0 ? elapsed * (1.0 - share) / share : 0.0;
     /* The time left is not known before something is done. */
-    cli_text rest = cli_seconds_text(left);
+    hri_quantity rest = hri_seconds_text(left);
     fprintf(stderr, "\r%s %s%.*s%*s%s %3.0f%%  %s  %s%s\033[K", progress->what,
             length > 0 ? "[" : "", full, hashes, length - full, "",
             length > 0 ? "]" : "", 100.0 * share,

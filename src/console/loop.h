@@ -12,16 +12,16 @@
 
 typedef struct cli_progress {
     bool shown;
-    const char *what;         /* "multiplying" */
-    cli_text (*rate)(double); /* the text for work done per second */
-    double start, last;       /* of the clock */
-    int width;                /* columns of the terminal */
+    const char *what;             /* "multiplying" */
+    hri_quantity (*rate)(double); /* the text for work done per second */
+    double start, last;           /* of the clock */
+    int width;                    /* columns of the terminal */
 } cli_progress;
 
 /* Start, update and end the line. It is not shown if quiet, or when standard
  * error is no terminal. The other two accept NULL. */
 void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
-                        cli_text (*rate)(double));
+                        hri_quantity (*rate)(double));
 
 /* `done` of `total` is done. The line is drawn again at most ten times a
  * second. */

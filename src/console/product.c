@@ -122,7 +122,7 @@ static int fill_output(cli_work *w)
     if (p->add == NULL || (p->beta.re == 0.0 && p->beta.im == 0.0)) {
         return CLI_OK;
     }
-    cli_progress_start(&w->progress, p->quiet, "copying C0", cli_link_text);
+    cli_progress_start(&w->progress, p->quiet, "copying C0", hri_link_text);
     return cli_copy(cli_matrix(&w->files.in[C0].array), cli_matrix(&w->c),
                     &w->progress);
 }
@@ -143,7 +143,7 @@ static hr_status multiply_with(const cli_work *w)
 static int multiply(cli_work *w, cli_outcome *outcome)
 {
     cli_progress_start(&w->progress, w->product->quiet, "multiplying",
-                       cli_rate_text);
+                       hri_rate_text);
     w->options.progress = cli_progress_told;
     w->options.progress_data = &w->progress;
     w->options.report = &outcome->report;
@@ -175,7 +175,7 @@ static int verify(cli_work *w, cli_outcome *outcome)
     if (!p->verify) {
         return CLI_OK;
     }
-    cli_progress_start(&w->progress, p->quiet, "verifying", cli_elements_text);
+    cli_progress_start(&w->progress, p->quiet, "verifying", hri_elements_text);
     outcome->check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
     verifying v = {.progress = &w->progress, .count = (double)x->count};
     outcome->check.progress = told_of_one;
@@ -229,7 +229,7 @@ static void explain(const cli_work *w, cli_left_out *left)
     if (status == HR_OK) {
         snprintf(left->reason, sizeof left->reason,
                  "not predicted to be clearly faster with it; alone %s",
-                 cli_seconds_text(alone.seconds).text);
+                 hri_seconds_text(alone.seconds).text);
     } else if (status == HR_ERROR_UNSUPPORTED) {
         snprintf(left->reason, sizeof left->reason,
                  "it does not offer this product");

@@ -45,26 +45,26 @@ void cli_report_head(const cli_product *p, const cli_outcome *o)
 static void print_figures(const cli_product *p, const cli_outcome *o)
 {
     const hr_gemm_report *r = &o->report;
-    printf("%-11s %s", "time", cli_seconds_text(r->seconds).text);
+    printf("%-11s %s", "time", hri_seconds_text(r->seconds).text);
     if (p->dry_run) {
         printf(" (predicted; nothing was done)\n");
     } else {
-        printf(" (%s with its files)\n", cli_seconds_text(o->seconds).text);
+        printf(" (%s with its files)\n", hri_seconds_text(o->seconds).text);
     }
     if (r->flops > 0.0) {
         printf("%-11s %s, bound by %s\n", "rate",
-               cli_rate_text(flops_per_second(r)).text,
+               hri_rate_text(flops_per_second(r)).text,
                hr_bound_name(r->bound));
     } else {
         printf("%-11s none: nothing to multiply\n", "rate");
     }
     printf("%-11s up %s, down %s; compulsory %s, ratio %.3f\n", "host links",
-           cli_bytes_text(r->host_to_device).text,
-           cli_bytes_text(r->device_to_host).text,
-           cli_bytes_text(r->compulsory).text, r->ratio);
-    printf("%-11s %s\n", "peer links", cli_bytes_text(r->peer).text);
+           hri_bytes_text(r->host_to_device).text,
+           hri_bytes_text(r->device_to_host).text,
+           hri_bytes_text(r->compulsory).text, r->ratio);
+    printf("%-11s %s\n", "peer links", hri_bytes_text(r->peer).text);
     printf("%-11s %s for staging\n", "pinned",
-           cli_bytes_text(r->pinned_bytes).text);
+           hri_bytes_text(r->pinned_bytes).text);
     printf("%-11s %" PRId64 "x%" PRId64
            " of C at one time, in tiles of %" PRId64 "x%" PRId64 ", %" PRId64
            " deep\n",
@@ -72,7 +72,7 @@ static void print_figures(const cli_product *p, const cli_outcome *o)
            r->tile_depth);
     if (o->check.trials > 0) {
         printf("%-11s yes: %" PRIu32 " random vectors in %s\n", "verified",
-               o->check.trials, cli_seconds_text(o->check.seconds).text);
+               o->check.trials, hri_seconds_text(o->check.seconds).text);
     }
 }
 
@@ -83,18 +83,18 @@ static void add_share(cli_table *table, const hr_context *context,
     double rate = s->seconds_busy > 0.0 ? s->flops / s->seconds_busy : 0.0;
     cli_table_add(table, "%s", info.path);
     cli_table_add(table, "%s", info.name);
-    cli_table_add(table, "%s", cli_seconds_text(s->seconds_busy).text);
-    cli_table_add(table, "%s", cli_rate_text(rate).text);
+    cli_table_add(table, "%s", hri_seconds_text(s->seconds_busy).text);
+    cli_table_add(table, "%s", hri_rate_text(rate).text);
     cli_table_add(table, "%" PRIu64 " (%" PRIu64 ")", s->tiles,
                   s->tiles_stolen);
-    cli_table_add(table, "%s", cli_bytes_text(s->host_to_device).text);
-    cli_table_add(table, "%s", cli_bytes_text(s->device_to_host).text);
-    cli_table_add(table, "%s", cli_bytes_text(s->peer).text);
+    cli_table_add(table, "%s", hri_bytes_text(s->host_to_device).text);
+    cli_table_add(table, "%s", hri_bytes_text(s->device_to_host).text);
+    cli_table_add(table, "%s", hri_bytes_text(s->peer).text);
     if (s->memory_limit == 0) {
         cli_table_add(table, "in place");
     } else {
-        cli_table_add(table, "%s of %s", cli_bytes_text(s->memory_bytes).text,
-                      cli_bytes_text(s->memory_limit).text);
+        cli_table_add(table, "%s of %s", hri_bytes_text(s->memory_bytes).text,
+                      hri_bytes_text(s->memory_limit).text);
     }
 }
 

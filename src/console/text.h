@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts of quantities, for people, and tables with columns as wide as their
- * cells. */
+/* Texts for people, and tables with columns as wide as their cells. */
 #ifndef CONSOLE_TEXT_H
 #define CONSOLE_TEXT_H
 
@@ -8,16 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A short text by value, so that one call can use several. */
-typedef struct cli_text {
-    char text[48];
-} cli_text;
-
-cli_text cli_bytes_text(uint64_t bytes);                /* "1.50 GiB" */
-cli_text cli_rate_text(double flops_per_second);        /* "350 GFLOP/s" */
-cli_text cli_link_text(double bytes_per_second);        /* "12.3 GB/s" */
-cli_text cli_elements_text(double elements_per_second); /* "20 Melement/s" */
-cli_text cli_seconds_text(double seconds); /* "12.3 us", "2 h 05 min" */
+#include "base/quantity.h"
 
 /* The name of a file as a terminal may show it. */
 typedef struct cli_path {

@@ -238,7 +238,7 @@ static int multiply(together *t)
 {
     cli_work *w = &t->work;
     cli_progress_start(&w->progress, w->product->quiet || !t->first,
-                       "multiplying", cli_rate_text);
+                       "multiplying", hri_rate_text);
     const int status =
         count_products(t) == 1 ? multiply_one(t) : multiply_own(t);
     cli_progress_end(&w->progress);
@@ -343,19 +343,19 @@ static int print_table(const together *t)
     const cli_product *p = t->work.product;
     const hr_mpi_gemm_report *r = &t->report;
     cli_report_head(p, &t->outcome);
-    printf("%-11s %s", "time", cli_seconds_text(t->seconds).text);
+    printf("%-11s %s", "time", hri_seconds_text(t->seconds).text);
     if (p->dry_run) {
         printf(" (predicted; nothing was done)\n");
     } else {
         printf(" (%s with its files)\n",
-               cli_seconds_text(t->outcome.seconds).text);
+               hri_seconds_text(t->outcome.seconds).text);
     }
-    printf("%-11s %s\n", "rate", cli_rate_text(rate(t)).text);
+    printf("%-11s %s\n", "rate", hri_rate_text(rate(t)).text);
     printf("%-11s %d, of which %d x %d x %d multiply (rows, columns, depth)\n",
            "processes", t->p.count(t->context), r->rows, r->cols, r->depth);
     printf("%-11s %s in %" PRIu64 " messages; at least %s\n", "sent",
-           cli_bytes_text(r->sent).text, r->messages,
-           cli_bytes_text(r->bound).text);
+           hri_bytes_text(r->sent).text, r->messages,
+           hri_bytes_text(r->bound).text);
     if (p->verify) {
         printf("%-11s yes: by each process the rows that it wrote\n",
                "verified");

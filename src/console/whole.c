@@ -58,7 +58,7 @@ static int read_all(input *in, int file)
         in->bytes += count > 0 ? (size_t)count : 0;
         if (in->bytes > in->max_bytes) {
             return cli_fail("%s: it has more than %s, which is too much",
-                            in->name, cli_bytes_text(in->max_bytes).text);
+                            in->name, hri_bytes_text(in->max_bytes).text);
         }
         if (in->bytes == capacity) {
             status = grow(in, &capacity);

@@ -107,6 +107,27 @@ typedef struct hr_gemm_report {
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
     }
 
+/** Write a report as text, as headrace matmul prints it: a line for each figure,
+ *  and a table with a row for each of its shares.
+ *
+ *      time        26.8 ms
+ *      rate        270 GFLOP/s, bound by compute
+ *      host links  up 18.0 MiB, down 9.00 MiB; compulsory 27.0 MiB, ratio 1.000
+ *
+ *  Writes at most `size` bytes, of which the last is 0. Returns the length of
+ *  the whole text without that, as snprintf does: what does not fit is cut off.
+ *  Numbers are as in the C locale.
+ *
+ * @shape   text[size]; NULL when size is 0.
+ * @owner   The text is the caller's. `context` is the report's, and names its
+ *          accelerators; NULL: they are "#0", "#1" and so on.
+ * @errors  Returns 0 and writes "" when the report is NULL or its size is out
+ *          of range; hr_last_error says so.
+ * @threads Any thread. */
+HR_API size_t hr_gemm_report_text(const hr_context *context,
+                                  const hr_gemm_report *report, char *text,
+                                  size_t size);
+
 /** Called by hr_gemm_sum for one term after another, ahead of products: on a
  *  thread of the library, or on the calling one. Returns true when the term's
  *  operands are in memory, for which it may have to wait. false: the call ends

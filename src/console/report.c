@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -42,60 +43,20 @@ void cli_report_head(const cli_product *p, const cli_outcome *o)
            hr_type_name(o->type));
 }
 
-static void print_figures(const cli_product *p, const cli_outcome *o)
+/* Print a report, with a note behind its first line, which has the time. */
+static int print_text(const hr_context *context, const hr_gemm_report *report,
+                      const char *note)
 {
-    const hr_gemm_report *r = &o->report;
-    printf("%-11s %s", "time", hri_seconds_text(r->seconds).text);
-    if (p->dry_run) {
-        printf(" (predicted; nothing was done)\n");
-    } else {
-        printf(" (%s with its files)\n", hri_seconds_text(o->seconds).text);
+    const size_t size = hr_gemm_report_text(context, report, NULL, 0) + 1;
+    char *text = malloc(size);
+    if (text == NULL) {
+        return cli_fail("out of memory");
     }
-    if (r->flops > 0.0) {
-        printf("%-11s %s, bound by %s\n", "rate",
-               hri_rate_text(flops_per_second(r)).text,
-               hr_bound_name(r->bound));
-    } else {
-        printf("%-11s none: nothing to multiply\n", "rate");
-    }
-    printf("%-11s up %s, down %s; compulsory %s, ratio %.3f\n", "host links",
-           hri_bytes_text(r->host_to_device).text,
-           hri_bytes_text(r->device_to_host).text,
-           hri_bytes_text(r->compulsory).text, r->ratio);
-    printf("%-11s %s\n", "peer links", hri_bytes_text(r->peer).text);
-    printf("%-11s %s for staging\n", "pinned",
-           hri_bytes_text(r->pinned_bytes).text);
-    printf("%-11s %" PRId64 "x%" PRId64
-           " of C at one time, in tiles of %" PRId64 "x%" PRId64 ", %" PRId64
-           " deep\n",
-           "blocks", r->block_rows, r->block_cols, r->tile_rows, r->tile_cols,
-           r->tile_depth);
-    if (o->check.trials > 0) {
-        printf("%-11s yes: %" PRIu32 " random vectors in %s\n", "verified",
-               o->check.trials, hri_seconds_text(o->check.seconds).text);
-    }
-}
-
-static void add_share(cli_table *table, const hr_context *context,
-                      const hr_gemm_share *s)
-{
-    hr_accelerator_info info = describe(context, s->accelerator);
-    double rate = s->seconds_busy > 0.0 ? s->flops / s->seconds_busy : 0.0;
-    cli_table_add(table, "%s", info.path);
-    cli_table_add(table, "%s", info.name);
-    cli_table_add(table, "%s", hri_seconds_text(s->seconds_busy).text);
-    cli_table_add(table, "%s", hri_rate_text(rate).text);
-    cli_table_add(table, "%" PRIu64 " (%" PRIu64 ")", s->tiles,
-                  s->tiles_stolen);
-    cli_table_add(table, "%s", hri_bytes_text(s->host_to_device).text);
-    cli_table_add(table, "%s", hri_bytes_text(s->device_to_host).text);
-    cli_table_add(table, "%s", hri_bytes_text(s->peer).text);
-    if (s->memory_limit == 0) {
-        cli_table_add(table, "in place");
-    } else {
-        cli_table_add(table, "%s of %s", hri_bytes_text(s->memory_bytes).text,
-                      hri_bytes_text(s->memory_limit).text);
-    }
+    hr_gemm_report_text(context, report, text, size);
+    const size_t line = strcspn(text, "\n");
+    printf("%.*s (%s)%s", (int)line, text, note, text + line);
+    free(text);
+    return CLI_OK;
 }
 
 static void print_left_out(const hr_context *context,
@@ -111,23 +72,18 @@ static void print_left_out(const hr_context *context,
 int cli_report_table(const hr_context *context, const cli_product *product,
                      const cli_outcome *outcome)
 {
+    const hr_verify_report *check = &outcome->check;
+    char note[80] = "predicted; nothing was done";
+    if (!product->dry_run) {
+        snprintf(note, sizeof note, "%s with its files",
+                 hri_seconds_text(outcome->seconds).text);
+    }
     cli_report_head(product, outcome);
-    print_figures(product, outcome);
-    cli_table table = {.align = "llrrrrrrr"};
-    cli_table_head(&table, "accelerator|name|busy|rate|tiles (stolen)|"
-                           "up|down|peer|memory");
-    for (uint32_t i = 0; i < share_count(&outcome->report); i++) {
-        add_share(&table, context, &outcome->report.shares[i]);
+    if (check->trials > 0) {
+        printf("%-11s yes: %" PRIu32 " random vectors in %s\n", "verified",
+               check->trials, hri_seconds_text(check->seconds).text);
     }
-    putchar('\n');
-    int printed = cli_table_print(&table);
-    const hr_gemm_report *r = &outcome->report;
-    if (r->lost > 0) {
-        printf("\nlost accelerators: %llu failed, %llu late; tiles that others "
-               "computed for them: %llu\n",
-               (unsigned long long)(r->lost - r->late),
-               (unsigned long long)r->late, (unsigned long long)r->recomputed);
-    }
+    const int printed = print_text(context, &outcome->report, note);
     print_left_out(context, outcome);
     return printed;
 }

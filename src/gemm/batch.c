@@ -376,7 +376,7 @@ static hr_status begin(hri_batch_call *call, hr_context *context,
         status = hri_call_options(&call->one, options);
     }
     if (status == HR_OK) {
-        status = hri_call_read_report(&call->one, report);
+        status = hri_report_read(call->one.options.report, report);
     }
     return status == HR_OK
                ? open_call(call, context, alpha, beta, operands, data)

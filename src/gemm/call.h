@@ -56,9 +56,9 @@ static inline hri_run_share *hri_done_by(const hri_gemm_call *c, uint32_t index)
 
 /* Read the caller's options, which may be NULL. */
 hr_status hri_call_options(hri_gemm_call *call, const hr_gemm_options *options);
-/* The report that they ask for, if any: read its capacity, write it. */
-hr_status hri_call_read_report(const hri_gemm_call *call,
-                               hr_gemm_report *report);
+/* Read a report of the caller's, which may be NULL. */
+hr_status hri_report_read(const hr_gemm_report *from, hr_gemm_report *report);
+/* Write the report that they ask for, if any. */
 void hri_call_write_report(const hri_gemm_call *call,
                            const hr_gemm_report *report);
 /* Check the arguments, but no data pointers, and set the product. */

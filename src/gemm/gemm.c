@@ -35,9 +35,9 @@ hr_status hri_call_options(hri_gemm_call *c, const hr_gemm_options *options)
     return hri_struct_check(&report_struct, c->options.report);
 }
 
-hr_status hri_call_read_report(const hri_gemm_call *c, hr_gemm_report *report)
+hr_status hri_report_read(const hr_gemm_report *from, hr_gemm_report *report)
 {
-    return hri_struct_read(&report_struct, c->options.report, report);
+    return hri_struct_read(&report_struct, from, report);
 }
 
 void hri_call_write_report(const hri_gemm_call *c, const hr_gemm_report *report)
@@ -287,7 +287,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
         status = hri_call_options(&this, options);
     }
     if (status == HR_OK) {
-        status = hri_call_read_report(&this, &filled);
+        status = hri_report_read(this.options.report, &filled);
     }
     if (status != HR_OK) {
         return status;
@@ -332,7 +332,7 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
         status = hri_fail(HR_ERROR_INVALID, "gemm: the report is NULL");
     }
     if (status == HR_OK) {
-        status = hri_struct_read(&report_struct, report, &filled);
+        status = hri_report_read(report, &filled);
     }
     if (status == HR_OK) {
         status = hri_call_options(&this, options);

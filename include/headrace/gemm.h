@@ -107,8 +107,8 @@ typedef struct hr_gemm_report {
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
     }
 
-/** Write a report as text, as headrace matmul prints it: a line for each figure,
- *  and a table with a row for each of its shares.
+/** Write a report as text, as headrace matmul prints it: a line for each
+ *  figure, and a table with a row for each of its shares.
  *
  *      time        26.8 ms
  *      rate        270 GFLOP/s, bound by compute

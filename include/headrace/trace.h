@@ -23,10 +23,10 @@ extern "C" {
  *  queues, called by what it is for. Its bars are kernels and products
  *  ("compute"), copies from and to host memory ("up", "down"), to other
  *  accelerators ("peer") and inside one ("inside"), and waits for other queues
- *  ("wait"). They have bytes, rates and operations. Process 0 is the host: calls
- *  of the program ("call"), with what was predicted, products on the caller's
- *  thread, and threads that copy from and to pinned memory ("pack"). Whatever
- *  the library measures is "measure", and part of no call.
+ *  ("wait"). They have bytes, rates and operations. Process 0 is the host:
+ *  calls of the program ("call"), with what was predicted, products on the
+ *  caller's thread, and threads that copy from and to pinned memory ("pack").
+ *  Whatever the library measures is "measure", and part of no call.
  *
  *  Times are those of the accelerators' own clocks. Those of two queues are
  *  brought together once, to some tens of microseconds.

@@ -50,11 +50,41 @@ with_cmake() {
 with_cmake >"$folder/log" 2>&1 || { cat "$folder/log"; fail "find_package"; }
 run "$folder/cmake/example" "CMake package"
 
-# The lines of docs/kernels.md, for a kernel that calls a function of libm.
+# What pages tell to type must work where Ninja is, and no make.
 source=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir "$folder/bin"
+printf '#!/bin/sh\nexit 1\n' >"$folder/bin/make"
+chmod +x "$folder/bin/make"
+block() { # PAGE LANGUAGE N: the Nth block of that language in a page
+    awk -v fence="^\`\`\`$2\$" -v n="$3" '
+        $0 ~ fence { count++; inside = count == n; next }
+        /^```$/ { inside = 0 }
+        inside' "$source/docs/$1"
+}
+typed() { # FOLDER PAGE N: type the Nth block of shell there
+    block "$2" sh "$3" >"$folder/typed"
+    grep -q 'cmake --build' "$folder/typed" ||
+        fail "docs/$2 does not tell how to build"
+    (cd "$1" && PATH=$folder/bin:$PATH CC=$cc CFLAGS=$flags \
+        CMAKE_PREFIX_PATH=$prefix sh -e "$folder/typed" >"$folder/log" 2>&1) ||
+        { cat "$folder/log"; fail "what docs/$2 tells to type"; }
+    echo "docs/$2: it works as written"
+}
+
+# The program of docs/grids.md.
+mkdir "$folder/grids"
+block grids.md c 1 >"$folder/grids/step.c"
+block grids.md c 2 >"$folder/grids/plate.c"
+block grids.md cmake 1 >"$folder/grids/CMakeLists.txt"
+typed "$folder/grids" grids.md 1
+# shellcheck disable=SC2016 # a pair of ` in Markdown
+[ "$(grep -cF "$(sed -n 's/^Both print `\(.*\)`\.$/\1/p' \
+    "$source/docs/grids.md")" "$folder/log")" -eq 2 ] ||
+    { cat "$folder/log"; fail "the program of docs/grids.md"; }
+
+# That of docs/kernels.md, for a kernel that calls a function of libm.
 mkdir "$folder/kernels"
-sed -n '/^```cmake/,/^```$/{ /^```/d; p }' "$source/docs/kernels.md" \
-    >"$folder/kernels/CMakeLists.txt"
+block kernels.md cmake 1 >"$folder/kernels/CMakeLists.txt"
 grep -q headrace_kernels "$folder/kernels/CMakeLists.txt" ||
     fail "docs/kernels.md has no lines of CMake"
 cp "$source/examples/first_kernel.c" "$folder/kernels/program.c"
@@ -67,12 +97,7 @@ configure() {
         -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
         -DCMAKE_C_FLAGS="$flags" >"$folder/log" 2>&1
 }
-if ! configure built || ! "$cmake" --build "$folder/built" >"$folder/log" 2>&1
-then
-    cat "$folder/log"
-    fail "headrace_kernels"
-fi
-HEADRACE_ACCELERATORS=host run "$folder/built/program" "headrace_kernels"
+typed "$folder/kernels" kernels.md 1
 sed 's/kernels\.c/more.c/' "$folder/kernels/CMakeLists.txt" |
     grep more >>"$folder/kernels/CMakeLists.txt"
 sed 's/(add/(more/' "$folder/kernels/kernels.c" >"$folder/kernels/more.c"

@@ -7,12 +7,12 @@ list(REMOVE_ITEM bench_sources ${PROJECT_SOURCE_DIR}/bench/peers/openmp.c
   ${PROJECT_SOURCE_DIR}/bench/peers/openmp_run.c)
 set(by_hand_cl ${PROJECT_BINARY_DIR}/bench_by_hand_cl.c)
 set(by_hand_cu ${PROJECT_BINARY_DIR}/bench_by_hand_cu.c)
-embed_text(bench/dialect/by_hand.cl bench_opencl_text ${by_hand_cl})
-embed_text(bench/dialect/by_hand.cu bench_cuda_text ${by_hand_cu})
+headrace_embed_text(bench/dialect/by_hand.cl bench_opencl_text ${by_hand_cl})
+headrace_embed_text(bench/dialect/by_hand.cu bench_cuda_text ${by_hand_cu})
 set(run_numpy ${PROJECT_BINARY_DIR}/bench_run_numpy.c)
-embed_text(bench/peers/run_numpy.py bench_numpy_text ${run_numpy})
+headrace_embed_text(bench/peers/run_numpy.py bench_numpy_text ${run_numpy})
 set(plot ${PROJECT_BINARY_DIR}/bench_plot.c)
-embed_text(bench/plot.py bench_plot_text ${plot})
+headrace_embed_text(bench/plot.py bench_plot_text ${plot})
 add_executable(headrace-bench ${bench_sources} ${by_hand_cl} ${by_hand_cu}
   ${run_numpy} ${plot})
 target_include_directories(headrace-bench PRIVATE ${PROJECT_SOURCE_DIR})
@@ -40,17 +40,17 @@ set(loop_options_avx2 -mavx2 -mfma)
 set(loop_options_avx512 -mavx2 -mfma -mavx512f -mavx512dq -mavx512vl
   -mavx512bw)
 foreach(form ${loops})
-  add_library(bench_loops_${form} OBJECT bench/peers/openmp.c
+  add_library(headrace_bench_loops_${form} OBJECT bench/peers/openmp.c
     bench/peers/openmp_run.c)
-  target_include_directories(bench_loops_${form} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_definitions(bench_loops_${form} PRIVATE FORM=${form})
-  target_link_libraries(bench_loops_${form} PRIVATE headrace_flags)
+  target_include_directories(headrace_bench_loops_${form} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(headrace_bench_loops_${form} PRIVATE FORM=${form})
+  target_link_libraries(headrace_bench_loops_${form} PRIVATE headrace_flags)
   # Sanitizers of fuzzers keep clang from making vectors, of which it warns.
-  target_compile_options(bench_loops_${form} PRIVATE -O3
+  target_compile_options(headrace_bench_loops_${form} PRIVATE -O3
     ${loop_options_${form}} $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
   if(OpenMP_C_FOUND)
-    target_link_libraries(bench_loops_${form} PRIVATE OpenMP::OpenMP_C)
+    target_link_libraries(headrace_bench_loops_${form} PRIVATE OpenMP::OpenMP_C)
   endif()
-  target_link_libraries(headrace-bench PRIVATE bench_loops_${form})
+  target_link_libraries(headrace-bench PRIVATE headrace_bench_loops_${form})
 endforeach()
 add_dependencies(headrace-cli headrace-bench)

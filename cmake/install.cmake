@@ -15,7 +15,7 @@ foreach(mpi ${HEADRACE_MPIS})
 endforeach()
 install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # What must be built for it.
-add_custom_target(installed DEPENDS headrace ${libraries} ${mpi_libraries}
+add_custom_target(headrace-installed DEPENDS headrace ${libraries} ${mpi_libraries}
   ${programs})
 install(DIRECTORY include/headrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
@@ -40,7 +40,7 @@ if(HEADRACE_PYTHON_DIR)
   find_package(Python REQUIRED COMPONENTS Interpreter Development.Module)
   include(python/native.cmake)
   headrace_native(${Python_EXECUTABLE} "${Python_INCLUDE_DIRS}")
-  add_dependencies(installed _native)
+  add_dependencies(headrace-installed _native)
   install(DIRECTORY python/headrace DESTINATION ${HEADRACE_PYTHON_DIR}
     FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed")
   install(TARGETS _native LIBRARY DESTINATION ${HEADRACE_PYTHON_DIR}/headrace)

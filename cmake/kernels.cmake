@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 # The library's own kernels, and texts that it keeps for compilers at run time.
 
-# embed_text(FILES NAME OUTPUT [ARGUMENT...]): OUTPUT is a C file with the text of
-# these files of the source as `const char NAME[]`. embed.cmake has ARGUMENTs.
+# headrace_embed_text(FILES NAME OUTPUT [ARGUMENT...]): OUTPUT is a C file with the
+# text of these files of the source as `const char NAME[]`. embed.cmake has
+# ARGUMENTs.
 set(embed ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
-function(embed_text files name output)
+function(headrace_embed_text files name output)
   list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} "-DINPUT=${files}" -DOUTPUT=${output}
@@ -12,42 +13,43 @@ function(embed_text files name output)
     DEPENDS ${files} ${embed} VERBATIM)
 endfunction()
 
-# own_text(NAME FILES [ARGUMENT...]): the same as a source of the library.
-function(own_text name files)
+# headrace_own_text(NAME FILES [ARGUMENT...]): the same as a source of the
+# library.
+function(headrace_own_text name files)
   set(output ${PROJECT_BINARY_DIR}/${name}.c)
-  embed_text("${files}" ${name} ${output} ${ARGN})
+  headrace_embed_text("${files}" ${name} ${output} ${ARGN})
   target_sources(headrace_objects PRIVATE ${output})
 endfunction()
-own_text(hri_cl_gemm_source "kernels/opencl/numbers.cl;kernels/opencl/gemm.cl")
-own_text(hri_cl_tuned_source "kernels/opencl/numbers.cl;kernels/opencl/tuned.cl")
-own_text(hri_cuda_gemm_source kernels/cuda/gemm.cu)
-own_text(hri_reduce_with_text kernels/dialect/reduce_with.c)
+headrace_own_text(hri_cl_gemm_source "kernels/opencl/numbers.cl;kernels/opencl/gemm.cl")
+headrace_own_text(hri_cl_tuned_source "kernels/opencl/numbers.cl;kernels/opencl/tuned.cl")
+headrace_own_text(hri_cuda_gemm_source kernels/cuda/gemm.cu)
+headrace_own_text(hri_reduce_with_text kernels/dialect/reduce_with.c)
 # The dialect, in the order in which a compiler gets it.
 set(dialect include/headrace/dialect)
-own_text(hri_dialect_text "include/headrace/half.h;${dialect}/opencl.h;${dialect}/cuda.h;${dialect}/random.h;${dialect}.h")
+headrace_own_text(hri_dialect_text "include/headrace/half.h;${dialect}/opencl.h;${dialect}/cuda.h;${dialect}/random.h;${dialect}.h")
 # The same for C compilers, which need no installed headers then.
 set(headers status context queue array view half kernel check dialect/host
   dialect/random dialect)
 list(TRANSFORM headers REPLACE "(.+)" "include/headrace/\\1.h")
-own_text(hri_host_dialect_text "${headers}" -DWITHOUT=headrace)
+headrace_own_text(hri_host_dialect_text "${headers}" -DWITHOUT=headrace)
 
 # Files of kernels that include others, once for each type.
-macro(for_types file)
+macro(headrace_for_types file)
   set(texts ${ARGN})
   list(TRANSFORM texts PREPEND ${PROJECT_SOURCE_DIR}/kernels/dialect/)
   set_source_files_properties(kernels/dialect/${file}.c PROPERTIES
     HEADRACE_TEXT "${texts}")
 endmacro()
-for_types(reduce reduce.inc)
-for_types(reduce_integers reduce.inc)
-for_types(scan scan_numbers.inc scan.inc)
-for_types(scan_integers scan_numbers.inc scan.inc)
-for_types(scan_once scan_numbers.inc scan_once.inc)
-for_types(sort sort_keys.inc sort.inc)
-for_types(sort_sweep sort_keys.inc sort_sweep.inc)
-for_types(sort_merge sort_keys.inc sort_merge.inc)
-for_types(histogram histogram.inc)
-for_types(filter filter.inc)
+headrace_for_types(reduce reduce.inc)
+headrace_for_types(reduce_integers reduce.inc)
+headrace_for_types(scan scan_numbers.inc scan.inc)
+headrace_for_types(scan_integers scan_numbers.inc scan.inc)
+headrace_for_types(scan_once scan_numbers.inc scan_once.inc)
+headrace_for_types(sort sort_keys.inc sort.inc)
+headrace_for_types(sort_sweep sort_keys.inc sort_sweep.inc)
+headrace_for_types(sort_merge sort_keys.inc sort_merge.inc)
+headrace_for_types(histogram histogram.inc)
+headrace_for_types(filter filter.inc)
 
 file(GLOB own_kernels CONFIGURE_DEPENDS kernels/dialect/*.c)
 list(FILTER own_kernels EXCLUDE REGEX "/reduce_with.c$") # it is text alone

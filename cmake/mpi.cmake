@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # libheadrace_mpi, once for each MPI that is found: libheadrace_mpi_openmpi.so and
 # libheadrace_mpi_mpich.so, of the compilers that Debian calls mpicc.openmpi and
-# mpicc.mpich, else libheadrace_mpi.so of mpicc. HEADRACE_MPIS lists them. Beside
-# each is the library that takes the place of ScaLAPACK's products, with pblas for
-# mpi in its name.
+# mpicc.mpich, else libheadrace_mpi.so of mpicc. Those of another machine are not
+# looked for, but may be named. HEADRACE_MPIS lists them. Beside each is the library
+# that takes the place of ScaLAPACK's products, with pblas for mpi in its name.
 option(HEADRACE_MPI "Build libheadrace_mpi where MPI is found" ON)
 set(HEADRACE_MPIS "")
 file(GLOB mpi_sources CONFIGURE_DEPENDS src/mpi/*.c)
@@ -23,19 +23,20 @@ function(headrace_mpi_library name compiler)
       list(APPEND options ${word})
     endif()
   endforeach()
-  add_library(mpi_of_${name} INTERFACE)
-  target_include_directories(mpi_of_${name} SYSTEM INTERFACE ${folders})
-  target_link_libraries(mpi_of_${name} INTERFACE ${options})
+  add_library(${name}_flags INTERFACE)
+  target_include_directories(${name}_flags SYSTEM INTERFACE ${folders})
+  target_link_libraries(${name}_flags INTERFACE ${options})
   add_library(${name} SHARED ${mpi_sources} src/base/printable.c
     src/base/format.c src/base/structs.c src/base/pages.c src/base/progress.c
     src/base/threads.c src/base/cpus.c src/base/clock.c src/base/linger.c)
+  add_library(headrace::${name} ALIAS ${name})
   target_include_directories(${name} PRIVATE src PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/mpi>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set(map ${PROJECT_SOURCE_DIR}/cmake/headrace_mpi.map)
   target_link_options(${name} PRIVATE -Wl,--version-script=${map})
   target_link_libraries(${name} PRIVATE headrace_flags
-    PUBLIC headrace $<BUILD_INTERFACE:mpi_of_${name}>)
+    PUBLIC headrace $<BUILD_INTERFACE:${name}_flags>)
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden
     BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN"
     LINK_DEPENDS ${map} VERSION ${PROJECT_VERSION}
@@ -53,14 +54,21 @@ function(headrace_mpi_library name compiler)
   target_link_options(${pblas} PRIVATE -Wl,-z,nodelete) # MPI calls it at its end
 endfunction()
 
+# headrace_find_compiler(VARIABLE NAME): the compiler of an MPI of this machine.
+macro(headrace_find_compiler variable name)
+  if(NOT CMAKE_CROSSCOMPILING)
+    find_program(${variable} ${name})
+  endif()
+endmacro()
+
 if(HEADRACE_MPI)
   foreach(kind openmpi mpich)
-    find_program(HEADRACE_MPICC_${kind} mpicc.${kind})
+    headrace_find_compiler(HEADRACE_MPICC_${kind} mpicc.${kind})
     if(HEADRACE_MPICC_${kind})
       headrace_mpi_library(headrace_mpi_${kind} ${HEADRACE_MPICC_${kind}})
     endif()
   endforeach()
-  find_program(HEADRACE_MPICC mpicc)
+  headrace_find_compiler(HEADRACE_MPICC mpicc)
   if(NOT HEADRACE_MPIS AND HEADRACE_MPICC)
     headrace_mpi_library(headrace_mpi ${HEADRACE_MPICC})
   endif()

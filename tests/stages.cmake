@@ -44,6 +44,8 @@ stage("release;asan" long "^unit/.*:([57]xhost|[23]xopencl:0:0|host,opencl)$"
   "^mpi/.*grid:(openmpi:4:|mpich:(3:host|8:|2:4xhost))")
 stage(release long "^(unit|python)/.*:opencl$" "^unit/numpy_calls:3xhost$"
   "^conformance/numpy_calls:fake_2xcuda:0$")
+# The library once more, and a build that is configured.
+stage(release long "^install/(parent|cross)$")
 # A minute of PoCL's compiler, for a library that few have.
 stage("release;asan" long "^unit/test_opencl_clblast$")
 # Minutes, many gigabytes, or bare systems.

@@ -34,6 +34,8 @@ void hri_sleep_ns(uint64_t ns)
     (void)nanosleep(&time, NULL);
 }
 
+#ifdef __GLIBC__
+
 /* By the clock of hri_clock_ns: the one of the day may be set meanwhile. */
 bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
                     uint64_t until_ns)
@@ -42,3 +44,19 @@ bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
     return pthread_cond_clockwait(changed, lock, CLOCK_MONOTONIC, &until) !=
            ETIMEDOUT;
 }
+
+#else
+
+/* musl knows the clock of the day alone, which it reads once: then it waits for
+ * the time that is left. */
+bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
+                    uint64_t until_ns)
+{
+    const uint64_t now_ns = hri_clock_ns();
+    const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    const struct timespec until =
+        timespec_of(read_clock(CLOCK_REALTIME) + left_ns);
+    return pthread_cond_timedwait(changed, lock, &until) != ETIMEDOUT;
+}
+
+#endif

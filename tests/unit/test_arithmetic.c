@@ -253,6 +253,19 @@ typedef struct mode {
     bool flushes, traps;
 } mode;
 
+#ifndef __GLIBC__ /* traps are glibc's alone */
+static int feenableexcept(int exceptions)
+{
+    (void)exceptions;
+    return -1;
+}
+
+static int fegetexcept(void)
+{
+    return 0;
+}
+#endif
+
 static bool has_traps(void)
 {
     const bool has = feenableexcept(FE_INVALID) >= 0;

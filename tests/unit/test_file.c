@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -386,12 +385,19 @@ static void no_disk_is_so_large(void)
 }
 
 /* Root may do everything to any file; without these rights it has to keep to
- * permissions as others do. */
+ * permissions as others do. musl-gcc does not find the kernel's headers, which
+ * have these numbers. */
 static void heed_permissions(bool heed)
 {
-    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct sets[2];
-    const uint32_t rights = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+    enum { VERSION = 0x20080522, DAC_OVERRIDE = 1, DAC_READ_SEARCH = 2 };
+    struct {
+        uint32_t version;
+        int process;
+    } header = {VERSION, 0};
+    struct {
+        uint32_t effective, permitted, inheritable;
+    } sets[2];
+    const uint32_t rights = 1u << DAC_OVERRIDE | 1u << DAC_READ_SEARCH;
     must(syscall(SYS_capget, &header, sets) == 0, "capget");
     sets[0].effective = heed ? sets[0].effective & ~rights
                              : sets[0].effective | (sets[0].permitted & rights);

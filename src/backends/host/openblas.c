@@ -136,10 +136,15 @@ static bool copy_file(const char *path, int to)
     return whole;
 }
 
+#ifndef RTLD_DEEPBIND /* musl has none */
+#define RTLD_DEEPBIND 0
+#endif
+
 /* Whether RTLD_DEEPBIND may be used: the sanitizers end a process that does. */
 static bool may_bind_to_itself(void)
 {
-    return dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace") == NULL;
+    return RTLD_DEEPBIND != 0 &&
+           dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace") == NULL;
 }
 
 /* Load the file of a library once more, from memory, bound to its own symbols.

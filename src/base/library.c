@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/environment.h"
@@ -26,6 +29,24 @@ hr_status hri_library_check_process(const char *what, pid_t process)
                           "%s does not work in a child of fork() when the "
                           "parent has looked for its devices before",
                           what);
+}
+
+hr_status hri_library_check_room(const char *what, size_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return HR_OK;
+    }
+    void *room =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "the limit of the address space (ulimit -v) leaves "
+                        "less than %zu MiB for %s",
+                        bytes >> 20, what);
+    }
+    munmap(room, bytes);
+    return HR_OK;
 }
 
 hr_status hri_library_load(const char *name, const hri_symbol *symbols,

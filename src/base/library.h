@@ -28,6 +28,11 @@ hr_status hri_library_check_rights(const char *what);
  * a driver's devices: drivers do not work in its children. */
 hr_status hri_library_check_process(const char *what, pid_t process);
 
+/* HR_OK, or HR_ERROR_UNAVAILABLE where a limit of the address space (ulimit -v)
+ * leaves fewer bytes. Asked before a library is loaded that does not live with
+ * less, or leaves too little to us. */
+hr_status hri_library_check_room(const char *what, size_t bytes);
+
 /* Open the library with dlopen and fill the table. HR_ERROR_UNAVAILABLE, with
  * the loader's words, when the library is not found. */
 hr_status hri_library_load(const char *name, const hri_symbol *symbols,

@@ -47,6 +47,15 @@ limited 400000 HEADRACE_CBLAS=libopenblas.so.0 "$HEADRACE" devices \
     --accelerators host
 equal "status with the name of a CBLAS" 1 $?
 check is_sentence "(ulimit -v)"
+
+# And a driver of OpenCL would end the command, or leave no room for its threads.
+for kib in 200000 250000 300000 350000 400000 450000 500000 600000; do
+    limited $kib HEADRACE_CUDA=off "$HEADRACE" matmul A.npy A.npy -o C.npy
+    equal "status under a limit of $kib KiB" 0 $?
+done
+limited 400000 A=a "$HEADRACE" devices --accelerators opencl
+equal "status with OpenCL under a limit" 1 $?
+check is_sentence "(ulimit -v)"
 for kib in 40000 60000 100000 200000; do
     limited $kib A=a "$HEADRACE" matmul A.npy A.npy -o C.npy \
         --accelerators host

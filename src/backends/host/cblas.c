@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding a CBLAS, recognising it, and calling it. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "backends/host/cblas.h"
 
 #include <dlfcn.h>
@@ -9,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "backends/host/host.h"
 #include "base/cpus.h"
@@ -187,27 +184,12 @@ static hr_status know(void *library, const char *name, bool any,
                           "%s does not tell which CBLAS it is", name);
 }
 
-/* Under a limit of the address space (ulimit -v), whether there is room for the
- * buffers and heaps of OpenBLAS's threads and those of its copies. Without room
- * it asks for them again and again, for ever: in products, and already when it
- * is loaded. */
+/* Whether there is room for the buffers and heaps of OpenBLAS's threads and
+ * those of its copies. Without room it asks for them again and again, for ever:
+ * in products, and already when it is loaded. */
 static hr_status check_room(void)
 {
-    struct rlimit limit;
-    const size_t bytes = (size_t)hri_cpu_count() * 3 << 28;
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-        return HR_OK;
-    }
-    void *room =
-        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED) {
-        return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "the limit of the address space (ulimit -v) leaves "
-                        "less than %zu MiB for a CBLAS",
-                        bytes >> 20);
-    }
-    munmap(room, bytes);
-    return HR_OK;
+    return hri_library_check_room("a CBLAS", (size_t)hri_cpu_count() * 3 << 28);
 }
 
 hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/library.h"
 
 static const hri_symbol symbols[] = {
@@ -14,11 +15,22 @@ static const hri_symbol symbols[] = {
 
 hri_cl_api hri_cl;
 
+/* PoCL and its compiler take 512 MiB with one thread and 20 MiB more for each
+ * other one (PoCL 3.1 on an AMD EPYC, November 2026). With less PoCL ends the
+ * process, or leaves no room for our own threads. */
+static hr_status check_room(void)
+{
+    const size_t each = (size_t)64 << 20;
+    return hri_library_check_room("OpenCL's drivers",
+                                  (12 + (size_t)hri_cpu_count()) * each);
+}
+
 static hr_status load(void)
 {
     /* Loaders take drivers from where OCL_ICD_VENDORS says. PoCL writes to
      * POCL_CACHE_DIR. */
     hr_status status = hri_library_check_rights("OpenCL");
+    status = status == HR_OK ? check_room() : status;
     return status == HR_OK
                ? hri_library_load("libOpenCL.so.1", symbols,
                                   sizeof symbols / sizeof symbols[0], &hri_cl)

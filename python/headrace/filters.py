@@ -48,6 +48,9 @@ class Window:
         self._pointer = ffi.gc(made[0], lib.hr_window_destroy)
         return self
 
+    def __reduce__(self) -> tuple[type, tuple[Array]]:
+        return type(self), (self.weights,)
+
     @classmethod
     def box(cls, reach: int) -> Window:
         """All weights 1."""

@@ -29,7 +29,7 @@ from numpy.typing import DTypeLike
 from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import Context as _Context
-from .contexts import options_of, pointer_of, using
+from .contexts import NotCopied, options_of, pointer_of, using
 from .errors import InvalidError, UnavailableError, check
 from .grids import Field, FieldName, Grid as _Grid
 from .layouts import (Array, Operand, Progress, Shape, address, as_array,
@@ -125,7 +125,7 @@ class Report(_Table):
     memory: int = _unit("B")  #: that this process needs besides its matrices
 
 
-class Matrix:
+class Matrix(NotCopied):
     """A matrix whose elements are in several processes: of cyclic(), blocks()
     or everywhere(). m.T is its transpose, m.conj() its conjugate, and
     m[2:5, :] a section. Nothing moves."""
@@ -519,7 +519,7 @@ def _report(r):
                   r.ratio, r.messages, r.memory_bytes)
 
 
-class File:
+class File(NotCopied):
     """A file of Context.new_file(). Its block has the matrix."""
 
     def __init__(self, context, path, shape, dtype):

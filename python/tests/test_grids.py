@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Grids and filters against NumPy."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -208,6 +211,10 @@ def test_windows(host, rng):
     assert headrace.Window.gaussian(3, 1.0).weights[3, 3] == 1
     assert headrace.Window.radial(2).weights[0, 0] == 0
     assert headrace.Window(np.eye(5)).reach == 2
+    for make in (copy.copy, copy.deepcopy,
+                 lambda w: pickle.loads(pickle.dumps(w))):
+        window = headrace.Window.gaussian(2, 1.5)
+        assert (make(window).weights == window.weights).all()
     a = rng.random((20, 20))
     out = a.copy()
     assert headrace.filter(out, headrace.Window.box(1), out=out) is out

@@ -5,7 +5,9 @@
     mpirun -n 3 python3 over_processes.py alone
 
 `alone`: without mpi4py. Files are written to the current folder."""
+import copy
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -101,6 +103,8 @@ def files(context):
     refuses(headrace.InvalidError, "is closed", context.gemm, 1,
             mpi.everywhere(a), mpi.everywhere(b), 0, c)
     late = context.new_file(never, (3, 3), "float64")
+    refuses(TypeError, "a File cannot be copied", pickle.dumps, late)
+    refuses(TypeError, "a Matrix cannot be copied", copy.copy, c)
     late.__enter__()
     late._close()
     refuses(headrace.InvalidError, "was closed", late.__exit__, None)

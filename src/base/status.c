@@ -72,6 +72,8 @@ static void in_parent(void)
     pthread_mutex_unlock(&trying.lock);
 }
 
+static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER;
+
 /* What this thread does not try itself has failed here: its thread is
  * missing. */
 static void in_child(void)
@@ -80,6 +82,7 @@ static void in_child(void)
         HR_ERROR_UNAVAILABLE, "the process was forked while another thread "
                               "loaded this library; fork earlier or later"};
     hri_once **link = &trying.running;
+    pthread_mutex_init(&calling, NULL);
     pthread_mutex_init(&trying.lock, NULL);
     pthread_cond_init(&trying.changed, NULL);
     trying.threads = depth > 0;
@@ -150,6 +153,18 @@ hr_status hri_once_run(hri_once *once, hr_status (*function)(void))
         }
     }
     return hri_error_raise(&once->error);
+}
+
+void hri_call_once(atomic_bool *called, void (*function)(void))
+{
+    if (!atomic_load_explicit(called, memory_order_acquire)) {
+        pthread_mutex_lock(&calling);
+        if (!*called) {
+            function();
+            atomic_store_explicit(called, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&calling);
+    }
 }
 
 const char *hr_last_error(void)

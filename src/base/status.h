@@ -57,4 +57,9 @@ typedef struct hri_once {
  * Any thread. */
 hr_status hri_once_run(hri_once *once, hr_status (*function)(void));
 
+/* Call function, unless *called, and wait where another thread calls it. A
+ * child that was forked meanwhile calls it again; pthread_once of musl waits
+ * for ever there. The function is short. Any thread. */
+void hri_call_once(atomic_bool *called, void (*function)(void));
+
 #endif

@@ -122,7 +122,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 hr_status hri_guard_create(hr_context *context, size_t bytes, hri_guard **guard)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static atomic_bool installed;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     hri_guard *g = calloc(1, sizeof *g);
     const size_t whole = hri_round_up_bytes(bytes, page);
@@ -134,7 +134,7 @@ hr_status hri_guard_create(hr_context *context, size_t bytes, hri_guard **guard)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "map: no memory for a copy of %zu bytes", bytes);
     }
-    (void)pthread_once(&once, install);
+    hri_call_once(&installed, install);
     g->context = context;
     g->memory = memory;
     g->bytes = whole;

@@ -194,7 +194,8 @@ static hr_context *open_list(const char *list)
 static bool multiplies(void)
 {
     enum { EDGE = 200 };
-    float a[EDGE * EDGE], c[EDGE * EDGE];
+    /* more than a thread's stack has on musl */
+    static _Thread_local float a[EDGE * EDGE], c[EDGE * EDGE];
     hr_context *context = open_list("host");
     for (int i = 0; i < EDGE * EDGE; i++) {
         a[i] = 1.0F;

@@ -301,13 +301,13 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
 
 static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static atomic_bool begun;
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
         return status;
     }
     /* Handlers that come later run first: before OpenBLAS's. */
-    pthread_once(&once, begin);
+    hri_call_once(&begun, begin);
     host_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");

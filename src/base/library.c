@@ -63,14 +63,15 @@ hr_status hri_library_load(const char *name, const hri_symbol *symbols,
 hr_status hri_library_refuse(const char *variable, const char *wish,
                              const char *what)
 {
-    /* the loader's words begin with the name */
+    /* the loader's words begin with the name; musl has a few before it */
     char why[HRI_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", hr_last_error());
-    size_t length = strlen(wish);
-    bool named = strncmp(why, wish, length) == 0 && why[length] == ':';
+    const size_t length = strlen(wish);
+    const char *name = strstr(why, wish);
+    const bool named = name != NULL && name[length] == ':';
     return hri_fail(HR_ERROR_UNAVAILABLE,
                     "%s is \"%.128s\", not a usable %s%s%.256s", variable, wish,
-                    what, named ? "" : ": ", why + (named ? length : 0));
+                    what, named ? "" : ": ", named ? name + length : why);
 }
 
 hr_status hri_library_resolve(void *library, const char *what,

@@ -126,6 +126,18 @@ void fault_backend_trace(void)
     pthread_mutex_unlock(&fault_lock);
 }
 
+#ifndef __GLIBC__
+/* musl-gcc links the unwinder of a gcc for glibc, which asks glibc for the
+ * tables of a frame. After this answer it looks for them itself. */
+int _dl_find_object(void *address, void *found);
+int _dl_find_object(void *address, void *found)
+{
+    (void)address;
+    (void)found;
+    return -1;
+}
+#endif
+
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *frame, void *hash)
 {
     uint64_t *h = hash;

@@ -26,7 +26,7 @@ static const library_case cases[] = {
     {"no driver", NOWHERE, FAKE, FAKE, NULL, NULL, false,
      "/nowhere/libcuda.so.1"},
     {"an empty file for a driver", EMPTY, FAKE, FAKE, NULL, NULL, false,
-     "file too short"},
+     "libcuda.so.1: "},
     {"a library that is no driver", STRANGER, FAKE, FAKE, NULL, NULL, false,
      "has no symbol cuGetErrorName"},
     {"no GPU", FAKE, FAKE, FAKE, "FAKE_CUDA_INIT", "100", false,

@@ -196,6 +196,14 @@ int bench_settings(benchmark *bench, const char *usual);
  * opened: contexts on one device would take its memory from each other. */
 int bench_context(const bench_setting *setting, hr_context **context);
 
+/* ---- timeline.c: the file that HEADRACE_TRACE names. It is held while
+ * contexts come and go, so that one sentence tells that it could not be
+ * written. */
+
+/* Both return an exit status. `status` is that of what was measured. */
+int bench_timeline_begin(void);
+int bench_timeline_end(int status);
+
 /* ---- operands.c: random matrices in memory to multiply, and the error of a
  * product */
 

@@ -180,6 +180,7 @@ static int measure(benchmark *bench, const char *name)
         return cli_wrong(&bench_command, "there is no benchmark '%s'", name);
     }
     int status = check(&bench->o, s);
+    status = status == CLI_OK ? bench_timeline_begin() : status;
     if (status != CLI_OK) {
         return status;
     }
@@ -330,10 +331,10 @@ static int dispatch(int argc, char **argv)
     }
     const bool dialect = strcmp(first, "dialect") == 0;
     if (dialect || strcmp(first, "copies") == 0) {
-        return cli_start(dialect ? &bench_dialect : &bench_copies, argc - 2,
-                         argv + 2);
+        return bench_timeline_end(cli_start(
+            dialect ? &bench_dialect : &bench_copies, argc - 2, argv + 2));
     }
-    return cli_start(&bench_command, argc - 1, argv + 1);
+    return bench_timeline_end(cli_start(&bench_command, argc - 1, argv + 1));
 }
 
 int main(int argc, char **argv)

@@ -122,6 +122,7 @@ static int run(int argc, char **argv)
     dialect_options o = {
         .sections = 15, .size = 8192, .repeat = 9, .launches = 20000};
     int status = cli_parse(&bench_dialect, argc, argv, &o, NULL);
+    status = status == CLI_OK ? bench_timeline_begin() : status;
     if (status != CLI_OK) {
         return status;
     }

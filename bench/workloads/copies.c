@@ -206,7 +206,10 @@ static int run(int argc, char **argv)
     }
     b.bytes = (size_t)mib << 20;
     const cli_machine machine = {.accelerators = list};
-    int status = cli_context(&bench_copies, &machine, false, &b.context);
+    int status = bench_timeline_begin();
+    if (status == CLI_OK) {
+        status = cli_context(&bench_copies, &machine, false, &b.context);
+    }
     if (status == CLI_OK) {
         status = measure_all(&b);
     }

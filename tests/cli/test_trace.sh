@@ -57,6 +57,20 @@ for wish in --trace HEADRACE_TRACE; do
     grep -q "writing /dev/full failed: No space left on device" err
     [ -e e.npy ]
 done
+for what in "copies host 1" "dialect --quick --sections host" \
+    "matmul --size 64 --types f32 --peers none --repeat 1 --accelerators host"; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    HEADRACE_TRACE=/dev/full "$HEADRACE" bench $what >/dev/null 2>err || status=$?
+    [ "$status" = 1 ] && [ "$(wc -l <err)" = 1 ]
+    grep -q "writing /dev/full failed: No space left on device" err
+done
+# Contexts of a benchmark write to one file.
+HEADRACE_TRACE=bench.json "$HEADRACE" bench matmul --size 64 --types f32 \
+    --peers none --repeat 1 --accelerators 'host;2xhost' >/dev/null
+python3 -c 'import json
+bars = json.load(open("bench.json"))["traceEvents"]
+assert sum(e["name"] == "hr_gemm" for e in bars) == 4, bars'
 # A timeline takes the place of none of the command's files, and no file is
 # touched before the end.
 cp a.npy kept.npy

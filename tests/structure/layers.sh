@@ -45,7 +45,7 @@ BEGIN {
     may["src/console"] = "base/draft.h base/quantity.h " pure # with their .c files
     may["src/cli"] = "console base/json.h" # likewise
     may["include"] = ""
-    may["bench"] = "bench console base"
+    may["bench"] = "bench console base runtime/trace.h"
     # folders in examples
     may["examples"] = "support fdtd cartoonizer mandelbrot black_scholes " \
         "conjugate_gradient steady gray_scott cylinder"

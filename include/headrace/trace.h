@@ -34,9 +34,10 @@ extern "C" {
  *  Contexts of one process that name the same path write to one file. A child
  *  of fork() adds its process number to a name without %p. The file gets its
  *  name when it is complete: all contexts have ended, or the process exits.
- *  Until then an earlier file of that name stays, and after a failure, too. The
- *  folder must be writable. A later context that names the same path goes on in
- *  the complete file.
+ *  Until then an earlier file of that name stays, and after a failure, too. In
+ *  a folder that must not be written, an earlier file is overwritten instead,
+ *  from the start on. A later context that names the same path goes on in the
+ *  complete file.
  *
  * @owner   path may go after the call.
  * @errors  HR_ERROR_INVALID for a context that is NULL and an empty path.

@@ -2,7 +2,8 @@
 /* Bars are kept as numbers until the file is completed or there are many: what
  * is traced does not wait for text. Text is written in large pieces, and not by
  * stdio, which would write it twice where a child of fork() ends. The file gets
- * its name when it is complete: until then it is a draft beside it. */
+ * its name when it is complete: until then it is a draft beside it, where the
+ * folder may be written. */
 #include "runtime/trace.h"
 
 #include <errno.h>
@@ -179,6 +180,17 @@ static bool reopen(hri_trace *t)
     return t->file >= 0;
 }
 
+/* Write an earlier file itself where its folder refuses a draft. Returns 0, or
+ * the error number of the folder. */
+static int begin_in_place(hri_trace *t, int error)
+{
+    const bool refused = error == EACCES || error == EPERM || error == EROFS;
+    if (refused && t->target != NULL) {
+        t->file = open(t->target, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    }
+    return t->file >= 0 ? 0 : error;
+}
+
 /* Begin a file. Returns 0, or an error number. */
 static int begin(hri_trace *t)
 {
@@ -189,7 +201,9 @@ static int begin(hri_trace *t)
     free(t->target);
     t->target = NULL;
     if (stat(t->path, &s) != 0 || S_ISREG(s.st_mode)) {
-        return hri_draft_replace(t->path, &t->file, &t->draft, &t->target);
+        const int error =
+            hri_draft_replace(t->path, &t->file, &t->draft, &t->target);
+        return error == 0 ? 0 : begin_in_place(t, error);
     }
     t->file = open(t->path, O_WRONLY | O_CLOEXEC); /* a device */
     return t->file >= 0 ? 0 : errno;

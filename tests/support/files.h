@@ -24,6 +24,10 @@ char *files_read(const char *path, size_t *bytes);
 /* A file of these bytes, in the place of another. */
 bool files_write(const char *path, const void *bytes, size_t count);
 
+/* Root may do everything to any file. From now on this thread has to keep to
+ * permissions, as others do, or need not. Ends the program when it cannot. */
+void files_heed_permissions(bool heed);
+
 /* Run function in `count` children at once. Each is a copy of this process and
  * gets its number. Returns the sum of what they return, plus 100 for each child
  * that does not end by returning. */

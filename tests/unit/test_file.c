@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "files/files.h"
+#include "support/files.h"
 
 static void must(bool ok, const char *what)
 {
@@ -384,26 +385,6 @@ static void no_disk_is_so_large(void)
     unlink("a.npy");
 }
 
-/* Root may do everything to any file; without these rights it has to keep to
- * permissions as others do. musl-gcc does not find the kernel's headers, which
- * have these numbers. */
-static void heed_permissions(bool heed)
-{
-    enum { VERSION = 0x20080522, DAC_OVERRIDE = 1, DAC_READ_SEARCH = 2 };
-    struct {
-        uint32_t version;
-        int process;
-    } header = {VERSION, 0};
-    struct {
-        uint32_t effective, permitted, inheritable;
-    } sets[2];
-    const uint32_t rights = 1u << DAC_OVERRIDE | 1u << DAC_READ_SEARCH;
-    must(syscall(SYS_capget, &header, sets) == 0, "capget");
-    sets[0].effective = heed ? sets[0].effective & ~rights
-                             : sets[0].effective | (sets[0].permitted & rights);
-    must(syscall(SYS_capset, &header, sets) == 0, "capset");
-}
-
 static void permissions_are_heeded(void)
 {
     static const struct {
@@ -422,7 +403,7 @@ static void permissions_are_heeded(void)
     put("closed/a.npy", "earlier", 7);
     put("kept.npy", "kept", 4);
     must(chmod("closed", 0555) == 0 && chmod("kept.npy", 0444) == 0, "chmod");
-    heed_permissions(true);
+    files_heed_permissions(true);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
         CHECK_FAILS(
@@ -435,7 +416,7 @@ static void permissions_are_heeded(void)
     must(chmod("kept.npy", 0) == 0, "chmod");
     CHECK_FAILS(hr_file_open("kept.npy", &file, &m), HR_ERROR_IO,
                 "Permission denied");
-    heed_permissions(false);
+    files_heed_permissions(false);
     must(chmod("closed", 0777) == 0, "chmod");
     unlink("closed/a.npy"), unlink("kept.npy"), rmdir("closed");
     CHECK(file == NULL && names_in(".") == 0);

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/runtime.h"
 #include "support/bed.h"
+#include "support/files.h"
 
 extern const hr_kernel run1;
 
@@ -425,6 +427,33 @@ static void names(bed *b)
     CHECK(t.whole && t.unequal == 0 && t.calls == 1);
 }
 
+/* No draft can be made there. */
+static void in_place(bed *b)
+{
+    TEST_CASE("a file in a folder that may not be written");
+    static char old[100000];
+    char path[512];
+    memset(old, 'x', sizeof old);
+    snprintf(path, sizeof path, "%s/closed", folder);
+    CHECK(mkdir(path, 0700) == 0);
+    snprintf(path, sizeof path, "%s/closed/t.json", folder);
+    CHECK(files_write(path, old, sizeof old));
+    CHECK(chmod(path_of("closed"), 0500) == 0);
+    files_heed_permissions(true);
+    for (int i = 1; i <= 2; i++) { /* the second goes on in the file */
+        CHECK(hr_context_trace(b->context, path) == HR_OK);
+        multiply(b->context, NULL);
+        CHECK(hr_context_trace(b->context, NULL) == HR_OK);
+        const timeline t = read_file(path);
+        CHECK(t.whole && t.unequal == 0 && t.calls == i);
+    }
+    CHECK(files_count(path_of("closed"), NULL, 0) == 1);
+    CHECK_FAILS(hr_context_trace(b->context, path_of("closed/new.json")),
+                HR_ERROR_IO, "new.json cannot be written: Permission denied");
+    files_heed_permissions(false);
+    CHECK(chmod(path_of("closed"), 0700) == 0);
+}
+
 static void refused(bed *b)
 {
     TEST_CASE("what is refused");
@@ -456,6 +485,7 @@ static void cases(bed *b)
     TEST(contexts(b));
     TEST(variable(b));
     TEST(names(b));
+    TEST(in_place(b));
     TEST(refused(b));
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", made);

@@ -50,6 +50,9 @@ foreach(form ${loops})
     ${loop_options_${form}} $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
   if(OpenMP_C_FOUND)
     target_link_libraries(headrace_bench_loops_${form} PRIVATE OpenMP::OpenMP_C)
+  else() # loops of one thread
+    target_compile_options(headrace_bench_loops_${form} PRIVATE
+      -Wno-unknown-pragmas)
   endif()
   target_link_libraries(headrace-bench PRIVATE headrace_bench_loops_${form})
 endforeach()

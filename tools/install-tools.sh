@@ -54,6 +54,7 @@ tests - libscalapack-mpich-dev
 tests - python3-mpi4py
 tests octave-cli octave
 tests Rscript r-base-core
+tests musl-gcc musl-tools
 bare /usr/sbin/debootstrap debootstrap
 bare dpkg-buildpackage dpkg-dev
 bare dh debhelper

@@ -212,7 +212,7 @@ equal "bytes of a cell" 152 "$(awk -v t="$(field effective_bytes_per_second)" \
     --accelerators '1xhost@500KiB;host' >"$out" 2>"$err"
 equal "status" 1 $?
 check grep -q '^fdtd .* host .*1.00' "$out"
-check is_sentence "has 512000 bytes"
+check is_sentence "into the 512000 bytes"
 expect 2 "grids are measured in f32" bench grid --types f64
 expect 2 "--shape, --window, --memory, --from-files and" bench grid --shape 8x8x8
 expect 2 "are for grid" bench matmul --residual 0

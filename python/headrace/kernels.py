@@ -275,9 +275,6 @@ class Kernel:
                     "the text has no HR_KERNEL1 or the like" if not names else
                     f"the text has the kernels {', '.join(names)}: which name?")
             name = names[0]
-        if "headrace/dialect.h" not in text:
-            # its line numbers stay those of the text
-            text = "#include <headrace/dialect.h>\n#line 1\n" + text
         self.text, self.name, self.file = text, name, file
 
     def pointer(self, context: Context) -> Any:

@@ -252,6 +252,10 @@ def test_transform(context, rng):
         "HR_KERNEL1(k, (OUT, float, 1, y)) { HR_EACH1(i) { oops(); } }",
         file="mine.c")(x), headrace.BuildError, "mine.c:1:.*oops"),
     (lambda x: headrace.kernel(
+        "HR_KERNEL1(k, (OUT, float, 1, y)) {\nHR_EACH1(i) {\nreturn; } }",
+        file="mine.c")(x), headrace.BuildError,
+     "mine.c:3: k: return must not leave the block of HR_EACH1 in line 2"),
+    (lambda x: headrace.kernel(
         "HR_KERNEL2(k, (VALUE, int, 0, n), (OUT, float, 1, y)) {}")(1.5, x),
      TypeError, "k: n is an int, but 1.5 is given"),
     (lambda x: headrace.kernel(

@@ -88,7 +88,7 @@ uint32_t hri_view_named(const hri_reading *r, const char *word)
     uint32_t i = 0;
     while (i < r->kernel->parameter_count &&
            (r->parameters[i].kind != HR_PARAMETER_VIEW ||
-            !hri_word_is(word, r->parameters[i].name))) {
+            !hri_word_is(word, hri_text_name(r->kernel, i)))) {
         i++;
     }
     return i;

@@ -51,7 +51,7 @@ static bool declares(const hri_reading *r, const char *word)
 /* Whether the kernel has another thing of the view's name. */
 static bool is_hidden(const hri_reading *r, uint32_t view, const char *end)
 {
-    const char *name = r->parameters[view].name;
+    const char *name = hri_text_name(r->kernel, view);
     size_t length;
     for (const char *at = r->body; at<end; at += length> 0 ? length : 1) {
         length = hri_word_length(at);

@@ -38,6 +38,9 @@ hr_status hri_text_kernel(hr_context *context, const char *text,
 /* HR_ERROR_INVALID when this is a kernel of another context. */
 hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context);
 
+/* The name that a parameter has in the text. */
+const char *hri_text_name(const hr_kernel *kernel, uint32_t parameter);
+
 /* Set the size of a parameter's elements when the text does not tell it. 0: the
  * size is unknown again. */
 void hri_text_learn(const hr_kernel *kernel, uint32_t parameter, size_t bytes);

@@ -104,6 +104,6 @@ void hri_find_own_rows(hri_reading *r, const char *end)
     for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
         r->found->own_row[i] = r->parameters[i].kind == HR_PARAMETER_VIEW &&
                                uses[i] == r->own[i] &&
-                               !is_in_directive(r, r->parameters[i].name);
+                               !is_in_directive(r, hri_text_name(r->kernel, i));
     }
 }

@@ -18,6 +18,7 @@ typedef struct hri_text {
     struct hri_text *next;
     hr_context *context;
     hr_parameter parameters[HR_MAX_PARAMETERS];
+    const char *written[HR_MAX_PARAMETERS]; /* their names in the text */
     bool learned[HR_MAX_PARAMETERS];
     char *free_words; /* where the next word is copied to */
     char words[];     /* all words kept of the text, and file and name */
@@ -134,9 +135,12 @@ static bool set_kind(hr_parameter *p, const char *word)
     return false;
 }
 
-/* Read "(KIND, type, rank, name)". */
-static hr_status take_parameter(reader *r, hr_parameter *p)
+/* Read "(KIND, type, rank, name)". Messages leave out the start of a name that
+ * hr_transform has made of the caller's. */
+static hr_status take_parameter(reader *r, uint32_t i)
 {
+    static const char made[] = "hr_of_";
+    hr_parameter *p = &r->to->parameters[i];
     const char *words[4] = {"", "", "", ""};
     int count = 0;
     bool closed = false;
@@ -173,7 +177,10 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
     }
     p->rank = (uint32_t)rank;
     p->type = words[1];
+    r->to->written[i] = words[3];
     p->name = words[3];
+    p->name +=
+        strncmp(p->name, made, sizeof made - 1) == 0 ? sizeof made - 1 : 0;
     p->bytes = hri_element_bytes(p->type);
     return HR_OK;
 }
@@ -191,7 +198,7 @@ static hr_status take_parameters(reader *r, uint32_t count)
                          count, count, hri_plural(count));
         }
         hr_parameter *p = &to->parameters[found];
-        hr_status status = take_parameter(r, p);
+        hr_status status = take_parameter(r, found);
         if (status != HR_OK) {
             return status;
         }
@@ -356,6 +363,13 @@ hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context)
                : hri_fail(HR_ERROR_INVALID,
                           "%s: the kernel was created in another context",
                           kernel->name);
+}
+
+const char *hri_text_name(const hr_kernel *kernel, uint32_t parameter)
+{
+    return kernel->parameters == parameters_of
+               ? ((const hri_text *)kernel)->written[parameter]
+               : kernel->parameters(kernel)[parameter].name;
 }
 
 void hri_text_learn(const hr_kernel *kernel, uint32_t parameter, size_t bytes)

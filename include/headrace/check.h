@@ -14,9 +14,10 @@
  *  - An item that reads an element of an OUT view which has no value yet.
  *
  *  - Elements whose values come from what an OUT view held before. Under the
- *    checker an OUT view holds large negative numbers first, and 0 and small
- *    positive ones in a second run. A loop over an unsigned bound from there
- *    may not end.
+ *    checker an OUT view holds large negative numbers first, 0 and small
+ *    positive ones in a second run, and large positive ones in a third. A loop
+ *    over an unsigned bound from there may not end. If the first two runs find
+ *    nothing, this holds for other bounds too.
  *
  *  - An IN view that was written, with const cast away.
  *
@@ -24,8 +25,8 @@
  *    returns HR_ERROR_COMPUTE_DOMAIN, each time.
  *
  *  - An element that one item writes and another item writes or uses. An
- *    HR_BARRIER between the two accesses allows it, and so does HR_ATOMIC for
- *    both.
+ *    HR_BARRIER between two accesses of one tile allows it, and so does
+ *    HR_ATOMIC for both.
  *
  *  - An element that code between the blocks of items writes, which all items
  *    run.

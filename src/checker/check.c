@@ -16,8 +16,8 @@ typedef struct checking {
     const hri_launch *launch;
     unsigned char *arguments; /* the kernel's */
     size_t argument_bytes;    /* tile memory included */
-    bool twice;               /* there are OUT views: run twice, with other
-                                 values in them */
+    int runs;                 /* 1, or with OUT views as many as there are
+                                 kinds of values in them */
 } checking;
 
 /* ---- memory */
@@ -37,12 +37,12 @@ static size_t chunk_bytes(const hri_watched *v, int64_t from)
 
 static bool make_poison(hri_watched *v)
 {
-    for (int twice = 0; twice < 2; twice++) {
-        v->poison[twice] = malloc(HRI_POISONED * v->parameter->bytes);
-        if (v->poison[twice] == NULL) {
+    for (int run = 0; run < HRI_RUNS; run++) {
+        v->poison[run] = malloc(HRI_POISONED * v->parameter->bytes);
+        if (v->poison[run] == NULL) {
             return false;
         }
-        hri_poison(v, twice, v->poison[twice]);
+        hri_poison(v, run, v->poison[run]);
     }
     return true;
 }
@@ -100,7 +100,7 @@ static hr_status make_view(checking *c, uint32_t i)
                         "%s: no memory to check %s, %zu elements of %zu bytes",
                         c->launch->kernel->name, p->name, count, p->bytes);
     }
-    c->twice = c->twice || p->access == HR_OUT;
+    c->runs = p->access == HR_OUT ? HRI_RUNS : c->runs;
     c->watch.widest = c->watch.widest > p->bytes ? c->watch.widest : p->bytes;
     return HR_OK;
 }
@@ -134,8 +134,9 @@ static void finish(checking *c)
         free(v->now);
         free(v->before);
         free(v->first);
-        free(v->poison[0]);
-        free(v->poison[1]);
+        for (int run = 0; run < HRI_RUNS; run++) {
+            free(v->poison[run]);
+        }
         free(v->seen);
         free(v->elements);
         free(v->touched);
@@ -239,16 +240,16 @@ static void fill_views(checking *c)
         }
         for (int64_t e = 0; e < v->count; e += HRI_POISONED) {
             memcpy(v->now + (size_t)e * v->parameter->bytes,
-                   v->poison[c->watch.twice], chunk_bytes(v, e));
+                   v->poison[c->watch.run], chunk_bytes(v, e));
         }
     }
 }
 
 /* ---- after a run */
 
-/* Whether the two runs left different values in an element. Its poison is that
- * of an OUT view, else NULL. Bytes that no run wrote have the poison of both
- * runs: they get their values from before the launch. */
+/* Whether the first run and this one left different values in an element. Its
+ * poison is that of an OUT view, else NULL. Bytes that no run wrote have the
+ * poison of both runs: they get their values from before the launch. */
 static bool differs(const hri_watched *v, size_t first,
                     const unsigned char *poison, const unsigned char *again)
 {
@@ -264,16 +265,19 @@ static bool differs(const hri_watched *v, size_t first,
     return any;
 }
 
+/* What was written with the bits that were there has been seen as read. */
 static void report(checking *c, const hri_watched *v, int64_t element,
                    hri_fault fault)
 {
-    hri_watch_report_element(
-        &c->watch, element,
-        &(hri_report){.fault = fault,
-                      .view = v,
-                      .use = fault == HRI_CONST ? v->seen[element]
-                                                : v->elements[element].write,
-                      .writes = true});
+    hri_report r = {.fault = fault, .view = v, .writes = true};
+    if (fault == HRI_CONST) {
+        r.use = v->seen[element];
+    } else {
+        const hri_element *e = &v->elements[element];
+        r.use = *hri_last_write(e);
+        r.use = r.use.line != 0 ? r.use : e->last[HRI_READ];
+    }
+    hri_watch_report_element(&c->watch, element, &r);
 }
 
 /* Find elements of IN views that were written. */
@@ -296,16 +300,17 @@ static hr_status find_written(checking *c)
     return c->watch.status;
 }
 
-/* Compare what both runs left from element `from` on. Most of a view has not
- * been touched. */
+/* Compare what this run and the first one left from element `from` on. Most of
+ * a view has not been touched. */
 static void compare_chunk(checking *c, const hri_watched *v, int64_t from)
 {
     const size_t bytes = v->parameter->bytes, size = chunk_bytes(v, from);
     const size_t start = (size_t)from * bytes;
     const bool out = v->parameter->access == HR_OUT;
+    const int run = c->watch.run;
     if (memcmp(v->first + start, out ? v->poison[0] : v->now + start, size) ==
             0 &&
-        (!out || memcmp(v->now + start, v->poison[1], size) == 0)) {
+        (!out || memcmp(v->now + start, v->poison[run], size) == 0)) {
         if (out) {
             memcpy(v->now + start, v->before + start, size);
         }
@@ -313,7 +318,7 @@ static void compare_chunk(checking *c, const hri_watched *v, int64_t from)
     }
     for (size_t at = 0; at < size; at += bytes) {
         if (differs(v, start + at, out ? v->poison[0] + at : NULL,
-                    out ? v->poison[1] + at : NULL)) {
+                    out ? v->poison[run] + at : NULL)) {
             report(c, v, from + (int64_t)(at / bytes), HRI_DEPENDS);
         }
     }
@@ -341,21 +346,30 @@ static hr_status run_once(checking *c)
     return status == HR_OK ? find_written(c) : status;
 }
 
-static hr_status run_twice(checking *c)
+static void keep_first(checking *c)
 {
-    hr_status status = run_once(c);
-    if (status != HR_OK || !c->twice) {
-        return status;
-    }
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         const hri_watched *v = &c->watch.views[i];
         if (v->first != NULL) {
             memcpy(v->first, v->now, bytes_of(v));
         }
     }
-    c->watch.twice = true;
-    status = run_once(c);
-    return status == HR_OK ? find_different(c) : status;
+}
+
+/* The last run can take long when loops have an OUT element as their bound. It
+ * has nothing more to tell once something was found. */
+static hr_status run_all(checking *c)
+{
+    hr_status status = run_once(c);
+    if (status == HR_OK && c->runs > 1) {
+        keep_first(c);
+    }
+    while (status == HR_OK && ++c->watch.run < c->runs &&
+           (c->watch.run + 1 < HRI_RUNS || !c->watch.found)) {
+        status = run_once(c);
+        status = status == HR_OK ? find_different(c) : status;
+    }
+    return status;
 }
 
 /* ---- the launch */
@@ -370,7 +384,8 @@ hr_status hri_check_launch(hr_context *context, hri_stream *stream,
                             .domain = launch->domain,
                             .widest = 1},
                   .stream = stream,
-                  .launch = launch};
+                  .launch = launch,
+                  .runs = 1};
     if (launch->kernel->checked == NULL) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,
@@ -392,7 +407,7 @@ hr_status hri_check_launch(hr_context *context, hri_stream *stream,
         status = copy_views(&c, false);
     }
     if (status == HR_OK) {
-        status = run_twice(&c);
+        status = run_all(&c);
     }
     if (status == HR_OK) {
         status = copy_views(&c, true);

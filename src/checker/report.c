@@ -46,7 +46,7 @@ static void say_item(sentence *s, const hri_watch *w, const hri_seen *use)
         tile /= d->tiles[i];
         local /= d->tile[i];
     }
-    say(s, item ? "item (" : "tile (");
+    say(s, item ? "item (" : "every item of tile (");
     say_numbers(s, at, w->rank, ", ");
     say(s, ")");
 }
@@ -77,7 +77,6 @@ static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
         say(s, " is written");
         return;
     }
-    say(s, r->fault == HRI_UNIFORM ? "every item of " : "");
     say_item(s, w, &r->use);
     say(s, r->writes                  ? " writes "
            : r->fault == HRI_CONFLICT ? " uses "
@@ -147,6 +146,7 @@ void hri_watch_report(hri_watch *watch, const hri_report *report)
     say_fault(&told, watch, report);
     hr_status status = hri_findings_add(watch->findings, key.text, told.text);
     watch->status = watch->status == HR_OK ? status : watch->status;
+    watch->found = true;
 }
 
 void hri_watch_report_element(hri_watch *watch, int64_t element,

@@ -13,82 +13,16 @@ enum { ALIGNMENT = 64, NOTHING = 0xa5 /* in stray memory; negative */ };
 /* The run that this thread's accesses belong to. */
 static _Thread_local hri_watch *current;
 
-/* Bits that depend only on a number [Steele2014]. */
-static uint64_t mixed(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-void hri_poison(const hri_watched *view, bool twice, unsigned char *to)
-{
-    const size_t bytes = view->parameter->bytes;
-    const uint64_t seed = (uint64_t)view->parameter->at * 977;
-    for (size_t b = 0; b < HRI_POISONED * bytes; b++) {
-        const uint64_t word = mixed((twice ? b / bytes : b / 8) + seed);
-        const bool zero = b % bytes != 0 || (word & 1) == 0;
-        to[b] = (unsigned char)(!twice ? 0x80 | (word >> (b % 8 * 8))
-                                : zero ? 0
-                                       : (word >> 1) % 127 + 1);
-    }
-}
-
 /* ---- what accesses mean */
-
-static bool in_conflict(const hri_seen *a, const hri_seen *b)
-{
-    if (b->line == 0 || (a->atomic && b->atomic)) {
-        return false;
-    }
-    return a->tile != b->tile || (a->phase == b->phase && a->item != b->item);
-}
-
-static void compare(hri_watch *w, const hri_pending *p, const hri_seen *use,
-                    bool writes)
-{
-    const hri_element *e = &p->view->elements[p->index];
-    const hri_seen *others[] = {&e->write, &e->uses[0], &e->uses[1]};
-    for (int i = 0; i < 3; i++) {
-        const bool other_writes = i == 0 || others[i]->atomic;
-        if ((writes || other_writes) && in_conflict(use, others[i])) {
-            hri_watch_report_element(
-                w, p->index,
-                &(hri_report){.fault = HRI_CONFLICT,
-                              .view = p->view,
-                              .use = *use,
-                              .writes = writes,
-                              .other = *others[i],
-                              .other_writes = other_writes});
-            return;
-        }
-    }
-}
-
-/* Note a use. Of other tiles the first user is kept, of this tile the last two
- * items. If a later write is in conflict with any use, it is with one of
- * these. */
-static void add_use(hri_element *e, const hri_seen *use)
-{
-    hri_seen *last = &e->uses[0];
-    if (last->line != 0 && last->tile != use->tile) {
-        return;
-    }
-    if (last->line != 0 && last->item != use->item) {
-        e->uses[1] = *last;
-    }
-    *last = *use;
-}
 
 /* The item may have written the very bits that the element held, but not in
  * both runs. So it is reported if both runs left the bits unchanged. */
 static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *use)
 {
     hri_seen *before = &p->view->elements[p->index].lacked;
-    if (!w->twice && before->line == 0) {
+    if (w->run == 0 && before->line == 0) {
         *before = *use;
-    } else if (w->twice && before->line == use->line &&
+    } else if (w->run == 1 && before->line == use->line &&
                before->tile == use->tile && before->item == use->item) {
         hri_watch_report_element(
             w, p->index,
@@ -96,38 +30,60 @@ static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *use)
     }
 }
 
-static void settle_one(hri_watch *w, const hri_pending *p,
-                       const unsigned char *bits)
+static void note(hri_watch *w, const hri_pending *p, const hri_seen *use)
 {
-    const hr_parameter *parameter = p->view->parameter;
     hri_element *e = &p->view->elements[p->index];
-    hri_seen use = w->here;
-    use.line = p->line;
-    use.atomic = p->plain == 0;
-    const bool changed =
-        memcmp(p->view->now + (size_t)p->index * parameter->bytes, bits,
-               parameter->bytes) != 0;
-    e->pending = 0;
-    if (!changed && parameter->access == HR_OUT && e->write.line == 0) {
-        lacks_value(w, p, &use);
+    const hri_seen *other = hri_find_conflict(e, use);
+    const bool writes = use->kind != HRI_READ;
+    if (other != NULL) {
+        hri_watch_report_element(
+            w, p->index,
+            &(hri_report){.fault = HRI_CONFLICT,
+                          .view = p->view,
+                          .use = *use,
+                          .writes = writes,
+                          .other = *other,
+                          .other_writes = other->kind != HRI_READ});
     }
-    compare(w, p, &use, changed || use.atomic);
-    if (changed && use.item < 0 && !use.atomic) {
+    if (use->kind == HRI_WRITE && use->item < 0) {
         hri_watch_report_element(w, p->index,
                                  &(hri_report){.fault = HRI_UNIFORM,
                                                .view = p->view,
-                                               .use = use,
+                                               .use = *use,
                                                .writes = true});
     }
-    if (changed || use.atomic) {
-        if (e->write.atomic) { /* keep it: others may be in conflict with it
-                                  only */
-            const hri_seen before = e->write;
-            add_use(e, &before);
-        }
-        e->write = use;
-    } else {
-        add_use(e, &use);
+    hri_remember(e, use);
+}
+
+static bool is_changed(const hri_pending *p, const unsigned char *bits)
+{
+    const size_t bytes = p->view->parameter->bytes;
+    return memcmp(p->view->now + (size_t)p->index * bytes, bits, bytes) != 0;
+}
+
+/* What the item did before the settling: plain accesses, atomic ones or both. A
+ * change may then come from either. A plain write beside an atomic one is in
+ * conflict with nothing that a read is not in conflict with. */
+static void settle_one(hri_watch *w, const hri_pending *p,
+                       const unsigned char *bits)
+{
+    hri_element *e = &p->view->elements[p->index];
+    hri_seen plain = w->here, atomic = w->here;
+    const bool changed = is_changed(p, bits);
+    plain.line = p->line;
+    plain.kind = (p->atomic > 0 ? p->wrote : changed) ? HRI_WRITE : HRI_READ;
+    atomic.line = p->atomic_line;
+    atomic.kind = HRI_ATOMIC;
+    e->pending = 0;
+    if (!changed && p->view->parameter->access == HR_OUT &&
+        hri_last_write(e)->line == 0) {
+        lacks_value(w, p, p->plain > 0 ? &plain : &atomic);
+    }
+    if (p->plain > 0) {
+        note(w, p, &plain);
+    }
+    if (p->atomic > 0) {
+        note(w, p, &atomic);
     }
 }
 
@@ -242,8 +198,10 @@ static void *access_element(hri_watch *w, hri_watched *v, int64_t index,
         w->pending[w->pending_count] = (hri_pending){.view = v, .index = index};
         e->pending = ++w->pending_count;
     }
-    w->pending[e->pending - 1].line = line;
-    w->pending[e->pending - 1].plain++;
+    hri_pending *p = &w->pending[e->pending - 1];
+    p->line_before = p->line;
+    p->line = line;
+    p->plain++;
     return memory;
 }
 
@@ -313,19 +271,35 @@ int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
     return more;
 }
 
+/* The item's access to what lies at a place, also to a member of an element.
+ * NULL: there is none. */
+static hri_pending *find_pending(hri_watch *w, const void *place)
+{
+    for (uint32_t i = 0; i < w->kernel->parameter_count; i++) {
+        const hri_watched *v = &w->views[i];
+        const uintptr_t at = (uintptr_t)place - (uintptr_t)v->now;
+        const size_t bytes = v->elements != NULL ? v->parameter->bytes : 1;
+        if (v->elements != NULL && at < (size_t)v->count * bytes) {
+            const uint32_t pending = v->elements[at / bytes].pending;
+            return pending > 0 ? &w->pending[pending - 1] : NULL;
+        }
+    }
+    return NULL;
+}
+
 void *hr_checked_atomic(const void *place)
 {
     hri_watch *w = current;
-    for (uint32_t i = w != NULL ? w->pending_count : 0; i > 0; i--) {
-        hri_pending *p = &w->pending[i - 1];
-        const size_t bytes = p->view->parameter->bytes;
-        const uintptr_t element =
-            (uintptr_t)(p->view->now + (size_t)p->index * bytes);
-        if ((uintptr_t)place - element < bytes) { /* an atomic on a member
-                                                     counts, too */
-            p->plain--;
-            break;
+    hri_pending *p = w != NULL ? find_pending(w, place) : NULL;
+    if (p != NULL) {
+        const size_t i = (size_t)(p - w->pending);
+        if (p->atomic == 0) {
+            p->wrote = is_changed(p, w->bits + i * w->widest);
         }
+        p->atomic_line = p->line;
+        p->line = p->line_before;
+        p->plain--;
+        p->atomic++;
     }
     return (void *)(uintptr_t)place;
 }

@@ -13,25 +13,36 @@
 
 #include "checker/check.h"
 
+/* How an item uses an element. */
+typedef enum hri_kind {
+    HRI_READ, /* or its address is taken */
+    HRI_WRITE,
+    HRI_ATOMIC,
+    HRI_KINDS
+} hri_kind;
+
 /* An access to an element: by which item, and in which line last. */
 typedef struct hri_seen {
     uint32_t tile, phase; /* phases lie between barriers */
     int32_t line;         /* 0: there was no access */
     int16_t item;         /* in the tile; -1: code between blocks */
-    bool atomic;
+    uint8_t kind;         /* an hri_kind */
 } hri_seen;
 
-/* What is known of an element that may be written. Three accesses are enough to
- * find the first conflict: the last write, and two of those that read or wrote
- * atomically. */
+/* What is known of an element that may be written. These accesses are enough to
+ * find the first conflict (conflict.c). */
 typedef struct hri_element {
-    hri_seen write, uses[2];
+    hri_seen first, last[HRI_KINDS];
+    hri_seen other;   /* the last one of a kind by another item than that of
+                         last */
     hri_seen lacked;  /* in the first run, the access that found no value */
     uint32_t pending; /* 1 + its index among the item's; 0: none */
     bool touched;     /* it is among the view's touched ones */
 } hri_element;
 
 enum { HRI_MAX_WATCHED = 1 + HR_MAX_KERNEL_RANK }; /* dimensions */
+
+enum { HRI_RUNS = 3 }; /* where there are OUT views */
 
 /* A view, or a list of views, packed in memory of its own. */
 typedef struct hri_watched {
@@ -42,14 +53,14 @@ typedef struct hri_watched {
     int64_t extent[HRI_MAX_WATCHED], stride[HRI_MAX_WATCHED];
     /* the elements that there are: of extent, those from held_first on */
     int64_t held_first[HRI_MAX_WATCHED], held[HRI_MAX_WATCHED];
-    int64_t count;            /* of those elements */
-    unsigned char *now;       /* the memory that the kernel works on */
-    unsigned char *before;    /* what the view held before the launch */
-    unsigned char *first;     /* what the first of two runs left */
-    unsigned char *poison[2]; /* of an OUT view, in both runs */
-    hri_seen *seen;           /* for each element of an IN view */
-    hri_element *elements;    /* for each element of other views */
-    int64_t *touched;         /* those that have been accessed in any run */
+    int64_t count;                   /* of those elements */
+    unsigned char *now;              /* the memory that the kernel works on */
+    unsigned char *before;           /* what the view held before the launch */
+    unsigned char *first;            /* what the first run left */
+    unsigned char *poison[HRI_RUNS]; /* of an OUT view, in each run */
+    hri_seen *seen;                  /* for each element of an IN view */
+    hri_element *elements;           /* for each element of other views */
+    int64_t *touched; /* those that have been accessed in any run */
     size_t touched_count, touched_capacity;
 } hri_watched;
 
@@ -59,8 +70,10 @@ enum { HRI_STRAYS = 16 };
 typedef struct hri_pending {
     hri_watched *view;
     int64_t index;
-    int32_t line;
-    int32_t plain; /* how many accesses were not atomic */
+    int32_t plain, atomic;     /* how many accesses were so */
+    int32_t line, atomic_line; /* the last of either */
+    int32_t line_before;       /* the last but one of the plain ones */
+    bool wrote; /* it was changed before the first of both kinds was atomic */
 } hri_pending;
 
 typedef enum hri_fault {
@@ -92,7 +105,8 @@ typedef struct hri_watch {
     hr_domain domain;
     hri_watched views[HR_MAX_PARAMETERS];
     size_t widest;    /* bytes of an element of any view */
-    bool twice;       /* this is the second run of two */
+    int run;          /* from 0 on */
+    bool found;       /* something, maybe known before */
     hr_status status; /* an error of the run */
     hri_seen here;    /* the tile, phase and item that run */
     hri_pending *pending;
@@ -110,14 +124,24 @@ typedef struct hri_watch {
 hr_status hri_watch_run(hri_watch *watch, const void *arguments);
 void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
 
-/* What the elements of an OUT view hold before a run. In the first run they are
- * large negative numbers, in the second 0 and small positive ones, so that
- * comparisons come out differently. Both kinds end loops, unless the bound is
- * unsigned. Each byte differs between the runs. This makes HRI_POISONED
+/* conflict.c: the remembered access that this one is in conflict with. NULL:
+ * none. */
+const hri_seen *hri_find_conflict(const hri_element *element,
+                                  const hri_seen *use);
+void hri_remember(hri_element *element, const hri_seen *use);
+/* The write or atomic access that came last; line 0: none. */
+const hri_seen *hri_last_write(const hri_element *element);
+
+/* poison.c: what the elements of an OUT view hold before a run. In the first
+ * run they are large negative numbers, in the second 0 and small positive ones,
+ * in the third large positive ones. So sums and comparisons come out
+ * differently, whatever they are compared with. The first two end loops, unless
+ * the bound is unsigned. The third is left out if something was found. Each
+ * byte differs between the first run and any other. This makes HRI_POISONED
  * elements. All others repeat them, so filling and comparing whole views is as
  * fast as memory. The number is prime: kernels do not step by it. */
 enum { HRI_POISONED = 1021 };
-void hri_poison(const hri_watched *view, bool twice, unsigned char *to);
+void hri_poison(const hri_watched *view, int run, unsigned char *to);
 
 /* report.c: turn a report into a finding, unless there is one of the same line,
  * view and fault. */

@@ -320,3 +320,107 @@ HR_KERNEL1(doubles, (OUT, int, 1, c))
         HR_AT1(c, i) = 2 * (int)i;
     }
 }
+
+/* ---- plain accesses beside atomics */
+
+HR_KERNEL1(sets_and_counts, (INOUT, int, 1, n))
+{
+    HR_EACH1(i)
+    {
+        if (i == 0) {
+            HR_AT1(n, 0) = 0;
+        }
+        HR_ATOMIC_ADD(HR_AT1(n, 0), 1);
+    }
+}
+
+HR_KERNEL1(sets_then_counts, (INOUT, int, 1, n))
+{
+    HR_ITEMS1(i)
+    {
+        if (i == 0) {
+            HR_AT1(n, 0) = 0;
+        }
+    }
+    HR_ITEMS1(i)
+    {
+        HR_ATOMIC_ADD(HR_AT1(n, 0), 1);
+    }
+}
+
+HR_KERNEL1(sets_then_counts_later, (INOUT, int, 1, n))
+{
+    HR_ITEMS1(i)
+    {
+        if (i == 0) {
+            HR_AT1(n, 0) = 0;
+        }
+    }
+    HR_BARRIER;
+    HR_ITEMS1(i)
+    {
+        HR_ATOMIC_ADD(HR_AT1(n, 0), 1);
+    }
+}
+
+HR_KERNEL1(looks_then_counts, (INOUT, int, 1, n))
+{
+    HR_ITEMS1(i)
+    {
+        if (i == 0 && HR_AT1(n, 0) < 0) {
+            HR_AT1(n, 1) = 0;
+        }
+    }
+    HR_BARRIER;
+    HR_ITEMS1(i)
+    {
+        HR_ATOMIC_ADD(HR_AT1(n, 0), 1);
+    }
+}
+
+HR_KERNEL1(all_count_and_look, (INOUT, int, 1, n))
+{
+    if (HR_AT1(n, 0) > 100) {
+        HR_ATOMIC_ADD(HR_AT1(n, 0), 1);
+    }
+    HR_EACH1(i)
+    {
+        HR_AT1(n, i + 1) = 0;
+    }
+}
+
+/* ---- OUT views of types whose bits are something else in others */
+
+HR_KERNEL1(adds_to_out64, (OUT, double, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) += 3.0;
+    }
+}
+
+HR_KERNEL1(largest_in_out32, (OUT, int, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = HR_AT1(c, i) > 2000000000 ? HR_AT1(c, i) : 2000000000;
+    }
+}
+
+HR_KERNEL1(largest_in_out16, (OUT, short, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = HR_AT1(c, i) > 30000 ? HR_AT1(c, i) : 30000;
+    }
+}
+
+typedef double real;
+
+HR_KERNEL1(least_in_out, (OUT, real, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = fmin(HR_AT1(c, i), -1e300);
+    }
+}

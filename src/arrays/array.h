@@ -11,6 +11,7 @@
 #ifndef HRI_ARRAYS_ARRAY_H
 #define HRI_ARRAYS_ARRAY_H
 
+#include <headrace/kernel.h>
 #include <headrace/queue.h>
 #include <headrace/view.h>
 
@@ -118,6 +119,22 @@ struct hr_array {
     hri_error error; /* of work that nothing has waited for */
 };
 
+/* The rows of a view that points may use. */
+typedef struct hri_reach {
+    bool any;              /* all of them */
+    int64_t before, after; /* else those of their own row of the domain, and so
+                              many more */
+    int64_t rows;          /* for each row of the domain */
+} hri_reach;
+
+/* What the checker has to know of a call that launches a kernel in pieces of
+ * rows. */
+typedef struct hri_pieces {
+    int64_t grain; /* pieces are so many rows, or a multiple */
+    hri_reach reach[HR_MAX_PARAMETERS];
+    struct hri_kept *kept; /* of the pieces so far; NULL: nothing */
+} hri_pieces;
+
 /* The hooks of HEADRACE_CHECK=1 between the caller and the work
  * (src/checker). */
 typedef struct hri_checker {
@@ -125,9 +142,12 @@ typedef struct hri_checker {
     hr_status (*tell)(hr_context *context);
     /* Run a launch on the host now, instead of enqueueing it. It first waits
      * until the queue has done its work. The views lie where the arguments say.
-     * HR_OK also when something is found. */
+     * It is one of these pieces (NULL: points may use all of the views). HR_OK
+     * also when something is found. */
     hr_status (*launch)(hr_context *context, hri_stream *stream,
-                        const hri_launch *launch);
+                        const hri_launch *launch, hri_pieces *pieces);
+    /* Free what is kept of the pieces. */
+    void (*forget)(hri_pieces *pieces);
     /* Make a mapping of host memory point to a copy of it. */
     hr_status (*map)(hr_mapping *mapping, const char *file, int line);
     /* Copy what was written back to `home`, which is the mapping of the memory

@@ -495,7 +495,8 @@ static hr_status run(const launching *l)
     hri_stream *stream = l->queue->stream;
     const hri_checker *checker = l->context->checker;
     return checker == NULL ? hri_stream_launch(stream, &l->launch)
-                           : checker->launch(l->context, stream, &l->launch);
+                           : checker->launch(l->context, stream, &l->launch,
+                                             l->part->pieces);
 }
 
 static hr_status enqueue(launching *l)

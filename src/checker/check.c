@@ -77,7 +77,10 @@ static hr_status make_view(checking *c, uint32_t i)
     const hr_parameter *p =
         &c->launch->kernel->parameters(c->launch->kernel)[i];
     const hri_kernel_argument *a = &c->launch->arguments[i];
+    const hri_pieces *pieces = c->watch.pieces;
     v->parameter = p;
+    v->reach =
+        pieces != NULL && !pieces->reach[i].any ? &pieces->reach[i] : NULL;
     lay_out(v, a);
     const size_t count = (size_t)v->count;
     const size_t bytes = hri_round_up_bytes(bytes_of(v), ALIGNMENT);
@@ -88,7 +91,9 @@ static hr_status make_view(checking *c, uint32_t i)
         v->seen = calloc(count, sizeof *v->seen);
         made = made && v->seen != NULL;
     } else {
-        v->elements = calloc(count, sizeof *v->elements);
+        v->kept = pieces != NULL && pieces->reach[i].any;
+        v->elements = v->kept ? hri_kept_elements(pieces->kept, i, count)
+                              : calloc(count, sizeof *v->elements);
         v->first = aligned_alloc(ALIGNMENT, bytes);
         made = made && v->elements != NULL && v->first != NULL;
     }
@@ -138,7 +143,9 @@ static void finish(checking *c)
             free(v->poison[run]);
         }
         free(v->seen);
-        free(v->elements);
+        if (!v->kept) {
+            free(v->elements);
+        }
         free(v->touched);
     }
     hri_watch_finish(&c->watch);
@@ -375,13 +382,14 @@ static hr_status run_all(checking *c)
 /* ---- the launch */
 
 hr_status hri_check_launch(hr_context *context, hri_stream *stream,
-                           const hri_launch *launch)
+                           const hri_launch *launch, hri_pieces *pieces)
 {
     const int64_t *tiles = launch->domain.tiles;
     checking c = {.watch = {.findings = context->findings,
                             .kernel = launch->kernel,
                             .rank = launch->rank,
                             .domain = launch->domain,
+                            .pieces = pieces,
                             .widest = 1},
                   .stream = stream,
                   .launch = launch,
@@ -400,6 +408,9 @@ hr_status hri_check_launch(hr_context *context, hri_stream *stream,
             launch->kernel->name);
     }
     hr_status status = hri_stream_finish(stream);
+    if (status == HR_OK && pieces != NULL) {
+        status = hri_kept_begin(pieces, &launch->domain, &c.watch.first_tile);
+    }
     if (status == HR_OK) {
         status = make_views(&c);
     }

@@ -18,9 +18,11 @@ typedef struct hri_findings hri_findings;
 hr_status hri_findings_add(hri_findings *findings, const char *key,
                            const char *sentence);
 
-/* check.c and mapped.c: the functions of hri_checker (arrays/array.h). */
+/* check.c, kept.c and mapped.c: the functions of hri_checker (arrays/array.h).
+ */
 hr_status hri_check_launch(hr_context *context, hri_stream *stream,
-                           const hri_launch *launch);
+                           const hri_launch *launch, hri_pieces *pieces);
+void hri_check_forget(hri_pieces *pieces);
 hr_status hri_check_map(hr_mapping *mapping, const char *file, int line);
 hr_status hri_check_unmap(const hr_mapping *mapping, const hr_mapping *home);
 

@@ -90,6 +90,7 @@ static void close_checker(hr_context *context)
 
 static const hri_checker checker = {
     .launch = hri_check_launch,
+    .forget = hri_check_forget,
     .tell = tell,
     .map = hri_check_map,
     .unmap = hri_check_unmap,

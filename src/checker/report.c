@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/size.h"
 #include "checker/watch.h"
 
 typedef struct sentence {
@@ -33,9 +34,12 @@ static void say_numbers(sentence *s, const int64_t *numbers, uint32_t count,
 
 static void say_item(sentence *s, const hri_watch *w, const hri_seen *use)
 {
-    const hr_domain *d = &w->domain;
+    uint32_t tile_of_piece = use->tile;
+    const hr_domain *d = w->pieces != NULL
+                             ? hri_kept_domain(w->pieces->kept, &tile_of_piece)
+                             : &w->domain;
     const bool item = use->item >= 0;
-    int64_t tile = use->tile, local = item ? use->item : 0;
+    int64_t tile = tile_of_piece, local = item ? use->item : 0;
     int64_t at[HR_MAX_KERNEL_RANK];
     for (int i = HR_MAX_KERNEL_RANK - 1; i >= 0; i--) {
         int64_t number = tile % d->tiles[i];
@@ -101,6 +105,22 @@ static void say_part(sentence *s, const hri_watched *v)
     }
 }
 
+static void say_reach(sentence *s, const hri_watch *w, const hri_report *r)
+{
+    const hri_reach *reach = r->view->reach;
+    const bool one = w->pieces->grain == 1;
+    const char *own = one ? "its own row" : "the rows of its tile";
+    if (r->view->parameter->access != HR_IN) {
+        say(s, ", but a point uses %s alone of what is written", own);
+    } else if (reach->before == 0 && reach->after == 0) {
+        say(s, ", but is given %s alone; say hr_near or hr_whole", own);
+    } else {
+        say(s, ", but hr_near gives it %lld row%s before %s and %lld after",
+            (long long)reach->before, hri_plural((uint64_t)reach->before),
+            one ? "its own" : "its tile", (long long)reach->after);
+    }
+}
+
 static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
 {
     const hr_parameter *p = r->view->parameter;
@@ -109,6 +129,9 @@ static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
         say(s, ", outside its extent ");
         say_numbers(s, r->view->extent, r->view->rank, " x ");
         say_part(s, r->view);
+        break;
+    case HRI_FAR:
+        say_reach(s, w, r);
         break;
     case HRI_RANK:
         say(s, ", but %s %s rank %u", p->name,

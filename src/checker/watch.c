@@ -75,6 +75,18 @@ static void settle_one(hri_watch *w, const hri_pending *p,
     atomic.line = p->atomic_line;
     atomic.kind = HRI_ATOMIC;
     e->pending = 0;
+    if (p->far_line > 0) {
+        hri_seen far = w->here;
+        far.line = p->far_line;
+        hri_watch_report_element(w, p->index,
+                                 &(hri_report){.fault = HRI_FAR,
+                                               .view = p->view,
+                                               .use = far,
+                                               .writes = changed});
+    }
+    if (p->view->kept && w->run > 0) { /* this has been noted */
+        return;
+    }
     if (!changed && p->view->parameter->access == HR_OUT &&
         hri_last_write(e)->line == 0) {
         lacks_value(w, p, p->plain > 0 ? &plain : &atomic);
@@ -134,7 +146,7 @@ static bool grow(hri_watch *w)
 /* Note that a run has to forget this element. */
 static bool touch(hri_watch *w, hri_watched *v, int64_t index)
 {
-    if (v->elements[index].touched) {
+    if (v->elements[index].touched || v->kept) {
         return true;
     }
     if (v->touched_count == v->touched_capacity) {
@@ -159,6 +171,40 @@ static bool suits(const hri_watched *v, const hr_checked_access *a)
     return a->list == v->parameter->list && a->rank == v->parameter->rank;
 }
 
+/* Whether the access is to an element that there is, maybe in another piece of
+ * the call. */
+static bool is_in_extent(const hri_watched *v, const hr_checked_access *a)
+{
+    bool inside = suits(v, a);
+    for (uint32_t d = 0; d < v->rank && inside; d++) {
+        inside = a->index[d] >= 0 && a->index[d] < v->extent[d];
+    }
+    return inside;
+}
+
+/* Whether the call gives this row to the point. */
+static bool is_near(const hri_watch *w, const hri_watched *v,
+                    const hr_checked_access *a)
+{
+    const hri_reach *r = v->reach;
+    const int64_t row = a->index[a->list];
+    return r == NULL || (row >= w->row_first * r->rows - r->before &&
+                         row < w->row_end * r->rows + r->after);
+}
+
+/* Note an access to an element of another row than the call gives to the
+ * point. */
+static void note_far(hri_watch *w, hri_watched *v, int64_t index, int line)
+{
+    if (v->elements == NULL) {
+        hri_watch_report_element(
+            w, index,
+            &(hri_report){.fault = HRI_FAR, .view = v, .use = v->seen[index]});
+    } else if (v->elements[index].pending > 0) {
+        w->pending[v->elements[index].pending - 1].far_line = line;
+    }
+}
+
 /* Memory for an access outside of the view. When it runs out, the first of
  * these accesses are reported, and their memory is used again. */
 static void *stray(hri_watch *w, const hri_watched *v,
@@ -170,7 +216,10 @@ static void *stray(hri_watch *w, const hri_watched *v,
     hri_report *s = &w->strays[w->stray_count];
     unsigned char *memory = w->stray_memory + w->stray_count * w->stray_bytes;
     w->stray_count++;
-    *s = (hri_report){.fault = suits(v, a) ? HRI_OUTSIDE : HRI_RANK,
+    *s = (hri_report){.fault = !suits(v, a) ? HRI_RANK
+                               : v->reach != NULL && is_in_extent(v, a)
+                                   ? HRI_FAR
+                                   : HRI_OUTSIDE,
                       .view = v,
                       .rank = a->rank + a->list,
                       .use = w->here};
@@ -244,8 +293,32 @@ void *hr_checked_at(const hr_checked_access *access)
         inside = at >= 0 && at < v->held[d];
         element += inside ? at * v->stride[d] : 0;
     }
-    return inside ? access_element(w, v, element, access->line)
-                  : stray(w, v, access);
+    if (!inside) {
+        return stray(w, v, access);
+    }
+    void *memory = access_element(w, v, element, access->line);
+    if (!is_near(w, v, access)) {
+        note_far(w, v, element, access->line);
+    }
+    return memory;
+}
+
+/* Find the rows with which the running item may be in one piece. */
+static void find_rows(hri_watch *w)
+{
+    const hr_domain *d = &w->domain;
+    if (w->pieces == NULL) {
+        return;
+    }
+    const int64_t grain = w->pieces->grain;
+    int64_t first = d->first[0] + d->number[0] * d->tile[0];
+    int64_t count = d->tile[0];
+    if (w->here.item >= 0) {
+        first += w->here.item / (d->tile[1] * d->tile[2]);
+        count = 1;
+    }
+    w->row_first = first / grain * grain;
+    w->row_end = hri_round_up(first + count, grain);
 }
 
 int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
@@ -267,6 +340,7 @@ int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
     if (item != w->here.item) {
         settle(w);
         w->here.item = (int16_t)item;
+        find_rows(w);
     }
     return more;
 }
@@ -346,8 +420,9 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
     current = watch;
     for (int64_t i = 0; i < tiles[0] * tiles[1] * tiles[2]; i++) {
         hri_domain_go(d, i);
-        watch->here = (hri_seen){.tile = (uint32_t)i};
+        watch->here = (hri_seen){.tile = watch->first_tile + (uint32_t)i};
         (void)hr_checked_item(0, -1, watch->rank, 0);
+        find_rows(watch);
         watch->kernel->checked(d, arguments);
         settle(watch);
     }

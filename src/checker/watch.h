@@ -53,13 +53,15 @@ typedef struct hri_watched {
     int64_t extent[HRI_MAX_WATCHED], stride[HRI_MAX_WATCHED];
     /* the elements that there are: of extent, those from held_first on */
     int64_t held_first[HRI_MAX_WATCHED], held[HRI_MAX_WATCHED];
-    int64_t count;                   /* of those elements */
-    unsigned char *now;              /* the memory that the kernel works on */
-    unsigned char *before;           /* what the view held before the launch */
-    unsigned char *first;            /* what the first run left */
+    int64_t count;          /* of those elements */
+    const hri_reach *reach; /* the rows that points may use; NULL: all */
+    unsigned char *now;     /* the memory that the kernel works on */
+    unsigned char *before;  /* what the view held before the launch */
+    unsigned char *first;   /* what the first run left */
     unsigned char *poison[HRI_RUNS]; /* of an OUT view, in each run */
     hri_seen *seen;                  /* for each element of an IN view */
     hri_element *elements;           /* for each element of other views */
+    bool kept;                       /* these are for all pieces of a call */
     int64_t *touched; /* those that have been accessed in any run */
     size_t touched_count, touched_capacity;
 } hri_watched;
@@ -73,11 +75,13 @@ typedef struct hri_pending {
     int32_t plain, atomic;     /* how many accesses were so */
     int32_t line, atomic_line; /* the last of either */
     int32_t line_before;       /* the last but one of the plain ones */
+    int32_t far_line; /* of an access that the call does not allow; 0: none */
     bool wrote; /* it was changed before the first of both kinds was atomic */
 } hri_pending;
 
 typedef enum hri_fault {
     HRI_OUTSIDE,
+    HRI_FAR,      /* of a row that the call does not give to the point */
     HRI_RANK,     /* HR_AT of another rank than the view's, or of a list */
     HRI_CONFLICT, /* two items access it, and one of them writes */
     HRI_UNIFORM,  /* code between blocks writes */
@@ -103,6 +107,10 @@ typedef struct hri_watch {
     const hr_kernel *kernel;
     uint32_t rank;
     hr_domain domain;
+    hri_pieces *pieces;         /* NULL: the launch is no piece of a call */
+    uint32_t first_tile;        /* of the call, in this piece */
+    int64_t row_first, row_end; /* of the domain: those with which the running
+                                   item may be in one piece */
     hri_watched views[HR_MAX_PARAMETERS];
     size_t widest;    /* bytes of an element of any view */
     int run;          /* from 0 on */
@@ -118,6 +126,17 @@ typedef struct hri_watch {
     size_t stray_bytes;
     uint32_t stray_count;
 } hri_watch;
+
+/* kept.c: the accesses to some views in the pieces of a call. */
+typedef struct hri_kept hri_kept;
+/* Begin a piece of this domain, whose tiles are numbered from *first on. */
+hr_status hri_kept_begin(hri_pieces *pieces, const hr_domain *domain,
+                         uint32_t *first);
+/* The elements of a view, for all pieces. NULL: no memory. */
+hri_element *hri_kept_elements(hri_kept *kept, uint32_t parameter,
+                               size_t count);
+/* The domain of the piece that a tile is in. *tile becomes its number there. */
+const hr_domain *hri_kept_domain(const hri_kept *kept, uint32_t *tile);
 
 /* Run the kernel once, tile after tile. Its views have their memory. What was
  * seen before is forgotten, but for accesses that found no value. */

@@ -321,6 +321,22 @@ static hr_status work_and_tell(hri_splitting *s)
     return status;
 }
 
+/* The same. The checker gets to know the pieces. */
+static hr_status work_and_check(hri_splitting *s)
+{
+    const hri_checker *checker = s->context->checker;
+    hri_pieces pieces;
+    if (checker == NULL) {
+        return work_and_tell(s);
+    }
+    hri_split_describe(s, &pieces);
+    s->pieces = &pieces;
+    const hr_status status = work_and_tell(s);
+    s->pieces = NULL;
+    checker->forget(&pieces);
+    return status;
+}
+
 static hr_status run(hri_splitting *s, size_t count)
 {
     hr_status status = hri_context_check(s->context, hri_split_name(s));
@@ -337,7 +353,7 @@ static hr_status run(hri_splitting *s, size_t count)
     }
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && !s->options.dry_run) {
-        status = work_and_tell(s);
+        status = work_and_check(s);
     }
     if (status == HR_OK) {
         report(s);

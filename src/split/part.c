@@ -2,6 +2,7 @@
 /* Launching some of the rows on one accelerator. */
 #include "arrays/array.h"
 #include "arrays/launch.h"
+#include "base/size.h"
 #include "split/split.h"
 
 hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
@@ -32,6 +33,21 @@ hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
     return status;
 }
 
+void hri_split_describe(const hri_splitting *s, hri_pieces *pieces)
+{
+    *pieces = (hri_pieces){.grain = hri_split_grain(s)};
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        const hr_argument *a = &s->arguments[k];
+        if (hri_split_is_view(s, k)) {
+            const int64_t size = a->view.extent.size[hri_split_dimension(s, k)];
+            pieces->reach[k] = (hri_reach){.any = hri_split_is_whole(s, k),
+                                           .before = hri_min(a->before, size),
+                                           .after = hri_min(a->after, size),
+                                           .rows = hri_split_rows(s, k)};
+        }
+    }
+}
+
 hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
                            const hr_band *rows, hri_stream *stream,
                            const hr_argument *arguments,
@@ -41,12 +57,13 @@ hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
     hr_queue queue = {
         .context = s->context, .accelerator = a, .stream = stream};
     const double shared = (double)rows->count * hri_split_sharers(s, i);
+    const bool is_piece = rows->count < s->domain.size[0] || s->pieces != NULL;
     hri_part part = hri_part_of(s->domain);
     part.first[0] = rows->first;
     part.end[0] = rows->first + rows->count;
-    part.tile = s->band_tile.rank > 0 && rows->count < s->domain.size[0]
-                    ? &s->band_tile
-                    : s->options.tile;
+    part.tile =
+        s->band_tile.rank > 0 && is_piece ? &s->band_tile : s->options.tile;
+    part.pieces = s->pieces;
     part.windows = windows;
     if (s->count > 1 || s->options.report != NULL ||
         hri_model_is_curious(a, s->kernel, hri_split_points(s))) {

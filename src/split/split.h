@@ -5,6 +5,7 @@
 
 #include <headrace/split.h>
 
+#include "arrays/array.h"
 #include "arrays/launch.h"
 #include "base/progress.h"
 #include "distribute/distribute.h"
@@ -74,6 +75,7 @@ typedef struct hri_splitting {
     hri_progress *progress; /* of a call that does more than the launch; NULL:
                                 the launch tells its own */
     const hr_parameter *parameters;
+    hri_pieces *pieces;            /* for the checker; NULL: there is none */
     hr_split_options options;      /* read */
     hr_extent band_tile;           /* where there are several bands or chunks;
                                       rank 0: the default */
@@ -253,6 +255,8 @@ hr_status hri_split_chunks(const hri_splitting *s);
 hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
                               const hr_band *rows, hr_argument *arguments,
                               hri_window *windows);
+/* Say what the checker has to know of the pieces of a launch. */
+void hri_split_describe(const hri_splitting *s, hri_pieces *pieces);
 /* Launch them on the accelerator's default queue, and time the kernel. */
 hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
                            const hr_band *rows, hri_stream *stream,

@@ -499,9 +499,16 @@ static hr_status run(const launching *l)
                                              l->part->pieces);
 }
 
+/* Tell what the checker has found. A call of several pieces does that itself,
+ * when all have run. */
+static hr_status tell(const launching *l)
+{
+    return l->part->pieces == NULL ? hri_check_tell(l->context) : HR_OK;
+}
+
 static hr_status enqueue(launching *l)
 {
-    hr_status status = hri_check_tell(l->context);
+    hr_status status = tell(l);
     if (status == HR_OK) {
         status = find_module(l);
     }
@@ -532,7 +539,7 @@ static hr_status enqueue(launching *l)
     } else {
         hri_fence_drop(l->start);
     }
-    return status == HR_OK ? hri_check_tell(l->context) : status;
+    return status == HR_OK ? tell(l) : status;
 }
 
 hr_status hri_launch_part(hr_context *context, hr_queue *queue,

@@ -30,8 +30,8 @@ typedef struct hri_part {
     hri_fence **start; /* out: a fence right before the kernel, held by the
                           caller; NULL: not wanted */
     const hri_epilogue *epilogue; /* NULL: none; for the host alone */
-    struct hri_pieces *pieces; /* of which it is one, for the checker; NULL: of
-                                  none */
+    struct hri_pieces *pieces;    /* of which it is one, for the checker, whose
+                                     findings the caller tells; NULL: of none */
     bool kept; /* part of a graph: the views are in place already, and uses are
                   noted when the graph is run */
 } hri_part;

@@ -47,30 +47,6 @@ static bool make_poison(hri_watched *v)
     return true;
 }
 
-/* Lay out the elements of an argument without gaps. */
-static void lay_out(hri_watched *v, const hri_kernel_argument *a)
-{
-    const hr_parameter *p = v->parameter;
-    const uint32_t lead = p->list ? 1 : 0;
-    v->shape = a->shape;
-    v->shape.start = 0;
-    v->rank = p->rank + lead;
-    v->extent[0] = v->held[0] = a->shape.count; /* of a list */
-    v->count = 1;
-    for (uint32_t d = p->rank; d-- > 0;) {
-        v->extent[d + lead] = a->shape.extent[d];
-        v->held_first[d + lead] = a->held_first[d];
-        v->held[d + lead] = a->held[d];
-        v->stride[d + lead] = v->shape.stride[d] = v->count;
-        v->shape.start -= a->held_first[d] * v->count;
-        v->count *= a->held[d];
-    }
-    if (lead > 0) {
-        v->stride[0] = v->shape.step = v->count;
-        v->count *= a->shape.count;
-    }
-}
-
 static hr_status make_view(checking *c, uint32_t i)
 {
     hri_watched *v = &c->watch.views[i];
@@ -81,7 +57,7 @@ static hr_status make_view(checking *c, uint32_t i)
     v->parameter = p;
     v->reach =
         pieces != NULL && !pieces->reach[i].any ? &pieces->reach[i] : NULL;
-    lay_out(v, a);
+    hri_watched_lay_out(v, a);
     const size_t count = (size_t)v->count;
     const size_t bytes = hri_round_up_bytes(bytes_of(v), ALIGNMENT);
     v->now = aligned_alloc(ALIGNMENT, bytes);
@@ -169,65 +145,17 @@ static void fill_arguments(checking *c)
 
 /* ---- elements */
 
-/* Copy a view to packed memory, or back. It is view q of its list, or the only
- * one. */
-static hr_status copy_one(const checking *c, uint32_t i, int64_t q,
-                          unsigned char *packed, bool back)
-{
-    const hri_watched *v = &c->watch.views[i];
-    const hri_kernel_argument *a = &c->launch->arguments[i];
-    const uint32_t rank = v->parameter->rank;
-    const size_t bytes = v->parameter->bytes;
-    const int64_t *size = a->held, *stride = a->shape.stride;
-    const int64_t behind = q * a->shape.step * (int64_t)bytes;
-    hri_place place = a->place;
-    if (place.buffer != NULL) {
-        place.offset += (size_t)behind;
-    } else {
-        place.host = (unsigned char *)place.host + behind;
-    }
-    packed += (size_t)(q * v->stride[0]) * bytes;
-    hri_copy box = {.width = (size_t)size[rank - 1] * bytes,
-                    .height = rank > 1 ? (size_t)size[rank - 2] : 1,
-                    .depth = rank > 2 ? (size_t)size[0] : 1};
-    const size_t pitch = rank > 1 ? (size_t)stride[rank - 2] * bytes : 0;
-    const size_t slice = rank > 2 ? (size_t)stride[0] * bytes : 0;
-    const hri_place here = {.host = packed};
-    box.from = back ? here : place;
-    box.to = back ? place : here;
-    box.from_pitch = back ? box.width : pitch;
-    box.to_pitch = back ? pitch : box.width;
-    box.from_slice = back ? box.width * box.height : slice;
-    box.to_slice = back ? slice : box.width * box.height;
-    if (place.buffer == NULL) {
-        hri_copy_rows(&box);
-        return HR_OK;
-    }
-    hr_status status = hri_stream_copy(c->stream, &box);
-    return status == HR_OK ? hri_stream_finish(c->stream) : status;
-}
-
-static hr_status copy_view(const checking *c, uint32_t i, void *packed,
-                           bool back)
-{
-    const hri_watched *v = &c->watch.views[i];
-    const int64_t count = v->parameter->list ? v->held[0] : 1;
-    hr_status status = HR_OK;
-    for (int64_t q = 0; q < count && status == HR_OK; q++) {
-        status = copy_one(c, i, q, packed, back);
-    }
-    return status;
-}
-
 static hr_status copy_views(checking *c, bool back)
 {
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS && status == HR_OK; i++) {
         const hri_watched *v = &c->watch.views[i];
         if (!back && v->now != NULL) {
-            status = copy_view(c, i, v->before, false);
+            status = hri_watched_copy(v, &c->launch->arguments[i], c->stream,
+                                      v->before, false);
         } else if (back && v->elements != NULL) {
-            status = copy_view(c, i, v->now, true);
+            status = hri_watched_copy(v, &c->launch->arguments[i], c->stream,
+                                      v->now, true);
         }
     }
     return status;
@@ -363,8 +291,8 @@ static void keep_first(checking *c)
     }
 }
 
-/* The last run can take long when loops have an OUT element as their bound. It
- * has nothing more to tell once something was found. */
+/* The last run takes long where a loop has an OUT element as its bound. The
+ * others find that nearly always. */
 static hr_status run_all(checking *c)
 {
     hr_status status = run_once(c);
@@ -372,7 +300,7 @@ static hr_status run_all(checking *c)
         keep_first(c);
     }
     while (status == HR_OK && ++c->watch.run < c->runs &&
-           (c->watch.run + 1 < HRI_RUNS || !c->watch.found)) {
+           (c->watch.run + 1 < HRI_RUNS || !c->watch.found_unset)) {
         status = run_once(c);
         status = status == HR_OK ? find_different(c) : status;
     }

@@ -88,15 +88,16 @@ static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
     say_element(s, r);
 }
 
-/* Write which part of the extent is there, when that is not all of it. */
-static void say_part(sentence *s, const hri_watched *v)
+/* Write which part of the extent is there, when that is not all of it. Pieces
+ * of a call do not count. */
+static void say_part(sentence *s, const hri_watch *w, const hri_watched *v)
 {
     const uint32_t rank = v->rank;
-    bool all = true;
+    bool whole = true;
     for (uint32_t d = 0; d < rank; d++) {
-        all = all && v->held_first[d] == 0 && v->held[d] == v->extent[d];
+        whole = whole && v->held_first[d] == 0 && v->held[d] == v->extent[d];
     }
-    if (!all) {
+    if (!whole && w->pieces == NULL) {
         say(s, ", of which this part holds ");
         say_numbers(s, v->held, rank, " x ");
         say(s, " from (");
@@ -128,7 +129,7 @@ static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
     case HRI_OUTSIDE:
         say(s, ", outside its extent ");
         say_numbers(s, r->view->extent, r->view->rank, " x ");
-        say_part(s, r->view);
+        say_part(s, w, r->view);
         break;
     case HRI_FAR:
         say_reach(s, w, r);
@@ -169,7 +170,9 @@ void hri_watch_report(hri_watch *watch, const hri_report *report)
     say_fault(&told, watch, report);
     hr_status status = hri_findings_add(watch->findings, key.text, told.text);
     watch->status = watch->status == HR_OK ? status : watch->status;
-    watch->found = true;
+    watch->found_unset = watch->found_unset || report->fault == HRI_NO_VALUE ||
+                         report->fault == HRI_DEPENDS ||
+                         report->fault == HRI_OUTSIDE;
 }
 
 void hri_watch_report_element(hri_watch *watch, int64_t element,

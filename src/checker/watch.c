@@ -13,91 +13,7 @@ enum { ALIGNMENT = 64, NOTHING = 0xa5 /* in stray memory; negative */ };
 /* The run that this thread's accesses belong to. */
 static _Thread_local hri_watch *current;
 
-/* ---- what accesses mean */
-
-/* The item may have written the very bits that the element held, but not in
- * both runs. So it is reported if both runs left the bits unchanged. */
-static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *use)
-{
-    hri_seen *before = &p->view->elements[p->index].lacked;
-    if (w->run == 0 && before->line == 0) {
-        *before = *use;
-    } else if (w->run == 1 && before->line == use->line &&
-               before->tile == use->tile && before->item == use->item) {
-        hri_watch_report_element(
-            w, p->index,
-            &(hri_report){.fault = HRI_NO_VALUE, .view = p->view, .use = *use});
-    }
-}
-
-static void note(hri_watch *w, const hri_pending *p, const hri_seen *use)
-{
-    hri_element *e = &p->view->elements[p->index];
-    const hri_seen *other = hri_find_conflict(e, use);
-    const bool writes = use->kind != HRI_READ;
-    if (other != NULL) {
-        hri_watch_report_element(
-            w, p->index,
-            &(hri_report){.fault = HRI_CONFLICT,
-                          .view = p->view,
-                          .use = *use,
-                          .writes = writes,
-                          .other = *other,
-                          .other_writes = other->kind != HRI_READ});
-    }
-    if (use->kind == HRI_WRITE && use->item < 0) {
-        hri_watch_report_element(w, p->index,
-                                 &(hri_report){.fault = HRI_UNIFORM,
-                                               .view = p->view,
-                                               .use = *use,
-                                               .writes = true});
-    }
-    hri_remember(e, use);
-}
-
-static bool is_changed(const hri_pending *p, const unsigned char *bits)
-{
-    const size_t bytes = p->view->parameter->bytes;
-    return memcmp(p->view->now + (size_t)p->index * bytes, bits, bytes) != 0;
-}
-
-/* What the item did before the settling: plain accesses, atomic ones or both. A
- * change may then come from either. A plain write beside an atomic one is in
- * conflict with nothing that a read is not in conflict with. */
-static void settle_one(hri_watch *w, const hri_pending *p,
-                       const unsigned char *bits)
-{
-    hri_element *e = &p->view->elements[p->index];
-    hri_seen plain = w->here, atomic = w->here;
-    const bool changed = is_changed(p, bits);
-    plain.line = p->line;
-    plain.kind = (p->atomic > 0 ? p->wrote : changed) ? HRI_WRITE : HRI_READ;
-    atomic.line = p->atomic_line;
-    atomic.kind = HRI_ATOMIC;
-    e->pending = 0;
-    if (p->far_line > 0) {
-        hri_seen far = w->here;
-        far.line = p->far_line;
-        hri_watch_report_element(w, p->index,
-                                 &(hri_report){.fault = HRI_FAR,
-                                               .view = p->view,
-                                               .use = far,
-                                               .writes = changed});
-    }
-    if (p->view->kept && w->run > 0) { /* this has been noted */
-        return;
-    }
-    if (!changed && p->view->parameter->access == HR_OUT &&
-        hri_last_write(e)->line == 0) {
-        lacks_value(w, p, p->plain > 0 ? &plain : &atomic);
-    }
-    if (p->plain > 0) {
-        note(w, p, &plain);
-    }
-    if (p->atomic > 0) {
-        note(w, p, &atomic);
-    }
-}
+/* ---- settling */
 
 static void settle_strays(hri_watch *w)
 {
@@ -117,7 +33,7 @@ static void settle_strays(hri_watch *w)
 static void settle(hri_watch *w)
 {
     for (uint32_t i = 0; i < w->pending_count; i++) {
-        settle_one(w, &w->pending[i], w->bits + i * w->widest);
+        hri_settle(w, &w->pending[i], w->bits + i * w->widest);
     }
     w->pending_count = 0;
     settle_strays(w);
@@ -368,7 +284,7 @@ void *hr_checked_atomic(const void *place)
     if (p != NULL) {
         const size_t i = (size_t)(p - w->pending);
         if (p->atomic == 0) {
-            p->wrote = is_changed(p, w->bits + i * w->widest);
+            p->wrote = hri_is_changed(p, w->bits + i * w->widest);
         }
         p->atomic_line = p->line;
         p->line = p->line_before;

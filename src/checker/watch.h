@@ -30,7 +30,7 @@ typedef struct hri_seen {
 } hri_seen;
 
 /* What is known of an element that may be written. These accesses are enough to
- * find the first conflict (conflict.c). */
+ * find the first conflict (settle.c). */
 typedef struct hri_element {
     hri_seen first, last[HRI_KINDS];
     hri_seen other;   /* the last one of a kind by another item than that of
@@ -114,7 +114,7 @@ typedef struct hri_watch {
     hri_watched views[HR_MAX_PARAMETERS];
     size_t widest;    /* bytes of an element of any view */
     int run;          /* from 0 on */
-    bool found;       /* something, maybe known before */
+    bool found_unset; /* the use of a value that is none */
     hr_status status; /* an error of the run */
     hri_seen here;    /* the tile, phase and item that run */
     hri_pending *pending;
@@ -143,22 +143,31 @@ const hr_domain *hri_kept_domain(const hri_kept *kept, uint32_t *tile);
 hr_status hri_watch_run(hri_watch *watch, const void *arguments);
 void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
 
-/* conflict.c: the remembered access that this one is in conflict with. NULL:
- * none. */
-const hri_seen *hri_find_conflict(const hri_element *element,
-                                  const hri_seen *use);
-void hri_remember(hri_element *element, const hri_seen *use);
+/* settle.c: look at an element whose item is done, or has come to a barrier.
+ * These are the element's bits from before. */
+void hri_settle(hri_watch *watch, const hri_pending *pending,
+                const unsigned char *bits);
+bool hri_is_changed(const hri_pending *pending, const unsigned char *bits);
 /* The write or atomic access that came last; line 0: none. */
 const hri_seen *hri_last_write(const hri_element *element);
+
+/* packed.c: lay out the elements of an argument without gaps. */
+void hri_watched_lay_out(hri_watched *view,
+                         const hri_kernel_argument *argument);
+/* Copy them to packed memory, or back. */
+hr_status hri_watched_copy(const hri_watched *view,
+                           const hri_kernel_argument *argument,
+                           hri_stream *stream, void *packed, bool back);
 
 /* poison.c: what the elements of an OUT view hold before a run. In the first
  * run they are large negative numbers, in the second 0 and small positive ones,
  * in the third large positive ones. So sums and comparisons come out
  * differently, whatever they are compared with. The first two end loops, unless
- * the bound is unsigned. The third is left out if something was found. Each
- * byte differs between the first run and any other. This makes HRI_POISONED
- * elements. All others repeat them, so filling and comparing whole views is as
- * fast as memory. The number is prime: kernels do not step by it. */
+ * the bound is unsigned. The third is left out if the first two have found such
+ * values. Each byte differs between the first run and any other. This makes
+ * HRI_POISONED elements. All others repeat them, so filling and comparing whole
+ * views is as fast as memory. The number is prime: kernels do not step by it.
+ */
 enum { HRI_POISONED = 1021 };
 void hri_poison(const hri_watched *view, int run, unsigned char *to);
 

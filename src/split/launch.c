@@ -321,7 +321,16 @@ static hr_status work_and_tell(hri_splitting *s)
     return status;
 }
 
-/* The same. The checker gets to know the pieces. */
+static hr_status tell_findings(hr_context *context)
+{
+    pthread_mutex_lock(&context->lock);
+    const hr_status status = hri_check_tell(context);
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
+/* The same. The checker gets to know the pieces, and tells what it has found
+ * when all have run. */
 static hr_status work_and_check(hri_splitting *s)
 {
     const hri_checker *checker = s->context->checker;
@@ -329,12 +338,16 @@ static hr_status work_and_check(hri_splitting *s)
     if (checker == NULL) {
         return work_and_tell(s);
     }
+    hr_status status = tell_findings(s->context);
+    if (status != HR_OK) {
+        return status;
+    }
     hri_split_describe(s, &pieces);
     s->pieces = &pieces;
-    const hr_status status = work_and_tell(s);
+    status = work_and_tell(s);
     s->pieces = NULL;
     checker->forget(&pieces);
-    return status;
+    return status == HR_OK ? tell_findings(s->context) : status;
 }
 
 static hr_status run(hri_splitting *s, size_t count)

@@ -16,7 +16,7 @@ stage(tsan none "^unit/test_(check_signals|fork|host_compiler)$"
   "^unit/test_(links|filter_rules|grid_bytes|cuda_compile)$"
   "^unit/test_opencl_(clblast|gemm)$" "^conformance/test_pack"
   "^cli/test_(files|devices|filter|generate|arguments|report|bench|guard|plot)$"
-  "^cli/numpy_files$" "^unit/test_check:host$"
+  "^cli/numpy_files$" "^unit/test_check(_random)?:host$"
   # The checker makes them slow, and has no threads of its own.
   "^unit/test_(launch|grid):(host|opencl):checked$"
   "^unit/test_[b-z].*:checked$")
@@ -59,7 +59,7 @@ stage(asan long "^unit/test_faults:.*:each$")
 # exit, when threads of PoCL would end.
 stage("asan;tsan" none "^structure/")
 stage(asan none "^example/.*opencl$")
-stage(asan check "^unit/test_(gemm_batch|gemm_stuck|kernels|dialect|check|lbm):host$"
+stage(asan check "^unit/test_(gemm_batch|gemm_stuck|kernels|dialect|check|check_random|lbm):host$"
   "^unit/test_module_files:opencl$" "^unit/test_(launch|grid):3xhost:checked$"
   "^unit/test_arrays_threads:checked$" "^unit/bench_run:3xhost$")
 stage(asan long "^unit/.*:(host|[1-9]xhost,?.*|opencl|host,.*):checked$"

@@ -41,9 +41,10 @@
  *  hr_launch then returns HR_ERROR_INVALID with a sentence for the first
  *  finding: "kernels.c:12: add: item (3) writes c[5], outside its extent 5".
  *  The sentence also says how many more findings there are. The launch has been
- *  done all the same: the views have what it wrote. Each finding is reported
- *  once. Of one line, view and kind the first element counts. A launch with
- *  known findings alone succeeds.
+ *  done all the same: the views have what it wrote. hr_run and hr_launch_split
+ *  return it when all bands have run. Each finding is reported once. Of one
+ *  line, view and kind the first element counts. A launch with known findings
+ *  alone succeeds.
  *
  *  hr_map gives a copy of the elements, which cannot be accessed any more after
  *  hr_unmap. The first use of it then gets zeros. The next hr_map,

@@ -27,26 +27,26 @@ static bool is_half(const hr_parameter *p)
     return strcmp(p->type, "hr_f16") == 0;
 }
 
-/* Whether elements are integers. Of types that only their size is known of,
- * those of 4 bytes and more may be fractions. */
-static bool is_integer(const hr_parameter *p)
+/* Whether an element is taken for an integer. Of types of which only the size
+ * is known, each second one is, and the small ones are. */
+static bool is_integer(const hr_parameter *p, size_t element)
 {
     static const char *const fractions[] = {
         "hr_f16", "hr_bf16", "float", "double", "hr_c32", "hr_c64", NULL};
     return hri_element_name(p->type, p->bytes) != NULL
                ? !is_one_of(p->type, fractions)
-               : p->bytes < 4;
+               : p->bytes < 4 || element % 2 == 1;
 }
 
-/* A byte of a large negative number, `above` bytes below its end: of an integer
- * as small as can be, or of a fraction just above minus infinity. The latter is
- * both a float and a half of a double. */
-static unsigned negative(const hr_parameter *p, size_t above, unsigned any)
+/* Byte i of large negative numbers: integers as small as can be, or fractions
+ * just above minus infinity. The latter suit both floats and doubles. */
+static unsigned negative(const hr_parameter *p, size_t i, unsigned any)
 {
+    const size_t above = p->bytes - 1 - i % p->bytes;
     if (is_half(p)) {
         return above == 0 ? 0xfb : 0x80 | any;
     }
-    if (is_integer(p)) {
+    if (is_integer(p, i / p->bytes)) {
         return above == 0 ? 0x80 : 0x80 | any;
     }
     return above % 4 == 0   ? 0xff
@@ -68,8 +68,8 @@ void hri_poison(const hri_watched *view, int run, unsigned char *to)
         const size_t b = i % p->bytes;
         const uint64_t word = mixed((run == 1 ? i / p->bytes : i / 8) + seed);
         const unsigned any = (unsigned)(word >> (i % 8 * 8)) & 0xff;
-        to[i] = (unsigned char)(run == 0   ? negative(p, p->bytes - 1 - b, any)
-                                : run == 1 ? small(b, word)
+        to[i] = (unsigned char)(run == 0     ? negative(p, i, any)
+                                : run == 1   ? small(b, word)
                                 : is_half(p) ? 0x7b
                                              : 0x7f);
     }

@@ -424,3 +424,13 @@ HR_KERNEL1(least_in_out, (OUT, real, 1, c))
         HR_AT1(c, i) = fmin(HR_AT1(c, i), -1e300);
     }
 }
+
+typedef int number;
+
+HR_KERNEL1(least_number_in_out, (OUT, number, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = HR_AT1(c, i) < -2000000000 ? HR_AT1(c, i) : -2000000000;
+    }
+}

@@ -22,7 +22,7 @@ extern const hr_kernel reads_beyond, writes_beyond1, writes_beyond2,
     counts_members, larger_of_out, positive_out, zero_out, doubles,
     sets_and_counts, sets_then_counts, sets_then_counts_later,
     looks_then_counts, all_count_and_look, adds_to_out64, largest_in_out32,
-    largest_in_out16, least_in_out;
+    largest_in_out16, least_in_out, least_number_in_out;
 
 enum { MAX_VIEWS = 3 };
 
@@ -277,6 +277,12 @@ static const struct {
      {0},
      "faulty.c:424: least_in_out: item (0) writes c[0], whose value depends on "
      "what an OUT view held before"},
+    {&least_number_in_out,
+     {1, {3}},
+     {0},
+     {0},
+     "faulty.c:434: least_number_in_out: item (1) writes c[1], whose value "
+     "depends on what an OUT view held before"},
 };
 
 static void find_faults(hr_context *context, hr_queue *queue)

@@ -31,10 +31,11 @@
  *  - An element that code between the blocks of items writes, which all items
  *    run.
  *
- *  - In hr_run and hr_launch_split: a row that the argument does not give to the
- *    point. The point has its own row, or those of its tile where bands are cut
- *    between tiles, and what hr_near, hr_whole or hr_combined add. It does not
- *    matter how many bands there are. Conflicts are found between bands, too.
+ *  - In hr_run and hr_launch_split: a row that the argument does not give to
+ *    the point. The point has its own row, or those of its tile where bands
+ *    are cut between tiles, and what hr_near, hr_whole or hr_combined add. It
+ *    does not matter how many bands there are. Conflicts are found between
+ *    bands, too.
  *
  *  Members of one struct are one element.
  *

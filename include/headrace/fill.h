@@ -20,7 +20,8 @@ extern "C" {
  *
  * @shape    A view of rank 1 to 6, which may have gaps between its rows. Above
  *           rank 3 it has none between its first dimensions. Bands are of its
- *           rows.
+ *           rows; where these have less than 256 elements and no gaps between
+ *           them, of elements.
  * @owner    As hr_launch_split. value points to a number of that type, which
  *           the call copies. options may be NULL, and has no tile.
  * @errors   HR_ERROR_INVALID when context or value is NULL, or the view belongs

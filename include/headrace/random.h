@@ -46,7 +46,8 @@ typedef struct hr_random {
  *
  * @shape    A view of rank 1 to 6, which may have gaps between its rows. Above
  *           rank 3 it has none between its first dimensions. Bands are of its
- *           rows. In rank 1 a row of bands is 4096 elements.
+ *           rows. In rank 1, and where rows have less than 256 elements and no
+ *           gaps between them, a row of bands is 4096 elements.
  * @owner    As hr_launch_split. options may be NULL, and has no tile.
  * @errors   HR_ERROR_INVALID when context is NULL, the view belongs to no
  *           array, its elements have not type's size, or the distribution is

@@ -45,7 +45,8 @@ typedef enum hr_sort_order {
  *
  * @shape    Rank 1 to 6, gaps between rows included. Above rank 2 there are
  *           none between the first dimensions. b has a's extent. Rows of rank 1
- *           are divided in units of 4096 elements.
+ *           are divided in units of 4096 elements. Rows of bands are as many
+ *           short rows as a tile sorts.
  * @units    type is that of a and b: HR_F32, HR_F64, HR_F16, HR_BF16, HR_I8 or
  *           HR_I32.
  * @owner    As hr_launch. options may be NULL; its tile is NULL, and its
@@ -57,9 +58,10 @@ typedef enum hr_sort_order {
  *           types, and when no accelerator computes in double.
  *           HR_ERROR_OUT_OF_MEMORY, before anything is sorted, when an
  *           accelerator cannot hold its band and the copy: longer rows do not
- *           stream. Those of hr_launch_split, and the error of work that wrote
- *           the elements. After a failure while rows are sorted, b's elements
- *           have no values.
+ *           stream. With a progress function some rows may be sorted then.
+ *           Those of hr_launch_split, and the error of work that wrote the
+ *           elements. After a failure while rows are sorted, b's elements have
+ *           no values.
  * @threads  Any thread. */
 HR_API HR_NODISCARD hr_status hr_sort(hr_context *context, hr_sort_order order,
                                       hr_type type, hr_view a, hr_view b,

@@ -33,7 +33,8 @@ extern "C" {
  *  kernel of a statement once for the same names and types, and keeps it.
  *
  * @shape    Views and host memory have one extent, of rank 1 to 6. One of them
- *           is written.
+ *           is written. Where all rows have less than 256 elements and no gaps
+ *           between them, and options no tile, bands are of elements.
  * @owner    statement and names may go after the call. Otherwise as hr_run.
  * @aliasing As hr_run.
  * @errors   HR_ERROR_INVALID for NULL, and for another number of names than of

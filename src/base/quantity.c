@@ -8,7 +8,7 @@
 /* Write three significant digits, and no exponent below a million. */
 static hri_quantity with_unit(double number, const char *unit)
 {
-    hri_quantity t;
+    hri_quantity t = {""};
     int decimals = number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
     hri_format(t.text, sizeof t.text, number < 1e6 ? "%.*f %s" : "%.*e %s",
                decimals, number, unit);
@@ -35,7 +35,7 @@ hri_quantity hri_bytes_text(uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     if (bytes < 1024) {
-        hri_quantity t;
+        hri_quantity t = {""};
         hri_format(t.text, sizeof t.text, "%u B", (unsigned)bytes);
         return t;
     }
@@ -64,7 +64,7 @@ hri_quantity hri_elements_text(double elements_per_second)
 
 hri_quantity hri_seconds_text(double seconds)
 {
-    hri_quantity t;
+    hri_quantity t = {""};
     if (seconds <= 0.0) {
         return (hri_quantity){"0 s"};
     }

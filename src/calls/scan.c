@@ -25,8 +25,6 @@ enum {
     UNIT = 4096,              /* of a unit, */
     ONCE_ITEMS = 128,         /* TILE, */
     GROUP = 32,               /* WARP, */
-    FEW_LINES = 32,
-    LONG_UNITS = 16, /* of a long line */
     LEVELS = 10,
     SECTION = 1 << LEVELS /* units */
 };
@@ -82,7 +80,7 @@ typedef struct scanning {
     bool dry; /* nothing was computed */
     number start;
     hr_view a, b;     /* of rank 1 or 3 */
-    int64_t units;    /* of a line */
+    int64_t units;    /* of rank 1 */
     hr_array *before; /* units x 1: what comes before each unit */
 } scanning;
 
@@ -357,53 +355,71 @@ static hr_status scan_each(scanning *s)
 
 /* ---- lines of a view of rank 3 */
 
-/* Rows and lines of which a tile takes all. */
-typedef struct pack {
+/* How many rows of a tile, and lines of each. */
+typedef struct tile_lines {
     int down, across;
-} pack;
+} tile_lines;
 
 static bool is_short(int64_t cols)
 {
     return cols <= ITEMS * EACH;
 }
 
-/* As many lines as a tile has lanes for, of one row if it has so many. */
-static pack pack_of(hr_extent extent)
+/* As many short lines as a tile has lanes for, of one row if it has so many. */
+static tile_lines lines_of_tile(hr_extent extent)
 {
     const int64_t *size = extent.size;
     if (!is_short(size[2])) {
-        return (pack){1, 1};
+        return (tile_lines){1, 1};
     }
     const int64_t most = ITEMS / hri_ceil_div(size[2], EACH);
     const int64_t across = hri_ceil_div(size[1], hri_ceil_div(size[1], most));
-    return (pack){(int)hri_min(most / across, size[0]), (int)across};
+    return (tile_lines){(int)hri_min(most / across, size[0]), (int)across};
 }
 
-static hr_extent domain_of(hr_extent extent, pack p)
+static hr_extent domain_of(hr_extent extent, tile_lines t)
 {
-    return hr_extent2(hri_ceil_div(extent.size[0], p.down),
-                      hri_ceil_div(extent.size[1], p.across) * ITEMS);
+    return hr_extent2(hri_ceil_div(extent.size[0], t.down),
+                      hri_ceil_div(extent.size[1], t.across) * ITEMS);
+}
+
+/* What a kernel of lines is told behind its views. */
+typedef struct line_values {
+    uint64_t start; /* the bits of a number */
+    tile_lines tile;
+    int kind, exclusive;
+} line_values;
+
+/* Add them, which stay where they are. short_lines: for such a kernel. */
+static size_t add_values(const line_values *v, bool short_lines,
+                         hr_argument *arguments, size_t count)
+{
+    arguments[count++] = hr_value(&v->start, sizeof v->start);
+    if (short_lines) {
+        arguments[count++] = hr_value(&v->tile.down, sizeof v->tile.down);
+        arguments[count++] = hr_value(&v->tile.across, sizeof v->tile.across);
+    }
+    arguments[count++] = hr_value(&v->kind, sizeof v->kind);
+    arguments[count++] = hr_value(&v->exclusive, sizeof v->exclusive);
+    return count;
 }
 
 static hr_status scan_lines(scanning *s)
 {
-    const pack p = pack_of(s->a.extent);
-    const int kind = (int)s->operation, exclusive = s->exclusive;
+    const hr_extent extent = s->a.extent;
+    const bool short_lines = is_short(extent.size[2]);
+    const line_values v = {.start = s->start.exact,
+                           .tile = lines_of_tile(extent),
+                           .kind = (int)s->operation,
+                           .exclusive = s->exclusive};
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
-    const bool brief = is_short(s->a.extent.size[2]);
-    const hr_kernel *kernel =
-        begin(s, brief ? SHORT_LINES : LINES, p.down, arguments, rows, &n);
-    arguments[n++] = hr_value(&s->start, sizeof s->start);
-    if (brief) {
-        arguments[n++] = hr_value(&p.down, sizeof p.down);
-        arguments[n++] = hr_value(&p.across, sizeof p.across);
-    }
-    arguments[n++] = hr_value(&kind, sizeof kind);
-    arguments[n++] = hr_value(&exclusive, sizeof exclusive);
+    const hr_kernel *kernel = begin(s, short_lines ? SHORT_LINES : LINES,
+                                    v.tile.down, arguments, rows, &n);
+    n = add_values(&v, short_lines, arguments, n);
     hri_splitting split = {.kernel = kernel,
-                           .domain = domain_of(s->a.extent, p),
+                           .domain = domain_of(extent, v.tile),
                            .arguments = arguments,
                            .rows = rows,
                            .tile = &tile};
@@ -412,24 +428,16 @@ static hr_status scan_lines(scanning *s)
 
 hr_status hri_scan_counts(hr_queue *queue, hr_view counts, hr_view before)
 {
-    const pack p = pack_of(counts.extent);
-    const bool brief = is_short(counts.extent.size[2]);
-    const int sum = HR_REDUCE_SUM, exclusive = 1;
-    const uint64_t start = 0;
-    hr_argument arguments[MAX_ARGUMENTS];
-    size_t n = 0;
-    arguments[n++] = hr_in(counts);
-    arguments[n++] = hr_out(before);
-    arguments[n++] = hr_value(&start, sizeof start);
-    if (brief) {
-        arguments[n++] = hr_value(&p.down, sizeof p.down);
-        arguments[n++] = hr_value(&p.across, sizeof p.across);
-    }
-    arguments[n++] = hr_value(&sum, sizeof sum);
-    arguments[n++] = hr_value(&exclusive, sizeof exclusive);
-    return hr_launch(
-        queue, brief ? &hri_scan_i32_i64_short_lines : &hri_scan_i32_i64_lines,
-        domain_of(counts.extent, p), &tile, arguments, n);
+    const hr_extent extent = counts.extent;
+    const bool short_lines = is_short(extent.size[2]);
+    const line_values v = {
+        .tile = lines_of_tile(extent), .kind = HR_REDUCE_SUM, .exclusive = 1};
+    hr_argument arguments[MAX_ARGUMENTS] = {hr_in(counts), hr_out(before)};
+    const size_t n = add_values(&v, short_lines, arguments, 2);
+    return hr_launch(queue,
+                     short_lines ? &hri_scan_i32_i64_short_lines
+                                 : &hri_scan_i32_i64_lines,
+                     domain_of(extent, v.tile), &tile, arguments, n);
 }
 
 /* ---- in one launch */
@@ -538,52 +546,14 @@ static hr_status scan_cells(scanning *s)
     return status == HR_ERROR_OUT_OF_MEMORY ? scan_in_two(s) : status;
 }
 
-/* Whether there are so few lines, and so long ones, that each is better
- * scanned as a view of rank 1. */
-static bool has_long_lines(const scanning *s)
-{
-    const int64_t *size = s->a.extent.size;
-    return s->a.extent.rank == 3 && size[0] * size[1] < FEW_LINES &&
-           size[2] >= LONG_UNITS * UNIT;
-}
-
-static hr_view line_of(const hr_view *view, int64_t row, int64_t line)
-{
-    hr_view v = *view;
-    v.offset_bytes += row * v.stride_bytes[0] + line * v.stride_bytes[1];
-    v.extent = hr_extent1(v.extent.size[2]);
-    v.stride_bytes[0] = v.stride_bytes[2];
-    return v;
-}
-
-static hr_status scan_long_lines(scanning *s)
-{
-    const hr_view a = s->a, b = s->b;
-    const int64_t *size = a.extent.size;
-    hr_status status = HR_OK;
-    for (int64_t k = 0; k < size[0] * size[1] && status == HR_OK; k++) {
-        s->a = line_of(&a, k / size[1], k % size[1]);
-        s->b = line_of(&b, k / size[1], k % size[1]);
-        status = scan_cells(s);
-    }
-    s->a = a;
-    s->b = b;
-    return status;
-}
-
 /* Points of all launches. */
 static double points_of(const scanning *s)
 {
-    const int64_t *size = s->a.extent.size;
-    const double cells = (double)(s->units > 1 ? 2 * s->units : 1) * ITEMS;
     if (s->a.extent.rank == 1) {
-        return cells;
+        return (double)(s->units > 1 ? 2 * s->units : 1) * ITEMS;
     }
-    if (has_long_lines(s)) {
-        return (double)(size[0] * size[1]) * cells;
-    }
-    const hr_extent lines = domain_of(s->a.extent, pack_of(s->a.extent));
-    return (double)lines.size[0] * (double)lines.size[1];
+    const hr_extent domain = domain_of(s->a.extent, lines_of_tile(s->a.extent));
+    return (double)domain.size[0] * (double)domain.size[1];
 }
 
 hr_status hr_scan(hr_context *context, hr_reduction operation,
@@ -619,12 +589,10 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
     }
     s.a = hri_view_in_space(s.a);
     s.b = hri_view_in_space(s.b);
-    s.units = hri_ceil_div(s.a.extent.size[s.a.extent.rank - 1], UNIT);
+    s.units = hri_ceil_div(s.a.extent.size[0], UNIT); /* of rank 1 */
     status = hri_split_read_progress(options, call, points_of(&s), &s.progress);
     if (status == HR_OK) {
-        status = s.a.extent.rank == 1 ? scan_cells(&s)
-                 : has_long_lines(&s) ? scan_long_lines(&s)
-                                      : scan_lines(&s);
+        status = s.a.extent.rank == 1 ? scan_cells(&s) : scan_lines(&s);
     }
     return hri_progress_end(&s.progress, status);
 }

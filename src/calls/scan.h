@@ -5,8 +5,8 @@
 
 #include <headrace/array.h>
 
-/* Enqueue the exclusive sums of each line of a view of rank 3: of ints, as
- * longs. */
+/* Enqueue the exclusive sums of each line of a view of rank 3: int32 counts,
+ * int64 sums. */
 hr_status hri_scan_counts(hr_queue *queue, hr_view counts, hr_view before);
 
 #endif

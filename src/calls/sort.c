@@ -139,24 +139,31 @@ static hr_status lay_out(hr_view *view, const char *name)
 /* ---- short rows: a split launch */
 
 /* The most elements of a short row. */
-static int64_t longest(const hri_sorting *s)
+static int64_t max_short_row(const hri_sorting *s)
 {
     return s->key_bytes > 4 ? SHORT / 2 : SHORT;
 }
 
-/* Rows of a tile. The host sorts several rows at once, and many of few
- * elements. A device has memory for so many elements. */
+/* Rows of a tile. The host compares the keys of several rows at once, if there
+ * are enough for all processors. A device has memory for so many elements. */
 static int rows_of_tile(const hri_sorting *s)
 {
     const hr_context *c = s->context;
     const int64_t rows = s->to.keys.extent.size[0];
-    const int64_t fit = longest(s) / s->to.keys.extent.size[1];
+    int64_t fit = max_short_row(s) / s->to.keys.extent.size[1];
+    int64_t tiles = 0;
     for (uint32_t i = 0; i < c->accelerator_count; i++) {
-        if (!c->accelerators[i].device->info.host) {
+        const hri_device_info *info = &c->accelerators[i].device->info;
+        if (!info->host) {
             return (int)hri_max(hri_min(fit, rows / TILES), 1);
         }
+        tiles += info->compute_units;
     }
-    return (int)hri_max(fit / TOGETHER, 1) * TOGETHER;
+    if (s->to.values.array == NULL) {
+        fit = hri_max(fit, TOGETHER);
+    }
+    const int64_t each = hri_max(hri_min(fit, rows / hri_max(tiles, 1)), 1);
+    return (int)(each < TOGETHER ? each : each / TOGETHER * TOGETHER);
 }
 
 static hr_status sort_short(const hri_sorting *s)
@@ -331,8 +338,8 @@ static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
         return status;
     }
     s.from.values = s.to.values;
-    return s.to.keys.extent.size[1] <= longest(&s) ? sort_short(&s)
-                                                   : sort_long(&s);
+    return s.to.keys.extent.size[1] <= max_short_row(&s) ? sort_short(&s)
+                                                         : sort_long(&s);
 }
 
 hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,

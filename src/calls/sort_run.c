@@ -332,20 +332,21 @@ static void count_rows(const hri_sorting *s, hri_progress *progress)
     }
 }
 
-/* Sort each band's rows from `done` on, at most so many. *begun: results are no
- * longer what they were. */
+/* Sort each band's rows from `done` on, at most so many. *spoiled: it failed
+ * when these rows were no longer what they had been. */
 static hr_status sort_piece(hri_sorting *s, const hri_splitting *split,
-                            int64_t done, int64_t most, bool *begun)
+                            int64_t done, int64_t most, bool *spoiled)
 {
     hri_error error = {0};
     hr_status status = begin_all(s, split, done, most);
+    const bool begun = status == HR_OK;
     if (status == HR_OK) {
-        *begun = true;
         status = sort_all(s);
     }
     if (status == HR_OK && s->count > 1 && s->to.keys.extent.size[0] == 1) {
         status = hri_sort_join(s);
     }
+    *spoiled = begun && status != HR_OK;
     hri_error_keep(&error, status);
     for (uint32_t i = 0; i < s->count; i++) {
         end(&s->bands[i]);
@@ -414,7 +415,7 @@ static hr_status hold(const hri_sorting *s, const hri_splitting *split)
 
 /* Sort everything at once; in pieces of rows if the program is told of it. */
 static hr_status sort_pieces(hri_sorting *s, const hri_splitting *split,
-                             bool *begun)
+                             bool *spoiled)
 {
     const hr_extent all = s->to.keys.extent;
     const bool told = all.size[0] > 1 && hri_progress_is_told(split->progress);
@@ -424,7 +425,7 @@ static hr_status sort_pieces(hri_sorting *s, const hri_splitting *split,
     hr_status status = told ? hold(s, split) : HR_OK;
     for (int64_t done = 0, most; done < rows && status == HR_OK; done += most) {
         most = told ? grain * hri_rounds_next(&rounds, rows) : rows;
-        status = sort_piece(s, split, done, most, begun);
+        status = sort_piece(s, split, done, most, spoiled);
         if (status == HR_OK && told) {
             count_rows(s, split->progress);
             status = hri_progress_status(split->progress, HR_OK);
@@ -436,15 +437,15 @@ static hr_status sort_pieces(hri_sorting *s, const hri_splitting *split,
 hr_status hri_sort_run(void *sorting, const hri_splitting *split)
 {
     hri_sorting *s = sorting;
-    bool begun = false;
+    bool spoiled = false;
     s->bands = calloc(split->count, sizeof *s->bands);
     if (s->bands == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u bands",
                         split->count);
     }
     hri_error error = {0};
-    hri_error_keep(&error, sort_pieces(s, split, &begun));
-    if (begun && error.status != HR_OK && error.status != HR_ERROR_CANCELLED) {
+    hri_error_keep(&error, sort_pieces(s, split, &spoiled));
+    if (spoiled) {
         hri_error_keep(&error, forget(s));
     }
     free(s->bands);

@@ -172,7 +172,8 @@ static hr_status check(transforming *t)
     return status;
 }
 
-/* Make a narrow view or host memory one row. False: it is not narrow. */
+/* Make a narrow view one row, or host memory, which is then packed. False: it
+ * is not narrow. */
 static bool make_row(hr_argument *a)
 {
     hr_view *v = &a->view;
@@ -310,7 +311,9 @@ hr_status hr_transform(hr_context *context, const char *statement,
         status = hr_context_default(&context);
     }
     if (status == HR_OK) {
-        flatten(&t, flat);
+        if (options == NULL || options->tile == NULL) {
+            flatten(&t, flat);
+        }
         status = make_kernel(context, &t, &kernel);
     }
     return status == HR_OK

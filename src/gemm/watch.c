@@ -258,16 +258,12 @@ static void lose(const watcher *w, hri_executor *e, bool late)
     hri_executor_lose(e, &why);
 }
 
-/* Whether the executor is late: the others have waited for it long enough, at
- * once or, where pieces of k keep all in step, a moment for each of its tasks.
- * waited: seconds as above. */
-static bool is_late(const watcher *w, hri_executor *e, double waited,
+/* Whether an executor for which the others wait is late: they have waited long
+ * enough, at once or, where pieces of k keep all in step, a moment for each of
+ * its tasks. waited: seconds as above. */
+static bool is_late(const watcher *w, const hri_executor *e, double waited,
                     double enough)
 {
-    if (waited < 0.0 || !is_slow(w, e) || !had_time(w, e)) {
-        return false;
-    }
-    e->awaited_ns += w->tick_ns;
     return waited > enough || ((double)e->awaited_ns * 1e-9 > enough &&
                                slowness_of(e) > far_slower * w->slowness);
 }
@@ -286,7 +282,9 @@ static void lose_late(watcher *w)
     }
     for (uint32_t i = 0; i < executors(run); i++) {
         hri_executor *e = &run->executors[i];
-        const bool late = is_late(w, e, others, enough);
+        const bool awaited = others >= 0.0 && is_slow(w, e) && had_time(w, e);
+        e->awaited_ns += awaited ? w->tick_ns : 0;
+        const bool late = awaited && is_late(w, e, others, enough);
         if (late || is_silent(w, e)) {
             lose(w, e, !is_silent(w, e));
         }
@@ -347,21 +345,25 @@ static void let_go(const watcher *w)
     }
 }
 
+static void pass(uint64_t *stamp_ns, uint64_t since_ns, uint64_t away_ns)
+{
+    *stamp_ns += *stamp_ns > 0 && *stamp_ns <= since_ns ? away_ns : 0;
+}
+
 /* Look at the clock. When this thread has not run for long, the process was
- * stopped, and nobody could work: the time in between counts for nobody. The
- * run's lock is held. */
+ * stopped, and nobody could work: that time counts for nobody. The run's lock
+ * is held. */
 static void look(watcher *w)
 {
-    const uint64_t tick_ns = hri_clock_ns() - w->now_ns;
+    const uint64_t since_ns = w->now_ns, tick_ns = hri_clock_ns() - since_ns;
     const uint64_t away_ns = tick_ns > stopped_ns ? tick_ns : 0;
     w->now_ns += tick_ns;
     w->tick_ns = tick_ns < longest_tick_ns ? tick_ns : longest_tick_ns;
-    w->start_ns += away_ns;
-    w->stop_ns += w->stop_ns > 0 ? away_ns : 0;
+    pass(&w->start_ns, since_ns, away_ns);
+    pass(&w->stop_ns, since_ns, away_ns);
     for (uint32_t i = 0; i < executors(w->run) && away_ns > 0; i++) {
-        hri_executor *e = &w->run->executors[i];
-        e->sign_ns += away_ns;
-        e->idle_ns += e->idle_ns > 0 ? away_ns : 0;
+        pass(&w->run->executors[i].sign_ns, since_ns, away_ns);
+        pass(&w->run->executors[i].idle_ns, since_ns, away_ns);
     }
     w->slowness = slowness(w->run);
 }
@@ -386,6 +388,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
         pause_watching(run);
         if (hri_progress_is_due(call->progress)) {
             tell(&w);
+            w.now_ns = hri_clock_ns(); /* the program may have taken long */
         }
     }
     let_go(&w);

@@ -100,9 +100,8 @@ static void finds_rows(const char *accelerators)
                               "written";
     static const char given[] =
         ", but is given its own row alone; say hr_near or hr_whole";
-    const hr_extent n = hr_extent1(N), all = hr_extent1(LONG);
+    const hr_extent n = hr_extent1(N);
     const hr_argument in = hr_in(a, N), out = hr_out(c, N);
-    const hr_argument long_in = hr_in(a, LONG), long_out = hr_out(c, LONG);
     const row table[] = {
         {"as hr_near says",
          &adds_rows,
@@ -146,7 +145,18 @@ static void finds_rows(const char *accelerators)
          n,
          {hr_near(hr_in(a, 2, N), 0, 0), out},
          "rows.c:39: first_of_each: item (1) reads f[1, 0]",
-         given},
+         given}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        check(accelerators, &table[i]);
+    }
+}
+
+/* Where bands are cut between tiles. */
+static void finds_rows_of_tiles(const char *accelerators)
+{
+    const hr_extent all = hr_extent1(LONG);
+    const hr_argument long_in = hr_in(a, LONG), long_out = hr_out(c, LONG);
+    const row table[] = {
         {"rows of the tile",
          &turns_in_tiles,
          all,
@@ -237,6 +247,7 @@ int main(int count, char **arguments)
     }
     hr_context_destroy(context);
     TEST(finds_rows(accelerators));
+    TEST(finds_rows_of_tiles(accelerators));
     TEST(finds_conflicts(accelerators));
     TEST(lets_launches(accelerators));
     return test_end();

@@ -18,7 +18,8 @@ extern const hr_kernel philox_words, hri_random_bits_rows;
 extern const hr_kernel hri_fill8_line, hri_fill128_slices, hri_combine_f64,
     hri_histogram_f32_cells, hri_histogram_i32_lines;
 extern const hr_kernel hri_reduce_f32_cells, hri_reduce_bf16_pair_lines,
-    hri_reduce_i8_exact_cells, hri_scan_f32_cells, hri_scan_i32_i64_lines, hri_scan_f32_short_lines;
+    hri_reduce_i8_exact_cells, hri_scan_f32_cells, hri_scan_i32_i64_lines,
+    hri_scan_f32_short_lines;
 extern const hr_kernel hri_sort_u32_scatter, hri_sort_u8_merge,
     hri_sort_u64_u64_scatter, hri_sort_u16_u32_merge, hri_sort_u32_sweep,
     hri_sort_u8_u64_sweep_in_place;

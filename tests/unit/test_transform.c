@@ -243,7 +243,8 @@ static void refused_arguments(const bed *b)
          "transform: the type of y is not known"},
         {"x, y", in, hr_out_data(y, "float", 4, (hr_extent){0}, 0),
          "transform: y has rank 0, not 1 to 6"},
-        {"x, y", hr_in((float *)NULL, N), out, "transform: x: array: data is NULL"},
+        {"x, y", hr_in((float *)NULL, N), out,
+         "transform: x: array: data is NULL"},
         {"x, y", in, hr_out(x, N),
          "transform: the host memory of y overlaps x"},
     };

@@ -350,9 +350,9 @@ static void pass(uint64_t *stamp_ns, uint64_t since_ns, uint64_t away_ns)
     *stamp_ns += *stamp_ns > 0 && *stamp_ns <= since_ns ? away_ns : 0;
 }
 
-/* Look at the clock. When this thread has not run for long, the process was
- * stopped, and nobody could work: that time counts for nobody. The run's lock
- * is held. */
+/* Look at the clock. When this thread has not looked for long, the process was
+ * stopped, or the program took that long to hear of progress: such time counts
+ * for nobody. The run's lock is held. */
 static void look(watcher *w)
 {
     const uint64_t since_ns = w->now_ns, tick_ns = hri_clock_ns() - since_ns;
@@ -388,7 +388,6 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
         pause_watching(run);
         if (hri_progress_is_due(call->progress)) {
             tell(&w);
-            w.now_ns = hri_clock_ns(); /* the program may have taken long */
         }
     }
     let_go(&w);

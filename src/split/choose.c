@@ -6,6 +6,9 @@
 
 #include "split/split.h"
 
+/* Seconds that a row takes at least. A clock may have seen none. */
+static const double least_row = 1e-15;
+
 /* The seconds of an accelerator. */
 typedef struct row_cost {
     double whole;  /* for views that it gets whole, whatever its rows */
@@ -58,7 +61,8 @@ static hr_status list(const choice *c)
             hri_split_seconds(p, &everything, up, home, cost.run);
         c->row_costs[i] =
             (row_cost){.whole = cost.whole,
-                       .row = {(sum - cost.whole) / rows, cost.run / rows}};
+                       .row = {fmax((sum - cost.whole) / rows, least_row),
+                               fmax(cost.run / rows, least_row)}};
         c->candidates[i] = (hri_candidate){
             .index = i, .device = device_of(s, i), .seconds = sum};
     }

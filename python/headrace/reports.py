@@ -153,7 +153,8 @@ class _GemmReport:
 
 @dataclass
 class Band(_Table):
-    """Rows of one accelerator."""
+    """Rows of one accelerator. Of a call that brings its kernel: rows of that
+    kernel's domain, which may be groups of rows or of elements."""
 
     accelerator: str = ""
     first: int = 0

@@ -299,7 +299,8 @@ def fill(a: Array, value: complex | np.generic | Array, *,
         if number.ndim > 0 or number.dtype.kind not in "biufc":
             raise TypeError(f"the value is {value!r}, not a number")
         check_numbers(number, a.dtype, "the value")
-        number = number.astype(a.dtype).reshape(1)
+        with np.errstate(invalid="ignore"):
+            number = number.astype(a.dtype).reshape(1)
         if a.dtype.kind == "i" and number[0] != value:
             raise OverflowError(f"{a.dtype} does not hold {value}")
         options = Options(context, accelerators, weights, None, report,

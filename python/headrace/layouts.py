@@ -314,10 +314,13 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def check_array(array: object, name: str) -> None:
-    """TypeError for what is no array to write."""
+    """TypeError for what is no array, ValueError for one that is not to be
+    written."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name} is {type(array).__name__}, not a "
                         "numpy.ndarray")
+    if not array.flags.writeable:
+        raise ValueError(f"{name} is read-only")
 
 
 def output(out: Array | None, shape: Any, dtype: DTypeLike) -> Array:
@@ -328,8 +331,6 @@ def output(out: Array | None, shape: Any, dtype: DTypeLike) -> Array:
     if out.shape != tuple(shape) or out.dtype != dtype:
         raise ValueError(f"out is {out.dtype} {out.shape}, but the result is "
                          f"{np.dtype(dtype)} {tuple(shape)}")
-    if not out.flags.writeable:
-        raise ValueError("out is read-only")
     return out
 
 

@@ -145,7 +145,8 @@ static int64_t max_short_row(const hri_sorting *s)
 }
 
 /* Rows of a tile. The host compares the keys of several rows at once, if there
- * are enough for all processors. A device has memory for so many elements. */
+ * are enough for all processors. A device takes as many rows as its tile has
+ * memory for. */
 static int rows_of_tile(const hri_sorting *s)
 {
     const hr_context *c = s->context;

@@ -40,16 +40,6 @@ static hr_status run(hr_context *context, int way, const hr_kernel *kernel,
                   &options);
 }
 
-static hr_context *create(const char *accelerators)
-{
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
-    options.accelerators = accelerators;
-    hr_status status = hr_context_create(&options, &context);
-    CHECK(status == HR_OK || status == HR_ERROR_UNAVAILABLE);
-    return context;
-}
-
 /* Whether the last error is the expected sentence. It begins with `at`, which
  * names items and elements, and `what`. Pieces run in any order, so of those
  * only the line counts, and of `what` its first words. */
@@ -79,7 +69,7 @@ static void check(const char *accelerators, const row *r)
 {
     TEST_CASE(r->name);
     for (int way = 0; way < WAYS; way++) {
-        hr_context *context = create(accelerators);
+        hr_context *context = test_context(accelerators, 0);
         const hr_status status =
             run(context, way, r->kernel, r->domain, r->arguments);
         const bool ok = r->at == NULL ? status == HR_OK
@@ -225,7 +215,7 @@ static void finds_conflicts(const char *accelerators)
 static void lets_launches(const char *accelerators)
 {
     TEST_CASE("any row in a launch on one accelerator");
-    hr_context *context = create(accelerators);
+    hr_context *context = test_context(accelerators, 0);
     hr_queue *queue = NULL;
     hr_array *array = NULL;
     const hr_extent extent = hr_extent2(N / 2, 2);
@@ -241,9 +231,11 @@ int main(int count, char **arguments)
 {
     const char *accelerators = count > 1 ? arguments[1] : "host";
     CHECK(setenv("HEADRACE_CHECK", "1", 1) == 0);
-    hr_context *context = create(accelerators);
-    if (context == NULL) {
-        return test_skip(hr_last_error());
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = accelerators;
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
     hr_context_destroy(context);
     TEST(finds_rows(accelerators));

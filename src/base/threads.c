@@ -168,6 +168,17 @@ void hri_threads_finish(hri_threads *threads)
     pthread_mutex_destroy(&threads->lock);
 }
 
+bool hri_threads_await_left(hri_threads *threads, uint64_t until_ns)
+{
+    pthread_mutex_lock(&threads->lock);
+    while (threads->left > 0 &&
+           hri_wait_until(&threads->changed, &threads->lock, until_ns)) {
+    }
+    const bool none = threads->left == 0;
+    pthread_mutex_unlock(&threads->lock);
+    return none;
+}
+
 void hri_threads_make(hri_threads *threads, uint64_t count)
 {
     hri_thread *t = NULL;

@@ -30,6 +30,10 @@ void hri_threads_init(hri_threads *threads);
 /* All threads have been joined or left. Waits for those that were left. */
 void hri_threads_finish(hri_threads *threads);
 
+/* Wait for those that were left until that time at most. False: one still
+ * works. */
+bool hri_threads_await_left(hri_threads *threads, uint64_t until_ns);
+
 /* Call function(argument) on an idle thread, or on a new one. NULL when the
  * system refuses to start one. Any thread may call this. */
 hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),

@@ -94,6 +94,15 @@ static double products(const void *data, int64_t rows)
            hri_filter_products(&p->job);
 }
 
+static void release(void *data)
+{
+    pictures *p = data;
+    hr_queue_destroy(p->queue);
+    hri_filter_job_finish(&p->job);
+    free(p->in);
+    free(p->out);
+}
+
 double hri_filter_work(const hri_filter_job *job)
 {
     const double n = (double)hri_filter_extent(job);
@@ -135,11 +144,8 @@ hr_status hri_filter_rate(const hri_filter_job *job,
         .keep = job->context->checker == NULL,
         .trial = &trial,
         .units = products,
-        .data = &p};
-    hr_status status = hri_model_ask(accelerator, &question, rate);
-    hr_queue_destroy(p.queue);
-    hri_filter_job_finish(&p.job);
-    free(p.in);
-    free(p.out);
-    return status;
+        .release = release,
+        .data = &p,
+        .bytes = sizeof p};
+    return hri_model_ask(accelerator, &question, rate);
 }

@@ -89,23 +89,46 @@ void hri_runs_collect(hr_context *context)
     context->has_abandoned = context->abandoned != NULL;
 }
 
+/* Wait for a moment for a run to settle. */
+static void await_one(hri_run_state *run, uint64_t soon_ns)
+{
+    pthread_mutex_lock(&run->lock);
+    if (run->settled < run->plan->part_count) {
+        hri_wait_until(&run->ended, &run->lock, soon_ns);
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* Wait for a moment for threads that nobody will join, which measure. False:
+ * there are none. */
+static bool await_threads(hr_context *context, uint64_t soon_ns)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        if (!hri_threads_await_left(&context->accelerators[i].threads,
+                                    soon_ns)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool hri_runs_await(hr_context *context, double seconds)
 {
     enum { LOOK_MS = 10 };
     const uint64_t start_ns = hri_clock_ns();
+    bool any = false;
     hri_runs_collect(context);
-    while (context->abandoned != NULL &&
-           hri_seconds_since(start_ns) < seconds) {
-        hri_run_state *run = context->abandoned;
+    do {
         const uint64_t soon_ns = hri_in_ms(LOOK_MS);
-        pthread_mutex_lock(&run->lock);
-        if (run->settled < run->plan->part_count) {
-            hri_wait_until(&run->ended, &run->lock, soon_ns);
+        any = context->abandoned != NULL;
+        if (any) {
+            await_one(context->abandoned, soon_ns);
+            hri_runs_collect(context);
+            any = context->abandoned != NULL;
         }
-        pthread_mutex_unlock(&run->lock);
-        hri_runs_collect(context);
-    }
-    return context->abandoned == NULL;
+        any = any || await_threads(context, soon_ns);
+    } while (any && hri_seconds_since(start_ns) < seconds);
+    return !any;
 }
 
 hr_status hri_runs_settle(hr_context *context, const char *call, double seconds)
@@ -115,7 +138,8 @@ hr_status hri_runs_settle(hr_context *context, const char *call, double seconds)
     }
     uint32_t i = 0;
     while (i + 1 < context->accelerator_count &&
-           !context->accelerators[i].abandoned) {
+           !context->accelerators[i].abandoned &&
+           context->accelerators[i].threads.left == 0) {
         i++;
     }
     return hri_fail(HR_ERROR_LOST,

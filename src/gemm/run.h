@@ -80,7 +80,8 @@ hr_status hri_run(hr_context *context, const hri_product *product,
 /* Take back accelerators that abandoned products have let go of by now. With
  * the context's lock. */
 void hri_runs_collect(hr_context *context);
-/* Wait for them, at most so many seconds. False when one has not. */
+/* Wait for them, and for measuring that was left (hri_measure), at most so many
+ * seconds. False when one has not. */
 bool hri_runs_await(hr_context *context, double seconds);
 /* The same. HR_ERROR_LOST, in the name of a call, when one has not. */
 hr_status hri_runs_settle(hr_context *context, const char *call,

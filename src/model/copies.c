@@ -45,29 +45,44 @@ static hr_status finish_single(void *data)
     return hri_stopwatch_clear(&s->watch);
 }
 
-/* Try copies of `first` to `most` bytes, as far as there is room. */
-static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
-                            int64_t most, hri_probed *found)
+/* Copies of `first` to `most` bytes, as far as there is room. */
+typedef struct series {
+    hri_accelerator *accelerator;
+    int way;
+    uint64_t first;
+    int64_t most;
+    hri_probed found;
+} series;
+
+static hr_status try_copies(void *job)
 {
     enum { MIN_COPY = 64 << 10 }; /* smaller copies only show latency */
-    const uint64_t room = hri_accelerator_room(a) / (way == WITHIN ? 2 : 1);
+    series *x = job;
+    hri_accelerator *a = x->accelerator;
+    const uint64_t room = hri_accelerator_room(a) / (x->way == WITHIN ? 2 : 1);
     const uint64_t largest = a->device->info.allocation_bytes;
-    first = room < first ? room : first;
+    uint64_t first = room < x->first ? room : x->first;
     first = largest < first ? largest : first;
     const hri_trial trial = {.prepare = prepare_single,
                              .run = run_single,
                              .finish = finish_single,
                              .first = (int64_t)first,
-                             .most = first >= MIN_COPY ? most : -1, /* none */
+                             .most =
+                                 first >= MIN_COPY ? x->most : -1, /* none */
                              .growth = 4,
                              .enough = hri_long_enough};
-    single s = {.way = way};
+    single s = {.way = x->way};
     hr_status status = hri_stopwatch_open(a, &s.watch);
     if (status == HR_OK) {
-        status = hri_probe(&trial, &s, found);
+        status = hri_probe(&trial, &s, &x->found);
         hri_stopwatch_close(&s.watch);
     }
     return status;
+}
+
+static hr_status measure(series *x)
+{
+    return hri_measure(&x->accelerator, 1, try_copies, x, sizeof *x);
 }
 
 static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
@@ -77,12 +92,13 @@ hr_status hri_link_measure(hri_accelerator *a)
     enum { FIRST = 4 << 20, MAX_COPY = 64 << 20 };
     hr_status status = HR_OK;
     for (int way = UP; way < WAYS && status == HR_OK; way++) {
-        hri_probed found;
-        status = try_copies(a, way, FIRST, MAX_COPY, &found);
+        series x = {a, way, FIRST, MAX_COPY, {0}};
+        status = measure(&x);
         if (status == HR_OK) {
-            hri_figure_note(hri_subject_of(a), kinds[way], found.settled,
-                            found.size > 0 ? (double)found.size / found.seconds
-                                           : hri_guess(HRI_GUESS_LINK));
+            hri_figure_note(hri_subject_of(a), kinds[way], x.found.settled,
+                            x.found.size > 0
+                                ? (double)x.found.size / x.found.seconds
+                                : hri_guess(HRI_GUESS_LINK));
         }
     }
     return status;
@@ -91,7 +107,10 @@ hr_status hri_link_measure(hri_accelerator *a)
 hr_status hri_memory_measure(hri_accelerator *a, int64_t bytes,
                              hri_probed *found)
 {
-    return try_copies(a, WITHIN, (uint64_t)bytes, bytes, found);
+    series x = {a, WITHIN, (uint64_t)bytes, bytes, {0}};
+    hr_status status = measure(&x);
+    *found = x.found;
+    return status;
 }
 
 hri_link hri_link_alone(const hri_accelerator *a)

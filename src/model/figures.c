@@ -2,6 +2,7 @@
 #include "model/figures.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,12 +162,56 @@ double hri_figure_learned(hri_subject of, hri_kind kind)
 
 /* ---- figures of engines */
 
+/* Answering a question. */
+typedef struct answer {
+    hri_question question;
+    hri_trial trial;
+    hri_probed found;
+    double figure;
+    _Alignas(max_align_t) char data[]; /* a copy of the question's */
+} answer;
+
+static hr_status find_answer(void *job)
+{
+    answer *x = job;
+    const hri_question *q = &x->question;
+    hr_status status = hri_probe(&x->trial, x->data, &x->found);
+    x->figure = x->found.size > 0
+                    ? q->units(x->data, x->found.size) / x->found.seconds
+                    : q->guess;
+    if (q->release != NULL) {
+        q->release(x->data);
+    }
+    return status;
+}
+
+static hr_status measure(hri_accelerator *accelerator, const hri_question *q,
+                         hri_kind kind, double *figure)
+{
+    const size_t bytes = sizeof(answer) + q->bytes;
+    answer *x = calloc(1, bytes);
+    if (x == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
+    }
+    x->question = *q;
+    x->trial = *q->trial;
+    memcpy(x->data, q->data, q->bytes);
+    hr_status status = hri_measure(&accelerator, 1, find_answer, x, bytes);
+    memcpy(q->data, x->data, q->bytes);
+    if (status == HR_OK) {
+        *figure = x->figure;
+        hri_figure_note(hri_subject_of(accelerator), kind,
+                        x->found.settled && q->keep, *figure);
+    }
+    free(x);
+    return status;
+}
+
 hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
                         double *figure)
 {
     const hri_subject of = hri_subject_of(accelerator);
     const hri_kind kind = {.name = q->name, .shape = q->shape};
-    hri_probed found;
     const bool small = hri_model_is_small(q->operations);
     double known = hri_figure_find(of, kind);
     if (known <= 0.0 && small && q->shape != 0) {
@@ -176,15 +221,7 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
         *figure = known > 0.0 ? known : q->guess;
         return HR_OK;
     }
-    const uint64_t begin_ns = hri_measure_begin(&accelerator, 1);
-    hr_status status = hri_probe(q->trial, q->data, &found);
-    hri_measure_end(&accelerator, 1, begin_ns);
-    if (status == HR_OK) {
-        *figure = found.size > 0 ? q->units(q->data, found.size) / found.seconds
-                                 : q->guess;
-        hri_figure_note(of, kind, found.settled && q->keep, *figure);
-    }
-    return status;
+    return measure(accelerator, q, kind, figure);
 }
 
 /* ---- seconds for rows of kernels, from launches on default queues */

@@ -37,11 +37,12 @@ typedef struct probe {
 } probe;
 
 typedef struct probes {
-    probe *all;
     uint32_t count;
     bool staged;
-    uint64_t bytes;  /* of each copy */
+    uint64_t bytes;  /* of each copy; at first the most */
     int first, last; /* directions that are measured at the same time */
+    hri_link found;
+    probe all[]; /* [count] */
 } probes;
 
 static void fail(void *data, hr_status status)
@@ -149,7 +150,7 @@ static hr_status end(const probes *x, probe *p, int way)
 /* One copy of every accelerator in every direction. */
 static hr_status run(void *data, double *seconds)
 {
-    const probes *x = data;
+    probes *x = data;
     hr_status status = HR_OK;
     (void)seconds; /* no device's clock covers all accelerators */
     for (uint32_t i = 0; i < x->count && status == HR_OK; i++) {
@@ -166,10 +167,10 @@ static hr_status run(void *data, double *seconds)
     return status;
 }
 
-static hr_status open_probe(const probes *x, probe *p, hri_accelerator *a)
+static hr_status open_probe(const probes *x, probe *p)
 {
     hr_status status = HR_OK;
-    *p = (probe){.accelerator = a};
+    *p = (probe){.accelerator = p->accelerator};
     pthread_mutex_init(&p->lock, NULL);
     pthread_mutex_init(&p->locks[UP], NULL);
     pthread_mutex_init(&p->locks[DOWN], NULL);
@@ -187,8 +188,7 @@ typedef struct times {
 } times;
 
 /* Time copies of t->bytes. */
-static hr_status time_copies(probes *x, hri_accelerator *const *accelerators,
-                             times *t)
+static hr_status time_copies(probes *x, times *t)
 {
     const int64_t bytes = (int64_t)t->bytes;
     const hri_trial trial = {
@@ -197,7 +197,7 @@ static hr_status time_copies(probes *x, hri_accelerator *const *accelerators,
     uint32_t opened = 0;
     x->bytes = t->bytes;
     for (; opened < x->count && status == HR_OK; opened++) {
-        status = open_probe(x, &x->all[opened], accelerators[opened]);
+        status = open_probe(x, &x->all[opened]);
     }
     for (int kind = UP; kind < KINDS && status == HR_OK; kind++) {
         hri_probed found;
@@ -252,34 +252,48 @@ static uint64_t choose_bytes(hri_accelerator *const *accelerators,
     return bytes;
 }
 
-hr_status hri_links_measure(hri_accelerator *const *accelerators,
-                            uint32_t count, bool staged, hri_link *link)
+static hr_status measure(void *job)
 {
-    const uint64_t bytes = choose_bytes(accelerators, count, staged);
-    times part = {0}, whole = {.bytes = bytes / SHARE};
-    *link = (hri_link){0};
-    if (bytes < MIN_BYTES) {
-        return HR_OK;
-    }
-    probes x = {
-        .count = count, .staged = staged, .all = calloc(count, sizeof *x.all)};
-    if (x.all == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
-    }
-    const uint64_t begin_ns = hri_measure_begin(accelerators, count);
-    hr_status status = time_copies(&x, accelerators, &whole);
+    probes *x = job;
+    times part = {0}, whole = {.bytes = x->bytes / SHARE};
+    const uint64_t bytes = x->bytes;
+    const uint32_t count = x->count;
+    hr_status status = time_copies(x, &whole);
     if (status == HR_OK && !is_long(&whole)) {
         part = whole;
         whole.bytes = bytes;
-        status = time_copies(&x, accelerators, &whole);
+        status = time_copies(x, &whole);
     }
-    hri_measure_end(accelerators, count, begin_ns);
     if (status == HR_OK) {
-        *link = (hri_link){.up = count * rate_of(&whole, &part, UP),
-                           .down = count * rate_of(&whole, &part, DOWN),
-                           .both = count * rate_of(&whole, &part, BOTH)};
+        x->found = (hri_link){.up = count * rate_of(&whole, &part, UP),
+                              .down = count * rate_of(&whole, &part, DOWN),
+                              .both = count * rate_of(&whole, &part, BOTH)};
     }
-    free(x.all);
+    return status;
+}
+
+hr_status hri_links_measure(hri_accelerator *const *accelerators,
+                            uint32_t count, bool staged, hri_link *link)
+{
+    const uint64_t most = choose_bytes(accelerators, count, staged);
+    const size_t bytes = sizeof(probes) + count * sizeof(probe);
+    *link = (hri_link){0};
+    if (most < MIN_BYTES) {
+        return HR_OK;
+    }
+    probes *x = calloc(1, bytes);
+    if (x == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
+    }
+    x->count = count;
+    x->staged = staged;
+    x->bytes = most;
+    for (uint32_t i = 0; i < count; i++) {
+        x->all[i].accelerator = accelerators[i];
+    }
+    hr_status status = hri_measure(accelerators, count, measure, x, bytes);
+    *link = x->found;
+    free(x);
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }
 
@@ -312,10 +326,11 @@ static void note(hri_subject of, int kind, hri_link link, bool settled)
     }
 }
 
-/* Whether it stages memory and is the first of its device. */
+/* Whether it stages memory, and works. */
 static bool is_wanted(const hri_accelerator *a)
 {
-    return !a->in_place && a->device->info.staged;
+    return !a->in_place && a->device->info.staged &&
+           !hri_accelerator_is_lost(a);
 }
 
 /* The first earlier device of the same name. The device itself when there is

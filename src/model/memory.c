@@ -18,6 +18,7 @@ enum {
 typedef struct copies {
     hri_pool *pool; /* of the host, with all its threads */
     char *host[2];
+    hri_probed found;
 } copies;
 
 static void copy_piece(void *data, int64_t index)
@@ -36,18 +37,20 @@ static hr_status run_host(void *data, double *seconds)
 }
 
 /* Too little memory is not an error: the rate stays guessed. */
-static hr_status measure_host(hri_pool *pool, hri_probed *found)
+static hr_status measure_host(void *job)
 {
     static const hri_trial trial = {
         .run = run_host, .first = MAX_BYTES, .most = MAX_BYTES, .growth = 2};
-    copies c = {pool, {malloc(MAX_BYTES), malloc(MAX_BYTES)}};
+    copies *c = job;
     hr_status status = HR_OK;
-    if (c.host[0] != NULL && c.host[1] != NULL) {
-        memset(c.host[1], 1, MAX_BYTES);
-        status = hri_probe(&trial, &c, found);
+    c->host[0] = malloc(MAX_BYTES);
+    c->host[1] = malloc(MAX_BYTES);
+    if (c->host[0] != NULL && c->host[1] != NULL) {
+        memset(c->host[1], 1, MAX_BYTES);
+        status = hri_probe(&trial, c, &c->found);
     }
-    free(c.host[0]);
-    free(c.host[1]);
+    free(c->host[0]);
+    free(c->host[1]);
     return status;
 }
 
@@ -61,11 +64,14 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
     if (*rate > 0.0) {
         return HR_OK;
     }
-    const uint64_t begin_ns = hri_measure_begin(&a, 1);
-    hr_status status = a->device->info.host
-                           ? measure_host(context->pool, &found)
-                           : hri_memory_measure(a, MAX_BYTES, &found);
-    hri_measure_end(&a, 1, begin_ns);
+    hr_status status = HR_OK;
+    if (a->device->info.host) {
+        copies job = {.pool = context->pool};
+        status = hri_measure(&a, 1, measure_host, &job, sizeof job);
+        found = job.found;
+    } else {
+        status = hri_memory_measure(a, MAX_BYTES, &found);
+    }
     if (status != HR_OK) {
         return status;
     }
@@ -177,11 +183,11 @@ static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
 }
 
 /* Too little memory is not an error: the overheads stay guessed. */
-static hr_status measure_overheads(hri_accelerator *a)
+static hr_status measure_overheads(void *job)
 {
     enum { FIRST = 64, MAX_COMMANDS = 4096 };
+    hri_accelerator *a = *(hri_accelerator **)job;
     tiny t;
-    const uint64_t begin_ns = hri_measure_begin(&a, 1);
     hr_status status = open_tiny(a, &t);
     if (status == HR_OK) {
         status = count_tiny(&t, launches, FIRST, MAX_COMMANDS);
@@ -198,7 +204,6 @@ static hr_status measure_overheads(hri_accelerator *a)
     }
     hri_accelerator_release_pinned(a, t.host);
     close_tiny(&t);
-    hri_measure_end(&a, 1, begin_ns);
     if (status == HR_ERROR_OUT_OF_MEMORY) {
         hri_figure_set(hri_subject_of(a), small_copies, 1.0 / usual_copy);
         status = HR_OK;
@@ -222,7 +227,7 @@ hr_status hri_model_overheads(hri_accelerator *a, bool measure,
 {
     hr_status status = HR_OK;
     if (measure && hri_figure_find(hri_subject_of(a), small_copies) <= 0.0) {
-        status = measure_overheads(a);
+        status = hri_measure(&a, 1, measure_overheads, &a, sizeof a);
     }
     *overheads =
         (hri_overheads){.launch = seconds_of(a, launches, usual_launch),

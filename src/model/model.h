@@ -87,7 +87,9 @@ typedef struct hri_question {
     bool keep;
     const hri_trial *trial;
     double (*units)(const void *data, int64_t size);
-    void *data;
+    void (*release)(void *data); /* frees what tries have made; NULL: nothing */
+    void *data; /* of the trial and of these functions. They are called with */
+    size_t bytes; /* a copy, as hri_measure says, which is copied back */
 } hri_question;
 
 hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,

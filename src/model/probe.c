@@ -2,26 +2,168 @@
 #include "model/probe.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "runtime/trace.h"
 
-uint64_t hri_measure_begin(hri_accelerator *const *accelerators, uint32_t count)
+/* ---- measuring on a thread that is watched */
+
+/* Seconds without a sign of work after which an accelerator hangs: where the
+ * CPU was idle, and where it was at work, as it is when kernels are
+ * compiled. */
+static const double longest_silence = 30.0, longest_work = 300.0;
+
+typedef struct measurement {
+    hr_status (*function)(void *job);
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    bool ended, left; /* left: nobody waits for the end */
+    hri_error error;
+    atomic_ullong signs;
+    _Alignas(max_align_t) unsigned char job[];
+} measurement;
+
+/* What this thread measures. */
+static _Thread_local measurement *own;
+
+void hri_measure_sign(void)
 {
+    if (own != NULL) {
+        atomic_fetch_add(&own->signs, 1);
+    }
+}
+
+static void measurement_free(measurement *m)
+{
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->changed);
+    free(m);
+}
+
+static void *measurement_main(void *argument)
+{
+    measurement *m = argument;
+    own = m;
+    hr_status status = m->function(m->job);
+    own = NULL;
+    pthread_mutex_lock(&m->lock);
+    hri_error_keep(&m->error, status);
+    m->ended = true;
+    const bool left = m->left;
+    pthread_cond_signal(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+    if (left) {
+        measurement_free(m);
+    }
+    return NULL;
+}
+
+/* Wait for the end. Returns 0, or the seconds in which there was no sign of
+ * work, when they are too many. A time in which this thread had no CPU, or the
+ * process was stopped, hardly counts. */
+static double await(measurement *m)
+{
+    enum { LOOK_MS = 1000 };
+    const uint64_t most_ns = 2 * LOOK_MS * UINT64_C(1000000);
+    uint64_t silent_ns = 0, signs = 0;
+    uint64_t last_ns = hri_clock_ns(), cpu_ns = hri_clock_cpu_ns();
+    bool hangs = false;
+    pthread_mutex_lock(&m->lock);
+    while (!m->ended && !hangs) {
+        if (hri_wait_until(&m->changed, &m->lock, hri_in_ms(LOOK_MS))) {
+            continue;
+        }
+        const uint64_t now_ns = hri_clock_ns(), passed_ns = now_ns - last_ns;
+        last_ns = now_ns;
+        if (m->signs != signs) {
+            signs = m->signs;
+            silent_ns = 0;
+            cpu_ns = hri_clock_cpu_ns();
+        }
+        silent_ns += passed_ns < most_ns ? passed_ns : most_ns;
+        const bool works = 2 * (hri_clock_cpu_ns() - cpu_ns) > silent_ns;
+        hangs =
+            (double)silent_ns * 1e-9 > (works ? longest_work : longest_silence);
+    }
+    m->left = !m->ended;
+    const double silent = m->ended ? 0.0 : (double)silent_ns * 1e-9;
+    pthread_mutex_unlock(&m->lock);
+    return silent;
+}
+
+static hr_status lose(hri_accelerator *const *accelerators, uint32_t count,
+                      double silent)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        status = hri_accelerator_saw(
+            accelerators[i],
+            hri_fail(HR_ERROR_LOST,
+                     "measuring: %s has not answered for %.0f seconds",
+                     accelerators[i]->path, silent));
+    }
+    return status;
+}
+
+/* Measure on a thread, or on this one where the system has none. */
+static hr_status measure(hri_accelerator *const *accelerators, uint32_t count,
+                         measurement *m, void *job, size_t bytes)
+{
+    hri_thread *thread =
+        hri_threads_start(&accelerators[0]->threads, measurement_main, m);
+    const double silent = thread != NULL ? await(m) : 0.0;
+    if (silent > 0.0) {
+        hri_thread_leave(thread);
+        return lose(accelerators, count, silent);
+    }
+    if (thread != NULL) {
+        hri_thread_join(thread);
+    } else {
+        (void)measurement_main(m);
+    }
+    const hri_error error = m->error;
+    memcpy(job, m->job, bytes);
+    measurement_free(m);
+    return hri_error_raise(&error);
+}
+
+hr_status hri_measure(hri_accelerator *const *accelerators, uint32_t count,
+                      hr_status (*function)(void *job), void *job, size_t bytes)
+{
+    hr_status status = HR_OK;
+    if (own != NULL) {
+        return function(job);
+    }
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = hri_accelerator_check(accelerators[i]);
+    }
+    measurement *m = status == HR_OK ? calloc(1, sizeof *m + bytes) : NULL;
+    if (status == HR_OK && m == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    m->function = function;
+    memcpy(m->job, job, bytes);
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->changed, NULL);
+    const uint64_t begin_ns = hri_clock_ns();
     for (uint32_t i = 0; i < count; i++) {
         hri_traced_measure(accelerators[i]->device);
     }
-    return hri_clock_ns();
-}
-
-void hri_measure_end(hri_accelerator *const *accelerators, uint32_t count,
-                     uint64_t begin_ns)
-{
+    status = measure(accelerators, count, m, job, bytes);
     for (uint32_t i = 0; i < count; i++) {
         hri_traced_measured(accelerators[i]->device);
     }
     hri_traced_here(accelerators[0]->device, HRI_TRACE_MEASURE, "measuring",
                     begin_ns, 0);
+    return status;
 }
 
 /* ---- single jobs */
@@ -38,14 +180,12 @@ void hri_stopwatch_close(hri_stopwatch *w)
         w->end->ops->destroy(w->end);
     }
     hri_accelerator_trim(w->accelerator);
-    hri_measure_end(&w->accelerator, 1, w->begin_ns);
 }
 
 hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
 {
     hri_device *device = accelerator->device;
-    *w = (hri_stopwatch){.accelerator = accelerator,
-                         .begin_ns = hri_measure_begin(&accelerator, 1)};
+    *w = (hri_stopwatch){.accelerator = accelerator};
     /* memory that kept queues hold for multiplying would be counted twice */
     hri_accelerator_forget(accelerator);
     hr_status status = device->ops->create_queue(device, false, &w->queue);
@@ -66,6 +206,7 @@ hr_status hri_stopwatch_take(hri_stopwatch *w, int place, uint64_t bytes,
                              bool host)
 {
     hri_place *p = &w->places[place];
+    hri_measure_sign();
     return host ? hri_accelerator_allocate_pinned(w->accelerator, bytes,
                                                   &p->host)
                 : hri_accelerator_allocate(w->accelerator, bytes, &p->buffer);
@@ -110,6 +251,7 @@ hr_status hri_stopwatch_time(const hri_stopwatch *w, const hri_gemm *gemm,
 /* Run one try, timed by the job's clock or else by ours. */
 static hr_status try_once(const hri_trial *trial, void *data, double *seconds)
 {
+    hri_measure_sign();
     const uint64_t start = hri_clock_ns();
     *seconds = 0.0;
     hr_status status = trial->run(data, seconds);

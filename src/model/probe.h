@@ -36,13 +36,23 @@ typedef struct hri_probed {
 /* The name of its queues. */
 static const char hri_measure_name[] = "measure";
 
-/* What the accelerators do until the end is measuring: timelines show it apart
- * from the call that wants to know. Measuring may be a part of measuring. The
- * first function returns when it began, which the second is told. */
-uint64_t hri_measure_begin(hri_accelerator *const *accelerators,
-                           uint32_t count);
-void hri_measure_end(hri_accelerator *const *accelerators, uint32_t count,
-                     uint64_t begin_ns);
+/* Call function with a copy of the job, which has so many bytes, and copy it
+ * back, also after an error. What the accelerators do meanwhile is measuring:
+ * timelines show it apart from the call that wants to know.
+ *
+ * It is called on another thread. When that shows no sign of work for so long
+ * that one of the accelerators must hang, all of them are lost, and this
+ * returns HR_ERROR_LOST. The function then goes on with its copy, and the
+ * context stays (hri_runs_await). So it uses only what lies there, what stays
+ * as long as the context, and what it frees itself. If one was lost before, the
+ * function is not called. Measuring within measuring is called
+ * directly. */
+hr_status hri_measure(hri_accelerator *const *accelerators, uint32_t count,
+                      hr_status (*function)(void *job), void *job,
+                      size_t bytes);
+
+/* Each try of hri_probe is a sign of work. So is this, in other loops. */
+void hri_measure_sign(void);
 
 /* Times of this length do not depend much on latency or on a clock's steps. */
 static const double hri_long_enough = 2e-3;
@@ -68,10 +78,9 @@ static inline hri_copy hri_flat_copy(hri_place to, hri_place from, size_t bytes)
 }
 
 /* A queue of the accelerator and two events to time jobs with, and memory for
- * jobs. The accelerator is measured as long as it is open. */
+ * jobs. */
 typedef struct hri_stopwatch {
     hri_accelerator *accelerator;
-    uint64_t begin_ns; /* of measuring */
     hri_queue *queue;
     hri_event *start, *end;
     hri_place places[3]; /* at most; neither buffer nor host: not taken */

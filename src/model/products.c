@@ -203,26 +203,68 @@ static hr_status find_rate(products *x, const row *r, double *rate,
     return status;
 }
 
-/* The rates of some series, up to the first that is not settled. */
-static hr_status find_rates(hri_accelerator *a, hri_product_kind kind,
-                            const row *rows, int count, double *rates,
-                            bool *settled)
+/* Wait until other threads of the process leave the CPUs to the host, 0.2 s at
+ * most. The threads of a BLAS that the program has just used look for more work
+ * for some 0.11 s (OpenBLAS 0.3.21), and a rate measured meanwhile was half. */
+static void wait_for_processors(void)
 {
-    products x = {.kind = kind};
+    enum { TIMES = 40, MOMENT_NS = 5000000 };
+    bool busy = true;
+    for (int i = 0; i < TIMES && busy; i++) {
+        const uint64_t start_ns = hri_clock_ns();
+        const uint64_t used_ns = hri_clock_cpu_ns();
+        hri_sleep_ns(MOMENT_NS);
+        busy = 10 * (hri_clock_cpu_ns() - used_ns) > hri_clock_ns() - start_ns;
+    }
+}
+
+/* Some series, and their rates up to the first that is not settled. */
+typedef struct series {
+    hri_accelerator *accelerator;
+    hri_product_kind kind;
+    row rows[HRI_TILE_RATES];
+    int count;
+    double rates[HRI_TILE_RATES];
+    bool settled;
+} series;
+
+static hr_status run_series(void *job)
+{
+    series *s = job;
+    hri_accelerator *a = s->accelerator;
+    products x = {.kind = s->kind};
+    if (s->rows[0].most_seconds > 0.0) {
+        wait_for_processors();
+    }
     hr_status status = hri_stopwatch_open(a, &x.watch);
     if (status != HR_OK) {
         return status;
     }
     status = hri_accelerator_allocate_pinned(a, PATTERN_BYTES, &x.pattern);
     if (status == HR_OK) {
-        fill_pattern(kind.type, x.pattern);
+        fill_pattern(s->kind.type, x.pattern);
     }
-    *settled = true;
-    for (int i = 0; i < count && status == HR_OK && *settled; i++) {
-        status = find_rate(&x, &rows[i], &rates[i], settled);
+    s->settled = true;
+    for (int i = 0; i < s->count && status == HR_OK && s->settled; i++) {
+        status = find_rate(&x, &s->rows[i], &s->rates[i], &s->settled);
     }
     hri_accelerator_release_pinned(a, x.pattern);
     hri_stopwatch_close(&x.watch);
+    return status;
+}
+
+static hr_status find_rates(series *s)
+{
+    return hri_measure(&s->accelerator, 1, run_series, s, sizeof *s);
+}
+
+static hr_status find_one_rate(hri_accelerator *a, hri_product_kind kind,
+                               const row *r, double *rate, bool *settled)
+{
+    series s = {.accelerator = a, .kind = kind, .rows = {*r}, .count = 1};
+    hr_status status = find_rates(&s);
+    *rate = s.rates[0];
+    *settled = s.settled;
     return status;
 }
 
@@ -277,21 +319,6 @@ static bool tiles_known(const hri_accelerator *a, hri_product_kind kind,
     return all;
 }
 
-/* Wait until other threads of the process leave the CPUs to the host, 0.2 s at
- * most. The threads of a BLAS that the program has just used look for more work
- * for some 0.11 s (OpenBLAS 0.3.21), and a rate measured meanwhile was half. */
-static void wait_for_processors(void)
-{
-    enum { TIMES = 40, MOMENT_NS = 5000000 };
-    bool busy = true;
-    for (int i = 0; i < TIMES && busy; i++) {
-        const uint64_t start_ns = hri_clock_ns();
-        const uint64_t used_ns = hri_clock_cpu_ns();
-        hri_sleep_ns(MOMENT_NS);
-        busy = 10 * (hri_clock_cpu_ns() - used_ns) > hri_clock_ns() - start_ns;
-    }
-}
-
 /* ---- variants of the device's kernels */
 
 static uint32_t variants_of(const hri_accelerator *a, hri_product_kind kind)
@@ -341,7 +368,7 @@ static hr_status find_variant(hri_accelerator *a, hri_product_kind kind,
         if (variants > 1) {
             a->device->ops->choose_variant(a->device, kind.type, i);
         }
-        status = find_rates(a, kind, r, 1, &found, &all);
+        status = find_one_rate(a, kind, r, &found, &all);
         *settled = *settled && all;
         if (found > *rate) {
             *rate = found;
@@ -364,15 +391,12 @@ static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
     row all = {MIN_EXTENT, MAX_EXTENT, 0, hri_long_enough, 0.0};
     double rate = 0.0;
     bool settled;
-    const uint64_t begin_ns = hri_measure_begin(&a, 1);
     if (a->device->info.host) {
         all.enough =
             fmax(hri_long_enough, host_enough * a->device->info.compute_units);
         all.most_seconds = host_seconds;
-        wait_for_processors();
     }
     hr_status status = find_variant(a, kind, &all, &rate, &settled);
-    hri_measure_end(&a, 1, begin_ns);
     if (status == HR_OK) {
         hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
                         rate > 0.0 ? rate
@@ -385,19 +409,17 @@ static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
  * others. */
 static hr_status measure_tiles(hri_accelerator *a, hri_product_kind kind)
 {
-    row rows[HRI_TILE_RATES];
-    double rates[HRI_TILE_RATES] = {0};
-    bool settled;
+    series s = {.accelerator = a, .kind = kind, .count = HRI_TILE_RATES};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
         const int64_t edge = (int64_t)hri_tile_edges[i];
-        rows[i] = (row){edge, edge, TILE_DEPTH, 0.0, 0.0};
+        s.rows[i] = (row){edge, edge, TILE_DEPTH, 0.0, 0.0};
     }
-    hr_status status =
-        find_rates(a, kind, rows, HRI_TILE_RATES, rates, &settled);
+    hr_status status = find_rates(&s);
     for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
-        hri_figure_note(
-            hri_subject_of(a), figure_of(kind, rows[i].first), settled,
-            rates[i] > 0.0 ? rates[i] : hri_accelerator_known_rate(a, kind));
+        hri_figure_note(hri_subject_of(a), figure_of(kind, s.rows[i].first),
+                        s.settled,
+                        s.rates[i] > 0.0 ? s.rates[i]
+                                         : hri_accelerator_known_rate(a, kind));
     }
     return status;
 }
@@ -408,7 +430,7 @@ hr_status hri_accelerator_top_rate(hri_accelerator *a, hri_product_kind kind,
     const row all = {MIN_EXTENT, MAX_TOP_EXTENT, 0, long_for_top, 0.0};
     bool settled;
     *rate = 0.0;
-    hr_status status = find_rates(a, kind, &all, 1, rate, &settled);
+    hr_status status = find_one_rate(a, kind, &all, rate, &settled);
     if (*rate <= 0.0) {
         *rate = hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM);
     }
@@ -518,13 +540,14 @@ static hr_status warm_packing(hri_stopwatch *w, hri_product_kind kind)
     return status == HR_OK ? warm_kind(w, kind, true) : status;
 }
 
-void hri_accelerator_warm(hri_accelerator *a)
+static hr_status warm(void *job)
 {
+    hri_accelerator *a = *(hri_accelerator **)job;
     hri_stopwatch w;
     double rates[HRI_TILE_RATES];
     hr_status status = hri_stopwatch_open(a, &w);
     if (status != HR_OK) {
-        return;
+        return status;
     }
     for (int i = 0; i < KINDS && status == HR_OK; i++) {
         if (!tiles_known(a, kinds[i], rates) ||
@@ -541,6 +564,12 @@ void hri_accelerator_warm(hri_accelerator *a)
         }
     }
     hri_stopwatch_close(&w);
+    return status;
+}
+
+void hri_accelerator_warm(hri_accelerator *a)
+{
+    (void)hri_measure(&a, 1, warm, &a, sizeof a);
 }
 
 /* Measure a rate again. If it was not needed so far, only when `wanted`. */

@@ -7,7 +7,7 @@
  * rare. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_known(hri_loss *loss)
+static bool is_known(const hri_loss *loss)
 {
     return atomic_load_explicit(&loss->known, memory_order_acquire);
 }
@@ -25,7 +25,7 @@ hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status)
     return status;
 }
 
-hr_status hri_accelerator_check(hri_accelerator *accelerator)
+hr_status hri_accelerator_check(const hri_accelerator *accelerator)
 {
     hri_device *device = accelerator->device;
     return is_known(&accelerator->loss)
@@ -34,7 +34,7 @@ hr_status hri_accelerator_check(hri_accelerator *accelerator)
 }
 
 /* The thread keeps its last message. */
-bool hri_accelerator_is_lost(hri_accelerator *accelerator)
+bool hri_accelerator_is_lost(const hri_accelerator *accelerator)
 {
     hri_error told = {0};
     hri_error_keep(&told, HR_ERROR_LOST);

@@ -229,7 +229,8 @@ static void check_questions(void)
                       .keep = true,
                       .trial = &trial,
                       .units = units,
-                      .data = &j};
+                      .data = &j,
+                      .bytes = sizeof j};
     double figure = 0.0, value = 0.0;
     snprintf(a[0].key, sizeof a[0].key, "asked");
     snprintf(a[1].key, sizeof a[1].key, "asked");

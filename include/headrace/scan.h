@@ -31,9 +31,12 @@ typedef enum hr_scan_kind {
  *  Fractions are computed in double, and each result is rounded to its type. A
  *  sum of n fractions differs from the exact one by at most (200 + n / 1024)
  *  2^-53 times the sum of |terms|, up to terms of second order, and by this
- *  rounding. Sums and products of integers wrap around modulo 2 to the bits of
- *  b's elements. Of a MIN or MAX that is a zero, the sign is that of the first
- *  zero in the row.
+ *  rounding. A product of n fractions has a relative error of at most n 2^-53,
+ *  and this rounding, where no product of terms that follow one another is
+ *  subnormal or overflows in double: runs of terms are multiplied first, and
+ *  theirs may even where the results do not. Sums and products of integers wrap
+ * around modulo 2 to the bits of b's elements. Of a MIN or MAX that is a zero,
+ * the sign is that of the first zero in the row.
  *
  *  The order of operations depends on the rank and on the length of a row
  *  alone. So the bits are the same on any set of accelerators, with

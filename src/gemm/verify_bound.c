@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What rounding and underflow may do: the terms that thresholds and bounds are
- * made of. docs/verify.md derives them. */
+ * made of. docs/verify.md derives them.
+ *
+ * The check's own sums lose up to 2^-1072 where a product loses w, the least
+ * number of its type. So bounds add what underflow may do once with each of the
+ * two. A row's threshold has the sum over j of the first, times s_j, and of the
+ * second, times 1 + s_j. For complex elements only the terms count that reach
+ * the real or the imaginary part. */
 #include <float.h>
 #include <math.h>
 

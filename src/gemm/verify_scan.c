@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What the random test needs to know of values that are hard on it: which rows
- * and columns are not finite, and which are so large that sums may overflow. */
+ * and columns are not finite, and which are so large that sums may overflow.
+ *
+ * Large f64 numbers are scaled by powers of two. A row of A above 2^50, also
+ * after alpha, is scaled down to it. All of B is scaled down if an element is
+ * above 2^600; rows of A with small elements are scaled up then, so that their
+ * rows of C stay as they are. Where beta C0 or C0 is above 2^650 then, its row
+ * of A and of C is scaled down more. Numbers far smaller than the largest of
+ * their row may vanish. Where that takes more from an element than rounding may,
+ * it is recomputed with a power of two of its own (verify_exact.c), which loses
+ * nothing but for a part of a complex element 2^1000 times smaller than the
+ * other. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>

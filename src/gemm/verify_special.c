@@ -3,7 +3,41 @@
  * most of them: a row of A or a column of B with a NaN makes its row or column
  * of C NaN, and one with an infinity makes it infinite or NaN. Bits of the
  * signs of B decide between these two. What remains is recomputed.
- * docs/verify.md lists the rules. */
+ *
+ * An infinity times any number, and a sum with such a term, is infinite or NaN.
+ * So these rules hold in whatever order sums are formed:
+ *   1. A NaN in row i of A makes row i of C NaN; one in column j of B makes
+ *      column j NaN; one in C0 makes its element NaN.
+ *   2. An infinity in row i of A or column j of B makes every element of that
+ *      row or column infinite or NaN.
+ *   3. Such an element is NaN if a term is infinity times 0, or if two terms
+ *      are infinities of opposite signs. Else it is the infinity that its terms
+ *      agree on.
+ *   4. alpha gives its sign to that infinity. An infinity of beta C0 counts as
+ *      one more term.
+ *
+ * Rules 1 and 2 need flags of rows and columns. For rule 3 the signs of B are
+ * packed into bits (PLANES), and each term of a row that is not finite combines
+ * a row of them, 64 columns at a time, until all columns are NaN. LOOKED_AT
+ * limits the terms. Where a factor may be flushed to 0, where alpha or beta is
+ * infinite, and in complex elements, any value that is not finite will do. For
+ * types accumulated in f32 a flush may also make NaN of an element that the
+ * first LOOKED_AT terms leave open.
+ *
+ * The random test leaves out rows and columns that are not finite. What remains
+ * may have holes: an element of C that is infinite since it overflowed, or one
+ * of C0 that is not finite. The test takes the exact alpha A B in its place.
+ *
+ * A C that is not finite where it should be is right in two cases. The
+ * accumulation may overflow: (1 + gamma_r(u)) times the sum of absolute terms
+ * (without alpha if that is more), or alpha times the sum of |a| or |b| if
+ * |alpha| > 1, reaches the largest number. Or the exact value plus the bound
+ * reaches the number from which a half C rounds to infinity; C must be the
+ * infinity of its sign then. Where an infinite operand makes an element
+ * infinite, it may only be that infinity or NaN.
+ *
+ * A row is dull if holes and scales make its threshold more than four times
+ * what it would be without them. Dull rows are recomputed, within the 64. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

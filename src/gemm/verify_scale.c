@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Powers of two for the columns of C, so that what rounding may do is about as
  * much in each. A large column would hide errors in the others: with none, one
- * column of 1e5 in B hid wrong elements of the size of C itself in f32. With the
- * names of docs/verify.md, and l_ij for what underflow may do to an element:
+ * column of 1e5 in B hid wrong elements of the size of C itself in f32. With
+ * the names of docs/verify.md, and l_ij for what underflow may do to an
+ * element:
  *
  *     g_ij = (gamma_r(u) + u_C) N_ij
  *     rho_i = 2^-e with 2^(e-1) <= sum_j g_ij < 2^e
@@ -12,10 +13,10 @@
  * row than rounding, and for rows that are not finite. s_j is the power of two
  * above the largest W_j, divided by the one above W_j. It has a limit
  * (DIFFERENCE below). All are 1 where no row has a say. The factor n is there
- * because a threshold adds up the l_ij s_j of n columns, but has the mean of the
- * N_ij s_j: so columns of zeros add at most as much to it as one column does by
- * its rounding. W_j costs O(mn + mk + kn): it is rho |A|, times |B|. A and B are
- * read twice more for it, C0 too. */
+ * because a threshold adds up the l_ij s_j of n columns, but has the mean of
+ * the N_ij s_j: so columns of zeros add at most as much to it as one column
+ * does by its rounding. W_j costs O(mn + mk + kn): it is rho |A|, times |B|. A
+ * and B are read twice more for it, C0 too. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

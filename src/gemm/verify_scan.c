@@ -7,10 +7,10 @@
  * above 2^600; rows of A with small elements are scaled up then, so that their
  * rows of C stay as they are. Where beta C0 or C0 is above 2^650 then, its row
  * of A and of C is scaled down more. Numbers far smaller than the largest of
- * their row may vanish. Where that takes more from an element than rounding may,
- * it is recomputed with a power of two of its own (verify_exact.c), which loses
- * nothing but for a part of a complex element 2^1000 times smaller than the
- * other. */
+ * their row may vanish. Where that takes more from an element than rounding
+ * may, it is recomputed with a power of two of its own (verify_exact.c), which
+ * loses nothing but for a part of a complex element 2^1000 times smaller than
+ * the other. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>

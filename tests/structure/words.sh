@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # words.sh ROOT: no identifier has one of our old private words, for which the
-# field has another (CHANGELOG.md, "Names"). A lane is one of SIMD or of a
+# field has another (docs/glossary.md). A lane is one of SIMD or of a
 # sub-group. Prints each identifier with such a word. Fails if there is one, or
 # if nothing was looked at.
 set -eu

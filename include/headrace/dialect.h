@@ -19,8 +19,9 @@
  *  It is a work-item of OpenCL, a thread of CUDA. A tile is a group of items: a
  *  work-group of OpenCL, a block of CUDA.
  *
- *  A kernel may have any name that C accepts. Compilers of devices make a
- *  function hr_kernel_<name> of it.
+ *  A kernel in a file that the build compiles has a global name of C, but none
+ *  that math.h, complex.h or string.h declare (exp, y1, index). In a text it
+ *  has any name. Compilers of devices make a function hr_kernel_<name> of it.
  *
  *  HR_KERNEL1 to HR_KERNEL32 make a kernel of as many parameters. Parameters
  *  are:
@@ -68,7 +69,7 @@
  *  HR_TILE_STATIC(type, name, [R][C]) declares memory of the tile.
  *  HR_PRIVATE(type, name) declares a value of each item that stays from block
  *  to block, HR_P(name) in a block. Both stand first in a kernel. On the
- *  host they lie on the stack, 512 KiB at most (docs/kernels.md). Outside
+ *  host they lie on the stack, 512 KiB at most (docs/dialect.md). Outside
  *  kernels, HR_FUNCTION declares functions that kernels call, and HR_CONSTANT
  *  tables of numbers. Indices have the type hr_index.
  *

@@ -402,7 +402,7 @@ class Kernel:
 
 def kernel(text: str, name: str | None = None,
            file: str | None = None) -> Kernel:
-    """A kernel out of text in the dialect (docs/kernels.md).
+    """A kernel out of text in the dialect (docs/dialect.md).
 
     name: which, where the text has several. file: its name in messages.
     The text needs no #include. It is compiled where it first runs.

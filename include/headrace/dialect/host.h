@@ -230,7 +230,7 @@ HR_FRACTIONS_(HR_REDUCTIONS_)
  * when the kernel is compiled, and costs nothing.
  *
  * Otherwise the address tells: nothing else lives below the frame's, and the
- * stack goes on that far (docs/kernels.md). Where frames lie above that
+ * stack goes on that far (docs/dialect.md). Where frames lie above that
  * address, or a function got a pointer to the kernel's memory and is not part
  * of it, the answer is no. Atomics are right there too. */
 enum { HR_MAX_FRAME_ = 1 << 16 };

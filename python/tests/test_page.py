@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The code of docs/python.md runs as it stands."""
+"""The code of docs/python.md and docs/cupy.md runs as it stands."""
 
 import pathlib
 import re
 
 import pytest
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
-def test_page(tmp_path, monkeypatch, capsys):
-    if not PAGE.exists():
-        pytest.skip("no docs/python.md beside the package")
+@pytest.mark.parametrize("name, least, printed", [
+    ("python.md", 6, "the least working set is"), ("cupy.md", 2, "")])
+def test_page(name, least, printed, tmp_path, monkeypatch, capsys):
+    page = DOCS / name
+    if not page.exists():
+        pytest.skip(f"no docs/{name} beside the package")
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(),
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(),
                         re.DOTALL | re.MULTILINE)
-    assert len(blocks) > 5
+    assert len(blocks) >= least
     exec("".join(blocks), {"__name__": "page"})
-    assert "the least working set is" in capsys.readouterr().out
+    assert printed in capsys.readouterr().out

@@ -7,7 +7,18 @@
  * need no case of their own. A place is the host (0) or an accelerator with
  * memory of its own (1 + its index). Plain "host" is the host. The caller of
  * each function holds the context's lock, unless the function says otherwise.
- */
+ *
+ * Reading fetches what is missing, piece by piece, from the nearest place that
+ * has it: another accelerator on the same device, a peer, the host. What lies
+ * with an accelerator that is no peer comes to the host first, and stays valid
+ * there. Writing makes the boxes valid there and invalid everywhere else.
+ * Elements that nobody wrote are fetched by nobody.
+ *
+ * Each place keeps the work that was enqueued on its boxes as uses. A copy or
+ * kernel waits for the uses that it must not overtake: a read for the writes
+ * that it touches, a write for both. Disjoint boxes wait for nothing. Queues
+ * wait through events; the caller waits only where two accelerators cannot wait
+ * for each other's events. */
 #ifndef HRI_ARRAYS_ARRAY_H
 #define HRI_ARRAYS_ARRAY_H
 

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Queues and events of the caller. A wait goes down these layers:
+ *
+ *                     the caller waits         the device waits
+ *     here            hr_event_wait            hr_queue_wait
+ *     src/runtime     hri_fence_wait           hri_stream_wait, hri_command_run
+ *     HAL             wait of hri_event_ops    wait of hri_queue_ops
+ *
+ * While the record of a fence is deferred, hri_fence_wait sleeps in
+ * hri_fence_await_record. Where two devices cannot wait for each other, the
+ * caller's thread waits in the place of the device. */
 #include "arrays/array.h"
 #include "base/arithmetic.h"
 

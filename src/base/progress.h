@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What a long call tells the program of its progress, and whether it shall go
  * on. The program's function is called by the thread of the call alone: at the
- * start, about ten times a second, and at the end. */
+ * start, about ten times a second, and at the end.
+ *
+ * The call's thread watches while others work (hri_progress_call), or tells
+ * between two pieces of its own work (hri_progress_add). Threads look at a flag
+ * before each piece, so a cancelled call ends with the pieces under way.
+ * Engines make smaller pieces when there is a function: a filter plans lower
+ * ones, a band of a launch runs as if it streamed, and a grid waits after
+ * rounds of steps. Without a function nothing of this happens. */
 #ifndef HRI_BASE_PROGRESS_H
 #define HRI_BASE_PROGRESS_H
 

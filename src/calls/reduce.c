@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions of views: accelerators reduce units of a view to a number each,
- * and the host joins the numbers. */
+ * and the host joins the numbers.
+ *
+ * Units have 4096 to 131072 elements, which only the view's extent decides, so
+ * bits do not depend on the accelerators. Each gives one number. GPUs of CUDA
+ * write these to the host's pinned memory (hri_array_create_results), since a
+ * copy behind the kernel would take as long as a short kernel. NORM of doubles
+ * is computed again with a scale if the squares overflow or underflow. */
 #include <headrace/reduce.h>
 
 #include <math.h>

@@ -2,7 +2,13 @@
 /* Scans of views. Long rows are cut into units: accelerators join the elements
  * of each, the host scans what they give, and accelerators scan each unit from
  * there. One accelerator whose tiles may wait for others does it in one
- * launch. */
+ * launch.
+ *
+ * The order is that of blocks of 1024 elements within units of 4096, so bits do
+ * not depend on the way. In rank 2 and more a tile scans a whole row, in one
+ * launch. The way of one launch (kernels/dialect/scan_once.inc) is for one GPU
+ * of CUDA, where a tile goes on while others wait for it
+ * (hri_device_info.proceeds). */
 #include <headrace/scan.h>
 
 #include <math.h>

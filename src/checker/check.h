@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What HEADRACE_CHECK=1 does (headrace/check.h). For all functions but
  * hri_checker_open the caller holds the lock of the context, which has a
- * checker. */
+ * checker.
+ *
+ * check.c copies the views of a launch to packed memory of its own and runs the
+ * kernel's checked form there twice, with different bits in OUT views. watch.c
+ * keeps for each element what wrote and what used it. hr_map gives copies
+ * (mapped.c), in pages that are taken away on hr_unmap (guard.c). findings.c
+ * keeps what was found, report.c makes sentences of it. */
 #ifndef HRI_CHECKER_CHECK_H
 #define HRI_CHECKER_CHECK_H
 

@@ -10,7 +10,14 @@
  *
  * A safetensors file begins with the length of a text, 8 bytes, little-endian.
  * The text follows, a JSON object with a member for each tensor. The elements
- * of all tensors come last. Source: the safetensors project. */
+ * of all tensors come last. Source: the safetensors project.
+ *
+ * hr_file_open_array maps a file and gives its bytes to read.c, which knows no
+ * files: the first bytes tell the form. Each form has a reader, a pure function
+ * over these bytes. No two members of an archive may have one name or share
+ * bytes, and offsets and lengths are compared with the file before anything
+ * behind them is read. Memory is used for what cannot be mapped: compressed
+ * members and elements that are not aligned. */
 #ifndef HRI_FILES_FILES_H
 #define HRI_FILES_FILES_H
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A filter job: what the caller asked for, in a normal form, and what the
- * kernels need beside the picture. */
+ * kernels need beside the picture.
+ *
+ * Bands begin at whole blocks of rows. In a block an element's place decides
+ * the order of its sum, so results do not depend on the bands. */
 #ifndef HRI_FILTER_JOB_H
 #define HRI_FILTER_JOB_H
 

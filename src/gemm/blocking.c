@@ -1,7 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /* Choosing how C and k are cut. Of all blockings that fit into the memories,
  * take those within 3 per cent of the fewest bytes. Of these keep the fastest
- * of each kind. */
+ * of each kind.
+ *
+ * What an accelerator holds for a rectangle of a x b tiles of height h and
+ * width w, with two sets of whatever streams. Chunks have depth d, elements of
+ * A and B have s bytes, and those of C have t:
+ *
+ *                                        A          B          C
+ *     whole k, one block                 a h k s    b k w s    min(4, ab) h w t
+ *     whole k, along rows of blocks      a h k s    2 b k w s  min(4, ab) h w t
+ *     whole k, down columns of blocks    2 a h k s  b k w s    min(4, ab) h w t
+ *     chunked k                          2 a h d s  2 b d w s  ab h w t
+ *
+ * Lines in slots are padded to 16 elements. Where memory allows, up to 16 tiles
+ * are held while k is whole, so that no product waits for a tile on its way
+ * home. One set instead of two, and one tile, serve when nothing else fits. The
+ * least is one panel of each side and one tile of 64 x 64 x 64: below that the
+ * call is refused, and the sentence says how much is needed.
+ *
+ * With R x C blocks these panels cross the host link:
+ *
+ *     one block                 (mk + kn) s: every panel once
+ *     whole k, along rows       (mk + kn R - kn (R - 1) / C) s
+ *     whole k, down columns     (kn + mk C - mk (C - 1) / R) s
+ *     chunked k                 (mk C + kn R) s
+ *
+ * mn t more go home, and mn t more come when old C is read.
+ *
+ * Copies of pinned memory are slow where rows are short (hri_cost_carry). So
+ * tiles are also tried that are as wide as C, a half of it or a quarter (flat
+ * tiles, 512 to 4096 high). Then rows of B and C travel whole, and with them
+ * all bytes where k is whole.
+ *
+ * A C of f16 or bf16 cannot hold partial sums, so k is never chunked for those.
+ * Reproducible products cut k at multiples of 256 alone (HRI_ORDERED_DEPTH in
+ * src/hal/hal.h), so that the roundings do not depend on who computes a tile.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

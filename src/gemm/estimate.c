@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* The time of a blocking, without a schedule. Arithmetic and links work side by
+ * side. Added are what neither can hide at the start and the end, and a cost
+ * for every task.
+ *
+ * Panel i allows work only on the tiles of panels before it. So arithmetic ends
+ * when the worst panel has come and all tiles but those of earlier panels have
+ * been computed. Tiles that go home are delayed by panels alike. Where panels
+ * are many and square, take T seconds to arrive and allow U seconds of work, T
+ * < 2U, that is T^2 / 4U later than without waiting. Where tiles are as wide as
+ * C it is the time of B and one panel of A. With k in p pieces it is a p-th of
+ * that, and tiles go home only during the last piece. Hence k is often cut even
+ * where all of it fits: in two, or in three growing pieces of a fifth, three
+ * tenths and a half. */
 #include "gemm/plan.h"
 
 #include <math.h>

@@ -13,7 +13,25 @@
  *
  * A device may fail to answer. So only an executor's own threads call it, and
  * never with the run's lock. The thread that called hr_gemm watches (watch.c).
- * When it goes on without an executor, that executor's threads keep the run. */
+ * When it goes on without an executor, that executor's threads keep the run.
+ *
+ * An executor has five in-order queues of its accelerator: up, peer, fetch,
+ * compute, down. Copies of pinned memory are enqueued a few at a time: with
+ * some twenty of them under way NVIDIA's driver holds up every thread that
+ * enqueues anything. What only the watching caller needs wakes nobody.
+ *
+ * A brief plan has one task, not in place. The executor's thread does all of it
+ * with one queue, and beyond the bytes of hri_is_few copy threads help. It and
+ * the caller wait awake for each other for a moment (hri_linger), since being
+ * woken takes longer than many a product. Nothing is recorded that nothing
+ * waits for. Few bytes of ordinary memory travel in one of two ways
+ * (hri_staged_of): the driver copies larger matrices itself; smaller ones go
+ * through pinned memory, A and B in one copy where their rows are alike, and
+ * the product writes C there where the device can (hri_device_info.reaches).
+ *
+ * The first error, or the caller's wish to cancel, stops every thread at its
+ * next step. Queues are settled, memory goes back to the pool, and the context
+ * stays usable. */
 #ifndef HRI_GEMM_EXECUTOR_H
 #define HRI_GEMM_EXECUTOR_H
 

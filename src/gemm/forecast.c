@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* The time of a schedule, with the rates of the facts. The schedule is walked
+ * through: a load, a product or a tile going home starts as soon as its link or
+ * accelerator is free and what it needs is there. The planner does this for the
+ * fastest blockings, each of another kind, and takes the quickest; that time is
+ * what the plan says. Blockings with few tasks come first, as long as walking
+ * takes less than a hundredth of the product's time. One that was not walked
+ * through must be a tenth better by its estimate. The estimate alone stands for
+ * more than 16 accelerators. */
 #include "gemm/plan.h"
 
 #include <math.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Which accelerators take part, and making the plan. Sets are estimated: all
+ * accelerators with memory of their own, fewer of them, the host in place, and
+ * all together. A larger set must pay (hri_model_pays). Another one need only
+ * be preferred (hri_model_prefers). So accelerators whose small memory would
+ * hold the others up are left out. */
 #include "gemm/plan.h"
 
 #include <math.h>

@@ -9,8 +9,7 @@
  * else. Among accelerators that can copy from each other, one gets a panel over
  * the host link and forwards it to those that need it.
  *
- * There are two ways to fit into memory (docs/architecture.md has the
- * formulas):
+ * There are two ways to fit into memory (blocking.c has the formulas):
  *   - whole k: panels span all of k, a tile is complete after one product;
  *   - chunked k: the block's tiles stay while chunks of k stream past.
  *

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What the caller of hr_gemm does while executors work: it reports progress,
  * and decides when to go on without an executor that is late. It calls no
- * device, so nothing that a device does can hold it up. */
+ * device, so nothing that a device does can hold it up.
+ *
+ * An executor is late when its task takes far longer than planned and the
+ * others have waited for it, at once or, where pieces of k keep all in step, a
+ * moment for each task. When one is lost, the others end what they began, and
+ * gemm.c plans the tiles that are not home as products of their own. What is
+ * left behind stays in context->abandoned until its threads have settled; the
+ * next product, or hr_context_destroy, collects it. A copy pool that is left
+ * touches no memory of the caller's again. */
 #include <math.h>
 
 #include "base/clock.h"

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The compute thread issues an executor's products in order. At the end it
- * steals tasks of executors that are behind. */
+ * steals tasks of executors that are behind.
+ *
+ * At most HRI_WINDOW products are under way (one where the host works alone in
+ * place), so that cancelling and stealing are prompt. Where a device multiplies
+ * faster with A by columns (hri_device_info.packed), this thread transposes
+ * each panel of A right before its first product, into a second set of slots.
+ *
+ * An executor that has issued all its own tiles takes over the last tile of the
+ * executor that is furthest behind, when that ends sooner. How slow an executor
+ * is follows from the tasks that it has ended, and from the age of the one
+ * under way. Panels that the thief lacks come from the victim, or from the host
+ * when they are no peers, into two spare slots. Only whole tiles of the last
+ * block move, in whole-k plans. The report counts their bytes apart. */
 #include <math.h>
 
 #include "base/clock.h"

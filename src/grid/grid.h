@@ -4,7 +4,22 @@
  * Each band has storage for each field: its rows (indices of dimension 0), rows
  * of the bands beside it, and the cells beyond the grid's ends in these rows.
  * Storage is made of arrays. So the boxes that work reads and writes decide its
- * order (arrays/array.h). */
+ * order (arrays/array.h).
+ *
+ * A grid keeps no order of its own: a launch waits for just those copies and
+ * launches that touch its boxes. Of each field it knows how many halo rows are
+ * valid, as the neighbour has them. The files depend on each other in one
+ * direction, which the test unit/circles asks the object files about. From the
+ * bottom: state.c (names, queues, errors), bands.c (rows of bands), phase.c
+ * (rules, and how many halo rows several steps need), boundary.c and shell.h
+ * (cells beyond the ends), exchange.c (rows between bands), step.c (a step:
+ * edges of bands in urgent queues), timing.c, move.c (new storage), balance.c
+ * (which accelerators, how many steps from one exchange), replay.c (small grids
+ * as graphs), and the public calls on top: grid.c, run.c, section.c, reduce.c.
+ *
+ * In a part of a larger grid (src/mpi) indices of callers and kernels are those
+ * of the whole, and a side where another part lies has the boundary of the
+ * user's. After an error the messages go on, so that no other part waits. */
 #ifndef HRI_GRID_GRID_H
 #define HRI_GRID_GRID_H
 

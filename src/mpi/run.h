@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* A product under way. All processes go through the same steps: panel after
- * panel of k, and then strip after strip of C. */
+ * panel of k, and then strip after strip of C.
+ *
+ * axis.c cuts rows, columns and k twice; operand.c knows who has which
+ * segments. plan.c compares grids of rows x columns x depth of processes by
+ * formulas, and count.c counts what the few best ones send, element by element.
+ * multiply.c is the product of this process, one hr_gemm_sum over all panels.
+ * panel.c brings them meanwhile: at most two are on their way and eight in
+ * memory. Each process begins with a panel of its own, or with another one than
+ * its neighbours. With each panel goes a question to all, whether any wants to
+ * stop, so all stop behind the same panel. strips.c brings C home, and sum.c
+ * adds it up in the order of depth.
+ *
+ * All memory is allocated before the first message: from there on no process
+ * can fail alone, only MPI can. No process waits inside MPI, so each one hears
+ * on a second communicator that another has lost it. Steps that can fail in one
+ * process end with hr_mpi_agree. */
 #ifndef HRI_MPI_RUN_H
 #define HRI_MPI_RUN_H
 

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Deferred commands, and the thread that gives them to the accelerator's
- * queue. */
+ * queue.
+ *
+ * From 1 MiB on, threads stage a deferred copy through pinned memory
+ * (staged.c). Uploads behind one another share a copy pool: during one, threads
+ * bring the next to pinned memory, if only records and waits that are passed
+ * stand between them. Before a staged copy the thread waits for whatever else
+ * may hold up the queue. A wait for a fence whose record is deferred is
+ * deferred too. It holds that fence, so what the queue does later does not
+ * change it. One caller can thus have operands travel to all accelerators at
+ * once. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Fences: everything that was enqueued on a stream before now. There are three
+ * layers: a public hr_event holds each hri_fence that it stands for, and a
+ * fence holds an hri_event of the HAL. A fence is pending at first and has no
+ * event. It is recorded when something waits for it, or before its queue goes
+ * on with work that its holders need not wait for. So launches on the same
+ * arrays record nothing. It is recorded once, knows the error of its queue, and
+ * outlives it. */
 #include <stdlib.h>
 
 #include "runtime/stamped.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The pinned memory of an accelerator's copy pools: how much there is, and
- * which pool has it. */
+ * which pool has it.
+ *
+ * On an H100's machine with 16 CPUs both directions of arrays' copies were half
+ * as fast with more than 14 threads in all. Products and copies of arrays take
+ * turns at an accelerator's pinned memory. */
 #include <string.h>
 
 #include "base/size.h"

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches in bands over several accelerators. */
+/* Launches in bands over several accelerators.
+ *
+ * Bands come from src/distribute, and coherence brings what a band lacks. No
+ * band is larger than fits into its accelerator's memory, as long as some set
+ * of accelerators can hold all bands (need.c, room.c). If no set can, bands
+ * that do not fit stream (stream.c). Sets are tried from the fastest
+ * accelerator alone upwards, each with two kinds of weights: as if all data lay
+ * there already, and as if it had to come (choose.c). The time of a band is
+ * that of the bytes that it would move, and what the kernel took for a row in
+ * earlier launches; before a kernel's second launch the speed of memory stands
+ * for it (predict.c).
+ *
+ * hr_run gives bands of memory that is read only if the kernel's text shows
+ * that points use nothing but their own row of it (src/runtime/own_rows.c). */
 #ifndef HRI_SPLIT_SPLIT_H
 #define HRI_SPLIT_SPLIT_H
 

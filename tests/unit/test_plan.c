@@ -308,7 +308,7 @@ static void random_problems(long count)
     }
 }
 
-/* What docs/architecture.md calls the best: for one accelerator with `memory`
+/* What src/gemm/blocking.c calls the best: for one accelerator with `memory`
  * bytes, the fewest panel bytes of any number of blocks, each of which keeps
  * its tiles and two pieces of k of depth 64, or its panels. */
 static double fewest_bytes(const hri_plan_shape *s, double memory)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The built-in multiplication of thin matrices: which kernel suits, and adding
- * what it makes to C. */
+ * what it makes to C.
+ *
+ * Where m or n is at most 8, packing would cost more than the product, which
+ * memory bounds. All three kernels, and the blocked one, cut k into the same
+ * slices (hri_builtin_slice), sum a slice in order, and add the slices in
+ * order. So the bits of an element depend on k, its row of A and its column of
+ * B alone, and not on the shape or the layout. */
 #include <string.h>
 
 #include "backends/host/builtin.h"

@@ -7,7 +7,15 @@
  * number of queues needs only so many threads. A queue numbers its records and
  * knows which of them it has passed. An event is its last record: a queue and a
  * number. A command that waits for an event copies the record. So it does not
- * matter when the event is recorded again or destroyed. */
+ * matter when the event is recorded again or destroyed.
+ *
+ * One product runs at a time, with all CPUs. A copy beside it would take one of
+ * them away, and all threads of the product would wait for that one: on 16 CPUs
+ * a product of 2048 x 2048 x 1024 had 364 GFLOP/s beside one thread that
+ * copied, and 1086 alone. So copies of 256 KiB and more take turns with
+ * products (the line below). A thread that waits for a queue runs its commands
+ * itself if no other one has begun and its stack has 1 MiB. That saves two
+ * wakeups. */
 #ifndef HRI_BACKENDS_HOST_HOST_H
 #define HRI_BACKENDS_HOST_HOST_H
 

@@ -90,6 +90,7 @@ shows() {
     done
 }
 in=$page
+# shellcheck disable=SC2016 # quotes of Markdown
 shows before after '| file | GPUs | CPUs | commits |' \
     '| `h200-1.jsonl` | 1 x GPU | C | abc, abd |' \
     '| `guard-h200-1.json` | 1 x H200 | D | abf, abg |' \

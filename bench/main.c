@@ -50,9 +50,9 @@ static const cli_option table[] = {
      "filter: how far windows reach (60)"},
     {"--workload", "LIST", &bench_workload_list,
      offsetof(bench_options, grid.workloads),
-     "grid: of jacobi, jacobi2, jacobi4, jacobi8 (that many\n"
-     "steps at once), heat, heat-clamp, heat-mirror,\n"
-     "heat-periodic, fdtd and lbm\n"
+     "grid: up to 8 of jacobi, jacobi2, jacobi4, jacobi8\n"
+     "(that many steps at once), heat, heat-clamp,\n"
+     "heat-mirror, heat-periodic, fdtd and lbm\n"
      "(jacobi,jacobi8,heat,fdtd,lbm)"},
     {"--steps", "S", &bench_steps, offsetof(bench_options, grid.steps),
      "grid: time steps of a run (100; GPUs: 1000)"},

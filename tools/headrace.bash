@@ -3,29 +3,37 @@
 # bash-completion/completions/headrace, or read by: . tools/headrace.bash
 # shellcheck shell=bash
 
-# The words that may follow an option. False when there is no list of them.
+# The words that may follow an option of a subcommand. False when there is no
+# list of them.
 _headrace_values() {
-    case $1 in
-    --type | --types | --input-type) echo "f32 f64 c32 c64 f16 bf16 i8 i32" ;;
-    --memory) echo "ordinary pinned ordinary,pinned" ;;
-    --peers) echo "cblas openblas cublasxt none" ;;
-    --order) echo "row column" ;;
-    --compute) echo "native tf32" ;;
-    --accelerators) echo "all host 2xhost 4xhost opencl host,opencl" ;;
-    --edges) echo "left clamped mirrored periodic constant" ;;
-    --method) echo "auto direct separable fft" ;;
-    --weights) echo "radial box gaussian" ;;
-    --memory-limit) echo "128MiB 512MiB 1GiB 4GiB 16GiB" ;;
-    --workload) echo "jacobi jacobi2 jacobi4 jacobi8 heat fdtd" ;;
-    --steps | --residual) echo "" ;;
-    --alpha | --beta | --seed | --shape | --size | --repeat | --batch | --elements | \
-        --window | --sigma | --scale | --constant | --tolerance | --threads | --machines) echo "" ;;
+    case $1:$2 in
+    filter:--type) echo "f32 f64" ;;
+    bench:--types) echo "f32 f64 c32 c64 f16 bf16 i8 tf32" ;;
+    *:--type | *:--input-type) echo "f32 f64 c32 c64 f16 bf16 i8 i32" ;;
+    *:--memory) echo "ordinary pinned ordinary,pinned" ;;
+    *:--peers) echo "cblas openblas cublas cublasxt none" ;;
+    *:--order) echo "row column" ;;
+    *:--compute) echo "native tf32" ;;
+    *:--accelerators) echo "all host 2xhost 4xhost opencl host,opencl cuda cuda:0 cuda,host" ;;
+    *:--edges) echo "left clamped mirrored periodic constant" ;;
+    *:--method) echo "auto direct separable fft" ;;
+    *:--weights) echo "radial box gaussian" ;;
+    *:--memory-limit) echo "128MiB 512MiB 1GiB 4GiB 16GiB" ;;
+    *:--workload) echo "jacobi jacobi2 jacobi4 jacobi8 heat heat-clamp heat-mirror heat-periodic fdtd lbm" ;;
+    *:--sections) echo "host opencl cuda launch" ;;
+    *:--steps | *:--residual | *:--launches) echo "" ;;
+    *:--alpha | *:--beta | *:--seed | *:--shape | *:--size | *:--repeat | *:--batch | *:--elements | \
+        *:--window | *:--sigma | *:--scale | *:--constant | *:--tolerance | *:--threads | *:--machines) echo "" ;;
     *) return 1 ;;
     esac
 }
 
-# The options of a subcommand.
+# The options of a subcommand, or of a measurement that has its own.
 _headrace_options() {
+    case "$1 $2" in
+    "bench dialect") echo "--sections --size --repeat --launches --quick --json" && return ;;
+    "bench copies") return ;;
+    esac
     case $1 in
     devices) echo "--accelerators --memory-limit --threads --measure --svg --json" ;;
     generate) echo "--shape --type --seed --order --threads -o --quiet" ;;
@@ -58,10 +66,10 @@ _headrace() {
         words="devices generate matmul filter report bench help --help --version"
     elif [ "$command" = help ]; then
         words="devices generate matmul filter report bench"
-    elif ! words=$(_headrace_values "$before"); then
+    elif ! words=$(_headrace_values "$command" "$before"); then
         words=
         case $word in
-        -*) words="$(_headrace_options "$command") --help" ;;
+        -*) words="$(_headrace_options "$command" "${COMP_WORDS[2]}") --help" ;;
         *) [ "$command" != bench ] || words="matmul sizes batch kernels filter grid calls stream run dialect copies" ;;
         esac
     fi

@@ -202,8 +202,8 @@ static hr_status run_once(streaming *s)
     hr_band bands[MAX_ACCELERATORS];
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     hr_split_report report = HR_SPLIT_REPORT_INIT;
-    report.bands = bands;
-    report.band_capacity = MAX_ACCELERATORS;
+    report.shares = bands;
+    report.share_capacity = MAX_ACCELERATORS;
     options.report = &report;
     for (int i = 0; i < MAX_ACCELERATORS; i++) {
         weights[i] = 1;
@@ -216,7 +216,7 @@ static hr_status run_once(streaming *s)
                             hr_out(s->memory[C], s->count)),
                &options);
     s->rows = 0;
-    for (uint32_t i = 0; i < report.band_count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < report.share_count && status == HR_OK; i++) {
         s->rows += s->in_place[bands[i].accelerator] ? 0 : bands[i].count;
     }
     return status;

@@ -46,8 +46,8 @@ typedef enum hr_scan_kind {
  *           are none between the first dimensions. b has a's extent. Rows of
  *           rank 1 are divided among accelerators in units of 4096 elements.
  *           Others are not: dimension 0 is, where a tile takes several rows of
- *           up to 1024 elements in groups of these. The options' report and
- * bands are those of the last launch. For rank 1 another one, with the same
+ *           up to 1024 elements in groups of these. The options' report is
+ *           that of the last launch. For rank 1 another one, with the same
  *           options, has joined the elements of each unit before. In a context
  *           with one accelerator, a GPU of CUDA, there is one launch.
  * @units    type is that of a: HR_F32, HR_F64, HR_I8 or HR_I32. b has elements

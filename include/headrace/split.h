@@ -46,15 +46,15 @@ HR_API HR_NODISCARD hr_status hr_split(int64_t size, const double *weights,
 /** What hr_launch_split does, or would do. */
 typedef struct hr_split_report {
     uint32_t size;          /**< sizeof(hr_split_report) */
-    uint32_t band_capacity; /**< in: entries that bands can take */
-    uint32_t band_count;    /**< out: accelerators that could be used; at most
-                                 band_capacity of them are written */
-    uint32_t used;          /**< out: those of them that get rows */
-    hr_band *bands;         /**< in: the caller's array, or NULL */
-    double seconds;         /**< predicted, until results are home */
-    hr_traffic traffic;     /**< predicted, with what brings results home */
-    hr_bound bound;         /**< what takes most of this time */
-    uint32_t unused;        /**< room for later fields */
+    uint32_t share_capacity; /**< in: entries that shares can take */
+    uint32_t share_count;    /**< out: accelerators that could be used; at most
+                                  share_capacity of them are written */
+    uint32_t used;           /**< out: those of them that get rows */
+    hr_band *shares;         /**< in: the caller's array, or NULL */
+    double seconds;          /**< predicted, until results are home */
+    hr_traffic traffic;      /**< predicted, with what brings results home */
+    hr_bound bound;          /**< what takes most of this time */
+    uint32_t unused;         /**< room for later fields */
 } hr_split_report;
 
 /** The initial value: its size is set, everything else is 0. */

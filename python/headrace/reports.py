@@ -163,7 +163,7 @@ class Band(_Table):
 
 @dataclass
 class LaunchReport(_Table):
-    """What a kernel or a call over arrays does: predicted, and the bands."""
+    """What a kernel or a call over arrays does: predicted, and its shares."""
 
     seconds: float = _unit("s")
     bound: str = ""
@@ -171,7 +171,7 @@ class LaunchReport(_Table):
     down: int = _unit("B")
     peer: int = _unit("B")
     used: int = 0
-    bands: list[Band] = field(default_factory=list)
+    shares: list[Band] = field(default_factory=list)
 
 
 class _LaunchReport:
@@ -180,17 +180,17 @@ class _LaunchReport:
         self._paths = [a.path for a in context.accelerators]
         self._bands = ffi.new("hr_band[]", len(self._paths))
         self.pointer = struct("hr_split_report")
-        self.pointer.band_capacity = len(self._paths)
-        self.pointer.bands = self._bands
+        self.pointer.share_capacity = len(self._paths)
+        self.pointer.shares = self._bands
 
     def read(self):
         r, to = self.pointer, self._into
         to.seconds, to.used = r.seconds, r.used
         to.bound = ffi.string(lib.hr_bound_name(r.bound)).decode()
         to.up, to.down, to.peer = r.traffic.up, r.traffic.down, r.traffic.peer
-        count = min(r.band_count, r.band_capacity)
-        to.bands = [Band(self._paths[b.accelerator], b.first, b.count)
-                    for b in self._bands[0:count]]
+        count = min(r.share_count, r.share_capacity)
+        to.shares = [Band(self._paths[b.accelerator], b.first, b.count)
+                     for b in self._bands[0:count]]
 
 
 @dataclass

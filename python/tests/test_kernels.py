@@ -78,7 +78,7 @@ def test_new_arrays(context, rng):
         assert got.dtype == np.float64 and np.allclose(got, want)
     report = headrace.LaunchReport()
     BLUR(headrace.near(a, 1, 1), np.empty_like(a), report=report)
-    assert sum(band.count for band in report.bands) == 30
+    assert sum(band.count for band in report.shares) == 30
     assert context.accelerators
 
 

@@ -256,7 +256,7 @@ static hr_status plan(hri_splitting *s)
 static void report(hri_splitting *s)
 {
     hr_split_report *r = &s->report;
-    r->band_count = s->count;
+    r->share_count = s->count;
     r->used = 0;
     r->traffic = (hr_traffic){0};
     for (uint32_t i = 0; i < s->count; i++) {
@@ -265,8 +265,8 @@ static void report(hri_splitting *s)
         r->traffic.down += t->down;
         r->traffic.peer += t->peer;
         r->used += s->bands[i].count > 0;
-        if (r->bands != NULL && i < r->band_capacity) {
-            r->bands[i] = s->bands[i];
+        if (r->shares != NULL && i < r->share_capacity) {
+            r->shares[i] = s->bands[i];
         }
     }
     hri_struct_write(&report_struct, r, s->options.report);

@@ -49,6 +49,34 @@ if command -v bash >/dev/null; then
     bash -c '. "$1"; COMP_WORDS=(headrace matmul A --type b); COMP_CWORD=4
         _headrace; echo "${COMPREPLY[@]}"' bash "$completion" >"$out"
     equal "types" bf16 "$(cat "$out")"
+    # What is offered is what the commands take.
+    words() {
+        bash -c '. "$1"; shift; COMP_WORDS=(headrace "$@" "")
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _headrace
+            printf "%s\n" "${COMPREPLY[@]}"' bash "$completion" "$@"
+    }
+    bash -c '. "$1"; COMP_WORDS=(headrace bench dialect -); COMP_CWORD=3
+        _headrace; printf "%s\n" "${COMPREPLY[@]}"' bash "$completion" |
+        sort >"$base/got"
+    "$HEADRACE" bench dialect --help |
+        sed -n '/^options:/,/^examples:/s/^  \(-[-a-z]*\).*/\1/p' |
+        sort >"$base/want"
+    check diff "$base/want" "$base/got"
+    equal "types of filters" "f32 f64" "$(words filter A --type | xargs)"
+    for name in $(words bench grid --workload); do
+        expect 0 "$name" bench grid --workload "$name" --size 16 --steps 1 \
+            --repeat 1 --json
+    done
+    for name in $(words bench matmul --types); do
+        expect 0 "" bench matmul --types "$name" --size 8 --repeat 1 \
+            --peers none --accelerators host
+    done
+    for name in $(words bench matmul --peers); do
+        what=matmul
+        [ "$name" != cublas ] || what=sizes
+        expect 0 "" bench $what --peers "$name" --size 8 --repeat 1 \
+            --accelerators host
+    done
 else
     echo "no bash here: its completion was not tried"
 fi

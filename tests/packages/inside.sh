@@ -27,7 +27,7 @@ files() {
 }
 
 names=$(for file in ./*.deb; do dpkg-deb -f "$file" Package; done)
-wanted="libheadrace0 libheadrace-dev headrace libheadrace-blas python3-headrace
+wanted="libheadrace0.1 libheadrace-dev headrace libheadrace-blas python3-headrace
 headrace-doc libheadrace-openmpi libheadrace-mpich"
 for name in $wanted; do
     echo "$names" | grep -qx "$name" || fail "there is no package $name"

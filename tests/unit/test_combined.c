@@ -346,8 +346,8 @@ static void small_ones_take_no_part(bed *b)
     if (b->count < 3 || !has_own_memory(b)) {
         return;
     }
-    report.bands = bands;
-    report.band_capacity = MAX_ACCELERATORS;
+    report.shares = bands;
+    report.share_capacity = MAX_ACCELERATORS;
     options.report = &report;
     hr_array *arrays[] = {bed_wrap(b, x, sizeof *x, hr_extent1(N)),
                           bed_wrap(b, bins, sizeof *bins, hr_extent1(BINS))};
@@ -365,8 +365,8 @@ static void small_ones_take_no_part(bed *b)
                   hr_combined(hr_inout(hr_view_of(arrays[1])), HR_COMBINE_SUM)),
               &options) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(arrays[1])) == HR_OK);
-    CHECK(report.used == 2 && report.band_count == b->count);
-    for (uint32_t i = 0; i < report.band_count; i++) {
+    CHECK(report.used == 2 && report.share_count == b->count);
+    for (uint32_t i = 0; i < report.share_count; i++) {
         CHECK(bands[i].accelerator != 1 || bands[i].count == 0);
     }
     for (int i = 0; i < BINS; i++) {

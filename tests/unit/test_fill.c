@@ -176,7 +176,7 @@ static void dry_runs_write_nothing(bed *b)
     CHECK(hr_fill(b->context, hr_view_of(array), HR_F32, values[HR_F32],
                   &options) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
-    CHECK(report.used >= 1 && report.band_count == b->count);
+    CHECK(report.used >= 1 && report.share_count == b->count);
     CHECK(data[0] == BEFORE && data[19999] == BEFORE);
     hr_array_destroy(array);
 }

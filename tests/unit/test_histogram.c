@@ -290,7 +290,7 @@ static void dry_runs_write_nothing(bed *b)
     CHECK(hr_histogram(b->context, HR_F32, hr_view_of(x), 0, 1,
                        hr_view_of(array), &options) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
-    CHECK(report.used >= 1 && report.band_count == b->count);
+    CHECK(report.used >= 1 && report.share_count == b->count);
     CHECK(memcmp(counts, want, 80) == 0);
     hr_array_destroy(x);
     hr_array_destroy(array);

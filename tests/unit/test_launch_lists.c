@@ -232,7 +232,7 @@ static void try_bytes(bed *b)
                           arguments, 3, &options) == HR_OK);
     CHECK(hr_synchronize(views[1]) == HR_OK);
     const hr_traffic after = hr_context_traffic(b->context);
-    const uint64_t up = after.up - before.up, count = report.band_count;
+    const uint64_t up = after.up - before.up, count = report.share_count;
     for (uint32_t i = 0; i < hr_accelerator_count(b->context); i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
         CHECK(hr_accelerator_describe(b->context, i, &info) == HR_OK);

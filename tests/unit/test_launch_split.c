@@ -280,8 +280,8 @@ static void count_rows(const hr_split_report *r, int64_t size, int64_t *once,
 {
     int64_t end = 0;
     *once = *each = 0;
-    for (uint32_t i = 0; i < r->band_count; i++) {
-        const hr_band *b = &r->bands[i];
+    for (uint32_t i = 0; i < r->share_count; i++) {
+        const hr_band *b = &r->shares[i];
         const int64_t to = b->read_first + b->read_count;
         const int64_t from = b->read_first > end ? b->read_first : end;
         *once += b->count > 0 && to > from ? to - from : 0;
@@ -306,8 +306,8 @@ static void exact_bytes(bed *b, int count)
         hr_split_report report = HR_SPLIT_REPORT_INIT;
         choice c;
         choose(b, p.domain.rank, &c);
-        report.bands = bands;
-        report.band_capacity = MAX_ACCELERATORS;
+        report.shares = bands;
+        report.share_capacity = MAX_ACCELERATORS;
         c.options.report = &report;
         c.options.threads = false;
         const hr_traffic before = hr_context_traffic(b->context);
@@ -316,8 +316,8 @@ static void exact_bytes(bed *b, int count)
             sizeof(int);
         const uint64_t rows = (uint64_t)p.domain.size[0];
         launch(&p, &r, role, &c.options);
-        for (uint32_t k = 0; k < report.band_count; k++) { /* the table is */
-            hr_band *n = &bands[k];                        /* whole */
+        for (uint32_t k = 0; k < report.share_count; k++) { /* the table is */
+            hr_band *n = &bands[k];                         /* whole */
             const int64_t end = n->first + n->count, size = (int64_t)rows;
             n->read_first = n->first > r.before ? n->first - r.before : 0;
             n->read_count =
@@ -407,8 +407,8 @@ static void dry_run(bed *b)
     hr_band bands[2] = {{0}};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     const double weights[MAX_ACCELERATORS] = {1};
-    report.bands = bands;
-    report.band_capacity = 1;
+    report.shares = bands;
+    report.share_capacity = 1;
     options.report = &report;
     options.weights = weights;
     options.dry_run = true;
@@ -420,7 +420,7 @@ static void dry_run(bed *b)
         hr_out(p.sides[2].view), hr_value(&r, sizeof r)};
     CHECK(hr_launch_split(b->context, kernels[p.domain.rank - 1], p.domain,
                           arguments, 5, &options) == HR_OK);
-    CHECK(report.band_count == b->count && report.used == 1);
+    CHECK(report.share_count == b->count && report.used == 1);
     CHECK(bands[0].count == p.domain.size[0] && bands[1].count == 0);
     const hr_traffic after = hr_context_traffic(b->context);
     CHECK(memcmp(&before, &after, sizeof after) == 0);

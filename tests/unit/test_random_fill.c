@@ -478,7 +478,7 @@ static void dry_runs_write_nothing(bed *b)
                          &options) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
     CHECK(report.used >= 1 && report.used <= 2); /* it has two rows */
-    CHECK(report.band_count == b->count);
+    CHECK(report.share_count == b->count);
     CHECK(data[0] == 0 && data[4999] == 0);
     hr_array_destroy(array);
 }

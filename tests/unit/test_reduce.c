@@ -473,7 +473,7 @@ static void report(bed *b)
     CHECK(hr_reduce(b->context, HR_REDUCE_NORM, HR_F64, p.views[0], NULL,
                     &options, &result) == HR_OK);
     CHECK(result.value == 77);
-    CHECK(told.band_count == hr_accelerator_count(b->context));
+    CHECK(told.share_count == hr_accelerator_count(b->context));
     CHECK(told.used >= 1 && told.seconds > 0);
     drop(&p);
 }

@@ -512,8 +512,8 @@ static void dry_run(bed *b)
     hr_split_report report = HR_SPLIT_REPORT_INIT;
     hr_split_options options = shared();
     TEST_CASE("a dry run tells the bands and does nothing");
-    report.bands = bands;
-    report.band_capacity = MAX_ACCELERATORS;
+    report.shares = bands;
+    report.share_capacity = MAX_ACCELERATORS;
     options.report = &report;
     options.dry_run = true;
     const hr_traffic before = hr_context_traffic(b->context);
@@ -522,7 +522,7 @@ static void dry_run(bed *b)
                  &options) == HR_OK);
     const hr_traffic after = hr_context_traffic(b->context);
     CHECK(memcmp(&before, &after, sizeof after) == 0);
-    CHECK(y[0] == 2 && report.band_count == b->count && bands[0].count > 0);
+    CHECK(y[0] == 2 && report.share_count == b->count && bands[0].count > 0);
 }
 
 static void one_of_them(bed *b)

@@ -507,8 +507,8 @@ static void dry_run(bed *b)
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     hr_array *array = NULL;
     x[0] = 1;
-    report.bands = bands;
-    report.band_capacity = MAX_BANDS;
+    report.shares = bands;
+    report.share_capacity = MAX_BANDS;
     CHECK(hr_array_wrap(b->context, x, 4, hr_extent1(20000), 0, &array) ==
           HR_OK);
     options.dry_run = true;
@@ -522,7 +522,7 @@ static void dry_run(bed *b)
                   hr_view_of(array), &options) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
     int64_t units = 0;
-    for (uint32_t i = 0; i < report.band_count; i++) {
+    for (uint32_t i = 0; i < report.share_count; i++) {
         units += bands[i].count;
     }
     CHECK(units == 5 && x[0] == 0 && x[19999] == 1);

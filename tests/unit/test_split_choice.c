@@ -82,8 +82,8 @@ static void plan(const bed *b, const double *weights, hr_band *bands,
         hr_inout(hr_view_of(b->arrays[1])), hr_out(hr_view_of(b->arrays[2])),
         hr_value(&r, sizeof r)};
     *report = (hr_split_report)HR_SPLIT_REPORT_INIT;
-    report->bands = bands;
-    report->band_capacity = MAX_ACCELERATORS;
+    report->shares = bands;
+    report->share_capacity = MAX_ACCELERATORS;
     options.report = report;
     options.weights = weights;
     options.dry_run = true;

@@ -217,8 +217,8 @@ static hr_status launch(const problem *p, const hr_split_options *options)
 static hr_traffic traffic_of(const problem *p, const hr_split_report *report)
 {
     hr_traffic t = {0};
-    for (uint32_t i = 0; i < report->band_count; i++) {
-        const hr_band *band = &report->bands[i];
+    for (uint32_t i = 0; i < report->share_count; i++) {
+        const hr_band *band = &report->shares[i];
         const int64_t first = hri_max(band->first - p->r.before, 0);
         const int64_t end =
             hri_min(band->first + band->count + p->r.after, p->domain.size[0]);
@@ -249,8 +249,8 @@ static bool check_launch(problem *p, hr_split_options *options)
     hr_band bands[MAX_ACCELERATORS];
     hr_split_report report = HR_SPLIT_REPORT_INIT;
     const hr_traffic before = hr_context_traffic(p->b->context);
-    report.bands = bands;
-    report.band_capacity = MAX_ACCELERATORS;
+    report.shares = bands;
+    report.share_capacity = MAX_ACCELERATORS;
     options->report = &report;
     CHECK(launch(p, options) == HR_OK);
     all_wanted(p);

@@ -357,8 +357,8 @@ static void set_split_options(bed *t, void *s)
 {
     hr_split_options *o = s;
     t->split = (hr_split_report)HR_SPLIT_REPORT_INIT;
-    t->split.bands = t->bands;
-    t->split.band_capacity = 2;
+    t->split.shares = t->bands;
+    t->split.share_capacity = 2;
     o->accelerators = second;
     o->accelerator_count = 1;
     o->report = &t->split;
@@ -375,7 +375,7 @@ static hr_status launch_with(bed *t, void *s)
 static bool split_options_good(const bed *t, const void *s, bool whole)
 {
     (void)s;
-    return t->split.band_count == 1 && t->bands[0].accelerator == 1 &&
+    return t->split.share_count == 1 && t->bands[0].accelerator == 1 &&
            t->bands[0].count == EDGE && (t->calls > 0) == whole;
 }
 
@@ -383,8 +383,8 @@ static void set_split_report(bed *t, void *s)
 {
     hr_split_report *r = s;
     memset(t->bands, 0, sizeof t->bands);
-    r->bands = t->bands;
-    r->band_capacity = 2;
+    r->shares = t->bands;
+    r->share_capacity = 2;
 }
 
 static hr_status launch_and_tell(bed *t, void *s)
@@ -399,7 +399,7 @@ static bool split_report_good(const bed *t, const void *s, bool whole)
 {
     const hr_split_report *r = s;
     (void)whole;
-    return r->band_count == 1 && r->used == 1 && r->bands == t->bands &&
+    return r->share_count == 1 && r->used == 1 && r->shares == t->bands &&
            t->bands[0].accelerator == 1 && r->seconds > 0.0;
 }
 

@@ -27,7 +27,7 @@ cli_extents cli_extents_text(const int64_t *extents, int rank);
 double cli_clock(void);
 
 typedef struct cli_table {
-    const char *align; /* 'l' or 'r' for each column */
+    const char *align; /* 'l' or 'r' for each column, 16 at most */
     char **cells;      /* row by row, the heading first */
     size_t count;
     bool failed; /* out of memory: nothing will be printed */

@@ -128,8 +128,10 @@ static hr_status plan_method(call *c, hr_filter_method method)
     if (status == HR_OK && count == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "filter: none of %u accelerator%s transforms; use the "
-                        "host, without HEADRACE_CHECK",
-                        c->wanted.count, hri_plural(c->wanted.count));
+                        "host%s",
+                        c->wanted.count, hri_plural(c->wanted.count),
+                        context->checker != NULL ? ", without HEADRACE_CHECK"
+                                                 : "");
     }
     return status == HR_OK
                ? hri_filter_plan_make(&c->job, c->able, count, &c->plan)

@@ -57,38 +57,34 @@ static void put_figures(writer *w, const hr_gemm_report *r)
 
 /* ---- the table */
 
-static const char *const heads[] = {"accelerator", "name",           "busy",
-                                    "rate",        "tiles (stolen)", "up",
-                                    "down",        "peer",           "memory"};
+static const char *const heads[] = {"accelerator", "busy",   "rate",
+                                    "tiles",       "stolen", "up",
+                                    "down",        "peer",   "memory"};
 enum {
-    PATH,
-    NAME,
+    PATH, /* begins at its left edge; others end at their right one */
     BUSY,
     RATE,
     TILES,
+    STOLEN,
     UP,
     DOWN,
     PEER,
     MEMORY,
     COLUMNS,
-    LEFT = NAME, /* columns up to here begin at their left edge */
     GAP = 2,
-    CELL_BYTES = 256
+    CELL_BYTES = 64 /* a row has at most 100 characters, as most terminals */
 };
 
 typedef struct cell {
     char text[CELL_BYTES];
 } cell;
 
-/* The accelerator's path or name, as a terminal may show it. */
-static void name_accelerator(const hr_context *context, uint32_t index,
-                             int column, cell *c)
+static void name_accelerator(const hr_context *context, uint32_t index, cell *c)
 {
     if (context != NULL && index < context->accelerator_count) {
-        const hri_accelerator *a = &context->accelerators[index];
-        hri_printable(column == PATH ? a->path : a->device->info.name, c->text,
-                      CELL_BYTES);
-    } else if (column == PATH) {
+        hri_format(c->text, CELL_BYTES, "%s",
+                   context->accelerators[index].path);
+    } else {
         hri_format(c->text, CELL_BYTES, "#%u", index);
     }
 }
@@ -103,8 +99,7 @@ static cell cell_of(const hr_context *context, const hr_gemm_share *s,
                                             : s->peer;
     switch (column) {
     case PATH:
-    case NAME:
-        name_accelerator(context, s->accelerator, column, &c);
+        name_accelerator(context, s->accelerator, &c);
         break;
     case BUSY:
         hri_format(c.text, CELL_BYTES, "%s",
@@ -114,15 +109,16 @@ static cell cell_of(const hr_context *context, const hr_gemm_share *s,
         hri_format(c.text, CELL_BYTES, "%s", hri_rate_text(rate).text);
         break;
     case TILES:
-        hri_format(c.text, CELL_BYTES, "%llu (%llu)",
-                   (unsigned long long)s->tiles,
-                   (unsigned long long)s->tiles_stolen);
+    case STOLEN:
+        hri_format(
+            c.text, CELL_BYTES, "%llu",
+            (unsigned long long)(column == TILES ? s->tiles : s->tiles_stolen));
         break;
     case MEMORY:
         hri_format(c.text, CELL_BYTES, "%s%s%s",
                    s->memory_limit == 0 ? "in place"
                                         : hri_bytes_text(s->memory_bytes).text,
-                   s->memory_limit == 0 ? "" : " of ",
+                   s->memory_limit == 0 ? "" : "/",
                    s->memory_limit == 0 ? ""
                                         : hri_bytes_text(s->memory_limit).text);
         break;
@@ -135,7 +131,7 @@ static cell cell_of(const hr_context *context, const hr_gemm_share *s,
 static void put_cell(writer *w, int column, int width, const char *text)
 {
     const int pad = width - hri_printable_width(text);
-    const bool left = column <= LEFT, last = column + 1 == COLUMNS;
+    const bool left = column == PATH, last = column + 1 == COLUMNS;
     put(w, "%*s%s", left ? 0 : pad, "", text);
     put(w, "%*s%s", last ? 0 : GAP + (left ? pad : 0), "", last ? "\n" : "");
 }

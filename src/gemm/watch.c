@@ -148,11 +148,13 @@ static bool is_on_cpu(const hri_executor *e)
     return info->host || info->emulated;
 }
 
-/* Whether it had half of the time since its last sign on a CPU. */
+/* Whether a CPU was at it since its last sign: on a busy machine it may get a
+ * small part of one. */
 static bool is_busy(const watcher *w, const hri_executor *e)
 {
+    const double idle = 0.02; /* of the time, at most */
     return is_on_cpu(e) &&
-           2e-9 * (double)e->cpu_ns > hri_executor_silence(e, w->now_ns);
+           (double)e->cpu_ns * 1e-9 > idle * hri_executor_silence(e, w->now_ns);
 }
 
 static double most_silent(const watcher *w, const hri_executor *e)

@@ -370,8 +370,10 @@ hr_status hri_build_failed(const char *path, const hr_kernel *kernel,
         return hri_fail(HR_ERROR_BUILD, "%s: a kernel did not compile (%s): %s",
                         path, reason, line);
     }
-    return hri_fail(HR_ERROR_BUILD, "%s: %s of %s did not compile (%s): %s",
-                    path, kernel->name, kernel->file, reason, line);
+    const bool same = strcmp(kernel->name, kernel->file) == 0;
+    return hri_fail(HR_ERROR_BUILD, "%s: %s%s%s did not compile (%s): %s", path,
+                    kernel->name, same ? "" : " of ", same ? "" : kernel->file,
+                    reason, line);
 }
 
 hr_status hri_build_lacks(const char *path, const hr_kernel *kernel,

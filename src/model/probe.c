@@ -14,9 +14,10 @@
 /* ---- measuring on a thread that is watched */
 
 /* Seconds without a sign of work after which an accelerator hangs: where the
- * CPU was idle, and where it was at work, as it is when kernels are
- * compiled. */
+ * process was idle, and where it was at work, as it is when kernels are
+ * compiled. On a busy machine it may get a small part of a CPU. */
 static const double longest_silence = 30.0, longest_work = 300.0;
+static const double idle = 0.02; /* of the time on a CPU, at most */
 
 typedef struct measurement {
     hr_status (*function)(void *job);
@@ -86,7 +87,8 @@ static double await(measurement *m)
             cpu_ns = hri_clock_cpu_ns();
         }
         silent_ns += passed_ns < most_ns ? passed_ns : most_ns;
-        const bool works = 2 * (hri_clock_cpu_ns() - cpu_ns) > silent_ns;
+        const bool works =
+            (double)(hri_clock_cpu_ns() - cpu_ns) > idle * (double)silent_ns;
         hangs =
             (double)silent_ns * 1e-9 > (works ? longest_work : longest_silence);
     }

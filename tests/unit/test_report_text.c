@@ -51,12 +51,12 @@ static const char figures[] =
 
 static const char table[] =
     "\n"
-    "accelerator  name     busy          rate  tiles (stolen)        up      "
-    "down  peer                memory\n"
-    "#1                 12.3 ms   163 GFLOP/s          12 (3)  18.0 MiB  "
-    "1.50 KiB   5 B  3.00 MiB of 4.00 MiB\n"
-    "#7                     0 s  0.00 MFLOP/s           0 (0)       0 B       "
-    "0 B   0 B              in place\n";
+    "accelerator     busy          rate  tiles  stolen        up      down  "
+    "peer             memory\n"
+    "#1           12.3 ms   163 GFLOP/s     12       3  18.0 MiB  1.50 KiB   "
+    "5 B  3.00 MiB/4.00 MiB\n"
+    "#7               0 s  0.00 MFLOP/s      0       0       0 B       0 B   "
+    "0 B           in place\n";
 
 static const char *text_of(const hr_context *context, const hr_gemm_report *r)
 {
@@ -86,18 +86,15 @@ static void whole(void)
           NULL);
 }
 
-static void names(void)
+static void paths(void)
 {
-    TEST_CASE("accelerators of a context have their names");
+    TEST_CASE("accelerators of a context have their paths");
     hr_context *context = NULL;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     const hr_gemm_report r = example();
     options.accelerators = "2xhost";
     CHECK(hr_context_create(&options, &context) == HR_OK);
-    CHECK(hr_accelerator_describe(context, 1, &info) == HR_OK);
-    const char *row = strstr(text_of(context, &r), "\nhost#1");
-    CHECK(row != NULL && strstr(row, info.name) != NULL);
+    const char *row = strstr(text_of(context, &r), "\nhost#1 ");
     CHECK(row != NULL && strstr(row, "\n#7 ") != NULL); /* it has none */
     hr_context_destroy(context);
 }
@@ -134,7 +131,7 @@ static void refused(void)
 int main(void)
 {
     TEST(whole());
-    TEST(names());
+    TEST(paths());
     TEST(sizes());
     TEST(refused());
     return test_end();

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# parent.sh CMAKE SOURCE CC: build and run a project that has Headrace as a part of
-# it, by add_subdirectory, by FetchContent, and with its install rules.
+# parent.sh CMAKE SOURCE CC: build and run projects that have Headrace as a part of
+# them, by add_subdirectory, by FetchContent (examples/template), and with its
+# install rules.
 set -eu
 cmake=$1
 source=$2
@@ -20,16 +21,15 @@ quietly() {
     }
 }
 
-# Not optimised, which takes a fifth of the time. Both ways build the library in
-# one place, so the second need not.
-for fetch in OFF ON; do
-    quietly "configure, FETCH=$fetch" "$cmake" -S "$(dirname "$0")/parent" \
-        -B "$folder/build" -G Ninja -DHEADRACE="$source" -DFETCH=$fetch \
-        -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Debug
-    quietly "build, FETCH=$fetch" "$cmake" --build "$folder/build"
-    HEADRACE_ACCELERATORS=host quietly "run, FETCH=$fetch" \
-        "$folder/build/program"
-done
+# Not optimised, which takes a fifth of the time.
+quietly "configure, FETCH=ON" "$cmake" -S "$(dirname "$0")/parent" \
+    -B "$folder/fetch" -G Ninja -DHEADRACE="$source" -DFETCH=ON \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Debug
+quietly "configure" "$cmake" -S "$(dirname "$0")/parent" -B "$folder/build" \
+    -G Ninja -DHEADRACE="$source" -DFETCH=OFF \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Debug
+quietly "build" "$cmake" --build "$folder/build"
+HEADRACE_ACCELERATORS=host quietly "run" "$folder/build/program"
 for other in bin/headrace libheadrace_blas.so; do
     [ -z "$(find "$folder/build" -path "*/$other")" ] || {
         echo "failed: nobody uses $other, which is built"
@@ -47,6 +47,21 @@ quietly "configure, HEADRACE_INSTALL" "$cmake" -DHEADRACE_INSTALL=ON \
 ninja -C "$folder/build" -t commands headrace-installed >"$folder/commands"
 grep -q -- '-o _deps/headrace-build/headrace ' "$folder/commands" || {
     echo "failed: HEADRACE_INSTALL builds no command"
+    exit 1
+}
+
+# The project to start from fetches Headrace where none is installed.
+template=$(dirname "$0")/../../examples/template
+quietly "configure the template" "$cmake" -S "$template" \
+    -B "$folder/template" -G Ninja -DCMAKE_DISABLE_FIND_PACKAGE_headrace=ON \
+    -DFETCHCONTENT_SOURCE_DIR_HEADRACE="$source" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Debug
+quietly "build the template" "$cmake" --build "$folder/template"
+quietly "test the template" "${cmake%cmake}ctest" \
+    --test-dir "$folder/template" --output-on-failure
+grep -q '100% tests passed, 0 tests failed out of 4' "$folder/log" || {
+    cat "$folder/log"
+    echo "failed: the template's tests were not run"
     exit 1
 }
 echo "a part of another project: all is well"

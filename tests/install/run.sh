@@ -50,6 +50,22 @@ with_cmake() {
 with_cmake >"$folder/log" 2>&1 || { cat "$folder/log"; fail "find_package"; }
 run "$folder/cmake/example" "CMake package"
 
+# The project to start from, and its tests.
+template=$example/../../../examples/template
+with_template() {
+    "$cmake" -S "$template" -B "$folder/template" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_C_FLAGS="$flags" && "$cmake" --build "$folder/template" &&
+        LD_LIBRARY_PATH="$lib" "${cmake%cmake}ctest" \
+            --test-dir "$folder/template" --output-on-failure
+}
+with_template >"$folder/log" 2>&1 || { cat "$folder/log"; fail "template"; }
+grep -q '100% tests passed, 0 tests failed out of 4' "$folder/log" ||
+    { cat "$folder/log"; fail "the tests of examples/template"; }
+[ "$(LD_LIBRARY_PATH=$lib "$folder/template/program")" = "12 24 36 48 60" ] ||
+    fail "the program of examples/template"
+echo "examples/template: built with the installed package, and its tests pass"
+
 # What pages tell to type must work where Ninja is, and no make.
 source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir "$folder/bin"

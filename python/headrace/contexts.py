@@ -325,7 +325,7 @@ def _forget_parent():
         context._lock = threading.Lock()
         context._freeing = threading.RLock()
         for grid in list(context._grids):
-            grid._pointer = ffi.NULL
+            grid._pointer, grid._stepping = ffi.NULL, 0
 
 
 os.register_at_fork(after_in_child=_forget_parent)

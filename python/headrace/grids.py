@@ -178,6 +178,7 @@ class Grid(NotCopied):
                  weights: Weights = None, steps_per_exchange: int = 0,
                  context: Context | None = None, **fields: Field) -> None:
         self._pointer = ffi.NULL
+        self._stepping = 0  # calls under way
         self._context = current(context)
         self.shape = shape_of(shape, "shape")
         self.fields = dict(fields)
@@ -238,7 +239,10 @@ class Grid(NotCopied):
                               else _cell(given.value, dtype, kept))
 
     def close(self) -> None:
-        """Wait for all work and free the grid."""
+        """Wait for all work and free the grid. InvalidError while it steps, as in
+        a function that is told of progress."""
+        if self._stepping:
+            raise InvalidError("the grid is closed in a step of its own")
         with self._context._freeing:
             pointer, self._pointer = self._pointer, ffi.NULL
             if pointer != ffi.NULL and self._context._held != ffi.NULL:
@@ -368,12 +372,16 @@ class Grid(NotCopied):
             cells = np.prod(self.shape, dtype=float)
             seen = watch(told if every is None else None,
                          told or cells * steps > _LONG)
-            with self._told(seen):
-                if told and every is not None:
-                    self._run(made, len(phases), steps, every, told, seen)
-                else:
-                    finish(seen, lib.hr_grid_step(self._open(), made,
-                                                  len(phases), steps))
+            self._stepping += 1
+            try:
+                with self._told(seen):
+                    if told and every is not None:
+                        self._run(made, len(phases), steps, every, told, seen)
+                    else:
+                        finish(seen, lib.hr_grid_step(self._open(), made,
+                                                      len(phases), steps))
+            finally:
+                self._stepping -= 1
             if list_._views:
                 self._wait()  # the arrays go when the block ends
 
@@ -388,9 +396,7 @@ class Grid(NotCopied):
                 self._open(), lib.headrace_grid_progress, seen.handle))
             yield
         finally:
-            if self._pointer != ffi.NULL:  # the function may have closed it
-                check(lib.hr_grid_set_progress(self._pointer, ffi.NULL,
-                                               ffi.NULL))
+            check(lib.hr_grid_set_progress(self._pointer, ffi.NULL, ffi.NULL))
 
     def _run(self, made, count, steps, every, told, seen):
         """Step, and call told(done, steps) after every `every` steps."""
@@ -410,8 +416,7 @@ class Grid(NotCopied):
 
     def _wait(self):
         """The same inside a call, for which a context that closes waits."""
-        if self._pointer != ffi.NULL:  # a function may have closed it
-            check(lib.hr_grid_finish(self._pointer))
+        check(lib.hr_grid_finish(self._pointer))
 
     def reduce(self, operation: str, a: FieldName,
                b: FieldName | None = None) -> float:

@@ -232,3 +232,14 @@ def test_windows(host, rng):
         with pytest.raises(ValueError, match=words):
             call()
     assert host.accelerators
+
+
+@pytest.mark.parametrize("every", [None, 1])
+def test_closed_in_a_step(every):
+    kernel = headrace.kernel("HR_KERNEL1(more, (INOUT, float, 2, a))\n"
+                             "{ HR_EACH2(i, j) { HR_AT2(a, i, j) += 1; } }")
+    with headrace.Grid((9, 9), a=headrace.Field()) as grid:
+        with pytest.raises(headrace.InvalidError, match="a step of its own"):
+            grid.step([headrace.phase(kernel, "a")], 3, every=every,
+                      progress=lambda *_: grid.close())
+        grid.step([headrace.phase(kernel, "a")])  # it stays open

@@ -145,3 +145,27 @@ files >after
 diff before after || fail "the packages left files behind"
 quietly python3 blas.py
 echo "removed; nothing is left"
+
+# A wheel, in an environment of its own.
+for wheel in ./*.whl; do
+    [ -f "$wheel" ] || continue
+    quietly apt-get install -y --no-install-recommends python3-venv
+    quietly python3 -m venv /tmp/wheel
+    since=$(date +%s)
+    quietly /tmp/wheel/bin/pip install "$wheel"
+    echo "pip install: $(($(date +%s) - since)) s"
+    /tmp/wheel/bin/python script.py
+    HEADRACE_LOG=1 HEADRACE_BLAS_FORCE=1 /tmp/wheel/bin/python -m headrace \
+        blas.py 2>log || fail "python -m headrace, of the wheel"
+    quietly /tmp/wheel/bin/pip uninstall -y headrace
+    ! find /tmp/wheel -name '*headrace*' | grep . ||
+        fail "the wheel left files behind"
+done
+
+# The sources: the demo installs what it needs, and builds.
+for archive in ./headrace-*.tar.gz; do
+    [ -f "$archive" ] || continue
+    tar -xzf "$archive" -C /tmp
+    (cd /tmp/headrace-*/ && quietly ./demo)
+    echo "the demo of the sources: all is well"
+done

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh [FOLDER [SYSTEM...]]: install, use and remove the packages of FOLDER in
-# bare systems: bookworm (Debian 12) and noble (Ubuntu 24.04). Without a folder,
-# tools/build-packages makes them. It needs root, debootstrap and a network.
+# bare systems: bookworm (Debian 12) and noble (Ubuntu 24.04), and so the wheel and
+# the archive of the sources, where the folder has them. Without a folder,
+# tools/build-packages makes the packages. It needs root, debootstrap and a network.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null; then
@@ -53,7 +54,11 @@ for name; do
         exit 1
     }
     mkdir "$root/packages"
-    cp "$packages"/*.deb "$here/inside.sh" "$root/packages"
+    cp "$packages"/* "$here/inside.sh" "$root/packages"
+    # What pip trusts and asks here, it does there.
+    [ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc"
+    [ ! -f "${SSL_CERT_FILE:-}" ] ||
+        install -D "$SSL_CERT_FILE" "$root$SSL_CERT_FILE"
     mount -t proc proc "$root/proc"
     mount --bind /dev "$root/dev"
     chroot "$root" sh /packages/inside.sh

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 import secrets
 from typing import Any, Callable
 
@@ -19,7 +20,7 @@ from .errors import InvalidError
 from .kernels import Options
 from .layouts import (TYPES, Accelerators, Array, Operand, Shape, View, Weights,
                       address, check_array, check_numbers, operand, output,
-                      shape_of, size_of, text_of, type_of)
+                      plural, shape_of, size_of, text_of, type_of)
 from .reports import LaunchReport
 
 REDUCTIONS = {
@@ -143,13 +144,31 @@ def reduce_with(expression: str, a: Operand, *,
     return result[0]
 
 
-def scan(operation: str, a: Operand, *, exclusive: bool = False,
+def _is_last(a, axis):
+    """Whether it is a's last dimension, of which rows are."""
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis is {axis!r}, not one dimension") from None
+    dimensions = a.ndim or 1
+    if not -dimensions <= axis < dimensions:
+        raise ValueError(f"axis is {axis}, of {plural(a.ndim, 'dimension')}")
+    return axis in (-1, dimensions - 1)
+
+
+def _along(axis, call, *arrays):
+    """What a call over rows makes of arrays along another dimension."""
+    moved = [np.ascontiguousarray(np.moveaxis(a, axis, -1)) for a in arrays]
+    return np.moveaxis(call(*moved), -1, axis)
+
+
+def scan(operation: str, a: Operand, *, axis: int = -1, exclusive: bool = False,
          out: Array | None = None, dtype: DTypeLike | None = None,
          accelerators: Accelerators = None, weights: Weights = None,
          report: LaunchReport | None = None,
          context: Context | None = None) -> Array:
-    """Running sums ("sum"), products, minima or maxima along the last
-    dimension. float32, float64, int8, int32; the result may be wider.
+    """Running sums ("sum"), products, minima or maxima along a dimension.
+    float32, float64, int8, int32; the result may be wider.
 
     exclusive: of the elements before each one, without its own.
     """
@@ -162,6 +181,12 @@ def scan(operation: str, a: Operand, *, exclusive: bool = False,
                     getattr(out, "dtype", a.dtype))
     if not result.dtype.isnative or result.dtype.kind not in "if":
         raise TypeError(f"a scan of {a.dtype} gives no {result.dtype}")
+    if not _is_last(a, axis):
+        result[...] = _along(axis, lambda rows: scan(
+            operation, rows, exclusive=exclusive, dtype=result.dtype,
+            accelerators=accelerators, weights=weights, report=report,
+            context=context), a)
+        return result
     if a.size == 0:
         return result
     context = current(context)
@@ -178,24 +203,30 @@ def scan(operation: str, a: Operand, *, exclusive: bool = False,
 
 
 def cumsum(a: Operand, **options: Any) -> Array:
-    """Running sums along the last dimension: see scan()."""
+    """Running sums along a dimension: see scan()."""
     return scan("sum", a, **options)
 
 
 def cumprod(a: Operand, **options: Any) -> Array:
-    """Running products along the last dimension: see scan()."""
+    """Running products along a dimension: see scan()."""
     return scan("product", a, **options)
 
 
-def sort(a: Operand, *, descending: bool = False, out: Array | None = None,
+def sort(a: Operand, *, axis: int = -1, descending: bool = False,
+         out: Array | None = None,
          accelerators: Accelerators = None, weights: Weights = None,
          report: LaunchReport | None = None,
          context: Context | None = None) -> Array:
-    """The elements of each row in order, rows along the last dimension. Stable;
-    NaNs last, or first where descending. Ctrl-C ends a long call between its
+    """The elements of each row in order, rows along a dimension. Stable; NaNs
+    last, or first where descending. Ctrl-C ends a long call between its
     rows: a single long row is sorted to its end."""
     a = operand(a)
     result = output(out, a.shape, a.dtype)
+    if not _is_last(a, axis):
+        result[...] = _along(axis, lambda rows: sort(
+            rows, descending=descending, accelerators=accelerators,
+            weights=weights, report=report, context=context), a)
+        return result
     if a.size == 0:
         return result
     context = current(context)
@@ -238,11 +269,15 @@ def sort_by_key(keys: Operand, values: Operand, *, descending: bool = False,
     return keys, values
 
 
-def argsort(a: Operand, *, descending: bool = False, **options: Any) -> Array:
+def argsort(a: Operand, *, axis: int = -1, descending: bool = False,
+            **options: Any) -> Array:
     """The places of the elements of each row in order. Stable."""
     a = operand(a)
     if a.ndim == 0:
         raise ValueError("argsort of an array without dimensions")
+    if not _is_last(a, axis):
+        return _along(axis, lambda rows: argsort(
+            rows, descending=descending, **options), a)
     places = np.broadcast_to(np.arange(a.shape[-1], dtype=np.int64), a.shape)
     return sort_by_key(a, places, descending=descending, **options)[1]
 

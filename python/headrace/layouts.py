@@ -168,8 +168,12 @@ def dtype_of(name: str) -> np.dtype:
 
 def as_array(thing: Any) -> Array:
     """The array that something is or stands for, without a copy where it has
-    the buffer protocol, DLPack on the host, or NumPy's own protocols."""
+    the buffer protocol, DLPack on the host, or NumPy's own protocols. TypeError
+    for a mask, which would be forgotten."""
     if isinstance(thing, np.ndarray):
+        if isinstance(thing, np.ma.MaskedArray):
+            raise TypeError("a masked array is not offered; give its filled() "
+                            "or its data")
         return thing
     if hasattr(thing, "__dlpack__") and not isinstance(thing, np.generic):
         try:
@@ -319,6 +323,8 @@ def check_array(array: object, name: str) -> None:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name} is {type(array).__name__}, not a "
                         "numpy.ndarray")
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, not offered; give its data")
     if not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
 

@@ -226,3 +226,33 @@ def test_refused(host, call, kind, words):
     with pytest.raises(kind, match=words):
         call(np.arange(4, dtype=np.float32))
     assert host.accelerators
+
+
+def test_other_axes(context, rng):
+    a = rng.integers(-9, 9, (4, 5, 6)).astype(np.int32)
+    for axis in range(-3, 3):
+        assert (headrace.sort(a, axis=axis) == np.sort(a, axis)).all()
+        assert (headrace.cumsum(a, axis=axis) == np.cumsum(a, axis)).all()
+        assert (headrace.argsort(a, axis=axis)
+                == np.argsort(a, axis, kind="stable")).all()
+    out = np.zeros_like(a)
+    assert headrace.sort(a, axis=0, out=out) is out
+    assert (out == np.sort(a, 0)).all()
+    assert headrace.cumsum(a[:0], axis=1).shape == (0, 5, 6)
+    for axis in (3, -4):
+        with pytest.raises(ValueError, match=f"axis is {axis}, of 3 dim"):
+            headrace.sort(a, axis=axis)
+    with pytest.raises(TypeError, match="axis is None, not one dimension"):
+        headrace.cumsum(a, axis=None)
+
+
+def test_masks_are_not_forgotten(context):
+    a = np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0)
+    for call in (headrace.sum, headrace.sort, headrace.cumsum,
+                 lambda x: headrace.matmul(x, x), headrace.histogram):
+        with pytest.raises(TypeError, match="masked array is not offered"):
+            call(a)
+    with pytest.raises(TypeError, match="is a masked array, not offered"):
+        headrace.fill(a, 1)
+    with pytest.raises(TypeError, match="is a masked array, not offered"):
+        headrace.sort(np.eye(3), out=a)

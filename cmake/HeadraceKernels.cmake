@@ -50,7 +50,10 @@ function(headrace_kernels target)
     endif()
     list(GET texts -1 text)
     get_filename_component(text_name ${text} NAME)
-    string(MD5 hash ${text}) # files may have the same name in several folders
+    # Files may have the same name in several folders. The bytes of the library
+    # do not depend on where its sources are.
+    file(RELATIVE_PATH hash ${CMAKE_SOURCE_DIR} ${text})
+    string(MD5 hash ${hash})
     string(SUBSTRING ${hash} 0 8 hash)
     string(MAKE_C_IDENTIFIER "headrace_text_of_${text_name}_${hash}" symbol)
     # Definitions of the target and of the file, one in a line. CMake writes

@@ -302,14 +302,16 @@ static hr_status list_candidates(planning *p, uint32_t *count)
     return status;
 }
 
-/* Whether a thread would work too long on one product. */
+/* Whether a thread, or an accelerator that takes whole products, would work too
+ * long on one. */
 static bool is_long(const planning *p, const hri_candidate *set, uint32_t count)
 {
     bool is = false;
     for (uint32_t i = 0; i < count; i++) {
         const hri_accelerator *a = accelerator_of(p, set[i].index);
-        const double seconds = p->seconds[i] * threads_of(a);
-        is = is || (a->in_place && isfinite(seconds) && seconds > long_product);
+        const double seconds =
+            p->seconds[i] * (a->in_place ? threads_of(a) : 1);
+        is = is || (isfinite(seconds) && seconds > long_product);
     }
     return is;
 }

@@ -19,8 +19,9 @@ from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError
 from .kernels import Options
 from .layouts import (TYPES, Accelerators, Array, Operand, Shape, View, Weights,
-                      address, check_array, check_numbers, operand, output,
-                      plural, shape_of, size_of, text_of, type_of)
+                      address, check_array, element_as, not_offered, number_of,
+                      one_of, operand, output, plural, shape_of, shown,
+                      size_of, text_of, type_of)
 from .reports import LaunchReport
 
 REDUCTIONS = {
@@ -32,13 +33,16 @@ REDUCTIONS = {
     "max_abs": lib.HR_REDUCE_MAX_ABS, "norm": lib.HR_REDUCE_NORM,
     "argmin": lib.HR_REDUCE_ARGMIN, "argmax": lib.HR_REDUCE_ARGMAX}
 # The types of calls.
-_FEW = ("float32", "float64", "int8", "int32")
+_SUMS = {"float32": ("float32", "float64"), "float64": ("float64",),
+         "int8": ("int8", "int32"), "int32": ("int32", "int64")}  # of scans
+_FEW = tuple(_SUMS)
 _ORDERED = (*_FEW, "float16", "bfloat16")
 _COMPUTED = (*_FEW, "complex64", "complex128")
 _LONG, _LONG_SORT = 1e7, 1e6  # elements from which Ctrl-C cancels a call
 PAIRS = ("dot", "distance", "max_abs_diff")
 _EMPTY = {"sum": 0, "dot": 0, "distance": 0, "product": 1, "sum_abs": 0,
           "norm": 0.0}
+_SCANS = {name: REDUCTIONS[name] for name in ("sum", "product", "min", "max")}
 _ORDERS = {False: lib.HR_SORT_ASCENDING, True: lib.HR_SORT_DESCENDING}
 _DISTRIBUTIONS = {"bits": lib.HR_RANDOM_BITS, "uniform": lib.HR_RANDOM_UNIFORM,
                   "normal": lib.HR_RANDOM_NORMAL}
@@ -61,9 +65,7 @@ def reduce(operation: str, a: Operand, b: Operand | None = None, *,
     float, or an int for integers and for places, which count by rows. The bits
     are the same on any accelerators.
     """
-    if operation not in REDUCTIONS:
-        raise ValueError(f'operation is "{operation}", not one of '
-                         f"{', '.join(REDUCTIONS)}")
+    reduction = one_of(operation, REDUCTIONS, "operation")
     a = operand(a)
     if (b is not None) != (operation in PAIRS):
         raise TypeError(f"{operation} takes "
@@ -90,7 +92,7 @@ def reduce(operation: str, a: Operand, b: Operand | None = None, *,
         vb = ffi.NULL if b is None else ffi.new(
             "hr_view *", stack.enter_context(_view(context, b)))
         options.finish(lib.hr_reduce(
-            pointer_of(context), REDUCTIONS[operation], type_, va, vb,
+            pointer_of(context), reduction, type_, va, vb,
             options.pointer, result))
     if operation in ("argmin", "argmax"):
         return result.index
@@ -172,15 +174,17 @@ def scan(operation: str, a: Operand, *, axis: int = -1, exclusive: bool = False,
 
     exclusive: of the elements before each one, without its own.
     """
-    if operation not in ("sum", "product", "min", "max"):
-        raise ValueError(f'operation is "{operation}", not one of sum, '
-                         "product, min, max")
+    reduction = one_of(operation, _SCANS, "operation")
     a = operand(a)
     result = output(out, a.shape,
                     np.dtype(dtype) if dtype is not None else
                     getattr(out, "dtype", a.dtype))
-    if not result.dtype.isnative or result.dtype.kind not in "if":
-        raise TypeError(f"a scan of {a.dtype} gives no {result.dtype}")
+    if a.dtype.name not in _SUMS:
+        raise not_offered(a.dtype, _SUMS)
+    if result.dtype not in [np.dtype(name) for name in _SUMS[a.dtype.name]]:
+        raise TypeError(f"{'out' if dtype is None else 'dtype'} is "
+                        f"{result.dtype}, but a scan of {a.dtype} gives "
+                        f"{' or '.join(_SUMS[a.dtype.name])}")
     if not _is_last(a, axis):
         result[...] = _along(axis, lambda rows: scan(
             operation, rows, exclusive=exclusive, dtype=result.dtype,
@@ -197,8 +201,8 @@ def scan(operation: str, a: Operand, *, axis: int = -1, exclusive: bool = False,
     with (using(context), _view(context, a) as va,
           _view(context, result, True) as vb):
         options.finish(lib.hr_scan(
-            pointer_of(context), REDUCTIONS[operation], kind,
-            type_of(a.dtype, _FEW), va, vb, options.pointer))
+            pointer_of(context), reduction, kind, type_of(a.dtype), va,
+            vb, options.pointer))
     return result
 
 
@@ -290,21 +294,24 @@ def histogram(a: Operand, bins: int = 10,
     """Counts of elements in bins of one width, and the edges of the bins, as
     numpy.histogram gives them. float32, float64, int8, int32."""
     a = operand(a)
-    if not hasattr(bins, "__index__"):
-        raise TypeError(f"bins is {bins!r}, not how many of one width")
-    if bins < 1:
-        raise ValueError(f"{bins} bins, not 1 or more")
-    type_ = type_of(a.dtype, _FEW) if a.size > 0 else None
+    bins = size_of(bins, "bins", 1)
+    type_ = type_of(a.dtype, _FEW)
     if range is None:
         low, high = (0.0, 1.0) if a.size == 0 else (
             reduce("min", a, context=context), reduce("max", a,
                                                       context=context))
         if not (math.isfinite(low) and math.isfinite(high)):
             raise ValueError(f"elements go from {low} to {high}: pass range=")
-        if low == high:
-            low, high = low - 0.5, high + 0.5
     else:
-        low, high = (float(x) for x in range)
+        try:
+            low, high = (number_of(x, "range") for x in range)
+        except (TypeError, ValueError):
+            raise TypeError(f"range is {shown(range)}, not two numbers"
+                            ) from None
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise InvalidError(f"range goes from {low} to {high}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, bins + 1,
                         dtype=np.result_type(a.dtype, np.float32)
                         if a.dtype.kind == "f" else None)
@@ -328,31 +335,22 @@ def fill(a: Array, value: complex | np.generic | Array, *,
     """Set each element to a value, which is real where a is. Returns a."""
     check_array(a, "a")
     a = output(a, a.shape, a.dtype)
+    kind = type_of(a.dtype)
+    number = element_as(value, a.dtype, "the value").reshape(1)
     if a.size > 0:
         context = current(context)
-        number = np.asarray(value)
-        if number.ndim > 0 or number.dtype.kind not in "biufc":
-            raise TypeError(f"the value is {value!r}, not a number")
-        check_numbers(number, a.dtype, "the value")
-        with np.errstate(invalid="ignore"):
-            number = number.astype(a.dtype).reshape(1)
-        if a.dtype.kind == "i" and number[0] != value:
-            raise OverflowError(f"{a.dtype} does not hold {value}")
         options = Options(context, accelerators, weights, None, report,
                           long=a.size > _LONG)
         with using(context), _view(context, a, True) as view:
             options.finish(lib.hr_fill(
-                pointer_of(context), view, type_of(a.dtype), address(number),
+                pointer_of(context), view, kind, address(number),
                 options.pointer))
     return a
 
 
 def _word(value, name):
     """A number of 64 bits."""
-    value = size_of(value, name)
-    if not 0 <= value < 2**64:
-        raise InvalidError(f"{name} is {value}, not from 0 to 2^64 - 1")
-    return value
+    return size_of(value, name, 0, 2**64 - 1)
 
 
 def random(shape: Shape | None = None, distribution: str = "uniform", *,
@@ -368,9 +366,7 @@ def random(shape: Shape | None = None, distribution: str = "uniform", *,
     seed: from 0 to 2^64 - 1, for the same numbers each time; None: others at
         each call.
     """
-    if distribution not in _DISTRIBUTIONS:
-        raise ValueError(f'distribution is "{distribution}", not one of '
-                         f"{', '.join(_DISTRIBUTIONS)}")
+    drawn = one_of(distribution, _DISTRIBUTIONS, "distribution")
     if out is None:
         if shape is None:
             raise TypeError("random takes a shape or out=")
@@ -386,7 +382,7 @@ def random(shape: Shape | None = None, distribution: str = "uniform", *,
     place = [_word(secrets.randbits(64) if seed is None else seed, "seed"),
              _word(stream, "stream"), _word(offset, "offset")]
     context = current(context)
-    numbers = ffi.new("hr_random *", (_DISTRIBUTIONS[distribution], *place))
+    numbers = ffi.new("hr_random *", (drawn, *place))
     offered = ("int32",) if distribution == "bits" else ("float32", "float64")
     options = Options(context, accelerators, weights, None, report,
                       long=out.size > _LONG)

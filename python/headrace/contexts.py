@@ -13,6 +13,8 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Callable
 
+import numpy as np
+
 from ._native import ffi, lib
 from .errors import InvalidError, check
 from .layouts import bytes_of, size_of, struct, text_of
@@ -103,9 +105,7 @@ def options_of(accelerators, memory_limit, threads):
     if memory_limit is not None:
         options.memory_limit = bytes_of(memory_limit, "memory_limit")
     if threads is not None:
-        if not 1 <= size_of(threads, "threads") <= 1024:
-            raise InvalidError(f"threads is {threads}, not from 1 to 1024")
-        options.threads = threads
+        options.threads = size_of(threads, "threads", 1, 1024)
     return options, names
 
 
@@ -138,7 +138,10 @@ class Context(NotCopied):
                  reproducible: bool = False,
                  log: Callable[[str], object] | None = None) -> None:
         options, _names = options_of(accelerators, memory_limit, threads)
-        options.reproducible = reproducible
+        if not isinstance(reproducible, (bool, np.bool_)):
+            raise TypeError(f"reproducible is {reproducible!r}, not True or "
+                            "False")
+        options.reproducible = bool(reproducible)
         if log is not None:
             if not callable(log):
                 raise TypeError(f"log is {log!r}, not a function")
@@ -325,7 +328,7 @@ def _forget_parent():
         context._lock = threading.Lock()
         context._freeing = threading.RLock()
         for grid in list(context._grids):
-            grid._pointer, grid._stepping = ffi.NULL, 0
+            grid._pointer, grid._stepping = ffi.NULL, []
 
 
 os.register_at_fork(after_in_child=_forget_parent)

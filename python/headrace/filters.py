@@ -12,9 +12,9 @@ from . import progress as _progress
 from ._native import ffi, lib
 from .contexts import Context, current, pointer_of, using
 from .errors import check
-from .layouts import (Accelerators, Array, Operand, Progress, check_numbers,
-                      check_report, choose, matrix, operand, output, overlap,
-                      plural, struct, type_of)
+from .layouts import (Accelerators, Array, Operand, Progress, check_report,
+                      choose, elements_of, matrix, number_of, one_of, operand,
+                      output, overlap, plural, size_of, struct, type_of)
 from .reports import FilterReport
 
 _EDGES = {"left": lib.HR_EDGES_LEFT, "clamped": lib.HR_EDGES_CLAMPED,
@@ -32,9 +32,8 @@ class Window:
     made of an array, or by box(), gaussian() and radial()."""
 
     def __init__(self, weights: ArrayLike) -> None:
-        weights = np.asarray(weights)
-        check_numbers(weights, np.dtype(np.float64), "weights")
-        weights = np.ascontiguousarray(weights, np.float64)
+        weights = np.ascontiguousarray(
+            elements_of(weights, np.dtype(np.float64), "weights"))
         if (weights.ndim != 2 or weights.shape[0] != weights.shape[1]
                 or weights.shape[0] % 2 == 0):
             raise ValueError(f"a window is n x n with an odd n, not "
@@ -54,17 +53,21 @@ class Window:
     @classmethod
     def box(cls, reach: int) -> Window:
         """All weights 1."""
-        return cls.__new__(cls)._take(lib.hr_window_box, reach)
+        return cls.__new__(cls)._take(lib.hr_window_box,
+                                      size_of(reach, "reach"))
 
     @classmethod
     def gaussian(cls, reach: int, sigma: float) -> Window:
         """exp(-(i^2 + j^2) / (2 sigma^2)), not normalised."""
-        return cls.__new__(cls)._take(lib.hr_window_gaussian, reach, sigma)
+        return cls.__new__(cls)._take(lib.hr_window_gaussian,
+                                      size_of(reach, "reach"),
+                                      number_of(sigma, "sigma"))
 
     @classmethod
     def radial(cls, reach: int) -> Window:
         """1 in the middle, 0 in the corners."""
-        return cls.__new__(cls)._take(lib.hr_window_radial, reach)
+        return cls.__new__(cls)._take(lib.hr_window_radial,
+                                      size_of(reach, "reach"))
 
     @property
     def reach(self) -> int:
@@ -102,16 +105,17 @@ def filter(a: Operand, window: Window | ArrayLike, *,  # pylint: disable=W0622
         raise ValueError("filter takes a matrix, not "
                          f"{plural(a.ndim, 'dimension')}")
     type_of(a.dtype, _TYPES)
-    for given, known, name in ((edges, _EDGES, "edges"),
-                               (method, _METHODS, "method")):
-        if given not in known:
-            raise ValueError(f'{name} is "{given}", not one of '
-                             f"{', '.join(known)}")
+    o = struct("hr_filter_options")
+    o.edges = one_of(edges, _EDGES, "edges")
+    o.constant = number_of(constant, "constant")
+    o.method = one_of(method, _METHODS, "method")
+    o.tolerance = number_of(tolerance, "tolerance")
     if edges == "left" and out is None:
         raise ValueError('edges="left" leaves elements as they are: pass out=')
     if scale is None:
         total = float(window.weights.sum())
         scale = 1.0 / total if total != 0 else 1.0
+    scale = number_of(scale, "scale")
     check_report(report, FilterReport)
     result = output(out, a.shape, a.dtype)
     beside = result.copy() if overlap(a, result) else result
@@ -119,9 +123,6 @@ def filter(a: Operand, window: Window | ArrayLike, *,  # pylint: disable=W0622
     operands = ffi.new("hr_matrix[2]")
     read = matrix(a, operands[0])
     written = matrix(beside, operands[1])
-    o = struct("hr_filter_options")
-    o.edges, o.constant = _EDGES[edges], constant
-    o.method, o.tolerance = _METHODS[method], tolerance
     kept = read, choose(o, accelerators)
     found = struct("hr_filter_report")
     o.report = found

@@ -16,9 +16,9 @@ from .contexts import Context, NotCopied, current, pointer_of, using
 from .errors import InvalidError, check
 from .kernels import Kernel, _Arguments
 from .layouts import (Accelerators, Array, Operand, Progress, Shape, Weights,
-                      address, as_array, check_element, check_numbers, choose,
-                      element_of, extent, indices_of, shape_of, size_of, struct,
-                      type_of, weights_of)
+                      address, as_array, check_element, choose, element_as,
+                      element_of, elements_of, extent, indices_of, one_of,
+                      shape_of, size_of, struct, type_of, weights_of)
 from .progress import Watch, _watch_failed, finish, function_of, watch
 from .reports import Band, GridReport
 
@@ -92,12 +92,21 @@ class Here:
     field: FieldName
 
 
-def phase(kernel: Kernel, *arguments: Any, tile: Sequence[int] | None = None,
-          origin: Sequence[int] | None = None,
-          shape: Sequence[int] | None = None) -> Phase:
+def phase(kernel: Kernel, *arguments: Any, tile: Shape | None = None,
+          origin: Shape | None = None, shape: Shape | None = None) -> Phase:
     """A phase that runs a kernel for every cell, or for those of `shape` from
     `origin` on. Arguments: names of fields, arrays that all cells may read,
     and numbers."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"{kernel!r} is no headrace.kernel")
+    tile, origin, shape = (
+        None if given is None else shape_of(given, name) for given, name in
+        ((tile, "tile"), (origin, "origin"), (shape, "shape")))
+    if origin is not None:
+        if shape is None:
+            raise ValueError("a phase has an origin, but no shape")
+        if len(origin) != len(shape):
+            raise ValueError(f"origin is {origin}, but shape {shape}")
     return Phase(kernel, arguments, tile, origin, shape)
 
 
@@ -124,9 +133,7 @@ def headrace_grid_progress(data, done, total):
 def _side(given):
     """A Side."""
     side = given if isinstance(given, Side) else Side(given)
-    if side.boundary not in _BOUNDARIES:
-        raise ValueError(f'boundary is "{side.boundary}", not one of '
-                         f"{', '.join(_BOUNDARIES)}")
+    one_of(side.boundary, _BOUNDARIES, "boundary")
     return side
 
 
@@ -148,10 +155,7 @@ def _cell(value, dtype, kept):
     """A pointer to a cell's value; NULL for None."""
     if value is None:
         return ffi.NULL
-    check_numbers(np.asarray(value), dtype, "value")
-    cell = np.array(value, dtype)
-    if cell.ndim > 0:
-        raise ValueError(f"value is {value!r}, not one number")
+    cell = element_as(value, dtype, "value")
     kept.append(ffi.new("char[]", cell.tobytes()))
     return kept[-1]
 
@@ -178,7 +182,7 @@ class Grid(NotCopied):
                  weights: Weights = None, steps_per_exchange: int = 0,
                  context: Context | None = None, **fields: Field) -> None:
         self._pointer = ffi.NULL
-        self._stepping = 0  # calls under way
+        self._stepping: list[bool] = []  # calls under way: may it step inside?
         self._context = current(context)
         self.shape = shape_of(shape, "shape")
         self.fields = dict(fields)
@@ -191,7 +195,8 @@ class Grid(NotCopied):
         for to, field in zip(made, fields.values()):
             self._declare(to, field, kept)
         o = struct("hr_grid_options")
-        o.steps_per_exchange = steps_per_exchange
+        o.steps_per_exchange = size_of(steps_per_exchange,
+                                       "steps_per_exchange", 0, 1024)
         count = len(self._context.accelerators)
         listed = list(range(count)) if accelerators is None \
             else indices_of(accelerators)
@@ -226,14 +231,14 @@ class Grid(NotCopied):
             raise TypeError(f"{field!r} is no headrace.Field")
         dtype = np.dtype(field.dtype)
         element_of(dtype, "a field")
-        if size_of(field.components, "components") < 1:
-            raise ValueError(f"a field of {field.components} components, not 1 "
-                             "or more")
-        to.element_bytes, to.components = dtype.itemsize, field.components
+        to.element_bytes = dtype.itemsize
+        to.components = size_of(field.components, "components", 1,
+                                lib.HR_MAX_COMPONENTS)
         value = _cell(field.value, dtype, kept)
         for d, pair in enumerate(_sides(field, len(self.shape))):
             for side, given in ((to.before[d], pair[0]), (to.after[d], pair[1])):
-                side.halo = field.halo if given.halo is None else given.halo
+                side.halo = size_of(field.halo if given.halo is None
+                                    else given.halo, "halo")
                 side.boundary = _BOUNDARIES[given.boundary]
                 side.value = (value if given.value is None
                               else _cell(given.value, dtype, kept))
@@ -272,7 +277,8 @@ class Grid(NotCopied):
                            f"{', '.join(self._numbers)}")
         number = self._numbers[name]
         return number if component is None else lib.hr_field_component(
-            number, component)
+            number, size_of(component, f"the component of {name!r}", 0,
+                            self.fields[name].components - 1))
 
     def _layout(self, name):
         field = self.fields[name[0] if isinstance(name, tuple) else name]
@@ -285,9 +291,9 @@ class Grid(NotCopied):
         components in front, or a number. Real fields take no complex ones."""
         number = self._field(name)
         dtype, shape = self._layout(name)
-        values = as_array(values)
-        check_numbers(values, dtype, f"what {name!r} is set to")
-        packed = np.ascontiguousarray(np.broadcast_to(values, shape), dtype)
+        values = elements_of(as_array(values), dtype,
+                             f"what {name!r} is set to")
+        packed = np.ascontiguousarray(np.broadcast_to(values, shape))
         with using(self._context):
             check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 
@@ -314,7 +320,7 @@ class Grid(NotCopied):
         elif p.kind == lib.HR_PARAMETER_VALUE:
             list_.add_value(given, element, name)
         elif p.kind == lib.HR_PARAMETER_TILE:
-            list_.add_tile(given)
+            list_.add_tile(given, name)
         else:
             # an array, not host memory: the steps run after the call
             array = as_array(given)
@@ -344,8 +350,6 @@ class Grid(NotCopied):
             to.argument_count = len(one.arguments)
             if one.tile is not None:
                 to.tile = extent(one.tile)
-            if one.origin is not None and one.shape is None:
-                raise ValueError("a phase has an origin, but no shape")
             if one.shape is not None:
                 to.extent = extent(one.shape)
                 for d, start in enumerate(one.origin or ()):
@@ -359,20 +363,26 @@ class Grid(NotCopied):
         progress: True for a bar, or a function of (done, steps), which may read
             fields and return False to end the run. It is called at the start,
             about ten times a second and at the end, or after every `every`
-            steps. Ctrl-C ends the run, too. The grid then has the values after
-            as many steps as report() says.
+            steps. With `every` it may also step the grid. Ctrl-C ends the run,
+            too. The grid then has the values after as many steps as report()
+            says.
 
         Without progress a short run only waits where arrays are arguments.
         """
         kept: list[Any] = []
         phases = list(phases)
         told = function_of(progress, "step")
+        steps = size_of(steps, "steps")
+        every = None if every is None else size_of(every, "every", 1)
+        if self._stepping and not self._stepping[-1]:
+            raise InvalidError("the grid steps in a step of its own; with "
+                               "every= its function may")
         with using(self._context), _Arguments(self._context) as list_:
             made = self._phases(phases, list_, kept)
             cells = np.prod(self.shape, dtype=float)
             seen = watch(told if every is None else None,
                          told or cells * steps > _LONG)
-            self._stepping += 1
+            self._stepping.append(told is not None and every is not None)
             try:
                 with self._told(seen):
                     if told and every is not None:
@@ -381,7 +391,7 @@ class Grid(NotCopied):
                         finish(seen, lib.hr_grid_step(self._open(), made,
                                                       len(phases), steps))
             finally:
-                self._stepping -= 1
+                self._stepping.pop()
             if list_._views:
                 self._wait()  # the arrays go when the block ends
 
@@ -422,9 +432,7 @@ class Grid(NotCopied):
                b: FieldName | None = None) -> float:
         """One number from a field, or from two: "sum", "min", "max", "product",
         "sum_abs", "max_abs", and "dot", "distance" or "max_abs_diff" of two."""
-        if operation not in _REDUCTIONS:
-            raise ValueError(f'operation is "{operation}", not one of '
-                             f"{', '.join(_REDUCTIONS)}")
+        reduction = one_of(operation, _REDUCTIONS, "operation")
         first = self._field(a)
         kind = type_of(self._layout(a)[0], ("float32", "float64", "int32"))
         pairs = operation in PAIRS
@@ -438,7 +446,7 @@ class Grid(NotCopied):
         out, value = ffi.new("hr_reducing **"), ffi.new("double *")
         with using(self._context):
             check(lib.hr_grid_reduce(
-                self._open(), _REDUCTIONS[operation], kind, first,
+                self._open(), reduction, kind, first,
                 first if b is None else self._field(b), out))
             check(lib.hr_grid_reduced(out[0], value))
         return float(value[0])

@@ -16,9 +16,9 @@ from ._native import ffi, lib
 from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError, check
 from .layouts import (Accelerators, Operand, Progress, Shape, View, Weights,
-                      address, as_array, check_element, check_numbers,
-                      check_report, choose, dtype_of, element_of, extent,
-                      plural, shape_of, struct, text_of, weights_of,
+                      address, as_array, check_element, check_report, choose,
+                      dtype_of, element_as, element_of, extent, one_of,
+                      shape_of, size_of, struct, text_of, weights_of,
                       with_article)
 from .reports import LaunchReport, _LaunchReport
 
@@ -42,7 +42,8 @@ class Argument:
 def near(array: Operand, before: int, after: int) -> Argument:
     """Points read so many rows before and after their own: accelerators get
     no more than that."""
-    return Argument(array, "near", before, after)
+    return Argument(array, "near", size_of(before, "before"),
+                    size_of(after, "after"))
 
 
 def whole(array: Operand) -> Argument:
@@ -53,8 +54,7 @@ def whole(array: Operand) -> Argument:
 def combined(array: Operand, how: str) -> Argument:
     """Points change any element, by atomics. Each accelerator has a copy, and
     "sum", "min" or "max" joins them."""
-    if how not in _COMBINE:
-        raise ValueError(f'combined by "{how}", not {", ".join(_COMBINE)}')
+    one_of(how, _COMBINE, "how")
     return Argument(array, "combined", combine=how)
 
 
@@ -78,7 +78,8 @@ class Options:
                 else self._indices))
             o.weights = self._weights
         if tile is not None:
-            self._tile = ffi.new("hr_extent *", extent(tile))
+            self._tile = ffi.new("hr_extent *",
+                                 extent(shape_of(tile, "tile")))
             o.tile = self._tile
         if report is not None:
             self.report = _LaunchReport(context, report)
@@ -189,10 +190,7 @@ class _Arguments:
         """A number, as the parameter's type; the bytes of a struct. TypeError
         for text, and for complex numbers where the type is real."""
         kind = with_article(element)
-        if isinstance(value, np.ndarray):
-            if value.ndim > 0:
-                raise TypeError(f"{name} is {kind}, but an array of "
-                                f"{plural(value.ndim, 'dimension')} is given")
+        if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
         if value is None:
             raise TypeError(f"{name} is {kind}, but None is given")
@@ -205,16 +203,7 @@ class _Arguments:
             raise TypeError(
                 f"{name} is {kind}: pass its bytes, such as those of a "
                 "numpy.void") from None
-        number = np.asarray(value)
-        check_numbers(number, dtype, name)
-        if dtype.kind in "iu" and value != int(value):
-            raise TypeError(f"{name} is {kind}, but {value!r} is given")
-        with np.errstate(over="ignore"):
-            number = number.astype(dtype)
-        if dtype.kind in "iu" and int(number) != int(value):
-            raise OverflowError(f"{name} is {kind}, which does not hold "
-                                f"{value}")
-        self._add_bytes(number.tobytes(), ffi.NULL)
+        self._add_bytes(element_as(value, dtype, name).tobytes(), ffi.NULL)
 
     def add_number(self, value, name):
         """A number, of its own type."""
@@ -226,8 +215,8 @@ class _Arguments:
         self._kept.append(memory)
         self.list.append(lib.hr_value_typed(memory, element, len(value)))
 
-    def add_tile(self, count):
-        self.list.append(lib.hr_tile_bytes(int(count)))
+    def add_tile(self, count, name):
+        self.list.append(lib.hr_tile_bytes(size_of(count, name)))
 
     @property
     def pointer(self):
@@ -254,6 +243,11 @@ def _kind(p):
     return "VALUE" if p.kind == lib.HR_PARAMETER_VALUE else "TILE"
 
 
+def _decoded(text: str | bytes, name: str) -> str:
+    """Text that text_of() encodes again."""
+    return text_of(text, name).decode("utf-8", "surrogateescape")
+
+
 class Kernel:
     """A kernel, called like a function with an argument for each parameter.
 
@@ -263,11 +257,11 @@ class Kernel:
     new array of the domain's shape is made, and returned.
     """
 
-    def __init__(self, text: str, name: str | None = None,
+    def __init__(self, text: str | bytes, name: str | None = None,
                  file: str | None = None) -> None:
-        for given, what in ((text, "text"), (name or "", "name"),
-                            (file or "", "file")):
+        for given, what in ((name or "", "name"), (file or "", "file")):
             text_of(given, what)
+        text = _decoded(text, "text")
         names = re.findall(r"\bHR_KERNEL\d+\s*\(\s*(\w+)", text)
         if name is None:
             if len(set(names)) != 1:
@@ -347,7 +341,7 @@ class Kernel:
                 if p.kind == lib.HR_PARAMETER_VALUE:
                     list_.add_value(given, element, name)
                 elif p.kind == lib.HR_PARAMETER_TILE:
-                    list_.add_tile(given)
+                    list_.add_tile(given, name)
                 else:
                     array = given.array if isinstance(given, Argument) \
                         else given
@@ -400,7 +394,7 @@ class Kernel:
         return f"<headrace.Kernel {self.name}>"
 
 
-def kernel(text: str, name: str | None = None,
+def kernel(text: str | bytes, name: str | None = None,
            file: str | None = None) -> Kernel:
     """A kernel out of text in the dialect (docs/dialect.md).
 
@@ -413,7 +407,7 @@ def kernel(text: str, name: str | None = None,
 _ASSIGNED = r"(?<![\w.]){}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 
 
-def transform(statement: str, *, context: Context | None = None,
+def transform(statement: str | bytes, *, context: Context | None = None,
               accelerators: Accelerators = None, weights: Weights = None,
               progress: Progress = None, report: LaunchReport | None = None,
               **names: Any) -> None:
@@ -426,7 +420,7 @@ def transform(statement: str, *, context: Context | None = None,
     progress: as in Kernel. Ctrl-C cancels a call of many elements.
     """
     context = current(context)
-    text = text_of(statement, "the statement")
+    statement = _decoded(statement, "the statement")
     points = 0
     with using(context), _Arguments(context) as list_:
         for name, given in names.items():
@@ -450,6 +444,6 @@ def transform(statement: str, *, context: Context | None = None,
         options = Options(context, accelerators, weights, None, report,
                           progress, points > _LONG)
         options.finish(lib.hr_transform(
-            pointer_of(context), text,
+            pointer_of(context), text_of(statement, "the statement"),
             text_of(", ".join(names), "the name of an array"),
             list_.pointer, len(names), options.pointer))

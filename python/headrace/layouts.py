@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import operator
-import re
-from typing import Any, Callable, Iterable, Protocol, Sequence, Union
+import reprlib
+from typing import Any, Callable, Iterable, Mapping, Protocol, Sequence, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -107,6 +107,60 @@ def check_element(dtype: np.dtype, element: str, name: str):
                         f"but the array is {dtype}")
 
 
+def elements_of(value: Any, dtype: np.dtype[Any], name: str) -> Array:
+    """Numbers as elements of a type. TypeError as check_numbers(), and where
+    fractions would be lost; OverflowError where integers do not hold them."""
+    given = np.asarray(value)
+    if given.dtype == object and isinstance(given[()], int):  # of many bits
+        given = np.asarray(number_of(given[()], name))
+    check_numbers(given, dtype, name)
+    if dtype.kind in "iu" and not np.can_cast(given.dtype, dtype):
+        limits = np.iinfo(dtype)
+        if given.dtype.kind not in "iu":
+            given = given.astype(np.float64)
+        wrong = ~((given >= limits.min) & (given < limits.max + 1))
+        if wrong.any():
+            raise OverflowError(f"{name} is {given[wrong].flat[0]}, which "
+                                f"{dtype} does not hold")
+        if given.dtype.kind == "f" and (given != np.trunc(given)).any():
+            given = given[given != np.trunc(given)]
+            raise TypeError(f"{name} is {given.flat[0]}, which {dtype} does "
+                            "not hold")
+    with np.errstate(over="ignore"):
+        return given.astype(dtype, copy=False)
+
+
+def element_as(value: Any, dtype: np.dtype[Any], name: str) -> Array:
+    """The same of one number: an array without dimensions."""
+    if dtype.names is not None:
+        value = np.array(value, dtype)
+    if np.ndim(value) > 0:
+        raise TypeError(f"{name} is an array of "
+                        f"{plural(np.ndim(value), 'dimension')}, not one "
+                        "number")
+    return elements_of(value, dtype, name)
+
+
+def number_of(value: Any, name: str) -> float:
+    """A real number. TypeError for what is none."""
+    if not isinstance(value, (str, bytes)) and not np.iscomplexobj(value):
+        try:
+            if np.ndim(value) == 0:
+                return float(value)
+        except (TypeError, ValueError):
+            pass
+        except OverflowError:
+            raise OverflowError(f"{name} is larger than a double") from None
+    raise TypeError(f"{name} is {shown(value)}, not a real number")
+
+
+def one_of(given: Any, known: Mapping[str, Any], name: str) -> Any:
+    """What a word stands for. ValueError for another one."""
+    if not isinstance(given, str) or given not in known:
+        raise ValueError(f'{name} is "{given}", not one of {", ".join(known)}')
+    return known[given]
+
+
 def check_numbers(given: Array, dtype: np.dtype[Any], name: str) -> None:
     """TypeError where numbers would come from text, or lose a part."""
     if given.dtype.kind in "USMmO":
@@ -129,7 +183,7 @@ def text_of(text: str | bytes, name: str) -> bytes:
     """A string for C. TypeError for what is no text, InvalidError where a null
     byte would end it."""
     if isinstance(text, str):
-        text = text.encode()
+        text = text.encode("utf-8", "surrogateescape")
     if not isinstance(text, bytes):
         raise TypeError(f"{name} is {text!r}, not text")
     if b"\0" in text:
@@ -137,22 +191,35 @@ def text_of(text: str | bytes, name: str) -> bytes:
     return text
 
 
-def size_of(value: Any, name: str) -> int:
-    """A size as an int. TypeError for what is none."""
+def shown(value: Any) -> str:
+    """A value in one line of a message."""
+    return " ".join(reprlib.repr(value).split())
+
+
+def size_of(value: Any, name: str, least: int = 0,
+            most: int = 2**63 - 1) -> int:
+    """A size as an int. TypeError for what is none, InvalidError where it is
+    less or more."""
     try:
-        return operator.index(value)
+        if isinstance(value, bool):
+            raise TypeError
+        size = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}, not an integer") from None
+        raise TypeError(f"{name} is {shown(value)}, not an integer") from None
+    if not least <= size <= most:
+        end = str(most) if most < 2**31 - 1 else f"2^{most.bit_length()} - 1"
+        raise InvalidError(f"{name} is {size}, not from {least} to {end}")
+    return size
 
 
 def shape_of(value: Any, name: str) -> tuple[int, ...]:
     """A shape as a tuple of ints."""
-    if hasattr(value, "__index__"):
-        return (operator.index(value),)
     try:
-        return tuple(size_of(v, name) for v in value)
+        sizes = (value,) if np.ndim(value) == 0 and hasattr(
+            value, "__index__") else value
+        return tuple(size_of(v, name) for v in sizes)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}, not a shape") from None
+        raise TypeError(f"{name} is {shown(value)}, not a shape") from None
 
 
 def dtype_of(name: str) -> np.dtype:
@@ -209,11 +276,7 @@ def bytes_of(value: Any, name: str) -> int:
             raise InvalidError(f"{name} is {given!r}, not bytes, such as 1000 "
                                'or "512MiB" (B, KiB to TiB, kB to TB)'
                                ) from None
-    value = size_of(value, name)
-    if not 1 <= value < 2**63:
-        raise InvalidError(f"{name} is {given}, not 1 byte or more, and below "
-                           "2^63")
-    return value
+    return size_of(value, name, 1)
 
 
 def check_report(report: object, kind: type) -> None:
@@ -245,10 +308,11 @@ def indices_of(accelerators: Any) -> list[int]:
 def weights_of(weights, count: int):
     """Shares of so many accelerators."""
     try:
-        shares = ffi.new("double[]", list(weights))
+        shares = ffi.new("double[]", [number_of(w, "a weight")
+                                      for w in weights])
     except TypeError:
-        raise TypeError(f"weights is {weights!r}, not a list of numbers"
-                        ) from None
+        raise TypeError(f"weights is {shown(weights)}, not a list of "
+                        "numbers") from None
     if len(shares) != count:
         raise ValueError(f"{len(shares)} weights for {count} accelerators")
     return shares
@@ -329,14 +393,15 @@ def check_array(array: object, name: str) -> None:
         raise ValueError(f"{name} is read-only")
 
 
-def output(out: Array | None, shape: Any, dtype: DTypeLike) -> Array:
+def output(out: Array | None, shape: Any, dtype: DTypeLike,
+           name: str = "out") -> Array:
     """The array to write: the caller's after a check, or a new one."""
     if out is None:
         return np.empty(shape, dtype)
-    check_array(out, "out")
+    check_array(out, name)
     if out.shape != tuple(shape) or out.dtype != dtype:
-        raise ValueError(f"out is {out.dtype} {out.shape}, but the result is "
-                         f"{np.dtype(dtype)} {tuple(shape)}")
+        raise ValueError(f"{name} is {out.dtype} {out.shape}, but the result "
+                         f"is {np.dtype(dtype)} {tuple(shape)}")
     return out
 
 

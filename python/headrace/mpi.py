@@ -33,7 +33,7 @@ from .contexts import NotCopied, options_of, pointer_of, using
 from .errors import InvalidError, UnavailableError, check
 from .grids import Field, FieldName, Grid as _Grid
 from .layouts import (Array, Operand, Progress, Shape, address, as_array,
-                      bytes_of, check_numbers, extent, plural, shape_of,
+                      bytes_of, elements_of, extent, one_of, plural, shape_of,
                       size_of, struct, text_of, type_of)
 from .products import COMPUTE, _scalar
 from .reports import _Table, _unit
@@ -480,14 +480,11 @@ class Context(_Context):
             if not isinstance(m, Matrix):
                 raise TypeError(f"{name} is {type(m).__name__}, not a "
                                 "headrace.mpi.Matrix")
-        if compute not in COMPUTE:
-            raise ValueError(f'compute is "{compute}", not one of '
-                             f"{', '.join(COMPUTE)}")
         options = struct("hr_mpi_gemm_options")
-        options.compute = COMPUTE[compute]
+        options.compute = one_of(compute, COMPUTE, "compute")
         if grid is not None:
             grid = shape_of(grid, "grid")
-            if len(grid) != 3 or min(grid) < 0:
+            if len(grid) != 3:
                 raise ValueError(f"grid is {grid!r}, not rows, columns, depth")
             options.rows, options.cols, options.depth = grid
         if memory_limit is not None:
@@ -602,7 +599,7 @@ class Grid(_Grid):
             if len(self._processes) != len(self.shape):
                 raise ValueError(f"{len(self._processes)} numbers of processes "
                                  f"for {len(self.shape)} dimensions")
-            processes = ffi.new("int[]", [size_of(n, "processes")
+            processes = ffi.new("int[]", [size_of(n, "processes", 0, 2**31 - 1)
                                           for n in self._processes])
         pointer_of(self._context)
         check(library.grid_create(self._context._processes, extent(self.shape),
@@ -637,11 +634,10 @@ class Grid(_Grid):
         if self._context.rank == root:
             try:
                 given = as_array(values)
-                check_numbers(given, dtype, f"what {name!r} is set to")
-                packed = np.ascontiguousarray(np.broadcast_to(given, shape),
-                                              dtype)
+                given = elements_of(given, dtype, f"what {name!r} is set to")
+                packed = np.ascontiguousarray(np.broadcast_to(given, shape))
                 pointer = address(packed)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 wrong = error  # which the others hear by the call
         with using(self._context):
             status = self._context._library.grid_scatter(

@@ -13,8 +13,8 @@ from ._native import ffi, lib
 from .contexts import Context, current, keep_left, pointer_of, using
 from .errors import check
 from .layouts import (Accelerators, Array, Operand, Progress, bytes_of,
-                      check_report, choose, matrix, not_offered, operand,
-                      output, overlap, plural, struct, type_of)
+                      check_report, choose, matrix, not_offered, one_of,
+                      operand, output, overlap, plural, shown, struct, type_of)
 from .reports import GemmReport, VerifyReport, _GemmReport
 
 #: How products are formed: docs/several-gpus.md.
@@ -29,9 +29,10 @@ _MATRICES = ffi.typeof("hr_matrix[3]")
 
 
 def _scalar(value, name):
-    if isinstance(value, (str, bytes)):
-        raise TypeError(f"{name} is {value!r}, not a number")
-    value = complex(value)
+    try:
+        value = complex(None if isinstance(value, (str, bytes)) else value)
+    except TypeError:
+        raise TypeError(f"{name} is {shown(value)}, not a number") from None
     return lib.hr_complex(value.real, value.imag)
 
 
@@ -58,14 +59,12 @@ class _Options:
 
     def __init__(self, context, flops, compute, memory_limit, accelerators,
                  progress, report):
-        if compute not in COMPUTE:
-            raise ValueError(f'compute is "{compute}", not one of '
-                             f"{', '.join(COMPUTE)}")
+        mode = one_of(compute, COMPUTE, "compute")
         self.watch = _progress.watch(progress, flops > _LONG)
         self.report = None
         check_report(report, GemmReport)
         o = self.pointer = struct("hr_gemm_options")
-        o.compute = COMPUTE[compute]
+        o.compute = mode
         if memory_limit is not None:
             o.memory_limit = bytes_of(memory_limit, "memory_limit")
         self._indices = choose(o, accelerators)
@@ -189,7 +188,7 @@ def gemm(alpha: complex, a: Operand, b: Operand, beta: complex = 0,
     if c is None and beta != 0:
         raise ValueError(f"beta is {beta}, but there is no c")
     dtype = _result_dtype(a, c.dtype if isinstance(c, np.ndarray) else None)
-    c = output(c, (a.shape[0], b.shape[1]), dtype)
+    c = output(c, (a.shape[0], b.shape[1]), dtype, "c")
     options = (compute, memory_limit, accelerators, progress, report)
     beside = c.copy() if overlap(a, c) or overlap(b, c) else c
     _gemm(current(context), _scalar(alpha, "alpha"), a, b,

@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 import time
 
+import numpy as np
+
 from . import contexts
 from ._native import ffi, lib
 from .contexts import Inside, in_progress
@@ -29,8 +31,9 @@ class Watch:
             return False
         try:
             with Inside():
-                return (self.function is None
-                        or self.function(*numbers) is not False)
+                answer = self.function is None or self.function(*numbers)
+                # 0 and None are no answer
+                return not isinstance(answer, (bool, np.bool_)) or bool(answer)
         except BaseException as error:  # it goes on where the call returns
             self.error = error
             return False

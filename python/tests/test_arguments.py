@@ -69,8 +69,8 @@ def test_windows_are_real():
 
 @pytest.mark.parametrize("value", [[], [1, 2], np.ones((1, 1))])
 def test_a_value_is_one_number(value):
-    refused(lambda: headrace.Grid((3, 3), now=Field(value=value)), ValueError,
-            "value is .*, not one number")
+    refused(lambda: headrace.Grid((3, 3), now=Field(value=value)), TypeError,
+            "value is an array of . dimensions?, not one number")
 
 
 def test_bytes_in_the_other_order(host):
@@ -90,7 +90,7 @@ def test_text_is_no_number(host):
                 "alpha is .*2.*, not a number")
         refused(lambda: headrace.gemm(1, ONES, ONES, text, ONES.copy()),
                 TypeError, "beta is .*2.*, not a number")
-        refused(lambda: headrace.fill(x, text), TypeError, "not a number")
+        refused(lambda: headrace.fill(x, text), TypeError, "not numbers")
     refused(lambda: SAXPY("2", x, x.copy()), TypeError, "saxpy: a is of <U1")
     with headrace.Grid((3, 3), now=Field()) as grid:
         refused(lambda: grid.__setitem__("now", "2"), TypeError, "is of <U1")
@@ -209,7 +209,7 @@ def test_options_of_contexts():
                      lambda: headrace.matmul(ONES, ONES, memory_limit=text)):
             refused(call, headrace.InvalidError, "memory_limit is .*, not ")
     for options, kind, words in (
-            ({"memory_limit": 0}, headrace.InvalidError, "0, not 1 byte"),
+            ({"memory_limit": 0}, headrace.InvalidError, "0, not from 1 to 2"),
             ({"memory_limit": 2**63}, headrace.InvalidError, r"2\^63"),
             ({"memory_limit": 1.5}, TypeError, "1.5, not an integer"),
             ({"threads": -1}, headrace.InvalidError,
@@ -232,3 +232,223 @@ def test_options_of_contexts():
             "int64 are not offered, only float32, float64$")
     refused(lambda: headrace.Context(["host"]), TypeError,
             "accelerators is .*host.*, not text such as")
+
+
+# ---- numbers, sizes and words
+
+X, EYE = np.ones(4, np.float32), np.eye(1)
+INVALID = headrace.InvalidError
+MORE = headrace.kernel(b"HR_KERNEL1(more, (INOUT, float, 2, a))\n"
+                       b"{ HR_EACH2(i, j) { HR_AT2(a, i, j) += 1; } }")
+LONGS = headrace.kernel("HR_KERNEL2(k, (VALUE, long, 0, n), "
+                        "(INOUT, float, 1, y))\n"
+                        "{ HR_EACH1(i) { HR_AT1(y, i) += n; } }")
+TILES = headrace.kernel("HR_KERNEL2(k, (TILE, float, 0, t), "
+                        "(INOUT, float, 1, y))\n"
+                        "{ HR_EACH1(i) { HR_AT1(y, i) += 1; } }")
+
+
+@pytest.fixture(scope="module")
+def grid():
+    """A grid of fields of several types."""
+    with headrace.Grid(np.array([4, 4]), f=Field(), i=Field("int32"),
+                       u=Field("uint64"), parts=Field(components=3)) as one:
+        yield one
+
+
+@pytest.mark.parametrize("call", [
+    lambda w, _: headrace.sum(np.ones(3), weights=w),
+    lambda w, _: headrace.Grid((4, 4), weights=w, x=Field()),
+    lambda w, g: g.rebalance(w)])
+@pytest.mark.parametrize("weights", [
+    np.array([1 + 5j]), [1j], ["1"], [None], np.ones((40, 40))])
+def test_weights_are_real(host, grid, call, weights):
+    refused(lambda: call(weights, grid), TypeError,
+            "weights is .*, not a list of numbers")
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("value, kind", [
+    (1.5, TypeError), (np.float16(0.5), TypeError), (2**40, OverflowError),
+    (10**30, OverflowError), (-2.0**31 - 1, OverflowError),
+    (np.nan, OverflowError), (-np.inf, OverflowError)])
+def test_integers_stay_whole(host, grid, value, kind):
+    words = "is .*, which int32 does not hold"
+    for call in (lambda: grid.__setitem__("i", value),
+                 lambda: headrace.Grid((3, 3), x=Field("i4", value=value)),
+                 lambda: headrace.fill(np.zeros(2, "i4"), value),
+                 lambda: headrace.fill(np.zeros(0, "i4"), value)):
+        refused(call, kind, words)
+    with pytest.raises(kind, match=words):
+        grid["i"] = np.full((4, 4), value, None if abs(value) < 2**64 else "f8")
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("name, value", [
+    ("i", 3.0), ("i", -2**31), ("i", 2.0**31 - 1), ("i", np.int64(7)),
+    ("i", True), ("u", 2**64 - 1), ("u", 2.0**63), ("f", 2**64)])
+def test_numbers_that_fit(host, grid, name, value):
+    for given in (value, np.full((4, 4), value, np.asarray(
+            float(value) if name == "f" else value).dtype)):
+        grid[name] = given
+        assert (grid[name] == np.array(float(value) if name == "f" else value)
+                .astype(grid[name].dtype)).all()
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("value, kind, words", [
+    (np.nan, OverflowError, "k: n is nan, which int64 does not hold"),
+    (2.0**63, OverflowError, r"k: n is 9\.2.*e\+18, which int64 does not hold"),
+    ([5], TypeError, "k: n is an array of 1 dimension, not one number")])
+def test_values_of_kernels(host, value, kind, words):
+    refused(lambda: LONGS(value, X.copy()), kind, words)
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("value, kind", [
+    (2.7, TypeError), ("64", TypeError), (None, TypeError), (True, TypeError),
+    (np.ones((40, 40)), TypeError), (-1, INVALID), (2**70, INVALID)])
+def test_sizes(host, grid, value, kind):
+    box = headrace.Window
+    for call, name in (
+            (lambda: TILES(value, X.copy()), "k: t"),
+            (lambda: headrace.near(X, value, 0), "before"),
+            (lambda: headrace.near(X, 0, value), "after"),
+            (lambda: box.box(value), "reach"),
+            (lambda: box.radial(value), "reach"),
+            (lambda: box.gaussian(value, 1), "reach"),
+            (lambda: headrace.histogram(X, value), "bins"),
+            (lambda: headrace.Grid((3, 3), x=Field(halo=value)), "halo"),
+            (lambda: headrace.Grid((3, 3), x=Field(
+                boundary=headrace.Side("clamp", halo="0" if value is None
+                                       else value))), "halo"),
+            (lambda: headrace.Grid((3, 3), x=Field(components=value)),
+             "components"),
+            (lambda: headrace.Grid((3, 3), x=Field(), steps_per_exchange=value),
+             "steps_per_exchange"),
+            (lambda: grid["parts", "0" if value is None else value],
+             "the component of 'parts'"),
+            (lambda: grid.step([], value), "steps")):
+        refused(call, kind, f"^{name} is .*, not (an integer|from . to )")
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("value", [2, "no", None])
+def test_reproducible_or_not(value):
+    refused(lambda: headrace.Context("host", reproducible=value), TypeError,
+            "reproducible is .*, not True or False")
+
+
+@pytest.mark.parametrize("value", ["1", [1], 2j, np.ones((40, 40)), object()])
+@pytest.mark.parametrize("name, call", [
+    *((name, lambda v, name=name: headrace.filter(ONES, EYE, **{name: v}))
+      for name in ("scale", "constant", "tolerance")),
+    ("sigma", lambda v: headrace.Window.gaussian(1, v)),
+    ("alpha", lambda v: headrace.gemm(v, ONES, ONES))])
+def test_real_numbers(host, name, call, value):
+    if name == "alpha" and isinstance(value, complex):
+        return
+    refused(lambda: call(value), TypeError, f"^{name} is .*, not a (real )?num")
+    assert host.accelerators
+
+
+def test_shapes(host, grid):
+    assert grid.shape == (4, 4)
+    assert (TILES(64, X.copy(), tile=4, domain=np.array([4])) is None)
+    grid["f"] = 0.0
+    grid.step([headrace.phase(MORE, "f", shape=np.array([2, 2]), origin=(1, 1),
+                              tile=(2, 2))])
+    assert grid["f"].sum() == 4
+    for options, kind, words in (
+            ({"tile": "4"}, TypeError, "tile is '4', not a shape"),
+            ({"tile": 4}, headrace.DomainError, "tiles have rank 1"),
+            ({"shape": 4}, INVALID, "extent has rank 1, but the grid has 2"),
+            ({"shape": (4, 4), "origin": (0,) * 9}, ValueError,
+             r"origin is \(0, .*\), but shape \(4, 4\)")):
+        refused(lambda: grid.step([headrace.phase(MORE, "f", **options)]), kind,
+                words)
+    refused(lambda: headrace.phase(None, "f"), TypeError,
+            "None is no headrace.kernel")
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda w, g: headrace.reduce(w, X), "operation"),
+    (lambda w, g: headrace.scan(w, X), "operation"),
+    (lambda w, g: g.reduce(w, "f"), "operation"),
+    (lambda w, g: headrace.matmul(ONES, ONES, compute=w), "compute"),
+    (lambda w, g: headrace.filter(ONES, EYE, edges=w), "edges"),
+    (lambda w, g: headrace.filter(ONES, EYE, method=w), "method"),
+    (lambda w, g: headrace.random(3, w), "distribution"),
+    (lambda w, g: headrace.combined(X, w), "how")])
+def test_words(host, grid, call, name):
+    for word in ([], None, "x", 5):
+        refused(lambda: call(word, grid), ValueError, f"{name} is .*, not one ")
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("a", [X, X[:0]])
+def test_arrays_without_elements_are_checked(host, a):
+    for given in (5, (None, 5), (1, 2, 3), "ab", (0, 1j)):
+        refused(lambda: headrace.histogram(a, 5, given), TypeError,
+                "range is .*, not two numbers")
+    for given in ((2, 0), (np.nan, 1), (0, np.inf)):
+        refused(lambda: headrace.histogram(a, 5, given), INVALID, "range goes")
+    refused(lambda: headrace.scan("sum", a, dtype="i2"), TypeError,
+            "dtype is int16, but a scan of float32 gives float32 or float64")
+    refused(lambda: headrace.scan("sum", a.astype("i4"), dtype="f8"), TypeError,
+            "dtype is float64, but a scan of int32 gives int32 or int64")
+    refused(lambda: headrace.fill(a.astype("i4"), "zz"), TypeError, "<U2, not ")
+    for got, want in zip(headrace.histogram(a, 5, (1, 1)),
+                         np.histogram(a, 5, (1, 1))):
+        assert np.allclose(got, want)
+    assert host.accelerators
+
+
+def test_text_as_bytes(host):
+    x = X.copy()
+    headrace.transform(b"x = 3", x=x)
+    assert (x == 3).all() and MORE.name == "more"
+    assert (headrace.fill(np.zeros(2), 10**30) == 1e30).all()
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("c, kind", [
+    ([[1.0]], TypeError), (np.ones((3, 2)), ValueError),
+    (np.broadcast_to(1.0, (2, 2)), ValueError)])
+def test_c_is_called_c(host, c, kind):
+    refused(lambda: headrace.gemm(1, ONES, ONES, 0, c), kind, "^c is ")
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("every", [None, 1])
+@pytest.mark.parametrize("answer", [False, np.False_, 0, None])
+def test_what_cancels(host, grid, every, answer):
+    def run():
+        grid.step([headrace.phase(MORE, "f")], 2, every=every,
+                  progress=lambda *_: answer)
+    if isinstance(answer, (bool, np.bool_)):
+        with pytest.raises(headrace.CancelledError):
+            run()
+    else:
+        run()
+    assert host.accelerators
+
+
+@pytest.mark.parametrize("every", [None, 1])
+def test_steps_in_steps(host, grid, every):
+    grid["f"] = 0.0
+    steps, told = [headrace.phase(MORE, "f")], []
+
+    def more(*numbers):
+        told.append(numbers)
+        grid.step(steps)
+    if every is None:
+        refused(lambda: grid.step(steps, 2, progress=more), INVALID,
+                "the grid steps in a step of its own")
+        assert len(told) == 1
+        grid.step(steps)
+    else:
+        grid.step(steps, 2, every=every, progress=more)
+    assert (grid["f"] == (1 if every is None else 4)).all()
+    assert host.accelerators

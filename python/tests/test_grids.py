@@ -155,7 +155,7 @@ def test_progress(context, rng):
     (lambda g: headrace.Grid((3, 3), weights=[1, 2], x=Field()), ValueError,
      "2 weights for 1 accelerators"),
     (lambda g: headrace.Grid((3, 3), x=Field(components=0)), ValueError,
-     "0 components, not 1 or more"),
+     "components is 0, not from 1 to 1024"),
     (lambda g: headrace.Grid((3, 3), x=Field(dtype=object)), TypeError,
      "elements of object"),
     (lambda g: headrace.Grid((3, 3), x=Field(dtype=">f4")), TypeError, ">f4"),

@@ -17,6 +17,11 @@ MODULES = ["products", "contexts", "kernels", "grids", "filters", "calls",
            "reports", "errors"]
 PAGES = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
          "examples/README.md"]
+# The parts of a header's page, by Doxygen's words for what stands there.
+PARTS = [("", ("briefdescription", "detaileddescription")),
+         ("Functions", ("func",)),
+         ("Types", ("innerclass", "public-attrib", "enum", "typedef")),
+         ("Constants and macros", ("define", "var"))]
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "sh", "": "sh"}
 
 
@@ -36,8 +41,8 @@ def indented(text):
 class Site:
     """A folder of pages, and the files that they link to."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, xml):
+        self.folder, self.xml = folder, xml
         self.sources = set()
 
     def target(self, page, link):
@@ -103,6 +108,23 @@ class Site:
                 to.parent.mkdir(parents=True, exist_ok=True)
                 to.write_bytes(file.read_bytes())
 
+    def header(self, name):
+        """What a header is for, its functions, and what they take."""
+        file = ElementTree.parse(self.xml / f"{name}_8h.xml")
+        there = {section.get("kind") for section in file.iter("sectiondef")
+                 if section.find("memberdef") is not None}
+        if file.find(".//innerclass") is not None:
+            there |= {"innerclass", "public-attrib"}
+        text = [f".. _{name}_8h:\n\n", title(f"{name}.h")]
+        for head, sections in PARTS:
+            sections = [s for s in sections if s in there or not head]
+            if sections and head:
+                text.append(f"{head}\n{'-' * len(head)}\n\n")
+            if sections:
+                text.append(f".. doxygenfile:: {name}.h\n"
+                            f"   :sections: {' '.join(sections)}\n\n")
+        return "".join(text)
+
     def headers(self):
         """A page for each header, in the order in which headrace.h lists them.
         """
@@ -115,7 +137,7 @@ class Site:
                      f"{', '.join(sorted(set(names) ^ there))}")
         for name in names:
             write(self.folder / "reference" / "c" / f"{name}.rst",
-                  f".. _{name}_8h:\n\n" + title(f"{name}.h") + f".. doxygenfile:: {name}.h\n")
+                  self.header(name))
         write(self.folder / "reference" / "c" / "index.rst",
               title("C") + "A page for each header. Read them in this order, as "
               "the library's manual.\n\n.. toctree::\n\n" +
@@ -169,7 +191,9 @@ def trim(xml):
 
 
 def main():
-    site = Site(pathlib.Path(sys.argv[1]))
+    xml = pathlib.Path(sys.argv[2])
+    trim(xml)
+    site = Site(pathlib.Path(sys.argv[1]), xml)
     contents = (ROOT / "docs" / "site" / "contents.md").read_text()
     site.page("README.md", (ROOT / "README.md").read_text() + contents,
               "index.md")
@@ -185,7 +209,6 @@ def main():
     site.pictures()
     site.headers()
     site.package()
-    trim(pathlib.Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

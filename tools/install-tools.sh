@@ -9,7 +9,8 @@
 #          examples
 #   check  only ./check needs it
 #   tests  ./check works without it, and tests less
-#   bare   ./check long works without it, and tries no packages in bare systems
+#   long   ./check long works without it, and tries no packages in bare systems,
+#          and looks at no page of the site
 tools_table() {
     cat <<'TABLE'
 build gcc gcc
@@ -55,10 +56,11 @@ tests - python3-mpi4py
 tests octave-cli octave
 tests Rscript r-base-core
 tests musl-gcc musl-tools
-bare /usr/sbin/debootstrap debootstrap
-bare dpkg-buildpackage dpkg-dev
-bare dh debhelper
-bare dh_python3 dh-python
+long /usr/sbin/debootstrap debootstrap
+long dpkg-buildpackage dpkg-dev
+long dh debhelper
+long dh_python3 dh-python
+long chromium chromium
 TABLE
 }
 
@@ -118,7 +120,7 @@ install_tools() {
     wanted=run
     for purpose; do
         case $purpose in
-        bare) wanted="$wanted bare" ;;
+        long) wanted="$wanted long" ;;
         check) needed="$needed check" wanted="$wanted tests" ;;
         *) needed="$needed $purpose" ;;
         esac

@@ -45,7 +45,7 @@ HR_API HR_NODISCARD hr_status hr_split(int64_t size, const double *weights,
 
 /** What hr_launch_split does, or would do. */
 typedef struct hr_split_report {
-    uint32_t size;          /**< sizeof(hr_split_report) */
+    uint32_t size;           /**< sizeof(hr_split_report) */
     uint32_t share_capacity; /**< in: entries that shares can take */
     uint32_t share_count;    /**< out: accelerators that could be used; at most
                                   share_capacity of them are written */

@@ -259,7 +259,8 @@ static hr_status launch(scanning *s, hri_splitting *split, size_t count)
 }
 
 /* Bytes that scanning the units takes where their elements are already, for b's
- * units that go up and home. Joining leaves room for them. In place, joining
+ * units that go up and home, and what comes before each unit, of which joining
+ * may have left others there. Joining leaves room for them. In place, joining
  * has as many but one. */
 static uint64_t bytes_to_scan(const hri_splitting *split, uint32_t i,
                               const hr_band *band)
@@ -269,7 +270,8 @@ static uint64_t bytes_to_scan(const hri_splitting *split, uint32_t i,
     const int64_t had = s->in_place ? hri_split_slots(HR_IN) : 0;
     const int64_t units = hri_max(hri_min(band->count, most) - had, 0);
     (void)i;
-    return (uint64_t)units * UNIT * s->b.element_bytes;
+    return (uint64_t)units * UNIT * s->b.element_bytes +
+           (uint64_t)s->units * sizeof(number);
 }
 
 /* Join the elements of each unit. */
@@ -341,7 +343,7 @@ static const hr_kernel *begin(const scanning *s, int shape, int64_t each,
 }
 
 /* Scan each unit. */
-static hr_status scan_each(scanning *s)
+static hr_status scan_each(scanning *s, bool even)
 {
     const int kind = (int)s->operation, exclusive = s->exclusive;
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
@@ -355,7 +357,8 @@ static hr_status scan_each(scanning *s)
                            .domain = hr_extent2(s->units, ITEMS),
                            .arguments = arguments,
                            .rows = rows,
-                           .tile = &tile};
+                           .tile = &tile,
+                           .even = even};
     return launch(s, &split, n);
 }
 
@@ -538,7 +541,12 @@ static hr_status scan_in_two(scanning *s)
         status = scan_units(s, totals);
     }
     if (status == HR_OK) {
-        status = scan_each(s);
+        status = scan_each(s, false);
+    }
+    if (status == HR_ERROR_OUT_OF_MEMORY && totals) {
+        /* what joining has left on accelerators may lie so that only bands like
+         * its own fit: where there is just enough memory, equal ones */
+        status = scan_each(s, true);
     }
     hr_array_destroy(s->before);
     return status;

@@ -3,8 +3,8 @@
  * links carry, which accelerators share a device, and how good predictions
  * were. Figures are measured when first needed, shared by all accelerators of a
  * device, and kept for later processes (tuning.h). The caller holds the
- * context's lock, unless a function says otherwise. docs/model.md lists figures,
- * and where each rule is. */
+ * context's lock, unless a function says otherwise. docs/model.md lists
+ * figures, and where each rule is. */
 #ifndef HRI_MODEL_MODEL_H
 #define HRI_MODEL_MODEL_H
 

@@ -234,7 +234,7 @@ static hr_status plan(hri_splitting *s)
 {
     bool held;
     hr_status status = list_participants(s);
-    const bool choose = s->options.weights == NULL && s->count > 1;
+    const bool choose = s->options.weights == NULL && s->count > 1 && !s->even;
     if (status == HR_OK && (choose || s->options.report != NULL)) {
         status = hri_split_learn(s);
     }

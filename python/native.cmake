@@ -12,6 +12,9 @@ function(headrace_native python python_include)
     COMMAND ${python} ${headrace_python}/native.py ${CMAKE_C_COMPILER}
       ${include} ${native}
     DEPENDS ${headrace_python}/native.py ${headers} VERBATIM)
+  # No file has the build's path: the same sources make the same bytes.
+  set_source_files_properties(${native} PROPERTIES
+    COMPILE_OPTIONS -ffile-prefix-map=${CMAKE_CURRENT_BINARY_DIR}=.)
   add_library(_native MODULE ${native})
   target_include_directories(_native SYSTEM PRIVATE ${python_include})
   # one for all versions of Python from 3.10 on

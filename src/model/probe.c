@@ -21,11 +21,11 @@ static const double idle = 0.02; /* of the time on a CPU, at most */
 
 typedef struct measurement {
     hr_status (*function)(void *job);
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
-    bool ended, left; /* left: nobody waits for the end */
+    pthread_mutex_t lock; /* guards the next two lines */
+    bool ended, left;     /* left: nobody waits for the end */
     hri_error error;
-    atomic_ullong signs;
+    pthread_cond_t changed;
+    atomic_ullong signs; /* of work */
     _Alignas(max_align_t) unsigned char job[];
 } measurement;
 

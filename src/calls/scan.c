@@ -343,7 +343,7 @@ static const hr_kernel *begin(const scanning *s, int shape, int64_t each,
 }
 
 /* Scan each unit. */
-static hr_status scan_each(scanning *s, bool even)
+static hr_status scan_each(scanning *s)
 {
     const int kind = (int)s->operation, exclusive = s->exclusive;
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
@@ -357,8 +357,7 @@ static hr_status scan_each(scanning *s, bool even)
                            .domain = hr_extent2(s->units, ITEMS),
                            .arguments = arguments,
                            .rows = rows,
-                           .tile = &tile,
-                           .even = even};
+                           .tile = &tile};
     return launch(s, &split, n);
 }
 
@@ -541,12 +540,7 @@ static hr_status scan_in_two(scanning *s)
         status = scan_units(s, totals);
     }
     if (status == HR_OK) {
-        status = scan_each(s, false);
-    }
-    if (status == HR_ERROR_OUT_OF_MEMORY && totals) {
-        /* what joining has left on accelerators may lie so that only bands like
-         * its own fit: where there is just enough memory, equal ones */
-        status = scan_each(s, true);
+        status = scan_each(s);
     }
     hr_array_destroy(s->before);
     return status;

@@ -234,7 +234,7 @@ static hr_status plan(hri_splitting *s)
 {
     bool held;
     hr_status status = list_participants(s);
-    const bool choose = s->options.weights == NULL && s->count > 1 && !s->even;
+    const bool choose = s->options.weights == NULL && s->count > 1;
     if (status == HR_OK && (choose || s->options.report != NULL)) {
         status = hri_split_learn(s);
     }
@@ -245,6 +245,14 @@ static hr_status plan(hri_splitting *s)
     }
     if (status == HR_OK) {
         status = hri_split_chunks(s);
+    }
+    if (status == HR_ERROR_OUT_OF_MEMORY && choose) {
+        /* as the message says: what accelerators hold may lie so that no other
+         * bands fit */
+        status = hri_split_cut(s, NULL, HRI_HOLD_ANY, &held);
+        if (status == HR_OK) {
+            status = hri_split_chunks(s);
+        }
     }
     s->predicted =
         s->options.report != NULL || (choose && s->context->trace != NULL);

@@ -76,7 +76,6 @@ typedef struct hri_splitting {
     double times; /* bands are planned for so many launches, by the bytes that
                      a launch touches; 0: for one, by what was measured */
     bool at_once; /* no band streams: each accelerator holds all of its own */
-    bool even;    /* bands are equal, unless the caller has weights */
     uint64_t (*beside)(const struct hri_splitting *s, uint32_t i,
                        const hr_band *band); /* bytes of accelerator i's memory
                      that a band takes beside its arguments; NULL: none */

@@ -150,22 +150,22 @@ echo "removed; nothing is left"
 for wheel in ./*.whl; do
     [ -f "$wheel" ] || continue
     quietly apt-get install -y --no-install-recommends python3-venv
-    quietly python3 -m venv /tmp/wheel
+    quietly python3 -m venv ./environment
     since=$(date +%s)
-    quietly /tmp/wheel/bin/pip install "$wheel"
+    quietly ./environment/bin/pip install "$wheel"
     echo "pip install: $(($(date +%s) - since)) s"
-    /tmp/wheel/bin/python script.py
-    HEADRACE_LOG=1 HEADRACE_BLAS_FORCE=1 /tmp/wheel/bin/python -m headrace \
+    ./environment/bin/python script.py
+    HEADRACE_LOG=1 HEADRACE_BLAS_FORCE=1 ./environment/bin/python -m headrace \
         blas.py 2>log || fail "python -m headrace, of the wheel"
-    quietly /tmp/wheel/bin/pip uninstall -y headrace
-    ! find /tmp/wheel -name '*headrace*' | grep . ||
+    quietly ./environment/bin/pip uninstall -y headrace
+    ! find ./environment -name '*headrace*' | grep . ||
         fail "the wheel left files behind"
 done
 
 # The sources: the demo installs what it needs, and builds.
 for archive in ./headrace-*.tar.gz; do
     [ -f "$archive" ] || continue
-    tar -xzf "$archive" -C /tmp
-    (cd /tmp/headrace-*/ && quietly ./demo)
+    tar -xzf "$archive"
+    (cd ./headrace-*/ && quietly ./demo)
     echo "the demo of the sources: all is well"
 done

@@ -32,11 +32,11 @@ typedef enum hr_scan_kind {
  *  sum of n fractions differs from the exact one by at most (200 + n / 1024)
  *  2^-53 times the sum of |terms|, up to terms of second order, and by this
  *  rounding. A product of n fractions has a relative error of at most n 2^-53,
- *  and this rounding, where no product of terms that follow one another is
- *  subnormal or overflows in double: runs of terms are multiplied first, and
- *  theirs may even where the results do not. Sums and products of integers wrap
- * around modulo 2 to the bits of b's elements. Of a MIN or MAX that is a zero,
- * the sign is that of the first zero in the row.
+ *  and this rounding. It overflows or underflows only where it leaves the range
+ *  of its type itself: products of neighbours, and those before, may be out of
+ *  range. Sums and products of integers wrap around modulo 2 to the bits of b's
+ *  elements. Of a MIN or MAX that is a zero, the sign is that of the first zero
+ *  in the row.
  *
  *  The order of operations depends on the rank and on the length of a row
  *  alone. So the bits are the same on any set of accelerators, with
@@ -49,7 +49,8 @@ typedef enum hr_scan_kind {
  *           up to 1024 elements in groups of these. The options' report is
  *           that of the last launch. For rank 1 another one, with the same
  *           options, has joined the elements of each unit before. In a context
- *           with one accelerator, a GPU of CUDA, there is one launch.
+ *           with one accelerator, a GPU of CUDA, there is one launch, but for
+ *           products of fractions.
  * @units    type is that of a: HR_F32, HR_F64, HR_I8 or HR_I32. b has elements
  *           of this type. From HR_F32 it may have doubles, from HR_I8 integers
  *           of 32 bits, and from HR_I32 those of 64 bits.

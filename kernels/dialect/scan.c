@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.inc for fractions. */
+/* scan.inc for fractions, but for their products. */
 #define KERNELS "scan.inc"
 
 #define TYPE f32

@@ -39,22 +39,41 @@ static const char call[] = "scan";
 
 #define KERNELS(name)                                                          \
     extern const hr_kernel hri_scan_##name##_cells, hri_scan_##name##_lines,   \
-        hri_scan_##name##_short_lines, hri_scan_##name##_once
+        hri_scan_##name##_short_lines
 #define KERNELS_IN_PLACE(name)                                                 \
     extern const hr_kernel hri_scan_##name##_cells_in_place,                   \
         hri_scan_##name##_lines_in_place, hri_scan_##name##_short_in_place,    \
-        hri_scan_##name##_once_in_place, hri_scan_##name##_totals
+        hri_scan_##name##_totals
+#define KERNELS_ONCE(name) extern const hr_kernel hri_scan_##name##_once
+#define KERNELS_ONCE_IN_PLACE(name)                                            \
+    extern const hr_kernel hri_scan_##name##_once_in_place
 KERNELS(f32);
 KERNELS(f32_f64);
 KERNELS(f64);
+KERNELS(f32_product);
+KERNELS(f32_f64_product);
+KERNELS(f64_product);
 KERNELS(i8);
 KERNELS(i8_i32);
 KERNELS(i32);
 KERNELS(i32_i64);
 KERNELS_IN_PLACE(f32);
 KERNELS_IN_PLACE(f64);
+KERNELS_IN_PLACE(f32_product);
+KERNELS_IN_PLACE(f64_product);
 KERNELS_IN_PLACE(i8);
 KERNELS_IN_PLACE(i32);
+KERNELS_ONCE(f32);
+KERNELS_ONCE(f32_f64);
+KERNELS_ONCE(f64);
+KERNELS_ONCE(i8);
+KERNELS_ONCE(i8_i32);
+KERNELS_ONCE(i32);
+KERNELS_ONCE(i32_i64);
+KERNELS_ONCE_IN_PLACE(f32);
+KERNELS_ONCE_IN_PLACE(f64);
+KERNELS_ONCE_IN_PLACE(i8);
+KERNELS_ONCE_IN_PLACE(i32);
 
 /* Views of rank 3, with long or short lines, or of rank 1: in two passes or in
  * one. */
@@ -67,11 +86,15 @@ typedef struct scan_kernels {
     const hr_kernel *totals; /* of units */
 } scan_kernels;
 
-/* A number that is joined: of fractions a double. */
-typedef union number {
-    double fraction;
-    int64_t integer;
-    uint64_t exact;
+/* A number that is joined: of fractions a double. Of their products it is
+ * hri_scaled of kernels/dialect/scan_numbers.inc. */
+typedef struct number {
+    union {
+        double fraction;
+        int64_t integer;
+        uint64_t exact;
+    };
+    double exponent; /* 0 but of products of fractions */
 } number;
 
 /* A scan under way. */
@@ -85,34 +108,50 @@ typedef struct scanning {
     bool integers, exclusive, in_place;
     bool dry; /* nothing was computed */
     number start;
-    hr_view a, b;     /* of rank 1 or 3 */
-    int64_t units;    /* of rank 1 */
-    hr_array *before; /* units x 1: what comes before each unit */
+    size_t number_bytes; /* of a number in `before` */
+    hr_view a, b;        /* of rank 1 or 3 */
+    int64_t units;       /* of rank 1 */
+    hr_array *before;    /* units x 1 or 2: what comes before each unit */
 } scanning;
 
-/* NULL: there are none. */
-static const scan_kernels *find_kernels(hr_type type)
+static bool is_scaled(hr_type type, hr_reduction operation)
 {
-#define OF(name)                                                               \
+    return (type == HR_F32 || type == HR_F64) && operation == HR_REDUCE_PRODUCT;
+}
+
+/* NULL: there are none. */
+static const scan_kernels *find_kernels(hr_type type, hr_reduction operation)
+{
+#define OF(name, once)                                                         \
     {                                                                          \
         &hri_scan_##name##_lines, &hri_scan_##name##_short_lines,              \
-            &hri_scan_##name##_cells, &hri_scan_##name##_once                  \
+            &hri_scan_##name##_cells, once                                     \
     }
-#define IN_PLACE(name)                                                         \
+#define IN_PLACE(name, once)                                                   \
     {&hri_scan_##name##_lines_in_place, &hri_scan_##name##_short_in_place,     \
-     &hri_scan_##name##_cells_in_place, &hri_scan_##name##_once_in_place},     \
+     &hri_scan_##name##_cells_in_place, once},                                 \
         &hri_scan_##name##_totals
+#define ALL(name)    OF(name, &hri_scan_##name##_once)
+#define ALL_IN(name) IN_PLACE(name, &hri_scan_##name##_once_in_place)
     static const scan_kernels kernels[] = {
-        [HR_F32] = {"double", OF(f32), OF(f32_f64), IN_PLACE(f32)},
-        [HR_F64] = {NULL, OF(f64), {NULL}, IN_PLACE(f64)},
-        [HR_I8] = {"int", OF(i8), OF(i8_i32), IN_PLACE(i8)},
-        [HR_I32] = {"long", OF(i32), OF(i32_i64), IN_PLACE(i32)}};
+        [HR_F32] = {"double", ALL(f32), ALL(f32_f64), ALL_IN(f32)},
+        [HR_F64] = {NULL, ALL(f64), {NULL}, ALL_IN(f64)},
+        [HR_I8] = {"int", ALL(i8), ALL(i8_i32), ALL_IN(i8)},
+        [HR_I32] = {"long", ALL(i32), ALL(i32_i64), ALL_IN(i32)}};
+    static const scan_kernels products[] = {
+        [HR_F32] = {"double", OF(f32_product, NULL), OF(f32_f64_product, NULL),
+                    IN_PLACE(f32_product, NULL)},
+        [HR_F64] = {
+            NULL, OF(f64_product, NULL), {NULL}, IN_PLACE(f64_product, NULL)}};
 #undef OF
 #undef IN_PLACE
+#undef ALL
+#undef ALL_IN
     const size_t count = sizeof kernels / sizeof kernels[0];
-    return (size_t)type < count && kernels[type].same[0] != NULL
-               ? &kernels[type]
-               : NULL;
+    if ((size_t)type >= count || kernels[type].same[0] == NULL) {
+        return NULL;
+    }
+    return is_scaled(type, operation) ? &products[type] : &kernels[type];
 }
 
 /* ---- rules */
@@ -214,6 +253,20 @@ static number find_start(const scanning *s)
     return x;
 }
 
+/* As hri_scaled_fit of kernels. */
+static number fit(number x)
+{
+    const double size = fabs(x.fraction);
+    if (size >= 0x1p256) {
+        x.fraction *= 0x1p-512;
+        x.exponent++;
+    } else if (size < 0x1p-256) {
+        x.fraction *= 0x1p512;
+        x.exponent--;
+    }
+    return x;
+}
+
 /* Join as kernels do. */
 static number join(const scanning *s, number x, number y)
 {
@@ -230,6 +283,8 @@ static number join(const scanning *s, number x, number y)
             z.exact = x.exact * y.exact;
         } else {
             z.fraction = x.fraction * y.fraction;
+            z.exponent = x.exponent + y.exponent;
+            z = fit(z);
         }
     } else if (s->integers) {
         const bool less = y.integer<x.integer, more = y.integer> x.integer;
@@ -271,7 +326,7 @@ static uint64_t bytes_to_scan(const hri_splitting *split, uint32_t i,
     const int64_t units = hri_max(hri_min(band->count, most) - had, 0);
     (void)i;
     return (uint64_t)units * UNIT * s->b.element_bytes +
-           (uint64_t)s->units * sizeof(number);
+           (uint64_t)s->units * s->number_bytes;
 }
 
 /* Join the elements of each unit. */
@@ -303,14 +358,17 @@ static hr_status scan_units(const scanning *s, bool totals)
     if (status != HR_OK) {
         return status;
     }
-    number *units = m.data;
+    unsigned char *unit = m.data;
     for (int k = 0; k <= LEVELS; k++) {
         before[k] = s->start;
     }
-    for (int64_t i = 0; i < s->units; i++) {
-        number x = totals ? units[i] : s->start;
+    for (int64_t i = 0; i < s->units; i++, unit += s->number_bytes) {
+        number x = s->start;
         int k = 0;
-        units[i] = before[0];
+        if (totals) {
+            memcpy(&x, unit, s->number_bytes);
+        }
+        memcpy(unit, &before[0], s->number_bytes);
         for (; (i % SECTION >> k & 1) != 0; k++) {
             x = join(s, pair[k], x);
         }
@@ -455,8 +513,8 @@ hr_status hri_scan_counts(hr_queue *queue, hr_view counts, hr_view before)
 static bool can_once(const scanning *s)
 {
     const hr_context *c = s->context;
-    return c->accelerator_count == 1 && s->units > 1 &&
-           c->accelerators[0].device->info.proceeds &&
+    return s->kernels->same[ONCE] != NULL && c->accelerator_count == 1 &&
+           s->units > 1 && c->accelerators[0].device->info.proceeds &&
            !hri_progress_is_told(&s->progress);
 }
 
@@ -532,7 +590,9 @@ static hr_status scan_in_two(scanning *s)
 {
     const bool totals = s->units > 1;
     hr_status status = hr_array_create_anywhere(
-        s->context, sizeof(number), hr_extent2(s->units, 1), &s->before);
+        s->context, sizeof(double),
+        hr_extent2(s->units, (int64_t)(s->number_bytes / sizeof(double))),
+        &s->before);
     if (status == HR_OK && totals) {
         status = find_totals(s);
     }
@@ -575,10 +635,12 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
     }
     scanning s = {.context = context,
                   .options = options,
-                  .kernels = find_kernels(type),
+                  .kernels = find_kernels(type, operation),
                   .operation = operation,
                   .type = type,
                   .integers = type == HR_I8 || type == HR_I32,
+                  .number_bytes = is_scaled(type, operation) ? sizeof(number)
+                                                             : sizeof(double),
                   .exclusive = kind == HR_SCAN_EXCLUSIVE,
                   .a = a,
                   .b = b};

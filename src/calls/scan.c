@@ -556,7 +556,7 @@ static hr_status scan_with_words(scanning *s)
     const uint32_t launch_number = ++s->context->scans;
     rows[n] = s->context->words->extent.size[0];
     arguments[n++] = hr_inout(hr_view_of(s->context->words));
-    arguments[n++] = hr_value(&s->start, sizeof s->start);
+    arguments[n++] = hr_value(&s->start.exact, sizeof s->start.exact);
     arguments[n++] = hr_value(&launch_number, sizeof launch_number);
     arguments[n++] = hr_value(&kind, sizeof kind);
     arguments[n++] = hr_value(&exclusive, sizeof exclusive);

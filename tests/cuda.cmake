@@ -73,6 +73,11 @@ ${set} && exec \"$@\" || exit 77" $<TARGET_FILE:headrace-cli> ${nine})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()
+# `cuda` is two fake GPUs. What only one GPU does needs one.
+foreach(name test_scan test_scan_shared test_sort)
+  test_again(conformance/${name}:fake_cuda:0 conformance "${crowd}" ${name}
+    cuda:0)
+endforeach()
 foreach(set host,2xcuda:0 2xcuda:0,host)
   test_again(gpu/test_gemm_stuck:${set} gpu "" test_gemm_stuck ${set})
   test_again(conformance/test_gemm_stuck:fake_${set} conformance "${faked}"

@@ -87,11 +87,21 @@ hr_status fault_check_fill(hri_device *device, const hri_place *place,
     return HR_OK;
 }
 
+/* Whether the device's products write to this memory of the host. */
+static bool reaches(hri_device *device, const hri_place *place, uint64_t bytes)
+{
+    return device->info.reaches &&
+           device->ops->is_pinned(device, (char *)place->host + place->offset,
+                                  (size_t)bytes);
+}
+
+/* out: it is C, which is not read. */
 static hr_status check_operand(hri_device *device, const hri_operand *operand,
-                               uint64_t reach)
+                               uint64_t reach, bool out)
 {
     const hri_buffer *buffer = operand->place.buffer;
-    if (buffer == NULL && reach > 0 && !device->info.host) {
+    if (buffer == NULL && reach > 0 && !device->info.host &&
+        !(out && reaches(device, &operand->place, reach))) {
         return fault_breach("a product of host memory on a device");
     }
     if (buffer != NULL && buffer->device != device) {
@@ -135,11 +145,12 @@ static hr_status check_batch(hri_device *device, const hri_gemm *g)
     } all[] = {{&g->a, operand_reach(&g->a, g->type, g->m, g->k)},
                {&g->b, operand_reach(&g->b, g->type, g->k, g->n)},
                {&g->c, operand_reach(&g->c, g->c_type, g->m, g->n)}};
+    const bool out = g->beta.re == 0 && g->beta.im == 0;
     hr_status status = HR_OK;
     for (int i = 0; i < 3 && last > 0 && status == HR_OK; i++) {
         hri_operand at = *all[i].operand;
         at.place.offset += (size_t)(last * g->batch.steps[i]);
-        status = check_operand(device, &at, all[i].reach);
+        status = check_operand(device, &at, all[i].reach, out && i == 2);
         if (g->batch.lists[i] != NULL && !device->info.host) {
             status = fault_breach("a list of operands on a device");
         }
@@ -163,18 +174,19 @@ hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
     hr_status status = check_batch(device, g);
     if (status == HR_OK) {
         status = check_operand(device, &g->c,
-                               operand_reach(&g->c, g->c_type, g->m, g->n));
+                               operand_reach(&g->c, g->c_type, g->m, g->n),
+                               g->beta.re == 0 && g->beta.im == 0);
     }
     if (status == HR_OK && g->c.col_stride != 1) {
         status = fault_breach("a product with a C of other than unit stride");
     }
     if (status == HR_OK) {
-        status = check_operand(device, &g->a,
-                               operand_reach(&g->a, g->type, g->m, g->k));
+        status = check_operand(
+            device, &g->a, operand_reach(&g->a, g->type, g->m, g->k), false);
     }
     if (status == HR_OK) {
-        status = check_operand(device, &g->b,
-                               operand_reach(&g->b, g->type, g->k, g->n));
+        status = check_operand(
+            device, &g->b, operand_reach(&g->b, g->type, g->k, g->n), false);
     }
     return status;
 }

@@ -1,0 +1,763 @@
+/* SPDX-License-Identifier: MIT */
+/* The devices of the simulated machine. A queue is a thread, which does one
+ * command after another and sleeps as long as each takes. The host backend
+ * computes. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/host/host.h"
+#include "base/clock.h"
+#include "base/threads.h"
+#include "hal/backend.h"
+#include "support/simulate.h"
+
+sim_machine sim;
+
+/* Guards the figures of devices, and what events and queues say below. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+typedef struct sim_device {
+    hri_device base; /* first, as in all of these */
+    hri_device *inner;
+    sim_device_state *state;
+    struct sim_pinned *pinned; /* the areas that exist */
+} sim_device;
+
+typedef struct sim_pinned {
+    struct sim_pinned *next;
+    char *host;
+    size_t bytes;
+} sim_pinned;
+
+typedef struct sim_buffer {
+    hri_buffer base;
+    unsigned char *memory;
+} sim_buffer;
+
+/* What an event and the commands that name it share. */
+typedef struct sim_mark {
+    uint32_t holders;
+    uint64_t recorded, passed; /* numbers of records */
+    uint64_t time_ns;          /* of the last that was passed */
+    hri_error error;           /* of the queue then */
+} sim_mark;
+
+typedef struct sim_event {
+    hri_event base;
+    sim_mark *mark;
+} sim_event;
+
+typedef enum sim_kind {
+    SIM_COPY,
+    SIM_FILL,
+    SIM_GEMM,
+    SIM_PACK,
+    SIM_LAUNCH,
+    SIM_RECORD,
+    SIM_WAIT
+} sim_kind;
+
+typedef struct sim_command {
+    struct sim_command *next;
+    sim_kind kind;
+    union {
+        hri_copy copy;
+        struct {
+            unsigned char *start;
+            size_t bytes;
+            uint8_t value;
+        } fill;
+        hri_gemm gemm;
+        hri_pack pack;
+        host_launch *launch;
+    } as;
+    bool down;      /* a copy to host memory */
+    double work_ns; /* how long it takes, but for chance */
+    sim_mark *mark; /* of RECORD and WAIT, held */
+    uint64_t number;
+} sim_command;
+
+typedef struct sim_queue {
+    hri_queue base;
+    pthread_t thread;
+    sim_command *first, **last;
+    uint64_t given, done;
+    bool ends;
+    hri_error error;
+} sim_queue;
+
+static sim_device *device_of(hri_device *base)
+{
+    return (sim_device *)base;
+}
+
+/* ---- places */
+
+static unsigned char *address(const hri_place *place)
+{
+    unsigned char *start = place->buffer != NULL
+                               ? ((sim_buffer *)place->buffer)->memory
+                               : place->host;
+    return start != NULL ? start + place->offset : NULL;
+}
+
+static void resolve(hri_place *place)
+{
+    *place = hri_at_host(address(place), 0);
+}
+
+/* ---- marks. The lock is held. */
+
+static void drop_mark(sim_mark *mark)
+{
+    if (mark != NULL && --mark->holders == 0) {
+        free(mark);
+    }
+}
+
+/* ---- what a queue does */
+
+/* As long as it takes, or somewhat longer, or, rarely, much longer. */
+static uint64_t time_of(const sim_device_state *d, const sim_command *c)
+{
+    const double usual_ns = (double)d->latency_ns + c->work_ns;
+    const double chance = (double)sim_between(70, 200) / 100;
+    const double stall = sim_between(1, 200) == 1 ? 40 : 1;
+    const bool slow = d->fault == SIM_SLOW && d->came;
+    return (uint64_t)(usual_ns * chance * stall * (slow ? d->slower : 1));
+}
+
+static void copy_box(const hri_copy *c)
+{
+    hri_copy box = *c;
+    resolve(&box.to);
+    resolve(&box.from);
+    hri_copy_rows(&box);
+}
+
+static void flip(const hri_copy *c)
+{
+    const size_t row = (size_t)sim_between(0, (int64_t)c->height - 1);
+    const size_t byte = (size_t)sim_between(0, (int64_t)c->width - 1);
+    address(&c->to)[row * c->to_pitch + byte] ^=
+        (unsigned char)(1 << sim_between(0, 7));
+}
+
+static hr_status compute(sim_queue *queue, sim_command *c, bool flips)
+{
+    hri_device *inner = device_of(queue->base.device)->inner;
+    switch (c->kind) {
+    case SIM_COPY:
+        copy_box(&c->as.copy);
+        if (flips) {
+            flip(&c->as.copy);
+        }
+        return HR_OK;
+    case SIM_FILL:
+        memset(c->as.fill.start, c->as.fill.value, c->as.fill.bytes);
+        return HR_OK;
+    case SIM_GEMM:
+        return inner->ops->gemm_now(inner, &c->as.gemm);
+    case SIM_PACK:
+        hri_host_pack(&c->as.pack);
+        return HR_OK;
+    case SIM_LAUNCH:
+        hri_host_launch_run(c->as.launch);
+        return HR_OK;
+    default:
+        return HR_OK;
+    }
+}
+
+/* Whether the device's fault comes with this operation or has come. The lock is
+ * held. */
+static bool fault_comes(sim_device_state *d, const sim_command *c)
+{
+    if (d->fault == SIM_FLIPS && !c->down) {
+        return false;
+    }
+    const bool now = d->fault != SIM_WELL && ++d->operations == d->at;
+    d->came = d->came || now;
+    return now;
+}
+
+static hr_status run_operation(sim_queue *queue, sim_command *c)
+{
+    sim_device_state *d = device_of(queue->base.device)->state;
+    pthread_mutex_lock(&lock);
+    const bool now = fault_comes(d, c);
+    const sim_fault fault = d->fault;
+    const uint64_t ns = time_of(d, c);
+    while (fault == SIM_HANGS && d->came && !d->let_go) { /* so do the other queues */
+        pthread_cond_wait(&changed, &lock);
+    }
+    const bool lost = fault == SIM_LOST && d->came;
+    pthread_mutex_unlock(&lock);
+    hri_sleep_ns(ns);
+    sim_note(ns);
+    if (lost) {
+        return hri_fail(HR_ERROR_LOST, "%s is lost on request",
+                        queue->base.device->info.path);
+    }
+    if (fault == SIM_FAILS && now) {
+        return hri_fail(HR_ERROR_BACKEND, "%s fails on request",
+                        queue->base.device->info.path);
+    }
+    return compute(queue, c, fault == SIM_FLIPS && now);
+}
+
+static void pass(sim_queue *queue, sim_command *c)
+{
+    pthread_mutex_lock(&lock);
+    c->mark->passed = c->number;
+    c->mark->time_ns = hri_clock_ns();
+    c->mark->error = queue->error;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void await(sim_queue *queue, sim_command *c)
+{
+    pthread_mutex_lock(&lock);
+    while (c->mark->passed < c->number) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    if (queue->error.status == HR_OK) {
+        queue->error = c->mark->error;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void run_command(sim_queue *queue, sim_command *c)
+{
+    if (c->kind == SIM_RECORD) {
+        pass(queue, c);
+    } else if (c->kind == SIM_WAIT) {
+        await(queue, c);
+    } else if (queue->error.status == HR_OK) {
+        hri_error_keep(&queue->error, run_operation(queue, c));
+    }
+    if (c->kind == SIM_LAUNCH) {
+        hri_host_launch_destroy(c->as.launch);
+    }
+}
+
+static void *serve(void *argument)
+{
+    sim_queue *queue = argument;
+    (void)hri_thread_set_own();
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (queue->first == NULL && !queue->ends) {
+            pthread_cond_wait(&changed, &lock);
+        }
+        sim_command *c = queue->first;
+        if (c == NULL) {
+            break;
+        }
+        pthread_mutex_unlock(&lock);
+        run_command(queue, c);
+        pthread_mutex_lock(&lock);
+        queue->first = c->next;
+        if (queue->first == NULL) {
+            queue->last = &queue->first;
+        }
+        queue->done++;
+        drop_mark(c->mark);
+        free(c);
+        pthread_cond_broadcast(&changed);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+void sim_let_go(void)
+{
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < sim.count; i++) {
+        sim.devices[i].let_go = true;
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- queues */
+
+static hr_status check(hri_device *base)
+{
+    const sim_device_state *d = device_of(base)->state;
+    pthread_mutex_lock(&lock);
+    const bool lost = d->fault == SIM_LOST && d->came;
+    pthread_mutex_unlock(&lock);
+    return lost ? hri_fail(HR_ERROR_LOST, "%s is lost on request",
+                           base->info.path)
+                : HR_OK;
+}
+
+/* The command is copied. */
+static hr_status enqueue(hri_queue *base, const sim_command *command)
+{
+    sim_queue *queue = (sim_queue *)base;
+    hr_status status = check(base->device);
+    sim_command *c = status == HR_OK ? malloc(sizeof *c) : NULL;
+    if (status == HR_OK && c == NULL) {
+        status = hri_no_memory(base->device->info.path);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    *c = *command;
+    c->next = NULL;
+    pthread_mutex_lock(&lock);
+    if (c->mark != NULL) {
+        c->mark->holders++;
+        c->number =
+            c->kind == SIM_RECORD ? ++c->mark->recorded : c->mark->recorded;
+    }
+    *queue->last = c;
+    queue->last = &c->next;
+    queue->given++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return HR_OK;
+}
+
+static hr_status queue_copy(hri_queue *queue, const hri_copy *copy)
+{
+    const sim_device_state *d = device_of(queue->device)->state;
+    const hri_buffer *to = copy->to.buffer, *from = copy->from.buffer;
+    const bool peer = to != NULL && from != NULL && to->device != from->device;
+    const double rate = to != NULL && from != NULL
+                            ? (peer ? d->peer_link : 20 * d->link)
+                            : d->link;
+    const double bytes = (double)copy->width * (double)copy->height *
+                         (double)(copy->depth > 0 ? copy->depth : 1);
+    if (hri_copy_is_empty(copy)) {
+        return HR_OK;
+    }
+    return enqueue(queue, &(sim_command){.kind = SIM_COPY,
+                                         .as.copy = *copy,
+                                         .down = to == NULL,
+                                         .work_ns = bytes / rate * 1e9});
+}
+
+static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
+                            size_t bytes, uint8_t value)
+{
+    const hri_place place = hri_at(buffer, offset);
+    return enqueue(queue,
+                   &(sim_command){.kind = SIM_FILL,
+                                  .as.fill = {address(&place), bytes, value}});
+}
+
+static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
+{
+    const sim_device_state *d = device_of(queue->device)->state;
+    const double products =
+        gemm->batch.count > 0 ? (double)gemm->batch.count : 1;
+    const double flops =
+        2 * products * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    sim_command c = {
+        .kind = SIM_GEMM, .as.gemm = *gemm, .work_ns = flops / d->flops * 1e9};
+    const hr_status status = hri_gemm_check_offered(queue, gemm);
+    resolve(&c.as.gemm.a.place);
+    resolve(&c.as.gemm.b.place);
+    resolve(&c.as.gemm.c.place);
+    return status == HR_OK ? enqueue(queue, &c) : status;
+}
+
+static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
+{
+    sim_command c = {.kind = SIM_PACK, .as.pack = *pack};
+    resolve(&c.as.pack.to);
+    resolve(&c.as.pack.from);
+    return enqueue(queue, &c);
+}
+
+static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
+{
+    const hr_parameter *p = launch->kernel->parameters(launch->kernel);
+    hri_device *inner = device_of(queue->device)->inner;
+    hri_kernel_argument arguments[HR_MAX_PARAMETERS];
+    hri_launch resolved = *launch;
+    sim_command c = {.kind = SIM_LAUNCH};
+    for (uint32_t i = 0; i < launch->kernel->parameter_count; i++) {
+        arguments[i] = launch->arguments[i];
+        if (p[i].kind == HR_PARAMETER_VIEW) {
+            resolve(&arguments[i].place);
+        }
+    }
+    resolved.arguments = arguments;
+    const hr_status status =
+        hri_host_launch_create(hri_host_pool(inner), &resolved, &c.as.launch);
+    return status == HR_OK ? enqueue(queue, &c) : status;
+}
+
+static hr_status queue_record(hri_queue *queue, hri_event *event)
+{
+    return enqueue(queue, &(sim_command){.kind = SIM_RECORD,
+                                         .mark = ((sim_event *)event)->mark});
+}
+
+static hr_status queue_wait(hri_queue *queue, hri_event *event)
+{
+    return enqueue(queue, &(sim_command){.kind = SIM_WAIT,
+                                         .mark = ((sim_event *)event)->mark});
+}
+
+static hr_status queue_finish(hri_queue *base)
+{
+    sim_queue *queue = (sim_queue *)base;
+    pthread_mutex_lock(&lock);
+    const uint64_t given = queue->given;
+    while (queue->done < given) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+    const hr_status status = check(base->device);
+    return status == HR_OK ? hri_error_raise(&queue->error) : status;
+}
+
+static void queue_destroy(hri_queue *base)
+{
+    sim_queue *queue = (sim_queue *)base;
+    if (queue == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    queue->ends = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    pthread_join(queue->thread, NULL);
+    free(queue);
+}
+
+static const hri_queue_ops queue_ops = {.destroy = queue_destroy,
+                                        .copy = queue_copy,
+                                        .fill = queue_fill,
+                                        .gemm = queue_gemm,
+                                        .pack = queue_pack,
+                                        .launch = queue_launch,
+                                        .record = queue_record,
+                                        .wait = queue_wait,
+                                        .finish = queue_finish,
+                                        .begin_graph = hri_no_begin_graph};
+
+static hr_status create_queue(hri_device *device, bool urgent, hri_queue **out)
+{
+    sim_queue *queue = calloc(1, sizeof *queue);
+    (void)urgent;
+    if (queue == NULL) {
+        return hri_no_memory(device->info.path);
+    }
+    queue->base = (hri_queue){.ops = &queue_ops, .device = device};
+    queue->last = &queue->first;
+    if (hri_thread_create(&queue->thread, serve, queue) != 0) {
+        free(queue);
+        return hri_no_memory_for(device->info.path, "a queue");
+    }
+    *out = &queue->base;
+    return HR_OK;
+}
+
+/* ---- events */
+
+static void event_destroy(hri_event *base)
+{
+    if (base != NULL) {
+        pthread_mutex_lock(&lock);
+        drop_mark(((sim_event *)base)->mark);
+        pthread_mutex_unlock(&lock);
+        free(base);
+    }
+}
+
+/* The error of the last record, which is done, or of the device. */
+static hr_status result_of(hri_event *event)
+{
+    const hr_status status = check(event->device);
+    pthread_mutex_lock(&lock);
+    hri_error error = ((sim_event *)event)->mark->error;
+    pthread_mutex_unlock(&lock);
+    return status == HR_OK ? hri_error_raise(&error) : status;
+}
+
+static hr_status event_query(hri_event *event, bool *done)
+{
+    const sim_mark *mark = ((sim_event *)event)->mark;
+    pthread_mutex_lock(&lock);
+    const bool passed = mark->passed == mark->recorded;
+    pthread_mutex_unlock(&lock);
+    const hr_status status = passed ? result_of(event) : HR_OK;
+    if (status == HR_OK) {
+        *done = passed;
+    }
+    return status;
+}
+
+static hr_status event_wait(hri_event *event)
+{
+    const sim_mark *mark = ((sim_event *)event)->mark;
+    pthread_mutex_lock(&lock);
+    const uint64_t number = mark->recorded;
+    while (mark->passed < number) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+    return result_of(event);
+}
+
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
+{
+    const sim_mark *first = ((sim_event *)from)->mark;
+    const sim_mark *second = ((sim_event *)to)->mark;
+    pthread_mutex_lock(&lock);
+    const uint64_t first_ns = first->time_ns, second_ns = second->time_ns;
+    const bool recorded = first->recorded > 0 && second->recorded > 0;
+    pthread_mutex_unlock(&lock);
+    if (!recorded) {
+        return hri_fail(HR_ERROR_INVALID, "sim: an event was never recorded");
+    }
+    *ns = second_ns > first_ns ? second_ns - first_ns : 0;
+    return HR_OK;
+}
+
+static const hri_event_ops event_ops = {.destroy = event_destroy,
+                                        .query = event_query,
+                                        .wait = event_wait,
+                                        .elapsed = event_elapsed};
+
+static hr_status create_event(hri_device *device, bool timed, hri_event **out)
+{
+    sim_event *event = calloc(1, sizeof *event);
+    sim_mark *mark = calloc(1, sizeof *mark);
+    (void)timed;
+    if (event == NULL || mark == NULL) {
+        free(event);
+        free(mark);
+        return hri_no_memory(device->info.path);
+    }
+    mark->holders = 1;
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    event->mark = mark;
+    *out = &event->base;
+    return HR_OK;
+}
+
+/* ---- devices */
+
+static void device_close(hri_device *base)
+{
+    if (base != NULL) {
+        hri_device *inner = device_of(base)->inner;
+        inner->ops->close(inner);
+        free(base);
+    }
+}
+
+/* Nothing is what it was: what a slot held before is no excuse. */
+static hr_status allocate(hri_device *base, size_t bytes, hri_buffer **out)
+{
+    const hr_status status = check(base);
+    if (status != HR_OK) {
+        return status;
+    }
+    sim_buffer *buffer = calloc(1, sizeof *buffer);
+    unsigned char *memory = malloc(bytes > 0 ? bytes : 1);
+    if (buffer == NULL || memory == NULL) {
+        free(buffer);
+        free(memory);
+        return hri_no_memory(base->info.path);
+    }
+    memset(memory, 0xa5, bytes);
+    buffer->base = (hri_buffer){.device = base, .bytes = bytes};
+    buffer->memory = memory;
+    *out = &buffer->base;
+    return HR_OK;
+}
+
+static void release(hri_buffer *base)
+{
+    if (base != NULL) {
+        sim_buffer *buffer = (sim_buffer *)base;
+        memset(buffer->memory, 0x5a, base->bytes);
+        free(buffer->memory);
+        free(buffer);
+    }
+}
+
+static hr_status allocate_pinned(hri_device *base, size_t bytes, void **host)
+{
+    const hr_status status = check(base);
+    if (status != HR_OK) {
+        return status;
+    }
+    sim_pinned *area = malloc(sizeof *area);
+    char *memory = malloc(bytes > 0 ? bytes : 1);
+    if (area == NULL || memory == NULL) {
+        free(area);
+        free(memory);
+        return hri_no_memory(base->info.path);
+    }
+    memset(memory, 0xa5, bytes);
+    pthread_mutex_lock(&lock);
+    *area = (sim_pinned){device_of(base)->pinned, memory, bytes};
+    device_of(base)->pinned = area;
+    pthread_mutex_unlock(&lock);
+    *host = memory;
+    return HR_OK;
+}
+
+static void release_pinned(hri_device *base, void *host)
+{
+    if (host == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    sim_pinned **link = &device_of(base)->pinned;
+    while ((*link)->host != host) {
+        link = &(*link)->next;
+    }
+    sim_pinned *area = *link;
+    *link = area->next;
+    pthread_mutex_unlock(&lock);
+    memset(area->host, 0x5a, area->bytes);
+    free(area->host);
+    free(area);
+}
+
+static bool is_pinned(hri_device *base, const void *host, size_t bytes)
+{
+    const char *first = host;
+    bool inside = !base->info.staged;
+    pthread_mutex_lock(&lock);
+    for (const sim_pinned *a = device_of(base)->pinned; a != NULL;
+         a = a->next) {
+        inside =
+            inside || (first >= a->host && first + bytes <= a->host + a->bytes);
+    }
+    pthread_mutex_unlock(&lock);
+    return inside;
+}
+
+static hr_status build(hri_device *base, const hr_kernel *kernel,
+                       const char *source, hri_image *image,
+                       hri_module **module)
+{
+    (void)source;
+    if (kernel->host == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED, "sim: there is no compiler");
+    }
+    hri_module *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return hri_no_memory(base->info.path);
+    }
+    *made = (hri_module){
+        .device = base, .most_items = INT64_MAX, .most_bytes = UINT64_MAX};
+    for (int i = 0; i < HR_MAX_KERNEL_RANK; i++) {
+        made->most_tile[i] = INT64_MAX;
+    }
+    if (image != NULL) {
+        *image = (hri_image){NULL, 0};
+    }
+    *module = made;
+    return HR_OK;
+}
+
+static hr_status load(hri_device *base, const hr_kernel *kernel,
+                      const hri_image *image, hri_module **module)
+{
+    (void)image;
+    return build(base, kernel, NULL, NULL, module);
+}
+
+static void unload(hri_module *module)
+{
+    free(module);
+}
+
+static bool is_peer(hri_device *device, hri_device *other)
+{
+    return device == other || (sim.peers && other->backend == device->backend);
+}
+
+static bool gemm_offered(hri_device *base, hr_type type, hr_type c_type,
+                         hr_compute mode)
+{
+    hri_device *inner = device_of(base)->inner;
+    return inner->ops->gemm_offered(inner, type, c_type, mode);
+}
+
+static const hri_device_ops device_ops = {.close = device_close,
+                                          .check = check,
+                                          .allocate = allocate,
+                                          .release = release,
+                                          .lend = hri_no_lend,
+                                          .take_back = hri_no_take_back,
+                                          .allocate_pinned = allocate_pinned,
+                                          .release_pinned = release_pinned,
+                                          .is_pinned = is_pinned,
+                                          .create_queue = create_queue,
+                                          .create_event = create_event,
+                                          .build = build,
+                                          .load = load,
+                                          .unload = unload,
+                                          .destroy_graph = hri_no_destroy_graph,
+                                          .is_peer = is_peer,
+                                          .gemm_offered = gemm_offered,
+                                          .gemm_variants = hri_one_variant};
+
+/* ---- the backend */
+
+static hr_status probe(uint32_t *count)
+{
+    *count = sim.count;
+    return HR_OK;
+}
+
+static hr_status describe(uint32_t index, hri_device_info *info)
+{
+    const sim_device_state *d = &sim.devices[index];
+    *info = (hri_device_info){.memory_bytes = d->memory_bytes,
+                              .free_bytes = d->memory_bytes,
+                              .allocation_bytes = d->memory_bytes,
+                              .compute_units = 4,
+                              .ieee = true,
+                              .staged = d->staged,
+                              .reaches = d->reaches,
+                              .packed = d->packed};
+    snprintf(info->path, sizeof info->path, "sim:%u", index);
+    snprintf(info->name, sizeof info->name, "simulated device %u", index);
+    snprintf(info->physical_id, sizeof info->physical_id, "sim:%u", index);
+    return HR_OK;
+}
+
+static hr_status open_device(uint32_t index, uint32_t threads, hri_device **out)
+{
+    sim_device *device = calloc(1, sizeof *device);
+    (void)threads;
+    if (device == NULL) {
+        return hri_no_memory("sim");
+    }
+    const hr_status status = hri_backend_host.open(0, 1, &device->inner);
+    if (status != HR_OK) {
+        free(device);
+        return status;
+    }
+    device->base.ops = &device_ops;
+    device->base.backend = &sim_backend;
+    device->state = &sim.devices[index];
+    (void)describe(index, &device->base.info);
+    *out = &device->base;
+    return HR_OK;
+}
+
+const hri_backend sim_backend = {.abi = HRI_HAL_ABI,
+                                 .name = "sim",
+                                 .probe = probe,
+                                 .describe = describe,
+                                 .open = open_device};

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that take turns, in the place of those of POSIX and of base/clock.h.
+ * A mutex holds its owner. A condition holds nothing: its waiters know it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/threads.h"
+#include "support/random.h"
+#include "support/simulate.h"
+
+typedef struct sim_thread {
+    struct sim_thread *next; /* of all, in the order of their start */
+    pthread_t id;
+    pthread_cond_t go;
+    uint32_t number;
+    bool ended, detached, late;
+    const void *waits; /* for a mutex, a condition, or a thread; NULL: it can
+                          run, or waits for a time alone */
+    bool blocked;
+    uint64_t until_ns; /* when it stops waiting; UINT64_MAX: never */
+    void *(*function)(void *);
+    void *argument;
+} sim_thread;
+
+typedef struct owned {
+    sim_thread *owner; /* NULL: it is free */
+} owned;
+
+_Static_assert(sizeof(owned) <= sizeof(pthread_mutex_t), "it fits");
+
+enum {
+    STEP_NS = 40,    /* that a thread works between two of its turns */
+    STAYS = 6,       /* of 8 times a thread goes on itself */
+    SPURIOUS = 64,   /* of so many waits one ends by itself */
+    WEARY = 20000000 /* so many steps: nothing comes to an end */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    sim_thread *first, **last, *current;
+    uint32_t started;
+    uint64_t now_ns, cpu_ns, steps, trace, seed;
+    random_source random;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &all.first};
+
+static _Thread_local sim_thread *me;
+
+int __real_pthread_create(pthread_t *, const pthread_attr_t *,
+                          void *(*)(void *), void *);
+int __real_pthread_join(pthread_t, void **);
+int __real_pthread_detach(pthread_t);
+int __real_pthread_mutex_lock(pthread_mutex_t *);
+int __real_pthread_mutex_unlock(pthread_mutex_t *);
+int __real_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *);
+int __real_pthread_cond_signal(pthread_cond_t *);
+
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
+                          void *(*)(void *), void *);
+int __wrap_pthread_join(pthread_t, void **);
+int __wrap_pthread_detach(pthread_t);
+int __wrap_pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *);
+int __wrap_pthread_mutex_destroy(pthread_mutex_t *);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *);
+int __wrap_pthread_cond_init(pthread_cond_t *, const pthread_condattr_t *);
+int __wrap_pthread_cond_destroy(pthread_cond_t *);
+int __wrap_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *);
+int __wrap_pthread_cond_signal(pthread_cond_t *);
+int __wrap_pthread_cond_broadcast(pthread_cond_t *);
+uint64_t __wrap_hri_clock_ns(void);
+uint64_t __wrap_hri_clock_cpu_ns(void);
+void __wrap_hri_sleep_ns(uint64_t);
+bool __wrap_hri_wait_until(pthread_cond_t *, pthread_mutex_t *, uint64_t);
+bool __wrap_hri_linger(uint64_t *, double);
+
+/* ---- what is chosen */
+
+void sim_note(uint64_t what)
+{
+    all.trace = (all.trace ^ what) * UINT64_C(0x100000001b3); /* FNV */
+}
+
+int64_t sim_between(int64_t low, int64_t high)
+{
+    return random_between(&all.random, low, high);
+}
+
+uint64_t sim_trace(void)
+{
+    return all.trace;
+}
+
+uint64_t sim_steps(void)
+{
+    return all.steps;
+}
+
+uint64_t sim_now_ns(void)
+{
+    return all.now_ns;
+}
+
+static void __attribute__((noreturn)) give_up(const char *why)
+{
+    fprintf(stderr, "simulation: seed %llu, step %llu, %.6f s: %s\n",
+            (unsigned long long)all.seed, (unsigned long long)all.steps,
+            (double)all.now_ns * 1e-9, why);
+    for (const sim_thread *t = all.first; t != NULL; t = t->next) {
+        if (!t->ended) {
+            fprintf(stderr, "  thread %u%s: %s %p, until %.6f s\n", t->number,
+                    t == me ? " (this one)" : "",
+                    t->blocked ? "waits for" : "can run", t->waits,
+                    t->until_ns == UINT64_MAX ? -1.0
+                                              : (double)t->until_ns * 1e-9);
+        }
+    }
+    abort();
+}
+
+/* ---- turns. The lock is held, and given up while others run. */
+
+static sim_thread *add(void)
+{
+    sim_thread *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        give_up("no memory");
+    }
+    pthread_cond_init(&t->go, NULL);
+    t->number = all.started++;
+    t->until_ns = UINT64_MAX;
+    *all.last = t;
+    all.last = &t->next;
+    return t;
+}
+
+/* The thread that calls, which may be the first of all. */
+static sim_thread *self(void)
+{
+    if (me == NULL) {
+        me = add();
+        me->id = pthread_self();
+        all.current = me;
+        all.now_ns = 1000000000; /* the library takes 0 for no time */
+    }
+    return me;
+}
+
+static void unblock(sim_thread *t, bool late)
+{
+    t->blocked = false;
+    t->late = late;
+    t->waits = NULL;
+    t->until_ns = UINT64_MAX;
+}
+
+static uint64_t first_time(void)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (const sim_thread *t = all.first; t != NULL; t = t->next) {
+        if (!t->ended && t->blocked && t->until_ns < first_ns) {
+            first_ns = t->until_ns;
+        }
+    }
+    return first_ns;
+}
+
+/* Wake those whose time has come, and count the threads that can run. */
+static int64_t count_ready(void)
+{
+    int64_t ready = 0;
+    for (sim_thread *t = all.first; t != NULL; t = t->next) {
+        if (!t->ended && t->blocked && t->until_ns <= all.now_ns) {
+            unblock(t, true);
+        }
+        ready += !t->ended && !t->blocked;
+    }
+    return ready;
+}
+
+static sim_thread *choose(void)
+{
+    int64_t ready = count_ready();
+    if (ready == 0) {
+        const uint64_t next_ns = first_time();
+        if (next_ns == UINT64_MAX) {
+            give_up("all threads wait for ever");
+        }
+        all.now_ns = next_ns;
+        ready = count_ready();
+    }
+    int64_t pick = ready > 1 ? sim_between(0, ready - 1) : 0;
+    sim_thread *t = all.first;
+    while (t->ended || t->blocked || pick-- > 0) {
+        t = t->next;
+    }
+    return t;
+}
+
+/* Let one go on that can, and return when it is this one's turn. */
+static void go_on(void)
+{
+    sim_thread *next = choose();
+    if (++all.steps > WEARY) {
+        give_up("it does not come to an end");
+    }
+    if (next == me) {
+        return;
+    }
+    sim_note(next->number);
+    all.current = next;
+    __real_pthread_cond_signal(&next->go);
+    while (all.current != me) {
+        __real_pthread_cond_wait(&me->go, &all.lock);
+    }
+}
+
+/* A place where another thread may go on instead. */
+static void enter(void)
+{
+    __real_pthread_mutex_lock(&all.lock);
+    (void)self();
+    all.now_ns += STEP_NS;
+    all.cpu_ns += STEP_NS;
+    if (all.first->next != NULL && sim_between(1, 8) > STAYS) {
+        go_on();
+    }
+}
+
+static void leave(void)
+{
+    __real_pthread_mutex_unlock(&all.lock);
+}
+
+/* Until somebody unblocks it, or that time. True: the time came first. */
+static bool block(const void *waits, uint64_t until_ns)
+{
+    me->blocked = true;
+    me->waits = waits;
+    me->until_ns = until_ns;
+    go_on();
+    return me->late;
+}
+
+static void wake_all(const void *waits)
+{
+    for (sim_thread *t = all.first; t != NULL; t = t->next) {
+        if (t->blocked && t->waits == waits) {
+            unblock(t, false);
+        }
+    }
+}
+
+/* ---- threads */
+
+void sim_seed(uint64_t seed)
+{
+    __real_pthread_mutex_lock(&all.lock);
+    (void)self();
+    for (sim_thread **link = &all.first->next; *link != NULL;) {
+        sim_thread *t = *link;
+        if (!t->ended) {
+            all.seed = seed;
+            give_up("threads of the last seed are left");
+        }
+        *link = t->next;
+        free(t);
+    }
+    all.last = &all.first->next;
+    all.random = (random_source){seed};
+    all.seed = seed;
+    all.started = 1;
+    all.steps = 0;
+    all.trace = UINT64_C(0xcbf29ce484222325);
+    all.now_ns = 1000000000;
+    all.cpu_ns = 0;
+    __real_pthread_mutex_unlock(&all.lock);
+}
+
+static void *run(void *argument)
+{
+    me = argument;
+    __real_pthread_mutex_lock(&all.lock);
+    while (all.current != me) {
+        __real_pthread_cond_wait(&me->go, &all.lock);
+    }
+    leave();
+    void *result = me->function(me->argument);
+    __real_pthread_mutex_lock(&all.lock);
+    me->ended = true;
+    wake_all(me);
+    sim_thread *next = choose();
+    sim_note(next->number);
+    all.current = next;
+    __real_pthread_cond_signal(&next->go);
+    leave();
+    return result;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*function)(void *), void *argument)
+{
+    enter();
+    sim_thread *t = add();
+    t->function = function;
+    t->argument = argument;
+    const int error = __real_pthread_create(&t->id, attributes, run, t);
+    if (error != 0) {
+        give_up("the system refuses a thread");
+    }
+    *thread = t->id;
+    leave();
+    return 0;
+}
+
+static sim_thread *find(pthread_t id)
+{
+    sim_thread *t = all.first;
+    while (t != NULL && (t->detached || !pthread_equal(t->id, id))) {
+        t = t->next;
+    }
+    if (t == NULL) {
+        give_up("there is no such thread");
+    }
+    return t;
+}
+
+int __wrap_pthread_join(pthread_t id, void **result)
+{
+    enter();
+    sim_thread *t = find(id);
+    while (!t->ended) {
+        (void)block(t, UINT64_MAX);
+    }
+    t->detached = true; /* the system may give its id to another */
+    leave();
+    return __real_pthread_join(id, result);
+}
+
+int __wrap_pthread_detach(pthread_t id)
+{
+    enter();
+    find(id)->detached = true;
+    leave();
+    return __real_pthread_detach(id);
+}
+
+/* ---- mutexes and conditions */
+
+static owned *of(pthread_mutex_t *mutex)
+{
+    return (owned *)(void *)mutex;
+}
+
+int __wrap_pthread_mutex_init(pthread_mutex_t *mutex,
+                              const pthread_mutexattr_t *attributes)
+{
+    (void)attributes;
+    memset(mutex, 0, sizeof *mutex);
+    return 0;
+}
+
+int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+    if (of(mutex)->owner != NULL) {
+        give_up("a mutex is destroyed that is held");
+    }
+    return 0;
+}
+
+static void take(pthread_mutex_t *mutex)
+{
+    if (of(mutex)->owner == me) {
+        give_up("a thread locks a mutex twice");
+    }
+    while (of(mutex)->owner != NULL) {
+        (void)block(mutex, UINT64_MAX);
+    }
+    of(mutex)->owner = me;
+}
+
+static void give(pthread_mutex_t *mutex)
+{
+    if (of(mutex)->owner != me) {
+        give_up("a thread unlocks a mutex that it does not hold");
+    }
+    of(mutex)->owner = NULL;
+    wake_all(mutex);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    enter();
+    take(mutex);
+    leave();
+    return 0;
+}
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+    enter();
+    const bool taken = of(mutex)->owner == NULL;
+    if (taken) {
+        of(mutex)->owner = me;
+    }
+    leave();
+    return taken ? 0 : EBUSY;
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    enter();
+    give(mutex);
+    leave();
+    return 0;
+}
+
+int __wrap_pthread_cond_init(pthread_cond_t *condition,
+                             const pthread_condattr_t *attributes)
+{
+    (void)attributes;
+    memset(condition, 0, sizeof *condition);
+    return 0;
+}
+
+int __wrap_pthread_cond_destroy(pthread_cond_t *condition)
+{
+    for (const sim_thread *t = all.first; t != NULL; t = t->next) {
+        if (t->blocked && t->waits == condition) {
+            give_up("a condition is destroyed that a thread waits for");
+        }
+    }
+    return 0;
+}
+
+static bool wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                 uint64_t until_ns)
+{
+    enter();
+    if (all.now_ns >= until_ns) {
+        leave();
+        return false;
+    }
+    give(mutex);
+    const bool late = sim_between(1, SPURIOUS) < SPURIOUS
+                          ? block(condition, until_ns)
+                          : false;
+    take(mutex);
+    leave();
+    return !late;
+}
+
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    (void)wait(condition, mutex, UINT64_MAX);
+    return 0;
+}
+
+int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
+{
+    enter();
+    wake_all(condition);
+    leave();
+    return 0;
+}
+
+int __wrap_pthread_cond_signal(pthread_cond_t *condition)
+{
+    int64_t waiters = 0;
+    enter();
+    for (const sim_thread *t = all.first; t != NULL; t = t->next) {
+        waiters += t->blocked && t->waits == condition;
+    }
+    int64_t pick = waiters > 1 ? sim_between(0, waiters - 1) : 0;
+    for (sim_thread *t = all.first; t != NULL && waiters > 0; t = t->next) {
+        if (t->blocked && t->waits == condition && pick-- == 0) {
+            unblock(t, false);
+            break;
+        }
+    }
+    leave();
+    return 0;
+}
+
+/* ---- the clock */
+
+uint64_t __wrap_hri_clock_ns(void)
+{
+    enter();
+    const uint64_t now_ns = all.now_ns;
+    leave();
+    return now_ns;
+}
+
+uint64_t __wrap_hri_clock_cpu_ns(void)
+{
+    enter();
+    const uint64_t cpu_ns = all.cpu_ns;
+    leave();
+    return cpu_ns;
+}
+
+void __wrap_hri_sleep_ns(uint64_t ns)
+{
+    enter();
+    const uint64_t until_ns = all.now_ns + ns;
+    while (all.now_ns < until_ns) {
+        (void)block(NULL, until_ns);
+    }
+    leave();
+}
+
+bool __wrap_hri_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                           uint64_t until_ns)
+{
+    return wait(condition, mutex, until_ns);
+}
+
+bool __wrap_hri_linger(uint64_t *since_ns, double seconds)
+{
+    enter();
+    const uint64_t now_ns = all.now_ns;
+    go_on();
+    leave();
+    *since_ns = *since_ns == 0 ? now_ns : *since_ns;
+    return (double)(now_ns - *since_ns) * 1e-9 < seconds;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* Products on a simulated machine (support/simulate.h): random devices, links,
+ * faults, sizes and cancels, one seed each. What is reported as right is right
+ * to the bit, nothing is left behind, and nothing waits for ever.
+ * test_simulated [FIRST [COUNT]] tries COUNT seeds from FIRST on. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/simulate.h"
+#include "support/told.h"
+#include "test.h"
+
+enum { MOST = 90, MOST_ELEMENTS = 4 * MOST * MOST };
+
+/* Numbers whose products and sums are exact in a float. */
+typedef struct problem {
+    int64_t m, n, k, count; /* count: terms of a sum, or products of a batch */
+    double alpha, beta;
+    bool columns[3];
+    int kind;             /* 0: a product, 1: a sum, 2: a batch */
+    int64_t cancel_after; /* calls of the progress function; 0: never */
+} problem;
+
+static float a[MOST_ELEMENTS], b[MOST_ELEMENTS], c[MOST_ELEMENTS],
+    wanted[MOST_ELEMENTS];
+
+static bool one_in(int64_t n)
+{
+    return sim_between(1, n) == 1;
+}
+
+static double from(const double *list, int64_t count)
+{
+    return list[sim_between(0, count - 1)];
+}
+
+/* ---- a machine */
+
+static void make_machine(void)
+{
+    static const double rates[] = {1e8, 1e9, 2e9, 2e10};
+    static const double links[] = {1e7, 1e9, 2e9, 3e10};
+    memset(&sim, 0, sizeof sim);
+    sim.count = (uint32_t)sim_between(1, SIM_DEVICES);
+    sim.peers = one_in(2);
+    const bool staged = one_in(2), reaches = one_in(2), packed = one_in(4);
+    for (uint32_t i = 0; i < sim.count; i++) {
+        sim.devices[i] = (sim_device_state){
+            .memory_bytes = (uint64_t)sim_between(4, 200) << 10,
+            .flops = from(rates, 4),
+            .link = from(links, 4),
+            .peer_link = from(links, 4),
+            .latency_ns = (uint64_t)sim_between(500, 20000),
+            .staged = staged,
+            .reaches = staged && reaches,
+            .packed = packed ? ~UINT32_C(0) : 0};
+    }
+    if (one_in(2)) {
+        sim_device_state *d =
+            &sim.devices[sim_between(0, (int64_t)sim.count - 1)];
+        d->fault = (sim_fault)sim_between(SIM_FAILS, SIM_SLOW);
+        d->at = (uint64_t)sim_between(1, one_in(2) ? 8 : 60);
+        d->slower = (double)sim_between(2, 200);
+    }
+}
+
+/* Speeds as the library believes them, some of them wrong. */
+static void tell_speeds(hr_context *context)
+{
+    static const double wrong[] = {1, 1, 1, 0.3, 3};
+    told_overheads(context);
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *x = &context->accelerators[i];
+        const bool host = x->device->info.host;
+        const sim_device_state *d = &sim.devices[x->device_index];
+        told(x, "f32", (host ? 1e9 : d->flops) * from(wrong, 5));
+        told_link(x, (host ? 1e10 : d->link) * from(wrong, 5));
+        told(x, "memory", 1e10);
+    }
+    told_links(context, &(hri_link){1e9, 1e9, 1e9});
+    context->patience = 1e-3 * (double)sim_between(1, 50);
+}
+
+static hr_context *open_machine(void)
+{
+    static const hri_backend *backends[3];
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    char list[64] = "sim";
+    backends[0] = fault_backend_wrap(&sim_backend);
+    backends[1] = fault_backend_wrap(&hri_backend_host);
+    if (one_in(3)) {
+        snprintf(list, sizeof list, "sim,%s", one_in(2) ? "host" : "2xhost");
+    } else if (one_in(4)) {
+        snprintf(list, sizeof list, "3xsim:0");
+    }
+    options.accelerators = list;
+    options.threads = (uint32_t)sim_between(1, 3);
+    options.memory_limit = one_in(2) ? (uint64_t)sim_between(6, 100) << 10 : 0;
+    const hr_status status =
+        hri_context_create_from(backends, &options, &context);
+    CHECK(status == HR_OK);
+    return context;
+}
+
+/* ---- a problem */
+
+static int64_t size(void)
+{
+    return one_in(4) ? sim_between(1, 6) : sim_between(7, MOST);
+}
+
+static problem make_problem(void)
+{
+    static const double factors[] = {0, 1, -1, 2};
+    problem p = {.m = size(),
+                 .n = size(),
+                 .k = size(),
+                 .count = 1,
+                 .alpha = 1,
+                 .beta = from(factors, 4),
+                 .kind = (int)sim_between(0, 3) % 3,
+                 .cancel_after = one_in(8) ? sim_between(1, 30) : 0};
+    for (int i = 0; i < 3; i++) {
+        p.columns[i] = one_in(3);
+    }
+    if (p.kind != 0) {
+        p.count = sim_between(1, 4);
+    }
+    return p;
+}
+
+static int64_t at(bool columns, int64_t rows, int64_t cols, int64_t i,
+                  int64_t j)
+{
+    return columns ? j * rows + i : i * cols + j;
+}
+
+/* One of `count` matrices that lie behind each other. */
+static hr_matrix matrix(bool columns, float *data, int64_t rows, int64_t cols,
+                        int64_t index)
+{
+    float *first = data + index * rows * cols;
+    return columns ? hr_matrix_column_major(first, HR_F32, rows, cols, 0)
+                   : hr_matrix_row_major(first, HR_F32, rows, cols, 0);
+}
+
+static void fill_operands(const problem *p)
+{
+    for (int64_t i = 0; i < p->count * p->m * p->k; i++) {
+        a[i] = (float)sim_between(-3, 3);
+    }
+    for (int64_t i = 0; i < p->count * p->k * p->n; i++) {
+        b[i] = (float)sim_between(-3, 3);
+    }
+    const int64_t outputs = p->kind == 2 ? p->count : 1;
+    for (int64_t i = 0; i < outputs * p->m * p->n; i++) {
+        c[i] = (float)sim_between(-9, 9);
+        wanted[i] = (float)(p->beta * (double)c[i]);
+    }
+    for (int64_t t = 0; t < p->count; t++) {
+        float *const out = wanted + (p->kind == 2 ? t * p->m * p->n : 0);
+        for (int64_t i = 0; i < p->m; i++) {
+            for (int64_t j = 0; j < p->n; j++) {
+                double sum = 0;
+                for (int64_t l = 0; l < p->k; l++) {
+                    sum += (double)a[t * p->m * p->k +
+                                     at(p->columns[0], p->m, p->k, i, l)] *
+                           (double)b[t * p->k * p->n +
+                                     at(p->columns[1], p->k, p->n, l, j)];
+                }
+                out[at(p->columns[2], p->m, p->n, i, j)] +=
+                    (float)(p->alpha * sum);
+            }
+        }
+    }
+}
+
+static int64_t told_times;
+
+static bool hear(void *data, double done, double total)
+{
+    const problem *p = data;
+    (void)done;
+    (void)total;
+    return ++told_times != p->cancel_after;
+}
+
+static hr_status multiply(hr_context *context, const problem *p,
+                          hr_gemm_report *report)
+{
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    hr_matrix as[4], bs[4], cs[4];
+    options.report = p->kind == 1 ? NULL : report;
+    if (p->cancel_after > 0) {
+        options.progress = hear;
+        options.progress_data = (void *)p;
+    }
+    told_times = 0;
+    for (int64_t t = 0; t < p->count; t++) {
+        as[t] = matrix(p->columns[0], a, p->m, p->k, t);
+        bs[t] = matrix(p->columns[1], b, p->k, p->n, t);
+        cs[t] = matrix(p->columns[2], c, p->m, p->n, t);
+    }
+    if (p->kind == 1) {
+        return hr_gemm_sum(context, hr_real(p->alpha), p->count, as, bs,
+                           hr_real(p->beta), cs[0], &options);
+    }
+    if (p->kind == 2) {
+        return hr_gemm_batch(context, p->count, hr_real(p->alpha),
+                             hr_matrices_strided(as[0], p->m * p->k),
+                             hr_matrices_strided(bs[0], p->k * p->n),
+                             hr_real(p->beta),
+                             hr_matrices_strided(cs[0], p->m * p->n), &options);
+    }
+    return hr_gemm(context, hr_real(p->alpha), as[0], bs[0], hr_real(p->beta),
+                   cs[0], &options);
+}
+
+static bool is_right(const problem *p)
+{
+    const int64_t outputs = p->kind == 2 ? p->count : 1;
+    const size_t bytes = (size_t)(outputs * p->m * p->n) * sizeof c[0];
+    return memcmp(c, wanted, bytes) == 0;
+}
+
+/* ---- a seed */
+
+static const sim_device_state *faulty(void)
+{
+    for (uint32_t i = 0; i < sim.count; i++) {
+        if (sim.devices[i].fault != SIM_WELL) {
+            return &sim.devices[i];
+        }
+    }
+    return NULL;
+}
+
+static struct {
+    long well, recovered, told, cancelled, refused;
+} outcomes;
+
+static void try_once(hr_context *context, const problem *p)
+{
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    const sim_device_state *d = faulty();
+    const bool before = d != NULL && d->came;
+    fill_operands(p);
+    const hr_status status = multiply(context, p, &report);
+    const bool came = d != NULL && d->came;
+    if (status == HR_OK) {
+        CHECK(is_right(p));
+        outcomes.well += !came;
+        outcomes.recovered += came;
+    } else if (status == HR_ERROR_CANCELLED) {
+        CHECK(p->cancel_after > 0);
+        outcomes.cancelled++;
+    } else if (status == HR_ERROR_OUT_OF_MEMORY) {
+        outcomes.refused++;
+    } else {
+        outcomes.told++;
+        if (!CHECK(came && (d->fault == SIM_FAILS ? status == HR_ERROR_BACKEND
+                                                  : status == HR_ERROR_LOST))) {
+            fprintf(stderr, "  status %d, before %d: %s\n", status, before,
+                    hr_last_error());
+        }
+    }
+}
+
+/* Batches wait for a device that hangs: it goes on at last. */
+static void *repair(void *none)
+{
+    hri_sleep_ns(UINT64_C(2000000000));
+    sim_let_go();
+    return none;
+}
+
+static void try_seed(uint64_t seed)
+{
+    pthread_t repairer;
+    const long failures = test_state.failures;
+    sim_seed(seed);
+    fault_backend_reset();
+    make_machine();
+    hr_context *context = open_machine();
+    if (context != NULL) {
+        tell_speeds(context);
+        const int64_t times = sim_between(1, 3);
+        CHECK(pthread_create(&repairer, NULL, repair, NULL) == 0);
+        for (int64_t i = 0; i < times; i++) {
+            const problem p = make_problem();
+            try_once(context, &p);
+        }
+        pthread_join(repairer, NULL);
+        const hr_status settled = hr_context_settle(context, 1e6);
+        CHECK(settled == HR_OK);
+        hr_context_destroy(context);
+    }
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    if (test_state.failures > failures) {
+        fprintf(stderr, "  seed %llu\n", (unsigned long long)seed);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+    (void)setenv("HEADRACE_CBLAS", "builtin", 1);
+    try_seed(0); /* what the library makes once for a process */
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        try_seed(seed);
+        if (count <= 20) {
+            printf("seed %llu: trace %016llx, %llu steps, %.6f s\n",
+                   (unsigned long long)seed, (unsigned long long)sim_trace(),
+                   (unsigned long long)sim_steps(),
+                   (double)sim_now_ns() * 1e-9);
+        }
+    }
+    printf("well %ld, recovered %ld, told %ld, cancelled %ld, refused %ld\n",
+           outcomes.well, outcomes.recovered, outcomes.told, outcomes.cancelled,
+           outcomes.refused);
+    return test_end();
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Products on a simulated machine (support/simulate.h): random devices, links,
- * faults, sizes and cancels, one seed each. What is reported as right is right
- * to the bit, nothing is left behind, and nothing waits for ever.
- * test_simulated [FIRST [COUNT]] tries COUNT seeds from FIRST on. */
+/* Every engine on a simulated machine (support/simulate.h): random devices,
+ * links, faults, sizes and cancels, one seed each. What is reported as right is
+ * right to the bit, nothing is left behind, and nothing waits for ever.
+ * test_simulated [COUNT [FIRST]] tries COUNT seeds from FIRST on. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +228,147 @@ static bool is_right(const problem *p)
     return memcmp(c, wanted, bytes) == 0;
 }
 
+/* ---- calls over arrays, and filters */
+
+enum { LONGEST = 30000, REACH = 1 };
+
+static int32_t before[LONGEST], after[LONGEST];
+
+static int compare(const void *x, const void *y)
+{
+    const int32_t i = *(const int32_t *)x, j = *(const int32_t *)y;
+    return (i > j) - (i < j);
+}
+
+/* Of rows of `cols` elements. */
+static bool scan_is_right(int64_t count, int64_t cols)
+{
+    int32_t sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum = (i % cols == 0 ? 0 : sum) + before[i];
+        if (after[i] != sum) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool sort_is_right(int64_t count, int64_t cols)
+{
+    for (int64_t i = 0; i < count; i += cols) {
+        qsort(before + i, (size_t)cols, sizeof before[0], compare);
+    }
+    return memcmp(before, after, (size_t)count * sizeof before[0]) == 0;
+}
+
+static bool reduction_is_right(int64_t count, int64_t result)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += before[i];
+    }
+    return sum == result;
+}
+
+typedef enum array_call { SCAN, SORT, REDUCE, ARRAY_CALLS } array_call;
+
+static hr_status call_arrays(hr_context *context, array_call call,
+                             hr_array *from, hr_array *to, int64_t *result)
+{
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hr_reduced reduced = {0};
+    hr_status status = HR_OK;
+    options.threads = one_in(2);
+    if (call == SCAN) {
+        status = hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
+                         hr_view_of(from), hr_view_of(to), &options);
+    } else if (call == SORT) {
+        status = hr_sort(context, HR_SORT_ASCENDING, HR_I32, hr_view_of(from),
+                         hr_view_of(to), &options);
+    } else {
+        status = hr_reduce(context, HR_REDUCE_SUM, HR_I32, hr_view_of(from),
+                           NULL, &options, &reduced);
+        *result = reduced.integer;
+        return status;
+    }
+    return status == HR_OK ? hr_synchronize(hr_view_of(to)) : status;
+}
+
+/* Returns the call's status, HR_OK only for a right result. */
+static hr_status try_arrays(hr_context *context)
+{
+    const array_call call = (array_call)sim_between(0, ARRAY_CALLS - 1);
+    const int64_t rows = one_in(2) ? 1 : sim_between(1, 60);
+    const int64_t cols =
+        sim_between(1, LONGEST / (rows * (one_in(2) ? 1 : 20)));
+    const int64_t count = rows * cols;
+    const hr_extent extent =
+        rows == 1 ? hr_extent1(cols) : hr_extent2(rows, cols);
+    hr_array *from = NULL, *to = NULL;
+    int64_t result = 0;
+    for (int64_t i = 0; i < count; i++) {
+        before[i] = (int32_t)sim_between(-1000, 1000);
+        after[i] = 0;
+    }
+    hr_status status =
+        (hr_array_wrap)(context, before, sizeof before[0], extent, 0, &from);
+    if (status == HR_OK) {
+        status =
+            (hr_array_wrap)(context, after, sizeof after[0], extent, 0, &to);
+    }
+    if (status == HR_OK) {
+        status = call_arrays(context, call, from, to, &result);
+    }
+    if (status == HR_OK) {
+        CHECK(call == SCAN   ? scan_is_right(count, cols)
+              : call == SORT ? sort_is_right(count, cols)
+                             : reduction_is_right(count, result));
+    }
+    hr_array_destroy(to);
+    hr_array_destroy(from);
+    return status;
+}
+
+static double element(int64_t rows, int64_t cols, int64_t i, int64_t j)
+{
+    return i >= 0 && i < rows && j >= 0 && j < cols ? (double)a[i * cols + j]
+                                                    : 0;
+}
+
+static hr_status try_filter(hr_context *context)
+{
+    const int64_t rows = size(), cols = size(), side = 2 * REACH + 1;
+    double weights[9];
+    hr_window *window = NULL;
+    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+    options.edges = HR_EDGES_CONSTANT;
+    options.method = HR_FILTER_DIRECT;
+    for (int i = 0; i < 9; i++) {
+        weights[i] = (double)sim_between(-2, 2);
+    }
+    for (int64_t i = 0; i < rows * cols; i++) {
+        a[i] = (float)sim_between(-3, 3);
+    }
+    for (int64_t i = 0; i < rows * cols; i++) {
+        double sum = 0;
+        for (int64_t w = 0; w < side * side; w++) {
+            sum += weights[w] * element(rows, cols, i / cols + w / side - REACH,
+                                        i % cols + w % side - REACH);
+        }
+        wanted[i] = (float)sum;
+    }
+    hr_status status = hr_window_create(REACH, weights, &window);
+    if (status == HR_OK) {
+        status =
+            hr_filter(context, window, 1.0, matrix(false, a, rows, cols, 0),
+                      matrix(false, c, rows, cols, 0), &options);
+    }
+    CHECK(status != HR_OK ||
+          memcmp(c, wanted, (size_t)(rows * cols) * sizeof c[0]) == 0);
+    hr_window_destroy(window);
+    return status;
+}
+
 /* ---- a seed */
 
 static const sim_device_state *faulty(void)
@@ -244,29 +385,43 @@ static struct {
     long well, recovered, told, cancelled, refused;
 } outcomes;
 
-static void try_once(hr_context *context, const problem *p)
+static hr_status try_product(hr_context *context, bool *cancels)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    const problem p = make_problem();
+    *cancels = p.cancel_after > 0;
+    fill_operands(&p);
+    const hr_status status = multiply(context, &p, &report);
+    CHECK(status != HR_OK || is_right(&p));
+    return status;
+}
+
+static void try_once(hr_context *context)
+{
     const sim_device_state *d = faulty();
-    const bool before = d != NULL && d->came;
-    fill_operands(p);
-    const hr_status status = multiply(context, p, &report);
+    bool cancels = false;
+    const int64_t engine = sim_between(1, 8);
+    const hr_status status = engine == 1   ? try_filter(context)
+                             : engine <= 3 ? try_arrays(context)
+                                           : try_product(context, &cancels);
     const bool came = d != NULL && d->came;
-    if (status == HR_OK) {
-        CHECK(is_right(p));
+    switch (status) {
+    case HR_OK:
         outcomes.well += !came;
         outcomes.recovered += came;
-    } else if (status == HR_ERROR_CANCELLED) {
-        CHECK(p->cancel_after > 0);
+        break;
+    case HR_ERROR_CANCELLED:
+        CHECK(cancels);
         outcomes.cancelled++;
-    } else if (status == HR_ERROR_OUT_OF_MEMORY) {
+        break;
+    case HR_ERROR_OUT_OF_MEMORY:
         outcomes.refused++;
-    } else {
+        break;
+    default:
         outcomes.told++;
-        if (!CHECK(came && (d->fault == SIM_FAILS ? status == HR_ERROR_BACKEND
-                                                  : status == HR_ERROR_LOST))) {
-            fprintf(stderr, "  status %d, before %d: %s\n", status, before,
-                    hr_last_error());
+        if (!CHECK(came && status == (d->fault == SIM_FAILS ? HR_ERROR_BACKEND
+                                                            : HR_ERROR_LOST))) {
+            fprintf(stderr, "  engine %d: status %d\n", (int)engine, status);
         }
     }
 }
@@ -292,8 +447,7 @@ static void try_seed(uint64_t seed)
         const int64_t times = sim_between(1, 3);
         CHECK(pthread_create(&repairer, NULL, repair, NULL) == 0);
         for (int64_t i = 0; i < times; i++) {
-            const problem p = make_problem();
-            try_once(context, &p);
+            try_once(context);
         }
         pthread_join(repairer, NULL);
         const hr_status settled = hr_context_settle(context, 1e6);
@@ -306,20 +460,31 @@ static void try_seed(uint64_t seed)
     }
 }
 
+enum { REPEATED = 5 };
+
 int main(int argc, char **argv)
 {
-    const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+    const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
+    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    uint64_t traces[REPEATED] = {0};
     (void)setenv("HEADRACE_CBLAS", "builtin", 1);
     try_seed(0); /* what the library makes once for a process */
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        try_seed(seed);
-        if (count <= 20) {
-            printf("seed %llu: trace %016llx, %llu steps, %.6f s\n",
-                   (unsigned long long)seed, (unsigned long long)sim_trace(),
+    for (uint64_t i = 0; i < count; i++) {
+        try_seed(first + i);
+        if (i < REPEATED) {
+            traces[i] = sim_trace();
+        }
+        if (count <= REPEATED) {
+            printf("seed %llu: %llu steps, %.6f s\n",
+                   (unsigned long long)(first + i),
                    (unsigned long long)sim_steps(),
                    (double)sim_now_ns() * 1e-9);
         }
+    }
+    TEST_CASE("a seed repeats");
+    for (uint64_t i = 0; i < count && i < REPEATED; i++) {
+        try_seed(first + i);
+        CHECK(sim_trace() == traces[i]);
     }
     printf("well %ld, recovered %ld, told %ld, cancelled %ld, refused %ld\n",
            outcomes.well, outcomes.recovered, outcomes.told, outcomes.cancelled,

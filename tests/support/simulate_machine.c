@@ -39,16 +39,16 @@ typedef struct sim_buffer {
 } sim_buffer;
 
 /* What an event and the commands that name it share. */
-typedef struct sim_mark {
+typedef struct sim_record {
     uint32_t holders;
     uint64_t recorded, passed; /* numbers of records */
     uint64_t time_ns;          /* of the last that was passed */
     hri_error error;           /* of the queue then */
-} sim_mark;
+} sim_record;
 
 typedef struct sim_event {
     hri_event base;
-    sim_mark *mark;
+    sim_record *record;
 } sim_event;
 
 typedef enum sim_kind {
@@ -75,9 +75,9 @@ typedef struct sim_command {
         hri_pack pack;
         host_launch *launch;
     } as;
-    bool down;      /* a copy to host memory */
-    double work_ns; /* how long it takes, but for chance */
-    sim_mark *mark; /* of RECORD and WAIT, held */
+    bool down;          /* a copy to host memory */
+    double work_ns;     /* how long it takes, but for chance */
+    sim_record *record; /* of RECORD and WAIT, held */
     uint64_t number;
 } sim_command;
 
@@ -110,12 +110,12 @@ static void resolve(hri_place *place)
     *place = hri_at_host(address(place), 0);
 }
 
-/* ---- marks. The lock is held. */
+/* ---- records. The lock is held. */
 
-static void drop_mark(sim_mark *mark)
+static void drop_record(sim_record *record)
 {
-    if (mark != NULL && --mark->holders == 0) {
-        free(mark);
+    if (record != NULL && --record->holders == 0) {
+        free(record);
     }
 }
 
@@ -192,7 +192,8 @@ static hr_status run_operation(sim_queue *queue, sim_command *c)
     const bool now = fault_comes(d, c);
     const sim_fault fault = d->fault;
     const uint64_t ns = time_of(d, c);
-    while (fault == SIM_HANGS && d->came && !d->let_go) { /* so do the other queues */
+    /* its other queues hang too */
+    while (fault == SIM_HANGS && d->came && !d->let_go) {
         pthread_cond_wait(&changed, &lock);
     }
     const bool lost = fault == SIM_LOST && d->came;
@@ -213,9 +214,9 @@ static hr_status run_operation(sim_queue *queue, sim_command *c)
 static void pass(sim_queue *queue, sim_command *c)
 {
     pthread_mutex_lock(&lock);
-    c->mark->passed = c->number;
-    c->mark->time_ns = hri_clock_ns();
-    c->mark->error = queue->error;
+    c->record->passed = c->number;
+    c->record->time_ns = hri_clock_ns();
+    c->record->error = queue->error;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
 }
@@ -223,11 +224,11 @@ static void pass(sim_queue *queue, sim_command *c)
 static void await(sim_queue *queue, sim_command *c)
 {
     pthread_mutex_lock(&lock);
-    while (c->mark->passed < c->number) {
+    while (c->record->passed < c->number) {
         pthread_cond_wait(&changed, &lock);
     }
     if (queue->error.status == HR_OK) {
-        queue->error = c->mark->error;
+        queue->error = c->record->error;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -267,7 +268,7 @@ static void *serve(void *argument)
             queue->last = &queue->first;
         }
         queue->done++;
-        drop_mark(c->mark);
+        drop_record(c->record);
         free(c);
         pthread_cond_broadcast(&changed);
     }
@@ -313,10 +314,10 @@ static hr_status enqueue(hri_queue *base, const sim_command *command)
     *c = *command;
     c->next = NULL;
     pthread_mutex_lock(&lock);
-    if (c->mark != NULL) {
-        c->mark->holders++;
+    if (c->record != NULL) {
+        c->record->holders++;
         c->number =
-            c->kind == SIM_RECORD ? ++c->mark->recorded : c->mark->recorded;
+            c->kind == SIM_RECORD ? ++c->record->recorded : c->record->recorded;
     }
     *queue->last = c;
     queue->last = &c->next;
@@ -399,14 +400,16 @@ static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
 
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
-    return enqueue(queue, &(sim_command){.kind = SIM_RECORD,
-                                         .mark = ((sim_event *)event)->mark});
+    return enqueue(queue,
+                   &(sim_command){.kind = SIM_RECORD,
+                                  .record = ((sim_event *)event)->record});
 }
 
 static hr_status queue_wait(hri_queue *queue, hri_event *event)
 {
-    return enqueue(queue, &(sim_command){.kind = SIM_WAIT,
-                                         .mark = ((sim_event *)event)->mark});
+    return enqueue(queue,
+                   &(sim_command){.kind = SIM_WAIT,
+                                  .record = ((sim_event *)event)->record});
 }
 
 static hr_status queue_finish(hri_queue *base)
@@ -470,7 +473,7 @@ static void event_destroy(hri_event *base)
 {
     if (base != NULL) {
         pthread_mutex_lock(&lock);
-        drop_mark(((sim_event *)base)->mark);
+        drop_record(((sim_event *)base)->record);
         pthread_mutex_unlock(&lock);
         free(base);
     }
@@ -481,16 +484,16 @@ static hr_status result_of(hri_event *event)
 {
     const hr_status status = check(event->device);
     pthread_mutex_lock(&lock);
-    hri_error error = ((sim_event *)event)->mark->error;
+    hri_error error = ((sim_event *)event)->record->error;
     pthread_mutex_unlock(&lock);
     return status == HR_OK ? hri_error_raise(&error) : status;
 }
 
 static hr_status event_query(hri_event *event, bool *done)
 {
-    const sim_mark *mark = ((sim_event *)event)->mark;
+    const sim_record *record = ((sim_event *)event)->record;
     pthread_mutex_lock(&lock);
-    const bool passed = mark->passed == mark->recorded;
+    const bool passed = record->passed == record->recorded;
     pthread_mutex_unlock(&lock);
     const hr_status status = passed ? result_of(event) : HR_OK;
     if (status == HR_OK) {
@@ -501,10 +504,10 @@ static hr_status event_query(hri_event *event, bool *done)
 
 static hr_status event_wait(hri_event *event)
 {
-    const sim_mark *mark = ((sim_event *)event)->mark;
+    const sim_record *record = ((sim_event *)event)->record;
     pthread_mutex_lock(&lock);
-    const uint64_t number = mark->recorded;
-    while (mark->passed < number) {
+    const uint64_t number = record->recorded;
+    while (record->passed < number) {
         pthread_cond_wait(&changed, &lock);
     }
     pthread_mutex_unlock(&lock);
@@ -513,8 +516,8 @@ static hr_status event_wait(hri_event *event)
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
 {
-    const sim_mark *first = ((sim_event *)from)->mark;
-    const sim_mark *second = ((sim_event *)to)->mark;
+    const sim_record *first = ((sim_event *)from)->record;
+    const sim_record *second = ((sim_event *)to)->record;
     pthread_mutex_lock(&lock);
     const uint64_t first_ns = first->time_ns, second_ns = second->time_ns;
     const bool recorded = first->recorded > 0 && second->recorded > 0;
@@ -534,16 +537,16 @@ static const hri_event_ops event_ops = {.destroy = event_destroy,
 static hr_status create_event(hri_device *device, bool timed, hri_event **out)
 {
     sim_event *event = calloc(1, sizeof *event);
-    sim_mark *mark = calloc(1, sizeof *mark);
+    sim_record *record = calloc(1, sizeof *record);
     (void)timed;
-    if (event == NULL || mark == NULL) {
+    if (event == NULL || record == NULL) {
         free(event);
-        free(mark);
+        free(record);
         return hri_no_memory(device->info.path);
     }
-    mark->holders = 1;
+    record->holders = 1;
     event->base = (hri_event){.ops = &event_ops, .device = device};
-    event->mark = mark;
+    event->record = record;
     *out = &event->base;
     return HR_OK;
 }

@@ -14,7 +14,7 @@
 #include "support/told.h"
 #include "test.h"
 
-enum { MOST = 90, MOST_ELEMENTS = 4 * MOST * MOST };
+enum { MAX_SIZE = 90, MAX_ELEMENTS = 4 * MAX_SIZE * MAX_SIZE };
 
 /* Numbers whose products and sums are exact in a float. */
 typedef struct problem {
@@ -25,8 +25,8 @@ typedef struct problem {
     int64_t cancel_after; /* calls of the progress function; 0: never */
 } problem;
 
-static float a[MOST_ELEMENTS], b[MOST_ELEMENTS], c[MOST_ELEMENTS],
-    wanted[MOST_ELEMENTS];
+static float a[MAX_ELEMENTS], b[MAX_ELEMENTS], c[MAX_ELEMENTS],
+    wanted[MAX_ELEMENTS];
 
 static bool one_in(int64_t n)
 {
@@ -111,7 +111,7 @@ static hr_context *open_machine(void)
 
 static int64_t size(void)
 {
-    return one_in(4) ? sim_between(1, 6) : sim_between(7, MOST);
+    return one_in(4) ? sim_between(1, 6) : sim_between(7, MAX_SIZE);
 }
 
 static problem make_problem(void)

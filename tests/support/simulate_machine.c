@@ -38,17 +38,17 @@ typedef struct sim_buffer {
     unsigned char *memory;
 } sim_buffer;
 
-/* What an event and the commands that name it share. */
+/* A place in a queue. Events and commands share it. */
 typedef struct sim_record {
     uint32_t holders;
-    uint64_t recorded, passed; /* numbers of records */
-    uint64_t time_ns;          /* of the last that was passed */
-    hri_error error;           /* of the queue then */
+    bool passed;
+    uint64_t time_ns; /* when it was passed */
+    hri_error error;  /* of the queue then */
 } sim_record;
 
 typedef struct sim_event {
     hri_event base;
-    sim_record *record;
+    sim_record *last; /* NULL: it was never recorded */
 } sim_event;
 
 typedef enum sim_kind {
@@ -77,13 +77,13 @@ typedef struct sim_command {
     } as;
     bool down;          /* a copy to host memory */
     double work_ns;     /* how long it takes, but for chance */
-    sim_record *record; /* of RECORD and WAIT, held */
-    uint64_t number;
+    sim_record *record; /* of RECORD and WAIT, held; NULL: no wait */
 } sim_command;
 
 typedef struct sim_queue {
     hri_queue base;
     pthread_t thread;
+    pthread_cond_t come; /* a command, or the end */
     sim_command *first, **last;
     uint64_t given, done;
     bool ends;
@@ -211,24 +211,30 @@ static hr_status run_operation(sim_queue *queue, sim_command *c)
     return compute(queue, c, fault == SIM_FLIPS && now);
 }
 
-static void pass(sim_queue *queue, sim_command *c)
+static void pass(sim_queue *queue, sim_record *record)
 {
     pthread_mutex_lock(&lock);
-    c->record->passed = c->number;
-    c->record->time_ns = hri_clock_ns();
-    c->record->error = queue->error;
+    record->passed = true;
+    record->time_ns = hri_clock_ns();
+    record->error = queue->error;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
 }
 
-static void await(sim_queue *queue, sim_command *c)
+/* What was never recorded is done. The lock is held. */
+static void await_record(const sim_record *record)
 {
-    pthread_mutex_lock(&lock);
-    while (c->record->passed < c->number) {
+    while (record != NULL && !record->passed) {
         pthread_cond_wait(&changed, &lock);
     }
-    if (queue->error.status == HR_OK) {
-        queue->error = c->record->error;
+}
+
+static void await(sim_queue *queue, const sim_record *record)
+{
+    pthread_mutex_lock(&lock);
+    await_record(record);
+    if (record != NULL && queue->error.status == HR_OK) {
+        queue->error = record->error;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -236,9 +242,9 @@ static void await(sim_queue *queue, sim_command *c)
 static void run_command(sim_queue *queue, sim_command *c)
 {
     if (c->kind == SIM_RECORD) {
-        pass(queue, c);
+        pass(queue, c->record);
     } else if (c->kind == SIM_WAIT) {
-        await(queue, c);
+        await(queue, c->record);
     } else if (queue->error.status == HR_OK) {
         hri_error_keep(&queue->error, run_operation(queue, c));
     }
@@ -254,7 +260,7 @@ static void *serve(void *argument)
     pthread_mutex_lock(&lock);
     for (;;) {
         while (queue->first == NULL && !queue->ends) {
-            pthread_cond_wait(&changed, &lock);
+            pthread_cond_wait(&queue->come, &lock);
         }
         sim_command *c = queue->first;
         if (c == NULL) {
@@ -270,7 +276,9 @@ static void *serve(void *argument)
         queue->done++;
         drop_record(c->record);
         free(c);
-        pthread_cond_broadcast(&changed);
+        if (queue->first == NULL) { /* somebody may wait for its end */
+            pthread_cond_broadcast(&changed);
+        }
     }
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -299,30 +307,40 @@ static hr_status check(hri_device *base)
                 : HR_OK;
 }
 
-/* The command is copied. */
-static hr_status enqueue(hri_queue *base, const sim_command *command)
+/* The command is copied. The event is that of RECORD and WAIT. */
+static hr_status enqueue(hri_queue *base, const sim_command *command,
+                         hri_event *event)
 {
     sim_queue *queue = (sim_queue *)base;
+    sim_event *of = (sim_event *)event;
+    const bool records = command->kind == SIM_RECORD;
     hr_status status = check(base->device);
-    sim_command *c = status == HR_OK ? malloc(sizeof *c) : NULL;
-    if (status == HR_OK && c == NULL) {
-        status = hri_no_memory(base->device->info.path);
-    }
     if (status != HR_OK) {
         return status;
+    }
+    sim_command *c = malloc(sizeof *c);
+    sim_record *record = records ? calloc(1, sizeof *record) : NULL;
+    if (c == NULL || (records && record == NULL)) {
+        free(c);
+        free(record);
+        return hri_no_memory(base->device->info.path);
     }
     *c = *command;
     c->next = NULL;
     pthread_mutex_lock(&lock);
+    if (records) {
+        drop_record(of->last);
+        of->last = record;
+        record->holders = 1;
+    }
+    c->record = of != NULL ? of->last : NULL;
     if (c->record != NULL) {
         c->record->holders++;
-        c->number =
-            c->kind == SIM_RECORD ? ++c->record->recorded : c->record->recorded;
     }
     *queue->last = c;
     queue->last = &c->next;
     queue->given++;
-    pthread_cond_broadcast(&changed);
+    pthread_cond_signal(&queue->come);
     pthread_mutex_unlock(&lock);
     return HR_OK;
 }
@@ -340,10 +358,12 @@ static hr_status queue_copy(hri_queue *queue, const hri_copy *copy)
     if (hri_copy_is_empty(copy)) {
         return HR_OK;
     }
-    return enqueue(queue, &(sim_command){.kind = SIM_COPY,
-                                         .as.copy = *copy,
-                                         .down = to == NULL,
-                                         .work_ns = bytes / rate * 1e9});
+    return enqueue(queue,
+                   &(sim_command){.kind = SIM_COPY,
+                                  .as.copy = *copy,
+                                  .down = to == NULL,
+                                  .work_ns = bytes / rate * 1e9},
+                   NULL);
 }
 
 static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
@@ -352,7 +372,8 @@ static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
     const hri_place place = hri_at(buffer, offset);
     return enqueue(queue,
                    &(sim_command){.kind = SIM_FILL,
-                                  .as.fill = {address(&place), bytes, value}});
+                                  .as.fill = {address(&place), bytes, value}},
+                   NULL);
 }
 
 static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
@@ -368,7 +389,7 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
     resolve(&c.as.gemm.a.place);
     resolve(&c.as.gemm.b.place);
     resolve(&c.as.gemm.c.place);
-    return status == HR_OK ? enqueue(queue, &c) : status;
+    return status == HR_OK ? enqueue(queue, &c, NULL) : status;
 }
 
 static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
@@ -376,7 +397,7 @@ static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
     sim_command c = {.kind = SIM_PACK, .as.pack = *pack};
     resolve(&c.as.pack.to);
     resolve(&c.as.pack.from);
-    return enqueue(queue, &c);
+    return enqueue(queue, &c, NULL);
 }
 
 static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
@@ -395,29 +416,24 @@ static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
     resolved.arguments = arguments;
     const hr_status status =
         hri_host_launch_create(hri_host_pool(inner), &resolved, &c.as.launch);
-    return status == HR_OK ? enqueue(queue, &c) : status;
+    return status == HR_OK ? enqueue(queue, &c, NULL) : status;
 }
 
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
-    return enqueue(queue,
-                   &(sim_command){.kind = SIM_RECORD,
-                                  .record = ((sim_event *)event)->record});
+    return enqueue(queue, &(sim_command){.kind = SIM_RECORD}, event);
 }
 
 static hr_status queue_wait(hri_queue *queue, hri_event *event)
 {
-    return enqueue(queue,
-                   &(sim_command){.kind = SIM_WAIT,
-                                  .record = ((sim_event *)event)->record});
+    return enqueue(queue, &(sim_command){.kind = SIM_WAIT}, event);
 }
 
 static hr_status queue_finish(hri_queue *base)
 {
     sim_queue *queue = (sim_queue *)base;
     pthread_mutex_lock(&lock);
-    const uint64_t given = queue->given;
-    while (queue->done < given) {
+    while (queue->done < queue->given) { /* nobody gives more meanwhile */
         pthread_cond_wait(&changed, &lock);
     }
     pthread_mutex_unlock(&lock);
@@ -433,9 +449,10 @@ static void queue_destroy(hri_queue *base)
     }
     pthread_mutex_lock(&lock);
     queue->ends = true;
-    pthread_cond_broadcast(&changed);
+    pthread_cond_signal(&queue->come);
     pthread_mutex_unlock(&lock);
     pthread_join(queue->thread, NULL);
+    pthread_cond_destroy(&queue->come);
     free(queue);
 }
 
@@ -459,6 +476,7 @@ static hr_status create_queue(hri_device *device, bool urgent, hri_queue **out)
     }
     queue->base = (hri_queue){.ops = &queue_ops, .device = device};
     queue->last = &queue->first;
+    pthread_cond_init(&queue->come, NULL);
     if (hri_thread_create(&queue->thread, serve, queue) != 0) {
         free(queue);
         return hri_no_memory_for(device->info.path, "a queue");
@@ -473,60 +491,62 @@ static void event_destroy(hri_event *base)
 {
     if (base != NULL) {
         pthread_mutex_lock(&lock);
-        drop_record(((sim_event *)base)->record);
+        drop_record(((sim_event *)base)->last);
         pthread_mutex_unlock(&lock);
         free(base);
     }
 }
 
-/* The error of the last record, which is done, or of the device. */
-static hr_status result_of(hri_event *event)
+/* Of the last record, or of the device. *done may be NULL: wait. */
+static hr_status look(hri_event *base, bool *done)
 {
-    const hr_status status = check(event->device);
+    const hr_status status = check(base->device);
+    hri_error error = {0};
     pthread_mutex_lock(&lock);
-    hri_error error = ((sim_event *)event)->record->error;
+    sim_record *record = ((sim_event *)base)->last;
+    if (record != NULL) {
+        record->holders++; /* it may be recorded again meanwhile */
+    }
+    if (done == NULL) {
+        await_record(record);
+    }
+    const bool passed = record == NULL || record->passed;
+    if (record != NULL && passed) {
+        error = record->error;
+    }
+    drop_record(record);
     pthread_mutex_unlock(&lock);
+    if (done != NULL) {
+        *done = passed;
+    }
     return status == HR_OK ? hri_error_raise(&error) : status;
 }
 
 static hr_status event_query(hri_event *event, bool *done)
 {
-    const sim_record *record = ((sim_event *)event)->record;
-    pthread_mutex_lock(&lock);
-    const bool passed = record->passed == record->recorded;
-    pthread_mutex_unlock(&lock);
-    const hr_status status = passed ? result_of(event) : HR_OK;
-    if (status == HR_OK) {
-        *done = passed;
-    }
-    return status;
+    return look(event, done);
 }
 
 static hr_status event_wait(hri_event *event)
 {
-    const sim_record *record = ((sim_event *)event)->record;
-    pthread_mutex_lock(&lock);
-    const uint64_t number = record->recorded;
-    while (record->passed < number) {
-        pthread_cond_wait(&changed, &lock);
-    }
-    pthread_mutex_unlock(&lock);
-    return result_of(event);
+    return look(event, NULL);
 }
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
 {
-    const sim_record *first = ((sim_event *)from)->record;
-    const sim_record *second = ((sim_event *)to)->record;
+    hr_status status = HR_OK;
     pthread_mutex_lock(&lock);
-    const uint64_t first_ns = first->time_ns, second_ns = second->time_ns;
-    const bool recorded = first->recorded > 0 && second->recorded > 0;
-    pthread_mutex_unlock(&lock);
-    if (!recorded) {
-        return hri_fail(HR_ERROR_INVALID, "sim: an event was never recorded");
+    const sim_record *first = ((sim_event *)from)->last;
+    const sim_record *second = ((sim_event *)to)->last;
+    if (first == NULL || second == NULL) {
+        status = hri_fail(HR_ERROR_INVALID, "sim: an event was never recorded");
+    } else {
+        *ns = second->time_ns > first->time_ns
+                  ? second->time_ns - first->time_ns
+                  : 0;
     }
-    *ns = second_ns > first_ns ? second_ns - first_ns : 0;
-    return HR_OK;
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 static const hri_event_ops event_ops = {.destroy = event_destroy,
@@ -537,16 +557,11 @@ static const hri_event_ops event_ops = {.destroy = event_destroy,
 static hr_status create_event(hri_device *device, bool timed, hri_event **out)
 {
     sim_event *event = calloc(1, sizeof *event);
-    sim_record *record = calloc(1, sizeof *record);
     (void)timed;
-    if (event == NULL || record == NULL) {
-        free(event);
-        free(record);
+    if (event == NULL) {
         return hri_no_memory(device->info.path);
     }
-    record->holders = 1;
     event->base = (hri_event){.ops = &event_ops, .device = device};
-    event->record = record;
     *out = &event->base;
     return HR_OK;
 }

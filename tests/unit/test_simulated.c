@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
+#include "support/grid_model.h"
 #include "support/simulate.h"
 #include "support/told.h"
 #include "test.h"
@@ -369,6 +370,94 @@ static hr_status try_filter(hr_context *context)
     return status;
 }
 
+/* ---- grids */
+
+enum { FIELDS = 2, MAX_CELLS = 40 * 30 };
+
+extern const hr_kernel stir2_4;
+
+static uint32_t cells[MAX_CELLS], seen[MAX_CELLS];
+
+static const uint32_t beyond = 0x12345678;
+
+/* Halos of one row and column, other things beyond each side. */
+static hr_field random_field(void)
+{
+    hr_field field =
+        hr_field_of(sizeof(uint32_t), 1,
+                    one_in(2) ? HR_BOUNDARY_CLAMP : HR_BOUNDARY_PERIODIC, NULL);
+    if (one_in(2)) {
+        field.before[0].boundary = HR_BOUNDARY_CONSTANT;
+        field.before[0].value = &beyond;
+    }
+    return field;
+}
+
+/* The models take the same steps. */
+static hr_status step(hr_grid *grid, grid_model *models, int64_t steps)
+{
+    reach r[FIELDS];
+    hr_argument arguments[FIELDS][3];
+    hr_phase phases[FIELDS];
+    for (uint32_t f = 0; f < FIELDS; f++) {
+        r[f] = grid_model_reach(&models[f].field, 2);
+        arguments[f][0] = hr_field_in(f);
+        arguments[f][1] = hr_field_out(1 - f);
+        arguments[f][2] = hr_value(&r[f], sizeof r[f]);
+        phases[f] = hr_phase_of(&stir2_4, arguments[f], 3);
+    }
+    for (int64_t i = 0; i < steps; i++) {
+        grid_model_stir_all(&models[0], &models[1], &r[0]);
+        grid_model_stir_all(&models[1], &models[0], &r[1]);
+    }
+    return hr_grid_step(grid, phases, FIELDS, steps);
+}
+
+static hr_status run_grid(hr_grid *grid, grid_model *models, int64_t count)
+{
+    hr_status status = HR_OK;
+    for (uint32_t f = 0; f < FIELDS && status == HR_OK; f++) {
+        for (int64_t i = 0; i < count; i++) {
+            cells[i] = (uint32_t)sim_between(0, UINT32_MAX);
+        }
+        grid_model_unpack(&models[f], cells);
+        status = hr_grid_scatter(grid, f, cells);
+    }
+    const int64_t times = sim_between(1, 3);
+    for (int64_t i = 0; i < times && status == HR_OK; i++) {
+        status = step(grid, models, sim_between(1, 4));
+    }
+    for (uint32_t f = 0; f < FIELDS && status == HR_OK; f++) {
+        grid_model_pack(&models[f], cells);
+        status = hr_grid_gather(grid, f, seen);
+        CHECK(status != HR_OK ||
+              memcmp(seen, cells, (size_t)count * sizeof seen[0]) == 0);
+    }
+    return status;
+}
+
+static hr_status try_grid(hr_context *context)
+{
+    const int64_t rows = sim_between(1, 40), cols = sim_between(1, 30);
+    const hr_extent extent = hr_extent2(rows, cols);
+    const hr_field fields[FIELDS] = {random_field(), random_field()};
+    grid_model models[FIELDS];
+    hr_grid *grid = NULL;
+    hr_status status =
+        hr_grid_create(context, extent, fields, FIELDS, NULL, &grid);
+    for (int f = 0; f < FIELDS; f++) {
+        CHECK(grid_model_create(&models[f], extent, &fields[f]));
+    }
+    if (status == HR_OK) {
+        status = run_grid(grid, models, rows * cols);
+    }
+    hr_grid_destroy(grid);
+    for (int f = 0; f < FIELDS; f++) {
+        grid_model_destroy(&models[f]);
+    }
+    return status;
+}
+
 /* ---- a seed */
 
 static const sim_device_state *faulty(void)
@@ -400,8 +489,9 @@ static void try_once(hr_context *context)
 {
     const sim_device_state *d = faulty();
     bool cancels = false;
-    const int64_t engine = sim_between(1, 8);
-    const hr_status status = engine == 1   ? try_filter(context)
+    const int64_t engine = sim_between(1, 9);
+    const hr_status status = engine == 9   ? try_grid(context)
+                             : engine == 1 ? try_filter(context)
                              : engine <= 3 ? try_arrays(context)
                                            : try_product(context, &cancels);
     const bool came = d != NULL && d->came;

@@ -78,7 +78,9 @@ static void tell_speeds(hr_context *context)
         hri_accelerator *x = &context->accelerators[i];
         const bool host = x->device->info.host;
         const sim_device_state *d = &sim.devices[x->device_index];
-        told(x, "f32", (host ? 1e9 : d->flops) * from(wrong, 5));
+        const double flops = (host ? 1e9 : d->flops) * from(wrong, 5);
+        told(x, "f32", flops);
+        told(x, "i8", flops);
         told_link(x, (host ? 1e10 : d->link) * from(wrong, 5));
         told(x, "memory", 1e10);
     }
@@ -550,6 +552,49 @@ static void try_seed(uint64_t seed)
     }
 }
 
+/* ---- flipped bits */
+
+enum { SIDE = 40, FLIPS = 40 };
+
+/* Bits of a copy home change. The product is wrong, and hr_gemm_verify sees
+ * it: products of integers are exact. */
+static void flip_bits(void)
+{
+    static int8_t x[SIDE * SIDE], y[SIDE * SIDE];
+    static int32_t z[SIDE * SIDE];
+    const hr_matrix as = hr_matrix_row_major(x, HR_I8, SIDE, SIDE, 0);
+    const hr_matrix bs = hr_matrix_row_major(y, HR_I8, SIDE, SIDE, 0);
+    const hr_matrix cs = hr_matrix_row_major(z, HR_I32, SIDE, SIDE, 0);
+    long came = 0;
+    TEST_CASE("flipped bits");
+    for (uint64_t seed = 1; seed <= FLIPS; seed++) {
+        sim_seed(seed);
+        fault_backend_reset();
+        make_machine();
+        for (uint32_t i = 0; i < sim.count; i++) {
+            sim.devices[i].fault = i == 0 ? SIM_FLIPS : SIM_WELL;
+        }
+        sim.devices[0].at = (uint64_t)sim_between(1, 3);
+        hr_context *context = open_machine();
+        tell_speeds(context);
+        hr_verify_report report = HR_VERIFY_REPORT_INIT;
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            x[i] = (int8_t)sim_between(-128, 127);
+            y[i] = (int8_t)sim_between(-128, 127);
+        }
+        hr_status status =
+            hr_gemm(context, hr_real(1), as, bs, hr_real(0), cs, NULL);
+        if (status == HR_OK) {
+            status = hr_gemm_verify(context, hr_real(1), as, bs, hr_real(0), cs,
+                                    cs, &report);
+            CHECK(status == (sim.devices[0].came ? HR_ERROR_MISMATCH : HR_OK));
+            came += sim.devices[0].came;
+        }
+        hr_context_destroy(context);
+    }
+    CHECK(came > 0);
+}
+
 enum { REPEATED = 5 };
 
 int main(int argc, char **argv)
@@ -571,6 +616,7 @@ int main(int argc, char **argv)
                    (double)sim_now_ns() * 1e-9);
         }
     }
+    flip_bits();
     TEST_CASE("a seed repeats");
     for (uint64_t i = 0; i < count && i < REPEATED; i++) {
         try_seed(first + i);

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import math
-import operator
 import secrets
-from typing import Any, Callable
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ._native import ffi, lib
+from .axes import dimension, reduce_lines
 from .contexts import Context, current, pointer_of, using
 from .errors import InvalidError
 from .kernels import Options
@@ -53,19 +53,32 @@ def _view(context, array, written=False):
 
 
 def reduce(operation: str, a: Operand, b: Operand | None = None, *,
+           axis: int | None = None, keepdims: bool = False,
            accelerators: Accelerators = None, weights: Weights = None,
            report: LaunchReport | None = None,
            context: Context | None = None) -> Any:
-    """One number from all elements of an array, or of two.
+    """One number from all elements of an array, or of two; or those along an
+    axis of one array.
 
     operation: "sum", "product", "min", "max", "norm", "sum_abs", "max_abs",
         "argmin", "argmax"; of two arrays "dot", "distance", "max_abs_diff".
+    axis: None, or one dimension, counted from the end where it is negative.
+        It compiles a kernel, which on the host takes a C compiler.
+    keepdims: dimensions that are reduced stay, with 1 element.
+    report: where a call takes several launches, of one of them.
 
-    Fractions are computed in double, integers exactly modulo 2^64. Returns a
-    float, or an int for integers and for places, which count by rows. The bits
-    are the same on any accelerators.
+    Fractions are computed in double, integers exactly modulo 2^64. A NaN wins.
+    Returns a float, or an int for integers and for places, which count by rows;
+    along an axis float64, or int64. The bits are the same on any accelerators.
     """
-    reduction = one_of(operation, REDUCTIONS, "operation")
+    return _reduce(operation, operation, a, b, axis, keepdims,
+                   {"accelerators": accelerators, "weights": weights,
+                    "report": report, "context": context})
+
+
+def _reduce(name, operation, a, b, axis, keepdims, options):
+    """The same, of a function of this name."""
+    one_of(operation, REDUCTIONS, "operation")
     a = operand(a)
     if (b is not None) != (operation in PAIRS):
         raise TypeError(f"{operation} takes "
@@ -78,10 +91,47 @@ def reduce(operation: str, a: Operand, b: Operand | None = None, *,
             raise ValueError(f"a is {a.shape}, but b is {b.shape}")
         if a.dtype != b.dtype:
             raise TypeError(f"a is {a.dtype}, but b is {b.dtype}")
-    whole = a.dtype.kind in "iu" and operation != "norm"
+        if axis is not None:
+            raise TypeError(f"{name}: axis= is not offered for two arrays")
+    if axis is not None:
+        result = _along_axis(name, operation, a, axis, options)
+        if keepdims:
+            return np.expand_dims(result, dimension(axis, a.ndim, name))
+        return result[()]
+    result = _of_all(name, operation, type_, a, b, **options)
+    return np.full((1,) * a.ndim, result) if keepdims else result
+
+
+def _whole(operation, dtype):
+    """Whether results are integers: elements, not places."""
+    return dtype.kind in "iu" and operation != "norm"
+
+
+def _along_axis(name, operation, a, axis, options):
+    """The results along an axis: an array."""
+    d = dimension(axis, a.ndim, name)
+    context = current(options["context"])
+    if a.dtype.kind == "c" and operation != "norm":
+        raise not_offered(a.dtype, _ORDERED)
+    if a.size > 0:
+        return reduce_lines(name, operation, a, d, {**options,
+                                                    "context": context})
+    shape = (*a.shape[:d], *a.shape[d + 1:])
+    places = operation in ("argmin", "argmax")
+    if operation not in _EMPTY and (0 not in shape or
+                                    (places and a.shape[d] == 0)):
+        raise ValueError(f"{name} of an array without elements")
+    return np.full(shape, _EMPTY.get(operation, 0), np.int64 if places
+                   or _whole(operation, a.dtype) else np.float64)
+
+
+def _of_all(name, operation, type_, a, b, accelerators, weights, report,
+            context):
+    """One number."""
+    whole = _whole(operation, a.dtype)
     if a.size == 0:
         if operation not in _EMPTY:
-            raise ValueError(f"{operation} of an array without elements")
+            raise ValueError(f"{name} of an array without elements")
         return _EMPTY[operation] if whole else float(_EMPTY[operation])
     context = current(context)
     result = ffi.new("hr_reduced *")
@@ -92,34 +142,84 @@ def reduce(operation: str, a: Operand, b: Operand | None = None, *,
         vb = ffi.NULL if b is None else ffi.new(
             "hr_view *", stack.enter_context(_view(context, b)))
         options.finish(lib.hr_reduce(
-            pointer_of(context), reduction, type_, va, vb,
+            pointer_of(context), REDUCTIONS[operation], type_, va, vb,
             options.pointer, result))
     if operation in ("argmin", "argmax"):
         return result.index
     return result.integer if whole else result.value
 
 
-def _reduction(operation: str, words: str) -> Callable[..., Any]:
-    def call(a, **options):
-        return reduce(operation, a, **options)
-    call.__name__ = call.__qualname__ = operation
-    call.__doc__ = f"{words} of all elements: see reduce()."
+class _Reduction(Protocol):
+    """What reduces all elements of an array, or those along an axis."""
+
+    @overload
+    def __call__(self, a: Operand, axis: None = None, *,
+                 keepdims: Literal[False] = False,
+                 accelerators: Accelerators = None, weights: Weights = None,
+                 report: LaunchReport | None = None,
+                 context: Context | None = None) -> float: ...
+
+    @overload
+    def __call__(self, a: Operand, axis: int | None = None, *,
+                 keepdims: bool = False,
+                 accelerators: Accelerators = None, weights: Weights = None,
+                 report: LaunchReport | None = None,
+                 context: Context | None = None) -> Any: ...
+
+
+class _Places(Protocol):
+    """The same of places."""
+
+    @overload
+    def __call__(self, a: Operand, axis: None = None, *,
+                 keepdims: Literal[False] = False,
+                 accelerators: Accelerators = None, weights: Weights = None,
+                 report: LaunchReport | None = None,
+                 context: Context | None = None) -> int: ...
+
+    @overload
+    def __call__(self, a: Operand, axis: int | None = None, *,
+                 keepdims: bool = False,
+                 accelerators: Accelerators = None, weights: Weights = None,
+                 report: LaunchReport | None = None,
+                 context: Context | None = None) -> Any: ...
+
+
+def _check_others(name, others):
+    """TypeError for options of NumPy that a reduction does not have."""
+    for other in others:
+        raise TypeError(f"{name}: {other}= is not offered" + (
+            "; results are float64, of integers and places int64"
+            if other == "dtype" else ""))
+
+
+def _reduction(name: str, operation: str, words: str) -> Any:
+    def call(a, axis=None, *, keepdims=False, accelerators=None, weights=None,
+             report=None, context=None, **others):
+        _check_others(name, others)
+        return _reduce(name, operation, a, None, axis, keepdims,
+                       {"accelerators": accelerators, "weights": weights,
+                        "report": report, "context": context})
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{words} of all elements, or along an axis: see reduce()."
     return call
 
 
 # pylint: disable=redefined-builtin
-sum: Callable[..., float] = _reduction("sum", "The sum")
-min: Callable[..., float] = _reduction("min", "The least; a NaN wins")
-max: Callable[..., float] = _reduction("max", "The largest; a NaN wins")
-prod: Callable[..., float] = _reduction("product", "The product")
-norm: Callable[..., float] = _reduction(
-    "norm", "The square root of the sum of |a|^2")
-argmin: Callable[..., int] = _reduction("argmin", "The place of the least")
-argmax: Callable[..., int] = _reduction("argmax", "The place of the largest")
+sum: _Reduction = _reduction("sum", "sum", "The sum")
+min: _Reduction = _reduction("min", "min", "The least; a NaN wins")
+max: _Reduction = _reduction("max", "max", "The largest; a NaN wins")
+prod: _Reduction = _reduction("prod", "product", "The product")
+norm: _Reduction = _reduction(
+    "norm", "norm", "The square root of the sum of |a|^2")
+argmin: _Places = _reduction("argmin", "argmin", "The place of the least")
+argmax: _Places = _reduction("argmax", "argmax", "The place of the largest")
 
 
 def dot(a: Operand, b: Operand, **options: Any) -> float:
     """The sum of a b: see reduce()."""
+    _check_others("dot", {name: None for name in options if name not in (
+        "accelerators", "weights", "report", "context")})
     number: float = reduce("dot", a, b, **options)
     return number
 
@@ -146,16 +246,9 @@ def reduce_with(expression: str, a: Operand, *,
     return result[0]
 
 
-def _is_last(a, axis):
+def _is_last(a, axis, caller):
     """Whether it is a's last dimension, of which rows are."""
-    try:
-        axis = operator.index(axis)
-    except TypeError:
-        raise TypeError(f"axis is {axis!r}, not one dimension") from None
-    dimensions = a.ndim or 1
-    if not -dimensions <= axis < dimensions:
-        raise ValueError(f"axis is {axis}, of {plural(a.ndim, 'dimension')}")
-    return axis in (-1, dimensions - 1)
+    return dimension(axis, a.ndim, caller) == (a.ndim or 1) - 1
 
 
 def _along(axis, call, *arrays):
@@ -185,7 +278,7 @@ def scan(operation: str, a: Operand, *, axis: int = -1, exclusive: bool = False,
         raise TypeError(f"{'out' if dtype is None else 'dtype'} is "
                         f"{result.dtype}, but a scan of {a.dtype} gives "
                         f"{' or '.join(_SUMS[a.dtype.name])}")
-    if not _is_last(a, axis):
+    if not _is_last(a, axis, "scan"):
         result[...] = _along(axis, lambda rows: scan(
             operation, rows, exclusive=exclusive, dtype=result.dtype,
             accelerators=accelerators, weights=weights, report=report,
@@ -226,7 +319,7 @@ def sort(a: Operand, *, axis: int = -1, descending: bool = False,
     rows: a single long row is sorted to its end."""
     a = operand(a)
     result = output(out, a.shape, a.dtype)
-    if not _is_last(a, axis):
+    if not _is_last(a, axis, "sort"):
         result[...] = _along(axis, lambda rows: sort(
             rows, descending=descending, accelerators=accelerators,
             weights=weights, report=report, context=context), a)
@@ -279,7 +372,7 @@ def argsort(a: Operand, *, axis: int = -1, descending: bool = False,
     a = operand(a)
     if a.ndim == 0:
         raise ValueError("argsort of an array without dimensions")
-    if not _is_last(a, axis):
+    if not _is_last(a, axis, "argsort"):
         return _along(axis, lambda rows: argsort(
             rows, descending=descending, **options), a)
     places = np.broadcast_to(np.arange(a.shape[-1], dtype=np.int64), a.shape)

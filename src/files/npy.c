@@ -81,8 +81,9 @@ static hr_status parse_type(hri_file_text descr, hr_type *out)
     }
     return hri_fail(
         HR_ERROR_UNSUPPORTED,
-        "elements '%s' (%s) are not offered: use NumPy's astype with '<f4', "
-        "'<f8', '<c8', '<c16', '<f2', '|i1' or '<i4' (bfloat16: '<V2')",
+        "elements '%s' (%s) are not read: use NumPy's astype with '<f4', "
+        "'<f8', '<c8', '<c16', '<f2', '|i1' (bfloat16: '<V2') or, where "
+        "nothing is multiplied, '<i4'",
         shown, kind_of(descr));
 }
 

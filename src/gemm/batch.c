@@ -46,9 +46,8 @@ static hri_matrices normal(const hr_matrices *m, const hr_matrix *first)
 static void set_operands(hri_batch_call *b, const hr_matrices operands[3])
 {
     const hri_product *p = &b->one.product;
-    const bool swapped = operands[2].matrix.col_stride != 1;
-    b->operands[0] = normal(&operands[swapped], &p->a);
-    b->operands[1] = normal(&operands[!swapped], &p->b);
+    b->operands[0] = normal(&operands[p->transposed], &p->a);
+    b->operands[1] = normal(&operands[!p->transposed], &p->b);
     b->operands[2] = normal(&operands[2], &p->c);
 }
 
@@ -331,9 +330,8 @@ static void fill_report(const hri_batch_call *b, hr_gemm_report *report)
     report->bound = moved > 0 && busy < 0.5 * report->seconds
                         ? HR_BOUND_LINK
                         : HR_BOUND_COMPUTE;
-    report->tile_rows = report->block_rows = p->m;
-    report->tile_cols = report->block_cols = p->n;
-    report->tile_depth = p->k;
+    const int64_t whole[] = {p->m, p->n};
+    hri_report_sizes(p, whole, whole, p->k, report);
 }
 
 /* ---- the call */

@@ -106,6 +106,10 @@ hr_status hri_plan_directly(const hri_gemm_call *call,
 
 /* Write the plan into the report. The caller's array of shares stays. */
 void hri_report_plan(const hri_gemm_call *call, hr_gemm_report *report);
+/* Rows and columns of a block and of a tile of c, as the caller has C. */
+void hri_report_sizes(const hri_product *product, const int64_t block[2],
+                      const int64_t tile[2], int64_t depth,
+                      hr_gemm_report *report);
 /* Replace what was planned by what was measured. */
 void hri_report_run(const hri_gemm_call *call, double seconds,
                     hr_gemm_report *report);

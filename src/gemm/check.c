@@ -187,7 +187,8 @@ hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
         alpha = conjugate(alpha);
         beta = conjugate(beta);
     }
-    if (c.col_stride != 1) {
+    const bool transposed = c.col_stride != 1;
+    if (transposed) {
         hr_matrix t = hr_matrix_transpose(a);
         a = hr_matrix_transpose(b);
         b = t;
@@ -203,5 +204,6 @@ hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
         .a = tidy(a),
         .b = tidy(b),
         .c = tidy(c),
+        .transposed = transposed,
     };
 }

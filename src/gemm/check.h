@@ -13,6 +13,7 @@ typedef struct hri_product {
     int64_t m, n, k;
     hr_scalar alpha, beta;
     hr_matrix a, b, c;
+    bool transposed; /* c is the transpose of the caller's C */
 } hri_product;
 
 /* Check shapes, strides, types and scalars. HR_ERROR_INVALID or

@@ -47,6 +47,17 @@ static double ratio(const hr_gemm_report *r)
                              : 1.0;
 }
 
+void hri_report_sizes(const hri_product *p, const int64_t block[2],
+                      const int64_t tile[2], int64_t depth,
+                      hr_gemm_report *report)
+{
+    report->block_rows = block[p->transposed];
+    report->block_cols = block[!p->transposed];
+    report->tile_rows = tile[p->transposed];
+    report->tile_cols = tile[!p->transposed];
+    report->tile_depth = depth;
+}
+
 void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
 {
     const hri_product *p = &c->product;
@@ -66,11 +77,11 @@ void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
     report->device_to_host = plan->down;
     report->peer = plan->peer;
     report->ratio = ratio(report);
-    report->tile_rows = hri_plan_row(plan, 1);
-    report->tile_cols = hri_plan_col(plan, 1);
-    report->tile_depth = hri_deepest(&plan->blocking, p->k);
-    report->block_rows = hri_plan_row(plan, plan->blocking.rows);
-    report->block_cols = hri_plan_col(plan, plan->blocking.cols);
+    const int64_t tile[] = {hri_plan_row(plan, 1), hri_plan_col(plan, 1)};
+    const int64_t block[] = {hri_plan_row(plan, plan->blocking.rows),
+                             hri_plan_col(plan, plan->blocking.cols)};
+    hri_report_sizes(p, block, tile, hri_deepest(&plan->blocking, p->k),
+                     report);
     for (uint32_t i = 0; i < plan->part_count; i++) {
         report_part(c, &plan->parts[i], report);
     }

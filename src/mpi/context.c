@@ -125,6 +125,7 @@ static hr_status open_local(hr_mpi_context *context,
     if (status != HR_OK) {
         return status;
     }
+    context->sharers = users;
     options.accelerators = list;
     options.memory_limit =
         users > 1 ? first.memory_limit / (uint64_t)users : options.memory_limit;
@@ -158,6 +159,15 @@ static double accelerator_bytes(const hr_context *local)
         }
     }
     return bytes;
+}
+
+hr_status hri_mpi_limited(const hr_mpi_context *context, hr_status status)
+{
+    if (status != HR_ERROR_OUT_OF_MEMORY || context->sharers < 2) {
+        return status;
+    }
+    return hri_fail(status, "%s; %d processes share its memory limit",
+                    hr_last_error(), context->sharers);
 }
 
 /* The seconds here of one multiplication and addition of doubles, and of each
@@ -229,7 +239,8 @@ static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
     char *bytes = calloc(2, BYTES);
     hr_status status =
         bytes != NULL
-            ? predict(context->local, &mine[0], &mine[4])
+            ? hri_mpi_limited(context,
+                              predict(context->local, &mine[0], &mine[4]))
             : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                        "mpi: no %d bytes to measure messages", 2 * BYTES);
     status = hr_mpi_agree(context, status);

@@ -57,9 +57,10 @@ static void *multiply(void *argument)
         options.progress = note_progress;
         options.progress_data = r;
     }
-    const hr_status status =
+    hr_status status =
         hr_gemm_sum(r->context->local, x->alpha, r->plan->panels, m->a, m->b,
                     r->sum == NULL ? x->beta : hr_real(0), r->c, &options);
+    status = hri_mpi_limited(r->context, status);
     pthread_mutex_lock(&m->lock);
     hri_error_keep(&m->error, status);
     pthread_mutex_unlock(&m->lock);

@@ -53,6 +53,8 @@ struct hr_mpi_context {
     MPI_Comm control; /* for the news that a process has lost MPI */
     int rank, count;
     hr_context *local;
+    int sharers; /* processes that use an accelerator of local, and divide its
+                    memory limit */
     hri_threads threads; /* that call it */
     hri_mpi_memory memory;
     int64_t *process_of; /* [count] the numbers in the system of this machine's
@@ -139,6 +141,10 @@ hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
 
 /* All get what process 0 has in `bytes`, which lie in context->memory. */
 hr_status hri_mpi_broadcast(hr_mpi_context *context, void *bytes, size_t count);
+
+/* The status of a call on `local`. Where a memory limit that processes share
+ * is too small, the sentence says so. */
+hr_status hri_mpi_limited(const hr_mpi_context *context, hr_status status);
 
 /* HR_ERROR_LOST if the context is lost; HR_ERROR_INVALID if it is NULL or a
  * model. */

@@ -100,7 +100,9 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
     if (kernel->text == NULL) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,
-            "%s: the kernel %s was built for the host alone, without its text",
+            "%s: the kernel %s was built for the host alone, without its text: "
+            "build it with headrace_kernels() of CMake, or with "
+            "hr_kernel_create",
             a->path, kernel->name);
     }
     char *source = hri_kernel_source(kernel, form_for(a));

@@ -64,6 +64,8 @@ done
 generate A.npy 300x200 f32
 generate B.npy 200x100 f32
 rm -f C.npy
+expect 1 "processes share its memory limit" matmul A.npy B.npy -o C.npy \
+    --accelerators 1xhost --memory-limit 64
 expect 0 "nothing was done" matmul A.npy B.npy --dry-run
 check test ! -e C.npy
 expect 0 "" matmul A.npy B.npy -o C.npy --json

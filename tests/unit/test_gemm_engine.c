@@ -433,6 +433,24 @@ static void progress_and_cancel(const char *list, int cancel_at)
     drop(&o);
 }
 
+/* Blocks and tiles are those of the caller's C, however it lies. */
+static void sizes_of_columns(void)
+{
+    enum { ROWS = 1000, COLS = 300 };
+    TEST_CASE("sizes of a column-major C");
+    hr_context *context = test_context("2xhost", 8 << 20);
+    const hr_matrix as = hr_matrix_row_major(NULL, HR_F32, ROWS, COLS, 0);
+    const hr_matrix bs = hr_matrix_row_major(NULL, HR_F32, COLS, COLS, 0);
+    const hr_matrix cs = hr_matrix_column_major(NULL, HR_F32, ROWS, COLS, 0);
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    CHECK(hr_gemm_plan(context, hr_real(1), as, bs, hr_real(0), cs, NULL,
+                       &report) == HR_OK);
+    CHECK(report.block_rows == ROWS && report.block_cols == COLS);
+    CHECK(report.tile_rows > 0 && report.tile_rows <= ROWS);
+    CHECK(report.tile_cols > 0 && report.tile_cols <= COLS);
+    hr_context_destroy(context);
+}
+
 int main(void)
 {
     test_clock_start();
@@ -442,6 +460,7 @@ int main(void)
     TEST(second_call_makes_nothing());
     TEST(limit_of_one_call());
     TEST(small_buffers());
+    TEST(sizes_of_columns());
     TEST(nothing_is_copied_in_place());
     TEST(tails_are_stolen(0, "2xhost"));
     TEST(tails_are_stolen(1, "2xhost"));

@@ -16,7 +16,7 @@ from ._native import ffi
 from .kernels import Kernel, near
 from .layouts import ELEMENTS, Array, plural
 
-_WIDTH, _TILE = 32, 512  # sums of an item; items of a tile, at most
+_WIDTH, _TILE = 32, 1024  # sums of an item; items of a tile, at most
 _FEW, _PART, _LEAST = 16, 65536, 64  # lines; elements, rows of a part
 
 # Numbers of an element x, the step that takes number y into s, and what joins
@@ -115,25 +115,19 @@ HR_KERNEL2({name}, (IN, {element}, 3, a), (OUT, {result}, 2, result))
 {{
     HR_PRIVATE({number}, s);
     HR_PRIVATE(hr_index, p);
-    HR_ITEMS2(i, c)
+    HR_EACH2(i, c)
     {{
-        if (HR_INSIDE2(result, i, c)) {{
-            BEGIN(HR_P(s), HR_P(p), HR_AT3(a, i, 0, c), 0);
-        }}
+        BEGIN(HR_P(s), HR_P(p), HR_AT3(a, i, 0, c), 0);
     }}
     for (hr_index j = 1; j < HR_EXTENT(a, 1); j++) {{
-        HR_ITEMS2(i, c)
+        HR_EACH2(i, c)
         {{
-            if (HR_INSIDE2(result, i, c)) {{
-                TAKE(HR_P(s), HR_P(p), HR_AT3(a, i, j, c), j);
-            }}
+            TAKE(HR_P(s), HR_P(p), HR_AT3(a, i, j, c), j);
         }}
     }}
-    HR_ITEMS2(i, c)
+    HR_EACH2(i, c)
     {{
-        if (HR_INSIDE2(result, i, c)) {{
-            HR_AT2(result, i, c) = RESULT(HR_P(s), HR_P(p));
-        }}
+        HR_AT2(result, i, c) = RESULT(HR_P(s), HR_P(p));
     }}
 }}
 """

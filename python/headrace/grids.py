@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 from typing import Any, Iterable, Sequence, Union
 
@@ -13,12 +14,12 @@ from numpy.typing import ArrayLike, DTypeLike
 from ._native import ffi, lib
 from .calls import PAIRS, REDUCTIONS
 from .contexts import Context, NotCopied, current, pointer_of, using
-from .errors import InvalidError, check
+from .errors import Error, InvalidError, check
 from .kernels import Kernel, _Arguments
 from .layouts import (Accelerators, Array, Operand, Progress, Shape, Weights,
                       address, as_array, check_element, choose, element_as,
                       element_of, elements_of, extent, indices_of, one_of,
-                      shape_of, size_of, struct, type_of, weights_of)
+                      shape_of, shown, size_of, struct, type_of, weights_of)
 from .progress import Watch, _watch_failed, finish, function_of, watch
 from .reports import Band, GridReport
 
@@ -34,11 +35,17 @@ _REDUCTIONS = {name: reduction for name, reduction in REDUCTIONS.items()
 @dataclass(frozen=True)
 class Side:
     """One side of a field in one dimension, where it is not as the field says:
-    its boundary, or its own halo or value."""
+    its boundary, or its own halo or value, which only "constant" has."""
 
     boundary: str
     halo: int | None = None
     value: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is not None and self.boundary != "constant":
+            raise ValueError(f"a Side of {shown(self.boundary)} has the value "
+                             f"{shown(self.value)}, but only \"constant\" has "
+                             "one")
 
 
 # A boundary, or those before and after of each dimension.
@@ -132,6 +139,9 @@ def headrace_grid_progress(data, done, total):
 
 def _side(given):
     """A Side."""
+    if isinstance(given, (int, float, complex, np.generic)):
+        raise ValueError(f"boundary has {given!r}: a value for one side is "
+                         f'headrace.Side("constant", value={given!r})')
     side = given if isinstance(given, Side) else Side(given)
     one_of(side.boundary, _BOUNDARIES, "boundary")
     return side
@@ -140,7 +150,7 @@ def _side(given):
 def _sides(field, rank):
     """(Side before, after) of each dimension."""
     given = field.boundary
-    one = (str, Side)
+    one = (str, Side, int, float, complex, np.generic)  # numbers are refused
     pairs = [(given, given)] * rank if isinstance(given, one) else [
         (x, x) if isinstance(x, one) else tuple(x) for x in given]
     if len(pairs) != rank:
@@ -208,7 +218,7 @@ class Grid(NotCopied):
             o.weights = shares
             kept.append(shares)
         out = ffi.new("hr_grid **")
-        with using(self._context):
+        with using(self._context), self._named():
             self._create(made, len(fields), o, out)
             self._pointer = out[0]
             self._context._grids.add(self)
@@ -280,6 +290,21 @@ class Grid(NotCopied):
             number, size_of(component, f"the component of {name!r}", 0,
                             self.fields[name].components - 1))
 
+    @contextlib.contextmanager
+    def _named(self):
+        """Errors of the library have the names of fields, not their numbers."""
+        try:
+            yield
+        except Error as error:
+            names = list(self._numbers)
+            text = re.sub(r"\bfield (\d+)\b", lambda found:
+                          f"field {names[int(found[1])]!r}"
+                          if int(found[1]) < len(names) else found[0],
+                          str(error))
+            if text == str(error):
+                raise
+            raise type(error)(text) from None
+
     def _layout(self, name):
         field = self.fields[name[0] if isinstance(name, tuple) else name]
         parts = 1 if isinstance(name, tuple) else field.components
@@ -293,7 +318,11 @@ class Grid(NotCopied):
         dtype, shape = self._layout(name)
         values = elements_of(as_array(values), dtype,
                              f"what {name!r} is set to")
-        packed = np.ascontiguousarray(np.broadcast_to(values, shape))
+        try:
+            packed = np.ascontiguousarray(np.broadcast_to(values, shape))
+        except ValueError:
+            raise ValueError(f"{name!r} is set to an array of {values.shape}, "
+                             f"but it is {shape}") from None
         with using(self._context):
             check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 
@@ -377,7 +406,8 @@ class Grid(NotCopied):
         if self._stepping and not self._stepping[-1]:
             raise InvalidError("the grid steps in a step of its own; with "
                                "every= its function may")
-        with using(self._context), _Arguments(self._context) as list_:
+        with (using(self._context), self._named(),
+              _Arguments(self._context) as list_):
             made = self._phases(phases, list_, kept)
             cells = np.prod(self.shape, dtype=float)
             seen = watch(told if every is None else None,
@@ -444,7 +474,7 @@ class Grid(NotCopied):
             raise TypeError(f"a is {self._layout(a)[0]}, but b is "
                             f"{self._layout(b)[0]}")
         out, value = ffi.new("hr_reducing **"), ffi.new("double *")
-        with using(self._context):
+        with using(self._context), self._named():
             check(lib.hr_grid_reduce(
                 self._open(), reduction, kind, first,
                 first if b is None else self._field(b), out))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from .errors import InvalidError, check
 from .layouts import (Accelerators, Operand, Progress, Shape, View, Weights,
                       address, as_array, check_element, check_report, choose,
                       dtype_of, element_as, element_of, extent, one_of,
-                      shape_of, size_of, struct, text_of, weights_of,
+                      shape_of, shown, size_of, struct, text_of, weights_of,
                       with_article)
 from .reports import LaunchReport, _LaunchReport
 
@@ -261,7 +262,13 @@ class Kernel:
                  file: str | None = None) -> None:
         for given, what in ((name or "", "name"), (file or "", "file")):
             text_of(given, what)
+        if isinstance(text, os.PathLike):
+            raise TypeError(f"text is {text!r}: pass what the file has, its "
+                            "read_text()")
         text = _decoded(text, "text")
+        if "{" not in text and re.fullmatch(r"[^\n;()]*\.\w+", text):
+            raise ValueError(f"text is {shown(text)}, a file's name: pass what "
+                             "the file has, open(...).read()")
         names = re.findall(r"\bHR_KERNEL\d+\s*\(\s*(\w+)", text)
         if name is None:
             if len(set(names)) != 1:
@@ -396,7 +403,8 @@ class Kernel:
 
 def kernel(text: str | bytes, name: str | None = None,
            file: str | None = None) -> Kernel:
-    """A kernel out of text in the dialect (docs/dialect.md).
+    """A kernel out of text in the dialect (docs/dialect.md): the text itself,
+    not a file's name.
 
     name: which, where the text has several. file: its name in messages.
     The text needs no #include. It is compiled where it first runs.

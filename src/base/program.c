@@ -109,6 +109,16 @@ static bool has_ended(pid_t child, int options, int *code)
     return ended != 0;
 }
 
+/* Whether it did not start. POSIX lets posix_spawn leave that to its child,
+ * which then ends with this code and without a word. Under qemu-user glibc's
+ * does. */
+static bool has_not_started(int code, const char *output)
+{
+    enum { NOT_STARTED = 127 };
+    struct stat s;
+    return code == NOT_STARTED && (stat(output, &s) != 0 || s.st_size == 0);
+}
+
 hr_status hri_program_run(const char *const *arguments, const char *output,
                           unsigned seconds, int *code)
 {
@@ -135,6 +145,11 @@ hr_status hri_program_run(const char *const *arguments, const char *output,
                             arguments[0], seconds);
         }
         hri_sleep_ns(MOMENT_NS);
+    }
+    if (has_not_started(*code, output)) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "%s does not start: its status is %d", arguments[0],
+                        *code);
     }
     return HR_OK;
 }

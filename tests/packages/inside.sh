@@ -5,6 +5,7 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 cd /packages
+[ ! -f certificates ] || export PIP_CERT=/packages/certificates
 
 fail() {
     echo "failed: $*"

@@ -58,7 +58,7 @@ for name; do
     # What pip trusts and asks here, it does there.
     [ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc"
     [ ! -f "${SSL_CERT_FILE:-}" ] ||
-        install -D "$SSL_CERT_FILE" "$root$SSL_CERT_FILE"
+        cp "$SSL_CERT_FILE" "$root/packages/certificates"
     mount -t proc proc "$root/proc"
     mount --bind /dev "$root/dev"
     chroot "$root" sh /packages/inside.sh

@@ -134,11 +134,27 @@ static hr_status check_overlaps(const running *r)
     return status;
 }
 
+/* Whether an element is given that is a row of them: x of float x[3][4]. */
+static bool is_row(const hr_parameter *p, const hr_view *v)
+{
+    const uint32_t rank = v->extent.rank;
+    return rank > 1 && p->bytes > 0 && v->extent.size[rank - 1] > 1 &&
+           v->element_bytes == p->bytes * (size_t)v->extent.size[rank - 1];
+}
+
 /* Make a view of the host memory of an argument. */
 static hr_status wrap(running *r, uint32_t i)
 {
     hr_argument *a = &r->arguments[i];
     const hr_view *v = &a->view;
+    if (is_row(&r->parameters[i], v)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is a pointer to rows of %zu bytes, not to a "
+                        "%s of %zu; give &%s[0][0]",
+                        r->kernel->name, r->parameters[i].name,
+                        v->element_bytes, r->parameters[i].type,
+                        r->parameters[i].bytes, r->parameters[i].name);
+    }
     hr_status status =
         hr_array_wrap_typed(r->context, a->value, v->type, v->element_bytes,
                             v->extent, a->bytes, &r->arrays[i]);

@@ -434,6 +434,25 @@ static void refusals(bed *b)
 }
 
 /* Rows of x and y in one block of memory, from where on and how far apart. */
+/* An array of C is taken for its first row. */
+static void rows_as_elements(bed *b)
+{
+    static float x[3][4], y[3][4];
+    const hr_extent e = hr_extent2(3, 4);
+    TEST_CASE("rows as elements");
+    CHECK_FAILS(
+        hr_run(b->context, &run2, e,
+               HR_ARGUMENTS(hr_value(1.0F), hr_in(x, 3, 4), hr_inout(y, 3, 4)),
+               NULL),
+        HR_ERROR_INVALID,
+        "run2: x is a pointer to rows of 16 bytes, not to a float of "
+        "4; give &x[0][0]");
+    CHECK(hr_run(b->context, &run2, e,
+                 HR_ARGUMENTS(hr_value(1.0F), hr_in(&x[0][0], 3, 4),
+                              hr_inout(&y[0][0], 3, 4)),
+                 NULL) == HR_OK);
+}
+
 static void overlaps(bed *b)
 {
     enum { EDGE = 8 };
@@ -667,6 +686,7 @@ int main(int count, char **arguments)
         }
         TEST(values(&b));
         TEST(refusals(&b));
+        TEST(rows_as_elements(&b));
         TEST(overlaps(&b));
         TEST(overlapping_arrays(&b));
         TEST(dry_run(&b));

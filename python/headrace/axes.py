@@ -40,18 +40,18 @@ _DOUBLE = """
 # What sum s and its place p make of element e, the k-th.
 _JOINED = """
 HR_FUNCTION {number} number_of({element} e) {{ return {load}; }}
-HR_FUNCTION {number} step({number} s, {number} y) {{ return {step}; }}
+HR_FUNCTION {number} joined({number} s, {number} y) {{ return {step}; }}
 #define BEGIN(s, p, e, k) s = number_of(e)
-#define TAKE(s, p, e, k)  s = step(s, number_of(e))
-#define JOIN(s, p, t, q)  s = step(s, t)
+#define TAKE(s, p, e, k)  s = joined(s, number_of(e))
+#define JOIN(s, p, t, q)  s = joined(s, t)
 #define RESULT(s, p)      ({result})s
 """
 
 # Squares are fused, so compilers have no choice.
 _SQUARED = """
-HR_FUNCTION double take(double s, {element} e) {{ return {load}; }}
-#define BEGIN(s, p, e, k) s = take(0, e)
-#define TAKE(s, p, e, k)  s = take(s, e)
+HR_FUNCTION double with_squares(double s, {element} e) {{ return {load}; }}
+#define BEGIN(s, p, e, k) s = with_squares(0, e)
+#define TAKE(s, p, e, k)  s = with_squares(s, e)
 #define JOIN(s, p, t, q)  s += t
 #define RESULT(s, p)      s
 """

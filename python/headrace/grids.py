@@ -170,6 +170,17 @@ def _cell(value, dtype, kept):
     return kept[-1]
 
 
+def packed_for(name: FieldName, values: Operand, dtype: np.dtype[Any],
+               shape: tuple[int, ...]) -> Array:
+    """Values of a field, element after element."""
+    given = elements_of(as_array(values), dtype, f"what {name!r} is set to")
+    try:
+        return np.ascontiguousarray(np.broadcast_to(given, shape))
+    except ValueError:
+        raise ValueError(f"{name!r} is set to an array of {given.shape}, but "
+                         f"it is {shape}") from None
+
+
 class Grid(NotCopied):
     """Fields of one shape on all accelerators, which keep them while they step.
 
@@ -316,13 +327,7 @@ class Grid(NotCopied):
         components in front, or a number. Real fields take no complex ones."""
         number = self._field(name)
         dtype, shape = self._layout(name)
-        values = elements_of(as_array(values), dtype,
-                             f"what {name!r} is set to")
-        try:
-            packed = np.ascontiguousarray(np.broadcast_to(values, shape))
-        except ValueError:
-            raise ValueError(f"{name!r} is set to an array of {values.shape}, "
-                             f"but it is {shape}") from None
+        packed = packed_for(name, values, dtype, shape)
         with using(self._context):
             check(lib.hr_grid_scatter(self._open(), number, address(packed)))
 

@@ -32,8 +32,9 @@ from .contexts import Context as _Context
 from .contexts import NotCopied, options_of, pointer_of, using
 from .errors import InvalidError, UnavailableError, check
 from .grids import Field, FieldName, Grid as _Grid
+from .grids import packed_for
 from .layouts import (Array, Operand, Progress, Shape, address, as_array,
-                      bytes_of, elements_of, extent, one_of, plural, shape_of,
+                      bytes_of, extent, one_of, plural, shape_of,
                       size_of, struct, text_of, type_of)
 from .products import COMPUTE, _scalar
 from .reports import _Table, _unit
@@ -633,9 +634,7 @@ class Grid(_Grid):
         pointer, wrong = ffi.NULL, None
         if self._context.rank == root:
             try:
-                given = as_array(values)
-                given = elements_of(given, dtype, f"what {name!r} is set to")
-                packed = np.ascontiguousarray(np.broadcast_to(given, shape))
+                packed = packed_for(name, values, dtype, shape)
                 pointer = address(packed)
             except (TypeError, ValueError, OverflowError) as error:
                 wrong = error  # which the others hear by the call

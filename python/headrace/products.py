@@ -47,12 +47,15 @@ def _operands(a: Operand, b: Operand) -> tuple[Array, Array]:
 
 def _result_dtype(a, dtype):
     """The dtype of a product. TypeError where none is offered."""
-    if a.dtype.name not in _FACTORS:
-        error = not_offered(a.dtype, _FACTORS)
-        if a.dtype.kind in "iub":
-            error = TypeError(f"{error}: pass x.astype(numpy.float64)")
-        raise error
-    kind = type_of(a.dtype, _FACTORS)
+    try:
+        kind = type_of(a.dtype, _FACTORS)
+        if kind == lib.HR_I32:
+            raise not_offered(a.dtype, _FACTORS)
+    except TypeError as error:
+        if a.dtype.kind not in "iub":
+            raise
+        raise TypeError(f"{error}; for others pass a.astype(np.float64)"
+                        ) from None
     usual = _SUMS.get(kind, a.dtype)
     return usual if dtype is None else np.dtype(dtype)
 

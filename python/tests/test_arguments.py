@@ -2,6 +2,7 @@
 """Arguments of wrong types: one sentence each."""
 
 import inspect
+import pathlib
 import pydoc
 
 import numpy as np
@@ -55,6 +56,13 @@ def test_what_is_no_array_and_no_text(host):
             "the expression is 5, not text")
     refused(lambda: headrace.transform(None, x=x), TypeError,
             "the statement is None, not text")
+    refused(lambda: headrace.kernel("my/kernels.c"), ValueError,
+            "^text is 'my/kernels.c', a file's name: pass what the file has")
+    refused(lambda: headrace.kernel("kernels.c", "saxpy"), ValueError,
+            "a file's name")
+    refused(lambda: headrace.kernel(pathlib.Path("kernels.c")), TypeError,
+            r"text is PosixPath\('kernels.c'\): pass what the file has")
+    refused(lambda: headrace.kernel("no kernel"), ValueError, "no HR_KERNEL1")
     for given in ((5,), (SAXPY.text, 5), (SAXPY.text, "saxpy", 5)):
         refused(lambda: headrace.kernel(*given), TypeError, "is 5, not text")
     assert host.accelerators

@@ -39,6 +39,8 @@ def calls(a: NDArray[np.float32]) -> float:
     total += headrace.max(a, weights=[1]) + headrace.dot(a, a)
     total += headrace.norm(a) + headrace.prod(a)
     place: int = headrace.argmin(a) + headrace.argmax(a)
+    rows: NDArray[np.float64] = headrace.sum(a, axis=0, keepdims=True)
+    total += float(rows[0, 0]) + float(headrace.max(a, 1)[0])
     most: float = headrace.reduce("max_abs", a)
     one: float = headrace.reduce_with("a + b", a)
     running = headrace.cumsum(a, dtype=np.float64) + headrace.cumprod(a)

@@ -68,7 +68,11 @@ void blas_choose_renew(void)
 
 bool blas_is_large(double products)
 {
-    return products >= state.least;
+    const bool large = products >= state.least;
+    if (!large) {
+        blas_log_small();
+    }
+    return large;
 }
 
 /* ---- what a call takes */

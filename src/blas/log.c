@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,9 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Calls that were too small. */
+static _Atomic uint64_t small;
+
 static const char *const names[] = {"stays", "accelerators", "falls back"};
 
 const char *blas_outcome_name(blas_outcome outcome)
@@ -37,7 +41,13 @@ static FILE *where(void)
 
 static void print_summary(void)
 {
+    const uint64_t small_calls = atomic_load(&small);
     pthread_mutex_lock(&state.lock);
+    if (small_calls > 0) {
+        fprintf(where(), "headrace: %-12s %8llu call%s, not looked at\n",
+                "small", (unsigned long long)small_calls,
+                small_calls == 1 ? "" : "s");
+    }
     for (int i = 0; i < 3; i++) {
         const double seconds = state.of[i].seconds;
         char line[128], rate[64] = "";
@@ -106,6 +116,7 @@ void blas_log_renew(void)
 {
     pthread_mutex_init(&state.lock, NULL);
     memset(state.of, 0, sizeof state.of);
+    atomic_store(&small, 0);
 }
 
 bool blas_log_is_wanted(void)
@@ -154,4 +165,18 @@ void blas_log_count(blas_outcome outcome, double seconds, double flops)
     state.of[outcome].seconds += seconds;
     state.of[outcome].flops += flops;
     pthread_mutex_unlock(&state.lock);
+}
+
+/* Such calls may take less time than a lock. */
+void blas_log_small(void)
+{
+    static atomic_int asked; /* 0: not asked yet, 1: nobody reads it, 2 */
+    int reader = atomic_load_explicit(&asked, memory_order_relaxed);
+    if (reader == 0) {
+        reader = blas_log_is_wanted() ? 2 : 1;
+        atomic_store_explicit(&asked, reader, memory_order_relaxed);
+    }
+    if (reader == 2) {
+        atomic_fetch_add_explicit(&small, 1, memory_order_relaxed);
+    }
 }

@@ -28,6 +28,9 @@ void blas_log_setting(const char *format, ...)
 /* One call for the summary. */
 void blas_log_count(blas_outcome outcome, double seconds, double flops);
 
+/* One call that is too small to be looked at. */
+void blas_log_small(void);
+
 /* In a child of fork: nothing has been counted, and nobody has the lock. */
 void blas_log_renew(void);
 

@@ -5,7 +5,9 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 cd /packages
-[ ! -f certificates ] || export PIP_CERT=/packages/certificates
+if [ -f certificates ]; then # pip asks the second one first
+    export PIP_CERT=$PWD/certificates REQUESTS_CA_BUNDLE=$PWD/certificates
+fi
 
 fail() {
     echo "failed: $*"

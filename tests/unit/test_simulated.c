@@ -599,7 +599,8 @@ enum { REPEATED = 5 };
 
 int main(int argc, char **argv)
 {
-    const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
+    const uint64_t usual = TEST_ASAN || TEST_TSAN ? 200 : 1000;
+    const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : usual;
     const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     uint64_t traces[REPEATED] = {0};
     (void)setenv("HEADRACE_CBLAS", "builtin", 1);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Reductions along one axis: kernels of text, in which an item takes a line or
-neighbouring lines. Lines that are long and few are cut into parts, which NumPy
-joins. The cuts depend on shapes alone, so the bits are those of any
+"""Reductions along one axis: kernels of text, in which an item reduces a line.
+Lines that are long and few are cut into parts, which NumPy joins. The cuts
+depend on shapes and layouts alone, so the bits are the same on any
 accelerators."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HR_FUNCTION {number} joined({number} s, {number} y) {{ return {step}; }}
 #define RESULT(s, p)      ({result})s
 """
 
-# Squares are fused, so compilers have no choice.
+# Multiplications and additions are fused here, so no compiler chooses.
 _SQUARED = """
 HR_FUNCTION double with_squares(double s, {element} e) {{ return {load}; }}
 #define BEGIN(s, p, e, k) s = with_squares(0, e)
@@ -161,17 +161,18 @@ def _kernel(name, operation, dtype, form, scale):
     return Kernel(("" if whole else _DOUBLE) + (text + form).format(**words))
 
 
-def dimension(axis: Any, dimensions: int, caller: str) -> int:
+def dimension(axis: Any, dimensions: int, caller: str = "") -> int:
     """An axis from 0 on. TypeError for what is not one, ValueError for one that
     an array does not have."""
+    before = caller and f"{caller}: "
     try:
         given = operator.index(axis)
     except TypeError:
-        raise TypeError(f"{caller}: axis is {axis!r}, not one dimension"
+        raise TypeError(f"{before}axis is {axis!r}, not one dimension"
                         ) from None
     count = dimensions or 1
     if not -count <= given < count:
-        raise ValueError(f"{caller}: axis is {given}, of "
+        raise ValueError(f"{before}axis is {given}, of "
                          f"{plural(dimensions, 'dimension')}")
     return given % count
 

@@ -20,7 +20,7 @@ from .errors import InvalidError
 from .kernels import Options
 from .layouts import (TYPES, Accelerators, Array, Operand, Shape, View, Weights,
                       address, check_array, element_as, not_offered, number_of,
-                      one_of, operand, output, plural, shape_of, shown,
+                      one_of, operand, output, shape_of, shown,
                       size_of, text_of, type_of)
 from .reports import LaunchReport
 
@@ -246,7 +246,7 @@ def reduce_with(expression: str, a: Operand, *,
     return result[0]
 
 
-def _is_last(a, axis, caller):
+def _is_last(a, axis, caller=""):
     """Whether it is a's last dimension, of which rows are."""
     return dimension(axis, a.ndim, caller) == (a.ndim or 1) - 1
 
@@ -278,7 +278,7 @@ def scan(operation: str, a: Operand, *, axis: int = -1, exclusive: bool = False,
         raise TypeError(f"{'out' if dtype is None else 'dtype'} is "
                         f"{result.dtype}, but a scan of {a.dtype} gives "
                         f"{' or '.join(_SUMS[a.dtype.name])}")
-    if not _is_last(a, axis, "scan"):
+    if not _is_last(a, axis):
         result[...] = _along(axis, lambda rows: scan(
             operation, rows, exclusive=exclusive, dtype=result.dtype,
             accelerators=accelerators, weights=weights, report=report,

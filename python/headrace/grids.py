@@ -170,7 +170,7 @@ def _cell(value, dtype, kept):
     return kept[-1]
 
 
-def packed_for(name: FieldName, values: Operand, dtype: np.dtype[Any],
+def packed_for(name: FieldName, values: Any, dtype: np.dtype[Any],
                shape: tuple[int, ...]) -> Array:
     """Values of a field, element after element."""
     given = elements_of(as_array(values), dtype, f"what {name!r} is set to")

@@ -189,7 +189,7 @@ def test_all_elements(host):
     (lambda a: headrace.min(a, axis=(0, 1)), TypeError,
      r"^min: axis is \(0, 1\), not one dimension$"),
     (lambda a: headrace.max(a, 1.5), TypeError, "^max: axis is 1.5, not one"),
-    (lambda a: headrace.cumsum(a, axis=2), ValueError, "^scan: axis is 2"),
+    (lambda a: headrace.cumsum(a, axis=2), ValueError, "^axis is 2, of 2"),
     (lambda a: headrace.sum(a, dtype="f8"), TypeError,
      "^sum: dtype= is not offered; results are float64, of integers and places "
      "int64$"),

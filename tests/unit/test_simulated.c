@@ -606,13 +606,13 @@ int main(int argc, char **argv)
     (void)setenv("HEADRACE_CBLAS", "builtin", 1);
     try_seed(0); /* what the library makes once for a process */
     for (uint64_t i = 0; i < count; i++) {
-        try_seed(first + i);
+        const uint64_t seed = first + i;
+        try_seed(seed);
         if (i < REPEATED) {
             traces[i] = sim_trace();
         }
         if (count <= REPEATED) {
-            printf("seed %llu: %llu steps, %.6f s\n",
-                   (unsigned long long)(first + i),
+            printf("seed %llu: %llu steps, %.6f s\n", (unsigned long long)seed,
                    (unsigned long long)sim_steps(),
                    (double)sim_now_ns() * 1e-9);
         }

@@ -132,6 +132,43 @@ sed 's/project(program C)/project(program NONE)/' "$folder/list" \
     >"$folder/kernels/CMakeLists.txt"
 refused "a project without C" 'add C to the languages of project'
 
+# What other pages add to CMakeLists.txt, and what docs/kernels.md says of
+# mistakes in its kernel.
+mkdir "$folder/pages"
+{
+    block kernels.md cmake 1 | sed '/^target\|^headrace_kernels/d'
+    block administration.md cmake 2
+    block dialect.md cmake 1
+} >"$folder/pages/CMakeLists.txt"
+grep -q REPRODUCIBLE "$folder/pages/CMakeLists.txt" || fail "dialect.md cmake 1"
+cp "$folder/kernels/program.c" "$folder/kernels/exact.c" "$folder/pages"
+mistake() { # N EDIT VARIABLE: what text N of kernels.md says of that kernel
+    block kernels.md c 4 | sed "$2" >"$folder/pages/kernels.c"
+    grep '^kernels\.c:7: ' "$source/docs/kernels.md" | sed -n "$1p" >"$folder/said"
+    "$cmake" -S "$folder/pages" -B "$folder/pages/build" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_C_FLAGS="$flags" >"$folder/log" 2>&1 &&
+        "$cmake" --build "$folder/pages/build" >>"$folder/log" 2>&1 ||
+        { cat "$folder/log"; fail "mistake $1 of docs/kernels.md"; }
+    env LD_LIBRARY_PATH="$lib" HEADRACE_ACCELERATORS=host "$3" \
+        "$folder/pages/build/program" >"$folder/log" 2>&1 || true
+    grep -qxFf "$folder/said" "$folder/log" ||
+        { cat "$folder/log"; fail "kernels.md text $1"; }
+}
+mistake 1 's/HR_AT1(c, i) =.*/return;/' HEADRACE_CHECK=
+mistake 2 's/(c, i)/(c, i + 1)/' HEADRACE_CHECK=1
+
+# The paths of the module file.
+block administration.md tcl 1 | sed -n 's/.*\$root\///p' >"$folder/paths"
+grep -q . "$folder/paths" || fail "administration.md tcl 1"
+while read -r path; do
+    case $path in
+    lib*) path=$lib${path#lib} ;;
+    *) path=$prefix/$path ;;
+    esac
+    [ -e "$path" ] || fail "docs/administration.md: there is no $path"
+done <"$folder/paths"
+
 # demo builds all that is installed.
 if [ -f "$build/build.ninja" ]; then
     target=$(sed -n 's/.*--build build --target \([^ ]*\).*/\1/p' "$source/demo")

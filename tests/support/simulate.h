@@ -44,7 +44,8 @@ typedef struct sim_device_state {
 
 typedef struct sim_machine {
     uint32_t count;
-    bool peers; /* all devices are */
+    bool peers;      /* all devices are */
+    uint64_t stalls; /* operations that took much longer than usual */
     sim_device_state devices[SIM_DEVICES];
 } sim_machine;
 

@@ -126,7 +126,9 @@ static uint64_t time_of(const sim_device_state *d, const sim_command *c)
 {
     const double usual_ns = (double)d->latency_ns + c->work_ns;
     const double chance = (double)sim_between(70, 200) / 100;
-    const double stall = sim_between(1, 200) == 1 ? 40 : 1;
+    const bool stalls = sim_between(1, 200) == 1;
+    const double stall = stalls ? 40 : 1;
+    sim.stalls += stalls;
     const bool slow = d->fault == SIM_SLOW && d->came;
     return (uint64_t)(usual_ns * chance * stall * (slow ? d->slower : 1));
 }

@@ -14,7 +14,7 @@ scratch=$(mktemp -d)
 root=
 
 leave() {
-    [ -z "$root" ] || umount "$root/proc" "$root/dev" 2>/dev/null || true
+    [ -z "$root" ] || umount "$root/proc" "$root/sys" "$root/dev" 2>/dev/null || true
     rm -rf --one-file-system "$scratch"
 }
 trap leave EXIT
@@ -60,8 +60,9 @@ for name; do
     [ ! -f "${SSL_CERT_FILE:-}" ] ||
         cp "$SSL_CERT_FILE" "$root/packages/certificates"
     mount -t proc proc "$root/proc"
+    mount --bind /sys "$root/sys" # PoCL ends the program where it is missing
     mount --bind /dev "$root/dev"
     chroot "$root" sh /packages/inside.sh
-    umount "$root/proc" "$root/dev"
+    umount "$root/proc" "$root/sys" "$root/dev"
     root=
 done

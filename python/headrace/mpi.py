@@ -579,6 +579,8 @@ class Grid(_Grid):
     of this process's part, which `origin` and `part_shape` place.
     """
 
+    _context: Context
+
     def __init__(self, context: Context, shape: Shape, *,
                  processes: Sequence[int] | None = None,
                  steps_per_exchange: int = 0, **fields: Field) -> None:
@@ -589,7 +591,8 @@ class Grid(_Grid):
         self._part: tuple[int, ...] = ()
         #: where this process's part begins
         self.origin: tuple[int, ...] = ()
-        super().__init__(shape, steps_per_exchange=steps_per_exchange,
+        super().__init__(shape, accelerators=None, weights=None,
+                         steps_per_exchange=steps_per_exchange,
                          context=context, **fields)
 
     def _create(self, fields, count, options, out):

@@ -142,14 +142,15 @@ mkdir "$folder/pages"
 } >"$folder/pages/CMakeLists.txt"
 grep -q REPRODUCIBLE "$folder/pages/CMakeLists.txt" || fail "dialect.md cmake 1"
 cp "$folder/kernels/program.c" "$folder/kernels/exact.c" "$folder/pages"
+with_pages() {
+    "$cmake" -S "$folder/pages" -B "$folder/pages/build" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_C_FLAGS="$flags" && "$cmake" --build "$folder/pages/build"
+}
 mistake() { # N EDIT VARIABLE: what text N of kernels.md says of that kernel
     block kernels.md c 4 | sed "$2" >"$folder/pages/kernels.c"
     grep '^kernels\.c:7: ' "$source/docs/kernels.md" | sed -n "$1p" >"$folder/said"
-    "$cmake" -S "$folder/pages" -B "$folder/pages/build" -G Ninja \
-        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-        -DCMAKE_C_FLAGS="$flags" >"$folder/log" 2>&1 &&
-        "$cmake" --build "$folder/pages/build" >>"$folder/log" 2>&1 ||
-        { cat "$folder/log"; fail "mistake $1 of docs/kernels.md"; }
+    with_pages >"$folder/log" 2>&1 || { cat "$folder/log"; fail "pages"; }
     env LD_LIBRARY_PATH="$lib" HEADRACE_ACCELERATORS=host "$3" \
         "$folder/pages/build/program" >"$folder/log" 2>&1 || true
     grep -qxFf "$folder/said" "$folder/log" ||
@@ -159,7 +160,7 @@ mistake 1 's/HR_AT1(c, i) =.*/return;/' HEADRACE_CHECK=
 mistake 2 's/(c, i)/(c, i + 1)/' HEADRACE_CHECK=1
 
 # The paths of the module file.
-block administration.md tcl 1 | sed -n 's/.*\$root\///p' >"$folder/paths"
+block administration.md tcl 1 | sed -n 's/.*[$]root\///p' >"$folder/paths"
 grep -q . "$folder/paths" || fail "administration.md tcl 1"
 while read -r path; do
     case $path in
@@ -171,7 +172,7 @@ done <"$folder/paths"
 
 # demo builds all that is installed.
 if [ -f "$build/build.ninja" ]; then
-    target=$(sed -n 's/.*--build build --target \([^ ]*\).*/\1/p' "$source/demo")
+    target=$(sed -n 's/^build \([^ ]*\)$/\1/p' "$source/demo")
     ninja -C "$build" -t commands "$target" >"$folder/commands" ||
         fail "demo builds no target of ninja"
     for file in libheadrace.so libheadrace_blas.so libheadrace_blas64.so \

@@ -61,7 +61,8 @@ stage("asan;tsan" none "^structure/")
 stage(asan none "^example/.*opencl$")
 stage(asan check "^unit/test_(gemm_batch|gemm_stuck|kernels|dialect|check|check_random|lbm):host$"
   "^unit/test_module_files:opencl$" "^unit/test_(launch|grid):3xhost:checked$"
-  "^unit/test_arrays_threads:checked$" "^unit/bench_run:3xhost$")
+  "^unit/test_arrays_threads:checked$" "^unit/bench_run:3xhost$"
+  "^unit/test_simulated$")
 stage(asan long "^unit/.*:(host|[1-9]xhost,?.*|opencl|host,.*):checked$"
   "^unit/.*:(host|[124-9]xhost|opencl|[0-9]*x?host,.*)$" "^unit/test_coherence:checked$"
   "^conformance/.*:fake_cuda$" "^conformance/test_progress:" "^unit/test_verify"
@@ -71,10 +72,11 @@ stage(asan long "^unit/.*:(host|[1-9]xhost,?.*|opencl|host,.*):checked$"
   "^mpi/test_mpi_.*:openmpi:([124-9]|1.):" "^mpi/test_mpi_.*:([0-9]xhost|cuda)$")
 
 # 3 seconds and more on two quiet cores.
-stage(release check "^blas/(reference|numpy)$" "^site$"
+stage(release check "^blas/(reference|numpy)$" "^site$" "^install/pages$"
   "^cli/(test_(interrupt|matmul|progress|report)|numpy_files)$"
   "^conformance/test_(filter|gemm_random|launch_split|run):fake_cuda$"
   "^unit/test_(context_faults|filter_rules|gemm_engine)$"
   "^unit/test_filter:(2xhost,opencl|host:checked)$" "test_gemm_stuck:"
   "^unit/test_grid:(2xhost|2xhost,opencl|3xhost|3xhost:checked|host)$"
-  "^unit/test_(grid_bytes|kernels:2xhost:checked|links|opencl_gemm|verify)$")
+  "^unit/test_(grid_bytes|kernels:2xhost:checked|links|opencl_gemm|verify)$"
+  "^unit/test_simulated$")

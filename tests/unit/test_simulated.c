@@ -42,7 +42,7 @@ static double from(const double *list, int64_t count)
 
 /* ---- a machine */
 
-/* Devices that are much alike share a product, and steal from each other. */
+/* Devices that are similar share a product, and steal from each other. */
 static void make_machine(void)
 {
     static const double rates[] = {1e8, 1e9, 2e9, 2e10};
@@ -51,14 +51,14 @@ static void make_machine(void)
     sim.count = (uint32_t)sim_between(1, SIM_DEVICES);
     sim.peers = one_in(2);
     const bool staged = one_in(2), reaches = one_in(2), packed = one_in(3);
-    const bool alike = one_in(2);
+    const bool similar = one_in(2);
     const double rate = from(rates, 4), link = from(links, 4);
     for (uint32_t i = 0; i < sim.count; i++) {
         const double factor = (double)sim_between(50, 150) / 100;
         sim.devices[i] = (sim_device_state){
             .memory_bytes = (uint64_t)sim_between(4, 200) << 10,
-            .flops = alike ? rate * factor : from(rates, 4),
-            .link = alike ? link * factor : from(links, 4),
+            .flops = similar ? rate * factor : from(rates, 4),
+            .link = similar ? link * factor : from(links, 4),
             .peer_link = from(links, 4),
             .latency_ns = (uint64_t)sim_between(500, 20000),
             .staged = staged,

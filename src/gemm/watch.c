@@ -334,21 +334,24 @@ static bool may_return(const watcher *w)
 }
 
 /* Let no thread of an executor that has not settled touch the caller's memory
- * again. Where old C is read, a tile of which half is home is lost. The run's
+ * again. Where old C is read, a tile is lost of which half is home, or may be:
+ * a device that is lost may have copied what it does not confirm. The run's
  * lock is held, and released for a moment. */
 static void let_go(const watcher *w)
 {
     hri_run_state *run = w->run;
     for (uint32_t i = 0; i < executors(run); i++) {
         hri_executor *e = &run->executors[i];
-        if (e->state == HRI_SETTLED || e->state == HRI_SETTING_UP) {
+        if (e->state == HRI_SETTING_UP) {
             continue;
         }
         const bool whole = hri_copy_pool_leave(&e->down_pool);
-        pthread_mutex_unlock(&run->lock);
-        hri_copy_pool_let_go(&e->up_pool);
-        hri_copy_pool_let_go(&e->down_pool);
-        pthread_mutex_lock(&run->lock);
+        if (e->state != HRI_SETTLED) {
+            pthread_mutex_unlock(&run->lock);
+            hri_copy_pool_let_go(&e->up_pool);
+            hri_copy_pool_let_go(&e->down_pool);
+            pthread_mutex_lock(&run->lock);
+        }
         if (!whole && run->plan->shape.read_c) {
             hri_error_keep(&run->error, hri_error_raise(&run->lost));
         }

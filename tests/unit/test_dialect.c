@@ -98,7 +98,7 @@ static void every_type(bed *b)
         double c;
         int64_t d;
     } g = {1, 2, 0.5, 40000000000};
-    const char va = -7;
+    const signed char va = -7;
     const short vb = 1000;
     const unsigned vc = 3000000000u;
     const int64_t vd = -5000000000;

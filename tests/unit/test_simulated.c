@@ -42,6 +42,10 @@ static double from(const double *list, int64_t count)
 
 /* ---- a machine */
 
+/* Whether a device will be lost that has copied tiles to C and does not confirm
+ * it. Old C is read: nobody may do these tiles again. */
+static bool unconfirmed;
+
 /* Devices that are similar share a product, and steal from each other. */
 static void make_machine(void)
 {
@@ -71,6 +75,16 @@ static void make_machine(void)
         d->fault = (sim_fault)sim_between(SIM_FAILS, SIM_SLOW);
         d->at = (uint64_t)sim_between(1, one_in(2) ? 8 : 60);
         d->slower = (double)sim_between(2, one_in(2) ? 8 : 200);
+    }
+    unconfirmed = one_in(3);
+    if (unconfirmed) {
+        sim.count = (uint32_t)sim_between(2, SIM_DEVICES);
+        for (uint32_t i = 0; i < sim.count; i++) {
+            sim.devices[i].fault = i == 0 ? SIM_LOST : SIM_WELL;
+            sim.devices[i].at = (uint64_t)sim_between(10, 60);
+            sim.devices[i].staged = sim.devices[i].reaches = false;
+            sim.devices[i].memory_bytes = (uint64_t)sim_between(60, 200) << 10;
+        }
     }
 }
 
@@ -139,7 +153,13 @@ static problem make_problem(void)
     if (p.kind != 0) {
         p.count = sim_between(1, MAX_COUNT);
     }
-    if (p.kind != 2 && one_in(2)) { /* many tiles */
+    if (unconfirmed) {
+        p.kind = 0;
+        p.count = 1;
+        p.beta = 2;
+        p.cancel_after = 0;
+    }
+    if (p.kind != 2 && (unconfirmed || one_in(2))) { /* many tiles */
         p.m = sim_between(MAX_SIZE, MAX_WIDE);
         p.n = sim_between(MAX_SIZE, MAX_WIDE);
         p.k = sim_between(1, MAX_DEEP);
@@ -545,7 +565,7 @@ static void try_once(hr_context *context)
 {
     const sim_device_state *d = faulty();
     bool cancels = false;
-    const int64_t engine = sim_between(1, 9);
+    const int64_t engine = unconfirmed ? 4 : sim_between(1, 9);
     const hr_status status = engine == 9   ? try_grid(context)
                              : engine == 1 ? try_filter(context)
                              : engine <= 3 ? try_arrays(context)

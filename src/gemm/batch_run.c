@@ -26,7 +26,6 @@ typedef struct slot {
     void *pinned; /* what threads pack and unpack; NULL: all is direct */
     hri_event *events[EVENTS];
     int64_t first, count; /* the group that is in it; 0 products: none */
-    bool torn;            /* some of its C may be home */
 } slot;
 
 typedef struct run {
@@ -282,13 +281,12 @@ static hr_status multiply(const executor *e, const slot *s)
     return status == HR_OK ? record(e, COMPUTE, s->events[MULTIPLIED]) : status;
 }
 
-static hr_status send_home(executor *e, slot *s)
+static hr_status send_home(executor *e, const slot *s)
 {
     const hri_copy box = box_of(e, HRI_C, s);
     const hri_copy home = reversed(&box);
     hr_status status = await(e, DOWN, s->events[MULTIPLIED]);
     if (status == HR_OK) {
-        s->torn = e->sides[HRI_C].direct;
         status = copy(e, DOWN, &home);
     }
     e->part->share.down += e->sides[HRI_C].bytes * (uint64_t)s->count;
@@ -314,7 +312,6 @@ static hr_status receive(executor *e, slot *s)
         e->part->share.seconds_busy += (double)ns * 1e-9;
         note_done(e, s->count);
         s->count = 0;
-        s->torn = false;
     }
     return status;
 }
@@ -426,17 +423,6 @@ static void finish(executor *e)
 
 /* ---- executors */
 
-/* Whether a device that is lost may have copied to C what it does not
- * confirm. */
-static bool is_torn(const executor *e)
-{
-    bool torn = false;
-    for (int i = 0; i < HRI_BATCH_SLOTS; i++) {
-        torn = torn || e->slots[i].torn;
-    }
-    return torn;
-}
-
 static void run_slots(executor *e)
 {
     hri_batch_part *part = e->part;
@@ -466,7 +452,7 @@ static void run_slots(executor *e)
     hri_error_keep(&error, status);
     (void)settle(e, status);
     if (error.status != HR_OK) {
-        note_failure(e, hri_error_raise(&error), e->reads && is_torn(e));
+        note_failure(e, hri_error_raise(&error), false);
     }
 }
 

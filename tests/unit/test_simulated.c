@@ -57,7 +57,7 @@ static void make_machine(void)
     const bool staged = one_in(2), reaches = one_in(2), packed = one_in(3);
     const bool similar = one_in(2);
     const double rate = from(rates, 4), link = from(links, 4);
-    for (uint32_t i = 0; i < sim.count; i++) {
+    for (uint32_t i = 0; i < SIM_DEVICES; i++) {
         const double factor = (double)sim_between(50, 150) / 100;
         sim.devices[i] = (sim_device_state){
             .memory_bytes = (uint64_t)sim_between(4, 200) << 10,
@@ -79,7 +79,7 @@ static void make_machine(void)
     unconfirmed = one_in(3);
     if (unconfirmed) {
         sim.count = (uint32_t)sim_between(2, SIM_DEVICES);
-        for (uint32_t i = 0; i < sim.count; i++) {
+        for (uint32_t i = 0; i < SIM_DEVICES; i++) {
             sim.devices[i].fault = i == 0 ? SIM_LOST : SIM_WELL;
             sim.devices[i].at = (uint64_t)sim_between(10, 60);
             sim.devices[i].staged = sim.devices[i].reaches = false;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,8 +259,21 @@ static void wake_all(const void *waits)
 
 /* ---- threads */
 
+/* One thread runs at a time: on one CPU the next is woken in half the time. */
+static void use_one_cpu(void)
+{
+    cpu_set_t cpus;
+    const int cpu = sched_getcpu();
+    CPU_ZERO(&cpus);
+    CPU_SET(cpu >= 0 ? (size_t)cpu : 0, &cpus);
+    (void)sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
 void sim_seed(uint64_t seed)
 {
+    if (me == NULL) {
+        use_one_cpu();
+    }
     __real_pthread_mutex_lock(&all.lock);
     (void)self();
     for (sim_thread **link = &all.first->next; *link != NULL;) {

@@ -44,36 +44,28 @@ static const char call[] = "scan";
     extern const hr_kernel hri_scan_##name##_cells_in_place,                   \
         hri_scan_##name##_lines_in_place, hri_scan_##name##_short_in_place,    \
         hri_scan_##name##_totals
-#define KERNELS_ONCE(name) extern const hr_kernel hri_scan_##name##_once
-#define KERNELS_ONCE_IN_PLACE(name)                                            \
+#define KERNELS_AND_ONCE(name)                                                 \
+    KERNELS(name);                                                             \
+    extern const hr_kernel hri_scan_##name##_once
+#define KERNELS_IN_PLACE_AND_ONCE(name)                                        \
+    KERNELS_IN_PLACE(name);                                                    \
     extern const hr_kernel hri_scan_##name##_once_in_place
-KERNELS(f32);
-KERNELS(f32_f64);
-KERNELS(f64);
+KERNELS_AND_ONCE(f32);
+KERNELS_AND_ONCE(f32_f64);
+KERNELS_AND_ONCE(f64);
+KERNELS_AND_ONCE(i8);
+KERNELS_AND_ONCE(i8_i32);
+KERNELS_AND_ONCE(i32);
+KERNELS_AND_ONCE(i32_i64);
+KERNELS_IN_PLACE_AND_ONCE(f32);
+KERNELS_IN_PLACE_AND_ONCE(f64);
+KERNELS_IN_PLACE_AND_ONCE(i8);
+KERNELS_IN_PLACE_AND_ONCE(i32);
 KERNELS(f32_product);
 KERNELS(f32_f64_product);
 KERNELS(f64_product);
-KERNELS(i8);
-KERNELS(i8_i32);
-KERNELS(i32);
-KERNELS(i32_i64);
-KERNELS_IN_PLACE(f32);
-KERNELS_IN_PLACE(f64);
 KERNELS_IN_PLACE(f32_product);
 KERNELS_IN_PLACE(f64_product);
-KERNELS_IN_PLACE(i8);
-KERNELS_IN_PLACE(i32);
-KERNELS_ONCE(f32);
-KERNELS_ONCE(f32_f64);
-KERNELS_ONCE(f64);
-KERNELS_ONCE(i8);
-KERNELS_ONCE(i8_i32);
-KERNELS_ONCE(i32);
-KERNELS_ONCE(i32_i64);
-KERNELS_ONCE_IN_PLACE(f32);
-KERNELS_ONCE_IN_PLACE(f64);
-KERNELS_ONCE_IN_PLACE(i8);
-KERNELS_ONCE_IN_PLACE(i32);
 
 /* Views of rank 3, with long or short lines, or of rank 1: in two passes or in
  * one. */

@@ -24,8 +24,7 @@ typedef enum sim_fault {
     SIM_LOST,  /* from an operation on, no call of the device does anything */
     SIM_HANGS, /* an operation does not end until sim_let_go */
     SIM_SLOW,  /* from an operation on, all take `slower` times as long */
-    SIM_FLIPS, /* of a copy to host memory one bit is wrong */
-    SIM_FAULTS
+    SIM_FLIPS  /* of a copy to host memory one bit is wrong */
 } sim_fault;
 
 typedef struct sim_device_state {
@@ -68,7 +67,7 @@ int64_t sim_between(int64_t low, int64_t high);
 /* Devices that hang go on, and hang no more. */
 void sim_let_go(void);
 
-/* What is the machine's own: note a thing that happened, for the trace. */
+/* Add what happened to the trace. */
 void sim_note(uint64_t what);
 
 #endif

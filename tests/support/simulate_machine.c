@@ -2,7 +2,6 @@
 /* The devices of the simulated machine. A queue is a thread, which does one
  * command after another and sleeps as long as each takes. The host backend
  * computes. */
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +74,6 @@ typedef struct sim_command {
         hri_pack pack;
         host_launch *launch;
     } as;
-    bool down;          /* a copy to host memory */
     double work_ns;     /* how long it takes, but for chance */
     sim_record *record; /* of RECORD and WAIT, held; NULL: no wait */
 } sim_command;
@@ -175,11 +173,16 @@ static hr_status compute(sim_queue *queue, sim_command *c, bool flips)
     }
 }
 
+static bool goes_home(const sim_command *c)
+{
+    return c->kind == SIM_COPY && c->as.copy.to.buffer == NULL;
+}
+
 /* Whether the device's fault comes with this operation or has come. The lock is
  * held. */
 static bool fault_comes(sim_device_state *d, const sim_command *c)
 {
-    if (d->fault == SIM_FLIPS && !c->down) {
+    if (d->fault == SIM_FLIPS && !goes_home(c)) {
         return false;
     }
     const bool now = d->fault != SIM_WELL && ++d->operations == d->at;
@@ -363,7 +366,6 @@ static hr_status queue_copy(hri_queue *queue, const hri_copy *copy)
     return enqueue(queue,
                    &(sim_command){.kind = SIM_COPY,
                                   .as.copy = *copy,
-                                  .down = to == NULL,
                                   .work_ns = bytes / rate * 1e9},
                    NULL);
 }
@@ -518,10 +520,13 @@ static hr_status look(hri_event *base, bool *done)
     }
     drop_record(record);
     pthread_mutex_unlock(&lock);
+    if (status != HR_OK || error.status != HR_OK) {
+        return status != HR_OK ? status : hri_error_raise(&error);
+    }
     if (done != NULL) {
         *done = passed;
     }
-    return status == HR_OK ? hri_error_raise(&error) : status;
+    return HR_OK;
 }
 
 static hr_status event_query(hri_event *event, bool *done)

@@ -18,12 +18,14 @@
 enum { MAX_SIZE = 90, MAX_WIDE = 400, MAX_DEEP = 24, MAX_COUNT = 4 };
 enum { MAX_ELEMENTS = MAX_WIDE * MAX_WIDE };
 
+typedef enum product_kind { ONE, SUM, BATCH, KINDS } product_kind;
+
 /* Numbers whose products and sums are exact in a float. */
 typedef struct problem {
     int64_t m, n, k, count; /* count: terms of a sum, or products of a batch */
     double alpha, beta;
     bool columns[3];
-    int kind;             /* 0: a product, 1: a sum, 2: a batch */
+    product_kind kind;
     int64_t cancel_after; /* calls of the progress function; 0: never */
 } problem;
 
@@ -145,21 +147,21 @@ static problem make_problem(void)
                  .count = 1,
                  .alpha = 1,
                  .beta = from(factors, 4),
-                 .kind = (int)sim_between(0, 3) % 3,
+                 .kind = (product_kind)(sim_between(0, 3) % KINDS),
                  .cancel_after = one_in(8) ? sim_between(1, 30) : 0};
     for (int i = 0; i < 3; i++) {
         p.columns[i] = one_in(3);
     }
-    if (p.kind != 0) {
+    if (p.kind != ONE) {
         p.count = sim_between(1, MAX_COUNT);
     }
     if (unconfirmed) {
-        p.kind = 0;
+        p.kind = ONE;
         p.count = 1;
         p.beta = 2;
         p.cancel_after = 0;
     }
-    if (p.kind != 2 && (unconfirmed || one_in(2))) { /* many tiles */
+    if (p.kind != BATCH && (unconfirmed || one_in(2))) { /* many tiles */
         p.m = sim_between(MAX_SIZE, MAX_WIDE);
         p.n = sim_between(MAX_SIZE, MAX_WIDE);
         p.k = sim_between(1, MAX_DEEP);
@@ -190,13 +192,13 @@ static void fill_operands(const problem *p)
     for (int64_t i = 0; i < p->count * p->k * p->n; i++) {
         b[i] = (float)sim_between(-3, 3);
     }
-    const int64_t outputs = p->kind == 2 ? p->count : 1;
+    const int64_t outputs = p->kind == BATCH ? p->count : 1;
     for (int64_t i = 0; i < outputs * p->m * p->n; i++) {
         c[i] = (float)sim_between(-9, 9);
         wanted[i] = (float)(p->beta * (double)c[i]);
     }
     for (int64_t t = 0; t < p->count; t++) {
-        float *const out = wanted + (p->kind == 2 ? t * p->m * p->n : 0);
+        float *const out = wanted + (p->kind == BATCH ? t * p->m * p->n : 0);
         for (int64_t i = 0; i < p->m; i++) {
             for (int64_t j = 0; j < p->n; j++) {
                 double sum = 0;
@@ -256,7 +258,7 @@ static hr_status multiply(hr_context *context, const problem *p,
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     hr_matrix as[MAX_COUNT], bs[MAX_COUNT], cs[MAX_COUNT];
     term_source source = {p, 0};
-    options.report = p->kind == 1 ? NULL : report;
+    options.report = p->kind == SUM ? NULL : report;
     if (p->cancel_after > 0) {
         options.progress = hear;
         options.progress_data = (void *)p;
@@ -267,7 +269,7 @@ static hr_status multiply(hr_context *context, const problem *p,
         bs[t] = matrix(p->columns[1], b, p->k, p->n, t);
         cs[t] = matrix(p->columns[2], c, p->m, p->n, t);
     }
-    if (p->kind == 1) {
+    if (p->kind == SUM) {
         if (one_in(2)) {
             options.await = await;
             options.release = release;
@@ -276,7 +278,7 @@ static hr_status multiply(hr_context *context, const problem *p,
         return hr_gemm_sum(context, hr_real(p->alpha), p->count, as, bs,
                            hr_real(p->beta), cs[0], &options);
     }
-    if (p->kind == 2) {
+    if (p->kind == BATCH) {
         return hr_gemm_batch(context, p->count, hr_real(p->alpha),
                              hr_matrices_strided(as[0], p->m * p->k),
                              hr_matrices_strided(bs[0], p->k * p->n),
@@ -289,7 +291,7 @@ static hr_status multiply(hr_context *context, const problem *p,
 
 static bool is_right(const problem *p)
 {
-    const int64_t outputs = p->kind == 2 ? p->count : 1;
+    const int64_t outputs = p->kind == BATCH ? p->count : 1;
     const size_t bytes = (size_t)(outputs * p->m * p->n) * sizeof c[0];
     return memcmp(c, wanted, bytes) == 0;
 }

@@ -27,7 +27,8 @@ stage(tsan check "^unit/test_(pool|threads|host_queue|fence|copy_pool)$"
   "^unit/test_(gemm_batch:4xhost|gemm_sum:3xhost|split_stream:3xhost)$"
   "^unit/test_(gemm_brief|gemm_direct|queue_default:3xhost|profile:3xhost)$"
   "^conformance/test_(queues|events|copy)$"
-  "^conformance/test_gemm_random:fake_2xcuda:0$" "^blas/test_batch:alone$")
+  "^conformance/test_gemm_random:fake_2xcuda:0$" "^blas/test_batch:alone$"
+  "^unit/test_simulated$")
 
 # Reached by other tests, too: OpenCL runs beside the host, and five bands are cut
 # as seven are.

@@ -31,6 +31,7 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
         (*place)->name = names[use];
         accelerator->allocations++;
     }
+    accelerator->lent[use] = true;
     *queue = *place;
     return HR_OK;
 }
@@ -163,6 +164,7 @@ void hri_accelerator_recall(hri_accelerator *a)
     if (a->setting_up) {
         return;
     }
+    memset(a->lent, 0, sizeof a->lent);
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;
     while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
@@ -181,6 +183,7 @@ void hri_accelerator_forget(hri_accelerator *a)
             a->queues[i]->ops->destroy(a->queues[i]);
             a->queues[i] = NULL;
         }
+        a->lent[i] = false;
     }
     pthread_mutex_lock(&a->events.lock);
     a->events.count[HRI_EVENTS_RETURNED] = 0;
@@ -192,7 +195,10 @@ void hri_accelerator_part(hri_accelerator *a)
 {
     hri_event_pool *pool = &a->events;
     hri_event *event;
-    memset(a->queues, 0, sizeof a->queues);
+    for (int i = 0; i < HRI_QUEUES; i++) {
+        a->queues[i] = a->lent[i] ? NULL : a->queues[i];
+        a->lent[i] = false;
+    }
     a->parted++;
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;

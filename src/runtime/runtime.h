@@ -135,6 +135,7 @@ typedef struct hri_accelerator {
                           tuning data is not kept */
     hri_block *blocks; /* buffers and pinned areas, in use or cached */
     hri_queue *queues[HRI_QUEUES]; /* NULL: not made yet */
+    bool lent[HRI_QUEUES];         /* to an engine's call */
     uint32_t parted; /* runs that keep queues and events (pools.c). These two
                         with the context's lock */
     bool abandoned;  /* a product returned before its work here had ended.

@@ -76,7 +76,7 @@ compile() { # FILE COMPILER ARGUMENT...
 }
 export HEADRACE_ACCELERATORS=host HEADRACE_CACHE="$folder/cache"
 compile fragments.c "$cc"
-compile clock.c "$cc" -fsyntax-only -Wno-unused-command-line-argument \
+compile simulate.c "$cc" -fsyntax-only -Wno-unused-command-line-argument \
     -I "$source/src" -I "$source/tests"
 cd "$folder/work"
 HEADRACE_CACHE=$folder/other "$folder/fragments" >>"$log" 2>&1 ||

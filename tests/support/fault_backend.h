@@ -134,8 +134,8 @@ uint64_t fault_backend_path(fault_way way, size_t index);
  * the order of opening, from 0, since the reset. Its products wait in the call
  * until others have been given `others` products. They stop waiting when a
  * fault or the hook has happened, or when no call has been made for a tenth of
- * a second. Where the test drives the clock (support/clock.h), that means that
- * nothing more happens without this product. */
+ * a second. Where the test drives the clock (support/simulate.h), that means
+ * that nothing more happens without this product. */
 void fault_backend_hold(uint32_t device, uint64_t others);
 
 /* From its call number `call` on, counted from now, every call on the device

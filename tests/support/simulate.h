@@ -10,9 +10,13 @@
  *
  * A program that is linked with this (tests/CMakeLists.txt, with_simulation)
  * has it from its start. Where all threads wait for ever, where a mutex is
- * unlocked by another thread, and the like, the program says so and ends. */
+ * unlocked by another thread, and the like, the program says so and ends.
+ * Threads of libraries that are opened later are not seen: time stands still
+ * while one is waited for, and they call nothing of the program. */
 #ifndef TEST_SIMULATE_H
 #define TEST_SIMULATE_H
+
+#include <pthread.h>
 
 #include "hal/hal.h"
 
@@ -51,7 +55,8 @@ typedef struct sim_machine {
 extern sim_machine sim;
 extern const hri_backend sim_backend;
 
-/* Begin anew with this seed. All threads but the caller's have ended. */
+/* Begin anew with this seed. All threads but the caller's have ended. The
+ * library finds no CBLAS. */
 void sim_seed(uint64_t seed);
 
 /* A hash of all that was chosen since then: equal for equal runs. */
@@ -61,8 +66,21 @@ uint64_t sim_trace(void);
 uint64_t sim_steps(void);
 uint64_t sim_now_ns(void);
 
+/* How much CPU time the process gets while its threads wait for a time, as if
+ * so many of them worked. At first none. */
+void sim_works(int threads);
+
+/* So much time passes now, whoever works. */
+void sim_pass(uint64_t ns);
+
 /* A number of the seed in [low, high]. */
 int64_t sim_between(int64_t low, int64_t high);
+
+/* For ThreadSanitizer. It does not see this mutex. What a thread did before it
+ * released something comes before what another does after it acquired it. */
+void sim_hide(pthread_mutex_t *mutex);
+void sim_release(void *what);
+void sim_acquire(void *what);
 
 /* Devices that hang go on, and hang no more. */
 void sim_let_go(void);

@@ -16,7 +16,7 @@
 sim_machine sim;
 
 /* Guards the figures of devices, and what events and queues say below. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* hidden */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 typedef struct sim_device {
@@ -219,6 +219,7 @@ static hr_status run_operation(sim_queue *queue, sim_command *c)
 static void pass(sim_queue *queue, sim_record *record)
 {
     pthread_mutex_lock(&lock);
+    sim_release(record);
     record->passed = true;
     record->time_ns = hri_clock_ns();
     record->error = queue->error;
@@ -227,14 +228,17 @@ static void pass(sim_queue *queue, sim_record *record)
 }
 
 /* What was never recorded is done. The lock is held. */
-static void await_record(const sim_record *record)
+static void await_record(sim_record *record)
 {
     while (record != NULL && !record->passed) {
         pthread_cond_wait(&changed, &lock);
     }
+    if (record != NULL) {
+        sim_acquire(record);
+    }
 }
 
-static void await(sim_queue *queue, const sim_record *record)
+static void await(sim_queue *queue, sim_record *record)
 {
     pthread_mutex_lock(&lock);
     await_record(record);
@@ -272,6 +276,7 @@ static void *serve(void *argument)
             break;
         }
         pthread_mutex_unlock(&lock);
+        sim_acquire(c);
         run_command(queue, c);
         pthread_mutex_lock(&lock);
         queue->first = c->next;
@@ -279,6 +284,7 @@ static void *serve(void *argument)
             queue->last = &queue->first;
         }
         queue->done++;
+        sim_release(queue);
         drop_record(c->record);
         free(c);
         if (queue->first == NULL) { /* somebody may wait for its end */
@@ -332,6 +338,7 @@ static hr_status enqueue(hri_queue *base, const sim_command *command,
     }
     *c = *command;
     c->next = NULL;
+    sim_release(c);
     pthread_mutex_lock(&lock);
     if (records) {
         drop_record(of->last);
@@ -441,6 +448,7 @@ static hr_status queue_finish(hri_queue *base)
         pthread_cond_wait(&changed, &lock);
     }
     pthread_mutex_unlock(&lock);
+    sim_acquire(queue);
     const hr_status status = check(base->device);
     return status == HR_OK ? hri_error_raise(&queue->error) : status;
 }
@@ -516,6 +524,7 @@ static hr_status look(hri_event *base, bool *done)
     }
     const bool passed = record == NULL || record->passed;
     if (record != NULL && passed) {
+        sim_acquire(record);
         error = record->error;
     }
     drop_record(record);
@@ -740,6 +749,7 @@ static const hri_device_ops device_ops = {.close = device_close,
 
 static hr_status probe(uint32_t *count)
 {
+    sim_hide(&lock);
     *count = sim.count;
     return HR_OK;
 }

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that take turns, in the place of those of POSIX and of base/clock.h.
- * A mutex holds its owner. A condition holds nothing: its waiters know it. */
+ * A mutex holds its owner. A condition holds nothing: its waiters know it.
+ * Whoever has the turn may use all that is here. ThreadSanitizer does not see
+ * turns (tests/CMakeLists.txt), so it finds what no mutex of the library
+ * orders.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifdef SIM_TSAN
+#include <sanitizer/tsan_interface.h>
+#else
+#define __tsan_acquire(what) ((void)(what))
+#define __tsan_release(what) ((void)(what))
+#endif
 
 #include "base/clock.h"
 #include "base/threads.h"
@@ -15,9 +28,10 @@
 #include "support/simulate.h"
 
 typedef struct sim_thread {
-    struct sim_thread *next; /* of all, in the order of their start */
+    struct sim_thread *next; /* of all that are left, in the order of their
+                                start */
     pthread_t id;
-    pthread_cond_t go;
+    uint32_t go; /* 1: it has the turn and may not know it yet */
     uint32_t number;
     bool ended, detached, late;
     const void *waits; /* for a mutex, a condition, or a thread; NULL: it can
@@ -30,24 +44,26 @@ typedef struct sim_thread {
 
 typedef struct owned {
     sim_thread *owner; /* NULL: it is free */
+    bool hidden;       /* from ThreadSanitizer */
 } owned;
 
 _Static_assert(sizeof(owned) <= sizeof(pthread_mutex_t), "it fits");
 
 enum {
-    STEP_NS = 40,    /* that a thread works between two of its turns */
-    STAYS = 6,       /* of 8 times a thread goes on itself */
-    SPURIOUS = 64,   /* of so many waits one ends by itself */
-    WEARY = 20000000 /* so many steps: nothing comes to an end */
+    STEP_NS = 40,     /* that a thread works between two of its turns */
+    LINGER_NS = 1000, /* that it waits awake */
+    STAYS = 6,        /* of 8 times a thread goes on itself */
+    SPURIOUS = 64,    /* of so many waits one ends by itself */
+    WEARY = 20000000  /* so many steps: nothing comes to an end */
 };
 
 static struct {
-    pthread_mutex_t lock;
     sim_thread *first, **last, *current;
     uint32_t started;
     uint64_t now_ns, cpu_ns, steps, trace, seed;
+    int working; /* threads, as if, while all wait */
     random_source random;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &all.first};
+} all = {.last = &all.first};
 
 static _Thread_local sim_thread *me;
 
@@ -55,10 +71,6 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *,
                           void *(*)(void *), void *);
 int __real_pthread_join(pthread_t, void **);
 int __real_pthread_detach(pthread_t);
-int __real_pthread_mutex_lock(pthread_mutex_t *);
-int __real_pthread_mutex_unlock(pthread_mutex_t *);
-int __real_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *);
-int __real_pthread_cond_signal(pthread_cond_t *);
 
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
                           void *(*)(void *), void *);
@@ -124,7 +136,23 @@ static void __attribute__((noreturn)) give_up(const char *why)
     abort();
 }
 
-/* ---- turns. The lock is held, and given up while others run. */
+/* ---- turns */
+
+static void hand_to(sim_thread *next)
+{
+    sim_note(next->number);
+    all.current = next;
+    __atomic_store_n(&next->go, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &next->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void await_go(void)
+{
+    while (__atomic_load_n(&me->go, __ATOMIC_ACQUIRE) == 0) {
+        syscall(SYS_futex, &me->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    }
+    me->go = 0;
+}
 
 static sim_thread *add(void)
 {
@@ -132,7 +160,6 @@ static sim_thread *add(void)
     if (t == NULL) {
         give_up("no memory");
     }
-    pthread_cond_init(&t->go, NULL);
     t->number = all.started++;
     t->until_ns = UINT64_MAX;
     *all.last = t;
@@ -143,6 +170,9 @@ static sim_thread *add(void)
 /* The thread that calls, which may be the first of all. */
 static sim_thread *self(void)
 {
+    if (me == NULL && all.current != NULL) {
+        give_up("a thread that was not started here");
+    }
     if (me == NULL) {
         me = add();
         me->id = pthread_self();
@@ -192,6 +222,7 @@ static sim_thread *choose(void)
         if (next_ns == UINT64_MAX) {
             give_up("all threads wait for ever");
         }
+        all.cpu_ns += (next_ns - all.now_ns) * (uint64_t)all.working;
         all.now_ns = next_ns;
         ready = count_ready();
     }
@@ -203,7 +234,7 @@ static sim_thread *choose(void)
     return t;
 }
 
-/* Let one go on that can, and return when it is this one's turn. */
+/* Let one go on that can, and return when it is this one's turn again. */
 static void go_on(void)
 {
     sim_thread *next = choose();
@@ -213,29 +244,19 @@ static void go_on(void)
     if (next == me) {
         return;
     }
-    sim_note(next->number);
-    all.current = next;
-    __real_pthread_cond_signal(&next->go);
-    while (all.current != me) {
-        __real_pthread_cond_wait(&me->go, &all.lock);
-    }
+    hand_to(next);
+    await_go();
 }
 
 /* A place where another thread may go on instead. */
 static void enter(void)
 {
-    __real_pthread_mutex_lock(&all.lock);
     (void)self();
     all.now_ns += STEP_NS;
     all.cpu_ns += STEP_NS;
     if (all.first->next != NULL && sim_between(1, 8) > STAYS) {
         go_on();
     }
-}
-
-static void leave(void)
-{
-    __real_pthread_mutex_unlock(&all.lock);
 }
 
 /* Until somebody unblocks it, or that time. True: the time came first. */
@@ -273,19 +294,13 @@ void sim_seed(uint64_t seed)
 {
     if (me == NULL) {
         use_one_cpu();
+        (void)setenv("HEADRACE_CBLAS", "builtin", 1); /* whose threads are
+                                                           not here */
     }
-    __real_pthread_mutex_lock(&all.lock);
     (void)self();
-    for (sim_thread **link = &all.first->next; *link != NULL;) {
-        sim_thread *t = *link;
-        if (!t->ended) {
-            all.seed = seed;
-            give_up("threads of the last seed are left");
-        }
-        *link = t->next;
-        free(t);
+    if (all.first->next != NULL) {
+        give_up("threads of the last seed are left");
     }
-    all.last = &all.first->next;
     all.random = (random_source){seed};
     all.seed = seed;
     all.started = 1;
@@ -293,26 +308,33 @@ void sim_seed(uint64_t seed)
     all.trace = UINT64_C(0xcbf29ce484222325);
     all.now_ns = 1000000000;
     all.cpu_ns = 0;
-    __real_pthread_mutex_unlock(&all.lock);
+    all.working = 0;
+}
+
+/* Nobody joins it any more. */
+static void forget(sim_thread *t)
+{
+    sim_thread **link = &all.first;
+    while (*link != t) {
+        link = &(*link)->next;
+    }
+    *link = t->next;
+    all.last = t->next == NULL ? link : all.last;
+    free(t);
 }
 
 static void *run(void *argument)
 {
     me = argument;
-    __real_pthread_mutex_lock(&all.lock);
-    while (all.current != me) {
-        __real_pthread_cond_wait(&me->go, &all.lock);
-    }
-    leave();
+    await_go();
     void *result = me->function(me->argument);
-    __real_pthread_mutex_lock(&all.lock);
     me->ended = true;
     wake_all(me);
     sim_thread *next = choose();
-    sim_note(next->number);
-    all.current = next;
-    __real_pthread_cond_signal(&next->go);
-    leave();
+    if (me->detached) {
+        forget(me);
+    }
+    hand_to(next);
     return result;
 }
 
@@ -328,7 +350,6 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         give_up("the system refuses a thread");
     }
     *thread = t->id;
-    leave();
     return 0;
 }
 
@@ -351,16 +372,18 @@ int __wrap_pthread_join(pthread_t id, void **result)
     while (!t->ended) {
         (void)block(t, UINT64_MAX);
     }
-    t->detached = true; /* the system may give its id to another */
-    leave();
+    forget(t); /* the system may give its id to another */
     return __real_pthread_join(id, result);
 }
 
 int __wrap_pthread_detach(pthread_t id)
 {
     enter();
-    find(id)->detached = true;
-    leave();
+    sim_thread *t = find(id);
+    t->detached = true;
+    if (t->ended) {
+        forget(t);
+    }
     return __real_pthread_detach(id);
 }
 
@@ -369,6 +392,21 @@ int __wrap_pthread_detach(pthread_t id)
 static owned *of(pthread_mutex_t *mutex)
 {
     return (owned *)(void *)mutex;
+}
+
+void sim_hide(pthread_mutex_t *mutex)
+{
+    of(mutex)->hidden = true;
+}
+
+void sim_release(void *what)
+{
+    __tsan_release(what);
+}
+
+void sim_acquire(void *what)
+{
+    __tsan_acquire(what);
 }
 
 int __wrap_pthread_mutex_init(pthread_mutex_t *mutex,
@@ -396,12 +434,18 @@ static void take(pthread_mutex_t *mutex)
         (void)block(mutex, UINT64_MAX);
     }
     of(mutex)->owner = me;
+    if (!of(mutex)->hidden) {
+        __tsan_acquire(mutex);
+    }
 }
 
 static void give(pthread_mutex_t *mutex)
 {
     if (of(mutex)->owner != me) {
         give_up("a thread unlocks a mutex that it does not hold");
+    }
+    if (!of(mutex)->hidden) {
+        __tsan_release(mutex);
     }
     of(mutex)->owner = NULL;
     wake_all(mutex);
@@ -411,7 +455,6 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     enter();
     take(mutex);
-    leave();
     return 0;
 }
 
@@ -420,9 +463,8 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
     enter();
     const bool taken = of(mutex)->owner == NULL;
     if (taken) {
-        of(mutex)->owner = me;
+        take(mutex);
     }
-    leave();
     return taken ? 0 : EBUSY;
 }
 
@@ -430,7 +472,6 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
     enter();
     give(mutex);
-    leave();
     return 0;
 }
 
@@ -457,15 +498,12 @@ static bool wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 {
     enter();
     if (all.now_ns >= until_ns) {
-        leave();
         return false;
     }
     give(mutex);
-    const bool late = sim_between(1, SPURIOUS) < SPURIOUS
-                          ? block(condition, until_ns)
-                          : false;
+    const bool late =
+        sim_between(1, SPURIOUS) < SPURIOUS && block(condition, until_ns);
     take(mutex);
-    leave();
     return !late;
 }
 
@@ -479,7 +517,6 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
 {
     enter();
     wake_all(condition);
-    leave();
     return 0;
 }
 
@@ -497,26 +534,33 @@ int __wrap_pthread_cond_signal(pthread_cond_t *condition)
             break;
         }
     }
-    leave();
     return 0;
 }
 
 /* ---- the clock */
 
+void sim_works(int threads)
+{
+    enter();
+    all.working = threads;
+}
+
+void sim_pass(uint64_t ns)
+{
+    enter();
+    all.now_ns += ns;
+}
+
 uint64_t __wrap_hri_clock_ns(void)
 {
     enter();
-    const uint64_t now_ns = all.now_ns;
-    leave();
-    return now_ns;
+    return all.now_ns;
 }
 
 uint64_t __wrap_hri_clock_cpu_ns(void)
 {
     enter();
-    const uint64_t cpu_ns = all.cpu_ns;
-    leave();
-    return cpu_ns;
+    return all.cpu_ns;
 }
 
 void __wrap_hri_sleep_ns(uint64_t ns)
@@ -526,7 +570,6 @@ void __wrap_hri_sleep_ns(uint64_t ns)
     while (all.now_ns < until_ns) {
         (void)block(NULL, until_ns);
     }
-    leave();
 }
 
 bool __wrap_hri_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
@@ -538,9 +581,9 @@ bool __wrap_hri_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
 bool __wrap_hri_linger(uint64_t *since_ns, double seconds)
 {
     enter();
+    all.now_ns += LINGER_NS;
     const uint64_t now_ns = all.now_ns;
     go_on();
-    leave();
     *since_ns = *since_ns == 0 ? now_ns : *since_ns;
     return (double)(now_ns - *since_ns) * 1e-9 < seconds;
 }

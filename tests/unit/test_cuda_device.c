@@ -9,10 +9,10 @@
 #include "backends/cuda/api.h"
 #include "backends/cuda/cuda.h"
 #include "base/clock.h"
-#include "support/clock.h"
 #include "support/conformance.h"
 #include "support/fake_cuda/use.h"
 #include "support/product.h"
+#include "support/simulate.h"
 
 static fake_cuda_state *fake;
 static int (*depth)(void);
@@ -314,7 +314,7 @@ static void *end_event(void *asked)
 
 static void take_a_microsecond(void)
 {
-    test_clock_pass(1000);
+    sim_pass(1000);
 }
 
 /* A thread that waits asks without a pause for 50 us: about 50 times here. Then
@@ -444,7 +444,7 @@ static void peers_are_found(void)
 
 int main(void)
 {
-    test_clock_start();
+    sim_seed(1);
     fake = fake_cuda_use(FAKE_CUDA);
     uint32_t count = 0;
     conformance_must(hri_backend_cuda.probe(&count), "probe");

@@ -5,10 +5,10 @@
 
 #include "gemm/check.h"
 #include "runtime/runtime.h"
-#include "support/clock.h"
 #include "support/fault_backend.h"
 #include "support/random.h"
 #include "support/reference.h"
+#include "support/simulate.h"
 #include "support/told.h"
 #include "test.h"
 
@@ -453,7 +453,7 @@ static void sizes_of_columns(void)
 
 int main(void)
 {
-    test_clock_start();
+    sim_seed(1);
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         TEST(bytes_as_planned(i));
     }

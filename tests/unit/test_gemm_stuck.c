@@ -15,8 +15,8 @@
 #include "base/size.h"
 #include "gemm/run.h"
 #include "runtime/runtime.h"
-#include "support/clock.h"
 #include "support/fault_backend.h"
+#include "support/simulate.h"
 #include "support/told.h"
 #include "test.h"
 
@@ -282,11 +282,11 @@ static double seconds_until_lost(const setup *s, bool works)
     CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
     context->patience = patience;
     fault_backend_stick(0, 6);
-    test_clock_works(works);
+    sim_works(works);
     const uint64_t start_ns = hri_clock_ns();
     CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
     const double seconds = hri_seconds_since(start_ns);
-    test_clock_works(0);
+    sim_works(0);
     let_go(context);
     hr_context_destroy(context);
     return seconds;
@@ -437,6 +437,6 @@ static int real_ones(const char *list)
 int main(int argc, char **argv)
 {
     const char *list = argc > 1 ? argv[1] : "host";
-    test_clock_start();
+    sim_seed(1);
     return strcmp(list, "host") == 0 ? virtual_ones() : real_ones(list);
 }

@@ -10,8 +10,8 @@
 #include "gemm/run.h"
 #include "model/figures.h"
 #include "runtime/runtime.h"
-#include "support/clock.h"
 #include "support/fault_backend.h"
+#include "support/simulate.h"
 #include "support/told.h"
 #include "test.h"
 
@@ -158,18 +158,18 @@ static void one_compiles(void)
     TEST_CASE("a device for which the CPU works");
     hr_context *context = open_context("2xhost", false);
     fault_backend_stick(0, 10);
-    test_clock_works(1);
+    sim_works(1);
     const uint64_t start_ns = hri_clock_ns();
     CHECK(multiply(context) == HR_OK && is_right());
     const double seconds = hri_seconds_since(start_ns);
     CHECK(seconds > 9 * longest && seconds < 10 * longest);
-    test_clock_works(0);
+    sim_works(0);
     close_context(context);
 }
 
 int main(void)
 {
-    test_clock_start();
+    sim_seed(1);
     (void)fault_backend_wrap(&hri_backend_host);
     set_up();
     TEST(hang_everywhere(false));

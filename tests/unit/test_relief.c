@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "gemm/run.h"
 #include "runtime/runtime.h"
-#include "support/clock.h"
 #include "support/fault_backend.h"
+#include "support/simulate.h"
 #include "support/told.h"
 #include "test.h"
 
@@ -116,7 +116,7 @@ static void relief(const setting *s)
     for (uint32_t i = 0; i < s->slow; i++) {
         fault_backend_rate(i, s->rate / SLOWER);
     }
-    test_clock_works((int)context->accelerator_count);
+    sim_works((int)context->accelerator_count);
     const double slow = time_of(&p, false, &report);
     printf("all %.3f s, without %.3f s, one slow %.3f s = %.2f times; "
            "%llu lost, %llu tiles recomputed\n",
@@ -124,7 +124,7 @@ static void relief(const setting *s)
            (unsigned long long)report.recomputed);
     CHECK(slow <= 1.5 * without + PATIENCE);
     CHECK(report.lost == s->slow && report.late == s->slow);
-    test_clock_works(0);
+    sim_works(0);
     CHECK(time_of(&p, false, &report) > slow);
     CHECK(report.lost == 0 && report.late == 0 && report.recomputed == 0);
     for (uint32_t i = 0; i < s->slow; i++) {
@@ -142,7 +142,7 @@ static bool stop_for_an_hour(void *data, double done, double total)
     bool *stopped = data;
     if (!*stopped && done > 0.1 * total) {
         *stopped = true;
-        test_clock_pass(3600 * UINT64_C(1000000000));
+        sim_pass(3600 * UINT64_C(1000000000));
     }
     return true;
 }
@@ -184,7 +184,7 @@ int main(void)
                                        {"4xhost", 1024, 930000, 2, 1e9},
                                        {"4xhost", 1024, 500000, 2, 1e9}};
     (void)setenv("HEADRACE_THREADS", "1", 1);
-    test_clock_start();
+    sim_seed(1);
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         TEST(relief(&settings[i]));
     }

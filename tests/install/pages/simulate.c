@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The fragment of CONTRIBUTING.md, which is compiled only. */
-#include <support/clock.h>
 #include <support/fault_backend.h>
+#include <support/simulate.h>
 
 void in_a_test(uint64_t call);
 void in_a_test(uint64_t call)

@@ -111,7 +111,10 @@ static void add(hri_batch_call *b, const hri_gemm_call *planned,
     sum->tiles += s->tiles;
     sum->up += s->up;
     sum->down += s->down;
+    sum->tiles_stolen += s->tiles_stolen;
+    sum->stolen += s->stolen;
     sum->lost = sum->lost || s->lost;
+    sum->late = sum->late || s->late;
     b->compulsory += s->up + s->down;
     if (!a->in_place) {
         const uint64_t bytes = part->memory + a->device->info.gemm_bytes;
@@ -120,46 +123,50 @@ static void add(hri_batch_call *b, const hri_gemm_call *planned,
 }
 
 /* What lost accelerators left is done by others. */
-static hr_status do_rest(hri_batch_call *b, const hri_batch_plan *plan,
-                         const hri_error *lost)
+static hr_status do_rest(hri_batch_call *b, const hri_batch_done *done)
 {
     hr_status status = HR_OK;
-    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
-        const hri_batch_part *part = &plan->parts[i];
-        if (part->done < part->count) {
-            hri_log(b->one.context, "%s; others compute its products",
-                    lost->message);
-            b->recomputed += (uint64_t)(part->count - part->done);
-            status =
-                do_range(b, part->first + part->done, part->count - part->done);
+    for (int64_t i = 0; i < done->count && status == HR_OK; i++) {
+        const int64_t first = done->starts[i];
+        if (done->home[i]) {
+            continue;
         }
+        while (i + 1 < done->count && !done->home[i + 1]) {
+            i++;
+        }
+        const int64_t count = done->starts[i + 1] - first;
+        hri_log(b->one.context, "%s; others compute its products",
+                done->lost.message);
+        b->recomputed += (uint64_t)count;
+        status = do_range(b, first, count);
     }
-    return status == HR_ERROR_OUT_OF_MEMORY && plan->count > 0 &&
-                   lost->status != HR_OK
-               ? hri_error_raise(lost)
+    return status == HR_ERROR_OUT_OF_MEMORY && done->lost.status != HR_OK
+               ? hri_error_raise(&done->lost)
                : status;
 }
 
 static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
                              hri_batch_plan *plan)
 {
-    hri_error lost = {0};
+    hri_batch_done done;
     const uint64_t start_ns = hri_clock_ns();
     hri_call_limit(planned);
-    hr_status status = hri_batch_run(b, planned, plan, &lost);
+    hr_status status = hri_batch_run(b, planned, plan, &done);
     hri_call_unlimit(planned);
     for (uint32_t i = 0; i < plan->count; i++) {
         add(b, planned, &plan->parts[i]);
     }
-    hri_error_keep(&b->one.lost, hri_error_raise(&lost));
-    if (status != HR_OK) {
-        return status;
-    }
-    if (lost.status == HR_OK) {
+    hri_error_keep(&b->one.lost, hri_error_raise(&done.lost));
+    if (status == HR_OK && done.lost.status == HR_OK) {
         hri_model_saw(b->one.context->model, HR_ENGINE_GEMM, plan->seconds,
                       hri_seconds_since(start_ns));
     }
-    return do_rest(b, plan, &lost);
+    if (status == HR_OK) {
+        status = do_rest(b, &done);
+    }
+    free(done.starts);
+    free(done.home);
+    return status;
 }
 
 /* Forget the plan of a call, to make another one without lost accelerators. */
@@ -277,7 +284,8 @@ static void report_share(const hri_batch_call *b, uint32_t index,
     const hri_accelerator *a = &b->one.context->accelerators[index];
     const uint64_t limit = b->one.options.memory_limit;
     report->lost += s->lost;
-    if (s->tiles == 0) {
+    report->late += s->late;
+    if (s->tiles == 0 && s->up == 0) {
         return;
     }
     if (report->shares != NULL &&

@@ -64,16 +64,16 @@ typedef struct hri_batch_part {
     int64_t first, count;
     uint32_t slots;      /* groups under way; 1 in place */
     int64_t group;       /* products that travel or run together */
-    int64_t done;        /* set by the run: so many are complete, from the first
-                            on */
-    hri_run_share share; /* and what was done for them */
-    uint64_t memory;     /* bytes that it held */
+    double seconds;      /* predicted, of arithmetic and copies */
+    hri_run_share share; /* set by the run: what was done */
+    uint64_t memory;     /* and bytes that it held */
 } hri_batch_part;
 
 typedef struct hri_batch_plan {
     uint32_t count;        /* of parts; 0: products run one after the other, by
                               the plan of hr_gemm */
     hri_batch_part *parts; /* in the order of their ranges */
+    int64_t group;         /* the most products of a group on a device */
     double seconds;        /* predicted */
 } hri_batch_plan;
 
@@ -107,32 +107,32 @@ void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
 
 /* ---- batch_pack.c */
 
-/* Products `first` to before first + count, between the caller's memory and
+/* Matrices `first` to before first + count, between the caller's memory and
  * pinned memory. */
 typedef struct hri_batch_packing {
-    const hri_batch_call *call;
     hri_accelerator *accelerator; /* its threads do it */
-    const hri_batch_side *sides;  /* [3] */
-    const size_t *offsets;        /* [3] of the operands in pinned memory */
+    const hri_batch_side *side;
+    const hri_matrices *matrices;
     void *pinned;
     int64_t first, count;
     bool home; /* from pinned memory */
 } hri_batch_packing;
 
 hr_status hri_batch_pack(const hri_batch_packing *packing);
-/* Bytes of a product that are packed on the way up, or home. */
-size_t hri_batch_packed_bytes(const hri_batch_call *call,
-                              const hri_batch_side *sides, bool home);
-/* Pack one matrix on this thread. */
-void hri_batch_pack_one(const hri_batch_side *side, const hr_matrix *matrix,
-                        void *packed);
 
 /* ---- batch_run.c */
 
-/* Run all parts. Returns when nothing is under way any more. A part of a lost
- * accelerator may be incomplete: then *lost says why, and each C that is not
- * done is as it was. The caller holds the context's lock. */
+/* What came of it. The caller frees the lists. */
+typedef struct hri_batch_done {
+    int64_t count;   /* groups of products */
+    int64_t *starts; /* [count + 1] */
+    uint8_t *home;   /* [count] 1: complete in the caller's memory; 0: each C is
+                        as it was */
+    hri_error lost;  /* why some are not */
+} hri_batch_done;
+
+/* Run all parts. The caller holds the context's lock. Errors as of hri_run. */
 hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
-                        hri_batch_plan *plan, hri_error *lost);
+                        hri_batch_plan *plan, hri_batch_done *done);
 
 #endif

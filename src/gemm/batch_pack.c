@@ -6,36 +6,12 @@
 #include "base/size.h"
 #include "gemm/batch.h"
 
-/* Some lines of each operand of a group, counted over all its matrices. */
+/* Some lines of a group, counted over all its matrices. */
 typedef struct share {
     hri_call call; /* first: see hri_threads_call */
     const hri_batch_packing *packing;
     int64_t index, of; /* this part of so many */
 } share;
-
-static bool reads_result(const hri_batch_call *call)
-{
-    const hr_scalar beta = call->one.product.beta;
-    return beta.re != 0.0 || beta.im != 0.0;
-}
-
-/* Whether threads pack this operand on its way up, or on its way home. */
-static bool is_packed(const hri_batch_call *call, const hri_batch_side *sides,
-                      int side, bool home)
-{
-    return !sides[side].shared && !sides[side].direct &&
-           (home ? side == HRI_C : side != HRI_C || reads_result(call));
-}
-
-size_t hri_batch_packed_bytes(const hri_batch_call *call,
-                              const hri_batch_side *sides, bool home)
-{
-    size_t bytes = 0;
-    for (int side = HRI_A; side <= HRI_C; side++) {
-        bytes += is_packed(call, sides, side, home) ? sides[side].bytes : 0;
-    }
-    return bytes;
-}
 
 /* Copy lines `from` to before `to` of a matrix. */
 static void copy_lines(const hri_batch_side *s, char *matrix, char *packed,
@@ -55,41 +31,21 @@ static void copy_lines(const hri_batch_side *s, char *matrix, char *packed,
     }
 }
 
-void hri_batch_pack_one(const hri_batch_side *side, const hr_matrix *matrix,
-                        void *packed)
+static hr_status pack_share(void *argument)
 {
-    copy_lines(side, matrix->data, packed, 0, side->lines, false);
-}
-
-/* The thread's lines of an operand. */
-static void pack_side(const share *w, int side)
-{
+    const share *w = argument;
     const hri_batch_packing *p = w->packing;
-    const hri_batch_side *s = &p->sides[side];
+    const hri_batch_side *s = p->side;
     const int64_t lines = (int64_t)s->lines;
     const int64_t each = hri_ceil_div(lines * p->count, w->of);
     const int64_t end = hri_min((w->index + 1) * each, lines * p->count);
     for (int64_t line = w->index * each; line < end;) {
         const int64_t product = line / lines, from = line % lines;
         const int64_t to = hri_min(lines, from + end - line);
-        const hr_matrix m =
-            hri_matrices_at(&p->call->operands[side], p->first + product);
-        copy_lines(s, m.data,
-                   (char *)p->pinned + p->offsets[side] +
-                       (size_t)product * s->bytes,
+        const hr_matrix m = hri_matrices_at(p->matrices, p->first + product);
+        copy_lines(s, m.data, (char *)p->pinned + (size_t)product * s->bytes,
                    (size_t)from, (size_t)to, p->home);
         line += to - from;
-    }
-}
-
-static hr_status pack_share(void *argument)
-{
-    const share *w = argument;
-    const hri_batch_packing *p = w->packing;
-    for (int side = HRI_A; side <= HRI_C; side++) {
-        if (is_packed(p->call, p->sides, side, p->home)) {
-            pack_side(w, side);
-        }
     }
     return HR_OK;
 }
@@ -100,14 +56,9 @@ hr_status hri_batch_pack(const hri_batch_packing *packing)
     enum { BYTES = 512 << 10 };
     share all[HRI_MAX_COPY_THREADS];
     hri_accelerator *a = packing->accelerator;
-    const size_t bytes =
-        hri_batch_packed_bytes(packing->call, packing->sides, packing->home) *
-        (size_t)packing->count;
+    const size_t bytes = packing->side->bytes * (size_t)packing->count;
     const int64_t threads =
         hri_min((int64_t)(bytes / BYTES) + 1, hri_max(a->copy_threads, 1));
-    if (bytes == 0) {
-        return HR_OK;
-    }
     for (int64_t i = 0; i < threads; i++) {
         all[i] = (share){.call = {.threads = i > 0 ? &a->threads : NULL},
                          .packing = packing,

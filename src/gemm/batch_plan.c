@@ -36,8 +36,7 @@ static bool is_direct(const hri_matrices *m, hri_device *device,
 void hri_batch_sides(const hri_batch_call *call, hri_device *device,
                      int64_t first, int64_t count, hri_batch_side sides[3])
 {
-    const hr_scalar beta = call->one.product.beta;
-    const bool reads = beta.re != 0.0 || beta.im != 0.0;
+    const bool reads = hri_reads_result(&call->one.product);
     for (int i = 0; i < 3; i++) {
         const hr_matrix *m = &call->operands[i].first;
         const size_t size = hr_type_size(m->type);
@@ -174,7 +173,7 @@ static double on_device(const planning *p, uint32_t index, double beside,
                         const hri_flow *flow, double *fill)
 {
     const hri_product *one = &p->call->one.product;
-    const bool reads = one->beta.re != 0.0 || one->beta.im != 0.0;
+    const bool reads = hri_reads_result(one);
     hri_batch_side s[3];
     hri_batch_sides(p->call, accelerator_of(p, index)->device, p->first,
                     p->count, s);
@@ -328,15 +327,40 @@ static hri_batch_part part_of(const planning *p, uint32_t i)
                            .first = p->first + portion->first,
                            .count = portion->count,
                            .group = portion->count,
-                           .slots = 1};
+                           .slots = 1,
+                           .seconds = p->seconds[i] * (double)portion->count};
     if (!a->in_place) {
         part.group = group_of(p, index, portion->count);
-        part.slots = (uint32_t)hri_min(most_group(p, index) / part.group,
-                                       HRI_BATCH_SLOTS);
     } else if (tenth < (double)part.group) {
         part.group = hri_max((int64_t)tenth, 2 * (int64_t)threads_of(a));
     }
     return part;
+}
+
+/* Devices have groups of one size, so that each has room for those of another.
+ * Beside them, those in place are not much larger. */
+static void set_groups(const planning *p, hri_batch_plan *plan)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const hri_batch_part *part = &plan->parts[i];
+        if (!accelerator_of(p, part->accelerator)->in_place) {
+            least = hri_min(least, part->group);
+        }
+    }
+    plan->group = least;
+    for (uint32_t i = 0; i < plan->count && least < INT64_MAX; i++) {
+        hri_batch_part *part = &plan->parts[i];
+        const hri_accelerator *a = accelerator_of(p, part->accelerator);
+        if (a->in_place) {
+            const int64_t few = 2 * (int64_t)threads_of(a);
+            part->group = hri_min(part->group, hri_max(least, few));
+        } else {
+            const int64_t room = most_group(p, part->accelerator) / least;
+            part->group = least;
+            part->slots = (uint32_t)hri_min(room, HRI_BATCH_SLOTS);
+        }
+    }
 }
 
 static hr_status fill(planning *p, uint32_t count, hri_batch_plan *plan)
@@ -351,6 +375,7 @@ static hr_status fill(planning *p, uint32_t count, hri_batch_plan *plan)
             plan->parts[plan->count++] = part_of(p, i);
         }
     }
+    set_groups(p, plan);
     return status;
 }
 
@@ -390,8 +415,7 @@ void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
                        const hri_accelerator *accelerator, uint64_t *up,
                        uint64_t *down)
 {
-    const hr_scalar beta = call->one.product.beta;
-    const bool reads = beta.re != 0.0 || beta.im != 0.0;
+    const bool reads = hri_reads_result(&call->one.product);
     hri_batch_side sides[3];
     *up = *down = 0;
     if (accelerator->in_place) {

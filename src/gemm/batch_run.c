@@ -1,104 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* The accelerators of a batch at work. Each has a range of products and a
- * thread. In place, a group of products is one command. Elsewhere groups travel
- * through slots: while one is multiplied, the next is on its way there, and the
- * one before on its way home. */
+/* The products of a batch as tasks of a plan (plan.h), which hr_gemm's
+ * executors carry out. A task is a group of products. Its operands are the
+ * panels of a row of the plan, and its results are a tile. What does not lie as
+ * one box in the caller's memory is gathered by threads. So are results that
+ * depend on old ones: C is written when all of the group's are in pinned
+ * memory. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
-#include "base/progress.h"
 #include "base/size.h"
 #include "gemm/batch.h"
 
 enum { SIDES = HRI_C + 1 };
-enum {
-    UP = HRI_QUEUE_UP,
-    COMPUTE = HRI_QUEUE_COMPUTE,
-    DOWN = HRI_QUEUE_DOWN,
-    QUEUES
-};
 
-/* Events at the end of the steps of a group. */
-enum { LOADED, STARTED, MULTIPLIED, HOME, EVENTS };
-
-typedef struct slot {
-    hri_buffer *buffer;
-    void *pinned; /* what threads pack and unpack; NULL: all is direct */
-    hri_event *events[EVENTS];
-    int64_t first, count; /* the group that is in it; 0 products: none */
-} slot;
-
-typedef struct run {
-    hri_batch_call *call;
-    pthread_mutex_t lock; /* guards what follows */
-    double flops_done;
-    hri_error error; /* ends the call */
-    hri_error lost;  /* why the first accelerator was lost */
-    bool stopped;
-} run;
-
-typedef struct executor {
-    run *run;
-    hri_batch_part *part;
-    hri_accelerator *accelerator;
-    hri_thread *thread;
-    hr_status failed;
+/* What the run keeps of the batch. */
+typedef struct groups {
+    hri_batch_call call;
     hri_batch_side sides[SIDES];
-    size_t offsets[SIDES]; /* in a slot */
-    bool reads;            /* old C */
-    hri_queue *queues[QUEUES];
-    hri_buffer *shared[SIDES]; /* A and B that all products share */
-    void *shared_pinned[SIDES];
-    slot slots[HRI_BATCH_SLOTS];
-} executor;
+    int64_t starts[]; /* of each group in the batch, and of one more */
+} groups;
 
-/* ---- errors and progress */
-
-static bool is_stopped(run *r)
+static hr_status no_memory(void)
 {
-    pthread_mutex_lock(&r->lock);
-    const bool stopped = r->stopped;
-    pthread_mutex_unlock(&r->lock);
-    return stopped;
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
 }
 
-static void stop(run *r, hr_status status)
+static int64_t units(const void *data, const hri_task *task)
 {
-    pthread_mutex_lock(&r->lock);
-    hri_error_keep(&r->error, status);
-    r->stopped = true;
-    pthread_mutex_unlock(&r->lock);
+    const groups *g = data;
+    return g->starts[task->row + 1] - g->starts[task->row];
 }
 
-/* A lost accelerator ends the call only if some C is neither old nor new. */
-static void note_failure(executor *e, hr_status status, bool torn)
-{
-    run *r = e->run;
-    e->failed = hri_accelerator_saw(e->accelerator, status);
-    if (status == HR_ERROR_LOST && !torn) {
-        e->part->share.lost = true;
-        pthread_mutex_lock(&r->lock);
-        hri_error_keep(&r->lost, status);
-        pthread_mutex_unlock(&r->lock);
-    } else {
-        stop(r, status);
-    }
-}
-
-/* So many more products are complete in the caller's memory. */
-static void note_done(executor *e, int64_t products)
-{
-    run *r = e->run;
-    const double flops = hri_flops_of(&r->call->one.product) * (double)products;
-    e->part->done += products;
-    e->part->share.tiles += (uint64_t)products;
-    e->part->share.flops += flops;
-    pthread_mutex_lock(&r->lock);
-    r->flops_done += flops;
-    pthread_mutex_unlock(&r->lock);
-}
-
-/* ---- in place */
+/* ---- in the caller's memory */
 
 hri_gemm hri_batch_in_place(const hri_batch_call *call, int64_t first,
                             int64_t count)
@@ -119,133 +53,40 @@ hri_gemm hri_batch_in_place(const hri_batch_call *call, int64_t first,
     return g;
 }
 
-/* On this thread, or where its settings would change, by a queue. */
-static hr_status multiply_in_place(executor *e, const hri_gemm *gemm)
+static hri_copy box(const void *data, int side, const hri_task *task,
+                    hri_place slot)
 {
-    hri_device *device = e->accelerator->device;
-    if (device->ops->gemm_now != NULL) {
-        return device->ops->gemm_now(device, gemm);
-    }
-    hri_queue **queue = &e->queues[COMPUTE];
-    hr_status status =
-        *queue == NULL ? hri_accelerator_take_queue(e->accelerator,
-                                                    HRI_QUEUE_COMPUTE, queue)
-                       : HR_OK;
-    if (status == HR_OK) {
-        status = (*queue)->ops->gemm(*queue, gemm);
-    }
-    return status == HR_OK ? (*queue)->ops->finish(*queue) : status;
+    const groups *g = data;
+    const hri_batch_side *x = &g->sides[side];
+    const hri_matrices *m = &g->call.operands[side];
+    const hr_matrix first = hri_matrices_at(m, g->starts[task->row]);
+    return (hri_copy){.to = slot,
+                      .from = hri_at_host(first.data, 0),
+                      .to_pitch = x->width,
+                      .to_slice = x->bytes,
+                      .from_pitch = x->pitch,
+                      .from_slice = (size_t)m->step,
+                      .width = x->width,
+                      .height = x->lines,
+                      .depth = x->shared ? 1 : (size_t)units(g, task)};
 }
 
-/* A last group of one product would run on all threads: it joins the one
- * before. */
-static int64_t next_group(const hri_batch_part *part, int64_t left)
+static hr_status gather(const void *data, hri_accelerator *accelerator,
+                        int side, const hri_task *task, void *pinned, bool home)
 {
-    return left - part->group <= part->group / 2 ? left : part->group;
-}
-
-static void run_in_place(executor *e)
-{
-    hri_batch_part *part = e->part;
-    const uint64_t start_ns = hri_clock_ns();
-    const hr_scalar beta = e->run->call->one.product.beta;
-    hr_status status = HR_OK;
-    while (part->done < part->count && status == HR_OK && !is_stopped(e->run)) {
-        const int64_t count = next_group(part, part->count - part->done);
-        const hri_gemm gemm =
-            hri_batch_in_place(e->run->call, part->first + part->done, count);
-        status = multiply_in_place(e, &gemm);
-        if (status == HR_OK) {
-            note_done(e, count);
-        }
-    }
-    part->share.seconds_busy = hri_seconds_since(start_ns);
-    if (status != HR_OK) {
-        note_failure(e, status, beta.re != 0.0 || beta.im != 0.0);
-    }
-}
-
-/* ---- a group on its way */
-
-/* Let threads pack a group, or unpack it where it is home. */
-static hr_status pack(executor *e, const slot *s, bool home)
-{
-    const hri_batch_packing packing = {.call = e->run->call,
-                                       .accelerator = e->accelerator,
-                                       .sides = e->sides,
-                                       .offsets = e->offsets,
-                                       .pinned = s->pinned,
-                                       .first = s->first,
-                                       .count = s->count,
-                                       .home = home};
+    const groups *g = data;
+    const hri_batch_packing packing = {
+        .accelerator = accelerator,
+        .side = &g->sides[side],
+        .matrices = &g->call.operands[side],
+        .pinned = pinned,
+        .first = g->starts[task->row],
+        .count = g->sides[side].shared ? 1 : units(g, task),
+        .home = home};
     return hri_batch_pack(&packing);
 }
 
-/* The box of an operand of a group, between slot and host memory. */
-static hri_copy box_of(const executor *e, int side, const slot *s)
-{
-    const hri_batch_side *x = &e->sides[side];
-    const hri_matrices *m = &e->run->call->operands[side];
-    const hri_place there = hri_at(s->buffer, e->offsets[side]);
-    const hr_matrix first = hri_matrices_at(m, s->first);
-    hri_copy box = {.to = there,
-                    .from = hri_at_host(s->pinned, e->offsets[side]),
-                    .width = x->bytes * (size_t)s->count,
-                    .height = 1,
-                    .depth = 1};
-    if (x->direct) {
-        box = (hri_copy){.to = there,
-                         .from = hri_at_host(first.data, 0),
-                         .to_pitch = x->width,
-                         .to_slice = x->bytes,
-                         .from_pitch = x->pitch,
-                         .from_slice = (size_t)m->step,
-                         .width = x->width,
-                         .height = x->lines,
-                         .depth = (size_t)s->count};
-    }
-    return box;
-}
-
-static hri_copy reversed(const hri_copy *box)
-{
-    hri_copy home = *box;
-    home.to = box->from;
-    home.from = box->to;
-    home.to_pitch = box->from_pitch;
-    home.to_slice = box->from_slice;
-    home.from_pitch = box->to_pitch;
-    home.from_slice = box->to_slice;
-    return home;
-}
-
-static hr_status copy(const executor *e, int queue, const hri_copy *box)
-{
-    return e->queues[queue]->ops->copy(e->queues[queue], box);
-}
-
-static hr_status record(const executor *e, int queue, hri_event *event)
-{
-    return e->queues[queue]->ops->record(e->queues[queue], event);
-}
-
-static hr_status await(const executor *e, int queue, hri_event *event)
-{
-    return e->queues[queue]->ops->wait(e->queues[queue], event);
-}
-
-static hr_status load(executor *e, slot *s)
-{
-    hr_status status = pack(e, s, false);
-    for (int side = HRI_A; side < SIDES && status == HR_OK; side++) {
-        if (!e->sides[side].shared && (side != HRI_C || e->reads)) {
-            const hri_copy box = box_of(e, side, s);
-            status = copy(e, UP, &box);
-            e->part->share.up += e->sides[side].bytes * (uint64_t)s->count;
-        }
-    }
-    return status == HR_OK ? record(e, UP, s->events[LOADED]) : status;
-}
+/* ---- in slots */
 
 /* The operand of a matrix that lies without gaps. */
 static hri_operand packed_operand(const hr_matrix *m, hri_place place)
@@ -257,290 +98,301 @@ static hri_operand packed_operand(const hr_matrix *m, hri_place place)
                          .conjugate = m->conjugate};
 }
 
-static hr_status multiply(const executor *e, const slot *s)
+static hri_gemm multiply(const void *data, const hri_task *task,
+                         const hri_place *const places[3])
 {
-    const hri_batch_call *call = e->run->call;
-    hri_gemm g = hri_batch_in_place(call, s->first, s->count);
-    hri_operand *const to[] = {&g.a, &g.b, &g.c};
-    g.batch = (hri_batch){.count = s->count};
+    const groups *g = data;
+    const int64_t count = units(g, task);
+    hri_gemm gemm = hri_batch_in_place(&g->call, g->starts[task->row], count);
+    hri_operand *const to[] = {&gemm.a, &gemm.b, &gemm.c};
+    if (places[HRI_C] == NULL) {
+        return gemm;
+    }
+    gemm.batch = (hri_batch){.count = count};
     for (int side = HRI_A; side < SIDES; side++) {
-        const bool shared = e->sides[side].shared;
-        const hri_place place = shared ? hri_at(e->shared[side], 0)
-                                       : hri_at(s->buffer, e->offsets[side]);
-        *to[side] = packed_operand(&call->operands[side].first, place);
-        g.batch.steps[side] = shared ? 0 : (int64_t)e->sides[side].bytes;
+        const hri_batch_side *x = &g->sides[side];
+        *to[side] =
+            packed_operand(&g->call.operands[side].first, *places[side]);
+        gemm.batch.steps[side] = x->shared ? 0 : (int64_t)x->bytes;
     }
-    hri_queue *queue = e->queues[COMPUTE];
-    hr_status status = await(e, COMPUTE, s->events[LOADED]);
-    if (status == HR_OK) {
-        status = record(e, COMPUTE, s->events[STARTED]);
-    }
-    if (status == HR_OK) {
-        status = queue->ops->gemm(queue, &g);
-    }
-    return status == HR_OK ? record(e, COMPUTE, s->events[MULTIPLIED]) : status;
+    return gemm;
 }
 
-static hr_status send_home(executor *e, const slot *s)
+/* ---- the plan */
+
+/* In place a last group of one product would run on all threads: it joins the
+ * one before. */
+static int64_t next_group(const hri_batch_part *part, bool in_place,
+                          int64_t left)
 {
-    const hri_copy box = box_of(e, HRI_C, s);
-    const hri_copy home = reversed(&box);
-    hr_status status = await(e, DOWN, s->events[MULTIPLIED]);
-    if (status == HR_OK) {
-        status = copy(e, DOWN, &home);
-    }
-    e->part->share.down += e->sides[HRI_C].bytes * (uint64_t)s->count;
-    return status == HR_OK ? record(e, DOWN, s->events[HOME]) : status;
+    const int64_t joins = in_place ? part->group / 2 : 0;
+    return left - part->group <= joins ? left : part->group;
 }
 
-/* Wait until the group in the slot is home, and unpack it. */
-static hr_status receive(executor *e, slot *s)
+static int64_t count_groups(const hri_batch_part *part, bool in_place)
 {
-    uint64_t ns = 0;
-    if (s->count == 0) {
+    int64_t count = 0;
+    for (int64_t left = part->count; left > 0; count++) {
+        left -= next_group(part, in_place, left);
+    }
+    return count;
+}
+
+static void add_delivery(hri_plan_part *part, const groups *g, int side,
+                         int64_t task, int32_t row)
+{
+    const bool shared = g->sides[side].shared;
+    const int64_t slots = part->slots[side];
+    int64_t *number =
+        side == HRI_A ? &part->tasks[task].a : &part->tasks[task].b;
+    if (shared && task > 0) {
+        *number = side == HRI_A ? part->tasks[0].a : part->tasks[0].b;
+        return;
+    }
+    *number = part->delivery_count++;
+    part->deliveries[*number] =
+        (hri_delivery){.after = task < slots ? -1 : task - slots,
+                       .index = shared ? 0 : row,
+                       .slot = (int32_t)(task % slots),
+                       .only = shared ? -1 : task,
+                       .source = -1,
+                       .side = side};
+}
+
+/* The groups of a part, whose first one is row `row` of the plan. */
+static hr_status add_tasks(hri_plan_part *part, const hri_batch_part *from,
+                           groups *g, int32_t row)
+{
+    const int64_t count = count_groups(from, part->in_place);
+    int64_t done = 0;
+    part->tasks = calloc((size_t)count, sizeof *part->tasks);
+    part->deliveries = calloc(2 * (size_t)count, sizeof *part->deliveries);
+    if (part->tasks == NULL || part->deliveries == NULL) {
+        return no_memory();
+    }
+    part->task_count = count;
+    for (int64_t t = 0; t < count; t++, row++) {
+        part->tasks[t] = (hri_task){.a = -1, .b = -1, .row = row, .slot = -1};
+        for (int side = HRI_A; side < HRI_C && !part->in_place; side++) {
+            add_delivery(part, g, side, t, row);
+        }
+        g->starts[row] = from->first + done;
+        done += next_group(from, part->in_place, from->count - done);
+        g->starts[row + 1] = from->first + done;
+    }
+    return HR_OK;
+}
+
+/* Slots for a part on a device, and which sides are gathered. */
+static void add_slots(hri_plan *plan, hri_plan_part *part,
+                      const hri_batch_part *from, const hri_gemm_call *planned,
+                      const groups *g)
+{
+    const hri_plan_accelerator *f = &planned->inputs[from->accelerator];
+    hri_device *device = planned->accelerators[from->accelerator]->device;
+    const uint64_t *bytes = plan->slot_bytes;
+    hri_batch_side sides[SIDES];
+    hri_batch_sides(&g->call, device, from->first, from->count, sides);
+    for (int side = HRI_A; side < SIDES; side++) {
+        part->slots[side] = sides[side].shared ? 1 : (int32_t)from->slots;
+        part->gathered[side] = !sides[side].direct;
+        part->memory += (uint64_t)part->slots[side] * bytes[side];
+    }
+    const uint64_t spare = bytes[HRI_A] + bytes[HRI_B];
+    part->spare =
+        plan->part_count > 1 && part->memory + spare + f->own <= f->memory;
+    part->memory += part->spare ? spare : 0;
+}
+
+static hr_status fill_parts(hri_plan *plan, const hri_batch_plan *batch,
+                            const hri_gemm_call *planned, groups *g)
+{
+    const double flops = hri_flops_of(&g->call.one.product);
+    hr_status status = HR_OK;
+    int32_t row = 0;
+    for (uint32_t i = 0; i < batch->count && status == HR_OK; i++) {
+        const hri_batch_part *from = &batch->parts[i];
+        hri_plan_part *part = &plan->parts[i];
+        part->accelerator = from->accelerator;
+        part->in_place = planned->accelerators[from->accelerator]->in_place;
+        part->spare = part->in_place && plan->part_count > 1;
+        part->flops = flops * (double)from->count;
+        part->seconds = from->seconds;
+        if (!part->in_place) {
+            add_slots(plan, part, from, planned, g);
+        }
+        status = add_tasks(part, from, g, row);
+        row += (int32_t)part->task_count;
+    }
+    return status;
+}
+
+static int64_t count_groups_of_all(const hri_batch_plan *batch,
+                                   const hri_gemm_call *planned)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const hri_batch_part *part = &batch->parts[i];
+        count += count_groups(
+            part, planned->accelerators[part->accelerator]->in_place);
+    }
+    return count;
+}
+
+static hr_status make_plan(const hri_batch_plan *batch,
+                           const hri_gemm_call *planned, groups *g,
+                           int64_t rows, hri_plan **out)
+{
+    const hri_product *p = &g->call.one.product;
+    hri_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL || rows > INT32_MAX) {
+        free(plan);
+        return no_memory();
+    }
+    *out = plan;
+    plan->shape = (hri_plan_shape){
+        .m = p->m, .n = p->n, .k = p->k, .read_c = hri_reads_result(p)};
+    plan->blocking = (hri_blocking){
+        .block_rows = 1, .block_cols = 1, .rows = rows, .cols = 1, .chunks = 1};
+    plan->tile_rows = rows;
+    plan->tile_cols = 1;
+    plan->seconds = batch->seconds;
+    for (int side = HRI_A; side < SIDES; side++) {
+        const int64_t count = g->sides[side].shared ? 1 : batch->group;
+        plan->slot_bytes[side] = hri_round_up_bytes(
+            g->sides[side].bytes * (size_t)count, HRI_BATCH_ALIGNMENT);
+    }
+    plan->parts = calloc(batch->count, sizeof *plan->parts);
+    plan->part_count = plan->parts != NULL ? batch->count : 0;
+    return plan->parts != NULL ? fill_parts(plan, batch, planned, g)
+                               : no_memory();
+}
+
+/* ---- the run */
+
+static hri_run_engine engine_of(groups *g, int64_t most)
+{
+    return (hri_run_engine){
+        .data = g,
+        .most = most,
+        .shared = {g->sides[HRI_A].shared, g->sides[HRI_B].shared},
+        .units = units,
+        .box = box,
+        .gather = gather,
+        .multiply = multiply,
+        .drop = free};
+}
+
+/* Count what is complete in the caller's memory. */
+static void note_home(hri_batch_call *call, const hri_batch_done *done)
+{
+    for (int64_t i = 0; i < done->count; i++) {
+        const double products = (double)(done->starts[i + 1] - done->starts[i]);
+        call->one.flops_done +=
+            done->home[i] ? hri_flops_of(&call->one.product) * products : 0.0;
+    }
+}
+
+static hr_status run_plan(hri_batch_call *call, const hri_gemm_call *planned,
+                          hri_batch_plan *batch, hri_batch_done *done)
+{
+    const size_t starts = (size_t)(done->count + 1) * sizeof done->starts[0];
+    groups *g = calloc(1, sizeof *g + starts);
+    hri_staged *staged = calloc(planned->count, sizeof *staged); /* nothing */
+    hri_run_outcome outcome = {.shares =
+                                   calloc(batch->count, sizeof *outcome.shares),
+                               .home = done->home};
+    hri_plan *plan = NULL;
+    hr_status status = g != NULL && staged != NULL && outcome.shares != NULL
+                           ? HR_OK
+                           : no_memory();
+    if (status == HR_OK) {
+        g->call = *call;
+        hri_batch_sides(call, planned->accelerators[0]->device, 0, call->count,
+                        g->sides);
+        status = make_plan(batch, planned, g, done->count, &plan);
+    }
+    if (status == HR_OK) {
+        memcpy(done->starts, g->starts, starts);
+        const hri_run_call wanted = {.engine = engine_of(g, batch->group),
+                                     .progress = call->one.progress,
+                                     .staged = staged,
+                                     .timed = call->one.options.report != NULL,
+                                     .flops_before = call->one.flops_done,
+                                     .patience = call->one.context->patience};
+        g = NULL; /* the run's from now on */
+        status = hri_run(call->one.context, &call->one.product, plan,
+                         planned->accelerators, &wanted, &outcome);
+        for (uint32_t i = 0; i < batch->count; i++) {
+            batch->parts[i].share = outcome.shares[i];
+            batch->parts[i].memory = plan->parts[i].memory;
+        }
+        done->lost = outcome.lost;
+    }
+    hri_plan_destroy(plan);
+    free(outcome.shares);
+    free(staged);
+    free(g);
+    return status;
+}
+
+/* One accelerator in place, of which no progress is wanted, works on this
+ * thread. */
+static bool is_direct(const hri_batch_call *call, const hri_gemm_call *planned,
+                      const hri_batch_plan *batch)
+{
+    const hri_accelerator *a =
+        planned->accelerators[batch->parts[0].accelerator];
+    return batch->count == 1 && a->in_place &&
+           a->device->ops->gemm_now != NULL &&
+           !hri_progress_is_told(call->one.progress);
+}
+
+/* Where old C is not read, others may do it again. */
+static hr_status run_directly(hri_batch_call *call,
+                              const hri_gemm_call *planned,
+                              hri_batch_part *part, hri_batch_done *done)
+{
+    hri_device *device = planned->accelerators[part->accelerator]->device;
+    const uint64_t start_ns = hri_clock_ns();
+    const hri_gemm gemm = hri_batch_in_place(call, part->first, part->count);
+    const hr_status status = device->ops->gemm_now(device, &gemm);
+    part->share.seconds_busy = hri_seconds_since(start_ns);
+    done->starts[0] = part->first;
+    done->starts[1] = part->first + part->count;
+    done->home[0] = status == HR_OK;
+    if (status == HR_OK) {
+        part->share.flops =
+            hri_flops_of(&call->one.product) * (double)part->count;
+        part->share.tiles = (uint64_t)part->count;
+    } else if (status == HR_ERROR_LOST &&
+               !hri_reads_result(&call->one.product)) {
+        part->share.lost = true;
+        hri_error_keep(&done->lost, status);
         return HR_OK;
     }
-    hr_status status = s->events[HOME]->ops->wait(s->events[HOME]);
-    if (status == HR_OK) {
-        status = s->events[STARTED]->ops->elapsed(s->events[STARTED],
-                                                  s->events[MULTIPLIED], &ns);
-    }
-    if (status == HR_OK) {
-        status = pack(e, s, true);
-    }
-    if (status == HR_OK) {
-        e->part->share.seconds_busy += (double)ns * 1e-9;
-        note_done(e, s->count);
-        s->count = 0;
-    }
     return status;
-}
-
-/* ---- memory, queues and events */
-
-static size_t aligned(size_t bytes)
-{
-    return hri_round_up_bytes(bytes, HRI_BATCH_ALIGNMENT);
-}
-
-static hr_status open_slot(executor *e, slot *s, size_t bytes, bool pinned)
-{
-    hri_accelerator *a = e->accelerator;
-    hr_status status = hri_accelerator_allocate(a, bytes, &s->buffer);
-    e->part->memory += bytes;
-    if (status == HR_OK && pinned) {
-        status = hri_accelerator_allocate_pinned(a, bytes, &s->pinned);
-    }
-    for (int i = 0; i < EVENTS && status == HR_OK; i++) {
-        status = hri_accelerator_take_event(a, &s->events[i]);
-    }
-    return status;
-}
-
-/* Load an A or B that all products share. The first product waits for it as for
- * its own operands. */
-static hr_status load_shared(executor *e, int side)
-{
-    hri_accelerator *a = e->accelerator;
-    const size_t bytes = e->sides[side].bytes;
-    hr_status status = hri_accelerator_allocate(a, bytes, &e->shared[side]);
-    if (status == HR_OK) {
-        status =
-            hri_accelerator_allocate_pinned(a, bytes, &e->shared_pinned[side]);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    hri_batch_pack_one(&e->sides[side], &e->run->call->operands[side].first,
-                       e->shared_pinned[side]);
-    e->part->memory += bytes;
-    e->part->share.up += bytes;
-    const hri_copy box = {.to = hri_at(e->shared[side], 0),
-                          .from = hri_at_host(e->shared_pinned[side], 0),
-                          .width = bytes,
-                          .height = 1,
-                          .depth = 1};
-    return copy(e, UP, &box);
-}
-
-static hr_status set_up(executor *e)
-{
-    size_t bytes = 0;
-    hr_status status = HR_OK;
-    hri_batch_sides(e->run->call, e->accelerator->device, e->part->first,
-                    e->part->count, e->sides);
-    for (int side = HRI_A; side < SIDES; side++) {
-        e->offsets[side] = bytes;
-        bytes += e->sides[side].shared
-                     ? 0
-                     : aligned(e->sides[side].bytes * (size_t)e->part->group);
-    }
-    const hri_batch_call *call = e->run->call;
-    const bool pinned = hri_batch_packed_bytes(call, e->sides, false) > 0 ||
-                        hri_batch_packed_bytes(call, e->sides, true) > 0;
-    for (int i = 0; i < QUEUES && status == HR_OK; i++) {
-        status = hri_accelerator_take_queue(e->accelerator, (hri_queue_use)i,
-                                            &e->queues[i]);
-    }
-    for (uint32_t i = 0; i < e->part->slots && status == HR_OK; i++) {
-        status = open_slot(e, &e->slots[i], bytes, pinned);
-    }
-    for (int side = HRI_A; side < HRI_C && status == HR_OK; side++) {
-        status = e->sides[side].shared ? load_shared(e, side) : HR_OK;
-    }
-    return status;
-}
-
-/* Wait for all that was enqueued. */
-static hr_status settle(executor *e, hr_status status)
-{
-    for (int i = 0; i < QUEUES; i++) {
-        hri_queue *queue = e->queues[i];
-        const hr_status end = queue != NULL ? queue->ops->finish(queue) : HR_OK;
-        status = status == HR_OK ? end : status;
-    }
-    return status;
-}
-
-/* Give everything back. Nothing is under way. */
-static void finish(executor *e)
-{
-    hri_accelerator *a = e->accelerator;
-    if (e->failed == HR_OK) {
-        hri_accelerator_recall(a);
-    } else {
-        hri_accelerator_forget(a);
-    }
-    for (int i = 0; i < HRI_BATCH_SLOTS; i++) {
-        hri_accelerator_release(a, e->slots[i].buffer);
-        hri_accelerator_release_pinned(a, e->slots[i].pinned);
-    }
-    for (int i = HRI_A; i < HRI_C; i++) {
-        hri_accelerator_release(a, e->shared[i]);
-        hri_accelerator_release_pinned(a, e->shared_pinned[i]);
-    }
-}
-
-/* ---- executors */
-
-static void run_slots(executor *e)
-{
-    hri_batch_part *part = e->part;
-    hr_status status = set_up(e);
-    int64_t sent = 0, round = 0;
-    for (; sent < part->count && status == HR_OK && !is_stopped(e->run);
-         round++) {
-        slot *s = &e->slots[round % part->slots];
-        status = receive(e, s);
-        if (status == HR_OK) {
-            s->first = part->first + sent;
-            s->count = hri_min(part->group, part->count - sent);
-            sent += s->count;
-            status = load(e, s);
-        }
-        if (status == HR_OK) {
-            status = multiply(e, s);
-        }
-        if (status == HR_OK) {
-            status = send_home(e, s);
-        }
-    }
-    for (uint32_t i = 0; i < part->slots && status == HR_OK; i++, round++) {
-        status = receive(e, &e->slots[round % part->slots]);
-    }
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    (void)settle(e, status);
-    if (error.status != HR_OK) {
-        note_failure(e, hri_error_raise(&error), false);
-    }
-}
-
-static void *executor_main(void *argument)
-{
-    executor *e = argument;
-    if (e->accelerator->in_place) {
-        run_in_place(e);
-    } else {
-        run_slots(e);
-    }
-    return NULL;
-}
-
-/* ---- the caller's thread */
-
-/* Tell the program how far the call is. */
-static void tell(run *r)
-{
-    const hri_gemm_call *one = &r->call->one;
-    hri_progress *progress = one->progress;
-    pthread_mutex_lock(&r->lock);
-    const double done = one->flops_done + r->flops_done;
-    const bool stopped = r->stopped;
-    pthread_mutex_unlock(&r->lock);
-    if (!stopped && !hri_progress_tell(progress, done)) {
-        stop(r, hri_error_raise(&progress->error));
-    }
-}
-
-/* One executor alone, of which no progress is wanted, works on this thread. */
-static void start(run *r, executor *executors, uint32_t count)
-{
-    const bool here =
-        count == 1 && !hri_progress_is_told(r->call->one.progress);
-    tell(r);
-    for (uint32_t i = 0; i < count && !is_stopped(r); i++) {
-        executor *e = &executors[i];
-        if (!here) {
-            e->thread =
-                hri_threads_start(&e->accelerator->threads, executor_main, e);
-        }
-        if (e->thread == NULL) { /* or the system refused a thread */
-            executor_main(e);
-        }
-    }
-}
-
-/* Wait for the executors that have threads, and tell the program meanwhile. */
-static void watch(run *r, executor *executors, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        hri_thread *thread = executors[i].thread;
-        while (thread != NULL && hri_progress_is_told(r->call->one.progress) &&
-               !hri_thread_await(thread, hri_progress_ms)) {
-            tell(r);
-        }
-        if (thread != NULL) {
-            hri_thread_join(thread);
-        }
-    }
 }
 
 hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
-                        hri_batch_plan *plan, hri_error *lost)
+                        hri_batch_plan *batch, hri_batch_done *done)
 {
-    const hr_scalar beta = call->one.product.beta;
-    run r = {.call = call, .lock = PTHREAD_MUTEX_INITIALIZER};
-    executor *executors = calloc(plan->count, sizeof *executors);
-    if (executors == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
+    const bool direct = is_direct(call, planned, batch);
+    const int64_t rows = direct ? 1 : count_groups_of_all(batch, planned);
+    *done = (hri_batch_done){.count = rows,
+                             .starts =
+                                 calloc((size_t)rows + 1, sizeof *done->starts),
+                             .home = calloc((size_t)rows, 1)};
+    hr_status status =
+        done->starts == NULL || done->home == NULL ? no_memory() : HR_OK;
+    if (status == HR_OK &&
+        !hri_progress_tell(call->one.progress, call->one.flops_done)) {
+        status = hri_error_raise(&call->one.progress->error);
+    } else if (status == HR_OK && direct) {
+        status = run_directly(call, planned, &batch->parts[0], done);
+    } else if (status == HR_OK) {
+        status = run_plan(call, planned, batch, done);
     }
-    for (uint32_t i = 0; i < plan->count; i++) {
-        hri_batch_part *part = &plan->parts[i];
-        executors[i] =
-            (executor){.run = &r,
-                       .part = part,
-                       .accelerator = planned->accelerators[part->accelerator],
-                       .reads = beta.re != 0.0 || beta.im != 0.0};
-    }
-    start(&r, executors, plan->count);
-    watch(&r, executors, plan->count);
-    for (uint32_t i = 0; i < plan->count; i++) {
-        finish(&executors[i]);
-    }
-    call->one.flops_done += r.flops_done;
-    hri_error_keep(lost, hri_error_raise(&r.lost));
-    free(executors);
-    pthread_mutex_destroy(&r.lock);
-    return hri_error_raise(&r.error);
+    note_home(call, done);
+    return status;
 }

@@ -39,6 +39,12 @@ static inline double hri_flops_of(const hri_product *p)
     return hri_product_flops(p->a.type, p->m, p->n, p->k);
 }
 
+/* Whether old C is read. */
+static inline bool hri_reads_result(const hri_product *p)
+{
+    return p->beta.re != 0.0 || p->beta.im != 0.0;
+}
+
 /* Whether there is anything to multiply. */
 static inline bool hri_has_product(const hri_product *p)
 {

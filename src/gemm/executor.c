@@ -238,10 +238,77 @@ static hr_status allocate_tiles(hri_executor *executor)
         hri_tile_slot *tile = &executor->tiles[i];
         hri_event **events[] = {&tile->ready, &tile->fetched};
         tile->executor = executor;
+        tile->pinned = hri_pinned_of(executor, HRI_C, (int32_t)i);
         for (int e = 0; e < 2 && status == HR_OK; e++) {
             status =
                 hri_accelerator_take_event(executor->accelerator, events[e]);
         }
+    }
+    return status;
+}
+
+/* ---- what is gathered */
+
+void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot)
+{
+    char *first = executor->gathered[side];
+    return first != NULL
+               ? first + (size_t)slot * executor->run->plan->slot_bytes[side]
+               : NULL;
+}
+
+/* A pinned place for each slot of a side that is gathered, and for the spare
+ * one. */
+static hr_status allocate_pinned(hri_executor *executor)
+{
+    const hri_plan_part *part = executor->part;
+    const uint64_t *each = executor->run->plan->slot_bytes;
+    size_t bytes = 0, offsets[3] = {0};
+    void *host = NULL;
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        const size_t slots =
+            (size_t)part->slots[side] + (side < HRI_C && part->spare);
+        offsets[side] = bytes;
+        bytes += part->gathered[side] ? slots * (size_t)each[side] : 0;
+    }
+    const hr_status status =
+        bytes > 0 ? hri_accelerator_allocate_pinned(executor->accelerator,
+                                                    bytes, &host)
+                  : HR_OK;
+    executor->pinned = host;
+    for (int side = HRI_A; side <= HRI_C && host != NULL; side++) {
+        executor->gathered[side] =
+            part->gathered[side] ? executor->pinned + offsets[side] : NULL;
+    }
+    return status;
+}
+
+/* Note that one more or less thread of the executor uses the caller's memory.
+ * False when it must not begin. */
+static bool may_gather(hri_executor *executor, bool begin)
+{
+    hri_run_state *run = executor->run;
+    pthread_mutex_lock(&run->lock);
+    const bool may = !begin || !hri_is_stopped(executor);
+    executor->gathering += begin && may;
+    executor->gathering -= !begin;
+    if (executor->gathering == 0) {
+        pthread_cond_broadcast(&run->ended);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return may;
+}
+
+hr_status hri_executor_gather(hri_executor *executor, int side,
+                              const hri_task *task, void *pinned, bool *done)
+{
+    const hri_run_engine *g = &executor->run->engine;
+    hr_status status = HR_OK;
+    *done = pinned == NULL || may_gather(executor, true);
+    if (pinned != NULL && *done) {
+        status = g->gather(g->data, executor->accelerator, side, task, pinned,
+                           false);
+        (void)may_gather(executor, false);
     }
     return status;
 }
@@ -260,7 +327,10 @@ static hr_status allocate_memory(hri_executor *executor)
     if (executor->buffers == NULL || executor->arrivals == NULL) {
         return no_memory();
     }
-    hr_status status = allocate_whole(executor);
+    hr_status status = allocate_pinned(executor);
+    if (status == HR_OK) {
+        status = allocate_whole(executor);
+    }
     for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
         executor->loads[side] =
             calloc((size_t)executor->part->slots[side], sizeof(hri_load));
@@ -347,6 +417,15 @@ static hr_status take_queues(hri_executor *executor)
                : status;
 }
 
+/* Whether one thread alone carries all bytes of a brief plan. */
+static bool is_few(const hri_run_state *run)
+{
+    const uint64_t *bytes = run->plan->slot_bytes;
+    const uint64_t all = bytes[HRI_A] + bytes[HRI_B] + 2 * bytes[HRI_C];
+    return run->engine.data != NULL ? (double)all <= hri_cost_few
+                                    : hri_is_few(&run->plan->shape);
+}
+
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
                        uint32_t part, hri_accelerator *const *accelerators,
                        const hri_run_call *call)
@@ -364,7 +443,7 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     executor->wanted = INT64_MAX;
     executor->forwarded = executor->sent = run->plan->part_count == 1;
     executor->brief = hri_plan_is_brief(run->plan);
-    executor->alone = executor->brief && hri_is_few(&run->plan->shape);
+    executor->alone = executor->brief && is_few(run);
     executor->timed = call->timed || !executor->brief;
     executor->staged = hri_staged_of(executor, call->staged[index]);
 }
@@ -598,6 +677,7 @@ void hri_executor_finish(hri_executor *executor)
     for (uint32_t i = 0; i < executor->buffer_count; i++) {
         hri_accelerator_release(a, executor->buffers[i]);
     }
+    hri_accelerator_release_pinned(a, executor->pinned);
     for (int side = HRI_A; side <= HRI_C; side++) {
         free(executor->places[side]);
         free(executor->held[side]);

@@ -55,7 +55,9 @@ typedef struct hri_tile_slot {
     hri_event *ready;   /* the tile is complete */
     bool draining;      /* the copy pool is still bringing it home */
     int32_t row, col;   /* of the tile in C */
-    hri_job home;       /* for the copy pool */
+    const hri_task *task;
+    void *pinned; /* where it is gathered, else NULL */
+    hri_job home; /* for the copy pool */
     hri_executor *executor;
 } hri_tile_slot;
 
@@ -79,6 +81,7 @@ typedef enum hri_change {
 struct hri_run_state {
     hri_run_state *next; /* in context->abandoned */
     hri_product product;
+    hri_run_engine engine;
     hri_plan *plan;       /* held */
     pthread_mutex_t lock; /* guards everything that several threads look at */
     pthread_cond_t ended; /* all executors have settled */
@@ -165,6 +168,9 @@ struct hri_executor {
     uint64_t handed_out;  /* bytes of it */
     hri_place *places[3]; /* [slot] of HRI_A, HRI_B and HRI_C */
     hri_place spare[2];   /* for the panels of stolen tiles */
+    char *pinned;         /* what is gathered: */
+    char *gathered[3];    /* its slots of each side, spare ones last; NULL: it
+                             is not gathered */
     hri_place *packed;    /* [slot] of HRI_A, where part->packed */
     int64_t *packed_of;   /* [slot] the delivery it holds; -1: none */
     hri_event *spare_ready[2];
@@ -185,9 +191,10 @@ struct hri_executor {
     hri_issued window[HRI_WINDOW];
     int64_t stores; /* tiles finished when k is whole; decides the tile slot */
     bool loading;   /* the feeder enqueues a copy of the caller's memory */
-    bool steals;    /* it copies panels of others */
-    bool forwarded; /* all forwards have been enqueued, */
-    bool sent;      /* and none is under way any more */
+    uint32_t gathering; /* threads that fill pinned memory from the caller's */
+    bool steals;        /* it copies panels of others */
+    bool forwarded;     /* all forwards have been enqueued, */
+    bool sent;          /* and none is under way any more */
 };
 
 /* ---- executor.c */
@@ -263,7 +270,7 @@ hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
                      hri_place slot, bool home);
 static inline uint64_t hri_copy_bytes(const hri_copy *copy)
 {
-    return (uint64_t)copy->width * copy->height;
+    return (uint64_t)copy->width * copy->height * copy->depth;
 }
 
 /* Which operands go through copy pools, of those that are to be staged. A
@@ -278,6 +285,15 @@ hri_operand hri_operand_of(const hri_run_state *run, int side,
 /* The packing of a panel of A from the slot where it arrived. */
 hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
                         hri_place from, hri_place to);
+
+/* The pinned memory beside a slot; NULL: there is none. spare: the slot for
+ * stolen panels. */
+void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot);
+/* A copy by such memory instead. */
+hri_copy hri_copy_through(hri_copy copy, void *pinned, bool home);
+/* Fill it. False: the executor was stopped before. */
+hr_status hri_executor_gather(hri_executor *executor, int side,
+                              const hri_task *task, void *pinned, bool *done);
 
 /* Bring the panels that come from the host, or put them to the up copy pool. */
 hr_status hri_executor_feed(hri_executor *executor);

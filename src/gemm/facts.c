@@ -323,7 +323,7 @@ static hr_status make_plan(hri_gemm_call *c)
         .size = (uint32_t)hr_type_size(type),
         .c_size = (uint32_t)hr_type_size(c_type),
         .flops = hri_product_flops(type, 1, 1, 1),
-        .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
+        .read_c = hri_reads_result(p),
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
         .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
         .dense = {!sums && is_dense(&p->a), !sums && is_dense(&p->b),

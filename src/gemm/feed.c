@@ -20,16 +20,23 @@ static bool is_free(const hri_executor *executor, const hri_delivery *d)
            (old == NULL || old->forwarded);
 }
 
+/* Whether others have taken the only task that needs d. */
+static bool is_stolen(const hri_executor *executor, const hri_delivery *d)
+{
+    return d->only >= executor->end;
+}
+
 /* Wait until d may be enqueued for executor. False when it must not any more.
  * The run's lock is held. */
 static bool wait_free(hri_executor *executor, const hri_delivery *d)
 {
     hri_run_state *run = executor->run;
-    while (!hri_is_stopped(executor) && !is_free(executor, d)) {
+    while (!hri_is_stopped(executor) && !is_stolen(executor, d) &&
+           !is_free(executor, d)) {
         executor->wanted = hri_min(executor->wanted, d->after + 1);
         pthread_cond_wait(&executor->changed[HRI_FREED], &run->lock);
     }
-    return !hri_is_stopped(executor);
+    return !hri_is_stopped(executor) && !is_stolen(executor, d);
 }
 
 static hri_executor *source_of(hri_executor *executor, const hri_delivery *d)
@@ -197,12 +204,28 @@ static bool begin_load(hri_executor *executor, bool begin)
     return may;
 }
 
+/* What a task that needs the panel has of it. */
+static hri_task reader_of(const hri_delivery *d)
+{
+    return (hri_task){.row = d->index, .col = d->index, .chunk = d->chunk};
+}
+
+/* The copy of a panel from the caller's memory to a slot. */
+static hri_copy panel_copy(const hri_run_state *run, const hri_delivery *d,
+                           hri_place slot)
+{
+    const hri_task reader = reader_of(d);
+    return hri_copy_of(run, d->side, &reader, slot, false);
+}
+
 /* Enqueue the copy of a panel from pinned memory. Wait first if too many are
  * under way, and until the slot is free: then nothing holds up a copy of the
  * caller's memory. A brief plan has too few for that. */
 static hr_status load_pinned(hri_executor *executor, int64_t number,
                              const hri_copy *copy)
 {
+    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_task reader = reader_of(d);
     hri_event *last = executor->under_way[executor->loaded % HRI_COPIES];
     bool taken = false;
     hr_status status = last == NULL || executor->loaded++ < HRI_COPIES
@@ -210,6 +233,11 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
                            : last->ops->wait(last);
     if (status == HR_OK) {
         status = free_slot(executor, number, NULL, &taken);
+    }
+    if (status == HR_OK && taken) {
+        status = hri_executor_gather(executor, d->side, &reader,
+                                     hri_pinned_of(executor, d->side, d->slot),
+                                     &taken);
     }
     if (status != HR_OK || !taken || !begin_load(executor, true)) {
         return status;
@@ -227,15 +255,6 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
     return status;
 }
 
-/* The copy of a panel from the caller's memory to a slot. */
-static hri_copy panel_copy(const hri_run_state *run, const hri_delivery *d,
-                           hri_place slot)
-{
-    const hri_task reader = {
-        .row = d->index, .col = d->index, .chunk = d->chunk};
-    return hri_copy_of(run, d->side, &reader, slot, false);
-}
-
 static hr_status load(hri_executor *executor, int64_t number)
 {
     hri_run_state *run = executor->run;
@@ -246,7 +265,9 @@ static hr_status load(hri_executor *executor, int64_t number)
     if (!go_on) {
         return HR_OK;
     }
-    hri_copy copy = panel_copy(run, d, executor->places[d->side][d->slot]);
+    const hri_copy copy =
+        hri_copy_through(panel_copy(run, d, executor->places[d->side][d->slot]),
+                         hri_pinned_of(executor, d->side, d->slot), false);
     return executor->staged.of[d->side] ? load_staged(executor, number, &copy)
                                         : load_pinned(executor, number, &copy);
 }

@@ -117,6 +117,7 @@ typedef struct hri_delivery {
     int32_t index,
         chunk; /* of the panel: tile row or column of C, and piece of k */
     int32_t slot;
+    int64_t only; /* the part's only task that needs it; -1: others may, too */
     int32_t source; /* the part that sends it; -1: the host */
     int32_t side;   /* HRI_A or HRI_B */
 } hri_delivery;
@@ -143,6 +144,9 @@ typedef struct hri_plan_part {
                     tiles at the end */
     bool packed; /* each panel of A is packed before its first product, into a
                     second set of slots */
+    bool gathered[3]; /* HRI_A, HRI_B, HRI_C: it travels through pinned memory
+                         beside its slot, which threads of the host fill and
+                         empty */
     hri_delivery *deliveries;
     int64_t delivery_count;
     hri_task *tasks;

@@ -15,6 +15,9 @@ static void free_run(hri_run_state *run)
     free(run->executors);
     free(run->home);
     hri_terms_free(run);
+    if (run->engine.data != NULL) {
+        run->engine.drop(run->engine.data);
+    }
     free(run);
 }
 
@@ -24,8 +27,12 @@ static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
 {
     hri_run_state *run = calloc(1, sizeof *run);
     if (run == NULL) {
+        if (call->engine.data != NULL) {
+            call->engine.drop(call->engine.data);
+        }
         return NULL;
     }
+    run->engine = call->engine;
     run->executors = calloc(plan->part_count, sizeof *run->executors);
     run->home = calloc((size_t)plan->tile_rows * (size_t)plan->tile_cols, 1);
     if (run->executors == NULL || run->home == NULL ||

@@ -46,8 +46,33 @@ typedef struct hri_terms {
  * not want to go on. */
 hr_status hri_terms_await(const hri_terms *terms, int64_t term);
 
+/* Tasks that are not tiles of one product, but some products of a batch, say.
+ * Rows of C count them; there is one column, and k is whole. The functions only
+ * read data. */
+typedef struct hri_run_engine {
+    void *data;     /* the run's, which outlives the call, until drop; NULL: the
+                       tasks are tiles */
+    int64_t most;   /* units of a task for which slots have room */
+    bool shared[2]; /* all tasks have one panel of A, or of B */
+    int64_t (*units)(const void *data, const hri_task *task);
+    /* Into a slot, where it lies without gaps, from the caller's memory. */
+    hri_copy (*box)(const void *data, int side, const hri_task *task,
+                    hri_place slot);
+    /* The same between pinned and the caller's memory, on threads. home: to the
+     * caller's. */
+    hr_status (*gather)(const void *data, hri_accelerator *accelerator,
+                        int side, const hri_task *task, void *pinned,
+                        bool home);
+    /* In slots; NULL: in the caller's memory. */
+    hri_gemm (*multiply)(const void *data, const hri_task *task,
+                         const hri_place *const places[3]);
+    void (*drop)(void *data);
+} hri_run_engine;
+
 /* What the caller wants. */
 typedef struct hri_run_call {
+    hri_run_engine engine; /* hri_run drops it */
+
     hri_progress *progress;
     const hri_staged *staged; /* for each accelerator */
     bool timed;               /* seconds_busy is wanted */

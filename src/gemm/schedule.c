@@ -180,6 +180,7 @@ static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
     int64_t number = part->delivery_count++;
     part->deliveries[number] = (hri_delivery){
         .after = s->last_task,
+        .only = -1,
         .index = index,
         .chunk = b->chunk,
         .slot = at,

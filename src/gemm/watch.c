@@ -345,6 +345,9 @@ static void let_go(const watcher *w)
         if (e->state == HRI_SETTING_UP) {
             continue;
         }
+        while (e->gathering > 0) { /* a moment: it waits for no device */
+            pthread_cond_wait(&run->ended, &run->lock);
+        }
         const bool whole = hri_copy_pool_leave(&e->down_pool);
         if (e->state != HRI_SETTLED) {
             pthread_mutex_unlock(&run->lock);

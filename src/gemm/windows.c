@@ -36,9 +36,27 @@ static hri_place window_place(const window *w)
     return hri_at_host(m->data, (size_t)first * hr_type_size(m->type));
 }
 
+static hri_copy reversed(const hri_copy *copy)
+{
+    return (hri_copy){.to = copy->from,
+                      .from = copy->to,
+                      .to_pitch = copy->from_pitch,
+                      .from_pitch = copy->to_pitch,
+                      .to_slice = copy->from_slice,
+                      .from_slice = copy->to_slice,
+                      .width = copy->width,
+                      .height = copy->height,
+                      .depth = copy->depth};
+}
+
 hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
                      hri_place slot, bool home)
 {
+    if (run->engine.data != NULL) {
+        const hri_copy box =
+            run->engine.box(run->engine.data, side, task, slot);
+        return home ? reversed(&box) : box;
+    }
     const window w = window_of(run, side, task);
     const hr_matrix *m = w.matrix;
     size_t size = hr_type_size(m->type);
@@ -57,6 +75,18 @@ hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
         .height = (size_t)lines,
         .depth = 1,
     };
+}
+
+hri_copy hri_copy_through(hri_copy copy, void *pinned, bool home)
+{
+    if (pinned == NULL) {
+        return copy;
+    }
+    return (hri_copy){.to = home ? hri_at_host(pinned, 0) : copy.to,
+                      .from = home ? copy.from : hri_at_host(pinned, 0),
+                      .width = (size_t)hri_copy_bytes(&copy),
+                      .height = 1,
+                      .depth = 1};
 }
 
 hri_operand hri_operand_of(const hri_run_state *run, int side,

@@ -145,13 +145,29 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
     if (!run->plan->shape.read_c) {
         return HR_OK;
     }
-    hri_copy copy =
-        hri_copy_of(run, HRI_C, task, executor->places[HRI_C][slot], false);
+    bool gathered;
+    status =
+        hri_executor_gather(executor, HRI_C, task, tile->pinned, &gathered);
+    if (status != HR_OK || !gathered) {
+        return status == HR_OK ? stopped(run) : status;
+    }
+    const hri_copy copy = hri_copy_through(
+        hri_copy_of(run, HRI_C, task, executor->places[HRI_C][slot], false),
+        tile->pinned, false);
     status =
         fetch_copy(executor, &copy, executor->staged.of[HRI_C], tile->fetched);
     return status == HR_OK
                ? executor->compute->ops->wait(executor->compute, tile->fetched)
                : status;
+}
+
+/* A tile that is gathered has come to pinned memory. */
+static hr_status land_tile(void *data)
+{
+    const hri_tile_slot *tile = data;
+    const hri_run_engine *g = &tile->executor->run->engine;
+    return g->gather(g->data, tile->executor->accelerator, HRI_C, tile->task,
+                     tile->pinned, true);
 }
 
 /* The copy pool has brought a tile home. */
@@ -173,8 +189,10 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
                             int32_t slot)
 {
     hri_tile_slot *tile = &executor->tiles[slot];
-    hri_copy copy = hri_copy_of(executor->run, HRI_C, task,
-                                executor->places[HRI_C][slot], true);
+    const hri_copy copy =
+        hri_copy_through(hri_copy_of(executor->run, HRI_C, task,
+                                     executor->places[HRI_C][slot], true),
+                         tile->pinned, true);
     /* the tile follows in the same queue, unless it must not wait there */
     const bool follows = executor->brief && !executor->down_pool.direct;
     hr_status status =
@@ -186,9 +204,11 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
         tile->draining = true;
         tile->row = task->row;
         tile->col = task->col;
+        tile->task = task;
         tile->home = (hri_job){.copy = copy,
                                .queue = executor->down,
                                .after = follows ? NULL : tile->ready,
+                               .land = tile->pinned != NULL ? land_tile : NULL,
                                .done = tile_is_home,
                                .data = tile};
         hri_copy_pool_put(&executor->down_pool, &tile->home, false);
@@ -206,6 +226,12 @@ static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
 {
     const hri_product *p = &executor->run->product;
     const hri_plan *plan = executor->run->plan;
+    const hri_run_engine *g = &executor->run->engine;
+    if (g->data != NULL) {
+        const hri_place *const places[] = {from->place[HRI_A],
+                                           from->place[HRI_B], tile};
+        return g->multiply(g->data, task, places);
+    }
     hri_gemm gemm = {
         .type = p->a.type,
         .c_type = p->c.type,
@@ -222,6 +248,13 @@ static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
         .c = hri_operand_of(executor->run, HRI_C, task, tile, false),
     };
     return gemm;
+}
+
+/* Tiles, or products of a batch. */
+static int64_t units_of(const hri_executor *executor, const hri_task *task)
+{
+    const hri_run_engine *g = &executor->run->engine;
+    return g->data != NULL ? g->units(g->data, task) : 1;
 }
 
 /* Enqueue the product, between two events. */
@@ -251,7 +284,8 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
     }
     pthread_mutex_lock(&run->lock);
     executor->window[at] = (hri_issued){
-        .flops = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k),
+        .flops = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k) *
+                 (double)units_of(executor, task),
         .row = task->row,
         .col = task->col,
         .last = task->chunk == run->plan->blocking.chunks - 1};
@@ -274,7 +308,7 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
         executor->part->in_place && executor->run->plan->part_count == 1;
     hr_status status = throttle(executor, alone ? 0 : HRI_WINDOW - 1);
     bool last = task->chunk == executor->run->plan->blocking.chunks - 1;
-    executor->share.tiles += last;
+    executor->share.tiles += last ? (uint64_t)units_of(executor, task) : 0;
     if (status != HR_OK) {
         return status;
     }
@@ -443,6 +477,14 @@ static int64_t tasks_left(const hri_executor *executor)
     return executor->end - hri_max(executor->next, first);
 }
 
+/* Whether the executor has room for the last task of another one. */
+static bool has_room(const hri_executor *executor, const hri_executor *other)
+{
+    return executor->part->in_place || executor->run->engine.data == NULL ||
+           units_of(executor, &other->part->tasks[other->end - 1]) <=
+               executor->run->engine.most;
+}
+
 /* The executor that is furthest behind. NULL when nobody has tasks left.
  * *seconds: of work that it has not issued yet. The run's lock is held. */
 static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
@@ -455,7 +497,8 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
         hri_executor *other = &run->executors[i];
         const int64_t left = tasks_left(other);
         const double theirs = (double)left * task_seconds(other, now_ns);
-        if (other != executor && left > 0 && theirs > *seconds) {
+        if (other != executor && left > 0 && theirs > *seconds &&
+            has_room(executor, other)) {
             behind = other;
             *seconds = theirs;
         }
@@ -497,6 +540,9 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
     }
     hri_executor_idles(executor, false);
     pthread_mutex_unlock(&run->lock);
+    if (task != NULL) { /* its feeder may wait to bring what the task needs */
+        pthread_cond_broadcast(&(*victim)->changed[HRI_FREED]);
+    }
     return task;
 }
 
@@ -523,17 +569,34 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
                              int side, const hri_task *task, source *from)
 {
     hri_run_state *run = executor->run;
-    int32_t index = side == HRI_A ? task->row : task->col;
+    const bool batch = run->engine.data != NULL;
+    const int32_t index = !batch ? (side == HRI_A ? task->row : task->col)
+                          : run->engine.shared[side] ? 0
+                                                     : task->row;
     int64_t number = side == HRI_A ? task->a : task->b;
     if (find_own(executor, side, index, from)) {
         return HR_OK;
     }
     hri_queue *q = executor->fetch;
-    hri_copy copy = hri_copy_of(run, side, task, executor->spare[side], false);
+    void *pinned = hri_pinned_of(executor, side, executor->part->slots[side]);
+    hri_copy copy = hri_copy_through(
+        hri_copy_of(run, side, task, executor->spare[side], false), pinned,
+        false);
     hri_device *device = executor->accelerator->device;
-    bool peers = number >= 0 &&
+    /* panels of a batch may not come to the victim before it is lost */
+    bool peers = number >= 0 && !batch &&
                  device->ops->is_peer(device, victim->accelerator->device);
-    hr_status status = HR_OK;
+    bool gathered;
+    hr_status status = pinned != NULL && executor->share.tiles_stolen > 0
+                           ? executor->spare_ready[side]->ops->wait(
+                                 executor->spare_ready[side])
+                           : HR_OK;
+    if (status == HR_OK) {
+        status = hri_executor_gather(executor, side, task, pinned, &gathered);
+    }
+    if (status != HR_OK || !gathered) {
+        return status;
+    }
     if (executor->issued >
         0) { /* the last stolen task has read the spare slot */
         status = q->ops->wait(
@@ -568,7 +631,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
 static hr_status run_stolen(hri_executor *executor)
 {
     const hri_task *task;
-    hri_executor *victim;
+    hri_executor *victim = NULL;
     hr_status status = HR_OK;
     while (status == HR_OK && executor->part->spare &&
            (task = steal(executor, &victim)) != NULL) {
@@ -579,7 +642,7 @@ static hr_status run_stolen(hri_executor *executor)
             }
         }
         if (status == HR_OK && !hri_executor_stopped(executor)) {
-            executor->share.tiles_stolen++;
+            executor->share.tiles_stolen += (uint64_t)units_of(executor, task);
             status = run_task(executor, task, &from);
         }
         if (status == HR_OK) {

@@ -308,6 +308,26 @@ static hr_status wait_for(const hri_copy_pool *pool, hri_event *event)
                         : event->ops->wait(event);
 }
 
+/* Whether a job from the accelerator goes to the caller's memory by itself. */
+static bool goes_home(const hri_copy_pool *pool, const hri_job *job)
+{
+    return pool->direct && job->land == NULL;
+}
+
+static hr_status land(const hri_copy_pool *pool, hri_job *job,
+                      const hri_piece *piece, const void *pinned)
+{
+    if (job->land != NULL) {
+        return job->land(job->data);
+    }
+    if (has_landed(pool, job)) {
+        hri_copy_rows(&job->copy);
+    } else {
+        hri_piece_down(&job->copy, piece, pinned);
+    }
+    return HR_OK;
+}
+
 /* Wait for the oldest copy, and bring it to the caller's memory unless it is
  * direct. */
 static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
@@ -319,21 +339,16 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hr_status status = wait_for(pool, event);
     const hri_device *device = pool->accelerator->device;
     const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
-    if (status == HR_OK && !pool->direct && touch(pool, job)) {
+    if (status == HR_OK && !goes_home(pool, job) && touch(pool, job)) {
         hri_range_begin("from pinned");
-        if (has_landed(pool, job)) {
-            hri_copy_rows(&job->copy);
-        } else {
-            hri_piece_down(&job->copy, &way->of[at].piece,
-                           copy_thread->pinned[at]);
-        }
+        status = land(pool, job, &way->of[at].piece, copy_thread->pinned[at]);
         hri_range_end();
         hri_traced_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
                         way->of[at].piece.rows * way->of[at].piece.width);
-        finish(pool, job, true);
+        finish(pool, job, status == HR_OK);
         touch_ends(pool);
     } else {
-        finish(pool, job, status == HR_OK && pool->direct);
+        finish(pool, job, status == HR_OK && goes_home(pool, job));
     }
     return status;
 }
@@ -362,7 +377,8 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     hri_copy_pool *pool = copy_thread->pool;
     hr_status status =
         pool->direct ? wait_to_send(copy_thread, w->job, way) : HR_OK;
-    if (status != HR_OK || (pool->direct && !touch(pool, w->job))) {
+    const bool goes = goes_home(pool, w->job);
+    if (status != HR_OK || (goes && !touch(pool, w->job))) {
         finish(pool, w->job, false);
         return status;
     }
@@ -370,7 +386,7 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     way->of[at] = *w;
     status = enqueue_piece(pool, w->job, &w->piece, copy_thread->pinned[at],
                            copy_thread->events[at]);
-    if (pool->direct) {
+    if (goes) {
         touch_ends(pool);
     }
     return status;

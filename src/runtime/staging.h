@@ -25,9 +25,12 @@ _Static_assert((int)HRI_THREAD_PIECES <= (int)HRI_COPIES &&
 typedef struct hri_job {
     hri_copy copy;
     hri_queue *queue;
-    hri_event *after;         /* an event that its copies wait for, or NULL */
-    bool held;                /* its copies wait for hri_copy_pool_let, while
-                                 threads bring it to pinned memory */
+    hri_event *after; /* an event that its copies wait for, or NULL */
+    bool held;        /* its copies wait for hri_copy_pool_let, while
+                         threads bring it to pinned memory */
+    hr_status (*land)(
+        void *data);          /* NULL, or from pinned memory, where a direct
+                                 job has brought it, to the caller's */
     void (*done)(void *data); /* NULL, or called once when the job is finished,
                                  by a thread of the copy pool that holds no
                                  lock */

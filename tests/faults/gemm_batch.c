@@ -144,7 +144,8 @@ static void lost_once(const setup *s)
         fault_backend_fail_call(fault_backend_calls() + n, HR_ERROR_LOST);
         status = multiply(s, context, &report);
         CHECK(status == (s->completes ? HR_OK : HR_ERROR_LOST) ||
-              fault_backend_calls() < n || report.lost == 0);
+              fault_backend_calls() < n || report.lost == 0 ||
+              (status == HR_OK && report.recomputed == 0)); /* all is home */
         CHECK(status != HR_OK || is_right());
         completed = completed || (status == HR_OK && report.lost == 1 &&
                                   report.recomputed > 0);
@@ -156,7 +157,8 @@ static void lost_once(const setup *s)
     CHECK(completed == s->completes);
 }
 
-/* The bytes of all operands move once, and a shared one to each accelerator. */
+/* The bytes of all operands move once, and a shared one to each accelerator. An
+ * accelerator that steals may bring what another one has brought. */
 static void no_fault(const setup *s)
 {
     hr_context *context = open(s);
@@ -166,22 +168,23 @@ static void no_fault(const setup *s)
     report.shares = shares;
     report.share_capacity = 3;
     CHECK(multiply(s, context, &report) == HR_OK && is_right());
-    CHECK(report.share_count == s->parts);
+    CHECK(report.share_count <= s->parts);
     CHECK(report.flops == 2.0 * COUNT * EDGE * EDGE * EDGE);
     CHECK(fault_backend_bytes(FAULT_UP) == report.host_to_device);
     CHECK(fault_backend_bytes(FAULT_DOWN) == report.device_to_host);
     CHECK(fault_backend_largest_ordinary() == 0);
-    uint64_t products = 0, apart = 0;
+    uint64_t products = 0, apart = 0, stolen = 0;
     for (uint32_t i = 0; i < report.share_count; i++) {
         const bool in_place = shares[i].memory_limit == 0;
         products += shares[i].tiles;
+        stolen += shares[i].tiles_stolen;
         apart += in_place ? 0 : 1;
         CHECK(in_place ? shares[i].memory_bytes == 0
                        : shares[i].memory_bytes <= s->limit);
     }
     CHECK(products == COUNT);
-    if (apart == s->parts) {
-        CHECK(report.device_to_host == bytes);
+    CHECK(apart < s->parts || report.device_to_host == bytes);
+    if (apart == s->parts && stolen == 0) {
         CHECK(report.host_to_device ==
               bytes + (s->shared ? apart * bytes / COUNT : bytes) +
                   (s->adds ? bytes : 0));

@@ -105,21 +105,6 @@ void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
                        const hri_accelerator *accelerator, uint64_t *up,
                        uint64_t *down);
 
-/* ---- batch_pack.c */
-
-/* Matrices `first` to before first + count, between the caller's memory and
- * pinned memory. */
-typedef struct hri_batch_packing {
-    hri_accelerator *accelerator; /* its threads do it */
-    const hri_batch_side *side;
-    const hri_matrices *matrices;
-    void *pinned;
-    int64_t first, count;
-    bool home; /* from pinned memory */
-} hri_batch_packing;
-
-hr_status hri_batch_pack(const hri_batch_packing *packing);
-
 /* ---- batch_run.c */
 
 /* What came of it. The caller frees the lists. */

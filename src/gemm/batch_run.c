@@ -53,6 +53,15 @@ hri_gemm hri_batch_in_place(const hri_batch_call *call, int64_t first,
     return g;
 }
 
+/* Whether the matrices of an operand lie behind each other as in slots. */
+static bool is_dense(const groups *g, int side)
+{
+    const hri_batch_side *x = &g->sides[side];
+    const hri_matrices *m = &g->call.operands[side];
+    return x->pitch == x->width &&
+           (x->shared || (m->list == NULL && m->step == (int64_t)x->bytes));
+}
+
 static hri_copy box(const void *data, int side, const hri_task *task,
                     hri_place slot)
 {
@@ -60,30 +69,65 @@ static hri_copy box(const void *data, int side, const hri_task *task,
     const hri_batch_side *x = &g->sides[side];
     const hri_matrices *m = &g->call.operands[side];
     const hr_matrix first = hri_matrices_at(m, g->starts[task->row]);
-    return (hri_copy){.to = slot,
-                      .from = hri_at_host(first.data, 0),
-                      .to_pitch = x->width,
-                      .to_slice = x->bytes,
-                      .from_pitch = x->pitch,
-                      .from_slice = (size_t)m->step,
-                      .width = x->width,
-                      .height = x->lines,
-                      .depth = x->shared ? 1 : (size_t)units(g, task)};
+    const size_t count = x->shared ? 1 : (size_t)units(g, task);
+    hri_copy copy = {.to = slot,
+                     .from = hri_at_host(first.data, 0),
+                     .to_pitch = x->width,
+                     .to_slice = x->bytes,
+                     .from_pitch = x->pitch,
+                     .from_slice = (size_t)m->step,
+                     .width = x->width,
+                     .height = x->lines,
+                     .depth = count};
+    if (is_dense(g, side)) {
+        copy.width = copy.to_pitch = copy.from_pitch = x->bytes * count;
+        copy.height = copy.depth = 1;
+    }
+    return copy;
 }
 
-static hr_status gather(const void *data, hri_accelerator *accelerator,
-                        int side, const hri_task *task, void *pinned, bool home)
+static void copy_part(char *matrix, char *packed, size_t bytes, bool home)
+{
+    memcpy(home ? matrix : packed, home ? packed : matrix, bytes);
+}
+
+/* Of matrices that lie without gaps in pinned memory, from product `item` on.
+ */
+static void gather_bytes(const void *data, int side, int64_t item, void *pinned,
+                         size_t first, size_t bytes, bool home)
 {
     const groups *g = data;
-    const hri_batch_packing packing = {
-        .accelerator = accelerator,
-        .side = &g->sides[side],
-        .matrices = &g->call.operands[side],
-        .pinned = pinned,
-        .first = g->starts[task->row],
-        .count = g->sides[side].shared ? 1 : units(g, task),
-        .home = home};
-    return hri_batch_pack(&packing);
+    const hri_batch_side *x = &g->sides[side];
+    char *packed = pinned;
+    while (bytes > 0) {
+        const int64_t product = item + (int64_t)(first / x->bytes);
+        const size_t at = first % x->bytes;
+        const hr_matrix m = hri_matrices_at(&g->call.operands[side], product);
+        const size_t left = x->bytes - at < bytes ? x->bytes - at : bytes;
+        const bool whole = x->pitch == x->width; /* lines have no gaps */
+        for (size_t done = 0; done < left;) {
+            const size_t line = (at + done) / x->width;
+            const size_t start = whole ? at : (at + done) % x->width;
+            const size_t rest = left - done;
+            const size_t part =
+                whole || rest < x->width - start ? rest : x->width - start;
+            copy_part((char *)m.data + (whole ? 0 : line * x->pitch) + start,
+                      packed + done, part, home);
+            done += part;
+        }
+        packed += left;
+        first += left;
+        bytes -= left;
+    }
+}
+
+static hri_gather gather(const void *data, int side, const hri_task *task)
+{
+    const groups *g = data;
+    return (hri_gather){.copy = gather_bytes,
+                        .data = g,
+                        .side = side,
+                        .item = g->starts[task->row]};
 }
 
 /* ---- in slots */
@@ -183,10 +227,12 @@ static hr_status add_tasks(hri_plan_part *part, const hri_batch_part *from,
     return HR_OK;
 }
 
-/* Slots for a part on a device, and which sides are gathered. */
+/* Slots for a part on a device, and how operands travel. Threads stage what is
+ * ordinary memory where such copies are slow. Elsewhere, and where old C must
+ * stay until all of a group has come, they gather it at once. */
 static void add_slots(hri_plan *plan, hri_plan_part *part,
                       const hri_batch_part *from, const hri_gemm_call *planned,
-                      const groups *g)
+                      const groups *g, hri_staged *staged)
 {
     const hri_plan_accelerator *f = &planned->inputs[from->accelerator];
     hri_device *device = planned->accelerators[from->accelerator]->device;
@@ -195,17 +241,22 @@ static void add_slots(hri_plan *plan, hri_plan_part *part,
     hri_batch_sides(&g->call, device, from->first, from->count, sides);
     for (int side = HRI_A; side < SIDES; side++) {
         part->slots[side] = sides[side].shared ? 1 : (int32_t)from->slots;
-        part->gathered[side] = !sides[side].direct;
+        staged->of[side] = device->info.staged && !sides[side].direct &&
+                           !(side == HRI_C && plan->shape.read_c);
+        part->gathered[side] = !sides[side].direct && !staged->of[side];
         part->memory += (uint64_t)part->slots[side] * bytes[side];
     }
     const uint64_t spare = bytes[HRI_A] + bytes[HRI_B];
     part->spare =
         plan->part_count > 1 && part->memory + spare + f->own <= f->memory;
     part->memory += part->spare ? spare : 0;
+    hri_batch_traffic(&g->call, from, planned->accelerators[from->accelerator],
+                      &part->up, &part->down);
 }
 
 static hr_status fill_parts(hri_plan *plan, const hri_batch_plan *batch,
-                            const hri_gemm_call *planned, groups *g)
+                            const hri_gemm_call *planned, groups *g,
+                            hri_staged *staged)
 {
     const double flops = hri_flops_of(&g->call.one.product);
     hr_status status = HR_OK;
@@ -219,7 +270,7 @@ static hr_status fill_parts(hri_plan *plan, const hri_batch_plan *batch,
         part->flops = flops * (double)from->count;
         part->seconds = from->seconds;
         if (!part->in_place) {
-            add_slots(plan, part, from, planned, g);
+            add_slots(plan, part, from, planned, g, &staged[from->accelerator]);
         }
         status = add_tasks(part, from, g, row);
         row += (int32_t)part->task_count;
@@ -241,7 +292,7 @@ static int64_t count_groups_of_all(const hri_batch_plan *batch,
 
 static hr_status make_plan(const hri_batch_plan *batch,
                            const hri_gemm_call *planned, groups *g,
-                           int64_t rows, hri_plan **out)
+                           int64_t rows, hri_staged *staged, hri_plan **out)
 {
     const hri_product *p = &g->call.one.product;
     hri_plan *plan = calloc(1, sizeof *plan);
@@ -264,7 +315,7 @@ static hr_status make_plan(const hri_batch_plan *batch,
     }
     plan->parts = calloc(batch->count, sizeof *plan->parts);
     plan->part_count = plan->parts != NULL ? batch->count : 0;
-    return plan->parts != NULL ? fill_parts(plan, batch, planned, g)
+    return plan->parts != NULL ? fill_parts(plan, batch, planned, g, staged)
                                : no_memory();
 }
 
@@ -298,7 +349,7 @@ static hr_status run_plan(hri_batch_call *call, const hri_gemm_call *planned,
 {
     const size_t starts = (size_t)(done->count + 1) * sizeof done->starts[0];
     groups *g = calloc(1, sizeof *g + starts);
-    hri_staged *staged = calloc(planned->count, sizeof *staged); /* nothing */
+    hri_staged *staged = calloc(planned->count, sizeof *staged);
     hri_run_outcome outcome = {.shares =
                                    calloc(batch->count, sizeof *outcome.shares),
                                .home = done->home};
@@ -310,7 +361,7 @@ static hr_status run_plan(hri_batch_call *call, const hri_gemm_call *planned,
         g->call = *call;
         hri_batch_sides(call, planned->accelerators[0]->device, 0, call->count,
                         g->sides);
-        status = make_plan(batch, planned, g, done->count, &plan);
+        status = make_plan(batch, planned, g, done->count, staged, &plan);
     }
     if (status == HR_OK) {
         memcpy(done->starts, g->starts, starts);

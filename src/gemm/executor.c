@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "runtime/trace.h"
 
 static hr_status no_memory(void)
 {
@@ -186,13 +187,26 @@ static hr_status take_events(hri_executor *executor, hri_event **events,
     return status;
 }
 
+/* Bytes of the only panel of A in its slot. Those of a batch end there as they
+ * are. */
+static uint64_t only_panel(const hri_executor *executor)
+{
+    const hri_place place = {0};
+    const hri_copy a = hri_copy_of(executor->run, HRI_A,
+                                   &executor->part->tasks[0], place, false);
+    return executor->run->engine.data != NULL ? hri_copy_bytes(&a)
+                                              : a.height * a.to_pitch;
+}
+
 /* Whether the only panels of a brief plan lie in one buffer, B behind A, so
  * that the copy pool may carry both as one. */
 static bool are_joined(const hri_executor *executor)
 {
+    enum { ALIGNMENT = 64 };
     const uint64_t *bytes = executor->run->plan->slot_bytes;
     return executor->alone && executor->staged.of[HRI_A] &&
            executor->staged.of[HRI_B] &&
+           only_panel(executor) % ALIGNMENT == 0 &&
            bytes[HRI_A] + bytes[HRI_B] <=
                executor->accelerator->device->info.allocation_bytes;
 }
@@ -215,9 +229,8 @@ static hr_status allocate_slots(hri_executor *executor, int side,
                         are_joined(executor);
     if (joined && side == HRI_B) {
         const hri_place from = executor->places[HRI_A][0];
-        const hri_copy a = hri_copy_of(executor->run, HRI_A,
-                                       &executor->part->tasks[0], from, false);
-        **places = hri_at(from.buffer, from.offset + a.height * a.to_pitch);
+        **places =
+            hri_at(from.buffer, from.offset + (size_t)only_panel(executor));
         return HR_OK;
     }
     const uint64_t more = joined ? bytes[HRI_B] : 0;
@@ -299,17 +312,24 @@ static bool may_gather(hri_executor *executor, bool begin)
     return may;
 }
 
-hr_status hri_executor_gather(hri_executor *executor, int side,
-                              const hri_task *task, void *pinned, bool *done)
+hr_status hri_executor_gather(hri_executor *executor,
+                              const hri_passage *passage, bool *done)
 {
-    const hri_run_engine *g = &executor->run->engine;
-    hr_status status = HR_OK;
-    *done = pinned == NULL || may_gather(executor, true);
-    if (pinned != NULL && *done) {
-        status = g->gather(g->data, executor->accelerator, side, task, pinned,
-                           false);
-        (void)may_gather(executor, false);
+    const hri_device *device = executor->accelerator->device;
+    *done = true;
+    if (passage->gather.pinned == NULL) {
+        return HR_OK;
     }
+    *done = may_gather(executor, true);
+    if (!*done) {
+        return HR_OK;
+    }
+    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
+    const hr_status status = hri_gather_all(
+        executor->accelerator, &passage->gather, passage->copy.width, false);
+    hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
+                    passage->copy.width);
+    (void)may_gather(executor, false);
     return status;
 }
 

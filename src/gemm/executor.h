@@ -55,9 +55,8 @@ typedef struct hri_tile_slot {
     hri_event *ready;   /* the tile is complete */
     bool draining;      /* the copy pool is still bringing it home */
     int32_t row, col;   /* of the tile in C */
-    const hri_task *task;
-    void *pinned; /* where it is gathered, else NULL */
-    hri_job home; /* for the copy pool */
+    void *pinned;       /* where it is gathered at once, else NULL */
+    hri_job home;       /* for the copy pool */
     hri_executor *executor;
 } hri_tile_slot;
 
@@ -286,14 +285,24 @@ hri_operand hri_operand_of(const hri_run_state *run, int side,
 hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
                         hri_place from, hri_place to);
 
-/* The pinned memory beside a slot; NULL: there is none. spare: the slot for
- * stolen panels. */
+/* How an operand of a task travels between the caller's memory and a slot. */
+typedef struct hri_passage {
+    int side;
+    const hri_task *task;
+    hri_place slot;
+    void *pinned; /* beside the slot, from hri_pinned_of */
+    bool home;
+    /* set by hri_passage_find */
+    hri_copy copy;
+    hri_gather gather;
+} hri_passage;
+void hri_passage_find(const hri_executor *executor, hri_passage *passage);
+/* NULL: the side is not gathered at once. Behind all slots is the spare one. */
 void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot);
-/* A copy by such memory instead. */
-hri_copy hri_copy_through(hri_copy copy, void *pinned, bool home);
-/* Fill it. False: the executor was stopped before. */
-hr_status hri_executor_gather(hri_executor *executor, int side,
-                              const hri_task *task, void *pinned, bool *done);
+/* Fill the pinned memory, if there is any. *done: the executor was not stopped
+ * before. */
+hr_status hri_executor_gather(hri_executor *executor,
+                              const hri_passage *passage, bool *done);
 
 /* Bring the panels that come from the host, or put them to the up copy pool. */
 hr_status hri_executor_feed(hri_executor *executor);

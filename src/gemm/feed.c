@@ -172,7 +172,7 @@ static void load_done(void *data)
 /* Let the copy pool bring a panel. Its queue must not wait for the slot, since
  * pieces of earlier panels may come after this. */
 static hr_status load_staged(hri_executor *executor, int64_t number,
-                             const hri_copy *copy)
+                             const hri_passage *passage)
 {
     const hri_delivery *d = &executor->part->deliveries[number];
     hri_load *load = &executor->loads[d->side][d->slot];
@@ -180,7 +180,8 @@ static hr_status load_staged(hri_executor *executor, int64_t number,
     hr_status status = free_slot(executor, number, NULL, &taken);
     if (status == HR_OK && taken) {
         *load = (hri_load){
-            .job = {.copy = *copy,
+            .job = {.copy = passage->copy,
+                    .gather = passage->gather,
                     .queue = executor->up,
                     .done = load_done,
                     .data = load},
@@ -222,10 +223,8 @@ static hri_copy panel_copy(const hri_run_state *run, const hri_delivery *d,
  * under way, and until the slot is free: then nothing holds up a copy of the
  * caller's memory. A brief plan has too few for that. */
 static hr_status load_pinned(hri_executor *executor, int64_t number,
-                             const hri_copy *copy)
+                             const hri_passage *passage)
 {
-    const hri_delivery *d = &executor->part->deliveries[number];
-    const hri_task reader = reader_of(d);
     hri_event *last = executor->under_way[executor->loaded % HRI_COPIES];
     bool taken = false;
     hr_status status = last == NULL || executor->loaded++ < HRI_COPIES
@@ -235,20 +234,18 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
         status = free_slot(executor, number, NULL, &taken);
     }
     if (status == HR_OK && taken) {
-        status = hri_executor_gather(executor, d->side, &reader,
-                                     hri_pinned_of(executor, d->side, d->slot),
-                                     &taken);
+        status = hri_executor_gather(executor, passage, &taken);
     }
     if (status != HR_OK || !taken || !begin_load(executor, true)) {
         return status;
     }
     hri_lock_soon(&executor->queues);
-    status = executor->up->ops->copy(executor->up, copy);
+    status = executor->up->ops->copy(executor->up, &passage->copy);
     if (status == HR_OK && last != NULL) {
         status = executor->up->ops->record(executor->up, last);
     }
     if (status == HR_OK) {
-        status = loaded(executor, number, copy);
+        status = loaded(executor, number, &passage->copy);
     }
     pthread_mutex_unlock(&executor->queues);
     begin_load(executor, false);
@@ -265,11 +262,15 @@ static hr_status load(hri_executor *executor, int64_t number)
     if (!go_on) {
         return HR_OK;
     }
-    const hri_copy copy =
-        hri_copy_through(panel_copy(run, d, executor->places[d->side][d->slot]),
-                         hri_pinned_of(executor, d->side, d->slot), false);
-    return executor->staged.of[d->side] ? load_staged(executor, number, &copy)
-                                        : load_pinned(executor, number, &copy);
+    const hri_task reader = reader_of(d);
+    hri_passage passage = {.side = d->side,
+                           .task = &reader,
+                           .slot = executor->places[d->side][d->slot],
+                           .pinned = hri_pinned_of(executor, d->side, d->slot)};
+    hri_passage_find(executor, &passage);
+    return executor->staged.of[d->side]
+               ? load_staged(executor, number, &passage)
+               : load_pinned(executor, number, &passage);
 }
 
 /* Carry out one forward of delivery d of executor. */

@@ -9,6 +9,7 @@
 #include "gemm/check.h"
 #include "gemm/plan.h"
 #include "runtime/runtime.h"
+#include "runtime/staging.h"
 
 typedef struct hri_run_state hri_run_state;
 
@@ -58,11 +59,8 @@ typedef struct hri_run_engine {
     /* Into a slot, where it lies without gaps, from the caller's memory. */
     hri_copy (*box)(const void *data, int side, const hri_task *task,
                     hri_place slot);
-    /* The same between pinned and the caller's memory, on threads. home: to the
-     * caller's. */
-    hr_status (*gather)(const void *data, hri_accelerator *accelerator,
-                        int side, const hri_task *task, void *pinned,
-                        bool home);
+    /* The same bytes, where threads gather them. */
+    hri_gather (*gather)(const void *data, int side, const hri_task *task);
     /* In slots; NULL: in the caller's memory. */
     hri_gemm (*multiply)(const void *data, const hri_task *task,
                          const hri_place *const places[3]);

@@ -77,16 +77,26 @@ hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
     };
 }
 
-hri_copy hri_copy_through(hri_copy copy, void *pinned, bool home)
+void hri_passage_find(const hri_executor *executor, hri_passage *p)
 {
-    if (pinned == NULL) {
-        return copy;
+    const hri_run_engine *g = &executor->run->engine;
+    p->copy = hri_copy_of(executor->run, p->side, p->task, p->slot, p->home);
+    const size_t bytes = (size_t)hri_copy_bytes(&p->copy);
+    const bool pieces =
+        executor->staged.of[p->side] && p->copy.width < bytes; /* no row */
+    if (g->data == NULL || (p->pinned == NULL && !pieces)) {
+        return;
     }
-    return (hri_copy){.to = home ? hri_at_host(pinned, 0) : copy.to,
-                      .from = home ? copy.from : hri_at_host(pinned, 0),
-                      .width = (size_t)hri_copy_bytes(&copy),
-                      .height = 1,
-                      .depth = 1};
+    const hri_place host = hri_at_host(p->pinned, 0);
+    p->gather = g->gather(g->data, p->side, p->task);
+    p->gather.pinned = p->pinned;
+    p->copy = (hri_copy){.to = p->home ? host : p->slot,
+                         .from = p->home ? p->slot : host,
+                         .to_pitch = bytes,
+                         .from_pitch = bytes,
+                         .width = bytes,
+                         .height = 1,
+                         .depth = 1};
 }
 
 hri_operand hri_operand_of(const hri_run_state *run, int side,
@@ -126,6 +136,9 @@ hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
 hri_staged hri_staged_of(const hri_executor *executor, hri_staged staged)
 {
     const hri_plan_shape *s = &executor->run->plan->shape;
+    if (executor->run->engine.data != NULL) {
+        return staged;
+    }
     for (int side = HRI_A; side <= HRI_C && executor->alone; side++) {
         staged.of[side] =
             staged.of[side] && hri_operand_bytes(s, side) < hri_cost_pageable;

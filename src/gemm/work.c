@@ -97,13 +97,15 @@ static hr_status stopped(hri_run_state *run)
 
 /* Copy host memory into a buffer on the fetch queue, so that it need not wait
  * for panels. Record event after it. */
-static hr_status fetch_copy(hri_executor *executor, const hri_copy *copy,
-                            bool staged, hri_event *event)
+static hr_status fetch_copy(hri_executor *executor, const hri_passage *passage,
+                            hri_event *event)
 {
+    const hri_copy *copy = &passage->copy;
+    const bool staged = executor->staged.of[passage->side];
     hri_queue *q = executor->fetch;
     hr_status status = HR_OK;
     if (staged) {
-        hri_job job = {.copy = *copy, .queue = q};
+        hri_job job = {.copy = *copy, .gather = passage->gather, .queue = q};
         hri_copy_pool_put(&executor->up_pool, &job, true);
         if (executor->brief) {
             hri_copy_pool_help(&executor->up_pool);
@@ -146,28 +148,19 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
         return HR_OK;
     }
     bool gathered;
-    status =
-        hri_executor_gather(executor, HRI_C, task, tile->pinned, &gathered);
+    hri_passage old = {.side = HRI_C,
+                       .task = task,
+                       .slot = executor->places[HRI_C][slot],
+                       .pinned = tile->pinned};
+    hri_passage_find(executor, &old);
+    status = hri_executor_gather(executor, &old, &gathered);
     if (status != HR_OK || !gathered) {
         return status == HR_OK ? stopped(run) : status;
     }
-    const hri_copy copy = hri_copy_through(
-        hri_copy_of(run, HRI_C, task, executor->places[HRI_C][slot], false),
-        tile->pinned, false);
-    status =
-        fetch_copy(executor, &copy, executor->staged.of[HRI_C], tile->fetched);
+    status = fetch_copy(executor, &old, tile->fetched);
     return status == HR_OK
                ? executor->compute->ops->wait(executor->compute, tile->fetched)
                : status;
-}
-
-/* A tile that is gathered has come to pinned memory. */
-static hr_status land_tile(void *data)
-{
-    const hri_tile_slot *tile = data;
-    const hri_run_engine *g = &tile->executor->run->engine;
-    return g->gather(g->data, tile->executor->accelerator, HRI_C, tile->task,
-                     tile->pinned, true);
 }
 
 /* The copy pool has brought a tile home. */
@@ -189,10 +182,12 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
                             int32_t slot)
 {
     hri_tile_slot *tile = &executor->tiles[slot];
-    const hri_copy copy =
-        hri_copy_through(hri_copy_of(executor->run, HRI_C, task,
-                                     executor->places[HRI_C][slot], true),
-                         tile->pinned, true);
+    hri_passage home = {.side = HRI_C,
+                        .task = task,
+                        .slot = executor->places[HRI_C][slot],
+                        .pinned = tile->pinned,
+                        .home = true};
+    hri_passage_find(executor, &home);
     /* the tile follows in the same queue, unless it must not wait there */
     const bool follows = executor->brief && !executor->down_pool.direct;
     hr_status status =
@@ -200,15 +195,14 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
             ? HR_OK
             : executor->compute->ops->record(executor->compute, tile->ready);
     if (status == HR_OK) {
-        count(executor, &executor->share.down, &copy);
+        count(executor, &executor->share.down, &home.copy);
         tile->draining = true;
         tile->row = task->row;
         tile->col = task->col;
-        tile->task = task;
-        tile->home = (hri_job){.copy = copy,
+        tile->home = (hri_job){.copy = home.copy,
+                               .gather = home.gather,
                                .queue = executor->down,
                                .after = follows ? NULL : tile->ready,
-                               .land = tile->pinned != NULL ? land_tile : NULL,
                                .done = tile_is_home,
                                .data = tile};
         hri_copy_pool_put(&executor->down_pool, &tile->home, false);
@@ -578,21 +572,25 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
         return HR_OK;
     }
     hri_queue *q = executor->fetch;
-    void *pinned = hri_pinned_of(executor, side, executor->part->slots[side]);
-    hri_copy copy = hri_copy_through(
-        hri_copy_of(run, side, task, executor->spare[side], false), pinned,
-        false);
+    hri_passage passage = {
+        .side = side,
+        .task = task,
+        .slot = executor->spare[side],
+        .pinned = hri_pinned_of(executor, side, executor->part->slots[side])};
+    hri_passage_find(executor, &passage);
+    hri_copy copy = passage.copy;
     hri_device *device = executor->accelerator->device;
     /* panels of a batch may not come to the victim before it is lost */
     bool peers = number >= 0 && !batch &&
                  device->ops->is_peer(device, victim->accelerator->device);
     bool gathered;
-    hr_status status = pinned != NULL && executor->share.tiles_stolen > 0
-                           ? executor->spare_ready[side]->ops->wait(
-                                 executor->spare_ready[side])
-                           : HR_OK;
+    hr_status status =
+        passage.pinned != NULL && executor->share.tiles_stolen > 0
+            ? executor->spare_ready[side]->ops->wait(
+                  executor->spare_ready[side])
+            : HR_OK;
     if (status == HR_OK) {
-        status = hri_executor_gather(executor, side, task, pinned, &gathered);
+        status = hri_executor_gather(executor, &passage, &gathered);
     }
     if (status != HR_OK || !gathered) {
         return status;
@@ -619,8 +617,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
         }
         count(executor, &executor->share.peer, &copy);
     } else if (status == HR_OK) {
-        status = fetch_copy(executor, &copy, executor->staged.of[side],
-                            executor->spare_ready[side]);
+        status = fetch_copy(executor, &passage, executor->spare_ready[side]);
     }
     count(executor, &executor->share.stolen, &copy);
     from->place[side] = &executor->spare[side];

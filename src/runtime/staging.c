@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/staging.h"
 
+#include "base/size.h"
 #include "hal/backend.h"
 #include "runtime/nvtx.h"
 #include "runtime/trace.h"
@@ -175,6 +176,45 @@ static bool wait_while_held(hri_copy_pool *pool, const hri_job *job)
     return may;
 }
 
+/* ---- all at once */
+
+typedef struct share {
+    hri_call call; /* first: see hri_threads_call */
+    const hri_gather *gather;
+    size_t first, bytes;
+    bool home;
+} share;
+
+static hr_status gather_share(void *argument)
+{
+    const share *s = argument;
+    const hri_gather *g = s->gather;
+    g->copy(g->data, g->side, g->item, (char *)g->pinned + s->first, s->first,
+            s->bytes, s->home);
+    return HR_OK;
+}
+
+hr_status hri_gather_all(hri_accelerator *accelerator, const hri_gather *gather,
+                         size_t bytes, bool home)
+{
+    share all[HRI_MAX_COPY_THREADS];
+    size_t threads = bytes / HRI_MIN_PIECE_BYTES + 1;
+    if (threads > accelerator->copy_threads) {
+        threads = accelerator->copy_threads > 0 ? accelerator->copy_threads : 1;
+    }
+    const size_t each = hri_round_up_bytes(bytes / threads + 1, HRI_PAGE_BYTES);
+    size_t count = 0;
+    for (size_t first = 0; first < bytes; first += each, count++) {
+        all[count] = (share){
+            .call = {.threads = count > 0 ? &accelerator->threads : NULL},
+            .gather = gather,
+            .first = first,
+            .bytes = first + each < bytes ? each : bytes - first,
+            .home = home};
+    }
+    return hri_threads_call(gather_share, all, count, sizeof all[0]);
+}
+
 /* ---- threads */
 
 /* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
@@ -225,7 +265,13 @@ static void copy_to_pinned(const hri_copy_pool *pool, const work *w,
     const hri_device *device = pool->accelerator->device;
     const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
     hri_range_begin("to pinned");
-    hri_piece_up(&w->job->copy, &w->piece, pinned);
+    const hri_gather *g = &w->job->gather;
+    if (g->copy != NULL) {
+        g->copy(g->data, g->side, g->item, pinned, w->piece.start,
+                w->piece.width, false);
+    } else {
+        hri_piece_up(&w->job->copy, &w->piece, pinned);
+    }
     hri_range_end();
     hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
                     w->piece.rows * w->piece.width);
@@ -311,16 +357,23 @@ static hr_status wait_for(const hri_copy_pool *pool, hri_event *event)
 /* Whether a job from the accelerator goes to the caller's memory by itself. */
 static bool goes_home(const hri_copy_pool *pool, const hri_job *job)
 {
-    return pool->direct && job->land == NULL;
+    return pool->direct && job->gather.copy == NULL;
 }
 
-static hr_status land(const hri_copy_pool *pool, hri_job *job,
-                      const hri_piece *piece, const void *pinned)
+static hr_status land(const hri_copy_pool *pool, const hri_job *job,
+                      const hri_piece *piece, void *pinned)
 {
-    if (job->land != NULL) {
-        return job->land(job->data);
+    const hri_gather *g = &job->gather;
+    const bool landed = has_landed(pool, job);
+    if (g->pinned != NULL) {
+        return hri_gather_all(pool->accelerator, g, job->copy.width, true);
     }
-    if (has_landed(pool, job)) {
+    if (g->copy != NULL) {
+        const hri_place *from = &job->copy.from;
+        void *bytes = landed ? (char *)from->host + from->offset : pinned;
+        g->copy(g->data, g->side, g->item, bytes, piece->start, piece->width,
+                true);
+    } else if (landed) {
         hri_copy_rows(&job->copy);
     } else {
         hri_piece_down(&job->copy, piece, pinned);

@@ -20,17 +20,28 @@ _Static_assert((int)HRI_THREAD_PIECES <= (int)HRI_COPIES &&
                    (int)HRI_STREAM_PIECES <= (int)HRI_COPIES,
                "copy threads have too few events");
 
+/* What a program has in several places, as it lies in a slot without gaps. */
+typedef struct hri_gather {
+    /* Copy bytes from `first` on to pinned memory, or home from there. Any
+     * thread. NULL: nothing is gathered. */
+    void (*copy)(const void *data, int side, int64_t item, void *pinned,
+                 size_t first, size_t bytes, bool home);
+    const void *data;
+    int side;
+    int64_t item;
+    void *pinned; /* where all of it is gathered at once; NULL: in pieces */
+} hri_gather;
+
 /* A box (depth 1) to copy between host memory and a buffer. The caller keeps
  * the struct until the job is finished or its copy pool has been joined. */
 typedef struct hri_job {
     hri_copy copy;
+    hri_gather gather; /* in the place of the box's host memory; then it has one
+                          row */
     hri_queue *queue;
-    hri_event *after; /* an event that its copies wait for, or NULL */
-    bool held;        /* its copies wait for hri_copy_pool_let, while
-                         threads bring it to pinned memory */
-    hr_status (*land)(
-        void *data);          /* NULL, or from pinned memory, where a direct
-                                 job has brought it, to the caller's */
+    hri_event *after;         /* an event that its copies wait for, or NULL */
+    bool held;                /* its copies wait for hri_copy_pool_let, while
+                                 threads bring it to pinned memory */
     void (*done)(void *data); /* NULL, or called once when the job is finished,
                                  by a thread of the copy pool that holds no
                                  lock */
@@ -114,6 +125,11 @@ static inline hri_place hri_copy_pool_pinned(const hri_copy_pool *pool)
 {
     return hri_at_host(pool->threads[0].pinned[0], 0);
 }
+
+/* Gather all bytes at once, or bring them home, on the accelerator's threads.
+ */
+hr_status hri_gather_all(hri_accelerator *accelerator, const hri_gather *gather,
+                         size_t bytes, bool home);
 
 /* Add a job: behind all others, or before them if urgent. */
 void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent);

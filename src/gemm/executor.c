@@ -202,7 +202,7 @@ static uint64_t only_panel(const hri_executor *executor)
  * that the copy pool may carry both as one. */
 static bool are_joined(const hri_executor *executor)
 {
-    enum { ALIGNMENT = 64 };
+    enum { ALIGNMENT = 16 };
     const uint64_t *bytes = executor->run->plan->slot_bytes;
     return executor->alone && executor->staged.of[HRI_A] &&
            executor->staged.of[HRI_B] &&

@@ -457,8 +457,10 @@ static bool is_held(const fault_device *device)
 void fault_product(fault_device *device, const hri_gemm *gemm)
 {
     enum { PATIENCE_MS = 100 };
+    const double count =
+        gemm->batch.count > 0 ? (double)gemm->batch.count : 1.0;
     const double flops =
-        2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+        2.0 * count * (double)gemm->m * (double)gemm->n * (double)gemm->k;
     pthread_mutex_lock(&fault_lock);
     state.products++;
     device->products++;

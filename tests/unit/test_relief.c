@@ -5,8 +5,14 @@
  * where the memory is small, so that pieces of k keep all in step. If they only
  * wait for a CPU, the others wait, too. Products take their time by a clock
  * of the test's own, and nothing else does. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/batch.h>
+
 #include "base/clock.h"
 #include "gemm/run.h"
+#include "model/cost.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "support/simulate.h"
@@ -137,6 +143,114 @@ static void relief(const setting *s)
     free(p.c.data);
 }
 
+/* ---- batches */
+
+enum { PRODUCTS = 1200, SIDE = 32, EACH = SIDE * SIDE };
+
+/* Small integers: exact in any order. */
+typedef struct batch {
+    hr_context *context;
+    float *a, *b, *c, *wanted;
+    double beta;
+} batch;
+
+static double old_value(int64_t i)
+{
+    return (double)(i % 7 - 3);
+}
+
+static void fill_batch(batch *p)
+{
+    for (int64_t i = 0; i < (int64_t)PRODUCTS * EACH; i++) {
+        p->a[i] = (float)(i * 7 % 5 - 2);
+        p->b[i] = (float)(i * 3 % 7 - 3);
+    }
+    for (int64_t i = 0; i < (int64_t)PRODUCTS * EACH; i++) {
+        const float *row = p->a + i / SIDE * SIDE;
+        const float *col = p->b + i / EACH * EACH + i % SIDE;
+        double sum = p->beta * old_value(i);
+        for (int k = 0; k < SIDE; k++) {
+            sum += (double)row[k] * (double)col[k * SIDE];
+        }
+        p->wanted[i] = (float)sum;
+    }
+}
+
+/* Seconds of all products without the first accelerator or with it. */
+static double time_batch(const batch *p, bool without, hr_gemm_report *report)
+{
+    static const uint32_t chosen[] = {0, 1, 2, 3};
+    const hr_matrix a = hr_matrix_row_major(p->a, HR_F32, SIDE, SIDE, 0);
+    const hr_matrix b = hr_matrix_row_major(p->b, HR_F32, SIDE, SIDE, 0);
+    const hr_matrix c = hr_matrix_row_major(p->c, HR_F32, SIDE, SIDE, 0);
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.accelerators = chosen + without;
+    options.accelerator_count = 4 - without;
+    options.report = report;
+    for (int64_t i = 0; i < (int64_t)PRODUCTS * EACH; i++) {
+        p->c[i] = (float)old_value(i);
+    }
+    tell_rates(p->context, 2e7);
+    const uint64_t start_ns = hri_clock_ns();
+    CHECK(hr_gemm_batch(p->context, PRODUCTS, hr_real(1),
+                        hr_matrices_strided(a, EACH),
+                        hr_matrices_strided(b, EACH), hr_real(p->beta),
+                        hr_matrices_strided(c, EACH), &options) == HR_OK);
+    const double seconds = hri_seconds_since(start_ns);
+    CHECK(memcmp(p->c, p->wanted, (size_t)PRODUCTS * EACH * sizeof p->c[0]) ==
+          0);
+    return seconds;
+}
+
+/* The first of four accelerators is 20 times slower, or hangs from a call on.
+ */
+static void relieve_batch(double beta, bool staged, uint64_t hangs_at)
+{
+    static const setting s = {"4xhost", 0, 0, 1, 0};
+    const double rate = 2e7 * hri_cost_batch(SIDE, SIDE, SIDE);
+    const size_t bytes = (size_t)PRODUCTS * EACH * sizeof(float);
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    TEST_CASE(hangs_at > 0 ? "a batch: one hangs" : "a batch: one is slow");
+    fault_backend_reset();
+    fault_backend_pretend_staged(staged);
+    batch p = {open_context(&s), malloc(bytes), malloc(bytes),
+               malloc(bytes),    malloc(bytes), beta};
+    CHECK(p.a != NULL && p.b != NULL && p.c != NULL && p.wanted != NULL);
+    fill_batch(&p);
+    for (uint32_t i = 0; i < 4; i++) {
+        fault_backend_rate(i, rate);
+    }
+    const double all = time_batch(&p, false, &report);
+    CHECK(report.lost == 0 && report.share_count == 4);
+    const double without = time_batch(&p, true, &report);
+    CHECK(report.lost == 0 && all < without);
+    if (hangs_at > 0) {
+        fault_backend_stick(0, hangs_at);
+    } else {
+        fault_backend_rate(0, rate / SLOWER);
+    }
+    sim_works(4);
+    const double slow = time_batch(&p, false, &report);
+    sim_works(0);
+    printf("batch: all %.3f s, without %.3f s, %s %.3f s = %.2f times; %llu "
+           "lost, %llu products recomputed, %llu bytes stolen\n",
+           all, without, hangs_at > 0 ? "one hangs" : "one slow", slow,
+           slow / without, (unsigned long long)report.lost,
+           (unsigned long long)report.recomputed,
+           (unsigned long long)report.stolen);
+    CHECK(slow <= 1.5 * without + PATIENCE);
+    fault_backend_let_go();
+    CHECK(hr_context_settle(p.context, 1e6) == HR_OK);
+    fault_backend_rate(0, rate);
+    CHECK(time_batch(&p, false, &report) <= all * 1.1 && report.lost == 0);
+    hr_context_destroy(p.context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    free(p.a);
+    free(p.b);
+    free(p.c);
+    free(p.wanted);
+}
+
 static bool stop_for_an_hour(void *data, double done, double total)
 {
     bool *stopped = data;
@@ -187,6 +301,10 @@ int main(void)
     sim_seed(1);
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         TEST(relief(&settings[i]));
+    }
+    for (int i = 0; i < 4; i++) {
+        TEST(relieve_batch(i & 1, i & 2, 0));
+        TEST(relieve_batch(i & 1, i & 2, 1 + 20 * (uint64_t)i));
     }
     TEST(stopped());
     return test_end();

@@ -145,7 +145,7 @@ static void relief(const setting *s)
 
 /* ---- batches */
 
-enum { PRODUCTS = 1200, SIDE = 32, EACH = SIDE * SIDE };
+enum { PRODUCTS = 2400, SIDE = 32, EACH = SIDE * SIDE };
 
 /* Small integers: exact in any order. */
 typedef struct batch {
@@ -190,7 +190,7 @@ static double time_batch(const batch *p, bool without, hr_gemm_report *report)
     for (int64_t i = 0; i < (int64_t)PRODUCTS * EACH; i++) {
         p->c[i] = (float)old_value(i);
     }
-    tell_rates(p->context, 2e7);
+    tell_rates(p->context, 4e7);
     const uint64_t start_ns = hri_clock_ns();
     CHECK(hr_gemm_batch(p->context, PRODUCTS, hr_real(1),
                         hr_matrices_strided(a, EACH),
@@ -207,7 +207,7 @@ static double time_batch(const batch *p, bool without, hr_gemm_report *report)
 static void relieve_batch(double beta, bool staged, uint64_t hangs_at)
 {
     static const setting s = {"4xhost", 0, 0, 1, 0};
-    const double rate = 2e7 * hri_cost_batch(SIDE, SIDE, SIDE);
+    const double rate = 4e7 * hri_cost_batch(SIDE, SIDE, SIDE);
     const size_t bytes = (size_t)PRODUCTS * EACH * sizeof(float);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     TEST_CASE(hangs_at > 0 ? "a batch: one hangs" : "a batch: one is slow");

@@ -43,15 +43,17 @@ HR_API hr_matrices hr_matrices_listed(hr_matrix shape, void *const *list);
  *
  * @shape    A[m,k], B[k,n], C[m,n] as in hr_gemm, the same for all products.
  *           count, m, n and k may be 0.
- * @owner    Borrows all operands, lists and options until it returns.
+ * @owner    Borrows all operands, lists and options until it returns. An
+ *           accelerator that was left behind may still use the operands:
+ *           hr_context_settle tells, and waits.
  * @aliasing A C must not overlap another C, nor any A or B. Those may overlap
  *           each other. What alpha, beta and k leave unread is that of hr_gemm.
  * @errors   As hr_gemm. With all C untouched: HR_ERROR_INVALID also for a
  *           negative count or stride, a list with NULL in it, and operands that
  *           overlap; the sentence says which products. A cancelled call, or one
  *           that fails while running, leaves old and new matrices C. What a
- * lost accelerator has not done, others do. HR_ERROR_LOST when no other one
- *           can. A device that hangs holds the call up as long as it hangs.
+ * lost accelerator, or one that is late or hangs, has not done, others do.
+ *           HR_ERROR_LOST when no other one can.
  * @threads  As hr_gemm.
  * @source   Rounding as in hr_gemm. On the host a small product has the bits
  *           that hr_gemm gives it on one thread. */

@@ -3,12 +3,12 @@
  *
  * There are three ways. Small batches in place are one command of the host on
  * this thread (hri_direct_device). Together: src/distribute gives each
- * accelerator of a set a range (batch_plan.c), which a thread runs in groups
- * that travel through slots (batch_run.c). One after the other: by the plan of
- * one product, where that is predicted to be faster, or where a product would
- * keep one thread busy for long. A lost accelerator has brought whole groups
- * home; the rest of its range is planned again without it. Old C is read
- * through pinned memory of ours, so it is still there. */
+ * accelerator of a set a range (batch_plan.c), whose groups are tasks of a plan
+ * (batch_run.c). One after the other: by the plan of one product, where that is
+ * predicted to be faster, or where a product would keep one thread busy for
+ * long. A lost accelerator has brought whole groups home; the rest is planned
+ * again without it. Old C is read through pinned memory of ours, so it is still
+ * there. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -14,7 +14,8 @@
 
 enum { SIDES = HRI_C + 1 };
 
-/* What the run keeps of the batch. */
+/* What the run keeps of the batch. Threads that the call has left behind look at
+ * no list of the caller's. */
 typedef struct groups {
     hri_batch_call call;
     hri_batch_side sides[SIDES];
@@ -68,10 +69,10 @@ static hri_copy box(const void *data, int side, const hri_task *task,
     const groups *g = data;
     const hri_batch_side *x = &g->sides[side];
     const hri_matrices *m = &g->call.operands[side];
-    const hr_matrix first = hri_matrices_at(m, g->starts[task->row]);
     const size_t count = x->shared ? 1 : (size_t)units(g, task);
+    const size_t before = (size_t)(g->starts[task->row] * m->step);
     hri_copy copy = {.to = slot,
-                     .from = hri_at_host(first.data, 0),
+                     .from = hri_at_host(m->first.data, before),
                      .to_pitch = x->width,
                      .to_slice = x->bytes,
                      .from_pitch = x->pitch,
@@ -147,11 +148,11 @@ static hri_gemm multiply(const void *data, const hri_task *task,
 {
     const groups *g = data;
     const int64_t count = units(g, task);
-    hri_gemm gemm = hri_batch_in_place(&g->call, g->starts[task->row], count);
-    hri_operand *const to[] = {&gemm.a, &gemm.b, &gemm.c};
     if (places[HRI_C] == NULL) {
-        return gemm;
+        return hri_batch_in_place(&g->call, g->starts[task->row], count);
     }
+    hri_gemm gemm = hri_gemm_in_place(&g->call.one.product);
+    hri_operand *const to[] = {&gemm.a, &gemm.b, &gemm.c};
     gemm.batch = (hri_batch){.count = count};
     for (int side = HRI_A; side < SIDES; side++) {
         const hri_batch_side *x = &g->sides[side];

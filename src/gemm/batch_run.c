@@ -14,8 +14,8 @@
 
 enum { SIDES = HRI_C + 1 };
 
-/* What the run keeps of the batch. Threads that the call has left behind look at
- * no list of the caller's. */
+/* What the run keeps of the batch. Threads that the call has left behind look
+ * at no list of the caller's. */
 typedef struct groups {
     hri_batch_call call;
     hri_batch_side sides[SIDES];
@@ -72,7 +72,9 @@ static hri_copy box(const void *data, int side, const hri_task *task,
     const size_t count = x->shared ? 1 : (size_t)units(g, task);
     const size_t before = (size_t)(g->starts[task->row] * m->step);
     hri_copy copy = {.to = slot,
-                     .from = hri_at_host(m->first.data, before),
+                     .from = m->list != NULL
+                                 ? hri_at_host(NULL, 0)
+                                 : hri_at_host(m->first.data, before),
                      .to_pitch = x->width,
                      .to_slice = x->bytes,
                      .from_pitch = x->pitch,

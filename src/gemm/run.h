@@ -56,7 +56,8 @@ typedef struct hri_run_engine {
     int64_t most;   /* units of a task for which slots have room */
     bool shared[2]; /* all tasks have one panel of A, or of B */
     int64_t (*units)(const void *data, const hri_task *task);
-    /* Into a slot, where it lies without gaps, from the caller's memory. */
+    /* Into a slot, where it lies without gaps, from the caller's memory, which
+     * is NULL where there is no one box. */
     hri_copy (*box)(const void *data, int side, const hri_task *task,
                     hri_place slot);
     /* The same bytes, where threads gather them. */

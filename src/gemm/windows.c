@@ -82,8 +82,9 @@ void hri_passage_find(const hri_executor *executor, hri_passage *p)
     const hri_run_engine *g = &executor->run->engine;
     p->copy = hri_copy_of(executor->run, p->side, p->task, p->slot, p->home);
     const size_t bytes = (size_t)hri_copy_bytes(&p->copy);
-    const bool pieces =
-        executor->staged.of[p->side] && p->copy.width < bytes; /* no row */
+    const void *caller = p->home ? p->copy.to.host : p->copy.from.host;
+    const bool pieces = executor->staged.of[p->side] &&
+                        (p->copy.width < bytes || caller == NULL); /* no row */
     if (g->data == NULL || (p->pinned == NULL && !pieces)) {
         return;
     }

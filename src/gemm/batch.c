@@ -115,7 +115,9 @@ static void add(hri_batch_call *b, const hri_gemm_call *planned,
     sum->stolen += s->stolen;
     sum->lost = sum->lost || s->lost;
     sum->late = sum->late || s->late;
-    b->compulsory += s->up + s->down;
+    uint64_t up, down;
+    hri_batch_traffic(b, part, a, &up, &down);
+    b->compulsory += up + down;
     if (!a->in_place) {
         const uint64_t bytes = part->memory + a->device->info.gemm_bytes;
         b->memory[index] = bytes > b->memory[index] ? bytes : b->memory[index];

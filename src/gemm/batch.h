@@ -90,7 +90,7 @@ typedef struct hri_batch_side {
 void hri_batch_sides(const hri_batch_call *call, hri_device *device,
                      int64_t first, int64_t count, hri_batch_side sides[3]);
 
-/* In slots, parts begin at multiples of this. */
+/* Sizes of slots are multiples of this. */
 enum { HRI_BATCH_ALIGNMENT = 256, HRI_BATCH_SLOTS = 3 };
 
 /* Decide which accelerators of `planned` get which of the products `first` to

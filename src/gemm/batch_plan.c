@@ -246,17 +246,31 @@ static hr_status distribute(planning *p, const hri_candidate *set,
     return hri_distribute(&d, &held);
 }
 
+/* The least group of the devices of a set: all of them have it, so that each
+ * has room for what another one had. */
+static int64_t least_group(const planning *p, const hri_candidate *set,
+                           uint32_t count)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t products = p->portions[i].count;
+        if (products > 0 && !accelerator_of(p, set[i].index)->in_place) {
+            least = hri_min(least, group_of(p, set[i].index, products));
+        }
+    }
+    return least;
+}
+
 /* What starting adds: threads, the groups that travel alone, and what each
  * group takes to be enqueued. */
 static double start_of(const planning *p, uint32_t index, int64_t count,
-                       double fill)
+                       int64_t group, double fill)
 {
     const hri_plan_accelerator *f = &p->planned->inputs[index];
     const double start = hri_model_executor(accelerator_of(p, index)->in_place);
     if (accelerator_of(p, index)->in_place) {
         return start;
     }
-    const int64_t group = group_of(p, index, count);
     const double groups = (double)hri_ceil_div(count, group);
     return start + fill * (double)group +
            groups * (f->task + 2.0 * f->up.start + f->down.start);
@@ -267,16 +281,17 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 {
     planning *p = data;
     hr_status status = distribute(p, set, count);
+    const int64_t group = least_group(p, set, count);
     *seconds = 0.0;
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         const hri_accelerator *a = accelerator_of(p, set[i].index);
         const int64_t threads = a->in_place ? (int64_t)threads_of(a) : 1;
         const int64_t products = p->portions[i].count;
         if (products > 0) { /* the last ones leave threads without work */
-            *seconds =
-                fmax(*seconds,
-                     p->seconds[i] * (double)hri_round_up(products, threads) +
-                         start_of(p, set[i].index, products, p->fill[i]));
+            *seconds = fmax(
+                *seconds,
+                p->seconds[i] * (double)hri_round_up(products, threads) +
+                    start_of(p, set[i].index, products, group, p->fill[i]));
         }
     }
     return status;
@@ -329,27 +344,18 @@ static hri_batch_part part_of(const planning *p, uint32_t i)
                            .group = portion->count,
                            .slots = 1,
                            .seconds = p->seconds[i] * (double)portion->count};
-    if (!a->in_place) {
-        part.group = group_of(p, index, portion->count);
-    } else if (tenth < (double)part.group) {
+    if (a->in_place && tenth < (double)part.group) {
         part.group = hri_max((int64_t)tenth, 2 * (int64_t)threads_of(a));
     }
     return part;
 }
 
-/* Devices have groups of one size, so that each has room for those of another.
- * Beside them, those in place are not much larger. */
-static void set_groups(const planning *p, hri_batch_plan *plan)
+/* Beside devices, groups in place are not much larger than theirs. */
+static void set_groups(const planning *p, uint32_t count, hri_batch_plan *plan)
 {
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < plan->count; i++) {
-        const hri_batch_part *part = &plan->parts[i];
-        if (!accelerator_of(p, part->accelerator)->in_place) {
-            least = hri_min(least, part->group);
-        }
-    }
-    plan->group = least;
-    for (uint32_t i = 0; i < plan->count && least < INT64_MAX; i++) {
+    const int64_t least = least_group(p, p->candidates, count);
+    plan->group = least < INT64_MAX ? least : 0;
+    for (uint32_t i = 0; i < plan->count && plan->group > 0; i++) {
         hri_batch_part *part = &plan->parts[i];
         const hri_accelerator *a = accelerator_of(p, part->accelerator);
         if (a->in_place) {
@@ -375,7 +381,9 @@ static hr_status fill(planning *p, uint32_t count, hri_batch_plan *plan)
             plan->parts[plan->count++] = part_of(p, i);
         }
     }
-    set_groups(p, plan);
+    if (status == HR_OK) {
+        set_groups(p, count, plan);
+    }
     return status;
 }
 

@@ -19,7 +19,8 @@ enum { SIDES = HRI_C + 1 };
 typedef struct groups {
     hri_batch_call call;
     hri_batch_side sides[SIDES];
-    int64_t starts[]; /* of each group in the batch, and of one more */
+    int64_t first, count; /* products of the run */
+    int64_t starts[];     /* of each group in the batch, and of one more */
 } groups;
 
 static hr_status no_memory(void)
@@ -213,8 +214,10 @@ static hr_status add_tasks(hri_plan_part *part, const hri_batch_part *from,
     const int64_t count = count_groups(from, part->in_place);
     int64_t done = 0;
     part->tasks = calloc((size_t)count, sizeof *part->tasks);
-    part->deliveries = calloc(2 * (size_t)count, sizeof *part->deliveries);
-    if (part->tasks == NULL || part->deliveries == NULL) {
+    part->deliveries =
+        part->in_place ? NULL
+                       : calloc(2 * (size_t)count, sizeof *part->deliveries);
+    if (part->tasks == NULL || (part->deliveries == NULL && !part->in_place)) {
         return no_memory();
     }
     part->task_count = count;
@@ -241,9 +244,12 @@ static void add_slots(hri_plan *plan, hri_plan_part *part,
     hri_device *device = planned->accelerators[from->accelerator]->device;
     const uint64_t *bytes = plan->slot_bytes;
     hri_batch_side sides[SIDES];
-    hri_batch_sides(&g->call, device, from->first, from->count, sides);
+    const int64_t slots = hri_min(from->slots, count_groups(from, false));
+    const bool alone = plan->part_count == 1; /* else it may steal any group */
+    hri_batch_sides(&g->call, device, alone ? from->first : g->first,
+                    alone ? from->count : g->count, sides);
     for (int side = HRI_A; side < SIDES; side++) {
-        part->slots[side] = sides[side].shared ? 1 : (int32_t)from->slots;
+        part->slots[side] = sides[side].shared ? 1 : (int32_t)slots;
         staged->of[side] = device->info.staged && !sides[side].direct &&
                            !(side == HRI_C && plan->shape.read_c);
         part->gathered[side] = !sides[side].direct && !staged->of[side];
@@ -361,9 +367,14 @@ static hr_status run_plan(hri_batch_call *call, const hri_gemm_call *planned,
                            ? HR_OK
                            : no_memory();
     if (status == HR_OK) {
-        g->call = *call;
-        hri_batch_sides(call, planned->accelerators[0]->device, 0, call->count,
-                        g->sides);
+        g->call.one.product = call->one.product;
+        memcpy(g->call.operands, call->operands, sizeof call->operands);
+        g->first = batch->parts[0].first;
+        for (uint32_t i = 0; i < batch->count; i++) {
+            g->count += batch->parts[i].count;
+        }
+        hri_batch_sides(call, planned->accelerators[0]->device, g->first,
+                        g->count, g->sides);
         status = make_plan(batch, planned, g, done->count, staged, &plan);
     }
     if (status == HR_OK) {
@@ -402,7 +413,6 @@ static bool is_direct(const hri_batch_call *call, const hri_gemm_call *planned,
            !hri_progress_is_told(call->one.progress);
 }
 
-/* Where old C is not read, others may do it again. */
 static hr_status run_directly(hri_batch_call *call,
                               const hri_gemm_call *planned,
                               hri_batch_part *part, hri_batch_done *done)
@@ -411,19 +421,14 @@ static hr_status run_directly(hri_batch_call *call,
     const uint64_t start_ns = hri_clock_ns();
     const hri_gemm gemm = hri_batch_in_place(call, part->first, part->count);
     const hr_status status = device->ops->gemm_now(device, &gemm);
-    part->share.seconds_busy = hri_seconds_since(start_ns);
     done->starts[0] = part->first;
     done->starts[1] = part->first + part->count;
     done->home[0] = status == HR_OK;
     if (status == HR_OK) {
+        part->share.seconds_busy = hri_seconds_since(start_ns);
         part->share.flops =
             hri_flops_of(&call->one.product) * (double)part->count;
         part->share.tiles = (uint64_t)part->count;
-    } else if (status == HR_ERROR_LOST &&
-               !hri_reads_result(&call->one.product)) {
-        part->share.lost = true;
-        hri_error_keep(&done->lost, status);
-        return HR_OK;
     }
     return status;
 }
@@ -437,14 +442,16 @@ hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                              .starts =
                                  calloc((size_t)rows + 1, sizeof *done->starts),
                              .home = calloc((size_t)rows, 1)};
-    hr_status status =
-        done->starts == NULL || done->home == NULL ? no_memory() : HR_OK;
-    if (status == HR_OK &&
-        !hri_progress_tell(call->one.progress, call->one.flops_done)) {
+    hr_status status = HR_OK;
+    if (done->starts == NULL || done->home == NULL) {
+        done->count = 0;
+        return no_memory();
+    }
+    if (!hri_progress_tell(call->one.progress, call->one.flops_done)) {
         status = hri_error_raise(&call->one.progress->error);
-    } else if (status == HR_OK && direct) {
+    } else if (direct) {
         status = run_directly(call, planned, &batch->parts[0], done);
-    } else if (status == HR_OK) {
+    } else {
         status = run_plan(call, planned, batch, done);
     }
     note_home(call, done);

@@ -81,6 +81,7 @@ void hri_executor_fail(hri_executor *executor, hr_status status)
     const bool halts =
         others && status == HR_ERROR_LOST && run->error.status == HR_OK;
     if (halts) {
+        (void)hri_accelerator_saw(executor->accelerator, status);
         hri_executor_lose(executor, &why);
     }
     const bool halted = others && run->halted;
@@ -302,10 +303,11 @@ static bool may_gather(hri_executor *executor, bool begin)
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
-    const bool may = !begin || !hri_is_stopped(executor);
+    const bool stopped = hri_is_stopped(executor);
+    const bool may = !begin || !stopped;
     executor->gathering += begin && may;
     executor->gathering -= !begin;
-    if (executor->gathering == 0) {
+    if (!begin && stopped && executor->gathering == 0) { /* watch.c waits */
         pthread_cond_broadcast(&run->ended);
     }
     pthread_mutex_unlock(&run->lock);
@@ -461,7 +463,7 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     executor->accelerator = accelerators[index];
     executor->end = executor->part->task_count;
     executor->wanted = INT64_MAX;
-    executor->forwarded = executor->sent = run->plan->part_count == 1;
+    executor->forwarded = executor->sent = run->plan->forward_count == 0;
     executor->brief = hri_plan_is_brief(run->plan);
     executor->alone = executor->brief && is_few(run);
     executor->timed = call->timed || !executor->brief;

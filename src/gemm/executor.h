@@ -5,6 +5,7 @@
  * sends them on (feed.c). The compute thread multiplies, and brings old tiles
  * of C (work.c). One copy pool brings finished tiles home. Another one copies
  * panels that lie in ordinary memory, where such copies are slow (staging.c).
+ * What is gathered at once, its threads and others of the accelerator copy.
  * The threads only enqueue work, and events order the work of different queues.
  * An event must be recorded before anything waits for it. So a thread that
  * depends on another one's commands waits until they are enqueued. It waits on
@@ -54,6 +55,7 @@ typedef struct hri_tile_slot {
     hri_event *fetched; /* old C is in it */
     hri_event *ready;   /* the tile is complete */
     bool draining;      /* the copy pool is still bringing it home */
+    int64_t units;      /* products of a batch that it has; else 1 */
     int32_t row, col;   /* of the tile in C */
     void *pinned;       /* where it is gathered at once, else NULL */
     hri_job home;       /* for the copy pool */
@@ -114,6 +116,7 @@ typedef enum hri_executor_state {
 /* A task that was issued. */
 typedef struct hri_issued {
     double flops;
+    int64_t units; /* as in hri_tile_slot */
     int32_t row, col;
     bool last; /* the tile's last one */
 } hri_issued;

@@ -160,7 +160,8 @@ typedef struct hri_plan {
     hri_blocking blocking;
     int64_t tile_rows, tile_cols; /* of all of C */
     uint64_t slot_bytes[3];       /* HRI_A, HRI_B, HRI_C */
-    hri_plan_part *parts;         /* in the order of the accelerators */
+    hri_plan_part *parts;         /* in the order of the accelerators; those of
+                                     a batch in that of their ranges */
     uint32_t part_count;
     hri_forward *forwards;
     int64_t forward_count;

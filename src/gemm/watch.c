@@ -6,7 +6,7 @@
  * An executor is late when its task takes far longer than planned and the
  * others have waited for it, at once or, where pieces of k keep all in step, a
  * moment for each task. When one is lost, the others end what they began, and
- * gemm.c plans the tiles that are not home as products of their own. What is
+ * gemm.c or batch.c plans what is not home anew. What is
  * left behind stays in context->abandoned until its threads have settled; the
  * next product, or hr_context_destroy, collects it. A copy pool that is left
  * touches no memory of the caller's again. */

@@ -11,8 +11,9 @@
  * executor that is furthest behind, when that ends sooner. How slow an executor
  * is follows from the tasks that it has ended, and from the age of the one
  * under way. Panels that the thief lacks come from the victim, or from the host
- * when they are no peers, into two spare slots. Only whole tiles of the last
- * block move, in whole-k plans. The report counts their bytes apart. */
+ * when they are no peers or the tasks are those of a batch, into spare slots.
+ * Only whole tiles of the last block move, in whole-k plans. The report counts
+ * their bytes apart. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -53,6 +54,7 @@ static hr_status collect(hri_executor *executor)
     run->flops_done += task->flops;
     if (executor->part->in_place && task->last) {
         hri_tile_is_home(run, task->row, task->col);
+        executor->share.tiles += (uint64_t)task->units;
     }
     hri_executor_signs(executor);
     hri_terms_release(run);
@@ -126,6 +128,13 @@ static hr_status fetch_copy(hri_executor *executor, const hri_passage *passage,
     return status;
 }
 
+/* Tiles, or products of a batch. */
+static int64_t units_of(const hri_executor *executor, const hri_task *task)
+{
+    const hri_run_engine *g = &executor->run->engine;
+    return g->data != NULL ? g->units(g->data, task) : 1;
+}
+
 /* ---- tiles of C */
 
 /* Take the slot for the task's tile, so that the compute queue may write it.
@@ -172,6 +181,7 @@ static void tile_is_home(void *data)
     pthread_mutex_lock(&run->lock);
     tile->draining = false;
     hri_tile_is_home(run, tile->row, tile->col);
+    executor->share.tiles += (uint64_t)tile->units;
     hri_executor_signs(executor);
     pthread_mutex_unlock(&run->lock);
     pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
@@ -199,6 +209,7 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
         tile->draining = true;
         tile->row = task->row;
         tile->col = task->col;
+        tile->units = units_of(executor, task);
         tile->home = (hri_job){.copy = home.copy,
                                .gather = home.gather,
                                .queue = executor->down,
@@ -244,13 +255,6 @@ static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
     return gemm;
 }
 
-/* Tiles, or products of a batch. */
-static int64_t units_of(const hri_executor *executor, const hri_task *task)
-{
-    const hri_run_engine *g = &executor->run->engine;
-    return g->data != NULL ? g->units(g->data, task) : 1;
-}
-
 /* Enqueue the product, between two events. */
 static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
                                const hri_task *task, const source *from)
@@ -280,6 +284,7 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
     executor->window[at] = (hri_issued){
         .flops = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k) *
                  (double)units_of(executor, task),
+        .units = units_of(executor, task),
         .row = task->row,
         .col = task->col,
         .last = task->chunk == run->plan->blocking.chunks - 1};
@@ -302,7 +307,6 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
         executor->part->in_place && executor->run->plan->part_count == 1;
     hr_status status = throttle(executor, alone ? 0 : HRI_WINDOW - 1);
     bool last = task->chunk == executor->run->plan->blocking.chunks - 1;
-    executor->share.tiles += last ? (uint64_t)units_of(executor, task) : 0;
     if (status != HR_OK) {
         return status;
     }

@@ -41,8 +41,8 @@ static work take(hri_copy_pool *pool, bool patient)
 }
 
 /* Whether the thread may touch the caller's memory for a job, until
- * touch_ends. */
-static bool touch(hri_copy_pool *pool, hri_job *job)
+ * touch_ends. *threads: of the pool, that do so in the same way. */
+static bool touch(hri_copy_pool *pool, hri_job *job, uint32_t *threads)
 {
     hri_lock_soon(&pool->lock);
     const bool may = !pool->stopped && (!pool->leaving || job->torn);
@@ -50,16 +50,16 @@ static bool touch(hri_copy_pool *pool, hri_job *job)
         job->torn = true;
         pool->torn++;
     }
-    pool->touching += may;
+    *threads += may;
     pthread_mutex_unlock(&pool->lock);
     return may;
 }
 
-static void touch_ends(hri_copy_pool *pool)
+static void touch_ends(hri_copy_pool *pool, uint32_t *threads)
 {
     hri_lock_soon(&pool->lock);
-    pool->touching--;
-    if (pool->touching == 0 && pool->stopped) {
+    --*threads;
+    if (*threads == 0 && pool->stopped) {
         pthread_cond_broadcast(&pool->changed);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -305,13 +305,13 @@ static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
     if (copy_thread->sent++ >= pool->depth) { /* its earlier copy may go on */
         status = event->ops->wait(event);
     }
-    if (status == HR_OK && !touch(pool, this.job)) {
+    if (status == HR_OK && !touch(pool, this.job, &pool->touching)) {
         finish(pool, this.job, false);
         return HR_OK;
     }
     if (status == HR_OK) {
         both = pack(copy_thread, &this, copy_thread->pinned[at], w);
-        touch_ends(pool);
+        touch_ends(pool, &pool->touching);
         hri_piece piece = this.piece;
         piece.rows += both ? w->piece.rows : 0;
         go = wait_while_held(pool, this.job);
@@ -392,21 +392,22 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hr_status status = wait_for(pool, event);
     const hri_device *device = pool->accelerator->device;
     const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
-    if (status == HR_OK && !goes_home(pool, job) && touch(pool, job)) {
+    uint32_t *threads = pool->direct ? &pool->landing : &pool->touching;
+    if (status == HR_OK && !goes_home(pool, job) && touch(pool, job, threads)) {
         hri_range_begin("from pinned");
         status = land(pool, job, &way->of[at].piece, copy_thread->pinned[at]);
         hri_range_end();
         hri_traced_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
                         way->of[at].piece.rows * way->of[at].piece.width);
         finish(pool, job, status == HR_OK);
-        touch_ends(pool);
+        touch_ends(pool, threads);
     } else {
         finish(pool, job, status == HR_OK && goes_home(pool, job));
     }
     return status;
 }
 
-/* Wait on this thread for what a direct copy must follow. It goes into memory
+/* Wait on this thread for what a direct copy must follow. It may go into memory
  * of the caller's, so it is enqueued only when nothing can hold it up. Copies
  * that are under way arrive meanwhile. */
 static hr_status wait_to_send(hri_copy_thread *copy_thread, const hri_job *job,
@@ -431,7 +432,7 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     hr_status status =
         pool->direct ? wait_to_send(copy_thread, w->job, way) : HR_OK;
     const bool goes = goes_home(pool, w->job);
-    if (status != HR_OK || (goes && !touch(pool, w->job))) {
+    if (status != HR_OK || (goes && !touch(pool, w->job, &pool->touching))) {
         finish(pool, w->job, false);
         return status;
     }
@@ -440,7 +441,7 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     status = enqueue_piece(pool, w->job, &w->piece, copy_thread->pinned[at],
                            copy_thread->events[at]);
     if (goes) {
-        touch_ends(pool);
+        touch_ends(pool, &pool->touching);
     }
     return status;
 }
@@ -586,7 +587,8 @@ bool hri_copy_pool_leave(hri_copy_pool *pool)
     pthread_mutex_lock(&pool->lock);
     pool->leaving = true;
     pthread_cond_broadcast(&pool->changed);
-    const bool gone = pool->touching == 0 && pool->torn == 0;
+    const bool gone =
+        pool->touching == 0 && pool->landing == 0 && pool->torn == 0;
     pthread_mutex_unlock(&pool->lock);
     return gone;
 }
@@ -599,7 +601,7 @@ void hri_copy_pool_let_go(hri_copy_pool *pool)
     pthread_mutex_lock(&pool->lock);
     pool->stopped = true;
     pthread_cond_broadcast(&pool->changed);
-    while (pool->touching > 0 && !pool->direct) {
+    while (pool->landing > 0 || (pool->touching > 0 && !pool->direct)) {
         pthread_cond_wait(&pool->changed, &pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);

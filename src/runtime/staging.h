@@ -77,8 +77,9 @@ struct hri_copy_pool {
     hri_accelerator *accelerator; /* NULL: there is no copy pool */
     bool up;                      /* to the accelerator */
     bool direct;                  /* jobs from the accelerator go into memory
-                                     that needs no pieces; jobs to it from such
-                                     memory need no copy pool */
+                                     that needs no pieces, as that where all is
+                                     gathered; jobs to it from such memory need
+                                     no copy pool */
     bool helped;                  /* its first thread is the one that calls
                                      hri_copy_pool_help */
     bool alone;                   /* it is helped, and has no other thread */
@@ -102,7 +103,10 @@ struct hri_copy_pool {
         lock; /* guards what follows, and the copy pool's part of jobs */
     pthread_cond_t changed;
     hri_job *first, *last; /* jobs with pieces left; urgent ones are first */
-    uint32_t touching;     /* threads that copy memory of the caller's */
+    uint32_t touching;     /* threads that copy memory of the caller's; of a
+                              direct pool, those that enqueue such copies */
+    uint32_t landing;      /* threads of a direct pool that bring home what is
+                              gathered */
     uint32_t torn;         /* jobs to host memory that have begun to arrive */
     bool closed, leaving, stopped;
 };

@@ -23,7 +23,7 @@ static const setup setups[] = {
     {"batch_direct", "1xhost", 30000, false, true, false, false, 1, false},
     {"batch_two_staged", "2xhost", 30000, true, true, true, true, 2, true},
     {"batch_two_direct", "2xhost", 30000, false, false, false, false, 2, true},
-    {"batch_beside", "host,1xhost", 30000, true, false, true, false, 1, true},
+    {"batch_beside", "host,1xhost", 30000, true, false, true, false, 1, false},
     {"batch_one_by_one", "1xhost", 5000, false, false, false, true, 1, false},
 };
 

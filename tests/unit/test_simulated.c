@@ -598,7 +598,7 @@ static void try_once(hr_context *context)
     }
 }
 
-/* Batches wait for a device that hangs: it goes on at last. */
+/* Calls over arrays wait for a device that hangs: it goes on at last. */
 static void *repair(void *none)
 {
     hri_sleep_ns(UINT64_C(2000000000));

@@ -192,8 +192,59 @@ static void no_fault(const setup *s)
     hr_context_destroy(context);
 }
 
+/* One group of rows times one large matrix, where A and B travel as one. The
+ * fake backend sees copies beyond the end of a buffer. */
+static void shared_is_large(void)
+{
+    enum { ROWS = 100, WIDE = 256 };
+    static float rows[ROWS * WIDE], square[WIDE * WIDE], sums[ROWS * WIDE];
+    static const setup s = {"batch_shared_is_large",
+                            "1xhost",
+                            0,
+                            true,
+                            true,
+                            false,
+                            true,
+                            1,
+                            false};
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    hr_context *context = open(&s);
+    for (int i = 0; i < ROWS * WIDE; i++) {
+        rows[i] = (float)(i % 7 - 3);
+        sums[i] = old_value(i);
+    }
+    for (int i = 0; i < WIDE; i++) {
+        square[i * WIDE + (i + 1) % WIDE] = 2;
+    }
+    options.report = &report;
+    told(&context->accelerators[0], "f32", 1e9); /* in groups */
+    CHECK(hr_gemm_batch(
+              context, ROWS, hr_real(1),
+              hr_matrices_strided(hr_matrix_row_major(rows, HR_F32, 1, WIDE, 0),
+                                  WIDE),
+              hr_matrices_strided(
+                  hr_matrix_row_major(square, HR_F32, WIDE, WIDE, 0), 0),
+              hr_real(1),
+              hr_matrices_strided(hr_matrix_row_major(sums, HR_F32, 1, WIDE, 0),
+                                  WIDE),
+              &options) == HR_OK);
+    bool right = true;
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < WIDE; j++) {
+            const int from = i * WIDE + (j + WIDE - 1) % WIDE;
+            right = right && sums[i * WIDE + j] ==
+                                 old_value(i * WIDE + j) + 2 * rows[from];
+        }
+    }
+    CHECK(right && report.host_to_device == 2 * sizeof rows + sizeof square);
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
 void faults_gemm_batch(void)
 {
+    TEST(shared_is_large());
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
         const fault_case f = case_of(&setups[i]);
         make(&setups[i]);

@@ -285,6 +285,7 @@ static void *serve(void *argument)
         }
         queue->done++;
         sim_release(queue);
+        sim_release(device_of(queue->base.device)->state);
         drop_record(c->record);
         free(c);
         if (queue->first == NULL) { /* somebody may wait for its end */
@@ -309,10 +310,13 @@ void sim_let_go(void)
 
 static hr_status check(hri_device *base)
 {
-    const sim_device_state *d = device_of(base)->state;
+    sim_device_state *d = device_of(base)->state;
     pthread_mutex_lock(&lock);
     const bool lost = d->fault == SIM_LOST && d->came;
     pthread_mutex_unlock(&lock);
+    if (lost) { /* what it did is over */
+        sim_acquire(d);
+    }
     return lost ? hri_fail(HR_ERROR_LOST, "%s is lost on request",
                            base->info.path)
                 : HR_OK;

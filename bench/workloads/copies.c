@@ -24,6 +24,7 @@ typedef struct bench {
     bool pinned;
     pair pairs[MAX_ACCELERATORS];
     uint32_t first, last; /* the accelerators that take part now */
+    int printed; /* CLI_OK, or a row could not be printed, as was told */
 } bench;
 
 /* ---- one direction, one accelerator */
@@ -116,8 +117,8 @@ static bool measure(bench *b, const char *name, size_t way)
     printf("%-12s %-9s %-15s %8.2f GB/s, call %3.0f %%\n", name,
            b->pinned ? "pinned" : "ordinary", ways[way].name,
            bytes / best * 1e-9, best_call / best * 100.0);
-    fflush(stdout);
-    return true;
+    b->printed = cli_flush();
+    return b->printed == CLI_OK;
 }
 
 static bool measure_ways(bench *b, const char *name)
@@ -188,9 +189,9 @@ static int measure_all(bench *b)
     if (hr_accelerator_count(b->context) > MAX_ACCELERATORS) {
         return cli_fail("more than %d accelerators", MAX_ACCELERATORS);
     }
-    return measure_memory(b, false) && measure_memory(b, true)
-               ? CLI_OK
-               : cli_failed_call();
+    return measure_memory(b, false) && measure_memory(b, true) ? CLI_OK
+           : b->printed != CLI_OK                              ? b->printed
+                                  : cli_failed_call();
 }
 
 static int run(int argc, char **argv)

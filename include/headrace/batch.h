@@ -51,9 +51,10 @@ HR_API hr_matrices hr_matrices_listed(hr_matrix shape, void *const *list);
  * @errors   As hr_gemm. With all C untouched: HR_ERROR_INVALID also for a
  *           negative count or stride, a list with NULL in it, and operands that
  *           overlap; the sentence says which products. A cancelled call, or one
- *           that fails while running, leaves old and new matrices C. What a
- * lost accelerator, or one that is late or hangs, has not done, others do.
- *           HR_ERROR_LOST when no other one can.
+ *           that fails while running, leaves old and new matrices C, or
+ *           elements of large ones. What an accelerator has not done that is
+ *           lost, late or hangs, others do. HR_ERROR_LOST when no other one
+ *           can.
  * @threads  As hr_gemm.
  * @source   Rounding as in hr_gemm. On the host a small product has the bits
  *           that hr_gemm gives it on one thread. */

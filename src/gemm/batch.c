@@ -115,9 +115,13 @@ static void add(hri_batch_call *b, const hri_gemm_call *planned,
     sum->stolen += s->stolen;
     sum->lost = sum->lost || s->lost;
     sum->late = sum->late || s->late;
-    uint64_t up, down;
-    hri_batch_traffic(b, part, a, &up, &down);
-    b->compulsory += up + down;
+    if (s->tiles > 0) { /* what it did had to travel once */
+        hri_batch_part own = *part;
+        uint64_t up, down;
+        own.count = (int64_t)s->tiles;
+        hri_batch_traffic(b, &own, a, &up, &down);
+        b->compulsory += up + down;
+    }
     if (!a->in_place) {
         const uint64_t bytes = part->memory + a->device->info.gemm_bytes;
         b->memory[index] = bytes > b->memory[index] ? bytes : b->memory[index];
@@ -232,13 +236,16 @@ static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count)
 /* ---- what would be done */
 
 /* Note a plan as if it had been carried out. */
-static void note_plan(hri_batch_call *b, const hri_gemm_call *planned,
-                      const hri_batch_plan *plan)
+static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
+                           hri_batch_plan *plan)
 {
     const double flops = hri_flops_of(&b->one.product);
+    const hr_status status =
+        plan->count > 0 ? hri_batch_memory(b, planned, plan) : HR_OK;
     for (uint32_t i = 0; i < plan->count; i++) {
         hri_batch_part *part = &plan->parts[i];
         const hri_accelerator *a = planned->accelerators[part->accelerator];
+        part->share.seconds_busy = part->seconds;
         part->share.tiles = (uint64_t)part->count;
         part->share.flops = flops * (double)part->count;
         hri_batch_traffic(b, part, a, &part->share.up, &part->share.down);
@@ -249,8 +256,13 @@ static void note_plan(hri_batch_call *b, const hri_gemm_call *planned,
          i++) {
         const hri_plan_part *part = &planned->plan->parts[i];
         const int64_t chunks = planned->plan->blocking.chunks;
-        hri_run_share *s = &b->done[planned->accelerators[part->accelerator] -
-                                    b->one.context->accelerators];
+        const hri_accelerator *a = planned->accelerators[part->accelerator];
+        const size_t index = (size_t)(a - b->one.context->accelerators);
+        hri_run_share *s = &b->done[index];
+        b->memory[index] =
+            a->in_place ? 0
+                        : part->memory + planned->inputs[part->accelerator].own;
+        s->seconds_busy = part->seconds * (double)count;
         s->tiles = (uint64_t)(part->task_count / chunks) * count;
         s->flops = part->flops * (double)b->count;
         s->up = part->up * count;
@@ -258,6 +270,7 @@ static void note_plan(hri_batch_call *b, const hri_gemm_call *planned,
         s->peer = part->peer * count;
         b->compulsory = planned->plan->compulsory * count;
     }
+    return status;
 }
 
 static hr_status make_plan(hri_batch_call *b)
@@ -270,7 +283,7 @@ static hr_status make_plan(hri_batch_call *b)
     }
     if (status == HR_OK) {
         b->seconds = plan.seconds;
-        note_plan(b, &planned, &plan);
+        status = note_plan(b, &planned, &plan);
     }
     free(plan.parts);
     hri_call_close(&planned);

@@ -116,6 +116,10 @@ typedef struct hri_batch_done {
     hri_error lost;  /* why some are not */
 } hri_batch_done;
 
+/* Set the memory that parts will hold. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_batch_memory(const hri_batch_call *call,
+                           const hri_gemm_call *planned, hri_batch_plan *plan);
+
 /* Run all parts. The caller holds the context's lock. Errors as of hri_run. */
 hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                         hri_batch_plan *plan, hri_batch_done *done);

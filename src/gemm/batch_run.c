@@ -179,11 +179,9 @@ static int64_t next_group(const hri_batch_part *part, bool in_place,
 
 static int64_t count_groups(const hri_batch_part *part, bool in_place)
 {
-    int64_t count = 0;
-    for (int64_t left = part->count; left > 0; count++) {
-        left -= next_group(part, in_place, left);
-    }
-    return count;
+    const int64_t joins = in_place ? part->group / 2 : 0;
+    const int64_t whole = part->count / part->group;
+    return whole + (part->count % part->group > joins || whole == 0);
 }
 
 static void add_delivery(hri_plan_part *part, const groups *g, int side,
@@ -263,14 +261,12 @@ static void add_slots(hri_plan *plan, hri_plan_part *part,
                       &part->up, &part->down);
 }
 
-static hr_status fill_parts(hri_plan *plan, const hri_batch_plan *batch,
-                            const hri_gemm_call *planned, groups *g,
-                            hri_staged *staged)
+static void fill_parts(hri_plan *plan, const hri_batch_plan *batch,
+                       const hri_gemm_call *planned, const groups *g,
+                       hri_staged *staged)
 {
     const double flops = hri_flops_of(&g->call.one.product);
-    hr_status status = HR_OK;
-    int32_t row = 0;
-    for (uint32_t i = 0; i < batch->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < batch->count; i++) {
         const hri_batch_part *from = &batch->parts[i];
         hri_plan_part *part = &plan->parts[i];
         part->accelerator = from->accelerator;
@@ -281,8 +277,17 @@ static hr_status fill_parts(hri_plan *plan, const hri_batch_plan *batch,
         if (!part->in_place) {
             add_slots(plan, part, from, planned, g, &staged[from->accelerator]);
         }
-        status = add_tasks(part, from, g, row);
-        row += (int32_t)part->task_count;
+    }
+}
+
+static hr_status add_all_tasks(hri_plan *plan, const hri_batch_plan *batch,
+                               groups *g)
+{
+    hr_status status = HR_OK;
+    int32_t row = 0;
+    for (uint32_t i = 0; i < batch->count && status == HR_OK; i++) {
+        status = add_tasks(&plan->parts[i], &batch->parts[i], g, row);
+        row += (int32_t)plan->parts[i].task_count;
     }
     return status;
 }
@@ -299,8 +304,9 @@ static int64_t count_groups_of_all(const hri_batch_plan *batch,
     return count;
 }
 
+/* Without tasks. */
 static hr_status make_plan(const hri_batch_plan *batch,
-                           const hri_gemm_call *planned, groups *g,
+                           const hri_gemm_call *planned, const groups *g,
                            int64_t rows, hri_staged *staged, hri_plan **out)
 {
     const hri_product *p = &g->call.one.product;
@@ -323,9 +329,12 @@ static hr_status make_plan(const hri_batch_plan *batch,
             g->sides[side].bytes * (size_t)count, HRI_BATCH_ALIGNMENT);
     }
     plan->parts = calloc(batch->count, sizeof *plan->parts);
-    plan->part_count = plan->parts != NULL ? batch->count : 0;
-    return plan->parts != NULL ? fill_parts(plan, batch, planned, g, staged)
-                               : no_memory();
+    if (plan->parts == NULL) {
+        return no_memory();
+    }
+    plan->part_count = batch->count;
+    fill_parts(plan, batch, planned, g, staged);
+    return HR_OK;
 }
 
 /* ---- the run */
@@ -353,51 +362,94 @@ static void note_home(hri_batch_call *call, const hri_batch_done *done)
     }
 }
 
+/* A run before it begins, with room for so many rows. */
+typedef struct preparation {
+    groups *groups; /* hri_run takes them */
+    hri_staged *staged;
+    hri_plan *plan;
+} preparation;
+
+static hr_status prepare(const hri_batch_call *call,
+                         const hri_gemm_call *planned,
+                         const hri_batch_plan *batch, int64_t rows,
+                         preparation *p)
+{
+    groups *g = calloc(1, sizeof *g + (size_t)(rows + 1) * sizeof g->starts[0]);
+    *p = (preparation){.groups = g,
+                       .staged = calloc(planned->count, sizeof *p->staged)};
+    if (g == NULL || p->staged == NULL) {
+        return no_memory();
+    }
+    g->call.one.product = call->one.product;
+    memcpy(g->call.operands, call->operands, sizeof call->operands);
+    g->first = batch->parts[0].first;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        g->count += batch->parts[i].count;
+    }
+    hri_batch_sides(call, planned->accelerators[0]->device, g->first, g->count,
+                    g->sides);
+    return make_plan(batch, planned, g, rows, p->staged, &p->plan);
+}
+
+static void drop(const preparation *p)
+{
+    hri_plan_destroy(p->plan);
+    free(p->staged);
+    free(p->groups);
+}
+
+static void note_memory(const preparation *p, hri_batch_plan *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        batch->parts[i].memory = p->plan->parts[i].memory;
+    }
+}
+
+hr_status hri_batch_memory(const hri_batch_call *call,
+                           const hri_gemm_call *planned, hri_batch_plan *batch)
+{
+    preparation p;
+    const hr_status status = prepare(call, planned, batch, 0, &p);
+    if (status == HR_OK) {
+        note_memory(&p, batch);
+    }
+    drop(&p);
+    return status;
+}
+
 static hr_status run_plan(hri_batch_call *call, const hri_gemm_call *planned,
                           hri_batch_plan *batch, hri_batch_done *done)
 {
-    const size_t starts = (size_t)(done->count + 1) * sizeof done->starts[0];
-    groups *g = calloc(1, sizeof *g + starts);
-    hri_staged *staged = calloc(planned->count, sizeof *staged);
+    preparation p;
     hri_run_outcome outcome = {.shares =
                                    calloc(batch->count, sizeof *outcome.shares),
                                .home = done->home};
-    hri_plan *plan = NULL;
-    hr_status status = g != NULL && staged != NULL && outcome.shares != NULL
-                           ? HR_OK
-                           : no_memory();
+    hr_status status = prepare(call, planned, batch, done->count, &p);
     if (status == HR_OK) {
-        g->call.one.product = call->one.product;
-        memcpy(g->call.operands, call->operands, sizeof call->operands);
-        g->first = batch->parts[0].first;
-        for (uint32_t i = 0; i < batch->count; i++) {
-            g->count += batch->parts[i].count;
-        }
-        hri_batch_sides(call, planned->accelerators[0]->device, g->first,
-                        g->count, g->sides);
-        status = make_plan(batch, planned, g, done->count, staged, &plan);
+        status = outcome.shares != NULL ? add_all_tasks(p.plan, batch, p.groups)
+                                        : no_memory();
     }
     if (status == HR_OK) {
-        memcpy(done->starts, g->starts, starts);
-        const hri_run_call wanted = {.engine = engine_of(g, batch->group),
+        memcpy(done->starts, p.groups->starts,
+               (size_t)(done->count + 1) * sizeof done->starts[0]);
+        note_memory(&p, batch);
+        const hri_run_call wanted = {.engine =
+                                         engine_of(p.groups, batch->group),
                                      .progress = call->one.progress,
-                                     .staged = staged,
+                                     .staged = p.staged,
                                      .timed = call->one.options.report != NULL,
                                      .flops_before = call->one.flops_done,
                                      .patience = call->one.context->patience};
-        g = NULL; /* the run's from now on */
-        status = hri_run(call->one.context, &call->one.product, plan,
+        p.groups = NULL;
+        status = hri_run(call->one.context, &call->one.product, p.plan,
                          planned->accelerators, &wanted, &outcome);
         for (uint32_t i = 0; i < batch->count; i++) {
             batch->parts[i].share = outcome.shares[i];
-            batch->parts[i].memory = plan->parts[i].memory;
         }
         done->lost = outcome.lost;
     }
-    hri_plan_destroy(plan);
     free(outcome.shares);
-    free(staged);
-    free(g);
+    drop(&p);
     return status;
 }
 

@@ -267,6 +267,7 @@ static void check_shares(const batch *b, const hr_gemm_report *done)
         flops += s->flops;
         CHECK(b->cap == 0 || s->memory_limit == 0 || s->memory_bytes <= b->cap);
     }
+    CHECK(done->ratio >= 1.0);
     CHECK(up == done->host_to_device && down == done->device_to_host);
     CHECK(flops == done->flops);
     CHECK(done->flops == 0.0 || tiles >= (uint64_t)b->count);

@@ -77,6 +77,15 @@ static void pointers(void)
     REFUSED(r.c.matrix.data = NULL, HR_ERROR_INVALID, "gemm batch: C is NULL");
 }
 
+/* Each line of a matrix is followed by one of the next matrix, and as many
+ * lines of others lie between. */
+static hr_matrices lines_between(float *first)
+{
+    const int64_t step = 2 * (int64_t)EDGE;
+    return hr_matrices_strided(
+        hr_matrix_row_major(first, HR_F32, EDGE, EDGE, COUNT * step), step);
+}
+
 static void overlaps(void)
 {
     void *as[] = {a, c + 2 * STEP, a}, *cs[] = {c + 40, c, c + 25};
@@ -90,6 +99,17 @@ static void overlaps(void)
             "gemm batch: C of product 2 overlaps A of product 1");
     REFUSED(r.b = hr_matrices_strided(square(c + 3), 0), HR_ERROR_INVALID,
             "gemm batch: C of product 0 overlaps B of product 0");
+    /* lines between lines: the last one comes to where the first one is */
+    REFUSED(r.c = hr_matrices_strided(
+                hr_matrix_row_major(c, HR_F32, EDGE, EDGE, (COUNT - 1) * EDGE),
+                EDGE),
+            HR_ERROR_INVALID,
+            "gemm batch: C of product 0 overlaps C of product");
+    REFUSED((r.c = lines_between(c), r.a = lines_between(c + EDGE - 1)),
+            HR_ERROR_INVALID,
+            "gemm batch: C of product 0 overlaps A of product");
+    REFUSED((r.c = lines_between(c + 2 * EDGE), r.a = lines_between(c + 1)),
+            HR_ERROR_INVALID, "overlaps A of product");
 }
 
 /* What looks alike and is allowed. */
@@ -100,6 +120,9 @@ static void allowed(void)
     x.c = hr_matrices_strided(
         hr_matrix_row_major(c, HR_F32, EDGE, EDGE, (int64_t)COUNT * EDGE),
         EDGE); /* side by side */
+    CHECK(call(&x) == HR_OK);
+    x.c = lines_between(c);
+    x.a = lines_between(c + EDGE);
     CHECK(call(&x) == HR_OK);
     x = good();
     x.a.stride = 1; /* windows that overlap */
@@ -173,6 +196,21 @@ static void plans(void)
                              &x.options) == HR_OK);
     CHECK(report.seconds > 0 && report.share_count == 1 &&
           report.flops == 2.0 * COUNT * EDGE * EDGE * EDGE);
+    TEST_CASE("what an accelerator will hold");
+    hr_gemm_share planned[1], done[1];
+    hr_context *apart = test_context("1xhost", 1 << 20);
+    report = (hr_gemm_report)HR_GEMM_REPORT_INIT;
+    report.share_capacity = 1;
+    report.shares = planned;
+    CHECK(hr_gemm_batch_plan(apart, COUNT, one, x.a, x.b, zero, x.c,
+                             &x.options) == HR_OK);
+    report.shares = done;
+    CHECK(hr_gemm_batch(apart, COUNT, one, x.a, x.b, zero, x.c, &x.options) ==
+          HR_OK);
+    CHECK(planned[0].seconds_busy > 0 && planned[0].memory_bytes > 0);
+    CHECK(planned[0].memory_bytes == done[0].memory_bytes);
+    CHECK(planned[0].host_to_device == done[0].host_to_device);
+    hr_context_destroy(apart);
 }
 
 int main(void)

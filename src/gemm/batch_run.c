@@ -90,11 +90,6 @@ static hri_copy box(const void *data, int side, const hri_task *task,
     return copy;
 }
 
-static void copy_part(char *matrix, char *packed, size_t bytes, bool home)
-{
-    memcpy(home ? matrix : packed, home ? packed : matrix, bytes);
-}
-
 /* Of matrices that lie without gaps in pinned memory, from product `item` on.
  */
 static void gather_bytes(const void *data, int side, int64_t item, void *pinned,
@@ -102,26 +97,21 @@ static void gather_bytes(const void *data, int side, int64_t item, void *pinned,
 {
     const groups *g = data;
     const hri_batch_side *x = &g->sides[side];
+    const size_t width = x->pitch == x->width ? x->bytes : x->width;
     char *packed = pinned;
     while (bytes > 0) {
         const int64_t product = item + (int64_t)(first / x->bytes);
-        const size_t at = first % x->bytes;
         const hr_matrix m = hri_matrices_at(&g->call.operands[side], product);
-        const size_t left = x->bytes - at < bytes ? x->bytes - at : bytes;
-        const bool whole = x->pitch == x->width; /* lines have no gaps */
-        for (size_t done = 0; done < left;) {
-            const size_t line = (at + done) / x->width;
-            const size_t start = whole ? at : (at + done) % x->width;
-            const size_t rest = left - done;
-            const size_t part =
-                whole || rest < x->width - start ? rest : x->width - start;
-            copy_part((char *)m.data + (whole ? 0 : line * x->pitch) + start,
-                      packed + done, part, home);
-            done += part;
+        size_t at = first % x->bytes;
+        for (size_t part; bytes > 0 && at < x->bytes; at += part) {
+            const size_t start = at % width, line = width - start;
+            char *const matrix = (char *)m.data + at / width * x->pitch + start;
+            part = line < bytes ? line : bytes;
+            memcpy(home ? matrix : packed, home ? packed : matrix, part);
+            packed += part;
+            first += part;
+            bytes -= part;
         }
-        packed += left;
-        first += left;
-        bytes -= left;
     }
 }
 

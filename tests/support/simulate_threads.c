@@ -17,9 +17,6 @@
 #include <unistd.h>
 #ifdef SIM_TSAN
 #include <sanitizer/tsan_interface.h>
-#else
-#define __tsan_acquire(what) ((void)(what))
-#define __tsan_release(what) ((void)(what))
 #endif
 
 #include "base/clock.h"
@@ -401,12 +398,18 @@ void sim_hide(pthread_mutex_t *mutex)
 
 void sim_release(void *what)
 {
+    (void)what;
+#ifdef SIM_TSAN
     __tsan_release(what);
+#endif
 }
 
 void sim_acquire(void *what)
 {
+    (void)what;
+#ifdef SIM_TSAN
     __tsan_acquire(what);
+#endif
 }
 
 int __wrap_pthread_mutex_init(pthread_mutex_t *mutex,
@@ -435,7 +438,7 @@ static void take(pthread_mutex_t *mutex)
     }
     of(mutex)->owner = me;
     if (!of(mutex)->hidden) {
-        __tsan_acquire(mutex);
+        sim_acquire(mutex);
     }
 }
 
@@ -445,7 +448,7 @@ static void give(pthread_mutex_t *mutex)
         give_up("a thread unlocks a mutex that it does not hold");
     }
     if (!of(mutex)->hidden) {
-        __tsan_release(mutex);
+        sim_release(mutex);
     }
     of(mutex)->owner = NULL;
     wake_all(mutex);

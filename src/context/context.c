@@ -17,7 +17,7 @@
 #include "checker/check.h"
 #include "context/machine.h"
 #include "gemm/plans.h"
-#include "gemm/run.h"
+#include "flow/flow.h"
 #include "model/model.h"
 #include "runtime/module.h"
 #include "runtime/trace.h"

@@ -3,7 +3,7 @@
 
 #include "arrays/array.h"
 #include "base/arithmetic.h"
-#include "gemm/run.h"
+#include "flow/flow.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"
 

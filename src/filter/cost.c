@@ -44,9 +44,9 @@ static hr_status know_share(const hri_filter_job *job, hri_share *share)
     if (status == HR_OK && measure && a->in_place) {
         status = hri_bandwidth_know(job->context, a, &share->memory);
     }
-    share->flow = (hri_flow){.accelerator = a};
+    share->flow = (hri_link_use){.accelerator = a};
     if (moves) {
-        share->flow = hri_model_flow(a, staged, staged);
+        share->flow = hri_model_link_use(a, staged, staged);
     }
     pthread_mutex_unlock(&job->context->lock);
     return status;
@@ -76,14 +76,14 @@ static double sharers(const hri_share *shares, uint32_t count, uint32_t i)
  * side. flows has room for as many. Where buffers are in host memory, the
  * host's CPUs do the copies. */
 static void set_rows(const hri_filter_job *job, hri_share *shares,
-                     uint32_t count, hri_flow *flows)
+                     uint32_t count, hri_link_use *flows)
 {
     const double products = (double)job->out.cols * hri_filter_products(job);
     const double up = row_bytes(&job->in), down = row_bytes(&job->out);
     for (uint32_t i = 0; i < count; i++) {
         flows[i] = shares[i].flow;
     }
-    hri_model_flows(job->context, flows, count);
+    hri_model_link_uses(job->context, flows, count);
     double same = 0.0;
     for (uint32_t i = 0; i < count; i++) {
         hri_share *s = &shares[i];
@@ -154,7 +154,7 @@ static double setup_seconds(const hri_filter_job *job, const hri_share *s)
 /* Seconds for the first `count` shares together. Bands are in proportion to
  * speeds, and each band also computes on rows of its neighbours. */
 static double seconds_of(const hri_filter_job *job, hri_share *shares,
-                         uint32_t count, hri_flow *flows)
+                         uint32_t count, hri_link_use *flows)
 {
     double speed = 0.0, most = 0.0;
     set_rows(job, shares, count, flows);
@@ -379,7 +379,7 @@ static hr_status list_shares(const hri_filter_job *job,
 typedef struct choice {
     const hri_filter_job *job;
     hri_share *shares;
-    hri_flow *flows;           /* [shares] */
+    hri_link_use *flows;           /* [shares] */
     hri_candidate *candidates; /* [shares] */
     hri_portion *portions;     /* [shares] */
 } choice;

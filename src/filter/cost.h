@@ -27,7 +27,7 @@ typedef struct hri_share {
     double rate;     /* multiplications and additions a second, alone */
     double memory;   /* bytes/s of the host's memory, if it works in place; 0:
                         no limit */
-    hri_flow flow;   /* its link when others are idle */
+    hri_link_use flow;   /* its link when others are idle */
     hri_overheads overheads;
     double row;     /* seconds for a row beside the others: the larger of the
                        next two */

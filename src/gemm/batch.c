@@ -195,8 +195,8 @@ static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
         planned->product.c = hri_matrices_at(&b->operands[2], i);
         status = hri_call_multiply(planned);
         b->compulsory += planned->plan->compulsory;
-        for (uint32_t p = 0; p < planned->plan->part_count; p++) {
-            const hri_plan_part *part = &planned->plan->parts[p];
+        for (uint32_t p = 0; p < planned->plan->flow.part_count; p++) {
+            const hri_flow_part *part = &planned->plan->flow.parts[p];
             const hri_accelerator *a = planned->accelerators[part->accelerator];
             if (!a->in_place) {
                 b->memory[a - planned->context->accelerators] =
@@ -252,9 +252,9 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
         add(b, planned, part);
     }
     const uint64_t count = (uint64_t)b->count;
-    for (uint32_t i = 0; plan->count == 0 && i < planned->plan->part_count;
+    for (uint32_t i = 0; plan->count == 0 && i < planned->plan->flow.part_count;
          i++) {
-        const hri_plan_part *part = &planned->plan->parts[i];
+        const hri_flow_part *part = &planned->plan->flow.parts[i];
         const int64_t chunks = planned->plan->blocking.chunks;
         const hri_accelerator *a = planned->accelerators[part->accelerator];
         const size_t index = (size_t)(a - b->one.context->accelerators);

@@ -63,7 +63,7 @@ typedef struct planning {
     const hri_gemm_call *planned;
     int64_t first, count;
     hri_candidate *candidates;
-    hri_flow *flows;        /* of a set */
+    hri_link_use *flows;        /* of a set */
     hri_portion *portions;  /* of a set */
     double *seconds;        /* of a set: for a product, */
     double *fill;           /* and to bring it there and home */
@@ -170,7 +170,7 @@ static double arithmetic(const planning *p, uint32_t index, double beside)
 /* Seconds for a product where the bytes of others travel, too. *fill: those of
  * them that nothing hides at the start and the end. */
 static double on_device(const planning *p, uint32_t index, double beside,
-                        const hri_flow *flow, double *fill)
+                        const hri_link_use *flow, double *fill)
 {
     const hri_product *one = &p->call->one.product;
     const bool reads = hri_reads_result(one);
@@ -213,11 +213,11 @@ static void predict_products(planning *p, const hri_candidate *set,
         hri_batch_sides(p->call, a->device, p->first, p->count, s);
         const bool staged = a->device->info.staged && !a->in_place;
         p->flows[i] =
-            hri_model_flow(a, staged && (!s[0].direct || !s[1].direct),
+            hri_model_link_use(a, staged && (!s[0].direct || !s[1].direct),
                            staged && !s[2].direct);
         packing = packing || p->flows[i].staged_up || p->flows[i].staged_down;
     }
-    hri_model_flows(p->planned->context, p->flows, count);
+    hri_model_link_uses(p->planned->context, p->flows, count);
     for (uint32_t i = 0; i < count; i++) {
         hri_accelerator *a = p->list[i];
         const double beside = crowd(p, count, a);
@@ -393,8 +393,8 @@ static double each_of(const planning *p)
 {
     const hri_plan *plan = p->planned->plan;
     const bool thread =
-        plan->parts[0].in_place && p->call->one.options.progress != NULL;
-    return plan->seconds + (thread ? hri_model_executor(true) : 0.0);
+        plan->flow.parts[0].in_place && p->call->one.options.progress != NULL;
+    return plan->flow.seconds + (thread ? hri_model_executor(true) : 0.0);
 }
 
 static hr_status choose(planning *p, hri_batch_plan *plan)
@@ -452,7 +452,7 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
                   .seconds = calloc(most, sizeof *p.seconds),
                   .fill = calloc(most, sizeof *p.fill),
                   .list = calloc(most, sizeof *p.list)};
-    *plan = (hri_batch_plan){.seconds = planned->plan->seconds * (double)count};
+    *plan = (hri_batch_plan){.seconds = planned->plan->flow.seconds * (double)count};
     hr_status status =
         p.candidates != NULL && p.flows != NULL && p.portions != NULL &&
                 p.seconds != NULL && p.fill != NULL && p.list != NULL

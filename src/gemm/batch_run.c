@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The products of a batch as tasks of a plan (plan.h), which hr_gemm's
- * executors carry out. A task is a group of products. Its operands are the
- * panels of a row of the plan, and its results are a tile. What does not lie as
- * one box in the caller's memory is gathered by threads. So are results that
- * depend on old ones: C is written when all of the group's are in pinned
- * memory. */
+/* The engine of a batch of products. A task is a group of them. Its operands
+ * are panels with the group's number, or panel 0 where all products share one.
+ * What does not lie as one box in the caller's memory is gathered by threads.
+ * So are results that depend on old ones: C is written when all of the group's
+ * are in pinned memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +11,14 @@
 #include "base/size.h"
 #include "gemm/batch.h"
 
-enum { SIDES = HRI_C + 1 };
-
 /* What the run keeps of the batch. Threads that the call has left behind look
  * at no list of the caller's. */
 typedef struct groups {
     hri_batch_call call;
-    hri_batch_side sides[SIDES];
+    hri_batch_side sides[HRI_SIDES];
     int64_t first, count; /* products of the run */
-    int64_t starts[];     /* of each group in the batch, and of one more */
+    hri_flow flow;
+    int64_t starts[]; /* of each group in the batch, and of one more */
 } groups;
 
 static hr_status no_memory(void)
@@ -28,10 +26,27 @@ static hr_status no_memory(void)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
 }
 
-static int64_t units(const void *data, const hri_task *task)
+/* The group whose operand of this side a task reads or writes. */
+static int64_t group_of(int side, const hri_task *task)
+{
+    return side == HRI_A ? task->row : side == HRI_B ? task->col : task->unit;
+}
+
+static int64_t products_of(const groups *g, int64_t group)
+{
+    return g->starts[group + 1] - g->starts[group];
+}
+
+static int64_t count_products(const void *data, const hri_task *task)
+{
+    return products_of(data, task->unit);
+}
+
+static double flops(const void *data, const hri_task *task)
 {
     const groups *g = data;
-    return g->starts[task->row + 1] - g->starts[task->row];
+    return hri_flops_of(&g->call.one.product) *
+           (double)products_of(g, task->unit);
 }
 
 /* ---- in the caller's memory */
@@ -42,7 +57,7 @@ hri_gemm hri_batch_in_place(const hri_batch_call *call, int64_t first,
     hri_product p = call->one.product;
     hr_matrix *const of[] = {&p.a, &p.b, &p.c};
     hri_batch batch = {.count = count};
-    for (int i = 0; i < SIDES; i++) {
+    for (int i = 0; i < HRI_SIDES; i++) {
         const hri_matrices *m = &call->operands[i];
         *of[i] = hri_matrices_at(m, first);
         batch.steps[i] = m->step;
@@ -70,8 +85,9 @@ static hri_copy box(const void *data, int side, const hri_task *task,
     const groups *g = data;
     const hri_batch_side *x = &g->sides[side];
     const hri_matrices *m = &g->call.operands[side];
-    const size_t count = x->shared ? 1 : (size_t)units(g, task);
-    const size_t before = (size_t)(g->starts[task->row] * m->step);
+    const int64_t group = group_of(side, task);
+    const size_t products = x->shared ? 1 : (size_t)products_of(g, group);
+    const size_t before = (size_t)(g->starts[group] * m->step);
     hri_copy copy = {.to = slot,
                      .from = m->list != NULL
                                  ? hri_at_host(NULL, 0)
@@ -82,9 +98,9 @@ static hri_copy box(const void *data, int side, const hri_task *task,
                      .from_slice = (size_t)m->step,
                      .width = x->width,
                      .height = x->lines,
-                     .depth = count};
+                     .depth = products};
     if (is_dense(g, side)) {
-        copy.width = copy.to_pitch = copy.from_pitch = x->bytes * count;
+        copy.width = copy.to_pitch = copy.from_pitch = x->bytes * products;
         copy.height = copy.depth = 1;
     }
     return copy;
@@ -121,7 +137,7 @@ static hri_gather gather(const void *data, int side, const hri_task *task)
     return (hri_gather){.copy = gather_bytes,
                         .data = g,
                         .side = side,
-                        .item = g->starts[task->row]};
+                        .item = g->starts[group_of(side, task)]};
 }
 
 /* ---- in slots */
@@ -136,27 +152,39 @@ static hri_operand packed_operand(const hr_matrix *m, hri_place place)
                          .conjugate = m->conjugate};
 }
 
-static hri_gemm multiply(const void *data, const hri_task *task,
-                         const hri_place *const places[3])
+static hri_gemm in_slots(const groups *g, const hri_flow_task *f)
 {
-    const groups *g = data;
-    const int64_t count = units(g, task);
-    if (places[HRI_C] == NULL) {
-        return hri_batch_in_place(&g->call, g->starts[task->row], count);
-    }
     hri_gemm gemm = hri_gemm_in_place(&g->call.one.product);
     hri_operand *const to[] = {&gemm.a, &gemm.b, &gemm.c};
-    gemm.batch = (hri_batch){.count = count};
-    for (int side = HRI_A; side < SIDES; side++) {
+    gemm.batch = (hri_batch){.count = count_products(g, f->task)};
+    for (int side = HRI_A; side < HRI_SIDES; side++) {
         const hri_batch_side *x = &g->sides[side];
         *to[side] =
-            packed_operand(&g->call.operands[side].first, *places[side]);
+            packed_operand(&g->call.operands[side].first, *f->places[side]);
         gemm.batch.steps[side] = x->shared ? 0 : (int64_t)x->bytes;
     }
     return gemm;
 }
 
-/* ---- the plan */
+static hr_status run(const void *data, const hri_flow_task *f)
+{
+    const groups *g = data;
+    const hri_gemm gemm =
+        f->places[HRI_C] == NULL
+            ? hri_batch_in_place(&g->call, g->starts[f->task->unit],
+                                 count_products(g, f->task))
+            : in_slots(g, f);
+    return f->queue->ops->gemm(f->queue, &gemm);
+}
+
+static void drop_groups(void *data)
+{
+    groups *g = data;
+    hri_flow_finish(&g->flow);
+    free(g);
+}
+
+/* ---- the flow */
 
 /* In place a last group of one product would run on all threads: it joins the
  * one before. */
@@ -174,7 +202,8 @@ static int64_t count_groups(const hri_batch_part *part, bool in_place)
     return whole + (part->count % part->group > joins || whole == 0);
 }
 
-static void add_delivery(hri_plan_part *part, const groups *g, int side,
+/* The panel `row` of a side for a task of the part. */
+static void add_delivery(hri_flow_part *part, const groups *g, int side,
                          int64_t task, int32_t row)
 {
     const bool shared = g->sides[side].shared;
@@ -188,35 +217,44 @@ static void add_delivery(hri_plan_part *part, const groups *g, int side,
     *number = part->delivery_count++;
     part->deliveries[*number] =
         (hri_delivery){.after = task < slots ? -1 : task - slots,
-                       .index = shared ? 0 : row,
+                       .index = row,
                        .slot = (int32_t)(task % slots),
                        .only = shared ? -1 : task,
                        .source = -1,
                        .side = side};
 }
 
-/* The groups of a part, whose first one is row `row` of the plan. */
-static hr_status add_tasks(hri_plan_part *part, const hri_batch_part *from,
-                           groups *g, int32_t row)
+/* The groups of a part, from number `group` on. */
+static hr_status add_tasks(hri_flow_part *part, const hri_batch_part *from,
+                           groups *g, int32_t group)
 {
-    const int64_t count = count_groups(from, part->in_place);
+    const int64_t tasks = count_groups(from, part->in_place);
     int64_t done = 0;
-    part->tasks = calloc((size_t)count, sizeof *part->tasks);
+    part->tasks = calloc((size_t)tasks, sizeof *part->tasks);
     part->deliveries =
         part->in_place ? NULL
-                       : calloc(2 * (size_t)count, sizeof *part->deliveries);
+                       : calloc(2 * (size_t)tasks, sizeof *part->deliveries);
     if (part->tasks == NULL || (part->deliveries == NULL && !part->in_place)) {
         return no_memory();
     }
-    part->task_count = count;
-    for (int64_t t = 0; t < count; t++, row++) {
-        part->tasks[t] = (hri_task){.a = -1, .b = -1, .row = row, .slot = -1};
+    part->task_count = tasks;
+    for (int64_t t = 0; t < tasks; t++, group++) {
+        const int32_t panels[] = {g->sides[HRI_A].shared ? 0 : group,
+                                  g->sides[HRI_B].shared ? 0 : group};
+        part->tasks[t] = (hri_task){.a = -1,
+                                    .b = -1,
+                                    .unit = group,
+                                    .row = panels[HRI_A],
+                                    .col = panels[HRI_B],
+                                    .slot = -1,
+                                    .first = true,
+                                    .last = true};
         for (int side = HRI_A; side < HRI_C && !part->in_place; side++) {
-            add_delivery(part, g, side, t, row);
+            add_delivery(part, g, side, t, panels[side]);
         }
-        g->starts[row] = from->first + done;
+        g->starts[group] = from->first + done;
         done += next_group(from, part->in_place, from->count - done);
-        g->starts[row + 1] = from->first + done;
+        g->starts[group + 1] = from->first + done;
     }
     return HR_OK;
 }
@@ -224,60 +262,65 @@ static hr_status add_tasks(hri_plan_part *part, const hri_batch_part *from,
 /* Slots for a part on a device, and how operands travel. Threads stage what is
  * ordinary memory where such copies are slow. Elsewhere, and where old C must
  * stay until all of a group has come, they gather it at once. */
-static void add_slots(hri_plan *plan, hri_plan_part *part,
-                      const hri_batch_part *from, const hri_gemm_call *planned,
-                      const groups *g, hri_staged *staged)
+static void add_slots(hri_flow_part *part, const hri_batch_part *from,
+                      const hri_gemm_call *planned, const groups *g,
+                      hri_staged *staged)
 {
     const hri_plan_accelerator *f = &planned->inputs[from->accelerator];
     hri_device *device = planned->accelerators[from->accelerator]->device;
-    const uint64_t *bytes = plan->slot_bytes;
-    hri_batch_side sides[SIDES];
+    const uint64_t *bytes = g->flow.slot_bytes;
+    hri_batch_side sides[HRI_SIDES];
     const int64_t slots = hri_min(from->slots, count_groups(from, false));
-    const bool alone = plan->part_count == 1; /* else it may steal any group */
+    const bool alone = g->flow.part_count == 1; /* else it may take any group */
     hri_batch_sides(&g->call, device, alone ? from->first : g->first,
                     alone ? from->count : g->count, sides);
-    for (int side = HRI_A; side < SIDES; side++) {
+    for (int side = HRI_A; side < HRI_SIDES; side++) {
         part->slots[side] = sides[side].shared ? 1 : (int32_t)slots;
         staged->of[side] = device->info.staged && !sides[side].direct &&
-                           !(side == HRI_C && plan->shape.read_c);
+                           !(side == HRI_C && g->flow.reads_result);
         part->gathered[side] = !sides[side].direct && !staged->of[side];
         part->memory += (uint64_t)part->slots[side] * bytes[side];
     }
     const uint64_t spare = bytes[HRI_A] + bytes[HRI_B];
-    part->spare =
-        plan->part_count > 1 && part->memory + spare + f->own <= f->memory;
+    part->spare = !alone && part->memory + spare + f->own <= f->memory;
     part->memory += part->spare ? spare : 0;
     hri_batch_traffic(&g->call, from, planned->accelerators[from->accelerator],
                       &part->up, &part->down);
 }
 
-static void fill_parts(hri_plan *plan, const hri_batch_plan *batch,
-                       const hri_gemm_call *planned, const groups *g,
-                       hri_staged *staged)
+static hr_status fill_parts(groups *g, const hri_batch_plan *batch,
+                            const hri_gemm_call *planned, hri_staged *staged)
 {
-    const double flops = hri_flops_of(&g->call.one.product);
+    const double each = hri_flops_of(&g->call.one.product);
+    hri_flow *flow = &g->flow;
+    flow->parts = calloc(batch->count, sizeof *flow->parts);
+    if (flow->parts == NULL) {
+        return no_memory();
+    }
+    flow->part_count = batch->count;
     for (uint32_t i = 0; i < batch->count; i++) {
         const hri_batch_part *from = &batch->parts[i];
-        hri_plan_part *part = &plan->parts[i];
+        hri_flow_part *part = &flow->parts[i];
         part->accelerator = from->accelerator;
         part->in_place = planned->accelerators[from->accelerator]->in_place;
-        part->spare = part->in_place && plan->part_count > 1;
-        part->flops = flops * (double)from->count;
+        part->spare = part->in_place && batch->count > 1;
+        part->flops = each * (double)from->count;
         part->seconds = from->seconds;
         if (!part->in_place) {
-            add_slots(plan, part, from, planned, g, &staged[from->accelerator]);
+            add_slots(part, from, planned, g, &staged[from->accelerator]);
         }
     }
+    return HR_OK;
 }
 
-static hr_status add_all_tasks(hri_plan *plan, const hri_batch_plan *batch,
-                               groups *g)
+static hr_status add_all_tasks(groups *g, const hri_batch_plan *batch)
 {
     hr_status status = HR_OK;
-    int32_t row = 0;
+    int32_t group = 0;
     for (uint32_t i = 0; i < batch->count && status == HR_OK; i++) {
-        status = add_tasks(&plan->parts[i], &batch->parts[i], g, row);
-        row += (int32_t)plan->parts[i].task_count;
+        hri_flow_part *part = &g->flow.parts[i];
+        status = add_tasks(part, &batch->parts[i], g, group);
+        group += (int32_t)part->task_count;
     }
     return status;
 }
@@ -285,61 +328,51 @@ static hr_status add_all_tasks(hri_plan *plan, const hri_batch_plan *batch,
 static int64_t count_groups_of_all(const hri_batch_plan *batch,
                                    const hri_gemm_call *planned)
 {
-    int64_t count = 0;
+    int64_t sum = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
         const hri_batch_part *part = &batch->parts[i];
-        count += count_groups(
+        sum += count_groups(
             part, planned->accelerators[part->accelerator]->in_place);
     }
-    return count;
+    return sum;
 }
 
-/* Without tasks. */
-static hr_status make_plan(const hri_batch_plan *batch,
-                           const hri_gemm_call *planned, const groups *g,
-                           int64_t rows, hri_staged *staged, hri_plan **out)
+/* The flow without deliveries and tasks. */
+static hr_status make_flow(groups *g, const hri_batch_plan *batch,
+                           const hri_gemm_call *planned, int64_t count_of_all,
+                           hri_staged *staged)
 {
-    const hri_product *p = &g->call.one.product;
-    hri_plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL || rows > INT32_MAX) {
-        free(plan);
+    uint64_t bytes[HRI_SIDES];
+    if (count_of_all > INT32_MAX) {
         return no_memory();
     }
-    *out = plan;
-    plan->shape = (hri_plan_shape){
-        .m = p->m, .n = p->n, .k = p->k, .read_c = hri_reads_result(p)};
-    plan->blocking = (hri_blocking){
-        .block_rows = 1, .block_cols = 1, .rows = rows, .cols = 1, .chunks = 1};
-    plan->tile_rows = rows;
-    plan->tile_cols = 1;
-    plan->seconds = batch->seconds;
-    for (int side = HRI_A; side < SIDES; side++) {
-        const int64_t count = g->sides[side].shared ? 1 : batch->group;
-        plan->slot_bytes[side] = hri_round_up_bytes(
-            g->sides[side].bytes * (size_t)count, HRI_BATCH_ALIGNMENT);
+    for (int side = HRI_A; side < HRI_SIDES; side++) {
+        const int64_t products = g->sides[side].shared ? 1 : batch->group;
+        bytes[side] = hri_round_up_bytes(
+            g->sides[side].bytes * (size_t)products, HRI_BATCH_ALIGNMENT);
     }
-    plan->parts = calloc(batch->count, sizeof *plan->parts);
-    if (plan->parts == NULL) {
-        return no_memory();
-    }
-    plan->part_count = batch->count;
-    fill_parts(plan, batch, planned, g, staged);
-    return HR_OK;
+    const uint64_t all = bytes[HRI_A] + bytes[HRI_B] + 2 * bytes[HRI_C];
+    g->flow = (hri_flow){
+        .slot_bytes = {bytes[HRI_A], bytes[HRI_B], bytes[HRI_C]},
+        .unit_count = count_of_all,
+        .chunks = 1,
+        .reads_result = hri_reads_result(&g->call.one.product),
+        .few = (double)all <= hri_cost_few,
+        .seconds = batch->seconds};
+    return fill_parts(g, batch, planned, staged);
 }
 
 /* ---- the run */
 
-static hri_run_engine engine_of(groups *g, int64_t most)
+static hri_engine engine_of(groups *g)
 {
-    return (hri_run_engine){
-        .data = g,
-        .most = most,
-        .shared = {g->sides[HRI_A].shared, g->sides[HRI_B].shared},
-        .units = units,
-        .box = box,
-        .gather = gather,
-        .multiply = multiply,
-        .drop = free};
+    return (hri_engine){.data = g,
+                        .box = box,
+                        .gather = gather,
+                        .run = run,
+                        .flops = flops,
+                        .count = count_products,
+                        .drop = drop_groups};
 }
 
 /* Count what is complete in the caller's memory. */
@@ -352,22 +385,17 @@ static void note_home(hri_batch_call *call, const hri_batch_done *done)
     }
 }
 
-/* A run before it begins, with room for so many rows. */
-typedef struct preparation {
-    groups *groups; /* hri_run takes them */
-    hri_staged *staged;
-    hri_plan *plan;
-} preparation;
-
+/* The groups of a run before it begins, without deliveries and tasks, but with
+ * room for the starts of so many. *made: the caller's, also after an error. */
 static hr_status prepare(const hri_batch_call *call,
                          const hri_gemm_call *planned,
-                         const hri_batch_plan *batch, int64_t rows,
-                         preparation *p)
+                         const hri_batch_plan *batch, int64_t count_of_all,
+                         hri_staged *staged, groups **made)
 {
-    groups *g = calloc(1, sizeof *g + (size_t)(rows + 1) * sizeof g->starts[0]);
-    *p = (preparation){.groups = g,
-                       .staged = calloc(planned->count, sizeof *p->staged)};
-    if (g == NULL || p->staged == NULL) {
+    groups *g = calloc(1, sizeof *g + (size_t)(count_of_all + 1) *
+                                          sizeof g->starts[0]);
+    *made = g;
+    if (g == NULL) {
         return no_memory();
     }
     g->call.one.product = call->one.product;
@@ -378,68 +406,83 @@ static hr_status prepare(const hri_batch_call *call,
     }
     hri_batch_sides(call, planned->accelerators[0]->device, g->first, g->count,
                     g->sides);
-    return make_plan(batch, planned, g, rows, p->staged, &p->plan);
+    return make_flow(g, batch, planned, count_of_all, staged);
 }
 
-static void drop(const preparation *p)
-{
-    hri_plan_destroy(p->plan);
-    free(p->staged);
-    free(p->groups);
-}
-
-static void note_memory(const preparation *p, hri_batch_plan *batch)
+static void note_memory(const groups *g, hri_batch_plan *batch)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
-        batch->parts[i].memory = p->plan->parts[i].memory;
+        batch->parts[i].memory = g->flow.parts[i].memory;
     }
 }
 
 hr_status hri_batch_memory(const hri_batch_call *call,
                            const hri_gemm_call *planned, hri_batch_plan *batch)
 {
-    preparation p;
-    const hr_status status = prepare(call, planned, batch, 0, &p);
+    groups *g = NULL;
+    hri_staged *staged = calloc(planned->count, sizeof *staged);
+    const hr_status status =
+        staged != NULL ? prepare(call, planned, batch, 0, staged, &g)
+                       : no_memory();
     if (status == HR_OK) {
-        note_memory(&p, batch);
+        note_memory(g, batch);
     }
-    drop(&p);
+    if (g != NULL) {
+        drop_groups(g);
+    }
+    free(staged);
     return status;
 }
 
-static hr_status run_plan(hri_batch_call *call, const hri_gemm_call *planned,
-                          hri_batch_plan *batch, hri_batch_done *done)
+/* Run groups that are ready. They are dropped. */
+static hr_status run_groups(hri_batch_call *call, const hri_gemm_call *planned,
+                            hri_batch_plan *batch, const hri_staged *staged,
+                            groups *g, hri_batch_done *done)
 {
-    preparation p;
     hri_run_outcome outcome = {.shares =
                                    calloc(batch->count, sizeof *outcome.shares),
                                .home = done->home};
-    hr_status status = prepare(call, planned, batch, done->count, &p);
-    if (status == HR_OK) {
-        status = outcome.shares != NULL ? add_all_tasks(p.plan, batch, p.groups)
-                                        : no_memory();
+    if (outcome.shares == NULL) {
+        drop_groups(g);
+        return no_memory();
     }
-    if (status == HR_OK) {
-        memcpy(done->starts, p.groups->starts,
-               (size_t)(done->count + 1) * sizeof done->starts[0]);
-        note_memory(&p, batch);
-        const hri_run_call wanted = {.engine =
-                                         engine_of(p.groups, batch->group),
-                                     .progress = call->one.progress,
-                                     .staged = p.staged,
-                                     .timed = call->one.options.report != NULL,
-                                     .flops_before = call->one.flops_done,
-                                     .patience = call->one.context->patience};
-        p.groups = NULL;
-        status = hri_run(call->one.context, &call->one.product, p.plan,
-                         planned->accelerators, &wanted, &outcome);
-        for (uint32_t i = 0; i < batch->count; i++) {
-            batch->parts[i].share = outcome.shares[i];
-        }
-        done->lost = outcome.lost;
+    memcpy(done->starts, g->starts,
+           (size_t)(done->count + 1) * sizeof done->starts[0]);
+    note_memory(g, batch);
+    const hri_engine engine = engine_of(g);
+    const hri_run_call wanted = {.progress = call->one.progress,
+                                 .staged = staged,
+                                 .timed = call->one.options.report != NULL,
+                                 .flops_before = call->one.flops_done,
+                                 .patience = call->one.context->patience};
+    const hr_status status =
+        hri_run(call->one.context, &g->flow, &engine, planned->accelerators,
+                &wanted, &outcome);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        batch->parts[i].share = outcome.shares[i];
     }
+    done->lost = outcome.lost;
     free(outcome.shares);
-    drop(&p);
+    return status;
+}
+
+static hr_status run_flow(hri_batch_call *call, const hri_gemm_call *planned,
+                          hri_batch_plan *batch, hri_batch_done *done)
+{
+    groups *g = NULL;
+    hri_staged *staged = calloc(planned->count, sizeof *staged);
+    hr_status status =
+        staged != NULL ? prepare(call, planned, batch, done->count, staged, &g)
+                       : no_memory();
+    if (status == HR_OK) {
+        status = add_all_tasks(g, batch);
+    }
+    if (status == HR_OK) {
+        status = run_groups(call, planned, batch, staged, g, done);
+    } else if (g != NULL) {
+        drop_groups(g);
+    }
+    free(staged);
     return status;
 }
 
@@ -494,7 +537,7 @@ hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
     } else if (direct) {
         status = run_directly(call, planned, &batch->parts[0], done);
     } else {
-        status = run_plan(call, planned, batch, done);
+        status = run_flow(call, planned, batch, done);
     }
     note_home(call, done);
     return status;

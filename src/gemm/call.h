@@ -3,9 +3,17 @@
 #ifndef HRI_GEMM_CALL_H
 #define HRI_GEMM_CALL_H
 
+#include "gemm/check.h"
 #include "gemm/plan.h"
-#include "gemm/run.h"
 #include "model/model.h"
+
+/* The terms of a sum of products: pieces of k that have matrices of their own,
+ * and that come one after another. */
+typedef struct hri_terms {
+    hri_run_terms come;
+    hr_matrix *a, *b; /* [count] in normal form */
+    int64_t *bounds;  /* [count + 1] where they begin in k, and k */
+} hri_terms;
 
 /* A call: its checked arguments, its accelerators, and its plan. */
 typedef struct hri_gemm_call {
@@ -16,7 +24,7 @@ typedef struct hri_gemm_call {
     uint32_t count;                 /* accelerators that take part */
     hri_accelerator **accelerators; /* [count] */
     hri_plan_accelerator *inputs;   /* [count] for the planner */
-    hri_flow *flows;                /* [count] */
+    hri_link_use *flows;                /* [count] */
     hri_staged *staged;             /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
     hri_run_share *done; /* [accelerators of the context] what they did; NULL
@@ -107,6 +115,13 @@ hri_gemm hri_gemm_in_place(const hri_product *product);
 bool hri_plan_is_direct(const hri_gemm_call *call);
 hr_status hri_plan_directly(const hri_gemm_call *call,
                             hri_run_outcome *outcome);
+
+/* ---- tiles.c */
+
+/* The engine that runs a plan of a product. terms: NULL, or of a sum. It holds
+ * the plan. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_tiles_engine(const hri_product *product, hri_plan *plan,
+                           const hri_terms *terms, hri_engine *engine);
 
 /* ---- report.c */
 

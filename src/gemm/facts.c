@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "gemm/call.h"
 #include "gemm/plans.h"
-#include "gemm/run.h"
+#include "flow/flow.h"
 
 /* ---- accelerators */
 
@@ -227,14 +227,14 @@ static bool is_any_staged(const hri_gemm_call *c, hri_device *device, int side)
                           : side == HRI_A ? t->a
                                           : t->b;
     bool staged = false;
-    for (int64_t i = 0; i < (t != NULL ? t->count : 1) && !staged; i++) {
+    for (int64_t i = 0; i < (t != NULL ? t->come.count : 1) && !staged; i++) {
         staged = is_staged(device, &of[i], HRI_TINIEST_BYTES);
     }
     return staged;
 }
 
 /* How most bytes travel: matrices of few bytes do not count, unless both do. */
-static hri_flow flow_of(hri_accelerator *a, const hri_product *p,
+static hri_link_use flow_of(hri_accelerator *a, const hri_product *p,
                         const hri_staged *staged)
 {
     const bool one = extent_bytes(&p->a) > HRI_TINY_BYTES;
@@ -244,7 +244,7 @@ static hri_flow flow_of(hri_accelerator *a, const hri_product *p,
     const bool down = extent_bytes(&p->c) > HRI_TINY_BYTES
                           ? staged->of[HRI_C]
                           : staged->of[HRI_C] && up;
-    return hri_model_flow(a, up, down);
+    return hri_model_link_use(a, up, down);
 }
 
 /* Set the links to their rates beside each other. */
@@ -259,9 +259,9 @@ static void gather_links(hri_gemm_call *c)
         c->staged[i] = staged;
         c->flows[i] = flow_of(c->accelerators[i], p, &staged);
     }
-    hri_model_flows(c->context, c->flows, c->count);
+    hri_model_link_uses(c->context, c->flows, c->count);
     for (uint32_t i = 0; i < c->count; i++) {
-        const hri_flow *flow = &c->flows[i];
+        const hri_link_use *flow = &c->flows[i];
         hri_plan_accelerator *f = &c->inputs[i];
         f->up.rate = flow->beside.up;
         f->down.rate = flow->beside.down;
@@ -330,7 +330,7 @@ static hr_status make_plan(hri_gemm_call *c)
                   is_dense(&p->c)}, /* terms need not be dense */
         .by_columns = {p->a.col_stride != 1, p->b.col_stride != 1},
         .tf32 = p->compute == HR_COMPUTE_TF32,
-        .terms = sums ? c->terms->count : 0,
+        .terms = sums ? c->terms->come.count : 0,
         .bounds = sums ? c->terms->bounds : NULL,
     };
     uint64_t least = hri_plan_min_memory(&shape);

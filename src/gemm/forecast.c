@@ -25,7 +25,7 @@ enum { FETCH, LOAD, PRODUCT, HOME, STEPS };
 /* The state of a part at a time. Times are in seconds. INFINITY: not known
  * yet. */
 typedef struct executor {
-    const hri_plan_part *part;
+    const hri_flow_part *part;
     const hri_plan_accelerator *accelerator;
     double efficiencies[HRI_TILE_RATES];
     double *arrivals; /* [delivery] */
@@ -48,7 +48,7 @@ typedef struct forecast {
 
 /* ---- setting up and freeing */
 
-static bool executor_init(executor *e, const hri_plan_part *part,
+static bool executor_init(executor *e, const hri_flow_part *part,
                           const hri_plan_accelerator *accelerator)
 {
     *e = (executor){.part = part,
@@ -85,7 +85,7 @@ static double *extents(const hri_plan *plan, int64_t count,
 
 static void finish(forecast *f)
 {
-    for (uint32_t i = 0; f->executors != NULL && i < f->plan->part_count; i++) {
+    for (uint32_t i = 0; f->executors != NULL && i < f->plan->flow.part_count; i++) {
         free(f->executors[i].arrivals);
         free(f->executors[i].ends);
         free(f->executors[i].tiles);
@@ -104,12 +104,12 @@ static hr_status init(forecast *f, const hri_plan *plan,
         .heights = extents(plan, plan->tile_rows, hri_plan_row),
         .widths = extents(plan, plan->tile_cols, hri_plan_col),
         .depths = extents(plan, plan->blocking.chunks, hri_plan_chunk),
-        .executors = calloc(plan->part_count, sizeof *f->executors),
+        .executors = calloc(plan->flow.part_count, sizeof *f->executors),
     };
     bool made = f->heights != NULL && f->widths != NULL && f->depths != NULL &&
                 f->executors != NULL;
-    for (uint32_t i = 0; i < plan->part_count && made; i++) {
-        const hri_plan_part *part = &plan->parts[i];
+    for (uint32_t i = 0; i < plan->flow.part_count && made; i++) {
+        const hri_flow_part *part = &plan->flow.parts[i];
         made = executor_init(&f->executors[i], part,
                              &accelerators[part->accelerator]);
     }
@@ -149,7 +149,7 @@ static double carry(forecast *f, executor *e, way *w, double start, int side,
     if (e->accelerator->sharers > 0) {
         return w->free = copy(f, e, w, start, bytes, row);
     }
-    const bool brief = hri_plan_is_brief(f->plan);
+    const bool brief = hri_flow_is_brief(&f->plan->flow);
     start = fmax(start, w->free);
     double there = start + hri_carry_seconds(s, &w->of, brief, bytes, row);
     if (e->both.of.rate > 0.0 && !brief) {
@@ -172,7 +172,7 @@ static double end_of(const executor *e, int64_t number)
 
 static double start_of_load(executor *e)
 {
-    const hri_plan_part *part = e->part;
+    const hri_flow_part *part = e->part;
     int64_t *next = &e->next[LOAD];
     while (*next < part->delivery_count &&
            part->deliveries[*next].source >= 0) {
@@ -198,7 +198,7 @@ static void load(forecast *f, executor *e)
         if (e->accelerator->sharers > 0) {
             there = copy(f, e, &e->up, there, bytes, row);
         }
-        const hri_forward *to = &f->plan->forwards[d->forwards + i];
+        const hri_forward *to = &f->plan->flow.forwards[d->forwards + i];
         f->executors[to->part].arrivals[to->delivery] = there;
         f->executors[to->part].stale = true;
     }
@@ -218,13 +218,13 @@ static double *tile_of(executor *e, int64_t number)
 static bool wants_old(const forecast *f, const executor *e,
                       const hri_task *task)
 {
-    return f->plan->shape.read_c && task->chunk == 0 && !e->part->in_place;
+    return f->plan->shape.read_c && task->first && !e->part->in_place;
 }
 
 /* Whether a task's tile goes home after the task. */
-static bool is_last(const forecast *f, const executor *e, const hri_task *task)
+static bool is_last(const executor *e, const hri_task *task)
 {
-    return task->chunk == f->plan->blocking.chunks - 1 && !e->part->in_place;
+    return task->last && !e->part->in_place;
 }
 
 /* Old C is fetched when the task is issued: its panels have been enqueued, and
@@ -256,10 +256,10 @@ static void fetch(forecast *f, executor *e)
     *tile_of(e, number) = INFINITY; /* until the tile is home */
 }
 
-static double start_of_home(const forecast *f, executor *e)
+static double start_of_home(executor *e)
 {
     int64_t *next = &e->next[HOME];
-    while (*next < e->next[PRODUCT] && !is_last(f, e, &e->part->tasks[*next])) {
+    while (*next < e->next[PRODUCT] && !is_last(e, &e->part->tasks[*next])) {
         ++*next;
     }
     return *next == e->next[PRODUCT] ? INFINITY
@@ -290,7 +290,7 @@ static double start_of_product(const forecast *f, executor *e)
     if (wants_old(f, e, task)) {
         start =
             fmax(start, number < e->next[FETCH] ? e->ends[number] : INFINITY);
-    } else if (task->chunk == 0) {
+    } else if (task->first) {
         start = fmax(start, *tile_of(e, number));
     }
     return fmax(start, fmax(e->arrivals[task->a], e->arrivals[task->b]));
@@ -312,7 +312,7 @@ static void multiply(forecast *f, executor *e)
         f->host = e->compute;
     }
     e->ends[number] = e->compute;
-    if (is_last(f, e, task)) {
+    if (is_last(e, task)) {
         *tile_of(e, number) = INFINITY; /* until the tile is home */
     }
 }
@@ -324,13 +324,13 @@ static executor *next_step(forecast *f, int *step)
 {
     executor *first = NULL;
     double least = INFINITY;
-    for (uint32_t i = 0; i < f->plan->part_count; i++) {
+    for (uint32_t i = 0; i < f->plan->flow.part_count; i++) {
         executor *e = &f->executors[i];
         if (e->stale) {
             e->starts[LOAD] = start_of_load(e);
             e->starts[FETCH] = start_of_fetch(f, e);
             e->starts[PRODUCT] = start_of_product(f, e);
-            e->starts[HOME] = start_of_home(f, e);
+            e->starts[HOME] = start_of_home(e);
             e->stale = false;
         }
         for (int s = 0; s < STEPS; s++) {
@@ -357,10 +357,10 @@ static double walk(forecast *f)
         steps[step](f, e);
         e->stale = true;
     }
-    const bool brief = hri_plan_is_brief(f->plan);
+    const bool brief = hri_flow_is_brief(&f->plan->flow);
     double seconds = 0.0, hosts = 0.0;
     double start = brief ? f->executors[0].accelerator->brief : 0.0;
-    for (uint32_t i = 0; i < f->plan->part_count; i++) {
+    for (uint32_t i = 0; i < f->plan->flow.part_count; i++) {
         const executor *e = &f->executors[i];
         bool over = e->next[PRODUCT] == e->part->task_count;
         seconds =
@@ -382,7 +382,7 @@ hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)
     forecast f;
     hr_status status = init(&f, plan, accelerators);
     if (status == HR_OK) {
-        plan->seconds = walk(&f);
+        plan->flow.seconds = walk(&f);
         finish(&f);
     }
     return status;

@@ -89,9 +89,9 @@ void hri_call_unlimit(const hri_gemm_call *c)
 /* Add what the run of a plan did to the call. */
 static void add_done(hri_gemm_call *c, const hri_run_outcome *outcome)
 {
-    for (uint32_t i = 0; i < c->plan->part_count; i++) {
+    for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
         const hri_run_share *s = &outcome->shares[i];
-        hri_run_share *sum = hri_done_by(c, c->plan->parts[i].accelerator);
+        hri_run_share *sum = hri_done_by(c, c->plan->flow.parts[i].accelerator);
         sum->seconds_busy += s->seconds_busy;
         sum->flops += s->flops;
         sum->tiles += s->tiles;
@@ -195,12 +195,48 @@ static double flops_of_home(const hri_gemm_call *c, const uint8_t *home)
            ((double)c->product.m * (double)c->product.n);
 }
 
+/* Of what is staged, a thread that is alone lets the driver copy the larger
+ * operands. */
+static void choose_staged(const hri_gemm_call *c)
+{
+    const hri_flow *flow = &c->plan->flow;
+    hri_staged *staged = &c->staged[flow->parts[0].accelerator];
+    const bool alone = hri_flow_is_brief(flow) && flow->few;
+    for (int side = HRI_A; side < HRI_SIDES && alone; side++) {
+        staged->of[side] =
+            staged->of[side] &&
+            hri_operand_bytes(&c->plan->shape, side) < hri_cost_pageable;
+    }
+}
+
+static hr_status run_plan(hri_gemm_call *c, hri_run_outcome *outcome)
+{
+    hri_engine engine;
+    const hri_run_call wanted = {
+        .progress = c->progress,
+        .staged = c->staged,
+        .timed = c->options.report != NULL,
+        .flops_before = c->flops_done,
+        .terms = c->terms != NULL ? &c->terms->come : NULL,
+        .patience = c->context->patience};
+    choose_staged(c);
+    hr_status status =
+        hri_tiles_engine(&c->product, c->plan, c->terms, &engine);
+    if (status == HR_OK) {
+        hri_call_limit(c);
+        status = hri_run(c->context, &c->plan->flow, &engine, c->accelerators,
+                         &wanted, outcome);
+        hri_call_unlimit(c);
+    }
+    return status;
+}
+
 hr_status hri_call_multiply(hri_gemm_call *c)
 {
     const size_t tiles =
         (size_t)c->plan->tile_rows * (size_t)c->plan->tile_cols;
     hri_run_outcome outcome = {
-        .shares = calloc(c->plan->part_count, sizeof *outcome.shares),
+        .shares = calloc(c->plan->flow.part_count, sizeof *outcome.shares),
         .home = calloc(tiles, 1)};
     hr_status status =
         outcome.shares != NULL && outcome.home != NULL
@@ -212,16 +248,7 @@ hr_status hri_call_multiply(hri_gemm_call *c)
                !hri_progress_tell(c->progress, c->flops_done)) {
         status = hri_error_raise(&c->progress->error);
     } else if (status == HR_OK) {
-        const hri_run_call wanted = {.progress = c->progress,
-                                     .staged = c->staged,
-                                     .timed = c->options.report != NULL,
-                                     .flops_before = c->flops_done,
-                                     .terms = c->terms,
-                                     .patience = c->context->patience};
-        hri_call_limit(c);
-        status = hri_run(c->context, &c->product, c->plan, c->accelerators,
-                         &wanted, &outcome);
-        hri_call_unlimit(c);
+        status = run_plan(c, &outcome);
     }
     if (status == HR_OK) {
         add_done(c, &outcome);
@@ -259,7 +286,7 @@ hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
     hr_status status = hri_progress_end(c->progress, hri_call_multiply(c));
     if (status == HR_OK) {
         if (c->lost.status == HR_OK && c->terms == NULL) {
-            hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,
+            hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->flow.seconds,
                           hri_seconds_since(run_ns));
         }
         hri_report_plan(c, report);

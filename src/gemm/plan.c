@@ -45,12 +45,8 @@ void hri_plan_destroy(hri_plan *plan)
     if (plan == NULL || atomic_fetch_sub(&plan->holders, 1) > 0) {
         return;
     }
-    for (uint32_t i = 0; i < plan->part_count; i++) {
-        free(plan->parts[i].deliveries);
-        free(plan->parts[i].tasks);
-    }
-    free(plan->parts);
-    free(plan->forwards);
+    hri_flow_finish(&plan->flow);
+    free(plan->rects);
     free(plan->bounds);
     free(plan);
 }
@@ -291,14 +287,12 @@ static bool is_wide(const hri_plan *plan, hri_rect r)
 /* Add slots for tiles on their way home, beyond those of the blocking. At the
  * end many tiles are finished at once, and products then need not wait for a
  * slot. Each tile is complete after one product. */
-static void add_tiles(const hri_plan *plan, uint64_t memory,
-                      hri_plan_part *part)
+static void add_tiles(const hri_plan *plan, uint64_t memory, int64_t tiles,
+                      hri_flow_part *part)
 {
     enum { MAX_TILES = 16 };
-    int64_t rows = part->rect.row1 - part->rect.row0;
-    int64_t cols = part->rect.col1 - part->rect.col0;
-    uint64_t one = plan->slot_bytes[HRI_C];
-    int64_t most = hri_min(rows * cols, MAX_TILES);
+    uint64_t one = plan->flow.slot_bytes[HRI_C];
+    int64_t most = hri_min(tiles, MAX_TILES);
     while (part->slots[HRI_C] < most && part->memory + one <= memory) {
         part->slots[HRI_C]++;
         part->memory += one;
@@ -306,39 +300,39 @@ static void add_tiles(const hri_plan *plan, uint64_t memory,
 }
 
 static void fill_part(const hri_plan *plan, const candidate_set *set,
-                      uint32_t i, hri_plan_part *part)
+                      uint32_t i, hri_flow_part *part)
 {
-    hri_rect r = set->rects[i];
+    const hri_rect r = set->rects[i];
+    const int64_t rows = r.row1 - r.row0, cols = r.col1 - r.col0;
     int64_t slots[3];
-    hri_blocking_slots(&plan->blocking, r.row1 - r.row0, r.col1 - r.col0,
-                       slots);
-    *part = (hri_plan_part){.accelerator = set->members[i],
-                            .rect = r,
+    hri_blocking_slots(&plan->blocking, rows, cols, slots);
+    *part = (hri_flow_part){.accelerator = set->members[i],
                             .in_place = set->accelerators[i].in_place};
     for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
         part->slots[side] = (int32_t)slots[side];
-        part->memory += (uint64_t)slots[side] * plan->slot_bytes[side];
+        part->memory += (uint64_t)slots[side] * plan->flow.slot_bytes[side];
     }
-    uint64_t spare = plan->slot_bytes[HRI_A] + plan->slot_bytes[HRI_B];
+    uint64_t spare = plan->flow.slot_bytes[HRI_A] + plan->flow.slot_bytes[HRI_B];
     if (plan->blocking.chunks == 1 && set->count > 1) {
         part->spare = part->in_place ||
                       part->memory + spare <= set->accelerators[i].memory;
         part->memory += part->spare && !part->in_place ? spare : 0;
     }
-    uint64_t again = (uint64_t)part->slots[HRI_A] * plan->slot_bytes[HRI_A];
+    uint64_t again = (uint64_t)part->slots[HRI_A] * plan->flow.slot_bytes[HRI_A];
     part->packed = set->accelerators[i].packed && !part->in_place &&
                    is_wide(plan, r) &&
                    part->memory + again <= set->accelerators[i].memory;
     part->memory += part->packed ? again : 0;
     if (plan->blocking.chunks == 1 && !part->in_place) {
-        add_tiles(plan, set->accelerators[i].memory, part);
+        add_tiles(plan, set->accelerators[i].memory, rows * cols, part);
     }
 }
 
 static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
 {
-    plan->parts = calloc(set->count, sizeof *plan->parts);
-    if (plan->parts == NULL) {
+    plan->flow.parts = calloc(set->count, sizeof *plan->flow.parts);
+    plan->rects = calloc(set->count, sizeof *plan->rects);
+    if (plan->flow.parts == NULL || plan->rects == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
     }
     hri_partition_rects(set->partition, plan->blocking.rows,
@@ -346,7 +340,8 @@ static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
     for (uint32_t i = 0; i < set->count; i++) {
         hri_rect r = set->rects[i];
         if (r.row1 > r.row0 && r.col1 > r.col0) {
-            fill_part(plan, set, i, &plan->parts[plan->part_count++]);
+            plan->rects[plan->flow.part_count] = r;
+            fill_part(plan, set, i, &plan->flow.parts[plan->flow.part_count++]);
         }
     }
     return HR_OK;
@@ -356,8 +351,8 @@ static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
 static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
 {
     double compute = 0.0, link = 0.0;
-    for (uint32_t i = 0; i < plan->part_count; i++) {
-        hri_plan_part *part = &plan->parts[i];
+    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
+        hri_flow_part *part = &plan->flow.parts[i];
         const hri_plan_accelerator *a = &all[part->accelerator];
         part->seconds = part->flops / a->rate;
         compute = fmax(compute, part->seconds);
@@ -402,8 +397,12 @@ static hr_status make_plan(const hri_plan_shape *shape,
     plan->blocking = *blocking;
     plan->tile_rows = blocking->block_rows * blocking->rows;
     plan->tile_cols = blocking->block_cols * blocking->cols;
-    plan->seconds = blocking->seconds;
-    hri_blocking_slot_bytes(shape, blocking, plan->slot_bytes);
+    plan->flow = (hri_flow){.unit_count = plan->tile_rows * plan->tile_cols,
+                            .chunks = blocking->chunks,
+                            .reads_result = shape->read_c,
+                            .few = hri_is_few(shape),
+                            .seconds = blocking->seconds};
+    hri_blocking_slot_bytes(shape, blocking, plan->flow.slot_bytes);
     hr_status status = keep_bounds(plan);
     if (status == HR_OK) {
         status = fill_parts(plan, set);
@@ -429,7 +428,7 @@ static double risk(const candidate_set *set, const hri_plan *plan)
         most = fmax(most, set->accelerators[i].rate);
     }
     bool alone = plan->blocking.chunks == 1 || set->count == 1;
-    return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most)) *
+    return plan->flow.seconds * (alone ? 1.0 : hri_cost_risk(least, most)) *
            hri_cost_flat((double)hri_plan_row(plan, 1),
                          (double)hri_plan_col(plan, 1));
 }
@@ -498,7 +497,7 @@ static hr_status choose_plan(const hri_plan_shape *shape,
     hr_status status = compare(shape, all, set, best, &estimated);
     if (status == HR_OK &&
         (*best == NULL ||
-         (estimated && hri_model_pays(first->seconds, (*best)->seconds)))) {
+         (estimated && hri_model_pays(first->seconds, (*best)->flow.seconds)))) {
         hri_plan_destroy(*best);
         *best = NULL;
         status = make_plan(shape, all, set, first, best);

@@ -26,6 +26,7 @@
 
 #include "base/status.h"
 #include "distribute/distribute.h"
+#include "flow/flow.h"
 #include "model/cost.h"
 
 /* What the plan knows of an accelerator. plans.c compares each field. */
@@ -55,8 +56,6 @@ typedef struct hri_plan_accelerator {
     bool packed;      /* faster on panels of A by columns, for which it needs a
                          second set of slots */
 } hri_plan_accelerator;
-
-enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
 typedef struct hri_plan_shape {
     int64_t m, n, k;       /* all at least 1 */
@@ -104,70 +103,15 @@ typedef struct hri_blockings {
 /* The least edge of tiles that is tried. */
 enum { HRI_MIN_EDGE = 64 };
 
-/* The most tasks that an accelerator has under way: enough to keep its queue
- * busy, few enough to cancel and steal promptly. */
-enum { HRI_WINDOW = 3 };
-
-/* The arrival of a panel in a slot of one part. */
-typedef struct hri_delivery {
-    int64_t after;    /* the part's task that must have run before the slot is
-                         overwritten; -1: none */
-    int64_t forwards; /* its first entry in plan->forwards */
-    int32_t forward_count;
-    int32_t index,
-        chunk; /* of the panel: tile row or column of C, and piece of k */
-    int32_t slot;
-    int64_t only; /* the part's only task that needs it; -1: others may, too */
-    int32_t source; /* the part that sends it; -1: the host */
-    int32_t side;   /* HRI_A or HRI_B */
-} hri_delivery;
-
-typedef struct hri_forward {
-    int32_t part;
-    int64_t delivery; /* of that part */
-} hri_forward;
-
-/* tile (row, col) += panel A (row, chunk) * panel B (chunk, col). */
-typedef struct hri_task {
-    int64_t a, b; /* deliveries to this part; -1: in place */
-    int32_t row, col, chunk;
-    int32_t slot; /* the tile's slot when k is chunked; -1: any */
-} hri_task;
-
-/* One accelerator's part of the work. */
-typedef struct hri_plan_part {
-    uint32_t accelerator; /* index of its hri_plan_accelerator */
-    hri_rect rect;        /* its tiles, the same in every block */
-    int32_t slots[3];     /* how many slots for HRI_A, HRI_B and HRI_C it has */
-    bool in_place;
-    bool spare;  /* it has room for one more panel of A and of B, and can steal
-                    tiles at the end */
-    bool packed; /* each panel of A is packed before its first product, into a
-                    second set of slots */
-    bool gathered[3]; /* HRI_A, HRI_B, HRI_C: it travels through pinned memory
-                         beside its slot, which threads of the host fill and
-                         empty */
-    hri_delivery *deliveries;
-    int64_t delivery_count;
-    hri_task *tasks;
-    int64_t task_count;
-    uint64_t memory, up, down, peer; /* bytes */
-    double flops, seconds;           /* seconds of arithmetic, predicted */
-} hri_plan_part;
-
 typedef struct hri_plan {
+    hri_flow flow; /* its parts are in the order of the accelerators, and its
+                      units tiles of C, by rows */
     hri_plan_shape shape;
     hri_blocking blocking;
     int64_t tile_rows, tile_cols; /* of all of C */
-    uint64_t slot_bytes[3];       /* HRI_A, HRI_B, HRI_C */
-    hri_plan_part *parts;         /* in the order of the accelerators; those of
-                                     a batch in that of their ranges */
-    uint32_t part_count;
-    hri_forward *forwards;
-    int64_t forward_count;
+    hri_rect *rects; /* [parts] their tiles, the same in every block */
     int64_t *bounds; /* those of its shape and blocking; NULL: none */
     uint64_t compulsory, up, down, peer; /* bytes */
-    double seconds;                      /* predicted by hri_forecast */
     bool link_bound;
     atomic_int holders; /* beside the first; the last one frees the plan */
 } hri_plan;
@@ -181,15 +125,6 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
 hri_plan *hri_plan_hold(hri_plan *plan);
 void hri_plan_destroy(hri_plan *plan); /* one holder's; accepts NULL */
 
-/* Whether one thread carries the plan out: it has one task, not in place. Old C
- * must not wait on the only queue for a panel that is packed. */
-static inline bool hri_plan_is_brief(const hri_plan *plan)
-{
-    const hri_plan_part *part = &plan->parts[0];
-    return plan->part_count == 1 && part->task_count == 1 && !part->in_place &&
-           !(part->packed && plan->shape.read_c);
-}
-
 /* Bytes of an operand: HRI_A, HRI_B or HRI_C. */
 static inline double hri_operand_bytes(const hri_plan_shape *s, int side)
 {
@@ -199,8 +134,7 @@ static inline double hri_operand_bytes(const hri_plan_shape *s, int side)
                            : m * n * s->c_size;
 }
 
-/* Whether one thread alone carries all its bytes, where it is brief: waking
- * others takes longer. */
+/* As in hri_flow. */
 static inline bool hri_is_few(const hri_plan_shape *s)
 {
     return hri_operand_bytes(s, HRI_A) + hri_operand_bytes(s, HRI_B) +
@@ -297,7 +231,7 @@ double hri_carry_seconds(const hri_plan_shape *shape, const hri_way *way,
 double hri_estimate_seconds(const hri_totals *totals,
                             const hri_blocking *blocking);
 
-/* schedule.c: fill plan->parts with deliveries and tasks, and count bytes.
+/* schedule.c: fill the parts with deliveries and tasks, and count bytes.
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_schedule(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
@@ -315,7 +249,7 @@ enum { HRI_FORECAST_PARTS = 16 };
  * walk through it. */
 double hri_forecast_cost(const hri_blocking *blocking, uint32_t parts);
 
-/* Set plan->seconds: from the call to its end. INFINITY for a plan that would
+/* Set plan->flow.seconds: from the call to its end. INFINITY for a plan that would
  * never end. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_forecast(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);

@@ -104,8 +104,8 @@ static hri_plan *find(hri_plans *plans, const hri_plan_shape *shape,
 static int64_t tasks_of(const hri_plan *plan)
 {
     int64_t tasks = 0;
-    for (uint32_t i = 0; i < plan->part_count; i++) {
-        tasks += plan->parts[i].task_count;
+    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
+        tasks += plan->flow.parts[i].task_count;
     }
     return tasks;
 }

@@ -14,7 +14,7 @@ const char *hr_bound_name(hr_bound bound)
                                                                : "?";
 }
 
-static void report_part(const hri_gemm_call *c, const hri_plan_part *part,
+static void report_part(const hri_gemm_call *c, const hri_flow_part *part,
                         hr_gemm_report *report)
 {
     if (report->shares != NULL &&
@@ -69,7 +69,7 @@ void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
         return;
     }
     const hri_plan *plan = c->plan;
-    report->seconds = plan->seconds;
+    report->seconds = plan->flow.seconds;
     report->flops = hri_flops_of(p);
     report->bound = plan->link_bound ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
     report->compulsory = plan->compulsory;
@@ -82,8 +82,8 @@ void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
                              hri_plan_col(plan, plan->blocking.cols)};
     hri_report_sizes(p, block, tile, hri_deepest(&plan->blocking, p->k),
                      report);
-    for (uint32_t i = 0; i < plan->part_count; i++) {
-        report_part(c, &plan->parts[i], report);
+    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
+        report_part(c, &plan->flow.parts[i], report);
     }
 }
 
@@ -103,8 +103,8 @@ static void learn_rate(const hri_gemm_call *c, uint32_t index,
 /* Whether the plan has a part for an accelerator. */
 static bool is_planned(const hri_gemm_call *c, uint32_t index)
 {
-    for (uint32_t i = 0; i < c->plan->part_count; i++) {
-        if (c->plan->parts[i].accelerator == index) {
+    for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
+        if (c->plan->flow.parts[i].accelerator == index) {
             return true;
         }
     }
@@ -193,7 +193,7 @@ void hri_report_trace(const hri_gemm_call *c, const hr_gemm_report *r,
         char predicted[64] = "";
         if (c->plan != NULL) {
             hri_format(predicted, sizeof predicted, ",\"predicted\":%.9f",
-                       c->plan->seconds);
+                       c->plan->flow.seconds);
         }
         hri_format(more + length, sizeof more - (size_t)length,
                    "%s,\"bound\":\"%s\",\"compulsory\":%llu,\"up\":%llu,"

@@ -69,11 +69,13 @@ static int first_to_grow(const void *x, const void *y)
 
 /* The place of a panel in a part's order. Negative when the part does not need
  * it, or works in place. */
-static int32_t place_of(const hri_plan_part *part, int side, int32_t index)
+static int32_t place_of(const hri_plan *plan, uint32_t part, int side,
+                        int32_t index)
 {
-    int32_t from = side == HRI_A ? part->rect.row0 : part->rect.col0;
-    int32_t to = side == HRI_A ? part->rect.row1 : part->rect.col1;
-    return !part->in_place && index < to ? index - from : -1;
+    const hri_rect *r = &plan->rects[part];
+    int32_t from = side == HRI_A ? r->row0 : r->col0;
+    int32_t to = side == HRI_A ? r->row1 : r->col1;
+    return !plan->flow.parts[part].in_place && index < to ? index - from : -1;
 }
 
 static hr_status list_panels(builder *b)
@@ -88,8 +90,8 @@ static hr_status list_panels(builder *b)
         panel p = {.side = i < rows ? HRI_A : HRI_B,
                    .index = (int32_t)(i < rows ? i : i - rows),
                    .key = INT32_MAX};
-        for (uint32_t j = 0; j < plan->part_count; j++) {
-            int32_t place = place_of(&plan->parts[j], p.side, p.index);
+        for (uint32_t j = 0; j < plan->flow.part_count; j++) {
+            int32_t place = place_of(plan, j, p.side, p.index);
             p.key = place >= 0 && place < p.key ? place : p.key;
         }
         if (p.key < INT32_MAX) {
@@ -105,9 +107,10 @@ static hr_status list_panels(builder *b)
 static hr_status allocate_part(builder *b, uint32_t i)
 {
     const hri_blocking *k = &b->plan->blocking;
-    hri_plan_part *part = &b->plan->parts[i];
-    uint64_t rows = (uint64_t)(part->rect.row1 - part->rect.row0);
-    uint64_t cols = (uint64_t)(part->rect.col1 - part->rect.col0);
+    hri_flow_part *part = &b->plan->flow.parts[i];
+    const hri_rect *r = &b->plan->rects[i];
+    uint64_t rows = (uint64_t)(r->row1 - r->row0);
+    uint64_t cols = (uint64_t)(r->col1 - r->col0);
     uint64_t phases = (uint64_t)(k->block_rows * k->block_cols * k->chunks);
     uint64_t tasks, deliveries;
     if (!hri_mul(phases, rows * cols, &tasks) ||
@@ -147,7 +150,7 @@ static slot *find(const builder *b, uint32_t part, int side, int32_t index,
                   int32_t chunk)
 {
     slot *s = b->slots[part][side];
-    for (int32_t i = 0; i < b->plan->parts[part].slots[side]; i++) {
+    for (int32_t i = 0; i < b->plan->flow.parts[part].slots[side]; i++) {
         if (s[i].index == index && s[i].chunk == chunk) {
             return &s[i];
         }
@@ -161,7 +164,7 @@ static int32_t victim(const builder *b, uint32_t part, int side)
 {
     const slot *s = b->slots[part][side];
     int32_t best = 0;
-    for (int32_t i = 1; i < b->plan->parts[part].slots[side]; i++) {
+    for (int32_t i = 1; i < b->plan->flow.parts[part].slots[side]; i++) {
         if (s[i].phase < s[best].phase ||
             (s[i].phase == s[best].phase &&
              s[i].last_task < s[best].last_task)) {
@@ -174,7 +177,7 @@ static int32_t victim(const builder *b, uint32_t part, int side)
 static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
                        int32_t source)
 {
-    hri_plan_part *part = &b->plan->parts[part_index];
+    hri_flow_part *part = &b->plan->flow.parts[part_index];
     int32_t at = victim(b, part_index, side);
     slot *s = &b->slots[part_index][side][at];
     int64_t number = part->delivery_count++;
@@ -196,17 +199,17 @@ static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
 static hr_status add_forward(builder *b, uint32_t part, int64_t delivery)
 {
     hri_plan *p = b->plan;
-    if (p->forward_count == b->forward_capacity) {
+    if (p->flow.forward_count == b->forward_capacity) {
         int64_t capacity = b->forward_capacity * 2 + 64;
         hri_forward *more =
-            realloc(p->forwards, (size_t)capacity * sizeof *more);
+            realloc(p->flow.forwards, (size_t)capacity * sizeof *more);
         if (more == NULL) {
             return no_memory();
         }
-        p->forwards = more;
+        p->flow.forwards = more;
         b->forward_capacity = capacity;
     }
-    p->forwards[p->forward_count++] = (hri_forward){(int32_t)part, delivery};
+    p->flow.forwards[p->flow.forward_count++] = (hri_forward){(int32_t)part, delivery};
     return HR_OK;
 }
 
@@ -218,7 +221,7 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
     uint32_t best = UINT32_MAX;
     double least = 0.0;
     for (uint32_t i = 0; i < count; i++) {
-        const hri_plan_part *part = &b->plan->parts[lacking[i]];
+        const hri_flow_part *part = &b->plan->flow.parts[lacking[i]];
         const hri_plan_accelerator *a = &b->accelerators[part->accelerator];
         double busy = (double)part->up / (a->up.rate > 0 ? a->up.rate : 1.0);
         if (a->peers == peers && (best == UINT32_MAX || busy < least)) {
@@ -236,14 +239,14 @@ static hr_status deliver_group(builder *b, const panel *p, int32_t index,
 {
     uint32_t *lacking = b->lacking;
     uint32_t peers =
-        b->accelerators[b->plan->parts[lacking[0]].accelerator].peers;
+        b->accelerators[b->plan->flow.parts[lacking[0]].accelerator].peers;
     uint32_t loader = pick_loader(b, lacking, *count, peers);
     int64_t number = deliver(b, loader, p->side, index, -1);
-    int64_t first = b->plan->forward_count;
+    int64_t first = b->plan->flow.forward_count;
     uint32_t left = 0;
     for (uint32_t i = 0; i < *count; i++) {
         uint32_t part = lacking[i];
-        uint32_t its = b->plan->parts[part].accelerator;
+        uint32_t its = b->plan->flow.parts[part].accelerator;
         if (b->accelerators[its].peers != peers) {
             lacking[left++] = part;
         } else if (part != loader) {
@@ -255,9 +258,9 @@ static hr_status deliver_group(builder *b, const panel *p, int32_t index,
         }
     }
     *count = left;
-    hri_delivery *sent = &b->plan->parts[loader].deliveries[number];
+    hri_delivery *sent = &b->plan->flow.parts[loader].deliveries[number];
     sent->forwards = first;
-    sent->forward_count = (int32_t)(b->plan->forward_count - first);
+    sent->forward_count = (int32_t)(b->plan->flow.forward_count - first);
     return HR_OK;
 }
 
@@ -271,7 +274,7 @@ static int32_t global_index(const builder *b, int side, int32_t index)
 
 static hr_status deliver_phase(builder *b)
 {
-    const uint32_t parts = b->plan->part_count;
+    const uint32_t parts = b->plan->flow.part_count;
     /* first note which panels are there, so that new ones do not overwrite
      * them */
     for (int64_t i = 0; i < b->panel_count; i++) {
@@ -289,7 +292,7 @@ static hr_status deliver_phase(builder *b)
         int32_t index = global_index(b, p->side, p->index);
         uint32_t count = 0;
         for (uint32_t part = 0; part < parts; part++) {
-            if (place_of(&b->plan->parts[part], p->side, p->index) >= 0 &&
+            if (place_of(b->plan, part, p->side, p->index) >= 0 &&
                 find(b, part, p->side, index, b->chunk) == NULL) {
                 b->lacking[count++] = part;
             }
@@ -309,7 +312,7 @@ static hr_status deliver_phase(builder *b)
 static int64_t use(builder *b, uint32_t part, int side, int32_t index,
                    int64_t task)
 {
-    if (b->plan->parts[part].in_place) {
+    if (b->plan->flow.parts[part].in_place) {
         return -1;
     }
     slot *s = find(b, part, side, index, b->chunk);
@@ -319,10 +322,12 @@ static int64_t use(builder *b, uint32_t part, int side, int32_t index,
 
 static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
 {
-    hri_plan_part *part = &b->plan->parts[part_index];
-    int32_t cols = part->rect.col1 - part->rect.col0;
-    int32_t row = global_index(b, HRI_A, part->rect.row0 + i);
-    int32_t col = global_index(b, HRI_B, part->rect.col0 + j);
+    hri_flow_part *part = &b->plan->flow.parts[part_index];
+    const hri_rect *r = &b->plan->rects[part_index];
+    const int64_t chunks = b->plan->blocking.chunks;
+    int32_t cols = r->col1 - r->col0;
+    int32_t row = global_index(b, HRI_A, r->row0 + i);
+    int32_t col = global_index(b, HRI_B, r->col0 + j);
     int64_t number = part->task_count++;
     part->tasks[number] = (hri_task){
         .a = use(b, part_index, HRI_A, row, number),
@@ -330,14 +335,17 @@ static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
         .row = row,
         .col = col,
         .chunk = b->chunk,
-        .slot = b->plan->blocking.chunks > 1 ? i * cols + j : -1,
+        .unit = row * b->plan->tile_cols + col,
+        .slot = chunks > 1 ? i * cols + j : -1,
+        .first = b->chunk == 0,
+        .last = b->chunk == chunks - 1,
     };
 }
 
 /* Add the tasks of a part's rectangle, as a growing square. */
 static void add_tasks(builder *b, uint32_t part_index)
 {
-    const hri_rect *r = &b->plan->parts[part_index].rect;
+    const hri_rect *r = &b->plan->rects[part_index];
     int32_t rows = r->row1 - r->row0, cols = r->col1 - r->col0;
     for (int32_t t = 0; t < rows || t < cols; t++) {
         for (int32_t j = 0; t < rows && j < t && j < cols; j++) {
@@ -363,12 +371,16 @@ static hr_status run_phases(builder *b)
             int64_t i = o % 2 == 0 ? step : inner - 1 - step;
             b->block_row = (int32_t)(k->by_columns ? i : o);
             b->block_col = (int32_t)(k->by_columns ? o : i);
+            for (uint32_t p = 0; p < b->plan->flow.part_count; p++) {
+                hri_flow_part *part = &b->plan->flow.parts[p];
+                part->steady = part->task_count;
+            }
             for (b->chunk = 0; b->chunk < k->chunks; b->chunk++) {
                 hr_status status = deliver_phase(b);
                 if (status != HR_OK) {
                     return status;
                 }
-                for (uint32_t part = 0; part < b->plan->part_count; part++) {
+                for (uint32_t part = 0; part < b->plan->flow.part_count; part++) {
                     add_tasks(b, part);
                 }
                 b->phase++;
@@ -378,17 +390,16 @@ static hr_status run_phases(builder *b)
     return HR_OK;
 }
 
-static void count_products(hri_plan *p, hri_plan_part *part)
+static void count_products(hri_plan *p, hri_flow_part *part)
 {
     const hri_plan_shape *s = &p->shape;
-    int64_t last = p->blocking.chunks - 1;
     for (int64_t t = 0; t < part->task_count; t++) {
         const hri_task *task = &part->tasks[t];
         double tile = (double)hri_plan_length(p, hri_plan_row, task->row) *
                       (double)hri_plan_length(p, hri_plan_col, task->col);
         part->flops += s->flops * tile *
                        (double)hri_plan_length(p, hri_plan_chunk, task->chunk);
-        if (task->chunk == last && !part->in_place) {
+        if (task->last && !part->in_place) {
             uint64_t bytes = (uint64_t)tile * s->c_size;
             part->down += bytes;
             part->up += s->read_c ? bytes : 0;
@@ -413,14 +424,14 @@ static void count_compulsory(builder *b)
             }
         }
     }
-    for (uint32_t i = 0; i < p->part_count; i++) {
-        p->compulsory += p->parts[i].down * (p->shape.read_c ? 2 : 1);
+    for (uint32_t i = 0; i < p->flow.part_count; i++) {
+        p->compulsory += p->flow.parts[i].down * (p->shape.read_c ? 2 : 1);
     }
 }
 
 static hr_status build(builder *b)
 {
-    const uint32_t parts = b->plan->part_count;
+    const uint32_t parts = b->plan->flow.part_count;
     b->slots = calloc(parts, sizeof *b->slots);
     b->lacking = calloc(parts, sizeof *b->lacking);
     hr_status status =
@@ -438,13 +449,13 @@ hr_status hri_schedule(hri_plan *plan, const hri_plan_accelerator *accelerators)
 {
     builder b = {.plan = plan, .accelerators = accelerators};
     hr_status status = build(&b);
-    for (uint32_t i = 0; i < plan->part_count && status == HR_OK; i++) {
-        count_products(plan, &plan->parts[i]);
+    for (uint32_t i = 0; i < plan->flow.part_count && status == HR_OK; i++) {
+        count_products(plan, &plan->flow.parts[i]);
     }
     if (status == HR_OK) {
         count_compulsory(&b);
     }
-    for (uint32_t i = 0; i < plan->part_count && b.slots != NULL; i++) {
+    for (uint32_t i = 0; i < plan->flow.part_count && b.slots != NULL; i++) {
         free(b.slots[i][HRI_A]);
         free(b.slots[i][HRI_B]);
     }

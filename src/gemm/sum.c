@@ -44,17 +44,17 @@ static hr_status check_term(const sum *s, int64_t t)
 
 static hr_status check(const sum *s)
 {
-    if (s->terms.count < 1 || s->a == NULL || s->b == NULL) {
+    if (s->terms.come.count < 1 || s->a == NULL || s->b == NULL) {
         return hri_fail(HR_ERROR_INVALID,
                         "gemm: a sum of %lld products; it needs at least one "
                         "A and B",
-                        (long long)s->terms.count);
+                        (long long)s->terms.come.count);
     }
     if (s->options.report != NULL) {
         return hri_fail(HR_ERROR_INVALID, "gemm: a sum fills no report");
     }
     hr_status status = HR_OK;
-    for (int64_t t = 0; t < s->terms.count && status == HR_OK; t++) {
+    for (int64_t t = 0; t < s->terms.come.count && status == HR_OK; t++) {
         status = check_term(s, t);
     }
     return status;
@@ -87,20 +87,20 @@ static hr_status multiply_each(const sum *s)
     part_of_progress p = {.options = &s->options};
     hr_gemm_options options = s->options;
     hr_status status = HR_OK;
-    for (int64_t t = 0; t < terms->count; t++) {
+    for (int64_t t = 0; t < terms->come.count; t++) {
         p.all += flops_of(s, t);
     }
     options.progress = options.progress != NULL ? note_progress : NULL;
     options.progress_data = &p;
-    for (int64_t t = 0; t < terms->count && status == HR_OK; t++) {
-        status = hri_terms_await(terms, t);
+    for (int64_t t = 0; t < terms->come.count && status == HR_OK; t++) {
+        status = hri_terms_await(&terms->come, t);
         if (status == HR_OK) {
             status = hr_gemm(s->context, s->alpha, s->a[t], s->b[t],
                              t == 0 ? s->beta : hr_real(1), s->c, &options);
             p.before += flops_of(s, t);
         }
-        if (status == HR_OK && terms->release != NULL) {
-            terms->release(terms->data, t + 1);
+        if (status == HR_OK && terms->come.release != NULL) {
+            terms->come.release(terms->come.data, t + 1);
         }
     }
     return status;
@@ -118,9 +118,9 @@ static bool is_like(const hr_matrix *m, const hr_matrix *first)
 static bool read_terms(sum *s, hr_compute compute)
 {
     hri_terms *terms = &s->terms;
-    bool may = terms->count > 1;
+    bool may = terms->come.count > 1;
     terms->bounds[0] = 0;
-    for (int64_t t = 0; t < terms->count; t++) {
+    for (int64_t t = 0; t < terms->come.count; t++) {
         const hri_product p = hri_product_normal(
             s->alpha, hri_matrix_tidy(s->a[t]), hri_matrix_tidy(s->b[t]),
             s->beta, s->c, compute);
@@ -137,8 +137,8 @@ static bool read_terms(sum *s, hr_compute compute)
 /* Whether accelerators with memory of their own would multiply a term. */
 static bool leaves_host(const hri_gemm_call *c)
 {
-    for (uint32_t i = 0; c->plan != NULL && i < c->plan->part_count; i++) {
-        if (!c->plan->parts[i].in_place) {
+    for (uint32_t i = 0; c->plan != NULL && i < c->plan->flow.part_count; i++) {
+        if (!c->plan->flow.parts[i].in_place) {
             return true;
         }
     }
@@ -165,7 +165,7 @@ static hr_status plan(sum *s, hri_gemm_call *c, bool *stays)
         return HR_OK; /* the terms will say what is wrong */
     }
     c->terms = &s->terms;
-    c->product.k = s->terms.bounds[s->terms.count];
+    c->product.k = s->terms.bounds[s->terms.come.count];
     c->flops = hri_flops_of(&c->product);
     status = hri_call_plan(c);
     *stays = status == HR_OK && c->plan != NULL;
@@ -199,7 +199,7 @@ static hr_status multiply_all(sum *s, bool *done)
 static hr_status multiply(sum *s)
 {
     hri_terms *t = &s->terms;
-    const size_t count = (size_t)t->count;
+    const size_t count = (size_t)t->come.count;
     bool done = true;
     t->a = calloc(count, sizeof *t->a);
     t->b = calloc(count, sizeof *t->b);
@@ -208,7 +208,7 @@ static hr_status multiply(sum *s)
         t->a != NULL && t->b != NULL && t->bounds != NULL
             ? multiply_all(s, &done)
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for %lld terms",
-                       (long long)t->count);
+                       (long long)t->come.count);
     if (!done) {
         status = multiply_each(s);
     }
@@ -238,17 +238,17 @@ hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha, int64_t count,
              .b = b,
              .c = hri_matrix_tidy(c),
              .options = call.options,
-             .terms = {.count = count,
-                       .await = call.options.await,
-                       .release = call.options.release,
-                       .data = call.options.terms_data}};
+             .terms.come = {.count = count,
+                            .await = call.options.await,
+                            .release = call.options.release,
+                            .data = call.options.terms_data}};
     hri_range_begin("hr_gemm_sum");
     status = check(&s);
     if (status == HR_OK) {
         status = multiply(&s);
     }
-    if (status != HR_OK && s.terms.release != NULL && count > 0) {
-        s.terms.release(s.terms.data, count);
+    if (status != HR_OK && s.terms.come.release != NULL && count > 0) {
+        s.terms.come.release(s.terms.come.data, count);
     }
     hri_range_end();
     return status;

@@ -447,7 +447,7 @@ hr_status hri_model_know_link(hr_context *context, hri_accelerator *a)
 
 /* The link for a flow's memory, when pinned and staged copies have these
  * rates. */
-static hri_link link_for(const hri_flow *f, hri_link pinned, hri_link staged)
+static hri_link link_for(const hri_link_use *f, hri_link pinned, hri_link staged)
 {
     const bool copy_pools = f->staged_up || f->staged_down;
     return (hri_link){.up = (f->staged_up ? staged : pinned).up,
@@ -455,10 +455,10 @@ static hri_link link_for(const hri_flow *f, hri_link pinned, hri_link staged)
                       .both = (copy_pools ? staged : pinned).both};
 }
 
-hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
+hri_link_use hri_model_link_use(const hri_accelerator *a, bool staged_up,
                         bool staged_down)
 {
-    hri_flow f = {
+    hri_link_use f = {
         .accelerator = a, .staged_up = staged_up, .staged_down = staged_down};
     hri_link pinned = {0};
     if (a->device->info.staged) {
@@ -482,7 +482,7 @@ static hri_link share_of(hri_link link, double sharing)
                       link.both / sharing};
 }
 
-static double sharing_of(const hri_flow *flows, uint32_t count,
+static double sharing_of(const hri_link_use *flows, uint32_t count,
                          const hri_accelerator *a)
 {
     uint32_t sharing = 0;
@@ -492,12 +492,12 @@ static double sharing_of(const hri_flow *flows, uint32_t count,
     return sharing;
 }
 
-void hri_model_flows(const hr_context *context, hri_flow *flows, uint32_t count)
+void hri_model_link_uses(const hr_context *context, hri_link_use *flows, uint32_t count)
 {
     hri_link sum = {0};
     double sharing = 0.0;
     for (uint32_t i = 0; i < count; i++) {
-        hri_flow *f = &flows[i];
+        hri_link_use *f = &flows[i];
         if (i == 0 || !hri_accelerators_same_kind(f->accelerator,
                                                   flows[i - 1].accelerator)) {
             sharing = sharing_of(flows, count, f->accelerator);
@@ -516,7 +516,7 @@ void hri_model_flows(const hr_context *context, hri_flow *flows, uint32_t count)
     const hri_link pinned = hri_links_together(context, HRI_PINNED);
     const hri_link staged = hri_links_together(context, HRI_STAGED);
     for (uint32_t i = 0; i < count; i++) {
-        hri_flow *f = &flows[i];
+        hri_link_use *f = &flows[i];
         const hri_link all = link_for(f, pinned, staged);
         if (f->accelerator->device->info.staged) {
             f->beside.up *= kept(all.up, sum.up);

@@ -160,23 +160,23 @@ typedef hr_link_rates hri_link;
 enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
 
 /* The link of one accelerator while others use theirs. */
-typedef struct hri_flow {
+typedef struct hri_link_use {
     const hri_accelerator *accelerator;
     bool staged_up,
         staged_down; /* ordinary memory, copied through copy pools */
     hri_link own;    /* the whole link's rates when others do nothing */
     hri_link alone;  /* the accelerator's share of them; and */
     hri_link beside; /* its share when all flows are under way */
-} hri_flow;
+} hri_link_use;
 
 /* A flow with its own link, as far as it is known. Rates are 0 in place, and
  * where nothing is known. */
-hri_flow hri_model_flow(const hri_accelerator *accelerator, bool staged_up,
+hri_link_use hri_model_link_use(const hri_accelerator *accelerator, bool staged_up,
                         bool staged_down);
 
 /* Set `alone` and `beside` of flows. All links together carry no more than was
  * measured for all, and accelerators of one device share a link. */
-void hri_model_flows(const hr_context *context, hri_flow *flows,
+void hri_model_link_uses(const hr_context *context, hri_link_use *flows,
                      uint32_t count);
 
 /* Measure the link from and to pinned memory, unless it is known. The second

@@ -188,8 +188,8 @@ struct hr_context {
     uint32_t scans;           /* that have used them */
     hri_direct direct[HRI_DIRECT_KINDS];
     struct hri_plans *plans;         /* of the last products (gemm/plans.h) */
-    struct hri_run_state *abandoned; /* products that an accelerator has not
-                                        let go of (gemm/run.h) */
+    struct hri_run_state *abandoned; /* runs that an accelerator has not
+                                        let go of (flow/flow.h) */
     atomic_bool has_abandoned;       /* whether there are any */
     struct hr_context *next;         /* of those that an accelerator keeps */
     double patience;  /* seconds that accelerators wait for a late one before

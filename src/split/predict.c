@@ -40,7 +40,7 @@ static hr_status know(hr_context *context, hri_participant *r)
     }
     for (int kind = 0; kind < HRI_LINKS; kind++) {
         const bool staged = kind == HRI_STAGED;
-        r->flows[kind] = hri_model_flow(r->accelerator, staged, staged);
+        r->flows[kind] = hri_model_link_use(r->accelerator, staged, staged);
     }
     return status;
 }
@@ -232,12 +232,12 @@ static void crowd(const hri_splitting *s, int kind)
             s->flows[count++] = s->participants[i].flows[kind];
         }
     }
-    hri_model_flows(s->context, s->flows, count);
+    hri_model_link_uses(s->context, s->flows, count);
     for (uint32_t i = 0, k = 0; i < s->count; i++) {
         double *slower = &s->participants[i].slower[kind];
         *slower = 1;
         if (s->bands[i].count > 0) {
-            const hri_flow *f = &s->flows[k++];
+            const hri_link_use *f = &s->flows[k++];
             *slower = f->beside.up > 0 ? f->alone.up / f->beside.up : 1;
         }
     }

@@ -24,8 +24,9 @@ BEGIN {
     may["src/arrays"] = "runtime hal base"
     may["src/checker"] = "arrays runtime hal base"
     # May use everything, and nothing may use it.
-    may["src/context"] = "gemm checker arrays model runtime hal base"
-    may["src/gemm"] = "distribute model runtime hal base"
+    may["src/flow"] = "model runtime hal base"
+    may["src/context"] = "gemm flow checker arrays model runtime hal base"
+    may["src/gemm"] = "flow distribute model runtime hal base"
     may["src/filter"] = "arrays distribute model runtime hal base"
     may["src/split"] = "arrays distribute model runtime hal base"
     may["src/calls"] = "split arrays distribute model runtime hal base"
@@ -88,7 +89,7 @@ function allowed(name, local,    list, i, n) {
     }
     if (!local) {
         # The system and the public headers, and no internal ones.
-        return name !~ /^(base|hal|backends|runtime|model|distribute|arrays|checker|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi|pblas)\//
+        return name !~ /^(base|hal|backends|runtime|model|distribute|arrays|checker|flow|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi|pblas)\//
     }
     if (layer == "include") {
         return 0

@@ -10,7 +10,7 @@ typedef struct tile {
 
 /* A part under way. */
 typedef struct executor {
-    const hri_plan_part *part;
+    const hri_flow_part *part;
     int64_t *held[2];   /* [slot] delivery; -1: none */
     bool *arrived;      /* [delivery] */
     bool *forwarded;    /* [delivery] */
@@ -40,7 +40,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-static void executor_init(executor *e, const hri_plan_part *part)
+static void executor_init(executor *e, const hri_flow_part *part)
 {
     size_t deliveries = (size_t)part->delivery_count;
     *e = (executor){.part = part, .forwarding = -1};
@@ -88,7 +88,7 @@ static bool put(model *m, executor *e, int64_t number)
 
 static bool step_feeder(model *m, executor *e)
 {
-    const hri_plan_part *part = e->part;
+    const hri_flow_part *part = e->part;
     while (e->fed < part->delivery_count &&
            part->deliveries[e->fed].source >= 0) {
         e->fed++; /* another executor's feeder brings it */
@@ -103,7 +103,7 @@ static bool step_feeder(model *m, executor *e)
         }
         e->forwarding = 0;
     } else if (e->forwarding < d->forward_count) {
-        const hri_forward *f = &m->plan->forwards[d->forwards + e->forwarding];
+        const hri_forward *f = &m->plan->flow.forwards[d->forwards + e->forwarding];
         if (e->held[d->side][d->slot] != e->fed) {
             blame(m, "a panel is gone before it has been forwarded");
         }
@@ -190,7 +190,7 @@ static void run_one_at_a_time(model *m)
     bool any = true;
     while (any && m->fault == NULL) {
         any = false;
-        for (uint32_t i = 0; i < 2 * m->plan->part_count; i++) {
+        for (uint32_t i = 0; i < 2 * m->plan->flow.part_count; i++) {
             any = step(m, i) || any;
         }
     }
@@ -198,7 +198,7 @@ static void run_one_at_a_time(model *m)
 
 static void run_at_random(model *m, random_source *order)
 {
-    uint32_t threads = 2 * m->plan->part_count, stuck = 0;
+    uint32_t threads = 2 * m->plan->flow.part_count, stuck = 0;
     while (stuck < threads && m->fault == NULL) {
         uint64_t number = random_next(order);
         uint32_t thread = (uint32_t)(number % threads);
@@ -217,7 +217,7 @@ static void check_ends(model *m)
 {
     const hri_blocking *b = &m->plan->blocking;
     int64_t blocks = b->block_rows * b->block_cols;
-    for (uint32_t i = 0; i < m->plan->part_count; i++) {
+    for (uint32_t i = 0; i < m->plan->flow.part_count; i++) {
         const executor *e = &m->executors[i];
         int64_t count = e->part->task_count;
         if (e->issued < count || e->fed < e->part->delivery_count) {
@@ -236,9 +236,9 @@ static void check_ends(model *m)
 const char *replay_plan(const hri_plan *plan, random_source *order)
 {
     model m = {.plan = plan};
-    m.executors = allocate(plan->part_count, sizeof *m.executors);
-    for (uint32_t i = 0; i < plan->part_count; i++) {
-        executor_init(&m.executors[i], &plan->parts[i]);
+    m.executors = allocate(plan->flow.part_count, sizeof *m.executors);
+    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
+        executor_init(&m.executors[i], &plan->flow.parts[i]);
     }
     if (order == NULL) {
         run_one_at_a_time(&m);
@@ -246,7 +246,7 @@ const char *replay_plan(const hri_plan *plan, random_source *order)
         run_at_random(&m, order);
     }
     check_ends(&m);
-    for (uint32_t i = 0; i < plan->part_count; i++) {
+    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
         executor_finish(&m.executors[i]);
     }
     free(m.executors);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan, run by a model of the executors of gemm/executor.h. Each part has a
+/* A plan, run by a model of the executors of flow/executor.h. Each part has a
  * feeder, which loads and forwards panels, and a compute thread, which issues
  * tasks. They wait for each other as the threads do. There is no data, and a
  * test chooses which thread goes next. */

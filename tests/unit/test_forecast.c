@@ -52,7 +52,7 @@ enum { EDGE = 64 };
 typedef struct row {
     hri_plan plan;
     hri_plan_accelerator accelerator;
-    hri_plan_part part;
+    hri_flow_part part;
     hri_delivery deliveries[4]; /* A0, B0, B1, B2 */
     hri_task tasks[3];
     double panel, product, old, home; /* seconds of each step */
@@ -82,11 +82,13 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                      .depth = 1},
         .tile_rows = 1,
         .tile_cols = 3,
-        .parts = &r->part,
-        .part_count = 1,
+        .flow = {.parts = &r->part,
+                 .part_count = 1,
+                 .unit_count = 3,
+                 .chunks = 1,
+                 .reads_result = read_c},
     };
-    r->part = (hri_plan_part){.rect = {0, 1, 0, 3},
-                              .slots = {1, b_slots, c_slots},
+    r->part = (hri_flow_part){.slots = {1, b_slots, c_slots},
                               .deliveries = r->deliveries,
                               .delivery_count = 4,
                               .tasks = r->tasks,
@@ -98,7 +100,13 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                               .slot = i % b_slots,
                                               .source = -1,
                                               .side = HRI_B};
-        r->tasks[i] = (hri_task){.a = 0, .b = i + 1, .col = i, .slot = -1};
+        r->tasks[i] = (hri_task){.a = 0,
+                                 .b = i + 1,
+                                 .unit = i,
+                                 .col = i,
+                                 .slot = -1,
+                                 .first = true,
+                                 .last = true};
     }
     r->panel = EDGE * EDGE * 4 / r->accelerator.up.rate;
     r->old = EDGE * EDGE * 4 / r->accelerator.up.rate;
@@ -114,9 +122,9 @@ static int takes(hri_plan *plan, const hri_plan_accelerator *accelerators,
 {
     seconds += HOST_START;
     int ok = hri_forecast(plan, accelerators) == HR_OK &&
-             fabs(plan->seconds - seconds) <= 1e-9 * seconds;
+             fabs(plan->flow.seconds - seconds) <= 1e-9 * seconds;
     if (!ok) {
-        fprintf(stderr, "  %.9f instead of %.9f\n", plan->seconds, seconds);
+        fprintf(stderr, "  %.9f instead of %.9f\n", plan->flow.seconds, seconds);
     }
     return ok;
 }
@@ -164,7 +172,7 @@ static void rows_by_hand(void)
     row_init(&r, 3, 3, false);
     r.deliveries[2].after = 2;
     CHECK(hri_forecast(&r.plan, &r.accelerator) == HR_OK &&
-          isinf(r.plan.seconds));
+          isinf(r.plan.flow.seconds));
 }
 
 static void hosts_by_hand(void)
@@ -195,8 +203,9 @@ static void forward_by_hand(void)
     hri_forward forward = {1, 0};
     hri_delivery second[2] = {{.after = -1, .source = 0, .side = HRI_A},
                               r.deliveries[3]};
-    hri_task task = {.a = 0, .b = 1, .col = 2, .slot = -1};
-    hri_plan_part parts[2] = {r.part, r.part};
+    hri_task task = r.tasks[2];
+    task.b = 1;
+    hri_flow_part parts[2] = {r.part, r.part};
     parts[0].delivery_count = 3;
     parts[0].task_count = 2;
     parts[1].accelerator = 1;
@@ -205,10 +214,10 @@ static void forward_by_hand(void)
     parts[1].tasks = &task;
     parts[1].task_count = 1;
     r.deliveries[0].forward_count = 1;
-    r.plan.parts = parts;
-    r.plan.part_count = 2;
-    r.plan.forwards = &forward;
-    r.plan.forward_count = 1;
+    r.plan.flow.parts = parts;
+    r.plan.flow.part_count = 2;
+    r.plan.flow.forwards = &forward;
+    r.plan.flow.forward_count = 1;
     double slow = (r.product - TASK) * 100 + TASK;
     CHECK(slow > 20 * r.panel);
     CHECK(takes(&r.plan, accelerators, 10 * r.panel + slow + r.home));
@@ -349,8 +358,8 @@ static void bounds_of(const hri_plan *plan, const hri_plan_accelerator *all,
                       double *least, double *most)
 {
     *least = *most = 0;
-    for (uint32_t i = 0; i < plan->part_count; i++) {
-        const hri_plan_part *part = &plan->parts[i];
+    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
+        const hri_flow_part *part = &plan->flow.parts[i];
         const hri_plan_accelerator *a = &all[part->accelerator];
         double up = (double)part->up / a->up.rate;
         double down = (double)part->down / a->down.rate;
@@ -390,8 +399,8 @@ static void random_bounds(void)
         double least, most;
         bounds_of(plan, a, &least, &most);
         CHECK(hri_forecast(plan, a) == HR_OK);
-        CHECK(plan->seconds >= least);
-        CHECK(plan->seconds <= most);
+        CHECK(plan->flow.seconds >= least);
+        CHECK(plan->flow.seconds <= most);
         seen[plan->blocking.chunks > 1]++;
         hri_plan_destroy(plan);
     }
@@ -440,15 +449,15 @@ static void choices(void)
         hri_plan *plan = plan_of(&shape, gpus, count);
         double flops = 2.0 * (double)n * (double)n * (double)n;
         printf("%s: %.1f ms, %.0f TFLOP/s, tiles of %lld x %lld, k in %lld%s\n",
-               machines[i].name, plan->seconds * 1e3,
-               flops / plan->seconds * 1e-12, (long long)hri_plan_row(plan, 1),
+               machines[i].name, plan->flow.seconds * 1e3,
+               flops / plan->flow.seconds * 1e-12, (long long)hri_plan_row(plan, 1),
                (long long)hri_plan_col(plan, 1),
                (long long)plan->blocking.chunks,
                plan->blocking.growing ? ", growing" : "");
-        CHECK(flops / plan->seconds >= machines[i].tflops * 1e12);
+        CHECK(flops / plan->flow.seconds >= machines[i].tflops * 1e12);
         CHECK(plan->up + plan->down == plan->compulsory);
-        const double said = plan->seconds; /* it was walked through */
-        CHECK(hri_forecast(plan, gpus) == HR_OK && plan->seconds == said);
+        const double said = plan->flow.seconds; /* it was walked through */
+        CHECK(hri_forecast(plan, gpus) == HR_OK && plan->flow.seconds == said);
         hri_plan_destroy(plan);
     }
 }
@@ -478,8 +487,8 @@ static void beside_host(void)
                                       .dense = {true, true, true}};
         hri_plan *alone = plan_of(&shape, both, 1);
         hri_plan *beside = plan_of(&shape, both, GPU_AND_HOST);
-        CHECK(beside->part_count == 1 && !beside->parts[0].in_place);
-        CHECK(beside->seconds == alone->seconds);
+        CHECK(beside->flow.part_count == 1 && !beside->flow.parts[0].in_place);
+        CHECK(beside->flow.seconds == alone->flow.seconds);
         hri_plan_destroy(alone);
         hri_plan_destroy(beside);
     }

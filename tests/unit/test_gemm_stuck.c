@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "gemm/run.h"
+#include "flow/flow.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "support/simulate.h"

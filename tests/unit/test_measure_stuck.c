@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gemm/run.h"
+#include "flow/flow.h"
 #include "model/figures.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"

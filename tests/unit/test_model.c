@@ -162,7 +162,7 @@ static void check_flows(void)
     const hri_link one = {10.0, 8.0, 12.0}, together = {15.0, 16.0, 12.0};
     hr_context *context = create("2xcuda:0,cuda:1,host");
     hri_accelerator *a = context->accelerators;
-    hri_flow flows[4];
+    hri_link_use flows[4];
     for (uint32_t i = 0; i < 3; i++) {
         a[i].device->info.staged = true;
     }
@@ -174,9 +174,9 @@ static void check_flows(void)
                        (hri_kind){.name = names[i]}, rates[i]);
     }
     for (uint32_t i = 0; i < 4; i++) {
-        flows[i] = hri_model_flow(&a[i], false, false);
+        flows[i] = hri_model_link_use(&a[i], false, false);
     }
-    hri_model_flows(context, flows, 4);
+    hri_model_link_uses(context, flows, 4);
     TEST_CASE("virtual accelerators share a link");
     CHECK(flows[0].own.up == 10.0 && flows[0].alone.up == 5.0);
     CHECK(flows[2].alone.up == 10.0 && flows[2].alone.both == 12.0);
@@ -188,10 +188,10 @@ static void check_flows(void)
     CHECK(flows[3].own.up == 0.0 && flows[3].beside.down == 0.0);
     TEST_CASE("staged memory has rates of its own");
     told(&a[2], "staged-up", 4.0);
-    flows[0] = hri_model_flow(&a[2], true, false);
+    flows[0] = hri_model_link_use(&a[2], true, false);
     CHECK(flows[0].own.up == 4.0 && flows[0].own.down == 8.0);
     TEST_CASE("alone nobody crowds");
-    hri_model_flows(context, flows, 1);
+    hri_model_link_uses(context, flows, 1);
     CHECK(flows[0].beside.up == 4.0);
     hr_context_destroy(context);
 }

@@ -82,7 +82,7 @@ typedef struct content {
 
 /* Replay one part: every task finds its panels in the slots that its deliveries
  * filled, no delivery overwrites what a later task still reads. */
-static int replay(const hri_plan *p, const hri_plan_part *part, uint8_t *seen)
+static int replay(const hri_plan *p, const hri_flow_part *part, uint8_t *seen)
 {
     content *held[2];
     int64_t *last_read[2];
@@ -129,14 +129,14 @@ static int replay(const hri_plan *p, const hri_plan_part *part, uint8_t *seen)
     return ok;
 }
 
-static uint64_t part_memory(const hri_plan *p, const hri_plan_part *part)
+static uint64_t part_memory(const hri_plan *p, const hri_flow_part *part)
 {
     uint64_t bytes = 0;
     for (int side = HRI_A; side <= HRI_C; side++) {
-        bytes += (uint64_t)part->slots[side] * p->slot_bytes[side];
+        bytes += (uint64_t)part->slots[side] * p->flow.slot_bytes[side];
     }
     if (part->spare && !part->in_place) {
-        bytes += p->slot_bytes[HRI_A] + p->slot_bytes[HRI_B];
+        bytes += p->flow.slot_bytes[HRI_A] + p->flow.slot_bytes[HRI_B];
     }
     return bytes;
 }
@@ -158,21 +158,21 @@ static int forwards_agree(const hri_plan *p)
 {
     int64_t from_parts = 0;
     int ok = 1;
-    for (uint32_t i = 0; i < p->part_count; i++) {
-        const hri_plan_part *part = &p->parts[i];
+    for (uint32_t i = 0; i < p->flow.part_count; i++) {
+        const hri_flow_part *part = &p->flow.parts[i];
         for (int64_t n = 0; n < part->delivery_count; n++) {
             const hri_delivery *d = &part->deliveries[n];
             from_parts += d->source >= 0;
             for (int32_t f = 0; f < d->forward_count; f++) {
-                const hri_forward *to = &p->forwards[d->forwards + f];
+                const hri_forward *to = &p->flow.forwards[d->forwards + f];
                 const hri_delivery *e =
-                    &p->parts[to->part].deliveries[to->delivery];
+                    &p->flow.parts[to->part].deliveries[to->delivery];
                 ok = ok && e->source == (int32_t)i && e->side == d->side &&
                      e->index == d->index && e->chunk == d->chunk;
             }
         }
     }
-    return ok && from_parts == p->forward_count;
+    return ok && from_parts == p->flow.forward_count;
 }
 
 static void check_plan(const problem *q, const hri_plan *p)
@@ -181,15 +181,15 @@ static void check_plan(const problem *q, const hri_plan *p)
     uint8_t *seen = calloc(tiles, 1);
     uint64_t up = 0, down = 0, peer = 0;
     int replayed = 1, inside = 1, counted = 1;
-    for (uint32_t i = 0; i < p->part_count; i++) {
-        const hri_plan_part *part = &p->parts[i];
+    for (uint32_t i = 0; i < p->flow.part_count; i++) {
+        const hri_flow_part *part = &p->flow.parts[i];
         const hri_plan_accelerator *a = &q->accelerators[part->accelerator];
         replayed = replayed && replay(p, part, seen);
         inside = inside && part->memory == part_memory(p, part) &&
                  (a->in_place || part->memory + a->own <= a->memory);
         for (int side = HRI_A; side <= HRI_C; side++) {
             inside =
-                inside && (a->in_place || p->slot_bytes[side] <= a->buffer);
+                inside && (a->in_place || p->flow.slot_bytes[side] <= a->buffer);
         }
         uint64_t part_up = 0, part_peer = 0;
         for (int64_t n = 0; n < part->delivery_count; n++) {
@@ -245,9 +245,9 @@ static void check_once(const problem *q, const hri_plan *p)
 {
     uint32_t group = UINT32_MAX;
     int one_group = 1;
-    for (uint32_t i = 0; i < p->part_count; i++) {
+    for (uint32_t i = 0; i < p->flow.part_count; i++) {
         const hri_plan_accelerator *a =
-            &q->accelerators[p->parts[i].accelerator];
+            &q->accelerators[p->flow.parts[i].accelerator];
         if (!a->in_place) {
             one_group = one_group && (group == UINT32_MAX || group == a->peers);
             group = a->peers;
@@ -401,7 +401,7 @@ static void thousand(void)
     hri_plan *p = NULL;
     CHECK(hri_plan_create(&q.shape, q.accelerators, q.count, &p) == HR_OK);
     printf("planning %u accelerators: %.3f s, %u used, ratio %.3f\n", q.count,
-           hri_seconds_since(start), p->part_count,
+           hri_seconds_since(start), p->flow.part_count,
            (double)(p->up + p->down) / (double)p->compulsory);
     check_plan(&q, p);
     check_replay(p, state);
@@ -412,7 +412,7 @@ static void thousand(void)
 /* The shortest row of all copies of a plan, in bytes. */
 static double shortest_row(const hri_plan *p)
 {
-    const hri_plan_part *part = &p->parts[0];
+    const hri_flow_part *part = &p->flow.parts[0];
     double least = HUGE_VAL;
     for (int64_t i = 0; i < part->delivery_count; i++) {
         const hri_delivery *d = &part->deliveries[i];
@@ -546,7 +546,7 @@ static void host_or_gpu(void)
              .in_place = true}};
         hri_plan *p = NULL;
         CHECK(hri_plan_create(&shape, both, 2, &p) == HR_OK);
-        CHECK(p->part_count == 1 && p->parts[0].in_place == cases[i].host);
+        CHECK(p->flow.part_count == 1 && p->flow.parts[0].in_place == cases[i].host);
         hri_plan_destroy(p);
     }
 }
@@ -615,7 +615,7 @@ static void large_in_place(void)
         .rate = 1e11, .sharers = 1, .peers = 1, .in_place = true};
     hri_plan *p = NULL;
     CHECK(hri_plan_create(&shape, &host, 1, &p) == HR_OK);
-    CHECK(p->parts[0].task_count > 1 << 18 && p->parts[0].task_count < 1 << 21);
+    CHECK(p->flow.parts[0].task_count > 1 << 18 && p->flow.parts[0].task_count < 1 << 21);
     hri_plan_destroy(p);
 }
 
@@ -679,13 +679,13 @@ static void one_task(void)
         hri_plan *p = NULL;
         TEST_CASE("medium products are one task");
         CHECK(hri_plan_create(&s, &one, 1, &p) == HR_OK);
-        CHECK(hri_plan_is_brief(p));
+        CHECK(hri_flow_is_brief(&p->flow));
         const double bytes = 8.0 * (double)(n * n);
         const double copies = 3 * bytes / up.rate;
         const double compute = 2.0 * (double)(n * n * n) / one.rate;
         const double least = one.brief + copies + compute + one.task;
-        CHECK(p->seconds > least);
-        CHECK(!dense || n > 500 || p->seconds < 1.1 * least);
+        CHECK(p->flow.seconds > least);
+        CHECK(!dense || n > 500 || p->flow.seconds < 1.1 * least);
         hri_plan_destroy(p);
     }
 }

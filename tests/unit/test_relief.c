@@ -11,7 +11,7 @@
 #include <headrace/batch.h>
 
 #include "base/clock.h"
-#include "gemm/run.h"
+#include "flow/flow.h"
 #include "model/cost.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a running plan, with one executor for each part.
+/* The state of a run, with one executor for each part of the flow.
  *
  * An executor has these threads. The feeder brings panels, and the forwarder
  * sends them on (feed.c). The compute thread multiplies, and brings old tiles
@@ -13,7 +13,7 @@
  * threads that it may concern, however many executors there are.
  *
  * A device may fail to answer. So only an executor's own threads call it, and
- * never with the run's lock. The thread that called hr_gemm watches (watch.c).
+ * never with the run's lock. The thread that called hri_run watches (watch.c).
  * When it goes on without an executor, that executor's threads keep the run.
  *
  * An executor has five in-order queues of its accelerator: up, peer, fetch,
@@ -21,7 +21,7 @@
  * some twenty of them under way NVIDIA's driver holds up every thread that
  * enqueues anything. What only the watching caller needs wakes nobody.
  *
- * A brief plan has one task, not in place. The executor's thread does all of it
+ * A brief flow has one task, not in place. The executor's thread does all of it
  * with one queue, and beyond the bytes of hri_is_few copy threads help. It and
  * the caller wait awake for each other for a moment (hri_linger), since being
  * woken takes longer than many a product. Nothing is recorded that nothing
@@ -33,11 +33,10 @@
  * The first error, or the caller's wish to cancel, stops every thread at its
  * next step. Queues are settled, memory goes back to the pool, and the context
  * stays usable. */
-#ifndef HRI_GEMM_EXECUTOR_H
-#define HRI_GEMM_EXECUTOR_H
+#ifndef HRI_FLOW_EXECUTOR_H
+#define HRI_FLOW_EXECUTOR_H
 
-#include "gemm/run.h"
-#include "runtime/staging.h"
+#include "flow/flow.h"
 
 typedef struct hri_executor hri_executor;
 
@@ -55,8 +54,8 @@ typedef struct hri_tile_slot {
     hri_event *fetched; /* old C is in it */
     hri_event *ready;   /* the tile is complete */
     bool draining;      /* the copy pool is still bringing it home */
-    int64_t units;      /* products of a batch that it has; else 1 */
-    int32_t row, col;   /* of the tile in C */
+    int64_t count;      /* of products, for reports */
+    int64_t unit;       /* the result */
     void *pinned;       /* where it is gathered at once, else NULL */
     hri_job home;       /* for the copy pool */
     hri_executor *executor;
@@ -81,23 +80,20 @@ typedef enum hri_change {
 
 struct hri_run_state {
     hri_run_state *next; /* in context->abandoned */
-    hri_product product;
-    hri_run_engine engine;
-    hri_plan *plan;       /* held */
+    const hri_flow *flow; /* the engine's */
+    hri_engine engine;
     pthread_mutex_t lock; /* guards everything that several threads look at */
     pthread_cond_t ended; /* all executors have settled */
     hri_error error;      /* the first one; all threads stop */
     hri_error lost;       /* why the first executor was lost */
     bool halted; /* an executor was lost: the others end what they began */
-    bool left;   /* hr_gemm goes on without executors that have not
+    bool left;   /* the call goes on without executors that have not
                     settled */
-    bool go;     /* all executors are set up; C is not written before */
+    bool go;     /* all executors are set up; nothing is written before */
     uint32_t set_up, settled; /* executors */
     atomic_bool over;         /* all have settled */
     double flops_done;
-    uint8_t *home; /* [tile_rows * tile_cols] 1: the tile is complete in C */
-    hr_matrix *terms[2]; /* [pieces of k] of A and B; NULL: those of the product
-                          */
+    uint8_t *home; /* [unit_count] 1: the result is in the caller's memory */
     hr_release_function release; /* of terms; NULL: none */
     void *release_data;
     int64_t come,
@@ -116,21 +112,21 @@ typedef enum hri_executor_state {
 /* A task that was issued. */
 typedef struct hri_issued {
     double flops;
-    int64_t units; /* as in hri_tile_slot */
-    int32_t row, col;
-    bool last; /* the tile's last one */
+    int64_t count; /* as in hri_tile_slot */
+    int64_t unit;
+    bool last; /* of the result */
 } hri_issued;
 
 struct hri_executor {
     hri_run_state *run;
     pthread_cond_t changed[HRI_CHANGES]; /* with run->lock; all of them when the
                                             run goes or stops */
-    const hri_plan_part *part;
+    const hri_flow_part *part;
     hri_accelerator *accelerator;
     hri_run_share share;
     hri_thread *compute_thread, *feeder, *forwarder; /* NULL: not started */
     hri_executor_state state;
-    hri_executor_state left_at; /* its state when hr_gemm returned */
+    hri_executor_state left_at; /* its state when hri_run returned */
     bool brief;       /* it has one task and no peers: its compute thread does
                          all by itself, with one queue */
     bool alone;       /* it is brief, and no copy thread helps it */
@@ -210,17 +206,17 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
 hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
                              void *(*function)(void *), bool apart);
 /* Everything that an executor does, from setting up to settling, on its compute
- * thread. Takes a hri_executor * and returns NULL. The caller of hr_gemm holds
+ * thread. Takes a hri_executor * and returns NULL. The caller of hri_run holds
  * the context's lock while the executor is set up, or has left the run. */
 void *hri_executor_main(void *executor);
-/* hr_gemm returns, but the executor has not settled, or one that has not may
+/* hri_run returns, but the executor has not settled, or one that has not may
  * still use what this one holds. With the context's lock. */
 void hri_executor_part(hri_executor *executor);
 /* Give back what a settled executor holds. With the context's lock. */
 void hri_executor_finish(hri_executor *executor);
 
 /* Keep the executor's error, if it is one. HR_ERROR_LOST makes others do its
- * tiles. Any other error is for the caller of hr_gemm, and stops all
+ * tiles. Any other error is for the caller of hri_run, and stops all
  * threads. */
 void hri_executor_fail(hri_executor *executor, hr_status status);
 
@@ -258,35 +254,12 @@ void hri_executor_signs(hri_executor *executor);
 void hri_executor_idles(hri_executor *executor, bool idle);
 double hri_executor_silence(const hri_executor *executor, uint64_t now_ns);
 
-/* The tile is complete in C. The run's lock is held. */
-static inline void hri_tile_is_home(hri_run_state *run, int32_t row,
-                                    int32_t col)
-{
-    run->home[row * run->plan->tile_cols + col] = 1;
-}
-
-/* The copy between the caller's memory and a slot for a task: of its panel of A
- * or B into the slot, or of its tile of C (by `side`), home or into the
- * slot. */
-hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
-                     hri_place slot, bool home);
 static inline uint64_t hri_copy_bytes(const hri_copy *copy)
 {
     return (uint64_t)copy->width * copy->height * copy->depth;
 }
 
-/* Which operands go through copy pools, of those that are to be staged. A
- * thread that is alone lets the driver copy the larger ones. */
-hri_staged hri_staged_of(const hri_executor *executor, hri_staged staged);
-
-/* An operand of the product. It is in a slot, or in the caller's memory when
- * slot is NULL. packed: a panel of A that lies by columns. */
-hri_operand hri_operand_of(const hri_run_state *run, int side,
-                           const hri_task *task, const hri_place *slot,
-                           bool packed);
-/* The packing of a panel of A from the slot where it arrived. */
-hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
-                        hri_place from, hri_place to);
+/* ---- passage.c */
 
 /* How an operand of a task travels between the caller's memory and a slot. */
 typedef struct hri_passage {
@@ -320,15 +293,13 @@ hr_status hri_compute(hri_executor *executor);
 
 /* ---- terms.c: operands that come while others are multiplied */
 
-/* Keep the terms with the run, whose threads the call may leave behind. NULL: A
- * and B are there. False: there is no memory. */
-bool hri_terms_copy(hri_run_state *run, const hri_terms *terms);
-void hri_terms_free(hri_run_state *run);
+/* NULL: all chunks are there. */
+void hri_terms_init(hri_run_state *run, const hri_run_terms *terms);
 
 /* Who asks the program for terms, on a thread of its own. */
 typedef struct hri_terms_asker {
     hri_run_state *run;
-    const hri_terms *terms; /* NULL: there are none */
+    const hri_run_terms *terms; /* NULL: there are none */
     hri_thread *thread;     /* NULL: it was not started */
 } hri_terms_asker;
 
@@ -343,7 +314,7 @@ void hri_terms_wait(hri_executor *executor, int64_t term);
 /* Release the terms whose tasks have all run. The run's lock is held. */
 void hri_terms_release(hri_run_state *run);
 
-/* ---- watch.c: what the caller of hr_gemm does meanwhile */
+/* ---- watch.c: what the caller of hri_run does meanwhile */
 
 /* Report progress and look for executors that are late, until all have settled
  * or those that have not are to be left. */

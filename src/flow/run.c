@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/run.h"
+#include "flow/flow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
 #include "base/clock.h"
-#include "gemm/executor.h"
+#include "flow/executor.h"
+
+/* ---- a flow */
+
+void hri_flow_finish(hri_flow *flow)
+{
+    for (uint32_t i = 0; i < flow->part_count; i++) {
+        free(flow->parts[i].deliveries);
+        free(flow->parts[i].tasks);
+    }
+    free(flow->parts);
+    free(flow->forwards);
+}
 
 /* ---- a run, which may outlive the call */
 
@@ -14,37 +26,31 @@ static void free_run(hri_run_state *run)
 {
     free(run->executors);
     free(run->home);
-    hri_terms_free(run);
-    if (run->engine.data != NULL) {
-        run->engine.drop(run->engine.data);
-    }
+    run->engine.drop(run->engine.data);
     free(run);
 }
 
-static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
+static hri_run_state *run_create(const hri_flow *flow, const hri_engine *engine,
                                  hri_accelerator *const *accelerators,
                                  const hri_run_call *call)
 {
     hri_run_state *run = calloc(1, sizeof *run);
     if (run == NULL) {
-        if (call->engine.data != NULL) {
-            call->engine.drop(call->engine.data);
-        }
+        engine->drop(engine->data);
         return NULL;
     }
-    run->engine = call->engine;
-    run->executors = calloc(plan->part_count, sizeof *run->executors);
-    run->home = calloc((size_t)plan->tile_rows * (size_t)plan->tile_cols, 1);
-    if (run->executors == NULL || run->home == NULL ||
-        !hri_terms_copy(run, call->terms)) {
+    run->flow = flow;
+    run->engine = *engine;
+    run->executors = calloc(flow->part_count, sizeof *run->executors);
+    run->home = calloc((size_t)flow->unit_count, 1);
+    if (run->executors == NULL || run->home == NULL) {
         free_run(run);
         return NULL;
     }
-    run->product = *product;
-    run->plan = hri_plan_hold(plan);
+    hri_terms_init(run, call->terms);
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->ended, NULL);
-    for (uint32_t i = 0; i < plan->part_count; i++) {
+    for (uint32_t i = 0; i < flow->part_count; i++) {
         hri_executor_init(&run->executors[i], run, i, accelerators, call);
     }
     return run;
@@ -54,7 +60,7 @@ static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
  * gave everything back then. */
 static void run_destroy(hri_run_state *run)
 {
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         if (!run->left || run->executors[i].tied) {
             hri_executor_finish(&run->executors[i]);
         }
@@ -64,7 +70,6 @@ static void run_destroy(hri_run_state *run)
     }
     pthread_cond_destroy(&run->ended);
     pthread_mutex_destroy(&run->lock);
-    hri_plan_destroy(run->plan);
     free_run(run);
 }
 
@@ -73,7 +78,7 @@ static void run_destroy(hri_run_state *run)
 static bool has_settled(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);
-    const bool settled = run->settled == run->plan->part_count;
+    const bool settled = run->settled == run->flow->part_count;
     pthread_mutex_unlock(&run->lock);
     return settled;
 }
@@ -100,7 +105,7 @@ void hri_runs_collect(hr_context *context)
 static void await_one(hri_run_state *run, uint64_t soon_ns)
 {
     pthread_mutex_lock(&run->lock);
-    if (run->settled < run->plan->part_count) {
+    if (run->settled < run->flow->part_count) {
         hri_wait_until(&run->ended, &run->lock, soon_ns);
     }
     pthread_mutex_unlock(&run->lock);
@@ -188,7 +193,7 @@ bool hri_runs_cancelled(const hr_context *context)
 static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 {
     hri_device *device = executor->accelerator->device;
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         const hri_executor *other = &run->executors[i];
         if (other->left_at < HRI_SETTLED &&
             (other == executor ||
@@ -205,7 +210,7 @@ static bool is_tied(const hri_run_state *run, const hri_executor *executor)
  * stays with it. */
 static void abandon(hr_context *context, hri_run_state *run)
 {
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *e = &run->executors[i];
         if (e->tied) {
             hri_executor_part(e);
@@ -222,7 +227,7 @@ static void abandon(hr_context *context, hri_run_state *run)
 
 static void run_threads(hri_run_state *run, const hri_run_call *call)
 {
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *e = &run->executors[i];
         e->sign_ns = hri_clock_ns();
         hr_status status = hri_executor_start(e, &e->compute_thread,
@@ -232,7 +237,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
             pthread_mutex_lock(&run->lock);
             e->state = HRI_SETTLED;
             run->settled++;
-            run->over = run->settled == run->plan->part_count;
+            run->over = run->settled == run->flow->part_count;
             pthread_mutex_unlock(&run->lock);
         }
     }
@@ -242,7 +247,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
 /* Give the run back, or leave it to the threads that have not settled. */
 static void leave(hr_context *context, hri_run_state *run, bool left)
 {
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *e = &run->executors[i];
         if (e->compute_thread != NULL && e->left_at == HRI_SETTLED) {
             hri_thread_join(e->compute_thread);
@@ -260,9 +265,9 @@ static void leave(hr_context *context, hri_run_state *run, bool left)
 /* What came of the run. */
 static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
 {
-    const hri_plan *plan = run->plan;
-    const size_t tiles = (size_t)plan->tile_rows * (size_t)plan->tile_cols;
-    for (uint32_t i = 0; i < plan->part_count; i++) {
+    const hri_flow *flow = run->flow;
+    const size_t units = (size_t)flow->unit_count;
+    for (uint32_t i = 0; i < flow->part_count; i++) {
         outcome->shares[i] = run->executors[i].share;
         outcome->shares[i].lost = run->executors[i].lost;
         outcome->shares[i].late = run->executors[i].late;
@@ -270,31 +275,32 @@ static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
     if (run->error.status != HR_OK) {
         return run->error;
     }
-    memcpy(outcome->home, run->home, tiles);
-    outcome->unfinished = memchr(run->home, 0, tiles) != NULL;
+    memcpy(outcome->home, run->home, units);
+    outcome->unfinished = memchr(run->home, 0, units) != NULL;
     outcome->lost = run->lost;
     return (hri_error){0};
 }
 
-hr_status hri_run(hr_context *context, const hri_product *product,
-                  hri_plan *plan, hri_accelerator *const *accelerators,
+hr_status hri_run(hr_context *context, const hri_flow *flow,
+                  const hri_engine *engine,
+                  hri_accelerator *const *accelerators,
                   const hri_run_call *call, hri_run_outcome *outcome)
 {
-    hri_run_state *run = run_create(product, plan, accelerators, call);
+    hri_run_state *run = run_create(flow, engine, accelerators, call);
     if (run == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
     hri_terms_asker asker = {.run = run, .terms = call->terms};
-    hri_terms_ask(&asker, accelerators[plan->parts[0].accelerator]);
+    hri_terms_ask(&asker, accelerators[flow->parts[0].accelerator]);
     run_threads(run, call);
     hri_terms_end(&asker);
     pthread_mutex_lock(&run->lock);
-    const bool left = run->settled < plan->part_count;
+    const bool left = run->settled < flow->part_count;
     run->left = left;
-    for (uint32_t i = 0; i < plan->part_count; i++) {
+    for (uint32_t i = 0; i < flow->part_count; i++) {
         run->executors[i].left_at = run->executors[i].state;
     }
-    for (uint32_t i = 0; left && i < plan->part_count; i++) {
+    for (uint32_t i = 0; left && i < flow->part_count; i++) {
         run->executors[i].tied = is_tied(run, &run->executors[i]);
     }
     const hri_error error = conclude(run, outcome);

@@ -2,13 +2,10 @@
 /* The terms of a sum of products. One thread asks the program for one after
  * another. Feeders (feed.c) and compute threads wait until they have come, and
  * a term is released when all executors have run its tasks. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/size.h"
-#include "gemm/executor.h"
+#include "flow/executor.h"
 
-hr_status hri_terms_await(const hri_terms *terms, int64_t term)
+hr_status hri_terms_await(const hri_run_terms *terms, int64_t term)
 {
     return terms->await == NULL || terms->await(terms->data, term)
                ? HR_OK
@@ -19,28 +16,13 @@ hr_status hri_terms_await(const hri_terms *terms, int64_t term)
 
 /* ---- with the run */
 
-bool hri_terms_copy(hri_run_state *run, const hri_terms *terms)
+void hri_terms_init(hri_run_state *run, const hri_run_terms *terms)
 {
     run->come = terms != NULL && terms->await != NULL ? 0 : INT64_MAX;
-    for (int side = HRI_A; side <= HRI_B && terms != NULL; side++) {
-        const size_t bytes = (size_t)terms->count * sizeof(hr_matrix);
-        run->terms[side] = malloc(bytes);
-        if (run->terms[side] == NULL) {
-            return false;
-        }
-        memcpy(run->terms[side], side == HRI_A ? terms->a : terms->b, bytes);
-    }
     if (terms != NULL) {
         run->release = terms->release;
         run->release_data = terms->data;
     }
-    return true;
-}
-
-void hri_terms_free(hri_run_state *run)
-{
-    free(run->terms[HRI_A]);
-    free(run->terms[HRI_B]);
 }
 
 /* ---- the thread that asks */
@@ -117,13 +99,13 @@ void hri_terms_wait(hri_executor *executor, int64_t term)
 /* Each executor's tasks follow each other term by term. */
 void hri_terms_release(hri_run_state *run)
 {
-    int64_t least = run->plan->blocking.chunks;
+    int64_t least = run->flow->chunks;
     if (run->release == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         const hri_executor *e = &run->executors[i];
-        const int64_t tasks = e->part->task_count / run->plan->blocking.chunks;
+        const int64_t tasks = e->part->task_count / run->flow->chunks;
         least = hri_min(least, e->collected / tasks);
     }
     if (least > run->released) {

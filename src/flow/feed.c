@@ -2,7 +2,7 @@
 /* The feeder brings an executor's panels from the host. The forwarder sends
  * them on to other executors that need them. */
 #include "base/size.h"
-#include "gemm/executor.h"
+#include "flow/executor.h"
 
 /* The delivery that was in d's slot before d. NULL when there was none. */
 static hri_arrival *before(const hri_executor *executor, const hri_delivery *d)
@@ -205,23 +205,9 @@ static bool begin_load(hri_executor *executor, bool begin)
     return may;
 }
 
-/* What a task that needs the panel has of it. */
-static hri_task reader_of(const hri_delivery *d)
-{
-    return (hri_task){.row = d->index, .col = d->index, .chunk = d->chunk};
-}
-
-/* The copy of a panel from the caller's memory to a slot. */
-static hri_copy panel_copy(const hri_run_state *run, const hri_delivery *d,
-                           hri_place slot)
-{
-    const hri_task reader = reader_of(d);
-    return hri_copy_of(run, d->side, &reader, slot, false);
-}
-
 /* Enqueue the copy of a panel from pinned memory. Wait first if too many are
  * under way, and until the slot is free: then nothing holds up a copy of the
- * caller's memory. A brief plan has too few for that. */
+ * caller's memory. A brief flow has too few for that. */
 static hr_status load_pinned(hri_executor *executor, int64_t number,
                              const hri_passage *passage)
 {
@@ -262,7 +248,7 @@ static hr_status load(hri_executor *executor, int64_t number)
     if (!go_on) {
         return HR_OK;
     }
-    const hri_task reader = reader_of(d);
+    const hri_task reader = hri_delivery_reader(d);
     hri_passage passage = {.side = d->side,
                            .task = &reader,
                            .slot = executor->places[d->side][d->slot],
@@ -289,7 +275,9 @@ static hr_status forward(hri_executor *executor, const hri_delivery *d,
     if (status != HR_OK || !taken) {
         return status;
     }
-    hri_copy copy = panel_copy(run, d, to->places[e->side][e->slot]);
+    const hri_task reader = hri_delivery_reader(d);
+    hri_copy copy = run->engine.box(run->engine.data, d->side, &reader,
+                                    to->places[e->side][e->slot]);
     copy.from = executor->places[d->side][d->slot];
     copy.from_pitch = copy.to_pitch;
     status = executor->peer->ops->copy(executor->peer, &copy);
@@ -341,7 +329,7 @@ static hr_status forward_all(hri_executor *executor, int64_t number)
     hr_status status =
         go_on ? executor->peer->ops->wait(executor->peer, a->ready) : HR_OK;
     for (int32_t i = 0; i < d->forward_count && status == HR_OK && go_on; i++) {
-        status = forward(executor, d, &run->plan->forwards[d->forwards + i]);
+        status = forward(executor, d, &run->flow->forwards[d->forwards + i]);
         go_on = !hri_executor_stopped(executor);
     }
     return status == HR_OK && go_on ? forwarded(executor, a) : status;

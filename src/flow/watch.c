@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "gemm/executor.h"
+#include "flow/executor.h"
 
 enum { TICK_MS = 20 };
 
@@ -63,7 +63,7 @@ typedef struct watcher {
 
 static uint32_t executors(const hri_run_state *run)
 {
-    return run->plan->part_count;
+    return run->flow->part_count;
 }
 
 /* ---- progress */
@@ -102,7 +102,7 @@ static void pause_watching(hri_run_state *run)
 /* Seconds that one of the executor's tasks should take, with its panels. */
 static double planned_task(const hri_executor *e)
 {
-    const double seconds = fmax(e->part->seconds, e->run->plan->seconds);
+    const double seconds = fmax(e->part->seconds, e->run->flow->seconds);
     return seconds / (double)hri_max(e->part->task_count, 1);
 }
 
@@ -355,7 +355,7 @@ static void let_go(const watcher *w)
             hri_copy_pool_let_go(&e->down_pool);
             pthread_mutex_lock(&run->lock);
         }
-        if (!whole && run->plan->shape.read_c) {
+        if (!whole && run->flow->reads_result) {
             hri_error_keep(&run->error, hri_error_raise(&run->lost));
         }
     }

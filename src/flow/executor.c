@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/executor.h"
+#include "flow/executor.h"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static hr_status no_memory(void)
  * run's lock is held. */
 static void stop_copies(hri_run_state *run, bool all)
 {
-    for (uint32_t i = 0; i < run->plan->part_count && !run->left; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count && !run->left; i++) {
         hri_executor *e = &run->executors[i];
         if (e->state == HRI_SETTING_UP) {
             continue;
@@ -36,7 +36,7 @@ static void stop_copies(hri_run_state *run, bool all)
 
 void hri_run_wake_all(hri_run_state *run)
 {
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         for (int c = 0; c < HRI_CHANGES; c++) {
             pthread_cond_broadcast(&run->executors[i].changed[c]);
         }
@@ -188,23 +188,22 @@ static hr_status take_events(hri_executor *executor, hri_event **events,
     return status;
 }
 
-/* Bytes of the only panel of A in its slot. Those of a batch end there as they
- * are. */
+/* Bytes of the only panel of A in its slot. */
 static uint64_t only_panel(const hri_executor *executor)
 {
+    const hri_engine *g = &executor->run->engine;
     const hri_place place = {0};
-    const hri_copy a = hri_copy_of(executor->run, HRI_A,
-                                   &executor->part->tasks[0], place, false);
-    return executor->run->engine.data != NULL ? hri_copy_bytes(&a)
-                                              : a.height * a.to_pitch;
+    const hri_copy a =
+        g->box(g->data, HRI_A, &executor->part->tasks[0], place);
+    return a.depth > 1 ? a.depth * a.to_slice : a.height * a.to_pitch;
 }
 
-/* Whether the only panels of a brief plan lie in one buffer, B behind A, so
+/* Whether the only panels of a brief flow lie in one buffer, B behind A, so
  * that the copy pool may carry both as one. */
 static bool are_joined(const hri_executor *executor)
 {
     enum { ALIGNMENT = 16 };
-    const uint64_t *bytes = executor->run->plan->slot_bytes;
+    const uint64_t *bytes = executor->run->flow->slot_bytes;
     return executor->alone && executor->staged.of[HRI_A] &&
            executor->staged.of[HRI_B] &&
            only_panel(executor) % ALIGNMENT == 0 &&
@@ -216,16 +215,19 @@ static bool are_joined(const hri_executor *executor)
 static hr_status allocate_slots(hri_executor *executor, int side,
                                 hri_place **places, int64_t **held)
 {
-    size_t count = (size_t)executor->part->slots[side];
-    *places = calloc(count, sizeof **places);
-    *held = malloc(count * sizeof **held);
+    const size_t count = (size_t)executor->part->slots[side];
+    *places = calloc(count + 1, sizeof **places);
+    *held = malloc((count + 1) * sizeof **held);
     if (*places == NULL || *held == NULL) {
         return no_memory();
     }
     for (size_t i = 0; i < count; i++) {
         (*held)[i] = -1;
     }
-    const uint64_t *bytes = executor->run->plan->slot_bytes;
+    if (count == 0) {
+        return HR_OK;
+    }
+    const uint64_t *bytes = executor->run->flow->slot_bytes;
     const bool joined = side < HRI_C && places == &executor->places[side] &&
                         are_joined(executor);
     if (joined && side == HRI_B) {
@@ -267,7 +269,7 @@ void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot)
 {
     char *first = executor->gathered[side];
     return first != NULL
-               ? first + (size_t)slot * executor->run->plan->slot_bytes[side]
+               ? first + (size_t)slot * executor->run->flow->slot_bytes[side]
                : NULL;
 }
 
@@ -275,8 +277,8 @@ void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot)
  * one. */
 static hr_status allocate_pinned(hri_executor *executor)
 {
-    const hri_plan_part *part = executor->part;
-    const uint64_t *each = executor->run->plan->slot_bytes;
+    const hri_flow_part *part = executor->part;
+    const uint64_t *each = executor->run->flow->slot_bytes;
     size_t bytes = 0, offsets[3] = {0};
     void *host = NULL;
     for (int side = HRI_A; side <= HRI_C; side++) {
@@ -355,14 +357,15 @@ static hr_status allocate_memory(hri_executor *executor)
     }
     for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
         executor->loads[side] =
-            calloc((size_t)executor->part->slots[side], sizeof(hri_load));
+            calloc((size_t)executor->part->slots[side] + 1, sizeof(hri_load));
         status = executor->loads[side] != NULL
                      ? allocate_slots(executor, side, &executor->places[side],
                                       &executor->held[side])
                      : no_memory();
-        if (status == HR_OK && executor->part->spare) {
+        if (status == HR_OK && executor->part->spare &&
+            executor->part->slots[side] > 0) {
             status =
-                allocate_places(executor, executor->run->plan->slot_bytes[side],
+                allocate_places(executor, executor->run->flow->slot_bytes[side],
                                 1, &executor->spare[side]);
         }
     }
@@ -387,7 +390,7 @@ static hr_status gather_copy_pools(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
     bool up = executor->staged.of[HRI_A] || executor->staged.of[HRI_B] ||
-              (executor->staged.of[HRI_C] && run->plan->shape.read_c);
+              (executor->staged.of[HRI_C] && run->flow->reads_result);
     hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
                                .queues = &executor->queues,
                                .helped = executor->brief,
@@ -439,43 +442,34 @@ static hr_status take_queues(hri_executor *executor)
                : status;
 }
 
-/* Whether one thread alone carries all bytes of a brief plan. */
-static bool is_few(const hri_run_state *run)
-{
-    const uint64_t *bytes = run->plan->slot_bytes;
-    const uint64_t all = bytes[HRI_A] + bytes[HRI_B] + 2 * bytes[HRI_C];
-    return run->engine.data != NULL ? (double)all <= hri_cost_few
-                                    : hri_is_few(&run->plan->shape);
-}
-
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
                        uint32_t part, hri_accelerator *const *accelerators,
                        const hri_run_call *call)
 {
-    const uint32_t index = run->plan->parts[part].accelerator;
+    const uint32_t index = run->flow->parts[part].accelerator;
     pthread_mutex_init(&executor->queues, NULL);
     pthread_mutex_init(&executor->down_queue, NULL);
     for (int c = 0; c < HRI_CHANGES; c++) {
         pthread_cond_init(&executor->changed[c], NULL);
     }
     executor->run = run;
-    executor->part = &run->plan->parts[part];
+    executor->part = &run->flow->parts[part];
     executor->accelerator = accelerators[index];
     executor->end = executor->part->task_count;
     executor->wanted = INT64_MAX;
-    executor->forwarded = executor->sent = run->plan->forward_count == 0;
-    executor->brief = hri_plan_is_brief(run->plan);
-    executor->alone = executor->brief && is_few(run);
+    executor->forwarded = executor->sent = run->flow->forward_count == 0;
+    executor->brief = hri_flow_is_brief(run->flow);
+    executor->alone = executor->brief && run->flow->few;
     executor->timed = call->timed || !executor->brief;
-    executor->staged = hri_staged_of(executor, call->staged[index]);
+    executor->staged = call->staged[index];
 }
 
 /* The product itself brings few bytes home where it can: into pinned memory. */
 static void place_result(hri_executor *executor)
 {
-    const hri_plan *plan = executor->run->plan;
-    if (executor->alone && executor->staged.of[HRI_C] && !plan->shape.read_c &&
-        plan->slot_bytes[HRI_C] <= HRI_PIECE_BYTES &&
+    const hri_flow *flow = executor->run->flow;
+    if (executor->alone && executor->staged.of[HRI_C] && !flow->reads_result &&
+        flow->slot_bytes[HRI_C] <= HRI_PIECE_BYTES &&
         executor->accelerator->device->info.reaches) {
         executor->places[HRI_C][0] = hri_copy_pool_pinned(&executor->down_pool);
     }
@@ -556,7 +550,7 @@ static void reach(hri_executor *executor, hri_executor_state state)
     if (state == HRI_SETTLED && run->left) { /* copies of arrays may wait */
         give_back_copy_pools(executor);
     }
-    if (run->settled == run->plan->part_count) {
+    if (run->settled == run->flow->part_count) {
         run->over = true;
         pthread_cond_broadcast(&run->ended);
     }
@@ -569,7 +563,7 @@ static void is_set_up(hri_executor *executor)
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     run->set_up++;
-    if (run->set_up == run->plan->part_count && run->error.status == HR_OK &&
+    if (run->set_up == run->flow->part_count && run->error.status == HR_OK &&
         !run->halted) {
         run->go = true;
         hri_run_wake_all(run);

@@ -12,13 +12,13 @@
  * is follows from the tasks that it has ended, and from the age of the one
  * under way. Panels that the thief lacks come from the victim, or from the host
  * when they are no peers or the tasks are those of a batch, into spare slots.
- * Only whole tiles of the last block move, in whole-k plans. The report counts
+ * Only results of one task move, those of the last block. The report counts
  * their bytes apart. */
 #include <math.h>
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "gemm/executor.h"
+#include "flow/executor.h"
 #include "runtime/stamped.h"
 
 /* Where a task's operands are in the executor that runs it. NULL: in the
@@ -53,8 +53,8 @@ static hr_status collect(hri_executor *executor)
     executor->collected++;
     run->flops_done += task->flops;
     if (executor->part->in_place && task->last) {
-        hri_tile_is_home(run, task->row, task->col);
-        executor->share.tiles += (uint64_t)task->units;
+        run->home[task->unit] = 1;
+        executor->share.tiles += (uint64_t)task->count;
     }
     hri_executor_signs(executor);
     hri_terms_release(run);
@@ -128,11 +128,11 @@ static hr_status fetch_copy(hri_executor *executor, const hri_passage *passage,
     return status;
 }
 
-/* Tiles, or products of a batch. */
-static int64_t units_of(const hri_executor *executor, const hri_task *task)
+/* Products that a task has. */
+static int64_t count_of(const hri_executor *executor, const hri_task *task)
 {
-    const hri_run_engine *g = &executor->run->engine;
-    return g->data != NULL ? g->units(g->data, task) : 1;
+    const hri_engine *g = &executor->run->engine;
+    return g->count != NULL ? g->count(g->data, task) : 1;
 }
 
 /* ---- tiles of C */
@@ -153,7 +153,7 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
     if (status != HR_OK) {
         return status; /* the copy pool may not have released the tile */
     }
-    if (!run->plan->shape.read_c) {
+    if (!run->flow->reads_result) {
         return HR_OK;
     }
     bool gathered;
@@ -180,8 +180,8 @@ static void tile_is_home(void *data)
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     tile->draining = false;
-    hri_tile_is_home(run, tile->row, tile->col);
-    executor->share.tiles += (uint64_t)tile->units;
+    run->home[tile->unit] = 1;
+    executor->share.tiles += (uint64_t)tile->count;
     hri_executor_signs(executor);
     pthread_mutex_unlock(&run->lock);
     pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
@@ -207,9 +207,8 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
     if (status == HR_OK) {
         count(executor, &executor->share.down, &home.copy);
         tile->draining = true;
-        tile->row = task->row;
-        tile->col = task->col;
-        tile->units = units_of(executor, task);
+        tile->unit = task->unit;
+        tile->count = count_of(executor, task);
         tile->home = (hri_job){.copy = home.copy,
                                .gather = home.gather,
                                .queue = executor->down,
@@ -226,41 +225,18 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
 
 /* ---- one task */
 
-static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
-                           const source *from, const hri_place *tile)
-{
-    const hri_product *p = &executor->run->product;
-    const hri_plan *plan = executor->run->plan;
-    const hri_run_engine *g = &executor->run->engine;
-    if (g->data != NULL) {
-        const hri_place *const places[] = {from->place[HRI_A],
-                                           from->place[HRI_B], tile};
-        return g->multiply(g->data, task, places);
-    }
-    hri_gemm gemm = {
-        .type = p->a.type,
-        .c_type = p->c.type,
-        .compute = p->compute,
-        .m = hri_plan_length(plan, hri_plan_row, task->row),
-        .n = hri_plan_length(plan, hri_plan_col, task->col),
-        .k = hri_plan_length(plan, hri_plan_chunk, task->chunk),
-        .alpha = p->alpha,
-        .beta = task->chunk == 0 ? p->beta : hr_real(1.0),
-        .a = hri_operand_of(executor->run, HRI_A, task, from->place[HRI_A],
-                            from->packed),
-        .b = hri_operand_of(executor->run, HRI_B, task, from->place[HRI_B],
-                            false),
-        .c = hri_operand_of(executor->run, HRI_C, task, tile, false),
-    };
-    return gemm;
-}
-
-/* Enqueue the product, between two events. */
-static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
-                               const hri_task *task, const source *from)
+/* Enqueue the task, between two events. */
+static hr_status issue(hri_executor *executor, const hri_task *task,
+                       const source *from, const hri_place *tile)
 {
     hri_run_state *run = executor->run;
+    const hri_engine *g = &run->engine;
     hri_queue *q = executor->compute;
+    const hri_flow_task command = {
+        .task = task,
+        .queue = q,
+        .places = {from->place[HRI_A], from->place[HRI_B], tile},
+        .packed = from->packed};
     int at = (int)(executor->issued % HRI_WINDOW);
     hr_status status = HR_OK;
     for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
@@ -272,7 +248,7 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
         status = q->ops->record(q, executor->begun[at]);
     }
     if (status == HR_OK) {
-        status = q->ops->gemm(q, gemm);
+        status = g->run(g->data, &command);
     }
     if (status != HR_OK) {
         return status;
@@ -281,13 +257,10 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
         status = q->ops->record(q, executor->done[at]);
     }
     pthread_mutex_lock(&run->lock);
-    executor->window[at] = (hri_issued){
-        .flops = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k) *
-                 (double)units_of(executor, task),
-        .units = units_of(executor, task),
-        .row = task->row,
-        .col = task->col,
-        .last = task->chunk == run->plan->blocking.chunks - 1};
+    executor->window[at] = (hri_issued){.flops = g->flops(g->data, task),
+                                        .count = count_of(executor, task),
+                                        .unit = task->unit,
+                                        .last = task->last};
     executor->issued += status == HR_OK;
     hri_executor_signs(executor);
     const bool wakes = executor->issued >= executor->wanted;
@@ -304,9 +277,8 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
 {
     /* alone in place, tasks are so long that none needs to wait in the queue */
     bool alone =
-        executor->part->in_place && executor->run->plan->part_count == 1;
+        executor->part->in_place && executor->run->flow->part_count == 1;
     hr_status status = throttle(executor, alone ? 0 : HRI_WINDOW - 1);
-    bool last = task->chunk == executor->run->plan->blocking.chunks - 1;
     if (status != HR_OK) {
         return status;
     }
@@ -316,16 +288,15 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
         if (slot < 0) {
             slot = (int32_t)(executor->stores++ % executor->part->slots[HRI_C]);
         }
-        if (task->chunk == 0) {
+        if (task->first) {
             status = open_tile(executor, task, slot);
         }
         tile = &executor->places[HRI_C][slot];
     }
     if (status == HR_OK) {
-        hri_gemm gemm = product_of(executor, task, from, tile);
-        status = issue_product(executor, &gemm, task, from);
+        status = issue(executor, task, from, tile);
     }
-    return status == HR_OK && last && tile != NULL
+    return status == HR_OK && task->last && tile != NULL
                ? store_tile(executor, task, slot)
                : status;
 }
@@ -377,13 +348,13 @@ static hr_status pack_panel(hri_executor *executor, const hri_task *task,
     int32_t slot = executor->part->deliveries[task->a].slot;
     hr_status status = HR_OK;
     if (executor->packed_of[slot] != task->a) {
-        hri_pack pack = hri_panel_pack(executor->run, task, *from->place[HRI_A],
-                                       executor->packed[slot]);
+        const hri_engine *g = &executor->run->engine;
         if (from->ready[HRI_A] != NULL) {
             status = q->ops->wait(q, from->ready[HRI_A]);
         }
         if (status == HR_OK) {
-            status = q->ops->pack(q, &pack);
+            status = g->pack(g->data, task, q, *from->place[HRI_A],
+                             executor->packed[slot]);
         }
         executor->packed_of[slot] = task->a;
     }
@@ -465,22 +436,26 @@ static double task_seconds(const hri_executor *executor, uint64_t now_ns)
     return executor->issued > executor->collected ? fmax(usual, silent) : usual;
 }
 
-/* The executor's tasks that others may take. Only those of the last block may
- * be, since only their panels stay to the end. */
+/* The executor's tasks that others may take. */
 static int64_t tasks_left(const hri_executor *executor)
 {
-    const hri_blocking *b = &executor->run->plan->blocking;
-    int64_t blocks = b->block_rows * b->block_cols;
-    int64_t first = executor->part->task_count / blocks * (blocks - 1);
-    return executor->end - hri_max(executor->next, first);
+    return executor->end - hri_max(executor->next, executor->part->steady);
 }
 
-/* Whether the executor has room for the last task of another one. */
+/* Whether the slots have room for the last task of another executor, which may
+ * be in place. */
 static bool has_room(const hri_executor *executor, const hri_executor *other)
 {
-    return executor->part->in_place || executor->run->engine.data == NULL ||
-           units_of(executor, &other->part->tasks[other->end - 1]) <=
-               executor->run->engine.most;
+    const hri_engine *g = &executor->run->engine;
+    const hri_task *task = &other->part->tasks[other->end - 1];
+    const hri_place place = {0};
+    bool room = true;
+    for (int side = HRI_A; side < HRI_SIDES && room; side++) {
+        const hri_copy box = g->box(g->data, side, task, place);
+        room = executor->part->slots[side] == 0 ||
+               hri_copy_bytes(&box) <= executor->run->flow->slot_bytes[side];
+    }
+    return room;
 }
 
 /* The executor that is furthest behind. NULL when nobody has tasks left.
@@ -491,7 +466,7 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
     hri_run_state *run = executor->run;
     hri_executor *behind = NULL;
     *seconds = 0.0;
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *other = &run->executors[i];
         const int64_t left = tasks_left(other);
         const double theirs = (double)left * task_seconds(other, now_ns);
@@ -510,7 +485,7 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
 static const hri_task *steal(hri_executor *executor, hri_executor **victim)
 {
     hri_run_state *run = executor->run;
-    const uint32_t look_ms = LOOK_MS + run->plan->part_count / LOOKS_PER_MS;
+    const uint32_t look_ms = LOOK_MS + run->flow->part_count / LOOKS_PER_MS;
     const hri_task *task = NULL;
     double seconds;
     pthread_mutex_lock(&run->lock);
@@ -566,11 +541,7 @@ static bool find_own(hri_executor *executor, int side, int32_t index,
 static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
                              int side, const hri_task *task, source *from)
 {
-    hri_run_state *run = executor->run;
-    const bool batch = run->engine.data != NULL;
-    const int32_t index = !batch ? (side == HRI_A ? task->row : task->col)
-                          : run->engine.shared[side] ? 0
-                                                     : task->row;
+    const int32_t index = side == HRI_A ? task->row : task->col;
     int64_t number = side == HRI_A ? task->a : task->b;
     if (find_own(executor, side, index, from)) {
         return HR_OK;
@@ -584,8 +555,8 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
     hri_passage_find(executor, &passage);
     hri_copy copy = passage.copy;
     hri_device *device = executor->accelerator->device;
-    /* panels of a batch may not come to the victim before it is lost */
-    bool peers = number >= 0 && !batch &&
+    /* what nobody else needs does not come to the victim any more */
+    bool peers = number >= 0 && victim->part->deliveries[number].only < 0 &&
                  device->ops->is_peer(device, victim->accelerator->device);
     bool gathered;
     hr_status status =
@@ -638,12 +609,12 @@ static hr_status run_stolen(hri_executor *executor)
            (task = steal(executor, &victim)) != NULL) {
         source from = {0};
         for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
-            if (!executor->part->in_place) {
+            if (!executor->part->in_place && executor->part->slots[side] > 0) {
                 status = bring_panel(executor, victim, side, task, &from);
             }
         }
         if (status == HR_OK && !hri_executor_stopped(executor)) {
-            executor->share.tiles_stolen += (uint64_t)units_of(executor, task);
+            executor->share.tiles_stolen += (uint64_t)count_of(executor, task);
             status = run_task(executor, task, &from);
         }
         if (status == HR_OK) {

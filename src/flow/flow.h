@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* The pipeline of all products: panels come into slots of accelerators, tasks
+ * compute there, and results go home.
+ *
+ * An engine says where every byte goes (hri_flow): each accelerator has a part
+ * with slots, a list of deliveries, which bring panels, and a list of tasks. A
+ * task reads a panel of each operand and writes a result. The lists of all
+ * parts are cuts of one sequence in which everything depends on earlier entries
+ * alone. So no order in which parts run can cause a deadlock.
+ *
+ * hri_run carries the lists out. It has the threads, queues, events and pinned
+ * memory. It overlaps copies with work, and reports progress. At the end parts
+ * take tasks from others that are behind. When an accelerator hangs, fails or
+ * is far too slow, the run goes on without it, and tells which results are
+ * home: the engine plans the others again.
+ *
+ * hri_gemm_engine in gemm/tiles.c is an engine; gemm/batch_run.c has another.
+ * docs/architecture.md shows a short one. */
+#ifndef HRI_FLOW_FLOW_H
+#define HRI_FLOW_FLOW_H
+
+#include <headrace/gemm.h>
+
+#include "base/progress.h"
+#include "runtime/runtime.h"
+#include "runtime/staging.h"
+
+/* ---- where every byte goes */
+
+/* The operands of a task: two that it reads, and its result. An engine may do
+ * without either of the first two. */
+enum { HRI_A = 0, HRI_B = 1, HRI_C = 2, HRI_SIDES = 3 };
+
+/* The most tasks that an accelerator has under way: enough to keep its queue
+ * busy, few enough to cancel and steal promptly. */
+enum { HRI_WINDOW = 3 };
+
+/* The arrival of a panel in a slot of one part. */
+typedef struct hri_delivery {
+    int64_t after;    /* the part's task that must have run before the slot is
+                         overwritten; -1: none */
+    int64_t forwards; /* its first entry in flow->forwards */
+    int32_t forward_count;
+    int32_t index, chunk; /* which panel */
+    int32_t slot;
+    int64_t only;   /* the part's only task that needs it; -1: others may, too */
+    int32_t source; /* the part that sends it; -1: the host */
+    int32_t side;   /* HRI_A or HRI_B */
+} hri_delivery;
+
+typedef struct hri_forward {
+    int32_t part;
+    int64_t delivery; /* of that part */
+} hri_forward;
+
+/* A task reads panel (row, chunk) of A and panel (col, chunk) of B, and writes
+ * result `unit`. The tasks of a result are in one part, in order of chunks. */
+typedef struct hri_task {
+    int64_t a, b; /* deliveries to this part; -1: it needs none */
+    int64_t unit;
+    int32_t row, col, chunk;
+    int32_t slot;     /* of the result where it stays for several tasks; -1:
+                         any */
+    bool first, last; /* the result's first task, and its last one */
+} hri_task;
+
+/* One accelerator's part of the work. */
+typedef struct hri_flow_part {
+    uint32_t accelerator;     /* index in the list of hri_run */
+    int32_t slots[HRI_SIDES]; /* how many it has; 0: none */
+    bool in_place;            /* tasks work in the caller's memory */
+    bool spare;  /* it has room for one more panel of A and of B, and can take
+                    tasks of others at the end */
+    bool packed; /* each panel of A is packed before its first task, into a
+                    second set of slots */
+    bool gathered[HRI_SIDES]; /* the operand travels through pinned memory
+                                 beside its slot, which threads of the host
+                                 fill and empty */
+    hri_delivery *deliveries;
+    int64_t delivery_count;
+    hri_task *tasks;
+    int64_t task_count;
+    int64_t steady; /* from this task on panels stay in their slots, so others
+                       may take tasks */
+    uint64_t memory, up, down, peer; /* bytes */
+    double flops, seconds;           /* seconds of arithmetic, predicted */
+} hri_flow_part;
+
+typedef struct hri_flow {
+    uint64_t slot_bytes[HRI_SIDES];
+    hri_flow_part *parts;
+    uint32_t part_count;
+    hri_forward *forwards;
+    int64_t forward_count;
+    int64_t unit_count; /* results */
+    int64_t chunks;     /* tasks of each result */
+    bool reads_result;  /* first tasks need the old one */
+    bool few;           /* one thread alone carries all bytes of a brief flow:
+                           waking others takes longer */
+    double seconds;     /* of the whole run, predicted */
+} hri_flow;
+
+/* Whether one thread carries it out: it has one task, not in place. Old results
+ * must not wait on the only queue for a panel that is packed. */
+static inline bool hri_flow_is_brief(const hri_flow *flow)
+{
+    const hri_flow_part *part = &flow->parts[0];
+    return flow->part_count == 1 && part->task_count == 1 && !part->in_place &&
+           !(part->packed && flow->reads_result);
+}
+
+/* What a task needs of a delivery's panel. */
+static inline hri_task hri_delivery_reader(const hri_delivery *d)
+{
+    return (hri_task){
+        .row = d->index, .col = d->index, .chunk = d->chunk, .unit = -1};
+}
+
+/* Free the lists. */
+void hri_flow_finish(hri_flow *flow);
+
+/* ---- what an engine gives */
+
+/* A task on its accelerator. */
+typedef struct hri_flow_task {
+    const hri_task *task;
+    hri_queue *queue;
+    const hri_place *places[HRI_SIDES]; /* slots; NULL: it has none, or works in
+                                           the caller's memory */
+    bool packed; /* places[HRI_A] is that of a packed panel */
+} hri_flow_task;
+
+/* Functions only read data, wait for nothing, and are called by any thread. */
+typedef struct hri_engine {
+    void *data; /* the run's, with all that the functions below need, until
+                   drop: it outlives the call when an accelerator hangs */
+    /* The box of an operand of a task: from the caller's memory (place `from`)
+     * into a slot, where it lies without gaps. from.host is NULL where it is no
+     * one box. For A row and chunk of the task are set, for B col and chunk,
+     * for C all. */
+    hri_copy (*box)(const void *data, int side, const hri_task *task,
+                    hri_place slot);
+    /* The same bytes where threads gather them. NULL: all are boxes. */
+    hri_gather (*gather)(const void *data, int side, const hri_task *task);
+    /* Enqueue the packing of a panel of A. NULL: no part is packed. */
+    hr_status (*pack)(const void *data, const hri_task *task, hri_queue *queue,
+                      hri_place from, hri_place to);
+    /* Enqueue a task. */
+    hr_status (*run)(const void *data, const hri_flow_task *task);
+    double (*flops)(const void *data, const hri_task *task);
+    /* Products that a task has, for reports. NULL: each is one. */
+    int64_t (*count)(const void *data, const hri_task *task);
+    void (*drop)(void *data);
+} hri_engine;
+
+/* ---- a run */
+
+typedef struct hri_run_state hri_run_state;
+
+/* Whether copies of A, B and C, in the caller's memory, are staged for an
+ * accelerator. C of at most HRI_TINY_BYTES always is where any may be: nothing
+ * need wait before it goes home. So are A and B of at most HRI_TINIEST_BYTES,
+ * for which it takes longer to ask. */
+enum { HRI_TINY_BYTES = 128 << 10, HRI_TINIEST_BYTES = 16 << 10 };
+typedef struct hri_staged {
+    bool of[HRI_SIDES];
+} hri_staged;
+
+/* What one part did. */
+typedef struct hri_run_share {
+    double seconds_busy, flops;
+    uint64_t tiles, tiles_stolen;
+    uint64_t up, down, peer, stolen; /* bytes; stolen: those of them for tiles
+                                        stolen from other executors */
+    bool lost;                       /* the accelerator failed, or */
+    bool late;                       /* was lost because it took too long */
+} hri_run_share;
+
+/* Chunks that come one after another: the terms of a sum of products. */
+typedef struct hri_run_terms {
+    int64_t count;
+    hr_await_function await;     /* NULL: they are there */
+    hr_release_function release; /* or NULL */
+    void *data;
+} hri_run_terms;
+
+/* terms.c: wait until the program has a term. HR_ERROR_CANCELLED when it does
+ * not want to go on. */
+hr_status hri_terms_await(const hri_run_terms *terms, int64_t term);
+
+/* What the caller wants. */
+typedef struct hri_run_call {
+    hri_progress *progress;
+    const hri_staged *staged; /* for each accelerator */
+    bool timed;               /* seconds_busy is wanted */
+    double flops_before;      /* of the whole product: done before */
+    const hri_run_terms *terms; /* NULL: all chunks are there */
+    double patience; /* seconds for which others are idle before they do the
+                        tasks of a late accelerator; hr_context has it */
+} hri_run_call;
+
+/* What came of it. */
+typedef struct hri_run_outcome {
+    hri_run_share *shares; /* the caller's, one for each part */
+    uint8_t *home;   /* [unit_count] the caller's: 1: the result is complete in
+                        the caller's memory, 0: it is as it was */
+    bool unfinished; /* results are missing since an accelerator was lost; */
+    hri_error lost;  /* why */
+} hri_run_outcome;
+
+/* Carry out a flow on accelerators[part->accelerator]. The engine's data has
+ * the flow, too: both stay until drop, which is called in any case. Returns
+ * when all results are home, or when nothing is under way any more after an
+ * error or on accelerators that are not lost. What an accelerator that does not
+ * answer has of the run stays in context->abandoned. The caller holds the
+ * context's lock. progress is called on the calling thread, without a lock of
+ * the run. Errors: HR_ERROR_CANCELLED, HR_ERROR_LOST when others cannot
+ * complete the results, and those of backends. */
+hr_status hri_run(hr_context *context, const hri_flow *flow,
+                  const hri_engine *engine,
+                  hri_accelerator *const *accelerators,
+                  const hri_run_call *call, hri_run_outcome *outcome);
+
+/* Take back accelerators that abandoned runs have let go of by now. With the
+ * context's lock. */
+void hri_runs_collect(hr_context *context);
+/* Wait for them, and for measuring that was left (hri_measure), at most so many
+ * seconds. False when one has not. */
+bool hri_runs_await(hr_context *context, double seconds);
+/* The same. HR_ERROR_LOST, in the name of a call, when one has not. */
+hr_status hri_runs_settle(hr_context *context, const char *call,
+                          double seconds);
+/* Whether one of them was cancelled: then its accelerators need not hang. */
+bool hri_runs_cancelled(const hr_context *context);
+/* How long calls wait that need all of the context: times its patience. */
+enum { HRI_RUNS_PATIENCE = 100 };
+
+#endif

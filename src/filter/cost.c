@@ -379,7 +379,7 @@ static hr_status list_shares(const hri_filter_job *job,
 typedef struct choice {
     const hri_filter_job *job;
     hri_share *shares;
-    hri_link_use *flows;           /* [shares] */
+    hri_link_use *flows;       /* [shares] */
     hri_candidate *candidates; /* [shares] */
     hri_portion *portions;     /* [shares] */
 } choice;

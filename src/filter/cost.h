@@ -22,12 +22,12 @@ double hri_filter_work(const hri_filter_job *job);
  * worked on. */
 typedef struct hri_share {
     hri_accelerator *accelerator;
-    double siblings; /* accelerators on its device that were asked for */
-    uint64_t room;   /* bytes of its memory that it may use */
-    double rate;     /* multiplications and additions a second, alone */
-    double memory;   /* bytes/s of the host's memory, if it works in place; 0:
-                        no limit */
-    hri_link_use flow;   /* its link when others are idle */
+    double siblings;   /* accelerators on its device that were asked for */
+    uint64_t room;     /* bytes of its memory that it may use */
+    double rate;       /* multiplications and additions a second, alone */
+    double memory;     /* bytes/s of the host's memory, if it works in place; 0:
+                          no limit */
+    hri_link_use flow; /* its link when others are idle */
     hri_overheads overheads;
     double row;     /* seconds for a row beside the others: the larger of the
                        next two */

@@ -142,7 +142,7 @@ static hr_status allocate(hri_executor *executor, uint64_t bytes,
 static hr_status allocate_whole(hri_executor *executor)
 {
     static const uint64_t most = UINT64_C(1) << 30;
-    const uint64_t bytes = executor->part->memory;
+    const uint64_t bytes = hri_flow_memory(executor->run->flow, executor->part);
     return bytes <= most &&
                    bytes <= executor->accelerator->device->info.allocation_bytes
                ? allocate(executor, bytes, &executor->whole)
@@ -193,8 +193,7 @@ static uint64_t only_panel(const hri_executor *executor)
 {
     const hri_engine *g = &executor->run->engine;
     const hri_place place = {0};
-    const hri_copy a =
-        g->box(g->data, HRI_A, &executor->part->tasks[0], place);
+    const hri_copy a = g->box(g->data, HRI_A, &executor->part->tasks[0], place);
     return a.depth > 1 ? a.depth * a.to_slice : a.height * a.to_pitch;
 }
 
@@ -461,7 +460,8 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     executor->brief = hri_flow_is_brief(run->flow);
     executor->alone = executor->brief && run->flow->few;
     executor->timed = call->timed || !executor->brief;
-    executor->staged = call->staged[index];
+    executor->staged =
+        call->staged != NULL ? call->staged[index] : (hri_staged){0};
 }
 
 /* The product itself brings few bytes home where it can: into pinned memory. */

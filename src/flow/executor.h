@@ -79,7 +79,7 @@ typedef enum hri_change {
 } hri_change;
 
 struct hri_run_state {
-    hri_run_state *next; /* in context->abandoned */
+    hri_run_state *next;  /* in context->abandoned */
     const hri_flow *flow; /* the engine's */
     hri_engine engine;
     pthread_mutex_t lock; /* guards everything that several threads look at */
@@ -300,7 +300,7 @@ void hri_terms_init(hri_run_state *run, const hri_run_terms *terms);
 typedef struct hri_terms_asker {
     hri_run_state *run;
     const hri_run_terms *terms; /* NULL: there are none */
-    hri_thread *thread;     /* NULL: it was not started */
+    hri_thread *thread;         /* NULL: it was not started */
 } hri_terms_asker;
 
 void hri_terms_ask(hri_terms_asker *asker, hri_accelerator *accelerator);

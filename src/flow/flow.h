@@ -43,7 +43,7 @@ typedef struct hri_delivery {
     int32_t forward_count;
     int32_t index, chunk; /* which panel */
     int32_t slot;
-    int64_t only;   /* the part's only task that needs it; -1: others may, too */
+    int64_t only; /* the part's only task that needs it; -1: others may, too */
     int32_t source; /* the part that sends it; -1: the host */
     int32_t side;   /* HRI_A or HRI_B */
 } hri_delivery;
@@ -82,7 +82,8 @@ typedef struct hri_flow_part {
     int64_t task_count;
     int64_t steady; /* from this task on panels stay in their slots, so others
                        may take tasks */
-    uint64_t memory, up, down, peer; /* bytes */
+    uint64_t memory, up, down, peer; /* bytes, for reports; up and down also
+                                        tell how many threads copy */
     double flops, seconds;           /* seconds of arithmetic, predicted */
 } hri_flow_part;
 
@@ -100,6 +101,12 @@ typedef struct hri_flow {
     double seconds;     /* of the whole run, predicted */
 } hri_flow;
 
+/* Which panel, or result, a task has of a side. */
+static inline int64_t hri_task_index(const hri_task *task, int side)
+{
+    return side == HRI_A ? task->row : side == HRI_B ? task->col : task->unit;
+}
+
 /* Whether one thread carries it out: it has one task, not in place. Old results
  * must not wait on the only queue for a panel that is packed. */
 static inline bool hri_flow_is_brief(const hri_flow *flow)
@@ -116,14 +123,34 @@ static inline hri_task hri_delivery_reader(const hri_delivery *d)
         .row = d->index, .col = d->index, .chunk = d->chunk, .unit = -1};
 }
 
-/* Free the lists. */
+/* units.c: free the lists. */
 void hri_flow_finish(hri_flow *flow);
+
+/* Bytes that a part's slots take. */
+uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_part *part);
+
+/* Make parts with as many units each for accelerators, of which there are no
+ * more than units. Those that are done sooner take units of others. seconds: of
+ * a unit, about. Set slot_bytes, unit_count and chunks before. Unit u has the
+ * panels as below, and none is shared. Call hri_flow_finish also after
+ * HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_flow_spread(hri_flow *flow, hri_accelerator *const *accelerators,
+                          uint32_t count, const int32_t slots[HRI_SIDES],
+                          double seconds);
+
+/* Give a part `count` results from unit `first` on, which need nothing of each
+ * other. Unit u has one task. It reads panels u of A and B, or panel 0 where
+ * all share one. The slots of the part, which are set before, are used one
+ * after another. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_flow_add_units(hri_flow_part *part, int64_t first, int64_t count,
+                             const bool shared[2]);
 
 /* ---- what an engine gives */
 
 /* A task on its accelerator. */
 typedef struct hri_flow_task {
     const hri_task *task;
+    uint32_t accelerator; /* as in hri_flow_part */
     hri_queue *queue;
     const hri_place *places[HRI_SIDES]; /* slots; NULL: it has none, or works in
                                            the caller's memory */
@@ -147,11 +174,23 @@ typedef struct hri_engine {
                       hri_place from, hri_place to);
     /* Enqueue a task. */
     hr_status (*run)(const void *data, const hri_flow_task *task);
+    /* Operations of a task, for progress and reports. NULL: not counted. */
     double (*flops)(const void *data, const hri_task *task);
     /* Products that a task has, for reports. NULL: each is one. */
     int64_t (*count)(const void *data, const hri_task *task);
     void (*drop)(void *data);
 } hri_engine;
+
+/* launch.c: launch a kernel for a task, over all points of a domain. module is
+ * that of hri_accelerator_module for the task's accelerator. Arguments are
+ * values, and places in slots or in the caller's memory. */
+hr_status hri_task_launch(const hri_flow_task *task, const hr_kernel *kernel,
+                          hri_module *module, hr_extent domain,
+                          const hri_kernel_argument *arguments);
+
+/* A view of a place. Its lines begin `pitch` elements apart. */
+hri_kernel_argument hri_place_argument(hri_place place, hr_extent extent,
+                                       int64_t pitch);
 
 /* ---- a run */
 
@@ -190,10 +229,10 @@ hr_status hri_terms_await(const hri_run_terms *terms, int64_t term);
 
 /* What the caller wants. */
 typedef struct hri_run_call {
-    hri_progress *progress;
-    const hri_staged *staged; /* for each accelerator */
-    bool timed;               /* seconds_busy is wanted */
-    double flops_before;      /* of the whole product: done before */
+    hri_progress *progress;     /* NULL: nobody wants to hear */
+    const hri_staged *staged;   /* for each accelerator; NULL: nothing is */
+    bool timed;                 /* seconds_busy is wanted */
+    double flops_before;        /* of the whole product: done before */
     const hri_run_terms *terms; /* NULL: all chunks are there */
     double patience; /* seconds for which others are idle before they do the
                         tasks of a late accelerator; hr_context has it */
@@ -201,9 +240,11 @@ typedef struct hri_run_call {
 
 /* What came of it. */
 typedef struct hri_run_outcome {
-    hri_run_share *shares; /* the caller's, one for each part */
+    hri_run_share
+        *shares;     /* the caller's, one for each part; NULL: not wanted */
     uint8_t *home;   /* [unit_count] the caller's: 1: the result is complete in
-                        the caller's memory, 0: it is as it was */
+                        the caller's memory, 0: it is as it was. NULL: results
+                        that are missing are an error */
     bool unfinished; /* results are missing since an accelerator was lost; */
     hri_error lost;  /* why */
 } hri_run_outcome;

@@ -8,18 +8,6 @@
 #include "base/clock.h"
 #include "flow/executor.h"
 
-/* ---- a flow */
-
-void hri_flow_finish(hri_flow *flow)
-{
-    for (uint32_t i = 0; i < flow->part_count; i++) {
-        free(flow->parts[i].deliveries);
-        free(flow->parts[i].tasks);
-    }
-    free(flow->parts);
-    free(flow->forwards);
-}
-
 /* ---- a run, which may outlive the call */
 
 static void free_run(hri_run_state *run)
@@ -267,7 +255,7 @@ static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
 {
     const hri_flow *flow = run->flow;
     const size_t units = (size_t)flow->unit_count;
-    for (uint32_t i = 0; i < flow->part_count; i++) {
+    for (uint32_t i = 0; i < flow->part_count && outcome->shares != NULL; i++) {
         outcome->shares[i] = run->executors[i].share;
         outcome->shares[i].lost = run->executors[i].lost;
         outcome->shares[i].late = run->executors[i].late;
@@ -275,10 +263,13 @@ static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
     if (run->error.status != HR_OK) {
         return run->error;
     }
-    memcpy(outcome->home, run->home, units);
     outcome->unfinished = memchr(run->home, 0, units) != NULL;
     outcome->lost = run->lost;
-    return (hri_error){0};
+    if (outcome->home != NULL) {
+        memcpy(outcome->home, run->home, units);
+        return (hri_error){0};
+    }
+    return outcome->unfinished ? run->lost : (hri_error){0};
 }
 
 hr_status hri_run(hr_context *context, const hri_flow *flow,

@@ -75,7 +75,8 @@ static void tell(const watcher *w)
     hri_run_state *run = w->run;
     hri_progress *progress = w->call->progress;
     const double done = w->call->flops_before + run->flops_done;
-    if (!hri_progress_is_told(progress) || run->error.status != HR_OK) {
+    if (progress == NULL || !hri_progress_is_told(progress) ||
+        run->error.status != HR_OK) {
         return;
     }
     pthread_mutex_unlock(&run->lock);
@@ -402,7 +403,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
             break;
         }
         pause_watching(run);
-        if (hri_progress_is_due(call->progress)) {
+        if (call->progress != NULL && hri_progress_is_due(call->progress)) {
             tell(&w);
         }
     }

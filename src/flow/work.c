@@ -225,6 +225,11 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
 
 /* ---- one task */
 
+static double flops_of(const hri_engine *g, const hri_task *task)
+{
+    return g->flops != NULL ? g->flops(g->data, task) : 0.0;
+}
+
 /* Enqueue the task, between two events. */
 static hr_status issue(hri_executor *executor, const hri_task *task,
                        const source *from, const hri_place *tile)
@@ -234,6 +239,7 @@ static hr_status issue(hri_executor *executor, const hri_task *task,
     hri_queue *q = executor->compute;
     const hri_flow_task command = {
         .task = task,
+        .accelerator = executor->part->accelerator,
         .queue = q,
         .places = {from->place[HRI_A], from->place[HRI_B], tile},
         .packed = from->packed};
@@ -257,7 +263,7 @@ static hr_status issue(hri_executor *executor, const hri_task *task,
         status = q->ops->record(q, executor->done[at]);
     }
     pthread_mutex_lock(&run->lock);
-    executor->window[at] = (hri_issued){.flops = g->flops(g->data, task),
+    executor->window[at] = (hri_issued){.flops = flops_of(g, task),
                                         .count = count_of(executor, task),
                                         .unit = task->unit,
                                         .last = task->last};

@@ -63,7 +63,7 @@ typedef struct planning {
     const hri_gemm_call *planned;
     int64_t first, count;
     hri_candidate *candidates;
-    hri_link_use *flows;        /* of a set */
+    hri_link_use *flows;    /* of a set */
     hri_portion *portions;  /* of a set */
     double *seconds;        /* of a set: for a product, */
     double *fill;           /* and to bring it there and home */
@@ -214,7 +214,7 @@ static void predict_products(planning *p, const hri_candidate *set,
         const bool staged = a->device->info.staged && !a->in_place;
         p->flows[i] =
             hri_model_link_use(a, staged && (!s[0].direct || !s[1].direct),
-                           staged && !s[2].direct);
+                               staged && !s[2].direct);
         packing = packing || p->flows[i].staged_up || p->flows[i].staged_down;
     }
     hri_model_link_uses(p->planned->context, p->flows, count);
@@ -452,7 +452,8 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
                   .seconds = calloc(most, sizeof *p.seconds),
                   .fill = calloc(most, sizeof *p.fill),
                   .list = calloc(most, sizeof *p.list)};
-    *plan = (hri_batch_plan){.seconds = planned->plan->flow.seconds * (double)count};
+    *plan = (hri_batch_plan){.seconds =
+                                 planned->plan->flow.seconds * (double)count};
     hr_status status =
         p.candidates != NULL && p.flows != NULL && p.portions != NULL &&
                 p.seconds != NULL && p.fill != NULL && p.list != NULL

@@ -26,12 +26,6 @@ static hr_status no_memory(void)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
 }
 
-/* The group whose operand of this side a task reads or writes. */
-static int64_t group_of(int side, const hri_task *task)
-{
-    return side == HRI_A ? task->row : side == HRI_B ? task->col : task->unit;
-}
-
 static int64_t products_of(const groups *g, int64_t group)
 {
     return g->starts[group + 1] - g->starts[group];
@@ -85,7 +79,7 @@ static hri_copy box(const void *data, int side, const hri_task *task,
     const groups *g = data;
     const hri_batch_side *x = &g->sides[side];
     const hri_matrices *m = &g->call.operands[side];
-    const int64_t group = group_of(side, task);
+    const int64_t group = hri_task_index(task, side);
     const size_t products = x->shared ? 1 : (size_t)products_of(g, group);
     const size_t before = (size_t)(g->starts[group] * m->step);
     hri_copy copy = {.to = slot,
@@ -137,7 +131,7 @@ static hri_gather gather(const void *data, int side, const hri_task *task)
     return (hri_gather){.copy = gather_bytes,
                         .data = g,
                         .side = side,
-                        .item = g->starts[group_of(side, task)]};
+                        .item = g->starts[hri_task_index(task, side)]};
 }
 
 /* ---- in slots */
@@ -202,61 +196,19 @@ static int64_t count_groups(const hri_batch_part *part, bool in_place)
     return whole + (part->count % part->group > joins || whole == 0);
 }
 
-/* The panel `row` of a side for a task of the part. */
-static void add_delivery(hri_flow_part *part, const groups *g, int side,
-                         int64_t task, int32_t row)
-{
-    const bool shared = g->sides[side].shared;
-    const int64_t slots = part->slots[side];
-    int64_t *number =
-        side == HRI_A ? &part->tasks[task].a : &part->tasks[task].b;
-    if (shared && task > 0) {
-        *number = side == HRI_A ? part->tasks[0].a : part->tasks[0].b;
-        return;
-    }
-    *number = part->delivery_count++;
-    part->deliveries[*number] =
-        (hri_delivery){.after = task < slots ? -1 : task - slots,
-                       .index = row,
-                       .slot = (int32_t)(task % slots),
-                       .only = shared ? -1 : task,
-                       .source = -1,
-                       .side = side};
-}
-
 /* The groups of a part, from number `group` on. */
 static hr_status add_tasks(hri_flow_part *part, const hri_batch_part *from,
-                           groups *g, int32_t group)
+                           groups *g, int64_t group)
 {
-    const int64_t tasks = count_groups(from, part->in_place);
+    const bool shared[] = {g->sides[HRI_A].shared, g->sides[HRI_B].shared};
+    const int64_t count = count_groups(from, part->in_place);
     int64_t done = 0;
-    part->tasks = calloc((size_t)tasks, sizeof *part->tasks);
-    part->deliveries =
-        part->in_place ? NULL
-                       : calloc(2 * (size_t)tasks, sizeof *part->deliveries);
-    if (part->tasks == NULL || (part->deliveries == NULL && !part->in_place)) {
-        return no_memory();
-    }
-    part->task_count = tasks;
-    for (int64_t t = 0; t < tasks; t++, group++) {
-        const int32_t panels[] = {g->sides[HRI_A].shared ? 0 : group,
-                                  g->sides[HRI_B].shared ? 0 : group};
-        part->tasks[t] = (hri_task){.a = -1,
-                                    .b = -1,
-                                    .unit = group,
-                                    .row = panels[HRI_A],
-                                    .col = panels[HRI_B],
-                                    .slot = -1,
-                                    .first = true,
-                                    .last = true};
-        for (int side = HRI_A; side < HRI_C && !part->in_place; side++) {
-            add_delivery(part, g, side, t, panels[side]);
-        }
-        g->starts[group] = from->first + done;
+    for (int64_t i = group; i < group + count; i++) {
+        g->starts[i] = from->first + done;
         done += next_group(from, part->in_place, from->count - done);
-        g->starts[group + 1] = from->first + done;
+        g->starts[i + 1] = from->first + done;
     }
-    return HR_OK;
+    return hri_flow_add_units(part, group, count, shared);
 }
 
 /* Slots for a part on a device, and how operands travel. Threads stage what is
@@ -279,11 +231,11 @@ static void add_slots(hri_flow_part *part, const hri_batch_part *from,
         staged->of[side] = device->info.staged && !sides[side].direct &&
                            !(side == HRI_C && g->flow.reads_result);
         part->gathered[side] = !sides[side].direct && !staged->of[side];
-        part->memory += (uint64_t)part->slots[side] * bytes[side];
     }
     const uint64_t spare = bytes[HRI_A] + bytes[HRI_B];
+    part->memory = hri_flow_memory(&g->flow, part);
     part->spare = !alone && part->memory + spare + f->own <= f->memory;
-    part->memory += part->spare ? spare : 0;
+    part->memory = hri_flow_memory(&g->flow, part);
     hri_batch_traffic(&g->call, from, planned->accelerators[from->accelerator],
                       &part->up, &part->down);
 }
@@ -316,11 +268,11 @@ static hr_status fill_parts(groups *g, const hri_batch_plan *batch,
 static hr_status add_all_tasks(groups *g, const hri_batch_plan *batch)
 {
     hr_status status = HR_OK;
-    int32_t group = 0;
+    int64_t group = 0;
     for (uint32_t i = 0; i < batch->count && status == HR_OK; i++) {
         hri_flow_part *part = &g->flow.parts[i];
         status = add_tasks(part, &batch->parts[i], g, group);
-        group += (int32_t)part->task_count;
+        group += part->task_count;
     }
     return status;
 }
@@ -331,8 +283,8 @@ static int64_t count_groups_of_all(const hri_batch_plan *batch,
     int64_t sum = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
         const hri_batch_part *part = &batch->parts[i];
-        sum += count_groups(
-            part, planned->accelerators[part->accelerator]->in_place);
+        sum += count_groups(part,
+                            planned->accelerators[part->accelerator]->in_place);
     }
     return sum;
 }
@@ -352,13 +304,13 @@ static hr_status make_flow(groups *g, const hri_batch_plan *batch,
             g->sides[side].bytes * (size_t)products, HRI_BATCH_ALIGNMENT);
     }
     const uint64_t all = bytes[HRI_A] + bytes[HRI_B] + 2 * bytes[HRI_C];
-    g->flow = (hri_flow){
-        .slot_bytes = {bytes[HRI_A], bytes[HRI_B], bytes[HRI_C]},
-        .unit_count = count_of_all,
-        .chunks = 1,
-        .reads_result = hri_reads_result(&g->call.one.product),
-        .few = (double)all <= hri_cost_few,
-        .seconds = batch->seconds};
+    g->flow =
+        (hri_flow){.slot_bytes = {bytes[HRI_A], bytes[HRI_B], bytes[HRI_C]},
+                   .unit_count = count_of_all,
+                   .chunks = 1,
+                   .reads_result = hri_reads_result(&g->call.one.product),
+                   .few = (double)all <= hri_cost_few,
+                   .seconds = batch->seconds};
     return fill_parts(g, batch, planned, staged);
 }
 
@@ -392,8 +344,8 @@ static hr_status prepare(const hri_batch_call *call,
                          const hri_batch_plan *batch, int64_t count_of_all,
                          hri_staged *staged, groups **made)
 {
-    groups *g = calloc(1, sizeof *g + (size_t)(count_of_all + 1) *
-                                          sizeof g->starts[0]);
+    groups *g =
+        calloc(1, sizeof *g + (size_t)(count_of_all + 1) * sizeof g->starts[0]);
     *made = g;
     if (g == NULL) {
         return no_memory();
@@ -421,9 +373,9 @@ hr_status hri_batch_memory(const hri_batch_call *call,
 {
     groups *g = NULL;
     hri_staged *staged = calloc(planned->count, sizeof *staged);
-    const hr_status status =
-        staged != NULL ? prepare(call, planned, batch, 0, staged, &g)
-                       : no_memory();
+    const hr_status status = staged != NULL
+                                 ? prepare(call, planned, batch, 0, staged, &g)
+                                 : no_memory();
     if (status == HR_OK) {
         note_memory(g, batch);
     }
@@ -455,9 +407,8 @@ static hr_status run_groups(hri_batch_call *call, const hri_gemm_call *planned,
                                  .timed = call->one.options.report != NULL,
                                  .flops_before = call->one.flops_done,
                                  .patience = call->one.context->patience};
-    const hr_status status =
-        hri_run(call->one.context, &g->flow, &engine, planned->accelerators,
-                &wanted, &outcome);
+    const hr_status status = hri_run(call->one.context, &g->flow, &engine,
+                                     planned->accelerators, &wanted, &outcome);
     for (uint32_t i = 0; i < batch->count; i++) {
         batch->parts[i].share = outcome.shares[i];
     }

@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "flow/flow.h"
 #include "gemm/call.h"
 #include "gemm/plans.h"
-#include "flow/flow.h"
 
 /* ---- accelerators */
 
@@ -213,9 +213,8 @@ static size_t extent_bytes(const hr_matrix *m)
 static bool is_staged(hri_device *device, const hr_matrix *m, size_t tiny)
 {
     const size_t bytes = extent_bytes(m);
-    return device->info.staged &&
-           (bytes <= tiny || m->data == NULL ||
-            !device->ops->is_pinned(device, m->data, bytes));
+    return bytes <= tiny ? device->info.staged
+                         : hri_is_staged(device, m->data, bytes);
 }
 
 /* Whether copies of an operand, or of any of its terms, are staged. */
@@ -235,7 +234,7 @@ static bool is_any_staged(const hri_gemm_call *c, hri_device *device, int side)
 
 /* How most bytes travel: matrices of few bytes do not count, unless both do. */
 static hri_link_use flow_of(hri_accelerator *a, const hri_product *p,
-                        const hri_staged *staged)
+                            const hri_staged *staged)
 {
     const bool one = extent_bytes(&p->a) > HRI_TINY_BYTES;
     const bool other = extent_bytes(&p->b) > HRI_TINY_BYTES;

@@ -85,7 +85,8 @@ static double *extents(const hri_plan *plan, int64_t count,
 
 static void finish(forecast *f)
 {
-    for (uint32_t i = 0; f->executors != NULL && i < f->plan->flow.part_count; i++) {
+    for (uint32_t i = 0; f->executors != NULL && i < f->plan->flow.part_count;
+         i++) {
         free(f->executors[i].arrivals);
         free(f->executors[i].ends);
         free(f->executors[i].tiles);

@@ -212,13 +212,13 @@ static void choose_staged(const hri_gemm_call *c)
 static hr_status run_plan(hri_gemm_call *c, hri_run_outcome *outcome)
 {
     hri_engine engine;
-    const hri_run_call wanted = {
-        .progress = c->progress,
-        .staged = c->staged,
-        .timed = c->options.report != NULL,
-        .flops_before = c->flops_done,
-        .terms = c->terms != NULL ? &c->terms->come : NULL,
-        .patience = c->context->patience};
+    const hri_run_call wanted = {.progress = c->progress,
+                                 .staged = c->staged,
+                                 .timed = c->options.report != NULL,
+                                 .flops_before = c->flops_done,
+                                 .terms =
+                                     c->terms != NULL ? &c->terms->come : NULL,
+                                 .patience = c->context->patience};
     choose_staged(c);
     hr_status status =
         hri_tiles_engine(&c->product, c->plan, c->terms, &engine);
@@ -286,8 +286,8 @@ hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
     hr_status status = hri_progress_end(c->progress, hri_call_multiply(c));
     if (status == HR_OK) {
         if (c->lost.status == HR_OK && c->terms == NULL) {
-            hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->flow.seconds,
-                          hri_seconds_since(run_ns));
+            hri_model_saw(c->context->model, HR_ENGINE_GEMM,
+                          c->plan->flow.seconds, hri_seconds_since(run_ns));
         }
         hri_report_plan(c, report);
         hri_report_run(c, hri_seconds_since(c->start_ns), report);

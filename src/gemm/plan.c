@@ -312,13 +312,15 @@ static void fill_part(const hri_plan *plan, const candidate_set *set,
         part->slots[side] = (int32_t)slots[side];
         part->memory += (uint64_t)slots[side] * plan->flow.slot_bytes[side];
     }
-    uint64_t spare = plan->flow.slot_bytes[HRI_A] + plan->flow.slot_bytes[HRI_B];
+    uint64_t spare =
+        plan->flow.slot_bytes[HRI_A] + plan->flow.slot_bytes[HRI_B];
     if (plan->blocking.chunks == 1 && set->count > 1) {
         part->spare = part->in_place ||
                       part->memory + spare <= set->accelerators[i].memory;
         part->memory += part->spare && !part->in_place ? spare : 0;
     }
-    uint64_t again = (uint64_t)part->slots[HRI_A] * plan->flow.slot_bytes[HRI_A];
+    uint64_t again =
+        (uint64_t)part->slots[HRI_A] * plan->flow.slot_bytes[HRI_A];
     part->packed = set->accelerators[i].packed && !part->in_place &&
                    is_wide(plan, r) &&
                    part->memory + again <= set->accelerators[i].memory;
@@ -497,7 +499,8 @@ static hr_status choose_plan(const hri_plan_shape *shape,
     hr_status status = compare(shape, all, set, best, &estimated);
     if (status == HR_OK &&
         (*best == NULL ||
-         (estimated && hri_model_pays(first->seconds, (*best)->flow.seconds)))) {
+         (estimated &&
+          hri_model_pays(first->seconds, (*best)->flow.seconds)))) {
         hri_plan_destroy(*best);
         *best = NULL;
         status = make_plan(shape, all, set, first, best);

@@ -249,8 +249,8 @@ enum { HRI_FORECAST_PARTS = 16 };
  * walk through it. */
 double hri_forecast_cost(const hri_blocking *blocking, uint32_t parts);
 
-/* Set plan->flow.seconds: from the call to its end. INFINITY for a plan that would
- * never end. HR_ERROR_OUT_OF_MEMORY. */
+/* Set plan->flow.seconds: from the call to its end. INFINITY for a plan that
+ * would never end. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_forecast(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
 

@@ -209,7 +209,8 @@ static hr_status add_forward(builder *b, uint32_t part, int64_t delivery)
         p->flow.forwards = more;
         b->forward_capacity = capacity;
     }
-    p->flow.forwards[p->flow.forward_count++] = (hri_forward){(int32_t)part, delivery};
+    p->flow.forwards[p->flow.forward_count++] =
+        (hri_forward){(int32_t)part, delivery};
     return HR_OK;
 }
 
@@ -380,7 +381,8 @@ static hr_status run_phases(builder *b)
                 if (status != HR_OK) {
                     return status;
                 }
-                for (uint32_t part = 0; part < b->plan->flow.part_count; part++) {
+                for (uint32_t part = 0; part < b->plan->flow.part_count;
+                     part++) {
                     add_tasks(b, part);
                 }
                 b->phase++;

@@ -447,7 +447,8 @@ hr_status hri_model_know_link(hr_context *context, hri_accelerator *a)
 
 /* The link for a flow's memory, when pinned and staged copies have these
  * rates. */
-static hri_link link_for(const hri_link_use *f, hri_link pinned, hri_link staged)
+static hri_link link_for(const hri_link_use *f, hri_link pinned,
+                         hri_link staged)
 {
     const bool copy_pools = f->staged_up || f->staged_down;
     return (hri_link){.up = (f->staged_up ? staged : pinned).up,
@@ -456,7 +457,7 @@ static hri_link link_for(const hri_link_use *f, hri_link pinned, hri_link staged
 }
 
 hri_link_use hri_model_link_use(const hri_accelerator *a, bool staged_up,
-                        bool staged_down)
+                                bool staged_down)
 {
     hri_link_use f = {
         .accelerator = a, .staged_up = staged_up, .staged_down = staged_down};
@@ -492,7 +493,8 @@ static double sharing_of(const hri_link_use *flows, uint32_t count,
     return sharing;
 }
 
-void hri_model_link_uses(const hr_context *context, hri_link_use *flows, uint32_t count)
+void hri_model_link_uses(const hr_context *context, hri_link_use *flows,
+                         uint32_t count)
 {
     hri_link sum = {0};
     double sharing = 0.0;

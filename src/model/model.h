@@ -171,13 +171,13 @@ typedef struct hri_link_use {
 
 /* A flow with its own link, as far as it is known. Rates are 0 in place, and
  * where nothing is known. */
-hri_link_use hri_model_link_use(const hri_accelerator *accelerator, bool staged_up,
-                        bool staged_down);
+hri_link_use hri_model_link_use(const hri_accelerator *accelerator,
+                                bool staged_up, bool staged_down);
 
 /* Set `alone` and `beside` of flows. All links together carry no more than was
  * measured for all, and accelerators of one device share a link. */
 void hri_model_link_uses(const hr_context *context, hri_link_use *flows,
-                     uint32_t count);
+                         uint32_t count);
 
 /* Measure the link from and to pinned memory, unless it is known. The second
  * function does so for all that flows need. Nothing is measured in place. */

@@ -20,6 +20,14 @@ _Static_assert((int)HRI_THREAD_PIECES <= (int)HRI_COPIES &&
                    (int)HRI_STREAM_PIECES <= (int)HRI_COPIES,
                "copy threads have too few events");
 
+/* Whether copies between memory of the caller's and a device are staged. */
+static inline bool hri_is_staged(hri_device *device, const void *memory,
+                                 size_t bytes)
+{
+    return device->info.staged &&
+           (memory == NULL || !device->ops->is_pinned(device, memory, bytes));
+}
+
 /* What a program has in several places, as it lies in a slot without gaps. */
 typedef struct hri_gather {
     /* Copy bytes from `first` on to pinned memory, or home from there. Any

@@ -47,9 +47,9 @@ typedef struct hri_participant {
     double bandwidth;   /* of its memory, in bytes/s */
     hri_overheads overheads;
     hri_link_use flows[HRI_LINKS]; /* its link with nothing else at work, */
-    double slower[HRI_LINKS];  /* and how many times slower it is beside
-                                  others */
-    hri_cost cost;             /* of its present band */
+    double slower[HRI_LINKS];      /* and how many times slower it is beside
+                                      others */
+    hri_cost cost;                 /* of its present band */
     int64_t chunk; /* rows at a time that its band streams in; 0: it fits into
                       memory */
     hr_array *copies[HR_MAX_PARAMETERS]; /* of combined views; NULL: none */
@@ -100,7 +100,7 @@ typedef struct hri_splitting {
     hr_band *bands;                /* [count] in their order */
     hri_portion *portions;         /* [count]: for making bands */
     hri_participant *participants; /* [count] */
-    hri_link_use *flows;               /* [count] */
+    hri_link_use *flows;           /* [count] */
 } hri_splitting;
 
 /* launch.c: read what the options say of progress, for hri_splitting.progress:

@@ -103,7 +103,8 @@ static bool step_feeder(model *m, executor *e)
         }
         e->forwarding = 0;
     } else if (e->forwarding < d->forward_count) {
-        const hri_forward *f = &m->plan->flow.forwards[d->forwards + e->forwarding];
+        const hri_forward *f =
+            &m->plan->flow.forwards[d->forwards + e->forwarding];
         if (e->held[d->side][d->slot] != e->fed) {
             blame(m, "a panel is gone before it has been forwarded");
         }

@@ -124,7 +124,8 @@ static int takes(hri_plan *plan, const hri_plan_accelerator *accelerators,
     int ok = hri_forecast(plan, accelerators) == HR_OK &&
              fabs(plan->flow.seconds - seconds) <= 1e-9 * seconds;
     if (!ok) {
-        fprintf(stderr, "  %.9f instead of %.9f\n", plan->flow.seconds, seconds);
+        fprintf(stderr, "  %.9f instead of %.9f\n", plan->flow.seconds,
+                seconds);
     }
     return ok;
 }
@@ -450,7 +451,8 @@ static void choices(void)
         double flops = 2.0 * (double)n * (double)n * (double)n;
         printf("%s: %.1f ms, %.0f TFLOP/s, tiles of %lld x %lld, k in %lld%s\n",
                machines[i].name, plan->flow.seconds * 1e3,
-               flops / plan->flow.seconds * 1e-12, (long long)hri_plan_row(plan, 1),
+               flops / plan->flow.seconds * 1e-12,
+               (long long)hri_plan_row(plan, 1),
                (long long)hri_plan_col(plan, 1),
                (long long)plan->blocking.chunks,
                plan->blocking.growing ? ", growing" : "");

@@ -188,8 +188,8 @@ static void check_plan(const problem *q, const hri_plan *p)
         inside = inside && part->memory == part_memory(p, part) &&
                  (a->in_place || part->memory + a->own <= a->memory);
         for (int side = HRI_A; side <= HRI_C; side++) {
-            inside =
-                inside && (a->in_place || p->flow.slot_bytes[side] <= a->buffer);
+            inside = inside &&
+                     (a->in_place || p->flow.slot_bytes[side] <= a->buffer);
         }
         uint64_t part_up = 0, part_peer = 0;
         for (int64_t n = 0; n < part->delivery_count; n++) {
@@ -546,7 +546,8 @@ static void host_or_gpu(void)
              .in_place = true}};
         hri_plan *p = NULL;
         CHECK(hri_plan_create(&shape, both, 2, &p) == HR_OK);
-        CHECK(p->flow.part_count == 1 && p->flow.parts[0].in_place == cases[i].host);
+        CHECK(p->flow.part_count == 1 &&
+              p->flow.parts[0].in_place == cases[i].host);
         hri_plan_destroy(p);
     }
 }
@@ -615,7 +616,8 @@ static void large_in_place(void)
         .rate = 1e11, .sharers = 1, .peers = 1, .in_place = true};
     hri_plan *p = NULL;
     CHECK(hri_plan_create(&shape, &host, 1, &p) == HR_OK);
-    CHECK(p->flow.parts[0].task_count > 1 << 18 && p->flow.parts[0].task_count < 1 << 21);
+    CHECK(p->flow.parts[0].task_count > 1 << 18 &&
+          p->flow.parts[0].task_count < 1 << 21);
     hri_plan_destroy(p);
 }
 

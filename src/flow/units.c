@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Flows, and those whose results need nothing of each other. */
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "flow/flow.h"
+
+void hri_flow_finish(hri_flow *flow)
+{
+    for (uint32_t i = 0; i < flow->part_count && flow->parts != NULL; i++) {
+        free(flow->parts[i].deliveries);
+        free(flow->parts[i].tasks);
+    }
+    free(flow->parts);
+    free(flow->forwards);
+}
+
+uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_part *part)
+{
+    uint64_t bytes = 0;
+    for (int side = HRI_A; side < HRI_SIDES && !part->in_place; side++) {
+        const int64_t more = side < HRI_C && part->spare && part->slots[side];
+        const int64_t packed = side == HRI_A && part->packed ? 2 : 1;
+        bytes += (uint64_t)(packed * part->slots[side] + more) *
+                 flow->slot_bytes[side];
+    }
+    return bytes;
+}
+
+/* The panel of a side for a task: a new one, or the part's only one. */
+static int64_t deliver(hri_flow_part *part, int side, int64_t task,
+                       int32_t index, bool shared)
+{
+    const int64_t slots = part->slots[side];
+    const hri_task *first = &part->tasks[0];
+    if (slots == 0 || (shared && task > 0)) {
+        return slots == 0 ? -1 : side == HRI_A ? first->a : first->b;
+    }
+    const int64_t number = part->delivery_count++;
+    part->deliveries[number] =
+        (hri_delivery){.after = task < slots ? -1 : task - slots,
+                       .index = index,
+                       .slot = (int32_t)(task % slots),
+                       .only = shared ? -1 : task,
+                       .source = -1,
+                       .side = side};
+    return number;
+}
+
+hr_status hri_flow_add_units(hri_flow_part *part, int64_t first, int64_t count,
+                             const bool shared[2])
+{
+    const size_t tasks = (size_t)hri_max(count, 1);
+    if (first + count <= INT32_MAX) {
+        part->tasks = calloc(tasks, sizeof *part->tasks);
+        part->deliveries = calloc(2 * tasks, sizeof *part->deliveries);
+    }
+    if (part->tasks == NULL || part->deliveries == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "gemm: no memory for %lld tasks", (long long)count);
+    }
+    part->task_count = count;
+    for (int64_t t = 0; t < count; t++) {
+        const int32_t unit = (int32_t)(first + t);
+        hri_task *task = &part->tasks[t];
+        *task = (hri_task){.a = -1,
+                           .b = -1,
+                           .unit = unit,
+                           .row = shared[HRI_A] ? 0 : unit,
+                           .col = shared[HRI_B] ? 0 : unit,
+                           .slot = -1,
+                           .first = true,
+                           .last = true};
+        if (!part->in_place) {
+            task->a = deliver(part, HRI_A, t, task->row, shared[HRI_A]);
+            task->b = deliver(part, HRI_B, t, task->col, shared[HRI_B]);
+        }
+    }
+    return HR_OK;
+}
+
+hr_status hri_flow_spread(hri_flow *flow, hri_accelerator *const *accelerators,
+                          uint32_t count, const int32_t slots[HRI_SIDES],
+                          double seconds)
+{
+    static const bool none_shared[2] = {false, false};
+    hr_status status = HR_OK;
+    flow->parts = calloc(count, sizeof *flow->parts);
+    if (flow->parts == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for %u parts",
+                        count);
+    }
+    flow->part_count = count;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        hri_flow_part *part = &flow->parts[i];
+        const int64_t first = flow->unit_count * i / count;
+        const int64_t units = flow->unit_count * (i + 1) / count - first;
+        *part = (hri_flow_part){.accelerator = i,
+                                .in_place = accelerators[i]->in_place,
+                                .spare = count > 1,
+                                .seconds = seconds * (double)units};
+        for (int side = HRI_A; side < HRI_SIDES && !part->in_place; side++) {
+            part->slots[side] =
+                (int32_t)hri_min(slots[side], hri_max(units, 1));
+        }
+        part->memory = hri_flow_memory(flow, part);
+        status = hri_flow_add_units(part, first, units, none_shared);
+    }
+    return status;
+}

@@ -8,7 +8,7 @@ set -eu
 cd "$1"
 
 files=$(find src/arrays src/blas src/checker src/context src/distribute \
-    src/calls src/filter src/gemm src/grid src/mpi src/pblas src/runtime src/split \
+    src/calls src/filter src/flow src/gemm src/grid src/mpi src/pblas src/runtime src/split \
     -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || { echo "model: no sources in $1"; exit 1; }
 
@@ -38,7 +38,7 @@ BEGIN {
 }
 FNR == 1 {
     split(FILENAME, part, "/")
-    engine = part[2] ~ /^(blas|distribute|filter|gemm|grid|split)$/
+    engine = part[2] ~ /^(blas|distribute|filter|flow|gemm|grid|split)$/
     exact = FILENAME ~ /^src\/gemm\/verify/ # bounds of rounding
     comment = 0
 }

@@ -456,7 +456,6 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     executor->accelerator = accelerators[index];
     executor->end = executor->part->task_count;
     executor->wanted = INT64_MAX;
-    executor->forwarded = executor->sent = run->flow->forward_count == 0;
     executor->brief = hri_flow_is_brief(run->flow);
     executor->alone = executor->brief && run->flow->few;
     executor->timed = call->timed || !executor->brief;
@@ -517,10 +516,6 @@ static hr_status start_threads(hri_executor *executor)
                            ? HR_OK
                            : hri_executor_start(executor, &executor->feeder,
                                                 hri_feeder_main, false);
-    if (status == HR_OK && !executor->forwarded) {
-        status = hri_executor_start(executor, &executor->forwarder,
-                                    hri_forwarder_main, false);
-    }
     if (status == HR_OK) {
         status = hri_copy_pool_start(&executor->up_pool);
     }
@@ -621,9 +616,6 @@ static void settle(hri_executor *executor)
 {
     if (executor->feeder != NULL) {
         hri_thread_join(executor->feeder);
-    }
-    if (executor->forwarder != NULL) {
-        hri_thread_join(executor->forwarder);
     }
     hri_copy_pool_join(&executor->up_pool);
     hri_copy_pool_join(&executor->down_pool);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of a run, with one executor for each part of the flow.
  *
- * An executor has these threads. The feeder brings panels, and the forwarder
- * sends them on (feed.c). The compute thread multiplies, and brings old tiles
- * of C (work.c). One copy pool brings finished tiles home. Another one copies
- * panels that lie in ordinary memory, where such copies are slow (staging.c).
- * What is gathered at once, its threads and others of the accelerator copy.
- * The threads only enqueue work, and events order the work of different queues.
- * An event must be recorded before anything waits for it. So a thread that
- * depends on another one's commands waits until they are enqueued. It waits on
- * a condition of the executor whose state it needs. So a change wakes the few
- * threads that it may concern, however many executors there are.
+ * An executor has these threads. The feeder brings panels (feed.c). The compute
+ * thread multiplies, and brings old tiles of C (work.c). One copy pool brings
+ * finished tiles home. Another one copies panels that lie in ordinary memory,
+ * where such copies are slow (staging.c). What is gathered at once, its threads
+ * and others of the accelerator copy. The threads only enqueue work, and events
+ * order the work of different queues. An event must be recorded before anything
+ * waits for it. So a thread that depends on another one's commands waits until
+ * they are enqueued. It waits on a condition of the executor whose state it
+ * needs. So a change wakes the few threads that it may concern, however many
+ * executors there are.
  *
  * A device may fail to answer. So only an executor's own threads call it, and
  * never with the run's lock. The thread that called hri_run watches (watch.c).
@@ -43,10 +43,10 @@ typedef struct hri_executor hri_executor;
 /* A delivery at run time. Its events are recycled when its slot is given to the
  * next one. By then every command that waits for them has been enqueued. */
 typedef struct hri_arrival {
-    hri_event *ready; /* the panel is in its slot */
-    hri_event *sent;  /* it has been forwarded to all parts that need it */
+    hri_event *ready;  /* the panel is in its slot */
+    hri_event *pulled; /* the slot that it was copied from has been read */
     atomic_bool issued;
-    bool forwarded;
+    int32_t pulls; /* by other executors, that are not enqueued yet */
 } hri_arrival;
 
 /* A slot for a tile of C. */
@@ -73,8 +73,7 @@ typedef struct hri_load {
  * change wakes no other thread. */
 typedef enum hri_change {
     HRI_ARRIVED, /* what a compute thread needs, its own or a thief's */
-    HRI_LOADED,  /* a panel from the host, for the forwarder */
-    HRI_FREED,   /* a slot, for the feeder or another executor's forwarder */
+    HRI_FREED,   /* a slot, or a panel of another executor, for the feeder */
     HRI_CHANGES
 } hri_change;
 
@@ -124,7 +123,7 @@ struct hri_executor {
     const hri_flow_part *part;
     hri_accelerator *accelerator;
     hri_run_share share;
-    hri_thread *compute_thread, *feeder, *forwarder; /* NULL: not started */
+    hri_thread *compute_thread, *feeder; /* NULL: not started */
     hri_executor_state state;
     hri_executor_state left_at; /* its state when hri_run returned */
     bool brief;       /* it has one task and no peers: its compute thread does
@@ -146,7 +145,7 @@ struct hri_executor {
                              time or at once */
 
     hri_queue *up;          /* panels from the host: the feeder's */
-    hri_queue *peer;        /* panels to other executors: the forwarder's */
+    hri_queue *peer;        /* panels of other executors: the feeder's */
     hri_queue *fetch;       /* old C and stolen panels: the compute thread's */
     hri_queue *compute;     /* products: the compute thread's */
     hri_queue *down;        /* finished tiles: the down copy pool's */
@@ -190,9 +189,7 @@ struct hri_executor {
     int64_t stores; /* tiles finished when k is whole; decides the tile slot */
     bool loading;   /* the feeder enqueues a copy of the caller's memory */
     uint32_t gathering; /* threads that fill pinned memory from the caller's */
-    bool steals;        /* it copies panels of others */
-    bool forwarded;     /* all forwards have been enqueued, */
-    bool sent;          /* and none is under way any more */
+    bool pulls;         /* it has copied panels of others */
 };
 
 /* ---- executor.c */
@@ -285,7 +282,6 @@ hr_status hri_executor_feed(hri_executor *executor);
 
 /* ---- the threads. Each takes a hri_executor * and returns NULL */
 void *hri_feeder_main(void *executor);
-void *hri_forwarder_main(void *executor);
 
 /* Issue the executor's own tasks, then those that it steals, and wait for
  * them. */

@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* The feeder brings an executor's panels from the host. The forwarder sends
- * them on to other executors that need them. */
+/* The feeder brings an executor's panels: from the host, and from slots of
+ * other executors that have them. Both come in the order of the part's
+ * deliveries, but neither waits for the other. A queue of the executor that
+ * needs a panel pulls it. So only an executor's own threads use its queues and
+ * slots. */
 #include "base/size.h"
 #include "flow/executor.h"
-
-/* The delivery that was in d's slot before d. NULL when there was none. */
-static hri_arrival *before(const hri_executor *executor, const hri_delivery *d)
-{
-    int64_t number = executor->held[d->side][d->slot];
-    return number < 0 ? NULL : &executor->arrivals[number];
-}
 
 /* Whether d's term has come, and all commands that read the old content of its
  * slot have been enqueued. */
 static bool is_free(const hri_executor *executor, const hri_delivery *d)
 {
-    const hri_arrival *old = before(executor, d);
+    const int64_t old = executor->held[d->side][d->slot];
     return executor->run->come > d->chunk && executor->issued > d->after &&
-           (old == NULL || old->forwarded);
+           (old < 0 || executor->arrivals[old].pulls == 0);
+}
+
+/* Where another executor has the panel. */
+static hri_arrival *origin_of(const hri_executor *executor,
+                              const hri_delivery *d)
+{
+    return &executor->run->executors[d->source].arrivals[d->origin];
+}
+
+/* The arrival of a delivery at the i-th executor that pulls it. */
+static hri_arrival *pulled_by(const hri_executor *executor,
+                              const hri_delivery *d, int32_t i)
+{
+    const hri_forward *f = &executor->run->flow->forwards[d->forwards + i];
+    return &executor->run->executors[f->part].arrivals[f->delivery];
 }
 
 /* Whether others have taken the only task that needs d. */
@@ -26,39 +37,21 @@ static bool is_stolen(const hri_executor *executor, const hri_delivery *d)
     return d->only >= executor->end;
 }
 
-/* Wait until d may be enqueued for executor. False when it must not any more.
- * The run's lock is held. */
-static bool wait_free(hri_executor *executor, const hri_delivery *d)
-{
-    hri_run_state *run = executor->run;
-    while (!hri_is_stopped(executor) && !is_stolen(executor, d) &&
-           !is_free(executor, d)) {
-        executor->wanted = hri_min(executor->wanted, d->after + 1);
-        pthread_cond_wait(&executor->changed[HRI_FREED], &run->lock);
-    }
-    return !hri_is_stopped(executor) && !is_stolen(executor, d);
-}
-
-static hri_executor *source_of(hri_executor *executor, const hri_delivery *d)
-{
-    return d->source < 0 ? executor : &executor->run->executors[d->source];
-}
-
-/* The last product that reads a slot, and the last copy to other executors.
- * NULL: there is none. */
+/* The last product that reads a slot, and the copies to other executors. */
 typedef struct readers {
-    hri_event *of[2];
+    hri_event *product;      /* NULL: it has run */
+    const hri_delivery *old; /* that others have pulled; NULL: none */
 } readers;
 
 /* Find what reads the old content of d's slot and may not have run yet. The
  * run's lock is held. */
 static readers find_readers(const hri_executor *executor, const hri_delivery *d)
 {
-    const hri_arrival *old = before(executor, d);
+    const int64_t old = executor->held[d->side][d->slot];
     /* the compute thread has waited for older tasks */
     bool recent = d->after >= 0 && executor->issued <= d->after + HRI_WINDOW;
-    return (readers){{recent ? executor->done[d->after % HRI_WINDOW] : NULL,
-                      old != NULL ? old->sent : NULL}};
+    return (readers){recent ? executor->done[d->after % HRI_WINDOW] : NULL,
+                     old >= 0 ? &executor->part->deliveries[old] : NULL};
 }
 
 /* Note that the slot holds delivery `number` now. The events of the delivery
@@ -66,33 +59,45 @@ static readers find_readers(const hri_executor *executor, const hri_delivery *d)
  * ours any more. The run's lock is held. */
 static bool take_slot(hri_executor *executor, int64_t number)
 {
+    hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
-    hri_arrival *old = before(executor, d);
-    if (executor->run->left) {
+    const int64_t held = executor->held[d->side][d->slot];
+    if (run->left) {
         return false;
     }
-    if (old != NULL) {
-        const hri_delivery *was =
-            &executor->part->deliveries[executor->held[d->side][d->slot]];
-        hri_accelerator_recycle_event(source_of(executor, was)->accelerator,
-                                      old->ready);
-        hri_accelerator_recycle_event(executor->accelerator, old->sent);
-        old->ready = old->sent = NULL;
+    if (held >= 0) {
+        const hri_delivery *old = &executor->part->deliveries[held];
+        hri_accelerator_recycle_event(executor->accelerator,
+                                      executor->arrivals[held].ready);
+        executor->arrivals[held].ready = NULL;
+        for (int32_t i = 0; i < old->forward_count; i++) {
+            const hri_forward *f = &run->flow->forwards[old->forwards + i];
+            hri_arrival *there = pulled_by(executor, old, i);
+            hri_accelerator_recycle_event(run->executors[f->part].accelerator,
+                                          there->pulled);
+            there->pulled = NULL;
+        }
     }
     executor->held[d->side][d->slot] = number;
+    executor->arrivals[number].pulls = d->forward_count;
     return true;
 }
 
-/* Make queue wait for the readers. If queue is NULL, the calling thread
- * waits. */
-static hr_status wait_for(readers r, hri_queue *queue)
+/* Make queue wait for an event. If queue is NULL, the calling thread waits. */
+static hr_status wait_for(hri_event *event, hri_queue *queue)
 {
-    hr_status status = HR_OK;
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        if (r.of[i] != NULL) {
-            status = queue != NULL ? queue->ops->wait(queue, r.of[i])
-                                   : r.of[i]->ops->wait(r.of[i]);
-        }
+    return event == NULL   ? HR_OK
+           : queue != NULL ? queue->ops->wait(queue, event)
+                           : event->ops->wait(event);
+}
+
+static hr_status wait_for_readers(const hri_executor *executor, readers r,
+                                  hri_queue *queue)
+{
+    hr_status status = wait_for(r.product, queue);
+    for (int32_t i = 0;
+         r.old != NULL && i < r.old->forward_count && status == HR_OK; i++) {
+        status = wait_for(pulled_by(executor, r.old, i)->pulled, queue);
     }
     return status;
 }
@@ -106,43 +111,59 @@ static hr_status free_slot(hri_executor *executor, int64_t number,
     pthread_mutex_lock(&run->lock);
     readers r = find_readers(executor, &executor->part->deliveries[number]);
     pthread_mutex_unlock(&run->lock);
-    hr_status status = wait_for(r, queue);
+    hr_status status = wait_for_readers(executor, r, queue);
     pthread_mutex_lock(&run->lock);
     *taken = take_slot(executor, number) && !hri_is_stopped(executor);
     pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-/* The panel of delivery `number` comes on queue, of executor `from`. Threads
- * that wait for it may go on. */
-static hr_status arrive(hri_executor *executor, int64_t number,
-                        hri_executor *from, hri_queue *queue)
+/* Wake the feeders of executors that pull the delivery. */
+static void tell_readers(const hri_executor *executor, const hri_delivery *d)
 {
     hri_run_state *run = executor->run;
+    for (int32_t i = 0; i < d->forward_count; i++) {
+        const hri_forward *f = &run->flow->forwards[d->forwards + i];
+        pthread_cond_broadcast(&run->executors[f->part].changed[HRI_FREED]);
+    }
+}
+
+/* Take an event of the executor's. NULL: the run was left, and none is ours. */
+static hr_status take_event(hri_executor *executor, hri_event **event)
+{
+    hri_run_state *run = executor->run;
+    const hr_status status =
+        hri_accelerator_take_event(executor->accelerator, event);
+    pthread_mutex_lock(&run->lock);
+    *event = run->left ? NULL : *event;
+    pthread_mutex_unlock(&run->lock);
+    return status;
+}
+
+/* The panel of delivery `number` comes on queue. Threads that wait for it may
+ * go on. */
+static hr_status arrive(hri_executor *executor, int64_t number,
+                        hri_queue *queue)
+{
+    hri_run_state *run = executor->run;
+    const hri_delivery *d = &executor->part->deliveries[number];
     hri_arrival *a = &executor->arrivals[number];
     hri_event *ready = NULL;
-    hr_status status =
-        executor->brief ? HR_OK /* its products follow in the same queue */
-                        : hri_accelerator_take_event(from->accelerator, &ready);
-    pthread_mutex_lock(&run->lock);
-    const bool left = run->left; /* then the event is not ours */
-    pthread_mutex_unlock(&run->lock);
-    if (status != HR_OK || left) {
-        return status;
-    }
-    if (ready != NULL) {
+    hr_status status = HR_OK;
+    if (!executor->brief) { /* else its products follow in the same queue */
+        status = take_event(executor, &ready);
+        if (status != HR_OK || ready == NULL) {
+            return status;
+        }
         status = queue->ops->record(queue, ready);
     }
     pthread_mutex_lock(&run->lock);
     a->ready = ready;
     a->issued = status == HR_OK;
-    a->forwarded = executor->part->deliveries[number].forward_count == 0;
     hri_executor_signs(executor);
     pthread_mutex_unlock(&run->lock);
     pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
-    if (from == executor) {
-        pthread_cond_broadcast(&executor->changed[HRI_LOADED]);
-    }
+    tell_readers(executor, d);
     return status;
 }
 
@@ -155,7 +176,7 @@ static hr_status loaded(hri_executor *executor, int64_t number,
     pthread_mutex_lock(&run->lock);
     executor->share.up += hri_copy_bytes(copy);
     pthread_mutex_unlock(&run->lock);
-    return arrive(executor, number, executor, executor->up);
+    return arrive(executor, number, executor->up);
 }
 
 static void load_done(void *data)
@@ -240,14 +261,7 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
 
 static hr_status load(hri_executor *executor, int64_t number)
 {
-    hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
-    pthread_mutex_lock(&run->lock);
-    bool go_on = wait_free(executor, d);
-    pthread_mutex_unlock(&run->lock);
-    if (!go_on) {
-        return HR_OK;
-    }
     const hri_task reader = hri_delivery_reader(d);
     hri_passage passage = {.side = d->side,
                            .task = &reader,
@@ -259,102 +273,135 @@ static hr_status load(hri_executor *executor, int64_t number)
                : load_pinned(executor, number, &passage);
 }
 
-/* Carry out one forward of delivery d of executor. */
-static hr_status forward(hri_executor *executor, const hri_delivery *d,
-                         const hri_forward *f)
-{
-    hri_run_state *run = executor->run;
-    hri_executor *to = &run->executors[f->part];
-    const hri_delivery *e = &to->part->deliveries[f->delivery];
-    bool taken = false;
-    pthread_mutex_lock(&run->lock);
-    const bool go_on = wait_free(to, e);
-    pthread_mutex_unlock(&run->lock);
-    hr_status status =
-        go_on ? free_slot(to, f->delivery, executor->peer, &taken) : HR_OK;
-    if (status != HR_OK || !taken) {
-        return status;
-    }
-    const hri_task reader = hri_delivery_reader(d);
-    hri_copy copy = run->engine.box(run->engine.data, d->side, &reader,
-                                    to->places[e->side][e->slot]);
-    copy.from = executor->places[d->side][d->slot];
-    copy.from_pitch = copy.to_pitch;
-    status = executor->peer->ops->copy(executor->peer, &copy);
-    if (status == HR_OK) {
-        pthread_mutex_lock(&run->lock);
-        to->share.peer += hri_copy_bytes(&copy);
-        pthread_mutex_unlock(&run->lock);
-        status = arrive(to, f->delivery, executor, executor->peer);
-    }
-    return status;
-}
-
-/* All copies of the delivery have been enqueued: its slot may be taken after
- * them. */
-static hr_status forwarded(hri_executor *executor, hri_arrival *a)
-{
-    hri_run_state *run = executor->run;
-    hri_event *sent = NULL;
-    hr_status status = hri_accelerator_take_event(executor->accelerator, &sent);
-    pthread_mutex_lock(&run->lock);
-    const bool left = run->left;
-    pthread_mutex_unlock(&run->lock);
-    if (status != HR_OK || left) {
-        return status;
-    }
-    status = executor->peer->ops->record(executor->peer, sent);
-    pthread_mutex_lock(&run->lock);
-    a->sent = sent;
-    a->forwarded = status == HR_OK;
-    pthread_mutex_unlock(&run->lock);
-    pthread_cond_broadcast(&executor->changed[HRI_FREED]);
-    return status;
-}
-
-static hr_status forward_all(hri_executor *executor, int64_t number)
+/* The slot of another executor has been read, once the event is done. */
+static void pulled(hri_executor *executor, int64_t number, hri_event *event)
 {
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
-    hri_arrival *a = &executor->arrivals[number];
-    if (d->forward_count == 0) {
-        return HR_OK;
-    }
+    hri_arrival *origin = origin_of(executor, d);
     pthread_mutex_lock(&run->lock);
-    while (!a->issued && !hri_is_stopped(executor)) {
-        pthread_cond_wait(&executor->changed[HRI_LOADED], &run->lock);
-    }
-    bool go_on = !hri_is_stopped(executor);
+    executor->arrivals[number].pulled = event;
+    const bool last = --origin->pulls == 0;
     pthread_mutex_unlock(&run->lock);
-    hr_status status =
-        go_on ? executor->peer->ops->wait(executor->peer, a->ready) : HR_OK;
-    for (int32_t i = 0; i < d->forward_count && status == HR_OK && go_on; i++) {
-        status = forward(executor, d, &run->flow->forwards[d->forwards + i]);
-        go_on = !hri_executor_stopped(executor);
+    if (last) {
+        pthread_cond_broadcast(&run->executors[d->source].changed[HRI_FREED]);
     }
-    return status == HR_OK && go_on ? forwarded(executor, a) : status;
 }
 
-/* Call a function for each panel that this executor brings itself. Other
- * executors send it the rest. */
-static hr_status for_own(hri_executor *executor,
-                         hr_status (*function)(hri_executor *executor,
-                                               int64_t number))
+/* Copy a panel from the slot of another executor. */
+static hr_status pull(hri_executor *executor, int64_t number)
 {
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < executor->part->delivery_count && status == HR_OK &&
-                        !hri_executor_stopped(executor);
-         i++) {
-        if (executor->part->deliveries[i].source < 0) {
-            status = function(executor, i);
-        }
+    hri_run_state *run = executor->run;
+    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_executor *from = &run->executors[d->source];
+    const hri_task reader = hri_delivery_reader(d);
+    hri_queue *q = executor->peer;
+    hri_event *done = NULL;
+    bool taken = false;
+    pthread_mutex_lock(&run->lock);
+    executor->pulls = true;
+    hri_event *ready = origin_of(executor, d)->ready;
+    pthread_mutex_unlock(&run->lock);
+    hr_status status = free_slot(executor, number, q, &taken);
+    if (status != HR_OK || !taken) {
+        return status;
     }
-    return status;
+    hri_copy copy = run->engine.box(run->engine.data, d->side, &reader,
+                                    executor->places[d->side][d->slot]);
+    copy.from = from->places[d->side][from->part->deliveries[d->origin].slot];
+    copy.from_pitch = copy.to_pitch;
+    status = q->ops->wait(q, ready);
+    if (status == HR_OK) {
+        status = q->ops->copy(q, &copy);
+    }
+    if (status == HR_OK) {
+        status = take_event(executor, &done);
+    }
+    if (status != HR_OK || done == NULL) {
+        return status;
+    }
+    status = q->ops->record(q, done);
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&run->lock);
+    executor->share.peer += hri_copy_bytes(&copy);
+    pthread_mutex_unlock(&run->lock);
+    pulled(executor, number, done);
+    return arrive(executor, number, q);
+}
+
+/* How panels come: from others, or from the host, which may hold up the feeder
+ * for a moment. */
+enum { PULLS, LOADS, WAYS };
+
+/* The first delivery from `from` on that comes in this way. */
+static int64_t next_of(const hri_executor *executor, int way, int64_t from)
+{
+    const hri_flow_part *part = executor->part;
+    while (from < part->delivery_count &&
+           (part->deliveries[from].source >= 0) != (way == PULLS)) {
+        from++;
+    }
+    return from;
+}
+
+/* Whether a panel may come now, or need not. The run's lock is held. */
+static bool may_come(hri_executor *executor, int64_t number)
+{
+    const hri_delivery *d = &executor->part->deliveries[number];
+    if (is_stolen(executor, d)) {
+        return true;
+    }
+    if (!is_free(executor, d)) {
+        executor->wanted = hri_min(executor->wanted, d->after + 1);
+        return false;
+    }
+    return d->source < 0 || origin_of(executor, d)->issued;
+}
+
+/* Wait until the next panel may come, and choose its way. False when none is
+ * left, or the executor is stopped. The run's lock is held. */
+static bool await_next(hri_executor *executor, const int64_t next[WAYS],
+                       int *way)
+{
+    const int64_t count = executor->part->delivery_count;
+    while (!hri_is_stopped(executor) &&
+           (next[LOADS] < count || next[PULLS] < count)) {
+        for (*way = 0; *way < WAYS; ++*way) {
+            if (next[*way] < count && may_come(executor, next[*way])) {
+                return true;
+            }
+        }
+        pthread_cond_wait(&executor->changed[HRI_FREED], &executor->run->lock);
+    }
+    return false;
 }
 
 hr_status hri_executor_feed(hri_executor *executor)
 {
-    return for_own(executor, load);
+    static hr_status (*const bring[WAYS])(hri_executor *, int64_t) = {
+        [PULLS] = pull, [LOADS] = load};
+    hri_run_state *run = executor->run;
+    int64_t next[WAYS] = {next_of(executor, 0, 0), next_of(executor, 1, 0)};
+    hr_status status = HR_OK;
+    bool any = true;
+    while (status == HR_OK && any) {
+        int way;
+        pthread_mutex_lock(&run->lock);
+        any = await_next(executor, next, &way);
+        const int64_t number = any ? next[way] : 0;
+        const bool needed =
+            any && !is_stolen(executor, &executor->part->deliveries[number]);
+        pthread_mutex_unlock(&run->lock);
+        if (needed) {
+            status = bring[way](executor, number);
+        }
+        if (any) {
+            next[way] = next_of(executor, way, number + 1);
+        }
+    }
+    return status;
 }
 
 void *hri_feeder_main(void *argument)
@@ -363,23 +410,5 @@ void *hri_feeder_main(void *argument)
     if (hri_executor_goes(executor)) {
         hri_executor_fail(executor, hri_executor_feed(executor));
     }
-    return NULL;
-}
-
-void *hri_forwarder_main(void *argument)
-{
-    hri_executor *executor = argument;
-    hri_run_state *run = executor->run;
-    if (hri_executor_goes(executor)) {
-        hri_executor_fail(executor, for_own(executor, forward_all));
-    }
-    pthread_mutex_lock(&run->lock);
-    executor->forwarded = true;
-    pthread_mutex_unlock(&run->lock);
-    pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
-    hri_executor_fail(executor, executor->peer->ops->finish(executor->peer));
-    pthread_mutex_lock(&run->lock);
-    executor->sent = true;
-    pthread_mutex_unlock(&run->lock);
     return NULL;
 }

@@ -37,15 +37,17 @@ enum { HRI_WINDOW = 3 };
 
 /* The arrival of a panel in a slot of one part. */
 typedef struct hri_delivery {
-    int64_t after;    /* the part's task that must have run before the slot is
-                         overwritten; -1: none */
-    int64_t forwards; /* its first entry in flow->forwards */
+    int64_t after; /* the part's task that must have run before the slot is
+                      overwritten; -1: none */
+    int64_t
+        forwards; /* the first in flow->forwards of the parts that copy it */
     int32_t forward_count;
     int32_t index, chunk; /* which panel */
     int32_t slot;
     int64_t only; /* the part's only task that needs it; -1: others may, too */
-    int32_t source; /* the part that sends it; -1: the host */
+    int32_t source; /* the part that it is copied from; -1: the host */
     int32_t side;   /* HRI_A or HRI_B */
+    int64_t origin; /* that part's delivery of the panel */
 } hri_delivery;
 
 typedef struct hri_forward {

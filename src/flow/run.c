@@ -176,7 +176,7 @@ bool hri_runs_cancelled(const hr_context *context)
 }
 
 /* Whether the executor, or a peer that has not settled, may still use what the
- * executor holds: the peer forwards panels to it, copies some from it, or waits
+ * executor holds: the peer copies panels from it, or waits
  * for an event that would be destroyed. The run's lock is held. */
 static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 {
@@ -185,7 +185,7 @@ static bool is_tied(const hri_run_state *run, const hri_executor *executor)
         const hri_executor *other = &run->executors[i];
         if (other->left_at < HRI_SETTLED &&
             (other == executor ||
-             ((!other->sent || other->steals || executor->failed != HR_OK) &&
+             ((other->pulls || executor->failed != HR_OK) &&
               !executor->part->in_place && !other->part->in_place &&
               device->ops->is_peer(device, other->accelerator->device)))) {
             return true;

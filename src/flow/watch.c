@@ -165,18 +165,12 @@ static double most_silent(const watcher *w, const hri_executor *e)
     return is_busy(w, e) ? compiling * most : most;
 }
 
-/* Whether the executor waits for others, not for its device. */
-static bool waits_for_others(const hri_executor *e)
-{
-    return e->idle || (e->state == HRI_DONE && !e->forwarded);
-}
-
 /* Whether an executor has shown no sign of work for longer than any plan
  * allows. Those that wait for others need not, unless all do, and then they are
  * given twice the time: the others may be lost before. */
 static bool is_silent(const watcher *w, const hri_executor *e)
 {
-    const bool others = waits_for_others(e);
+    const bool others = e->idle; /* not its device */
     for (uint32_t i = 0; i < executors(w->run) && others; i++) {
         const hri_executor *other = &w->run->executors[i];
         if (hri_executor_silence(other, w->now_ns) <= most_silent(w, other)) {
@@ -317,8 +311,8 @@ static bool may_leave(const watcher *w, hri_executor *e)
     }
     if (run->error.status == HR_ERROR_CANCELLED || e->lost) {
         return since > grace * w->call->patience ||
-               (e->lost && e->state > HRI_SETTING_UP && e->sent &&
-                !e->loading && hri_copy_pool_leave(&e->up_pool) &&
+               (e->lost && e->state > HRI_SETTING_UP && !e->loading &&
+                hri_copy_pool_leave(&e->up_pool) &&
                 hri_copy_pool_leave(&e->down_pool));
     }
     return since > most_silent(w, e);

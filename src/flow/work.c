@@ -340,7 +340,7 @@ static void await(hri_executor *who, hri_executor *executor, int side,
     } else if (slot != NULL) {
         from->there[side] = *slot;
         from->ready[side] = a->ready;
-        who->steals = true;
+        who->pulls = true;
     }
     pthread_mutex_unlock(&run->lock);
 }
@@ -495,12 +495,6 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
     const hri_task *task = NULL;
     double seconds;
     pthread_mutex_lock(&run->lock);
-    /* its forwarder may still be sending panels to executors that are behind */
-    while (!hri_is_stopped(executor) && !executor->part->in_place &&
-           !executor->forwarded) {
-        hri_executor_idles(executor, true);
-        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
-    }
     while (!hri_is_stopped(executor) && !run->halted && task == NULL) {
         const uint64_t now_ns = hri_clock_ns();
         hri_executor *behind = find_behind(executor, now_ns, &seconds);

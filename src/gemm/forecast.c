@@ -177,7 +177,7 @@ static double start_of_load(executor *e)
     int64_t *next = &e->next[LOAD];
     while (*next < part->delivery_count &&
            part->deliveries[*next].source >= 0) {
-        ++*next; /* another executor forwards it */
+        ++*next; /* it is copied from another executor */
     }
     return *next == part->delivery_count
                ? INFINITY

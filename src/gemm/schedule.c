@@ -252,6 +252,7 @@ static hr_status deliver_group(builder *b, const panel *p, int32_t index,
             lacking[left++] = part;
         } else if (part != loader) {
             int64_t d = deliver(b, part, p->side, index, (int32_t)loader);
+            b->plan->flow.parts[part].deliveries[d].origin = number;
             hr_status status = add_forward(b, part, d);
             if (status != HR_OK) {
                 return status;

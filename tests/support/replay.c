@@ -11,13 +11,13 @@ typedef struct tile {
 /* A part under way. */
 typedef struct executor {
     const hri_flow_part *part;
-    int64_t *held[2];   /* [slot] delivery; -1: none */
-    bool *arrived;      /* [delivery] */
-    bool *forwarded;    /* [delivery] */
-    tile *tiles;        /* [slots[HRI_C]] when k is chunked */
-    int64_t issued;     /* tasks */
-    int64_t fed;        /* deliveries that the feeder is done with */
-    int32_t forwarding; /* forwards of delivery `fed` done; -1: not loaded */
+    int64_t *held[2]; /* [slot] delivery; -1: none */
+    bool *arrived;    /* [delivery] */
+    int32_t *pulls;   /* [delivery] by other parts, still to come */
+    tile *tiles;      /* [slots[HRI_C]] when k is chunked */
+    int64_t issued;   /* tasks */
+    int64_t fed;      /* deliveries that the feeder is done with */
+    int64_t next[2];  /* of those from the host, and from other parts */
 } executor;
 
 typedef struct model {
@@ -43,14 +43,14 @@ static void *allocate(size_t count, size_t size)
 static void executor_init(executor *e, const hri_flow_part *part)
 {
     size_t deliveries = (size_t)part->delivery_count;
-    *e = (executor){.part = part, .forwarding = -1};
+    *e = (executor){.part = part};
     for (int side = HRI_A; side <= HRI_B; side++) {
         size_t slots = (size_t)part->slots[side];
         e->held[side] = allocate(slots, sizeof(int64_t));
         memset(e->held[side], -1, slots * sizeof(int64_t));
     }
     e->arrived = allocate(deliveries, sizeof(bool));
-    e->forwarded = allocate(deliveries, sizeof(bool));
+    e->pulls = allocate(deliveries, sizeof(int32_t));
     e->tiles = allocate((size_t)part->slots[HRI_C], sizeof(tile));
     for (int32_t i = 0; i < part->slots[HRI_C]; i++) {
         e->tiles[i].row = -1;
@@ -62,7 +62,7 @@ static void executor_finish(executor *e)
     free(e->held[HRI_A]);
     free(e->held[HRI_B]);
     free(e->arrived);
-    free(e->forwarded);
+    free(e->pulls);
     free(e->tiles);
 }
 
@@ -74,7 +74,7 @@ static bool put(model *m, executor *e, int64_t number)
 {
     const hri_delivery *d = &e->part->deliveries[number];
     int64_t *held = &e->held[d->side][d->slot];
-    if (e->issued <= d->after || (*held >= 0 && !e->forwarded[*held])) {
+    if (e->issued <= d->after || (*held >= 0 && e->pulls[*held] > 0)) {
         return false;
     }
     if (*held >= number) {
@@ -82,42 +82,42 @@ static bool put(model *m, executor *e, int64_t number)
     }
     *held = number;
     e->arrived[number] = true;
-    e->forwarded[number] = d->forward_count == 0;
+    e->pulls[number] = d->forward_count;
+    return true;
+}
+
+/* The next delivery in one of two ways: from the host, or from another part. */
+static bool step_way(model *m, executor *e, bool pulls)
+{
+    const hri_flow_part *part = e->part;
+    int64_t *next = &e->next[pulls];
+    while (*next < part->delivery_count &&
+           (part->deliveries[*next].source >= 0) != pulls) {
+        ++*next;
+    }
+    if (*next == part->delivery_count) {
+        return false;
+    }
+    const hri_delivery *d = &part->deliveries[*next];
+    executor *from = pulls ? &m->executors[d->source] : NULL;
+    if ((pulls && !from->arrived[d->origin]) || !put(m, e, *next)) {
+        return false;
+    }
+    if (pulls) {
+        const int32_t slot = from->part->deliveries[d->origin].slot;
+        if (from->held[d->side][slot] != d->origin) {
+            blame(m, "a panel is gone before another part has it");
+        }
+        from->pulls[d->origin]--;
+    }
+    e->fed++;
+    ++*next;
     return true;
 }
 
 static bool step_feeder(model *m, executor *e)
 {
-    const hri_flow_part *part = e->part;
-    while (e->fed < part->delivery_count &&
-           part->deliveries[e->fed].source >= 0) {
-        e->fed++; /* another executor's feeder brings it */
-    }
-    if (e->fed == part->delivery_count) {
-        return false;
-    }
-    const hri_delivery *d = &part->deliveries[e->fed];
-    if (e->forwarding < 0) {
-        if (!put(m, e, e->fed)) {
-            return false;
-        }
-        e->forwarding = 0;
-    } else if (e->forwarding < d->forward_count) {
-        const hri_forward *f =
-            &m->plan->flow.forwards[d->forwards + e->forwarding];
-        if (e->held[d->side][d->slot] != e->fed) {
-            blame(m, "a panel is gone before it has been forwarded");
-        }
-        if (!put(m, &m->executors[f->part], f->delivery)) {
-            return false;
-        }
-        e->forwarding++;
-    }
-    if (e->forwarding == d->forward_count) {
-        e->forwarded[e->fed++] = true;
-        e->forwarding = -1;
-    }
-    return true;
+    return step_way(m, e, true) || step_way(m, e, false);
 }
 
 /* ---- the compute thread */

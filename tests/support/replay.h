@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A plan, run by a model of the executors of flow/executor.h. Each part has a
- * feeder, which loads and forwards panels, and a compute thread, which issues
+ * feeder, which brings panels, and a compute thread, which issues
  * tasks. They wait for each other as the threads do. There is no data, and a
  * test chooses which thread goes next. */
 #ifndef REPLAY_H
@@ -13,7 +13,7 @@
  * when order is not NULL, a few steps of a thread that it chooses. NULL when
  * all is well, else what went wrong:
  *   - no thread can go on before all is done;
- *   - a slot is overwritten by an older delivery, or the slot to be forwarded
+ *   - a slot is overwritten by an older delivery, or the slot to be copied
  *     or read does not hold the panel;
  *   - a tile slot is given to a tile while another one is in it;
  *   - a panel that tasks of the last block need is gone at the end, when k is

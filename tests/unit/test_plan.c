@@ -167,7 +167,8 @@ static int forwards_agree(const hri_plan *p)
                 const hri_forward *to = &p->flow.forwards[d->forwards + f];
                 const hri_delivery *e =
                     &p->flow.parts[to->part].deliveries[to->delivery];
-                ok = ok && e->source == (int32_t)i && e->side == d->side &&
+                ok = ok && e->source == (int32_t)i &&
+                     &part->deliveries[e->origin] == d && e->side == d->side &&
                      e->index == d->index && e->chunk == d->chunk;
             }
         }

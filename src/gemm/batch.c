@@ -182,6 +182,16 @@ static hr_status plan_again(hri_gemm_call *c)
     return hri_call_plan(c);
 }
 
+static uint64_t moved_by(const hri_gemm_call *c)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_run_share *s = hri_done_by(c, i);
+        bytes += s->up + s->down;
+    }
+    return bytes;
+}
+
 /* One product after the other, each on all accelerators that its plan has. */
 static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
                          int64_t first, int64_t count)
@@ -190,11 +200,13 @@ static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
     planned->done = b->done;
     for (int64_t i = first; i < first + count && status == HR_OK; i++) {
         const bool lost = planned->lost.status != HR_OK;
+        const uint64_t before = moved_by(planned);
         planned->product.a = hri_matrices_at(&b->operands[0], i);
         planned->product.b = hri_matrices_at(&b->operands[1], i);
         planned->product.c = hri_matrices_at(&b->operands[2], i);
         status = hri_call_multiply(planned);
-        b->compulsory += planned->plan->compulsory;
+        b->compulsory +=
+            hri_compulsory_of(planned, moved_by(planned) - before);
         for (uint32_t p = 0; p < planned->plan->flow.part_count; p++) {
             const hri_flow_part *part = &planned->plan->flow.parts[p];
             const hri_accelerator *a = planned->accelerators[part->accelerator];

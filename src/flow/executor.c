@@ -7,9 +7,10 @@
 #include "base/size.h"
 #include "runtime/trace.h"
 
-static hr_status no_memory(void)
+static hr_status no_memory(const hri_executor *executor)
 {
-    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run the plan");
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory to run the plan",
+                    executor->run->engine.call);
 }
 
 /* ---- errors */
@@ -218,7 +219,7 @@ static hr_status allocate_slots(hri_executor *executor, int side,
     *places = calloc(count + 1, sizeof **places);
     *held = malloc((count + 1) * sizeof **held);
     if (*places == NULL || *held == NULL) {
-        return no_memory();
+        return no_memory(executor);
     }
     for (size_t i = 0; i < count; i++) {
         (*held)[i] = -1;
@@ -248,7 +249,7 @@ static hr_status allocate_tiles(hri_executor *executor)
         executor->tiles != NULL
             ? allocate_slots(executor, HRI_C, &executor->places[HRI_C],
                              &executor->held[HRI_C])
-            : no_memory();
+            : no_memory(executor);
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         hri_tile_slot *tile = &executor->tiles[i];
         hri_event **events[] = {&tile->ready, &tile->fetched};
@@ -348,7 +349,7 @@ static hr_status allocate_memory(hri_executor *executor)
     executor->arrivals = calloc((size_t)executor->part->delivery_count + 1,
                                 sizeof *executor->arrivals);
     if (executor->buffers == NULL || executor->arrivals == NULL) {
-        return no_memory();
+        return no_memory(executor);
     }
     hr_status status = allocate_pinned(executor);
     if (status == HR_OK) {
@@ -360,7 +361,7 @@ static hr_status allocate_memory(hri_executor *executor)
         status = executor->loads[side] != NULL
                      ? allocate_slots(executor, side, &executor->places[side],
                                       &executor->held[side])
-                     : no_memory();
+                     : no_memory(executor);
         if (status == HR_OK && executor->part->spare &&
             executor->part->slots[side] > 0) {
             status =
@@ -501,10 +502,10 @@ hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
     hri_accelerator *a = executor->accelerator;
     *thread = apart ? hri_threads_start_apart(&a->threads, function, executor)
                     : hri_threads_start(&a->threads, function, executor);
-    return *thread != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "gemm: the system refused a thread of %s", a->path);
+    return *thread != NULL ? HR_OK
+                           : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                      "%s: the system refused a thread of %s",
+                                      executor->run->engine.call, a->path);
 }
 
 static hr_status start_threads(hri_executor *executor)

@@ -314,6 +314,7 @@ void hri_terms_release(hri_run_state *run);
 
 /* Report progress and look for executors that are late, until all have settled
  * or those that have not are to be left. */
-void hri_run_watch(hri_run_state *run, const hri_run_call *call);
+void hri_run_watch(hri_run_state *run, const hri_run_call *call,
+                   double patience);
 
 #endif

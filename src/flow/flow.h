@@ -131,20 +131,22 @@ void hri_flow_finish(hri_flow *flow);
 /* Bytes that a part's slots take. */
 uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_part *part);
 
-/* Make parts with as many units each for accelerators, of which there are no
- * more than units. Those that are done sooner take units of others. seconds: of
- * a unit, about. Set slot_bytes, unit_count and chunks before. Unit u has the
- * panels as below, and none is shared. Call hri_flow_finish also after
- * HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_flow_spread(hri_flow *flow, hri_accelerator *const *accelerators,
-                          uint32_t count, const int32_t slots[HRI_SIDES],
-                          double seconds);
+/* Make parts with as many units each for accelerators. Those that are done
+ * sooner take units of others. Set slot_bytes, unit_count and chunks before. A
+ * part has `slots` slots of each operand, or fewer where there is no memory for
+ * them. seconds: of a unit, about. There are no more parts than units, and part
+ * i is that of accelerators[i]. Unit u has the panels as below, and none is
+ * shared. HR_ERROR_OUT_OF_MEMORY; call hri_flow_finish also then. */
+hr_status hri_flow_spread(hri_flow *flow, const char *call,
+                          hri_accelerator *const *accelerators, uint32_t count,
+                          int32_t slots, double seconds);
 
 /* Give a part `count` results from unit `first` on, which need nothing of each
  * other. Unit u has one task. It reads panels u of A and B, or panel 0 where
  * all share one. The slots of the part, which are set before, are used one
  * after another. HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_flow_add_units(hri_flow_part *part, int64_t first, int64_t count,
+hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
+                             int64_t first, int64_t count,
                              const bool shared[2]);
 
 /* ---- what an engine gives */
@@ -152,8 +154,9 @@ hr_status hri_flow_add_units(hri_flow_part *part, int64_t first, int64_t count,
 /* A task on its accelerator. */
 typedef struct hri_flow_task {
     const hri_task *task;
-    uint32_t accelerator; /* as in hri_flow_part */
-    hri_queue *queue;
+    uint32_t part;
+    hri_accelerator *accelerator;
+    hri_queue *queue;                   /* of it */
     const hri_place *places[HRI_SIDES]; /* slots; NULL: it has none, or works in
                                            the caller's memory */
     bool packed; /* places[HRI_A] is that of a packed panel */
@@ -161,6 +164,7 @@ typedef struct hri_flow_task {
 
 /* Functions only read data, wait for nothing, and are called by any thread. */
 typedef struct hri_engine {
+    const char *call; /* messages begin with it: "gemm" */
     void *data; /* the run's, with all that the functions below need, until
                    drop: it outlives the call when an accelerator hangs */
     /* The box of an operand of a task: from the caller's memory (place `from`)
@@ -183,16 +187,21 @@ typedef struct hri_engine {
     void (*drop)(void *data);
 } hri_engine;
 
-/* launch.c: launch a kernel for a task, over all points of a domain. module is
- * that of hri_accelerator_module for the task's accelerator. Arguments are
- * values, and places in slots or in the caller's memory. */
+/* launch.c: find or build the modules of a kernel for accelerators. With the
+ * context's lock. */
+hr_status hri_run_modules(const hr_kernel *kernel,
+                          hri_accelerator *const *accelerators, uint32_t count,
+                          hri_module **modules);
+
+/* Launch a kernel for a task, over all points of a domain. module is that of
+ * the task's accelerator. Arguments are values, and places in slots or in the
+ * caller's memory. */
 hr_status hri_task_launch(const hri_flow_task *task, const hr_kernel *kernel,
                           hri_module *module, hr_extent domain,
                           const hri_kernel_argument *arguments);
 
-/* A view of a place. Its lines begin `pitch` elements apart. */
-hri_kernel_argument hri_place_argument(hri_place place, hr_extent extent,
-                                       int64_t pitch);
+/* A view of a place, whose elements lie without gaps. */
+hri_kernel_argument hri_place_argument(hri_place place, hr_extent extent);
 
 /* ---- a run */
 
@@ -227,7 +236,8 @@ typedef struct hri_run_terms {
 
 /* terms.c: wait until the program has a term. HR_ERROR_CANCELLED when it does
  * not want to go on. */
-hr_status hri_terms_await(const hri_run_terms *terms, int64_t term);
+hr_status hri_terms_await(const hri_run_terms *terms, const char *call,
+                          int64_t term);
 
 /* What the caller wants. */
 typedef struct hri_run_call {
@@ -236,8 +246,6 @@ typedef struct hri_run_call {
     bool timed;                 /* seconds_busy is wanted */
     double flops_before;        /* of the whole product: done before */
     const hri_run_terms *terms; /* NULL: all chunks are there */
-    double patience; /* seconds for which others are idle before they do the
-                        tasks of a late accelerator; hr_context has it */
 } hri_run_call;
 
 /* What came of it. */
@@ -251,13 +259,19 @@ typedef struct hri_run_outcome {
     hri_error lost;  /* why */
 } hri_run_outcome;
 
-/* Carry out a flow on accelerators[part->accelerator]. The engine's data has
- * the flow, too: both stay until drop, which is called in any case. Returns
- * when all results are home, or when nothing is under way any more after an
- * error or on accelerators that are not lost. What an accelerator that does not
- * answer has of the run stays in context->abandoned. The caller holds the
- * context's lock. progress is called on the calling thread, without a lock of
- * the run. Errors: HR_ERROR_CANCELLED, HR_ERROR_LOST when others cannot
+/* The accelerators of a context that a run may have: not lost, and not held by
+ * an earlier run. Returns how many there are, at most `most`. With the
+ * context's lock. */
+uint32_t hri_run_accelerators(hr_context *context, uint32_t most,
+                              hri_accelerator **accelerators);
+
+/* Carry out a flow on accelerators[part->accelerator]. Flow and engine's data
+ * stay until drop, which is called in any case. Returns when all results are
+ * home, or when nothing is under way any more after an error or on accelerators
+ * that are not lost. What an accelerator that does not answer has of the run
+ * stays in context->abandoned. The caller holds the context's lock, and has
+ * called hri_runs_collect. progress is called on the calling thread, without a
+ * lock of the run. Errors: HR_ERROR_CANCELLED, HR_ERROR_LOST when others cannot
  * complete the results, and those of backends. */
 hr_status hri_run(hr_context *context, const hri_flow *flow,
                   const hri_engine *engine,

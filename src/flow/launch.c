@@ -2,16 +2,27 @@
 /* Launches of kernels by tasks: on places, without arrays. */
 #include "arrays/launch.h"
 #include "flow/flow.h"
+#include "runtime/module.h"
 
-hri_kernel_argument hri_place_argument(hri_place place, hr_extent extent,
-                                       int64_t pitch)
+hr_status hri_run_modules(const hr_kernel *kernel,
+                          hri_accelerator *const *accelerators, uint32_t count,
+                          hri_module **modules)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = hri_accelerator_module(accelerators[i], kernel, &modules[i]);
+    }
+    return status;
+}
+
+hri_kernel_argument hri_place_argument(hri_place place, hr_extent extent)
 {
     hri_kernel_argument argument = {.place = place};
     int64_t stride = 1;
     for (uint32_t d = extent.rank; d-- > 0;) {
         argument.held[d] = argument.shape.extent[d] = extent.size[d];
         argument.shape.stride[d] = stride;
-        stride *= d + 1 == extent.rank ? pitch : extent.size[d];
+        stride *= extent.size[d];
     }
     return argument;
 }
@@ -31,6 +42,11 @@ hr_status hri_task_launch(const hri_flow_task *task, const hr_kernel *kernel,
     if (status == HR_OK) {
         status = hri_tile_fit(&launch, true, NULL);
     }
-    return status == HR_OK ? task->queue->ops->launch(task->queue, &launch)
-                           : status;
+    if (status == HR_OK) { /* streams may launch the same module */
+        pthread_mutex_t *one = &task->accelerator->deferral.launches;
+        pthread_mutex_lock(one);
+        status = task->queue->ops->launch(task->queue, &launch);
+        pthread_mutex_unlock(one);
+    }
+    return status;
 }

@@ -213,7 +213,22 @@ static void abandon(hr_context *context, hri_run_state *run)
 
 /* ---- the call */
 
-static void run_threads(hri_run_state *run, const hri_run_call *call)
+uint32_t hri_run_accelerators(hr_context *context, uint32_t most,
+                              hri_accelerator **accelerators)
+{
+    uint32_t count = 0;
+    hri_runs_collect(context);
+    for (uint32_t i = 0; i < context->accelerator_count && count < most; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        if (!a->abandoned && !hri_accelerator_is_lost(a)) {
+            accelerators[count++] = a;
+        }
+    }
+    return count;
+}
+
+static void run_threads(hri_run_state *run, const hri_run_call *call,
+                        double patience)
 {
     for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *e = &run->executors[i];
@@ -229,7 +244,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
             pthread_mutex_unlock(&run->lock);
         }
     }
-    hri_run_watch(run, call);
+    hri_run_watch(run, call, patience);
 }
 
 /* Give the run back, or leave it to the threads that have not settled. */
@@ -277,13 +292,21 @@ hr_status hri_run(hr_context *context, const hri_flow *flow,
                   hri_accelerator *const *accelerators,
                   const hri_run_call *call, hri_run_outcome *outcome)
 {
+    const char *name = engine->call;
+    if (flow->part_count == 0) {
+        const int64_t units = flow->unit_count; /* drop frees the flow */
+        engine->drop(engine->data);
+        return units == 0 ? HR_OK
+                          : hri_fail(HR_ERROR_LOST,
+                                     "%s: no accelerator can be used", name);
+    }
     hri_run_state *run = run_create(flow, engine, accelerators, call);
     if (run == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory to run", name);
     }
     hri_terms_asker asker = {.run = run, .terms = call->terms};
     hri_terms_ask(&asker, accelerators[flow->parts[0].accelerator]);
-    run_threads(run, call);
+    run_threads(run, call, context->patience);
     hri_terms_end(&asker);
     pthread_mutex_lock(&run->lock);
     const bool left = run->settled < flow->part_count;

@@ -5,12 +5,13 @@
 #include "base/size.h"
 #include "flow/executor.h"
 
-hr_status hri_terms_await(const hri_run_terms *terms, int64_t term)
+hr_status hri_terms_await(const hri_run_terms *terms, const char *call,
+                          int64_t term)
 {
     return terms->await == NULL || terms->await(terms->data, term)
                ? HR_OK
                : hri_fail(HR_ERROR_CANCELLED,
-                          "gemm: cancelled before term %lld came",
+                          "%s: cancelled before term %lld came", call,
                           (long long)term);
 }
 
@@ -40,7 +41,7 @@ static void *ask(void *argument)
     const hri_terms_asker *a = argument;
     hri_run_state *run = a->run;
     for (int64_t t = 0; t < a->terms->count && !is_over(run); t++) {
-        const hr_status status = hri_terms_await(a->terms, t);
+        const hr_status status = hri_terms_await(a->terms, run->engine.call, t);
         if (status != HR_OK) {
             if (!is_over(run)) { /* else that is why it did not come */
                 hri_run_fail(run, status);
@@ -63,7 +64,8 @@ void hri_terms_ask(hri_terms_asker *a, hri_accelerator *accelerator)
     a->thread = hri_threads_start(&accelerator->threads, ask, a);
     if (a->thread == NULL) {
         hri_run_fail(a->run, hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                      "gemm: the system refused a thread"));
+                                      "%s: the system refused a thread",
+                                      a->run->engine.call));
     }
 }
 

@@ -47,8 +47,8 @@ static int64_t deliver(hri_flow_part *part, int side, int64_t task,
     return number;
 }
 
-hr_status hri_flow_add_units(hri_flow_part *part, int64_t first, int64_t count,
-                             const bool shared[2])
+hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
+                             int64_t first, int64_t count, const bool shared[2])
 {
     const size_t tasks = (size_t)hri_max(count, 1);
     if (first + count <= INT32_MAX) {
@@ -56,8 +56,8 @@ hr_status hri_flow_add_units(hri_flow_part *part, int64_t first, int64_t count,
         part->deliveries = calloc(2 * tasks, sizeof *part->deliveries);
     }
     if (part->tasks == NULL || part->deliveries == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: no memory for %lld tasks", (long long)count);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %lld tasks",
+                        call, (long long)count);
     }
     part->task_count = count;
     for (int64_t t = 0; t < count; t++) {
@@ -79,32 +79,50 @@ hr_status hri_flow_add_units(hri_flow_part *part, int64_t first, int64_t count,
     return HR_OK;
 }
 
-hr_status hri_flow_spread(hri_flow *flow, hri_accelerator *const *accelerators,
-                          uint32_t count, const int32_t slots[HRI_SIDES],
-                          double seconds)
+/* Slots of each operand, and room for tasks of others: as many as there is
+ * memory for, at least one. */
+static void choose_slots(const hri_flow *flow, hri_accelerator *accelerator,
+                         int32_t most, hri_flow_part *part)
+{
+    const uint64_t room = hri_accelerator_room(accelerator);
+    for (int32_t slots = most; slots > 0; slots--) {
+        for (int side = HRI_A; side < HRI_SIDES; side++) {
+            part->slots[side] = flow->slot_bytes[side] > 0 ? slots : 0;
+        }
+        if (hri_flow_memory(flow, part) <= room) {
+            return;
+        }
+    }
+    part->spare = false;
+}
+
+hr_status hri_flow_spread(hri_flow *flow, const char *call,
+                          hri_accelerator *const *accelerators, uint32_t count,
+                          int32_t slots, double seconds)
 {
     static const bool none_shared[2] = {false, false};
+    const int64_t parts = hri_min(count, flow->unit_count);
     hr_status status = HR_OK;
-    flow->parts = calloc(count, sizeof *flow->parts);
+    flow->parts = calloc((size_t)parts + 1, sizeof *flow->parts);
     if (flow->parts == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for %u parts",
-                        count);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for its parts",
+                        call);
     }
-    flow->part_count = count;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    flow->part_count = (uint32_t)parts;
+    for (uint32_t i = 0; i < parts && status == HR_OK; i++) {
         hri_flow_part *part = &flow->parts[i];
-        const int64_t first = flow->unit_count * i / count;
-        const int64_t units = flow->unit_count * (i + 1) / count - first;
+        const int64_t first = flow->unit_count * i / parts;
+        const int64_t units = flow->unit_count * (i + 1) / parts - first;
         *part = (hri_flow_part){.accelerator = i,
                                 .in_place = accelerators[i]->in_place,
-                                .spare = count > 1,
+                                .spare = parts > 1,
                                 .seconds = seconds * (double)units};
-        for (int side = HRI_A; side < HRI_SIDES && !part->in_place; side++) {
-            part->slots[side] =
-                (int32_t)hri_min(slots[side], hri_max(units, 1));
+        if (!part->in_place) {
+            choose_slots(flow, accelerators[i], (int32_t)hri_min(slots, units),
+                         part);
         }
         part->memory = hri_flow_memory(flow, part);
-        status = hri_flow_add_units(part, first, units, none_shared);
+        status = hri_flow_add_units(part, call, first, units, none_shared);
     }
     return status;
 }

@@ -53,6 +53,8 @@ static const double far_slower = 3.0;
 typedef struct watcher {
     hri_run_state *run;
     const hri_run_call *call;
+    double patience; /* the context's, in seconds: for which others are idle
+                        before they do the tasks of a late accelerator */
     uint64_t start_ns, now_ns;
     uint64_t tick_ns; /* since the last look */
     uint64_t stop_ns; /* when the run was seen to have stopped; 0: it has not */
@@ -161,7 +163,7 @@ static bool is_busy(const watcher *w, const hri_executor *e)
 static double most_silent(const watcher *w, const hri_executor *e)
 {
     const double most =
-        most_patience * w->call->patience + most_tasks * planned_task(e);
+        most_patience * w->patience + most_tasks * planned_task(e);
     return is_busy(w, e) ? compiling * most : most;
 }
 
@@ -252,9 +254,9 @@ static void lose(const watcher *w, hri_executor *e, bool late)
 {
     hri_error why = {0};
     hri_error_keep(&why, hri_fail(HR_ERROR_LOST,
-                                  "gemm: %s %s %.2g seconds; a task of its "
+                                  "%s: %s %s %.2g seconds; a task of its "
                                   "should take %.2g",
-                                  e->accelerator->path,
+                                  w->run->engine.call, e->accelerator->path,
                                   late ? "is late: it has been at work for"
                                        : "has not answered for",
                                   hri_executor_silence(e, w->now_ns),
@@ -279,7 +281,7 @@ static void lose_late(watcher *w)
 {
     hri_run_state *run = w->run;
     const double elapsed = (double)(w->now_ns - w->start_ns) * 1e-9;
-    const double patience = w->call->patience * (1.0 + executors(run) / crowd);
+    const double patience = w->patience * (1.0 + executors(run) / crowd);
     share_cpu(w);
     const double others = waited(w), enough = fmax(patience, elapsed / 20);
     if (run->error.status != HR_OK || run->halted) {
@@ -310,7 +312,7 @@ static bool may_leave(const watcher *w, hri_executor *e)
         return false;
     }
     if (run->error.status == HR_ERROR_CANCELLED || e->lost) {
-        return since > grace * w->call->patience ||
+        return since > grace * w->patience ||
                (e->lost && e->state > HRI_SETTING_UP && !e->loading &&
                 hri_copy_pool_leave(&e->up_pool) &&
                 hri_copy_pool_leave(&e->down_pool));
@@ -379,11 +381,15 @@ static void look(watcher *w)
     w->slowness = slowness(w->run);
 }
 
-void hri_run_watch(hri_run_state *run, const hri_run_call *call)
+void hri_run_watch(hri_run_state *run, const hri_run_call *call,
+                   double patience)
 {
     const uint64_t start_ns = hri_clock_ns();
-    watcher w = {
-        .run = run, .call = call, .start_ns = start_ns, .now_ns = start_ns};
+    watcher w = {.run = run,
+                 .call = call,
+                 .patience = patience,
+                 .start_ns = start_ns,
+                 .now_ns = start_ns};
     hri_wait_awake(&run->over,
                    run->executors[0].brief ? hri_brief_moment : 0.0);
     hri_lock_soon(&run->lock);

@@ -86,7 +86,8 @@ static hr_status stop_status(hri_run_state *run)
 {
     return run->error.status != HR_OK
                ? hri_error_raise(&run->error)
-               : hri_fail(HR_ERROR_CANCELLED, "gemm: an accelerator was lost");
+               : hri_fail(HR_ERROR_CANCELLED, "%s: an accelerator was lost",
+                          run->engine.call);
 }
 
 static hr_status stopped(hri_run_state *run)
@@ -239,7 +240,8 @@ static hr_status issue(hri_executor *executor, const hri_task *task,
     hri_queue *q = executor->compute;
     const hri_flow_task command = {
         .task = task,
-        .accelerator = executor->part->accelerator,
+        .part = (uint32_t)(executor - run->executors),
+        .accelerator = executor->accelerator,
         .queue = q,
         .places = {from->place[HRI_A], from->place[HRI_B], tile},
         .packed = from->packed};

@@ -205,8 +205,7 @@ static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
         planned->product.b = hri_matrices_at(&b->operands[1], i);
         planned->product.c = hri_matrices_at(&b->operands[2], i);
         status = hri_call_multiply(planned);
-        b->compulsory +=
-            hri_compulsory_of(planned, moved_by(planned) - before);
+        b->compulsory += hri_compulsory_of(planned, moved_by(planned) - before);
         for (uint32_t p = 0; p < planned->plan->flow.part_count; p++) {
             const hri_flow_part *part = &planned->plan->flow.parts[p];
             const hri_accelerator *a = planned->accelerators[part->accelerator];

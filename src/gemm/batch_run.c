@@ -208,7 +208,7 @@ static hr_status add_tasks(hri_flow_part *part, const hri_batch_part *from,
         done += next_group(from, part->in_place, from->count - done);
         g->starts[i + 1] = from->first + done;
     }
-    return hri_flow_add_units(part, group, count, shared);
+    return hri_flow_add_units(part, "gemm batch", group, count, shared);
 }
 
 /* Slots for a part on a device, and how operands travel. Threads stage what is
@@ -318,7 +318,8 @@ static hr_status make_flow(groups *g, const hri_batch_plan *batch,
 
 static hri_engine engine_of(groups *g)
 {
-    return (hri_engine){.data = g,
+    return (hri_engine){.call = "gemm",
+                        .data = g,
                         .box = box,
                         .gather = gather,
                         .run = run,
@@ -405,8 +406,7 @@ static hr_status run_groups(hri_batch_call *call, const hri_gemm_call *planned,
     const hri_run_call wanted = {.progress = call->one.progress,
                                  .staged = staged,
                                  .timed = call->one.options.report != NULL,
-                                 .flops_before = call->one.flops_done,
-                                 .patience = call->one.context->patience};
+                                 .flops_before = call->one.flops_done};
     const hr_status status = hri_run(call->one.context, &g->flow, &engine,
                                      planned->accelerators, &wanted, &outcome);
     for (uint32_t i = 0; i < batch->count; i++) {

@@ -217,8 +217,7 @@ static hr_status run_plan(hri_gemm_call *c, hri_run_outcome *outcome)
                                  .timed = c->options.report != NULL,
                                  .flops_before = c->flops_done,
                                  .terms =
-                                     c->terms != NULL ? &c->terms->come : NULL,
-                                 .patience = c->context->patience};
+                                     c->terms != NULL ? &c->terms->come : NULL};
     choose_staged(c);
     hr_status status =
         hri_tiles_engine(&c->product, c->plan, c->terms, &engine);

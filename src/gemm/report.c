@@ -183,8 +183,8 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
             report_done(c, i, share++, report);
         }
     }
-    report->compulsory = hri_compulsory_of(
-        c, report->host_to_device + report->device_to_host);
+    report->compulsory =
+        hri_compulsory_of(c, report->host_to_device + report->device_to_host);
     report->ratio = ratio(report);
     report->bound = link > compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
 }

@@ -93,7 +93,7 @@ static hr_status multiply_each(const sum *s)
     options.progress = options.progress != NULL ? note_progress : NULL;
     options.progress_data = &p;
     for (int64_t t = 0; t < terms->come.count && status == HR_OK; t++) {
-        status = hri_terms_await(&terms->come, t);
+        status = hri_terms_await(&terms->come, "gemm", t);
         if (status == HR_OK) {
             status = hr_gemm(s->context, s->alpha, s->a[t], s->b[t],
                              t == 0 ? s->beta : hr_real(1), s->c, &options);

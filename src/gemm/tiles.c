@@ -166,7 +166,8 @@ hr_status hri_tiles_engine(const hri_product *product, hri_plan *plan,
         drop(t);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
-    *engine = (hri_engine){.data = t,
+    *engine = (hri_engine){.call = "gemm",
+                           .data = t,
                            .box = box,
                            .pack = pack,
                            .run = run,

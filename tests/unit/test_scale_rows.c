@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of docs/architecture.md, as it stands there. test_scale_rows SET
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/size.h"
-#include "flow/flow.h"
-#include "runtime/module.h"
 #include "test.h"
 
 #include "engine_of_the_page.h"
@@ -20,29 +14,20 @@ static float element(int64_t i)
 static hr_status scale_all(hr_context *context, int64_t rows, int64_t cols,
                            const float *a, const float *factors, float *c)
 {
-    hri_accelerator *list[MANY];
-    uint32_t count = 0;
     scaling *s = calloc(1, sizeof *s);
     if (s == NULL) {
         abort();
     }
     *s = (scaling){.of = {a, factors, c}, .rows = rows, .cols = cols};
-    const int64_t most = hri_min(MANY, hri_ceil_div(rows, ROWS));
-    for (uint32_t i = 0; i < context->accelerator_count && count < most; i++) {
-        list[count++] = &context->accelerators[i];
-    }
-    pthread_mutex_lock(&context->lock);
-    hri_runs_collect(context);
-    const hr_status status = scale(context, list, count, s);
-    pthread_mutex_unlock(&context->lock);
-    return status;
+    return scale(context, s);
 }
 
 static void try_size(hr_context *context, int64_t rows, int64_t cols)
 {
     const size_t count = (size_t)(rows * cols);
-    float *a = calloc(count, sizeof *a), *c = calloc(count, sizeof *c);
-    float *factors = calloc((size_t)rows, sizeof *factors);
+    float *a = calloc(count + 1, sizeof *a);
+    float *c = calloc(count + 1, sizeof *c);
+    float *factors = calloc((size_t)rows + 1, sizeof *factors);
     int64_t wrong = 0;
     if (a == NULL || c == NULL || factors == NULL) {
         abort();
@@ -65,8 +50,8 @@ static void try_size(hr_context *context, int64_t rows, int64_t cols)
 
 int main(int argc, char **argv)
 {
-    static const int64_t sizes[][2] = {{1, 1},    {63, 5},    {64, 3},
-                                       {65, 300}, {1000, 77}, {4099, 130}};
+    static const int64_t sizes[][2] = {
+        {0, 5}, {1, 1}, {63, 5}, {64, 3}, {65, 300}, {1000, 77}, {4099, 130}};
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
     options.accelerators = argc > 1 ? argv[1] : "3xhost";
@@ -77,6 +62,11 @@ int main(int argc, char **argv)
         TEST_CASE("rows are scaled");
         try_size(context, sizes[i][0], sizes[i][1]);
     }
+    hr_context_destroy(context);
+    options.memory_limit = 100 << 10; /* less than three slots of 64 x 130 */
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    TEST_CASE("and where there is little memory");
+    try_size(context, 4099, 130);
     hr_context_destroy(context);
     return test_end();
 }

@@ -66,7 +66,7 @@ typedef struct hri_staging {
     uint32_t pieces;      /* of pinned memory */
     pthread_mutex_t lock; /* guards taken and wanted */
     pthread_cond_t changed;
-    bool taken;      /* a copy pool uses the memory */
+    uint32_t taken;  /* copy pools that use the memory: 0 or 1 */
     uint32_t wanted; /* copy pools that wait for it */
     void *pinned;
     hri_event *events[HRI_MAX_STREAM_THREADS * HRI_STREAM_PIECES];

@@ -120,11 +120,11 @@ void hri_staging_take(hri_copy_pool *pool)
     hri_staging *staging = staging_of(pool);
     pthread_mutex_lock(&staging->lock);
     staging->wanted++;
-    while (staging->taken) {
+    while (staging->taken > 0) {
         pthread_cond_wait(&staging->changed, &staging->lock);
     }
     staging->wanted--;
-    staging->taken = true;
+    staging->taken++;
     pthread_mutex_unlock(&staging->lock);
     if (staging->owner != 0 && staging->owner != pool->stream) {
         await_uploads(staging);
@@ -152,7 +152,7 @@ void hri_staging_give(const hri_copy_pool *pool)
         staging->sent[i] = pool->threads[i].sent;
     }
     pthread_mutex_lock(&staging->lock);
-    staging->taken = false;
+    staging->taken--;
     pthread_cond_signal(&staging->changed);
     pthread_mutex_unlock(&staging->lock);
 }

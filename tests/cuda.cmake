@@ -45,6 +45,8 @@ foreach(set cuda 2xcuda:0 cuda,host)
     test_gemm_sum ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_scale_rows:${set} gpu "" test_scale_rows ${set})
+  test_again(conformance/test_scale_rows:fake_${set} conformance "${crowd}"
+    test_scale_rows ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
   test_again(gpu/test_transform:${set} gpu "" test_transform ${set})
   test_again(gpu/test_reduce_with:${set} gpu "" test_reduce_with ${set})

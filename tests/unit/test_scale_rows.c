@@ -62,8 +62,13 @@ int main(int argc, char **argv)
         TEST_CASE("rows are scaled");
         try_size(context, sizes[i][0], sizes[i][1]);
     }
+    uint64_t gemm = 0;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        gemm += context->accelerators[i].device->info.gemm_bytes;
+    }
     hr_context_destroy(context);
-    options.memory_limit = 100 << 10; /* less than three slots of 64 x 130 */
+    options.memory_limit = (100 << 10) + gemm; /* less than three slots of 64 x
+                                                  130 */
     CHECK(hr_context_create(&options, &context) == HR_OK);
     TEST_CASE("and where there is little memory");
     try_size(context, 4099, 130);

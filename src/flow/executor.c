@@ -195,7 +195,9 @@ static uint64_t only_panel(const hri_executor *executor)
     const hri_engine *g = &executor->run->engine;
     const hri_place place = {0};
     const hri_copy a = g->box(g->data, HRI_A, &executor->part->tasks[0], place);
-    return a.depth > 1 ? a.depth * a.to_slice : a.height * a.to_pitch;
+    return a.depth > 1    ? a.depth * a.to_slice
+           : a.height > 1 ? a.height * a.to_pitch
+                          : a.width;
 }
 
 /* Whether the only panels of a brief flow lie in one buffer, B behind A, so
@@ -205,7 +207,8 @@ static bool are_joined(const hri_executor *executor)
     enum { ALIGNMENT = 16 };
     const uint64_t *bytes = executor->run->flow->slot_bytes;
     return executor->alone && executor->staged.of[HRI_A] &&
-           executor->staged.of[HRI_B] &&
+           executor->staged.of[HRI_B] && executor->part->slots[HRI_A] > 0 &&
+           executor->part->slots[HRI_B] > 0 &&
            only_panel(executor) % ALIGNMENT == 0 &&
            bytes[HRI_A] + bytes[HRI_B] <=
                executor->accelerator->device->info.allocation_bytes;

@@ -12,7 +12,7 @@
  * needs. So a change wakes the few threads that it may concern, however many
  * executors there are.
  *
- * A device may fail to answer. So only an executor's own threads call it, and
+ * A device may fail to answer. So only threads of executors call one, and
  * never with the run's lock. The thread that called hri_run watches (watch.c).
  * When it goes on without an executor, that executor's threads keep the run.
  *
@@ -22,12 +22,12 @@
  * enqueues anything. What only the watching caller needs wakes nobody.
  *
  * A brief flow has one task, not in place. The executor's thread does all of it
- * with one queue, and beyond the bytes of hri_is_few copy threads help. It and
- * the caller wait awake for each other for a moment (hri_linger), since being
- * woken takes longer than many a product. Nothing is recorded that nothing
- * waits for. Few bytes of ordinary memory travel in one of two ways
- * (hri_staged_of): the driver copies larger matrices itself; smaller ones go
- * through pinned memory, A and B in one copy where their rows are alike, and
+ * with one queue, and where bytes are not few (hri_flow) copy threads help. It
+ * and the caller wait awake for each other for a moment (hri_linger), since
+ * being woken takes longer than many a product. Nothing is recorded that
+ * nothing waits for. Few bytes of ordinary memory travel in one of two ways
+ * (hri_run_call.staged): the driver copies larger matrices itself; smaller ones
+ * go through pinned memory, A and B in one copy where their rows are alike, and
  * the product writes C there where the device can (hri_device_info.reaches).
  *
  * The first error, or the caller's wish to cancel, stops every thread at its
@@ -189,7 +189,9 @@ struct hri_executor {
     int64_t stores; /* tiles finished when k is whole; decides the tile slot */
     bool loading;   /* the feeder enqueues a copy of the caller's memory */
     uint32_t gathering; /* threads that fill pinned memory from the caller's */
-    bool pulls;         /* it has copied panels of others */
+    bool feeds;         /* its feeder uses slots and events of others, or they
+                           may still be in use */
+    bool steals;        /* it copies panels of others for tasks of theirs */
 };
 
 /* ---- executor.c */
@@ -277,7 +279,17 @@ void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot);
 hr_status hri_executor_gather(hri_executor *executor,
                               const hri_passage *passage, bool *done);
 
-/* Bring the panels that come from the host, or put them to the up copy pool. */
+/* Whether the panel can be brought: from the host, or from an executor that has
+ * it. The run's lock is held. */
+static inline bool hri_is_there(const hri_executor *executor,
+                                const hri_delivery *d)
+{
+    return d->source < 0 ||
+           executor->run->executors[d->source].arrivals[d->origin].issued;
+}
+
+/* Bring the executor's panels: enqueue their copies, or put them to the up copy
+ * pool. */
 hr_status hri_executor_feed(hri_executor *executor);
 
 /* ---- the threads. Each takes a hri_executor * and returns NULL */

@@ -91,6 +91,8 @@ static hr_status wait_for(hri_event *event, hri_queue *queue)
                            : event->ops->wait(event);
 }
 
+/* The copy of another executor has failed if this thread sees so: that is the
+ * other one's error. */
 static hr_status wait_for_readers(const hri_executor *executor, readers r,
                                   hri_queue *queue)
 {
@@ -98,6 +100,12 @@ static hr_status wait_for_readers(const hri_executor *executor, readers r,
     for (int32_t i = 0;
          r.old != NULL && i < r.old->forward_count && status == HR_OK; i++) {
         status = wait_for(pulled_by(executor, r.old, i)->pulled, queue);
+        if (status != HR_OK && queue == NULL) {
+            const hri_forward *f =
+                &executor->run->flow->forwards[r.old->forwards + i];
+            hri_executor_fail(&executor->run->executors[f->part], status);
+            status = HR_OK;
+        }
     }
     return status;
 }
@@ -108,23 +116,31 @@ static hr_status free_slot(hri_executor *executor, int64_t number,
                            hri_queue *queue, bool *taken)
 {
     hri_run_state *run = executor->run;
+    const hri_delivery *d = &executor->part->deliveries[number];
     pthread_mutex_lock(&run->lock);
-    readers r = find_readers(executor, &executor->part->deliveries[number]);
+    const readers r = find_readers(executor, d);
+    *taken = !hri_is_stopped(executor);
+    executor->feeds = executor->feeds || d->source >= 0 ||
+                      (r.old != NULL && r.old->forward_count > 0);
     pthread_mutex_unlock(&run->lock);
-    hr_status status = wait_for_readers(executor, r, queue);
-    pthread_mutex_lock(&run->lock);
-    *taken = take_slot(executor, number) && !hri_is_stopped(executor);
-    pthread_mutex_unlock(&run->lock);
+    hr_status status = *taken ? wait_for_readers(executor, r, queue) : HR_OK;
+    if (*taken) {
+        pthread_mutex_lock(&run->lock);
+        *taken = take_slot(executor, number) && !hri_is_stopped(executor);
+        pthread_mutex_unlock(&run->lock);
+    }
     return status;
 }
 
-/* Wake the feeders of executors that pull the delivery. */
+/* Wake the feeders of executors that pull the delivery, and threads that wait
+ * for what they pull. */
 static void tell_readers(const hri_executor *executor, const hri_delivery *d)
 {
     hri_run_state *run = executor->run;
     for (int32_t i = 0; i < d->forward_count; i++) {
         const hri_forward *f = &run->flow->forwards[d->forwards + i];
         pthread_cond_broadcast(&run->executors[f->part].changed[HRI_FREED]);
+        pthread_cond_broadcast(&run->executors[f->part].changed[HRI_ARRIVED]);
     }
 }
 
@@ -298,10 +314,6 @@ static hr_status pull(hri_executor *executor, int64_t number)
     hri_queue *q = executor->peer;
     hri_event *done = NULL;
     bool taken = false;
-    pthread_mutex_lock(&run->lock);
-    executor->pulls = true;
-    hri_event *ready = origin_of(executor, d)->ready;
-    pthread_mutex_unlock(&run->lock);
     hr_status status = free_slot(executor, number, q, &taken);
     if (status != HR_OK || !taken) {
         return status;
@@ -310,7 +322,7 @@ static hr_status pull(hri_executor *executor, int64_t number)
                                     executor->places[d->side][d->slot]);
     copy.from = from->places[d->side][from->part->deliveries[d->origin].slot];
     copy.from_pitch = copy.to_pitch;
-    status = q->ops->wait(q, ready);
+    status = q->ops->wait(q, origin_of(executor, d)->ready);
     if (status == HR_OK) {
         status = q->ops->copy(q, &copy);
     }
@@ -357,7 +369,7 @@ static bool may_come(hri_executor *executor, int64_t number)
         executor->wanted = hri_min(executor->wanted, d->after + 1);
         return false;
     }
-    return d->source < 0 || origin_of(executor, d)->issued;
+    return hri_is_there(executor, d);
 }
 
 /* Wait until the next panel may come, and choose its way. False when none is
@@ -383,7 +395,8 @@ hr_status hri_executor_feed(hri_executor *executor)
     static hr_status (*const bring[WAYS])(hri_executor *, int64_t) = {
         [PULLS] = pull, [LOADS] = load};
     hri_run_state *run = executor->run;
-    int64_t next[WAYS] = {next_of(executor, 0, 0), next_of(executor, 1, 0)};
+    int64_t next[WAYS] = {[PULLS] = next_of(executor, PULLS, 0),
+                          [LOADS] = next_of(executor, LOADS, 0)};
     hr_status status = HR_OK;
     bool any = true;
     while (status == HR_OK && any) {
@@ -407,8 +420,19 @@ hr_status hri_executor_feed(hri_executor *executor)
 void *hri_feeder_main(void *argument)
 {
     hri_executor *executor = argument;
+    hri_run_state *run = executor->run;
     if (hri_executor_goes(executor)) {
         hri_executor_fail(executor, hri_executor_feed(executor));
+    }
+    pthread_mutex_lock(&run->lock);
+    const bool fed = executor->feeds;
+    pthread_mutex_unlock(&run->lock);
+    if (fed) {
+        hri_executor_fail(executor,
+                          executor->peer->ops->finish(executor->peer));
+        pthread_mutex_lock(&run->lock);
+        executor->feeds = false;
+        pthread_mutex_unlock(&run->lock);
     }
     return NULL;
 }

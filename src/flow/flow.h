@@ -14,8 +14,8 @@
  * is far too slow, the run goes on without it, and tells which results are
  * home: the engine plans the others again.
  *
- * hri_gemm_engine in gemm/tiles.c is an engine; gemm/batch_run.c has another.
- * docs/architecture.md shows a short one. */
+ * hri_tiles_engine in gemm/tiles.c makes an engine; gemm/batch_run.c has
+ * another. docs/architecture.md shows a short one. */
 #ifndef HRI_FLOW_FLOW_H
 #define HRI_FLOW_FLOW_H
 
@@ -44,7 +44,8 @@ typedef struct hri_delivery {
     int32_t forward_count;
     int32_t index, chunk; /* which panel */
     int32_t slot;
-    int64_t only; /* the part's only task that needs it; -1: others may, too */
+    int64_t only;   /* the part's only task that needs it, if nobody copies the
+                       panel; -1: others may, too */
     int32_t source; /* the part that it is copied from; -1: the host */
     int32_t side;   /* HRI_A or HRI_B */
     int64_t origin; /* that part's delivery of the panel */
@@ -168,9 +169,9 @@ typedef struct hri_engine {
     void *data; /* the run's, with all that the functions below need, until
                    drop: it outlives the call when an accelerator hangs */
     /* The box of an operand of a task: from the caller's memory (place `from`)
-     * into a slot, where it lies without gaps. from.host is NULL where it is no
-     * one box. For A row and chunk of the task are set, for B col and chunk,
-     * for C all. */
+     * into a slot, where lines begin to_pitch bytes apart. from.host is NULL
+     * where it is no one box. For A row and chunk of the task are set, for B
+     * col and chunk, for C all. */
     hri_copy (*box)(const void *data, int side, const hri_task *task,
                     hri_place slot);
     /* The same bytes where threads gather them. NULL: all are boxes. */

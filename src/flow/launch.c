@@ -37,6 +37,14 @@ hr_status hri_task_launch(const hri_flow_task *task, const hr_kernel *kernel,
                                        : kernel,
                          .module = module,
                          .arguments = arguments};
+    const hr_parameter *parameters = kernel->parameters(kernel);
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        if (parameters[i].kind == HR_PARAMETER_TILE) {
+            return hri_fail(HR_ERROR_UNSUPPORTED,
+                            "%s: tasks give no tile memory, which %s is",
+                            kernel->name, parameters[i].name);
+        }
+    }
     hr_status status =
         hri_tile_choose(&launch, &whole, task->queue->device->info.host);
     if (status == HR_OK) {

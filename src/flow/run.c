@@ -185,7 +185,7 @@ static bool is_tied(const hri_run_state *run, const hri_executor *executor)
         const hri_executor *other = &run->executors[i];
         if (other->left_at < HRI_SETTLED &&
             (other == executor ||
-             ((other->pulls || executor->failed != HR_OK) &&
+             ((other->feeds || other->steals || executor->failed != HR_OK) &&
               !executor->part->in_place && !other->part->in_place &&
               device->ops->is_peer(device, other->accelerator->device)))) {
             return true;

@@ -53,9 +53,10 @@ hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
     const size_t tasks = (size_t)hri_max(count, 1);
     if (first + count <= INT32_MAX) {
         part->tasks = calloc(tasks, sizeof *part->tasks);
-        part->deliveries = calloc(2 * tasks, sizeof *part->deliveries);
+        part->deliveries =
+            part->in_place ? NULL : calloc(2 * tasks, sizeof *part->deliveries);
     }
-    if (part->tasks == NULL || part->deliveries == NULL) {
+    if (part->tasks == NULL || (part->deliveries == NULL && !part->in_place)) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %lld tasks",
                         call, (long long)count);
     }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the caller of hr_gemm does while executors work: it reports progress,
+/* What the caller of hri_run does while executors work: it reports progress,
  * and decides when to go on without an executor that is late. It calls no
  * device, so nothing that a device does can hold it up.
  *
  * An executor is late when its task takes far longer than planned and the
  * others have waited for it, at once or, where pieces of k keep all in step, a
  * moment for each task. When one is lost, the others end what they began, and
- * gemm.c or batch.c plans what is not home anew. What is
- * left behind stays in context->abandoned until its threads have settled; the
- * next product, or hr_context_destroy, collects it. A copy pool that is left
- * touches no memory of the caller's again. */
+ * the engine plans anew what is not home. What is left behind stays in
+ * context->abandoned until its threads have settled; the next product, or
+ * hr_context_destroy, collects it. A copy pool that is left touches no memory
+ * of the caller's again. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -313,8 +313,8 @@ static bool may_leave(const watcher *w, hri_executor *e)
     }
     if (run->error.status == HR_ERROR_CANCELLED || e->lost) {
         return since > grace * w->patience ||
-               (e->lost && e->state > HRI_SETTING_UP && !e->loading &&
-                hri_copy_pool_leave(&e->up_pool) &&
+               (e->lost && e->state > HRI_SETTING_UP && !e->feeds &&
+                !e->loading && hri_copy_pool_leave(&e->up_pool) &&
                 hri_copy_pool_leave(&e->down_pool));
     }
     return since > most_silent(w, e);

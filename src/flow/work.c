@@ -11,7 +11,7 @@
  * executor that is furthest behind, when that ends sooner. How slow an executor
  * is follows from the tasks that it has ended, and from the age of the one
  * under way. Panels that the thief lacks come from the victim, or from the host
- * when they are no peers or the tasks are those of a batch, into spare slots.
+ * when they are no peers or nobody else needs them, into spare slots.
  * Only results of one task move, those of the last block. The report counts
  * their bytes apart. */
 #include <math.h>
@@ -324,11 +324,10 @@ static void await(hri_executor *who, hri_executor *executor, int side,
     const hri_arrival *a = &executor->arrivals[number];
     hri_wait_awake(&a->issued, who->brief ? hri_brief_moment : 0.0);
     pthread_mutex_lock(&run->lock);
-    /* its own panels are its own work */
-    const bool others =
-        executor != who || executor->part->deliveries[number].source >= 0;
+    const hri_delivery *d = &executor->part->deliveries[number];
     while (!hri_is_stopped(who) && !a->issued) {
-        hri_executor_idles(who, others);
+        /* to bring a panel is its own work, once there is one */
+        hri_executor_idles(who, executor != who || !hri_is_there(executor, d));
         pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     hri_executor_idles(who, false);
@@ -342,7 +341,7 @@ static void await(hri_executor *who, hri_executor *executor, int side,
     } else if (slot != NULL) {
         from->there[side] = *slot;
         from->ready[side] = a->ready;
-        who->pulls = true;
+        who->steals = true;
     }
     pthread_mutex_unlock(&run->lock);
 }
@@ -459,9 +458,11 @@ static bool has_room(const hri_executor *executor, const hri_executor *other)
     const hri_place place = {0};
     bool room = true;
     for (int side = HRI_A; side < HRI_SIDES && room; side++) {
-        const hri_copy box = g->box(g->data, side, task, place);
-        room = executor->part->slots[side] == 0 ||
-               hri_copy_bytes(&box) <= executor->run->flow->slot_bytes[side];
+        if (executor->part->slots[side] > 0 && !executor->part->in_place) {
+            const hri_copy box = g->box(g->data, side, task, place);
+            room =
+                hri_copy_bytes(&box) <= executor->run->flow->slot_bytes[side];
+        }
     }
     return room;
 }

@@ -208,7 +208,7 @@ static hr_status add_tasks(hri_flow_part *part, const hri_batch_part *from,
         done += next_group(from, part->in_place, from->count - done);
         g->starts[i + 1] = from->first + done;
     }
-    return hri_flow_add_units(part, "gemm batch", group, count, shared);
+    return hri_flow_add_units(part, "gemm", group, count, shared);
 }
 
 /* Slots for a part on a device, and how operands travel. Threads stage what is

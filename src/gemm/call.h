@@ -131,8 +131,8 @@ void hri_report_plan(const hri_gemm_call *call, hr_gemm_report *report);
 void hri_report_sizes(const hri_product *product, const int64_t block[2],
                       const int64_t tile[2], int64_t depth,
                       hr_gemm_report *report);
-/* The bytes that had to move, where so many did: no more, if the host has taken
- * tiles of others in place. */
+/* The bytes that had to move, where so many did. They are fewer than planned if
+ * the host has done tiles of others in place. */
 uint64_t hri_compulsory_of(const hri_gemm_call *call, uint64_t moved);
 /* Replace what was planned by what was measured. */
 void hri_report_run(const hri_gemm_call *call, double seconds,

@@ -7,7 +7,7 @@
  * what a tile needs of one operand: a tile row of A or a tile column of B, over
  * one chunk of k. Every accelerator has slots for panels and tiles and nothing
  * else. Among accelerators that can copy from each other, one gets a panel over
- * the host link and forwards it to those that need it.
+ * the host link, and the others copy it from there.
  *
  * There are two ways to fit into memory (blocking.c has the formulas):
  *   - whole k: panels span all of k, a tile is complete after one product;

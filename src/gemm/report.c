@@ -148,12 +148,7 @@ static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t share,
 
 uint64_t hri_compulsory_of(const hri_gemm_call *c, uint64_t moved)
 {
-    bool spared = false;
-    for (uint32_t i = 0; i < c->count; i++) {
-        spared = spared || (c->accelerators[i]->in_place &&
-                            hri_done_by(c, i)->tiles_stolen > 0);
-    }
-    return spared && moved < c->plan->compulsory ? moved : c->plan->compulsory;
+    return moved < c->plan->compulsory ? moved : c->plan->compulsory;
 }
 
 void hri_report_run(const hri_gemm_call *c, double seconds,

@@ -17,8 +17,12 @@
 
 enum { MAX_SIZE = 90, MAX_WIDE = 400, MAX_DEEP = 24, MAX_COUNT = 4 };
 /* Tiles and panels that are staged in several pieces. */
-enum { LEAST_LARGE = 400, MAX_LARGE = 720, LARGE_DEEP = 3 };
-enum { MAX_ELEMENTS = MAX_LARGE * MAX_LARGE, TRIES = 3 };
+enum { LEAST_LARGE = 800, MAX_LARGE = 1200, LARGE_DEEP = 2 };
+enum {
+    MAX_ELEMENTS = MAX_WIDE * MAX_WIDE,
+    MAX_RESULTS = MAX_LARGE * MAX_LARGE,
+    TRIES = 3
+};
 
 typedef enum product_kind { ONE, SUM, BATCH, KINDS } product_kind;
 
@@ -34,7 +38,8 @@ typedef struct problem {
 
 /* Each try has operands of its own: an accelerator that an earlier one left
  * behind may still use those of that one. */
-static float areas[TRIES][3][MAX_ELEMENTS], wanted[MAX_ELEMENTS];
+static float areas[TRIES][2][MAX_ELEMENTS];
+static float results[TRIES][MAX_RESULTS], wanted[MAX_RESULTS];
 static float *a, *b, *c;
 
 /* Results that calls have returned, and which are filled since then. */
@@ -75,7 +80,10 @@ static void make_machine(void)
     const bool staged = one_in(2), reaches = one_in(2), packed = one_in(3);
     const bool similar = one_in(2);
     const double rate = from(rates, 4), link = from(links, 4);
-    roomy = one_in(8);
+    roomy = one_in(10);
+    if (roomy && one_in(2)) {
+        sim.count = 1;
+    }
     for (uint32_t i = 0; i < SIM_DEVICES; i++) {
         const double factor = (double)sim_between(50, 150) / 100;
         sim.devices[i] = (sim_device_state){
@@ -147,7 +155,7 @@ static hr_context *open_machine(void)
         snprintf(list, sizeof list, "3xsim:0");
     }
     options.accelerators = list;
-    options.threads = (uint32_t)sim_between(1, 3);
+    options.threads = (uint32_t)sim_between(1, roomy ? 8 : 3);
     options.memory_limit =
         one_in(2) && !roomy ? (uint64_t)sim_between(6, 100) << 10 : 0;
     const hr_status status =
@@ -588,7 +596,7 @@ static struct {
 static void leave_result(void)
 {
     if (sim.devices[0].staged) {
-        memset(c, 0x5a, sizeof areas[0][2]);
+        memset(c, 0x5a, sizeof results[0]);
         left[left_count++] = c;
     }
 }
@@ -598,7 +606,7 @@ static void check_left(void)
     for (int i = 0; i < left_count; i++) {
         const char *bytes = (const char *)left[i];
         CHECK(bytes[0] == 0x5a &&
-              memcmp(bytes, bytes + 1, sizeof areas[0][2] - 1) == 0);
+              memcmp(bytes, bytes + 1, sizeof results[0] - 1) == 0);
     }
     left_count = 0;
 }
@@ -687,7 +695,7 @@ static void try_seed(uint64_t seed)
         for (int64_t i = 0; i < tries; i++) {
             a = areas[i][0];
             b = areas[i][1];
-            c = areas[i][2];
+            c = results[i];
             try_once(context);
         }
         pthread_join(repairer, NULL);

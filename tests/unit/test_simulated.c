@@ -17,7 +17,7 @@
 
 enum { MAX_SIZE = 90, MAX_WIDE = 400, MAX_DEEP = 24, MAX_COUNT = 4 };
 /* Tiles and panels that are staged in several pieces. */
-enum { LEAST_LARGE = 800, MAX_LARGE = 1200, LARGE_DEEP = 2 };
+enum { MIN_LARGE = 800, MAX_LARGE = 1200, LARGE_DEEP = 2 };
 enum {
     MAX_ELEMENTS = MAX_WIDE * MAX_WIDE,
     MAX_RESULTS = MAX_LARGE * MAX_LARGE,
@@ -201,8 +201,8 @@ static problem make_problem(void)
         p.k = sim_between(1, MAX_DEEP);
     }
     if (p.kind == ONE && roomy) {
-        p.m = sim_between(LEAST_LARGE, MAX_LARGE);
-        p.n = sim_between(LEAST_LARGE, MAX_LARGE);
+        p.m = sim_between(MIN_LARGE, MAX_LARGE);
+        p.n = sim_between(MIN_LARGE, MAX_LARGE);
         p.k = sim_between(1, LARGE_DEEP);
     }
     return p;

@@ -201,10 +201,12 @@ static hr_status run_operation(sim_queue *queue, sim_command *c)
     while (fault == SIM_HANGS && d->came && !d->let_go) {
         pthread_cond_wait(&changed, &lock);
     }
-    const bool lost = fault == SIM_LOST && d->came;
     pthread_mutex_unlock(&lock);
     hri_sleep_ns(ns);
     sim_note(ns);
+    pthread_mutex_lock(&lock);
+    const bool lost = fault == SIM_LOST && d->came; /* meanwhile, too */
+    pthread_mutex_unlock(&lock);
     if (lost) {
         return hri_fail(HR_ERROR_LOST, "%s is lost on request",
                         queue->base.device->info.path);

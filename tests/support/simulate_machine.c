@@ -431,9 +431,15 @@ static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
         }
     }
     resolved.arguments = arguments;
-    const hr_status status =
+    hr_status status =
         hri_host_launch_create(hri_host_pool(inner), &resolved, &c.as.launch);
-    return status == HR_OK ? enqueue(queue, &c, NULL) : status;
+    if (status == HR_OK) {
+        status = enqueue(queue, &c, NULL);
+        if (status != HR_OK) {
+            hri_host_launch_destroy(c.as.launch);
+        }
+    }
+    return status;
 }
 
 static hr_status queue_record(hri_queue *queue, hri_event *event)

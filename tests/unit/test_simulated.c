@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/cost.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "support/grid_model.h"
@@ -592,10 +593,13 @@ static struct {
 } outcomes;
 
 /* Threads that stage copies for devices that were left behind touch no result
- * any more. A device that copies to it by itself may. */
-static void leave_result(void)
+ * any more. A device that copies to it by itself may: for a brief product of
+ * medium size. */
+static void leave_result(const problem *p)
 {
-    if (sim.devices[0].staged) {
+    const double bytes = (double)(p->m * p->n * p->count) * sizeof c[0];
+    if (sim.devices[0].staged &&
+        (bytes < hri_cost_pageable || bytes > hri_cost_few)) {
         memset(c, 0x5a, sizeof results[0]);
         left[left_count++] = c;
     }
@@ -619,7 +623,7 @@ static hr_status try_product(hr_context *context, bool *cancels)
     fill_operands(&p);
     const hr_status status = multiply(context, &p, &report);
     CHECK(status != HR_OK || is_right(&p));
-    leave_result();
+    leave_result(&p);
     return status;
 }
 

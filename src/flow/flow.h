@@ -209,10 +209,7 @@ hri_kernel_argument hri_place_argument(hri_place place, hr_extent extent);
 typedef struct hri_run_state hri_run_state;
 
 /* Whether copies of A, B and C, in the caller's memory, are staged for an
- * accelerator. C of at most HRI_TINY_BYTES always is where any may be: nothing
- * need wait before it goes home. So are A and B of at most HRI_TINIEST_BYTES,
- * for which it takes longer to ask. */
-enum { HRI_TINY_BYTES = 128 << 10, HRI_TINIEST_BYTES = 16 << 10 };
+ * accelerator (hri_is_staged). */
 typedef struct hri_staged {
     bool of[HRI_SIDES];
 } hri_staged;

@@ -176,8 +176,8 @@ bool hri_runs_cancelled(const hr_context *context)
 }
 
 /* Whether the executor, or a peer that has not settled, may still use what the
- * executor holds: the peer copies panels from it, or waits
- * for an event that would be destroyed. The run's lock is held. */
+ * executor holds: the peer copies panels from it, or waits for an event that
+ * would be destroyed. The run's lock is held. */
 static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 {
     hri_device *device = executor->accelerator->device;

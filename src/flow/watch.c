@@ -77,8 +77,7 @@ static void tell(const watcher *w)
     hri_run_state *run = w->run;
     hri_progress *progress = w->call->progress;
     const double done = w->call->flops_before + run->flops_done;
-    if (progress == NULL || !hri_progress_is_told(progress) ||
-        run->error.status != HR_OK) {
+    if (!hri_progress_is_told(progress) || run->error.status != HR_OK) {
         return;
     }
     pthread_mutex_unlock(&run->lock);

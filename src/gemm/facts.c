@@ -200,6 +200,11 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     return status;
 }
 
+/* Where any copies may be staged, those of C of at most TINY_BYTES always are:
+ * nothing need wait before it goes home. So are A and B of at most
+ * TINIEST_BYTES, for which it takes longer to ask. */
+enum { TINY_BYTES = 128 << 10, TINIEST_BYTES = 16 << 10 };
+
 /* From a matrix's first element to its last. */
 static size_t extent_bytes(const hr_matrix *m)
 {
@@ -227,7 +232,7 @@ static bool is_any_staged(const hri_gemm_call *c, hri_device *device, int side)
                                           : t->b;
     bool staged = false;
     for (int64_t i = 0; i < (t != NULL ? t->come.count : 1) && !staged; i++) {
-        staged = is_staged(device, &of[i], HRI_TINIEST_BYTES);
+        staged = is_staged(device, &of[i], TINIEST_BYTES);
     }
     return staged;
 }
@@ -236,11 +241,11 @@ static bool is_any_staged(const hri_gemm_call *c, hri_device *device, int side)
 static hri_link_use flow_of(hri_accelerator *a, const hri_product *p,
                             const hri_staged *staged)
 {
-    const bool one = extent_bytes(&p->a) > HRI_TINY_BYTES;
-    const bool other = extent_bytes(&p->b) > HRI_TINY_BYTES;
+    const bool one = extent_bytes(&p->a) > TINY_BYTES;
+    const bool other = extent_bytes(&p->b) > TINY_BYTES;
     const bool up = (staged->of[HRI_A] && (one || !other)) ||
                     (staged->of[HRI_B] && (other || !one));
-    const bool down = extent_bytes(&p->c) > HRI_TINY_BYTES
+    const bool down = extent_bytes(&p->c) > TINY_BYTES
                           ? staged->of[HRI_C]
                           : staged->of[HRI_C] && up;
     return hri_model_link_use(a, up, down);
@@ -254,7 +259,7 @@ static void gather_links(hri_gemm_call *c)
         hri_device *device = c->accelerators[i]->device;
         const hri_staged staged = {{is_any_staged(c, device, HRI_A),
                                     is_any_staged(c, device, HRI_B),
-                                    is_staged(device, &p->c, HRI_TINY_BYTES)}};
+                                    is_staged(device, &p->c, TINY_BYTES)}};
         c->staged[i] = staged;
         c->flows[i] = flow_of(c->accelerators[i], p, &staged);
     }

@@ -197,7 +197,7 @@ static double flops_of_home(const hri_gemm_call *c, const uint8_t *home)
 
 /* Of what is staged, a thread that is alone lets the driver copy the larger
  * operands. */
-static void choose_staged(const hri_gemm_call *c)
+static void choose_staged(hri_gemm_call *c)
 {
     const hri_flow *flow = &c->plan->flow;
     hri_staged *staged = &c->staged[flow->parts[0].accelerator];

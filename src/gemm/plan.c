@@ -310,23 +310,17 @@ static void fill_part(const hri_plan *plan, const candidate_set *set,
                             .in_place = set->accelerators[i].in_place};
     for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
         part->slots[side] = (int32_t)slots[side];
-        part->memory += (uint64_t)slots[side] * plan->flow.slot_bytes[side];
     }
-    uint64_t spare =
-        plan->flow.slot_bytes[HRI_A] + plan->flow.slot_bytes[HRI_B];
-    if (plan->blocking.chunks == 1 && set->count > 1) {
-        part->spare = part->in_place ||
-                      part->memory + spare <= set->accelerators[i].memory;
-        part->memory += part->spare && !part->in_place ? spare : 0;
-    }
-    uint64_t again =
-        (uint64_t)part->slots[HRI_A] * plan->flow.slot_bytes[HRI_A];
-    part->packed = set->accelerators[i].packed && !part->in_place &&
-                   is_wide(plan, r) &&
-                   part->memory + again <= set->accelerators[i].memory;
-    part->memory += part->packed ? again : 0;
+    const uint64_t memory = set->accelerators[i].memory;
+    part->spare = plan->blocking.chunks == 1 && set->count > 1;
+    part->spare = part->spare && (part->in_place ||
+                                  hri_flow_memory(&plan->flow, part) <= memory);
+    part->packed =
+        set->accelerators[i].packed && !part->in_place && is_wide(plan, r);
+    part->packed = part->packed && hri_flow_memory(&plan->flow, part) <= memory;
+    part->memory = hri_flow_memory(&plan->flow, part);
     if (plan->blocking.chunks == 1 && !part->in_place) {
-        add_tiles(plan, set->accelerators[i].memory, rows * cols, part);
+        add_tiles(plan, memory, rows * cols, part);
     }
 }
 

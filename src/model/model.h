@@ -166,16 +166,16 @@ typedef struct hri_link_use {
         staged_down; /* ordinary memory, copied through copy pools */
     hri_link own;    /* the whole link's rates when others do nothing */
     hri_link alone;  /* the accelerator's share of them; and */
-    hri_link beside; /* its share when all flows are under way */
+    hri_link beside; /* its share when all uses are under way */
 } hri_link_use;
 
-/* A flow with its own link, as far as it is known. Rates are 0 in place, and
+/* The use of an own link, as far as it is known. Rates are 0 in place, and
  * where nothing is known. */
 hri_link_use hri_model_link_use(const hri_accelerator *accelerator,
                                 bool staged_up, bool staged_down);
 
-/* Set `alone` and `beside` of flows. All links together carry no more than was
- * measured for all, and accelerators of one device share a link. */
+/* Set `alone` and `beside` of all uses. All links together carry no more than
+ * was measured for all, and accelerators of one device share a link. */
 void hri_model_link_uses(const hr_context *context, hri_link_use *flows,
                          uint32_t count);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools of threads that copy through pinned memory: jobs and their order. */
+#include <sched.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -130,10 +131,73 @@ static void held_copies_wait(bool drop)
     close_machine(&m);
 }
 
+/* A copy home stops halfway, where the accelerator hangs. After let_go, which
+ * ends the wait for it, no more of it may arrive. Returns whether a job was
+ * left torn. */
+static bool hangs_on_the_way_home(uint64_t call)
+{
+    enum { BYTES = 4 * HRI_PIECE_BYTES };
+    machine m = open_machine();
+    hri_accelerator *a = &m.context->accelerators[0];
+    pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
+    hri_copy_pool copy_pool = {.accelerator = a,
+                               .bytes = 1, /* so one thread */
+                               .queues = &queues,
+                               .fail = job_fails};
+    unsigned char *there = numbers(BYTES, 5), *here = calloc(2, BYTES);
+    unsigned char *left = here + BYTES;
+    hri_buffer *buffer = NULL;
+    hri_queue *queue = NULL;
+    CHECK(hri_accelerator_allocate(a, BYTES, &buffer) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, HRI_QUEUE_UP, &queue) == HR_OK);
+    const hri_copy up =
+        hri_flat_copy(hri_at(buffer, 0), hri_at_host(there, 0), BYTES);
+    CHECK(queue->ops->copy(queue, &up) == HR_OK);
+    CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
+    CHECK(copy_pool.thread_count == 1);
+    hri_job job = {
+        .copy = hri_flat_copy(hri_at_host(here, 0), hri_at(buffer, 0), BYTES),
+        .queue = queue};
+    hri_copy_pool_put(&copy_pool, &job, false);
+    fault_backend_stick(0, call);
+    CHECK(hri_copy_pool_start(&copy_pool) == HR_OK);
+    bool finished = false;
+    while (!finished && !fault_backend_sticks()) {
+        sched_yield();
+        pthread_mutex_lock(&copy_pool.lock);
+        finished = job.finished;
+        pthread_mutex_unlock(&copy_pool.lock);
+    }
+    const bool gone = hri_copy_pool_leave(&copy_pool);
+    hri_copy_pool_let_go(&copy_pool);
+    memcpy(left, here, BYTES);
+    fault_backend_let_go();
+    hri_copy_pool_join(&copy_pool);
+    CHECK(memcmp(here, finished ? there : left, BYTES) == 0);
+    hri_accelerator_forget(a);
+    hri_copy_pool_finish(&copy_pool);
+    hri_accelerator_release(a, buffer);
+    free(here);
+    free(there);
+    close_machine(&m);
+    return !gone;
+}
+
+static void nothing_arrives_behind_a_call(void)
+{
+    TEST_CASE("nothing arrives once a copy pool was let go");
+    int torn = 0;
+    for (uint64_t call = 1; call <= 20; call++) {
+        torn += hangs_on_the_way_home(call);
+    }
+    CHECK(torn > 0);
+}
+
 int main(void)
 {
     TEST(stopped_copy_pools_take_no_jobs());
     TEST(one_thread_brings_many());
+    nothing_arrives_behind_a_call();
     held_copies_wait(false);
     held_copies_wait(true);
     return test_end();

@@ -17,6 +17,15 @@ enum { HRI_MESSAGE_BYTES = 512 };
 hr_status hri_fail(hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Return from this function with the status of call, unless it is HR_OK. */
+#define HRI_TRY(call)                                                          \
+    do {                                                                       \
+        const hr_status hri_tried = (call);                                    \
+        if (hri_tried != HR_OK) {                                              \
+            return hri_tried;                                                  \
+        }                                                                      \
+    } while (0)
+
 /* The ending of a noun that follows this count. */
 static inline const char *hri_plural(uint64_t count)
 {

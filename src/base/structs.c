@@ -27,12 +27,12 @@ hr_status hri_struct_check(const hri_struct *s, const void *of)
 
 hr_status hri_struct_read(const hri_struct *s, const void *from, void *to)
 {
-    hr_status status = hri_struct_check(s, from);
-    if (status == HR_OK && from != NULL) {
+    HRI_TRY(hri_struct_check(s, from));
+    if (from != NULL) {
         memset(to, 0, s->known);
         memcpy(to, from, common(s, size_of(from)));
     }
-    return status;
+    return HR_OK;
 }
 
 void hri_struct_write(const hri_struct *s, const void *from, void *to)

@@ -17,15 +17,14 @@ enum { WEIGHT_BITS = 60, SIZE_BITS = 62 };
 hr_status hri_bisect(int64_t low, int64_t high, hri_holds *holds, void *data,
                      int64_t *largest)
 {
-    hr_status status = HR_OK;
-    while (high - low > 1 && status == HR_OK) {
+    while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
         bool yes = false;
-        status = holds(data, middle, &yes);
-        *(status == HR_OK && yes ? &low : &high) = middle;
+        HRI_TRY(holds(data, middle, &yes));
+        *(yes ? &low : &high) = middle;
     }
     *largest = low;
-    return status;
+    return HR_OK;
 }
 
 /* ---- weights */
@@ -217,24 +216,23 @@ static hr_status ask(void *data, int64_t grains, bool *holds)
 /* Lower `most` of portions that do not fit. *fit: all do. */
 static hr_status lower(const hri_distribution *d, bool *fit)
 {
-    hr_status status = HR_OK;
     *fit = true;
-    for (uint32_t i = 0; i < d->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < d->count; i++) {
         hri_portion *p = &d->portions[i];
         question q = {d, i};
         bool fits = true;
         if (p->count > 0) {
-            status = d->fits(d->data, i, p->first, p->count, &fits);
+            HRI_TRY(d->fits(d->data, i, p->first, p->count, &fits));
         }
-        if (status == HR_OK && !fits) {
+        if (!fits) {
             int64_t most = 0;
-            status =
-                hri_bisect(0, hri_ceil_div(p->count, d->grain), ask, &q, &most);
+            HRI_TRY(hri_bisect(0, hri_ceil_div(p->count, d->grain), ask, &q,
+                               &most));
             p->most = most * d->grain;
             *fit = false;
         }
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_distribute(const hri_distribution *d, bool *held)
@@ -243,12 +241,10 @@ hr_status hri_distribute(const hri_distribution *d, bool *held)
     /* Portions move when others get less, so a portion may turn out too large
      * again. */
     int64_t rounds = 4 * (int64_t)d->count;
-    bool fit = false;
-    hr_status status = check_weights(d);
+    HRI_TRY(check_weights(d));
     x.grain = hri_min(d->grain, d->units); /* so that products have few enough
                                               bits */
-    *held = true;
-    while (status == HR_OK && *held && !fit) {
+    for (bool fit = false; !fit;) {
         *held = rounds-- >= 0 && fill(&x);
         if (!*held) {
             break;
@@ -256,10 +252,10 @@ hr_status hri_distribute(const hri_distribution *d, bool *held)
         place(&x);
         fit = true;
         if (x.fits != NULL) {
-            status = lower(&x, &fit);
+            HRI_TRY(lower(&x, &fit));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- sets: the fastest one, the fastest two, ... */
@@ -294,23 +290,22 @@ hr_status hri_choose_set(hri_candidate *candidates, uint32_t count,
                          hri_predict *predict, void *data, hri_set *set)
 {
     const uint32_t now = set->count <= count ? set->count : 0;
-    hr_status status = HR_OK;
     *set = (hri_set){now, INFINITY};
     sort(candidates, count);
     if (now > 0) {
-        status = predict(data, candidates, now, &set->seconds);
+        HRI_TRY(predict(data, candidates, now, &set->seconds));
     }
-    for (uint32_t n = 1; n <= count && status == HR_OK; n++) {
+    for (uint32_t n = 1; n <= count; n++) {
         double seconds = INFINITY;
         if (n != now) {
-            status = predict(data, candidates, n, &seconds);
+            HRI_TRY(predict(data, candidates, n, &seconds));
         }
-        if (status == HR_OK && hri_model_pays(seconds, set->seconds)) {
+        if (hri_model_pays(seconds, set->seconds)) {
             *set = (hri_set){n, seconds};
         }
     }
     if (isinf(set->seconds)) {
         set->count = 0;
     }
-    return status;
+    return HR_OK;
 }

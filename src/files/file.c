@@ -95,11 +95,22 @@ static hr_status read_file(hr_file *f, const char *path, const char *member,
                            const hr_file_array *raw)
 {
     uint64_t bytes = (uint64_t)f->opened.st_size;
-    hr_status status = bytes > 0 ? map_file(f, path, bytes, PROT_READ) : HR_OK;
-    return status == HR_OK ? with_name(hri_file_read(f->map, bytes, member, raw,
-                                                     &f->content),
-                                       path)
-                           : status;
+    if (bytes > 0) {
+        HRI_TRY(map_file(f, path, bytes, PROT_READ));
+    }
+    return with_name(hri_file_read(f->map, bytes, member, raw, &f->content),
+                     path);
+}
+
+static hr_status open_member(hr_file *f, const char *name, const char *path,
+                             const char *member, const hr_file_array *raw)
+{
+    HRI_TRY(open_regular(f, path));
+    HRI_TRY(hri_file_absolute(path, &f->path));
+    if (raw != NULL) {
+        HRI_TRY(with_name(hri_file_check_array(raw), name));
+    }
+    return read_file(f, path, member, raw);
 }
 
 static hr_status open_file(hr_file *f, const char *name,
@@ -112,17 +123,7 @@ static hr_status open_file(hr_file *f, const char *name,
     if (path == NULL) {
         return hri_file_fail(name, "its name", ENOMEM);
     }
-    hr_status status = open_regular(f, path);
-    if (status == HR_OK) {
-        status = hri_file_absolute(path, &f->path);
-    }
-    if (status == HR_OK) {
-        status =
-            with_name(raw != NULL ? hri_file_check_array(raw) : HR_OK, name);
-    }
-    if (status == HR_OK) {
-        status = read_file(f, path, member, raw);
-    }
+    const hr_status status = open_member(f, name, path, member, raw);
     free(path);
     return status;
 }
@@ -131,10 +132,8 @@ hr_status hr_file_open_array(const char *name, const hr_file_array *raw,
                              hr_file **file, hr_file_array *array)
 {
     hr_file *f = NULL;
-    hr_status status = new_file(name, file, array, &f);
-    if (status == HR_OK) {
-        status = open_file(f, name, raw);
-    }
+    HRI_TRY(new_file(name, file, array, &f));
+    const hr_status status = open_file(f, name, raw);
     if (status != HR_OK) {
         hr_file_close(f);
         return status;
@@ -148,12 +147,11 @@ hr_status hr_file_open(const char *name, hr_file **file, hr_matrix *matrix)
 {
     hr_file *f = NULL;
     hr_file_array array;
-    hr_status status = name == NULL || file == NULL || matrix == NULL
-                           ? new_file(name, file, matrix, &f)
-                           : hr_file_open_array(name, NULL, &f, &array);
-    if (status == HR_OK) {
-        status = with_name(hri_file_matrix(&array, matrix), name);
+    if (name == NULL || file == NULL || matrix == NULL) {
+        return new_file(name, file, matrix, &f); /* an error */
     }
+    HRI_TRY(hr_file_open_array(name, NULL, &f, &array));
+    const hr_status status = with_name(hri_file_matrix(&array, matrix), name);
     if (status != HR_OK) {
         hr_file_close(f);
         return status;
@@ -284,20 +282,16 @@ static hr_status create_file(hr_file *f, const char *path,
                              const hri_file_header *header)
 {
     const uint64_t bytes = header->data_offset + header->data_bytes;
-    hr_status status = hri_file_follow(path, &f->path);
-    if (status == HR_OK) {
-        status = make_file(f);
+    HRI_TRY(hri_file_follow(path, &f->path));
+    HRI_TRY(make_file(f));
+    if (bytes > 0) { /* an empty file cannot be mapped */
+        HRI_TRY(reserve(f, bytes));
+        HRI_TRY(map_file(f, f->path, bytes, PROT_READ | PROT_WRITE));
     }
-    if (status == HR_OK && bytes > 0) { /* an empty file cannot be mapped */
-        status = reserve(f, bytes);
-        if (status == HR_OK) {
-            status = map_file(f, f->path, bytes, PROT_READ | PROT_WRITE);
-        }
-    }
-    if (status == HR_OK && header->data_offset > 0) {
+    if (header->data_offset > 0) {
         hri_npy_format(header, f->map);
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hr_file_create_array(const char *path, hr_file_array like,
@@ -305,11 +299,9 @@ hr_status hr_file_create_array(const char *path, hr_file_array like,
 {
     hr_file *f = NULL;
     hri_file_header header = {0};
-    hr_status status = new_file(path, file, array, &f);
-    if (status == HR_OK) {
-        f->state = CREATED;
-        status = with_name(plan(path, like, &header), path);
-    }
+    HRI_TRY(new_file(path, file, array, &f));
+    f->state = CREATED;
+    hr_status status = with_name(plan(path, like, &header), path);
     if (status == HR_OK) {
         status = create_file(f, path, &header);
     }
@@ -331,10 +323,11 @@ hr_status hr_file_create(const char *path, hr_type type, int64_t rows,
         .type = type, .order = order, .rank = 2, .extents = {rows, cols}};
     hr_file_array array;
     hr_file *f = NULL;
-    hr_status status = path == NULL || file == NULL || matrix == NULL
-                           ? new_file(path, file, matrix, &f)
-                           : hr_file_create_array(path, like, file, &array);
-    return status == HR_OK ? hri_file_matrix(&array, matrix) : status;
+    if (path == NULL || file == NULL || matrix == NULL) {
+        return new_file(path, file, matrix, &f); /* an error */
+    }
+    HRI_TRY(hr_file_create_array(path, like, file, &array));
+    return hri_file_matrix(&array, matrix);
 }
 
 static hr_status check_file(const hr_file *file)

@@ -152,26 +152,16 @@ hr_status hri_npy_parse(const uint8_t *bytes, size_t size, hri_file_header *out)
     bool python2 = false;
     hri_npy_dictionary dictionary;
     hri_file_header header = {0};
-    hr_status status = find_text(bytes, size, &text, &python2);
-    if (status == HR_OK) {
-        status = hri_npy_parse_dictionary(text, python2, &dictionary);
-    }
-    if (status == HR_OK) {
-        status = parse_type(dictionary.descr, &header.array.type);
-    }
-    if (status == HR_OK) {
-        status = parse_extents(&dictionary, &header.array);
-    }
-    if (status == HR_OK) {
-        header.array.order =
-            dictionary.fortran_order ? HR_COLUMN_MAJOR : HR_ROW_MAJOR;
-        header.data_offset = (uint64_t)(text.bytes + text.length - bytes);
-        status = hri_file_check_place(&header, size);
-    }
-    if (status == HR_OK) {
-        *out = header;
-    }
-    return status;
+    HRI_TRY(find_text(bytes, size, &text, &python2));
+    HRI_TRY(hri_npy_parse_dictionary(text, python2, &dictionary));
+    HRI_TRY(parse_type(dictionary.descr, &header.array.type));
+    HRI_TRY(parse_extents(&dictionary, &header.array));
+    header.array.order =
+        dictionary.fortran_order ? HR_COLUMN_MAJOR : HR_ROW_MAJOR;
+    header.data_offset = (uint64_t)(text.bytes + text.length - bytes);
+    HRI_TRY(hri_file_check_place(&header, size));
+    *out = header;
+    return HR_OK;
 }
 
 /* The text of the header, whose length is returned. */

@@ -113,27 +113,29 @@ hr_status hri_file_follow(const char *path, char **target)
 {
     enum { LINKS = 40 }; /* as many as Linux follows */
     char *at;
-    hr_status status = hri_file_absolute(path, &at);
-    for (int i = 0; status == HR_OK && i < LINKS; i++) {
-        char *next;
-        status = strncmp(at, "/proc/", 6) != 0
-                     ? follow_link(at, &next)
-                     : hri_fail(HR_ERROR_IO,
-                                "%s: it stands for an open file, so it is not "
-                                "replaced",
-                                hri_file_name(path));
+    HRI_TRY(hri_file_absolute(path, &at));
+    for (int i = 0; i < LINKS; i++) {
+        if (strncmp(at, "/proc/", 6) == 0) {
+            free(at);
+            return hri_fail(HR_ERROR_IO,
+                            "%s: it stands for an open file, so it is not "
+                            "replaced",
+                            hri_file_name(path));
+        }
+        char *next = NULL;
+        const hr_status status = follow_link(at, &next);
         if (status == HR_OK && next == NULL) {
             *target = at;
             return HR_OK;
         }
         free(at);
-        at = status == HR_OK ? next : NULL;
+        if (status != HR_OK) {
+            return status;
+        }
+        at = next;
     }
-    if (status == HR_OK) {
-        free(at);
-        status = hri_file_fail(path, "it cannot be used", ELOOP);
-    }
-    return status;
+    free(at);
+    return hri_file_fail(path, "it cannot be used", ELOOP);
 }
 
 void hri_file_sync_folder(const char *path)

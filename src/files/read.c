@@ -43,12 +43,10 @@ static hr_status place(const uint8_t *bytes, const hri_file_header *header,
         memmove(c->memory, data, header->data_bytes);
         return HR_OK;
     }
-    hr_status status = get_memory(c, header->data_bytes);
-    if (status == HR_OK) {
-        memcpy(c->memory, data, header->data_bytes);
-        c->array.data = c->memory;
-    }
-    return status;
+    HRI_TRY(get_memory(c, header->data_bytes));
+    memcpy(c->memory, data, header->data_bytes);
+    c->array.data = c->memory;
+    return HR_OK;
 }
 
 /* Find the bytes of a member, unpacked. */
@@ -56,10 +54,10 @@ static hr_status unpack(const uint8_t *bytes, size_t size, const hri_member *m,
                         const uint8_t **unpacked, hri_file_content *c)
 {
     uint64_t offset = 0;
-    hr_status status = hri_zip_place(bytes, size, m, &offset);
-    if (status != HR_OK || m->method == STORED) {
+    HRI_TRY(hri_zip_place(bytes, size, m, &offset));
+    if (m->method == STORED) {
         *unpacked = bytes + offset;
-        return status;
+        return HR_OK;
     }
     if (m->method != DEFLATED) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -72,11 +70,9 @@ static hr_status unpack(const uint8_t *bytes, size_t size, const hri_member *m,
                         (unsigned long long)m->stored_bytes,
                         (unsigned long long)m->bytes);
     }
-    status = get_memory(c, m->bytes > 0 ? m->bytes : 1);
+    HRI_TRY(get_memory(c, m->bytes > 0 ? m->bytes : 1));
     *unpacked = c->memory;
-    return status == HR_OK ? hri_inflate(bytes + offset, m->stored_bytes,
-                                         c->memory, m->bytes)
-                           : status;
+    return hri_inflate(bytes + offset, m->stored_bytes, c->memory, m->bytes);
 }
 
 static hr_status read_zip_member(const uint8_t *bytes, size_t size,
@@ -84,34 +80,31 @@ static hr_status read_zip_member(const uint8_t *bytes, size_t size,
 {
     const uint8_t *unpacked = NULL;
     hri_file_header header;
-    hr_status status = unpack(bytes, size, m, &unpacked, c);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(unpack(bytes, size, m, &unpacked, c));
     const uint32_t crc = hri_crc32(unpacked, m->bytes);
     if (crc != m->crc) {
         return hri_fail(HR_ERROR_IO,
                         "its CRC is %08x, but that of its %llu bytes is %08x",
                         m->crc, (unsigned long long)m->bytes, crc);
     }
-    status = hri_npy_parse(unpacked, m->bytes, &header);
-    return status == HR_OK ? place(unpacked, &header, c) : status;
+    HRI_TRY(hri_npy_parse(unpacked, m->bytes, &header));
+    return place(unpacked, &header, c);
 }
 
 static hr_status read_tensor(const uint8_t *bytes, size_t size,
                              const hri_member *m, hri_file_content *c)
 {
     hri_file_header header;
-    const hr_status status = hri_safetensors_header(m, size, &header);
-    return status == HR_OK ? place(bytes, &header, c) : status;
+    HRI_TRY(hri_safetensors_header(m, size, &header));
+    return place(bytes, &header, c);
 }
 
 static hr_status read_npy(const uint8_t *bytes, size_t size,
                           hri_file_content *c)
 {
     hri_file_header header;
-    const hr_status status = hri_npy_parse(bytes, size, &header);
-    return status == HR_OK ? place(bytes, &header, c) : status;
+    HRI_TRY(hri_npy_parse(bytes, size, &header));
+    return place(bytes, &header, c);
 }
 
 static hr_status read_raw(const uint8_t *bytes, size_t size,
@@ -153,19 +146,23 @@ static hr_status with_member(hr_status status, const hri_member *m)
                           hr_last_error());
 }
 
+static hr_status read_chosen(int which, const uint8_t *bytes, size_t size,
+                             const char *wanted, hri_members *members,
+                             hri_file_content *c)
+{
+    const hri_member *m = NULL;
+    HRI_TRY(archives[which].list(bytes, size, members));
+    HRI_TRY(hri_members_choose(members, wanted, &m));
+    return with_member(archives[which].read(bytes, size, m, c), m);
+}
+
 static hr_status read_archive(int which, const uint8_t *bytes, size_t size,
                               const char *wanted, hri_file_content *c)
 {
     hri_members members = {0};
-    const hri_member *m = NULL;
     c->form = archives[which].form;
-    hr_status status = archives[which].list(bytes, size, &members);
-    if (status == HR_OK) {
-        status = hri_members_choose(&members, wanted, &m);
-    }
-    if (status == HR_OK) {
-        status = with_member(archives[which].read(bytes, size, m, c), m);
-    }
+    const hr_status status =
+        read_chosen(which, bytes, size, wanted, &members, c);
     hri_members_free(&members);
     return status;
 }

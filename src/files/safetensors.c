@@ -150,12 +150,11 @@ static hr_status take_property(reader *r, hri_file_text key, tensor *t)
 static hr_status take_properties(reader *r, tensor *t)
 {
     hri_file_text key;
-    hr_status status = HR_OK;
     hri_json_begin(&r->json, '{');
-    while (status == HR_OK && next_key(r, &key)) {
-        status = take_property(r, key, t);
+    while (next_key(r, &key)) {
+        HRI_TRY(take_property(r, key, t));
     }
-    return status == HR_OK ? status_of(r) : status;
+    return status_of(r);
 }
 
 typedef struct header {
@@ -194,31 +193,22 @@ static hr_status take_tensor(reader *r, hri_file_text key, header *h)
         h->metadata = true;
         return take_metadata(r);
     }
-    hr_status status = hri_members_add(h->members, &t.member);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_members_add(h->members, &t.member));
     t.member->name = key;
-    status = take_properties(r, &t);
-    status = status == HR_OK ? check_tensor(h, &t) : status;
-    if (status == HR_OK) {
-        t.member->begin = h->data_offset + t.offsets[0];
-        t.member->end = h->data_offset + t.offsets[1];
-        h->tensor_bytes += t.offsets[1] - t.offsets[0];
-    }
-    return status;
+    HRI_TRY(take_properties(r, &t));
+    HRI_TRY(check_tensor(h, &t));
+    t.member->begin = h->data_offset + t.offsets[0];
+    t.member->end = h->data_offset + t.offsets[1];
+    h->tensor_bytes += t.offsets[1] - t.offsets[0];
+    return HR_OK;
 }
 
 static hr_status take_tensors(reader *r, header *h)
 {
     hri_file_text key;
-    hr_status status = HR_OK;
     hri_json_begin(&r->json, '{');
-    while (status == HR_OK && next_key(r, &key)) {
-        status = take_tensor(r, key, h);
-    }
-    if (status != HR_OK) {
-        return status;
+    while (next_key(r, &key)) {
+        HRI_TRY(take_tensor(r, key, h));
     }
     hri_json_end(&r->json);
     return status_of(r);
@@ -253,16 +243,15 @@ hr_status hri_safetensors_members(const uint8_t *bytes, size_t size,
     header h = {.members = members,
                 .data_offset = LENGTH_BYTES + length,
                 .data_bytes = size - LENGTH_BYTES - length};
-    hr_status status = take_tensors(&r, &h);
-    status = status == HR_OK ? hri_members_check(members) : status;
-    if (status == HR_OK && h.tensor_bytes != h.data_bytes) {
-        status = hri_fail(HR_ERROR_IO,
+    HRI_TRY(take_tensors(&r, &h));
+    HRI_TRY(hri_members_check(members));
+    return h.tensor_bytes == h.data_bytes
+               ? HR_OK
+               : hri_fail(HR_ERROR_IO,
                           "its tensors have %llu bytes, but %llu follow the "
                           "header",
                           (unsigned long long)h.tensor_bytes,
                           (unsigned long long)h.data_bytes);
-    }
-    return status;
 }
 
 hr_status hri_safetensors_header(const hri_member *member, size_t size,
@@ -288,8 +277,8 @@ hr_status hri_safetensors_header(const hri_member *member, size_t size,
     }
     h.array.rank = (int32_t)member->rank;
     memcpy(h.array.extents, member->extents, sizeof h.array.extents);
-    hr_status status = hri_file_check_place(&h, size);
-    if (status == HR_OK && h.data_bytes != member->end - member->begin) {
+    HRI_TRY(hri_file_check_place(&h, size));
+    if (h.data_bytes != member->end - member->begin) {
         char shape[HRI_FILE_SHAPE_BYTES];
         return hri_fail(HR_ERROR_IO,
                         "%s elements of %s have %llu bytes, but its "
@@ -299,8 +288,6 @@ hr_status hri_safetensors_header(const hri_member *member, size_t size,
                         (unsigned long long)h.data_bytes,
                         (unsigned long long)(member->end - member->begin));
     }
-    if (status == HR_OK) {
-        *out = h;
-    }
-    return status;
+    *out = h;
+    return HR_OK;
 }

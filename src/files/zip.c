@@ -206,21 +206,13 @@ hr_status hri_zip_members(const uint8_t *bytes, size_t size,
                           hri_members *members)
 {
     directory d = {0};
-    hr_status status = find_directory(bytes, size, &d);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(find_directory(bytes, size, &d));
     uint64_t at = d.offset;
     const uint64_t end = d.offset + d.bytes;
     for (uint64_t i = 0; i < d.count; i++) {
         hri_member *m;
-        status = hri_members_add(members, &m);
-        if (status == HR_OK) {
-            status = read_entry(bytes, &at, end, d.offset, m);
-        }
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(hri_members_add(members, &m));
+        HRI_TRY(read_entry(bytes, &at, end, d.offset, m));
     }
     return hri_members_check(members);
 }

@@ -20,17 +20,15 @@ static hr_status prepare_single(void *data, int64_t bytes)
 {
     single *s = data;
     hri_stopwatch *w = &s->watch;
-    hr_status status = hri_stopwatch_take(w, 0, (uint64_t)bytes, false);
-    if (status == HR_OK) {
-        status = hri_stopwatch_take(w, 1, (uint64_t)bytes, s->way != WITHIN);
-    }
-    if (status == HR_OK && s->way != WITHIN) {
+    HRI_TRY(hri_stopwatch_take(w, 0, (uint64_t)bytes, false));
+    HRI_TRY(hri_stopwatch_take(w, 1, (uint64_t)bytes, s->way != WITHIN));
+    if (s->way != WITHIN) {
         memset(w->places[1].host, 1, (size_t)bytes); /* so that the pages
                                                         exist */
     }
     s->copy = hri_flat_copy(w->places[s->way == DOWN],
                             w->places[s->way != DOWN], (size_t)bytes);
-    return status;
+    return HR_OK;
 }
 
 static hr_status run_single(void *data, double *seconds)
@@ -72,11 +70,9 @@ static hr_status try_copies(void *job)
                              .growth = 4,
                              .enough = hri_long_enough};
     single s = {.way = x->way};
-    hr_status status = hri_stopwatch_open(a, &s.watch);
-    if (status == HR_OK) {
-        status = hri_probe(&trial, &s, &x->found);
-        hri_stopwatch_close(&s.watch);
-    }
+    HRI_TRY(hri_stopwatch_open(a, &s.watch));
+    const hr_status status = hri_probe(&trial, &s, &x->found);
+    hri_stopwatch_close(&s.watch);
     return status;
 }
 
@@ -90,18 +86,15 @@ static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
 hr_status hri_link_measure(hri_accelerator *a)
 {
     enum { FIRST = 4 << 20, MAX_COPY = 64 << 20 };
-    hr_status status = HR_OK;
-    for (int way = UP; way < WAYS && status == HR_OK; way++) {
+    for (int way = UP; way < WAYS; way++) {
         series x = {a, way, FIRST, MAX_COPY, {0}};
-        status = measure(&x);
-        if (status == HR_OK) {
-            hri_figure_note(hri_subject_of(a), kinds[way], x.found.settled,
-                            x.found.size > 0
-                                ? (double)x.found.size / x.found.seconds
-                                : hri_guess(HRI_GUESS_LINK));
-        }
+        HRI_TRY(measure(&x));
+        hri_figure_note(hri_subject_of(a), kinds[way], x.found.settled,
+                        x.found.size > 0
+                            ? (double)x.found.size / x.found.seconds
+                            : hri_guess(HRI_GUESS_LINK));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_memory_measure(hri_accelerator *a, int64_t bytes,

@@ -17,11 +17,10 @@ static hr_status measure_links(hri_accelerator *const *devices, uint32_t count,
     if (count == 0) {
         return HR_OK;
     }
-    hr_status status = hri_links_measure(devices, 1, staged, alone);
+    HRI_TRY(hri_links_measure(devices, 1, staged, alone));
     *together = *alone;
-    return status == HR_OK && count > 1
-               ? hri_links_measure(devices, count, staged, together)
-               : status;
+    return count > 1 ? hri_links_measure(devices, count, staged, together)
+                     : HR_OK;
 }
 
 /* Where only some devices stage, ordinary memory is copied directly and so
@@ -33,34 +32,31 @@ static hr_status measure_all_links(hri_accelerator *const *devices,
     for (uint32_t i = 0; i < count; i++) {
         staged = staged && devices[i]->device->info.staged;
     }
-    hr_status status =
-        measure_links(devices, count, false, &l->pinned, &l->pinned_alone);
+    HRI_TRY(measure_links(devices, count, false, &l->pinned, &l->pinned_alone));
     l->ordinary = l->pinned;
     l->ordinary_alone = l->pinned_alone;
-    return status == HR_OK && staged
-               ? measure_links(devices, count, true, &l->ordinary,
-                               &l->ordinary_alone)
-               : status;
+    return staged ? measure_links(devices, count, true, &l->ordinary,
+                                  &l->ordinary_alone)
+                  : HR_OK;
 }
 
 static hr_status measure_rates(hri_accelerator *const *devices, uint32_t count,
                                hri_product_kind kind, hr_gemm_limits *l)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         double rate = 0.0;
         if (hri_accelerator_multiplies(devices[i], kind)) {
-            status = hri_accelerator_top_rate(devices[i], kind, &rate);
+            HRI_TRY(hri_accelerator_top_rate(devices[i], kind, &rate));
             l->flops += rate;
         }
     }
-    if (status == HR_OK && l->flops <= 0.0) {
-        status = hri_fail(HR_ERROR_UNSUPPORTED,
-                          "measuring: no accelerator multiplies %s into %s%s",
-                          hr_type_name(kind.type), hr_type_name(kind.c_type),
-                          hri_manner(kind.compute));
+    if (l->flops <= 0.0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "measuring: no accelerator multiplies %s into %s%s",
+                        hr_type_name(kind.type), hr_type_name(kind.c_type),
+                        hri_manner(kind.compute));
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status measure(hr_context *context, hri_product_kind kind,
@@ -68,18 +64,12 @@ static hr_status measure(hr_context *context, hri_product_kind kind,
 {
     hri_accelerator **devices = NULL;
     uint32_t count = 0;
-    hr_status status = hri_devices_list(context, NULL, &devices, &l->devices);
-    if (status == HR_OK) {
-        status = measure_rates(devices, l->devices, kind, l);
-    }
+    HRI_TRY(hri_devices_list(context, NULL, &devices, &l->devices));
+    hr_status status = measure_rates(devices, l->devices, kind, l);
     free(devices);
-    devices = NULL;
-    if (status == HR_OK) {
-        status = hri_devices_list(context, copies, &devices, &count);
-    }
-    if (status == HR_OK) {
-        status = measure_all_links(devices, count, l);
-    }
+    HRI_TRY(status);
+    HRI_TRY(hri_devices_list(context, copies, &devices, &count));
+    status = measure_all_links(devices, count, l);
     free(devices);
     return status;
 }
@@ -87,17 +77,15 @@ static hr_status measure(hr_context *context, hri_product_kind kind,
 static const hri_struct limits_struct =
     HRI_STRUCT(hr_gemm_limits, "gemm limits", "HR_GEMM_LIMITS_INIT", pinned);
 
-static hr_status check(const hr_context *context, hr_type type, hr_type c_type,
-                       hr_compute compute, const hr_gemm_limits *limits)
+static hr_status check_arguments(const hr_context *context, hr_type type,
+                                 hr_type c_type, hr_compute compute,
+                                 const hr_gemm_limits *limits)
 {
     if (context == NULL || limits == NULL) {
         return hri_fail(HR_ERROR_INVALID, "measuring: %s is NULL",
                         context == NULL ? "the context" : "limits");
     }
-    hr_status status = hri_struct_check(&limits_struct, limits);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_check(&limits_struct, limits));
     if (type < HR_F32 || type > HR_I32 || c_type < HR_F32 || c_type > HR_I32 ||
         (unsigned)compute > HR_COMPUTE_REPRODUCIBLE) {
         return hri_fail(
@@ -114,16 +102,12 @@ hr_status hr_gemm_measure_limits(hr_context *context, hr_type type,
 {
     HRI_USUAL_ARITHMETIC;
     hr_gemm_limits known = {0};
-    hr_status status = check(context, type, c_type, compute, limits);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_arguments(context, type, c_type, compute, limits));
     pthread_mutex_lock(&context->lock);
-    status =
+    const hr_status status =
         measure(context, (hri_product_kind){type, c_type, compute}, &known);
     pthread_mutex_unlock(&context->lock);
-    if (status == HR_OK) {
-        hri_struct_write(&limits_struct, &known, limits);
-    }
-    return status;
+    HRI_TRY(status);
+    hri_struct_write(&limits_struct, &known, limits);
+    return HR_OK;
 }

@@ -59,44 +59,35 @@ static void fail(void *data, hr_status status)
  * all copies. */
 static hr_status take_host(const probes *x, probe *p, int way)
 {
-    hr_status status = HR_OK;
     if (!x->staged) {
-        status = hri_accelerator_allocate_pinned(p->accelerator, x->bytes,
-                                                 &p->host[way]);
+        HRI_TRY(hri_accelerator_allocate_pinned(p->accelerator, x->bytes,
+                                                &p->host[way]));
     } else if ((p->host[way] = hri_pages(x->bytes)) == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "measuring: no %llu bytes of host memory",
-                          (unsigned long long)x->bytes);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "measuring: no %llu bytes of host memory",
+                        (unsigned long long)x->bytes);
     }
-    if (status == HR_OK) {
-        memset(p->host[way], 1, x->bytes);
-    }
-    return status;
+    memset(p->host[way], 1, x->bytes);
+    return HR_OK;
 }
 
 static hr_status open_way(const probes *x, probe *p, int way)
 {
     hri_accelerator *a = p->accelerator;
-    hr_status status = take_host(x, p, way);
-    if (status == HR_OK) {
-        status = hri_accelerator_allocate(a, x->bytes, &p->buffers[way]);
+    HRI_TRY(take_host(x, p, way));
+    HRI_TRY(hri_accelerator_allocate(a, x->bytes, &p->buffers[way]));
+    HRI_TRY(hri_accelerator_take_queue(
+        a, way == UP ? HRI_QUEUE_UP : HRI_QUEUE_DOWN, &p->queues[way]));
+    if (!x->staged) {
+        return HR_OK;
     }
-    if (status == HR_OK) {
-        status = hri_accelerator_take_queue(
-            a, way == UP ? HRI_QUEUE_UP : HRI_QUEUE_DOWN, &p->queues[way]);
-    }
-    if (status == HR_OK && x->staged) {
-        p->copy_pools[way] = (hri_copy_pool){.accelerator = a,
-                                             .up = way == UP,
-                                             .queues = &p->locks[way],
-                                             .fail = fail,
-                                             .fail_data = p};
-        status = hri_copy_pool_init(&p->copy_pools[way]);
-        if (status == HR_OK) {
-            status = hri_copy_pool_start(&p->copy_pools[way]);
-        }
-    }
-    return status;
+    p->copy_pools[way] = (hri_copy_pool){.accelerator = a,
+                                         .up = way == UP,
+                                         .queues = &p->locks[way],
+                                         .fail = fail,
+                                         .fail_data = p};
+    HRI_TRY(hri_copy_pool_init(&p->copy_pools[way]));
+    return hri_copy_pool_start(&p->copy_pools[way]);
 }
 
 static void close_probe(const probes *x, probe *p)
@@ -147,17 +138,22 @@ static hr_status end(const probes *x, probe *p, int way)
     return p->queues[way]->ops->finish(p->queues[way]);
 }
 
-/* One copy of every accelerator in every direction. */
-static hr_status run(void *data, double *seconds)
+static hr_status begin_all(probes *x)
 {
-    probes *x = data;
-    hr_status status = HR_OK;
-    (void)seconds; /* no device's clock covers all accelerators */
-    for (uint32_t i = 0; i < x->count && status == HR_OK; i++) {
-        for (int way = x->first; way <= x->last && status == HR_OK; way++) {
-            status = begin(x, &x->all[i], way);
+    for (uint32_t i = 0; i < x->count; i++) {
+        for (int way = x->first; way <= x->last; way++) {
+            HRI_TRY(begin(x, &x->all[i], way));
         }
     }
+    return HR_OK;
+}
+
+/* One copy of every accelerator in every direction. */
+static hr_status copy_once(void *data, double *seconds)
+{
+    probes *x = data;
+    hr_status status = begin_all(x);
+    (void)seconds; /* no device's clock covers all accelerators */
     for (uint32_t i = 0; i < x->count; i++) {
         for (int way = x->first; way <= x->last; way++) {
             hr_status ended = end(x, &x->all[i], way);
@@ -169,15 +165,14 @@ static hr_status run(void *data, double *seconds)
 
 static hr_status open_probe(const probes *x, probe *p)
 {
-    hr_status status = HR_OK;
     *p = (probe){.accelerator = p->accelerator};
     pthread_mutex_init(&p->lock, NULL);
     pthread_mutex_init(&p->locks[UP], NULL);
     pthread_mutex_init(&p->locks[DOWN], NULL);
-    for (int way = 0; way < WAYS && status == HR_OK; way++) {
-        status = open_way(x, p, way);
+    for (int way = 0; way < WAYS; way++) {
+        HRI_TRY(open_way(x, p, way));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Seconds of the shortest copy up, down, and both ways at once. */
@@ -187,25 +182,30 @@ typedef struct times {
     double seconds[KINDS];
 } times;
 
-/* Time copies of t->bytes. */
-static hr_status time_copies(probes *x, times *t)
+static hr_status time_opened(probes *x, times *t, uint32_t *opened)
 {
     const int64_t bytes = (int64_t)t->bytes;
     const hri_trial trial = {
-        .run = run, .first = bytes, .most = bytes, .growth = 2};
-    hr_status status = HR_OK;
-    uint32_t opened = 0;
+        .run = copy_once, .first = bytes, .most = bytes, .growth = 2};
     x->bytes = t->bytes;
-    for (; opened < x->count && status == HR_OK; opened++) {
-        status = open_probe(x, &x->all[opened]);
+    while (*opened < x->count) {
+        HRI_TRY(open_probe(x, &x->all[(*opened)++]));
     }
-    for (int kind = UP; kind < KINDS && status == HR_OK; kind++) {
+    for (int kind = UP; kind < KINDS; kind++) {
         hri_probed found;
         x->first = kind == DOWN ? DOWN : UP;
         x->last = kind == UP ? UP : DOWN;
-        status = hri_probe(&trial, x, &found);
+        HRI_TRY(hri_probe(&trial, x, &found));
         t->seconds[kind] = found.settled ? found.seconds : 0.0;
     }
+    return HR_OK;
+}
+
+/* Time copies of t->bytes. */
+static hr_status time_copies(probes *x, times *t)
+{
+    uint32_t opened = 0;
+    const hr_status status = time_opened(x, t, &opened);
     for (uint32_t i = 0; i < opened; i++) {
         close_probe(x, &x->all[i]);
     }
@@ -258,18 +258,16 @@ static hr_status measure(void *job)
     times part = {0}, whole = {.bytes = x->bytes / SHARE};
     const uint64_t bytes = x->bytes;
     const uint32_t count = x->count;
-    hr_status status = time_copies(x, &whole);
-    if (status == HR_OK && !is_long(&whole)) {
+    HRI_TRY(time_copies(x, &whole));
+    if (!is_long(&whole)) {
         part = whole;
         whole.bytes = bytes;
-        status = time_copies(x, &whole);
+        HRI_TRY(time_copies(x, &whole));
     }
-    if (status == HR_OK) {
-        x->found = (hri_link){.up = count * rate_of(&whole, &part, UP),
-                              .down = count * rate_of(&whole, &part, DOWN),
-                              .both = count * rate_of(&whole, &part, BOTH)};
-    }
-    return status;
+    x->found = (hri_link){.up = count * rate_of(&whole, &part, UP),
+                          .down = count * rate_of(&whole, &part, DOWN),
+                          .both = count * rate_of(&whole, &part, BOTH)};
+    return HR_OK;
 }
 
 hr_status hri_links_measure(hri_accelerator *const *accelerators,
@@ -353,12 +351,11 @@ static hr_status learn_set(hri_subject of, hri_accelerator *const *devices,
     if (!again && find(of, kind).up > 0.0) {
         return HR_OK;
     }
-    hr_status status = hri_links_measure(devices, count, staged, &link);
-    if (status == HR_OK) { /* settled: there was room to measure well */
-        note(of, kind, link,
-             choose_bytes(devices, count, staged) == most_bytes(staged));
-    }
-    return status;
+    HRI_TRY(hri_links_measure(devices, count, staged, &link));
+    /* settled: there was room to measure well */
+    note(of, kind, link,
+         choose_bytes(devices, count, staged) == most_bytes(staged));
+    return HR_OK;
 }
 
 /* Measure each device alone, unless one of the same name was measured. Then
@@ -366,39 +363,41 @@ static hr_status learn_set(hri_subject of, hri_accelerator *const *devices,
 static hr_status learn(hri_subject all, hri_accelerator *const *devices,
                        uint32_t count, int kind, bool again)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const hri_subject of = hri_subject_of(devices[i]);
         const uint32_t like = find_like(devices, i);
         if (like == i) {
-            status = learn_set(of, &devices[i], 1, kind, again);
+            HRI_TRY(learn_set(of, &devices[i], 1, kind, again));
         } else {
             note(of, kind, find(hri_subject_of(devices[like]), kind), false);
         }
     }
-    if (status == HR_OK && count == 1) {
-        note(all, kind, find(hri_subject_of(devices[0]), kind), false);
-    } else if (status == HR_OK) {
-        status = learn_set(all, devices, count, kind, again);
+    if (count > 1) {
+        return learn_set(all, devices, count, kind, again);
     }
-    return status;
+    note(all, kind, find(hri_subject_of(devices[0]), kind), false);
+    return HR_OK;
+}
+
+static hr_status learn_kinds(hr_context *context,
+                             hri_accelerator *const *devices, uint32_t count,
+                             bool again)
+{
+    char key[64];
+    hri_devices_name(devices, count, key, sizeof key);
+    const hri_subject all = {context->model, HRI_ALL_DEVICES, key};
+    for (int kind = 0; kind < HRI_LINKS && count > 0; kind++) {
+        HRI_TRY(learn(all, devices, count, kind, again));
+    }
+    return HR_OK;
 }
 
 static hr_status learn_all(hr_context *context, bool again)
 {
-    char key[64];
     hri_accelerator **devices = NULL;
     uint32_t count = 0;
-    hr_status status = hri_devices_list(context, is_wanted, &devices, &count);
-    if (status != HR_OK) {
-        return status;
-    }
-    hri_devices_name(devices, count, key, sizeof key);
-    const hri_subject all = {context->model, HRI_ALL_DEVICES, key};
-    for (int kind = 0; kind < HRI_LINKS && status == HR_OK && count > 0;
-         kind++) {
-        status = learn(all, devices, count, kind, again);
-    }
+    HRI_TRY(hri_devices_list(context, is_wanted, &devices, &count));
+    const hr_status status = learn_kinds(context, devices, count, again);
     free(devices);
     context->model->links_known = status == HR_OK;
     return status;

@@ -8,19 +8,17 @@
 static hr_status measure_all(hr_context *context, hri_accelerator *a,
                              hr_accelerator_rates *rates)
 {
-    hr_status status = a->in_place ? HR_OK : hri_link_measure(a);
-    if (status == HR_OK) {
-        status = hri_products_measure(a, &rates->f32, &rates->f64);
+    if (!a->in_place) {
+        HRI_TRY(hri_link_measure(a));
     }
-    if (status == HR_OK && hri_links_lead(context, a)) {
-        status = hri_links_learn(context);
+    HRI_TRY(hri_products_measure(a, &rates->f32, &rates->f64));
+    if (hri_links_lead(context, a)) {
+        HRI_TRY(hri_links_learn(context));
     }
-    if (status == HR_OK) {
-        const hri_link link = hri_link_alone(a);
-        rates->up = link.up;
-        rates->down = link.down;
-    }
-    return status;
+    const hri_link link = hri_link_alone(a);
+    rates->up = link.up;
+    rates->down = link.down;
+    return HR_OK;
 }
 
 static const hri_struct rates_struct =
@@ -35,10 +33,7 @@ hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
         return hri_fail(HR_ERROR_INVALID, "measuring: %s is NULL",
                         context == NULL ? "context" : "rates");
     }
-    hr_status status = hri_struct_check(&rates_struct, rates);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_check(&rates_struct, rates));
     if (index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "measuring: accelerator index %u is not below %u",
@@ -46,10 +41,10 @@ hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
     }
     hr_accelerator_rates known = {0};
     pthread_mutex_lock(&context->lock);
-    status = measure_all(context, &context->accelerators[index], &known);
+    const hr_status status =
+        measure_all(context, &context->accelerators[index], &known);
     pthread_mutex_unlock(&context->lock);
-    if (status == HR_OK) {
-        hri_struct_write(&rates_struct, &known, rates);
-    }
-    return status;
+    HRI_TRY(status);
+    hri_struct_write(&rates_struct, &known, rates);
+    return HR_OK;
 }

@@ -115,20 +115,27 @@ static hr_status prepare_tiny(void *data, int64_t count)
     return HR_OK;
 }
 
+static hr_status enqueue_tiny(const tiny *t)
+{
+    const hri_queue_ops *ops = t->queue->ops;
+    const hri_copy copy = hri_flat_copy(hri_at(t->buffer, 0),
+                                        hri_at_host(t->host, 0), TINY_BYTES);
+    for (int64_t i = 0; i < t->count; i++) {
+        HRI_TRY(t->host != NULL
+                    ? ops->copy(t->queue, &copy)
+                    : ops->fill(t->queue, t->buffer, 0, TINY_BYTES, 1));
+    }
+    return HR_OK;
+}
+
 static hr_status run_tiny(void *data, double *seconds)
 {
     const tiny *t = data;
-    const hri_copy copy = hri_flat_copy(hri_at(t->buffer, 0),
-                                        hri_at_host(t->host, 0), TINY_BYTES);
-    hr_status status = HR_OK;
-    (void)seconds; /* the time of enqueueing is what counts */
-    for (int64_t i = 0; i < t->count && status == HR_OK; i++) {
-        status = t->host != NULL ? t->queue->ops->copy(t->queue, &copy)
-                                 : t->queue->ops->fill(t->queue, t->buffer, 0,
-                                                       TINY_BYTES, 1);
-    }
+    const hr_status status = enqueue_tiny(t);
     const hr_status finished = t->queue->ops->finish(t->queue);
-    return status == HR_OK ? finished : status;
+    (void)seconds; /* the time of enqueueing is what counts */
+    HRI_TRY(status);
+    return finished;
 }
 
 /* In place an accelerator may not hold buffers, so the few bytes are not
@@ -137,14 +144,10 @@ static hr_status open_tiny(hri_accelerator *a, tiny *t)
 {
     hri_device *device = a->device;
     *t = (tiny){.accelerator = a};
-    hr_status status = device->ops->create_queue(device, false, &t->queue);
-    if (status == HR_OK) {
-        t->queue->name = hri_measure_name;
-        status = a->in_place
-                     ? device->ops->allocate(device, TINY_BYTES, &t->buffer)
-                     : hri_accelerator_allocate(a, TINY_BYTES, &t->buffer);
-    }
-    return status;
+    HRI_TRY(device->ops->create_queue(device, false, &t->queue));
+    t->queue->name = hri_measure_name;
+    return a->in_place ? device->ops->allocate(device, TINY_BYTES, &t->buffer)
+                       : hri_accelerator_allocate(a, TINY_BYTES, &t->buffer);
 }
 
 static void close_tiny(tiny *t)
@@ -174,34 +177,31 @@ static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
                              .growth = 4,
                              .enough = 2.5e-4};
     hri_probed found;
-    hr_status status = hri_probe(&trial, t, &found);
-    if (status == HR_OK && found.size > 0) {
+    HRI_TRY(hri_probe(&trial, t, &found));
+    if (found.size > 0) {
         hri_figure_keep(hri_subject_of(t->accelerator), kind,
                         (double)found.size / found.seconds);
     }
-    return status;
+    return HR_OK;
+}
+
+static hr_status count_commands(hri_accelerator *a, tiny *t)
+{
+    enum { FIRST = 64, MAX_COMMANDS = 4096 };
+    HRI_TRY(open_tiny(a, t));
+    HRI_TRY(count_tiny(t, launches, FIRST, MAX_COMMANDS));
+    HRI_TRY(count_tiny(t, waits, 1, 1));
+    HRI_TRY(hri_accelerator_allocate_pinned(a, TINY_BYTES, &t->host));
+    memset(t->host, 1, TINY_BYTES);
+    return count_tiny(t, small_copies, FIRST, MAX_COMMANDS);
 }
 
 /* Too little memory is not an error: the overheads stay guessed. */
 static hr_status measure_overheads(void *job)
 {
-    enum { FIRST = 64, MAX_COMMANDS = 4096 };
     hri_accelerator *a = *(hri_accelerator **)job;
     tiny t;
-    hr_status status = open_tiny(a, &t);
-    if (status == HR_OK) {
-        status = count_tiny(&t, launches, FIRST, MAX_COMMANDS);
-    }
-    if (status == HR_OK) {
-        status = count_tiny(&t, waits, 1, 1);
-    }
-    if (status == HR_OK) {
-        status = hri_accelerator_allocate_pinned(a, TINY_BYTES, &t.host);
-    }
-    if (status == HR_OK) {
-        memset(t.host, 1, TINY_BYTES);
-        status = count_tiny(&t, small_copies, FIRST, MAX_COMMANDS);
-    }
+    hr_status status = count_commands(a, &t);
     hri_accelerator_release_pinned(a, t.host);
     close_tiny(&t);
     if (status == HR_ERROR_OUT_OF_MEMORY) {

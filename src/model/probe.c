@@ -137,19 +137,15 @@ static hr_status measure(hri_accelerator *const *accelerators, uint32_t count,
 hr_status hri_measure(hri_accelerator *const *accelerators, uint32_t count,
                       hr_status (*function)(void *job), void *job, size_t bytes)
 {
-    hr_status status = HR_OK;
     if (own != NULL) {
         return function(job);
     }
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = hri_accelerator_check(accelerators[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        HRI_TRY(hri_accelerator_check(accelerators[i]));
     }
-    measurement *m = status == HR_OK ? calloc(1, sizeof *m + bytes) : NULL;
-    if (status == HR_OK && m == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
-    }
-    if (status != HR_OK) {
-        return status;
+    measurement *m = calloc(1, sizeof *m + bytes);
+    if (m == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
     }
     m->function = function;
     memcpy(m->job, job, bytes);
@@ -159,7 +155,7 @@ hr_status hri_measure(hri_accelerator *const *accelerators, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         hri_traced_measure(accelerators[i]->device);
     }
-    status = measure(accelerators, count, m, job, bytes);
+    const hr_status status = measure(accelerators, count, m, job, bytes);
     for (uint32_t i = 0; i < count; i++) {
         hri_traced_measured(accelerators[i]->device);
     }
@@ -184,20 +180,21 @@ void hri_stopwatch_close(hri_stopwatch *w)
     hri_accelerator_trim(w->accelerator);
 }
 
+static hr_status open_queue(hri_stopwatch *w)
+{
+    hri_device *device = w->accelerator->device;
+    HRI_TRY(device->ops->create_queue(device, false, &w->queue));
+    w->queue->name = hri_measure_name;
+    HRI_TRY(device->ops->create_event(device, true, &w->start));
+    return device->ops->create_event(device, true, &w->end);
+}
+
 hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
 {
-    hri_device *device = accelerator->device;
     *w = (hri_stopwatch){.accelerator = accelerator};
     /* memory that kept queues hold for multiplying would be counted twice */
     hri_accelerator_forget(accelerator);
-    hr_status status = device->ops->create_queue(device, false, &w->queue);
-    if (status == HR_OK) {
-        w->queue->name = hri_measure_name;
-        status = device->ops->create_event(device, true, &w->start);
-    }
-    if (status == HR_OK) {
-        status = device->ops->create_event(device, true, &w->end);
-    }
+    const hr_status status = open_queue(w);
     if (status != HR_OK) {
         hri_stopwatch_close(w);
     }
@@ -230,22 +227,15 @@ hr_status hri_stopwatch_time(const hri_stopwatch *w, const hri_gemm *gemm,
 {
     const hri_queue_ops *ops = w->queue->ops;
     uint64_t ns = 0;
-    hr_status status = ops->record(w->queue, w->start);
-    if (status == HR_OK) {
-        status = gemm != NULL ? ops->gemm(w->queue, gemm)
-                              : ops->copy(w->queue, copy);
-    }
-    if (status == HR_OK) {
-        status = ops->record(w->queue, w->end);
-    }
-    if (status == HR_OK) {
-        status = w->end->ops->wait(w->end);
-    }
-    if (status == HR_OK) {
-        status = w->start->ops->elapsed(w->start, w->end, &ns);
-    }
+    *seconds = 0.0;
+    HRI_TRY(ops->record(w->queue, w->start));
+    HRI_TRY(gemm != NULL ? ops->gemm(w->queue, gemm)
+                         : ops->copy(w->queue, copy));
+    HRI_TRY(ops->record(w->queue, w->end));
+    HRI_TRY(w->end->ops->wait(w->end));
+    HRI_TRY(w->start->ops->elapsed(w->start, w->end, &ns));
     *seconds = (double)ns * 1e-9;
-    return status;
+    return HR_OK;
 }
 
 /* ---- the loop */
@@ -278,10 +268,7 @@ static hr_status try_size(const hri_trial *trial, void *data, double *best,
             break;
         }
         double seconds;
-        hr_status status = try_once(trial, data, &seconds);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(try_once(trial, data, &seconds));
         *best = i == 0 || seconds < *best ? seconds : *best;
         sum += seconds;
         *spent += seconds;
@@ -337,26 +324,37 @@ static void note(const hri_trial *trial, const void *data, growth *g,
     }
 }
 
-hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found)
+static hr_status probe_size(const hri_trial *trial, void *data, hri_probed *one,
+                            double *spent)
 {
-    hr_status status = HR_OK;
+    if (trial->prepare != NULL) {
+        HRI_TRY(trial->prepare(data, one->size));
+    }
+    return try_size(trial, data, &one->seconds, spent);
+}
+
+static hr_status probe_sizes(const hri_trial *trial, void *data,
+                             hri_probed *found)
+{
     growth g = {.spent = 0.0};
-    *found = (hri_probed){0};
     for (int64_t size = trial->first;
-         size <= trial->most && status == HR_OK && wants_more(trial, data, &g);
+         size <= trial->most && wants_more(trial, data, &g);
          size *= trial->growth) {
         hri_probed one = {.size = size};
-        status = trial->prepare != NULL ? trial->prepare(data, size) : HR_OK;
-        if (status == HR_OK) {
-            status = try_size(trial, data, &one.seconds, &g.spent);
-        }
+        const hr_status status = probe_size(trial, data, &one, &g.spent);
         const hr_status finished =
             trial->finish != NULL ? trial->finish(data) : HR_OK;
-        status = status == HR_OK ? finished : status;
-        if (status == HR_OK) {
-            note(trial, data, &g, &one, found);
-        }
+        HRI_TRY(status);
+        HRI_TRY(finished);
+        note(trial, data, &g, &one, found);
     }
+    return HR_OK;
+}
+
+hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found)
+{
+    *found = (hri_probed){0};
+    const hr_status status = probe_sizes(trial, data, found);
     found->settled = status == HR_OK && found->size > 0;
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }

@@ -65,7 +65,7 @@ static void fill_pattern(hr_type type, char *pattern)
 }
 
 /* Take memory for an operand: a buffer, or host memory for a host device. */
-static hr_status take(hri_stopwatch *w, int place, uint64_t bytes)
+static hr_status take_operand(hri_stopwatch *w, int place, uint64_t bytes)
 {
     return hri_stopwatch_take(w, place, bytes, w->accelerator->in_place);
 }
@@ -74,8 +74,7 @@ static hr_status take(hri_stopwatch *w, int place, uint64_t bytes)
 static hr_status upload(const hri_stopwatch *w, const void *pattern,
                         hri_place place, uint64_t bytes)
 {
-    hr_status status = HR_OK;
-    for (uint64_t at = 0; at < bytes && status == HR_OK; at += PATTERN_BYTES) {
+    for (uint64_t at = 0; at < bytes; at += PATTERN_BYTES) {
         size_t width =
             (size_t)hri_min((int64_t)(bytes - at), (int64_t)PATTERN_BYTES);
         if (place.buffer == NULL) {
@@ -84,9 +83,9 @@ static hr_status upload(const hri_stopwatch *w, const void *pattern,
         }
         const hri_copy copy = hri_flat_copy(hri_at(place.buffer, at),
                                             hri_at_host(pattern, 0), width);
-        status = w->queue->ops->copy(w->queue, &copy);
+        HRI_TRY(w->queue->ops->copy(w->queue, &copy));
     }
-    return status;
+    return HR_OK;
 }
 
 /* The products to try. */
@@ -145,18 +144,17 @@ static hr_status prepare(void *data, int64_t n)
         (uint64_t)n * (uint64_t)k * hr_type_size(x->kind.type);
     const uint64_t c_bytes =
         (uint64_t)n * (uint64_t)n * hr_type_size(x->kind.c_type);
-    hr_status status = HR_OK;
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
-        status = take(&x->watch, i, i < 2 ? bytes : c_bytes);
+    for (int i = 0; i < 3; i++) {
+        HRI_TRY(take_operand(&x->watch, i, i < 2 ? bytes : c_bytes));
     }
-    for (int i = 0; i < 2 && status == HR_OK && x->pattern != NULL; i++) {
-        status = upload(&x->watch, x->pattern, x->watch.places[i], bytes);
+    for (int i = 0; i < 2 && x->pattern != NULL; i++) {
+        HRI_TRY(upload(&x->watch, x->pattern, x->watch.places[i], bytes));
     }
     x->gemm = make_product(x, n, k);
-    return status;
+    return HR_OK;
 }
 
-static hr_status run(void *data, double *seconds)
+static hr_status multiply_once(void *data, double *seconds)
 {
     const products *x = data;
     return hri_stopwatch_time(&x->watch, &x->gemm, NULL, seconds);
@@ -187,7 +185,7 @@ static hr_status find_rate(products *x, const row *r, double *rate,
                            bool *settled)
 {
     const hri_trial trial = {.prepare = prepare,
-                             .run = run,
+                             .run = multiply_once,
                              .finish = finish,
                              .first = r->first,
                              .most = r->most,
@@ -228,6 +226,18 @@ typedef struct series {
     bool settled;
 } series;
 
+static hr_status run_rows(series *s, products *x)
+{
+    s->settled = true;
+    HRI_TRY(hri_accelerator_allocate_pinned(s->accelerator, PATTERN_BYTES,
+                                            &x->pattern));
+    fill_pattern(s->kind.type, x->pattern);
+    for (int i = 0; i < s->count && s->settled; i++) {
+        HRI_TRY(find_rate(x, &s->rows[i], &s->rates[i], &s->settled));
+    }
+    return HR_OK;
+}
+
 static hr_status run_series(void *job)
 {
     series *s = job;
@@ -236,18 +246,8 @@ static hr_status run_series(void *job)
     if (s->rows[0].most_seconds > 0.0) {
         wait_for_processors();
     }
-    hr_status status = hri_stopwatch_open(a, &x.watch);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = hri_accelerator_allocate_pinned(a, PATTERN_BYTES, &x.pattern);
-    if (status == HR_OK) {
-        fill_pattern(s->kind.type, x.pattern);
-    }
-    s->settled = true;
-    for (int i = 0; i < s->count && status == HR_OK && s->settled; i++) {
-        status = find_rate(&x, &s->rows[i], &s->rates[i], &s->settled);
-    }
+    HRI_TRY(hri_stopwatch_open(a, &x.watch));
+    const hr_status status = run_rows(s, &x);
     hri_accelerator_release_pinned(a, x.pattern);
     hri_stopwatch_close(&x.watch);
     return status;
@@ -358,32 +358,31 @@ static hr_status find_variant(hri_accelerator *a, hri_product_kind kind,
                               const row *r, double *rate, bool *settled)
 {
     const uint32_t variants = variants_of(a, kind);
-    hr_status status = HR_OK;
     uint32_t best = 0;
+    if (variants == 1) {
+        return find_one_rate(a, kind, r, rate, settled);
+    }
     *rate = 0.0;
     *settled = true;
-    for (uint32_t i = 0; i < variants && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < variants; i++) {
         double found = 0.0;
         bool all = true;
-        if (variants > 1) {
-            a->device->ops->choose_variant(a->device, kind.type, i);
+        a->device->ops->choose_variant(a->device, kind.type, i);
+        const hr_status status = find_one_rate(a, kind, r, &found, &all);
+        if (status != HR_OK && (i == 0 || status == HR_ERROR_LOST)) {
+            a->device->ops->choose_variant(a->device, kind.type, best);
+            return status; /* else the device cannot have this variant */
         }
-        status = find_one_rate(a, kind, r, &found, &all);
         *settled = *settled && all;
         if (found > *rate) {
             *rate = found;
             best = i;
         }
-        if (i > 0 && status != HR_ERROR_LOST) {
-            status = HR_OK; /* the device cannot have this one */
-        }
     }
-    if (variants > 1) {
-        a->device->ops->choose_variant(a->device, kind.type, best);
-        hri_figure_note(hri_subject_of(a), figure_of_variant(kind, variants),
-                        status == HR_OK && *settled, best + 1);
-    }
-    return status;
+    a->device->ops->choose_variant(a->device, kind.type, best);
+    hri_figure_note(hri_subject_of(a), figure_of_variant(kind, variants),
+                    *settled, best + 1);
+    return HR_OK;
 }
 
 static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
@@ -396,13 +395,11 @@ static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
             fmax(hri_long_enough, host_enough * a->device->info.compute_units);
         all.most_seconds = host_seconds;
     }
-    hr_status status = find_variant(a, kind, &all, &rate, &settled);
-    if (status == HR_OK) {
-        hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
-                        rate > 0.0 ? rate
-                                   : hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM));
-    }
-    return status;
+    HRI_TRY(find_variant(a, kind, &all, &rate, &settled));
+    hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
+                    rate > 0.0 ? rate
+                               : hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM));
+    return HR_OK;
 }
 
 /* Measure the rates on tiles. Tiles that there is no room for get the rate of
@@ -414,14 +411,14 @@ static hr_status measure_tiles(hri_accelerator *a, hri_product_kind kind)
         const int64_t edge = (int64_t)hri_tile_edges[i];
         s.rows[i] = (row){edge, edge, TILE_DEPTH, 0.0, 0.0};
     }
-    hr_status status = find_rates(&s);
-    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
+    HRI_TRY(find_rates(&s));
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
         hri_figure_note(hri_subject_of(a), figure_of(kind, s.rows[i].first),
                         s.settled,
                         s.rates[i] > 0.0 ? s.rates[i]
                                          : hri_accelerator_known_rate(a, kind));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_accelerator_top_rate(hri_accelerator *a, hri_product_kind kind,
@@ -467,19 +464,16 @@ bool hri_accelerator_multiplies(const hri_accelerator *a, hri_product_kind kind)
 hr_status hri_accelerator_rate(hri_accelerator *a, hri_product_kind kind,
                                double *flops_per_second)
 {
-    hr_status status = HR_OK;
     if (!hri_accelerator_multiplies(a, kind)) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not multiply %s into %s",
                         a->path, hr_type_name(kind.type),
                         hr_type_name(kind.c_type));
     }
     if (hri_accelerator_known_rate(a, kind) == 0.0 || !choose_known(a, kind)) {
-        status = measure_large(a, kind);
+        HRI_TRY(measure_large(a, kind));
     }
-    if (status == HR_OK) {
-        *flops_per_second = hri_accelerator_known_rate(a, kind);
-    }
-    return status;
+    *flops_per_second = hri_accelerator_known_rate(a, kind);
+    return HR_OK;
 }
 
 hr_status hri_accelerator_tile_rates(hri_accelerator *a, hri_product_kind kind,
@@ -503,41 +497,54 @@ static const hri_product_kind kinds[KINDS] = {
     {HR_I8, HR_I32, HR_COMPUTE_NATIVE},  {HR_F32, HR_F32, HR_COMPUTE_TF32},
 };
 
+static hr_status warm_tile(products *x, int64_t edge)
+{
+    hri_queue *queue = x->watch.queue;
+    HRI_TRY(prepare(x, edge));
+    return queue->ops->gemm(queue, &x->gemm);
+}
+
 /* Multiply once on each kind of tile, untimed. */
 static hr_status warm_kind(const hri_stopwatch *w, hri_product_kind kind,
                            bool by_rows)
 {
     products x = {
         .watch = *w, .kind = kind, .depth = TILE_DEPTH, .by_rows = by_rows};
-    hr_status status = HR_OK;
-    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
-        status = prepare(&x, (int64_t)hri_tile_edges[i]);
-        if (status == HR_OK) {
-            status = w->queue->ops->gemm(w->queue, &x.gemm);
-        }
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
+        const hr_status status = warm_tile(&x, (int64_t)hri_tile_edges[i]);
         const hr_status finished = finish(&x);
-        status = status == HR_OK ? finished : status;
+        HRI_TRY(status);
+        HRI_TRY(finished);
     }
-    return status;
+    return HR_OK;
+}
+
+static hr_status pack_once(hri_stopwatch *w, hri_product_kind kind)
+{
+    enum { EDGE = 1024 };
+    const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind.type);
+    HRI_TRY(take_operand(w, 0, bytes));
+    HRI_TRY(take_operand(w, 1, bytes));
+    const hri_pack pack = {kind.type, w->places[0], w->places[1], EDGE,
+                           EDGE,      EDGE,         EDGE};
+    return w->queue->ops->pack(w->queue, &pack);
 }
 
 /* Pack once, and multiply by a matrix that is not packed. */
 static hr_status warm_packing(hri_stopwatch *w, hri_product_kind kind)
 {
-    enum { EDGE = 1024 };
-    const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind.type);
-    hr_status status = take(w, 0, bytes);
-    if (status == HR_OK) {
-        status = take(w, 1, bytes);
-    }
-    if (status == HR_OK) {
-        const hri_pack pack = {kind.type, w->places[0], w->places[1], EDGE,
-                               EDGE,      EDGE,         EDGE};
-        status = w->queue->ops->pack(w->queue, &pack);
-    }
+    const hr_status status = pack_once(w, kind);
     const hr_status finished = hri_stopwatch_clear(w);
-    status = status == HR_OK ? finished : status;
-    return status == HR_OK ? warm_kind(w, kind, true) : status;
+    HRI_TRY(status);
+    HRI_TRY(finished);
+    return warm_kind(w, kind, true);
+}
+
+static hr_status warm_all(hri_accelerator *a, hri_stopwatch *w,
+                          hri_product_kind kind)
+{
+    HRI_TRY(warm_kind(w, kind, false));
+    return wants_packing(a, kind) ? warm_packing(w, kind) : HR_OK;
 }
 
 static hr_status warm(void *job)
@@ -545,22 +552,18 @@ static hr_status warm(void *job)
     hri_accelerator *a = *(hri_accelerator **)job;
     hri_stopwatch w;
     double rates[HRI_TILE_RATES];
-    hr_status status = hri_stopwatch_open(a, &w);
-    if (status != HR_OK) {
-        return status;
-    }
-    for (int i = 0; i < KINDS && status == HR_OK; i++) {
+    hr_status status = HR_OK;
+    HRI_TRY(hri_stopwatch_open(a, &w));
+    for (int i = 0; i < KINDS; i++) {
         if (!tiles_known(a, kinds[i], rates) ||
             !hri_accelerator_multiplies(a, kinds[i])) {
             continue;
         }
         (void)choose_known(a, kinds[i]);
-        status = warm_kind(&w, kinds[i], false);
-        if (status == HR_OK && wants_packing(a, kinds[i])) {
-            status = warm_packing(&w, kinds[i]);
-        }
-        if (status == HR_ERROR_OUT_OF_MEMORY) {
-            status = HR_OK; /* smaller tiles may fit */
+        const hr_status warmed = warm_all(a, &w, kinds[i]);
+        if (warmed != HR_OK && warmed != HR_ERROR_OUT_OF_MEMORY) {
+            status = warmed; /* else smaller tiles may fit */
+            break;
         }
     }
     hri_stopwatch_close(&w);
@@ -582,18 +585,17 @@ static hr_status remeasure(hri_accelerator *a, hri_product_kind kind,
     }
     double rates[HRI_TILE_RATES];
     const bool tiles = tiles_known(a, kind, rates);
-    hr_status status = measure_large(a, kind);
-    return status == HR_OK && tiles ? measure_tiles(a, kind) : status;
+    HRI_TRY(measure_large(a, kind));
+    return tiles ? measure_tiles(a, kind) : HR_OK;
 }
 
 hr_status hri_products_measure(hri_accelerator *a, double *f32, double *f64)
 {
     enum { F32, F64, WANTED }; /* kinds of products */
-    hr_status status = HR_OK;
-    for (int i = 0; i < KINDS && status == HR_OK; i++) {
-        status = remeasure(a, kinds[i], i < WANTED);
+    for (int i = 0; i < KINDS; i++) {
+        HRI_TRY(remeasure(a, kinds[i], i < WANTED));
     }
     *f32 = hri_accelerator_known_rate(a, kinds[F32]);
     *f64 = hri_accelerator_known_rate(a, kinds[F64]);
-    return status;
+    return HR_OK;
 }

@@ -17,11 +17,12 @@ enum { HRI_MESSAGE_BYTES = 512 };
 hr_status hri_fail(hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Return from this function with the status of call, unless it is HR_OK. */
+/* Return from this function with the status of call, unless it is HR_OK. The
+ * command forwards its exit statuses in the same way. */
 #define HRI_TRY(call)                                                          \
     do {                                                                       \
-        const hr_status hri_tried = (call);                                    \
-        if (hri_tried != HR_OK) {                                              \
+        const __typeof__(call) hri_tried = (call);                             \
+        if (hri_tried != 0) {                                                  \
             return hri_tried;                                                  \
         }                                                                      \
     } while (0)

@@ -314,35 +314,58 @@ static void print_cluster(const hr_mpi_cluster *c)
 }
 
 /* cluster: all processes, of which this is the first; NULL: it is alone. */
+static int show_with(hr_context *context, const options *o,
+                     const hr_mpi_cluster *cluster, hr_accelerator_rates *rates)
+{
+    if (rates != NULL) {
+        HRI_TRY(measure(context, rates));
+    }
+    if (o->svg != NULL) {
+        HRI_TRY(draw(context, rates, o->svg));
+    }
+    if (o->json) {
+        write_all(context, rates, cluster);
+        return CLI_OK;
+    }
+    HRI_TRY(print_tables(context, rates));
+    if (rates != NULL) {
+        HRI_TRY(print_predictions(context));
+    }
+    if (cluster != NULL) {
+        print_cluster(cluster);
+    }
+    return CLI_OK;
+}
+
 static int show(hr_context *context, const options *o,
                 const hr_mpi_cluster *cluster)
 {
     hr_accelerator_rates *rates = NULL;
-    int status = CLI_OK;
-    if (o->svg != NULL && hr_accelerator_count(context) == 0) {
+    const uint32_t count = hr_accelerator_count(context);
+    if (o->svg != NULL && count == 0) {
         return cli_fail("there is no accelerator to draw");
     }
-    if ((o->measure || o->svg != NULL) && hr_accelerator_count(context) > 0) {
-        rates = calloc(hr_accelerator_count(context), sizeof *rates);
-        status =
-            rates != NULL ? measure(context, rates) : cli_fail("out of memory");
-    }
-    if (status == CLI_OK && o->svg != NULL) {
-        status = draw(context, rates, o->svg);
-    }
-    if (status == CLI_OK && o->json) {
-        write_all(context, rates, cluster);
-    } else if (status == CLI_OK) {
-        status = print_tables(context, rates);
-        if (status == CLI_OK && rates != NULL) {
-            status = print_predictions(context);
-        }
-        if (cluster != NULL) {
-            print_cluster(cluster);
+    if ((o->measure || o->svg != NULL) && count > 0) {
+        rates = calloc(count, sizeof *rates);
+        if (rates == NULL) {
+            return cli_fail("out of memory");
         }
     }
+    const int status = show_with(context, o, cluster, rates);
     free(rates);
     return status;
+}
+
+static int show_together(const cli_processes *p, const options *o,
+                         hr_mpi_context **context)
+{
+    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
+    HRI_TRY(cli_processes_create(p, &o->machine, context));
+    if (p->rank(*context) > 0) {
+        return CLI_OK;
+    }
+    HRI_TRY(cli_called(p->describe(*context, &cluster)));
+    return show(p->local(*context), o, &cluster);
 }
 
 /* One of several processes: the first one shows its accelerators, and what was
@@ -350,13 +373,7 @@ static int show(hr_context *context, const options *o,
 static int run_together(const cli_processes *p, const options *o)
 {
     hr_mpi_context *context = NULL;
-    hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
-    int status = cli_processes_create(p, &o->machine, &context);
-    if (status == CLI_OK && p->rank(context) == 0) {
-        status = cli_called(p->describe(context, &cluster));
-        status =
-            status == CLI_OK ? show(p->local(context), o, &cluster) : status;
-    }
+    const int status = show_together(p, o, &context);
     if (context != NULL) { /* others wait quietly while the first measures */
         (void)p->agree(context, HR_OK);
         p->destroy(context);
@@ -367,12 +384,12 @@ static int run_together(const cli_processes *p, const options *o)
 static int run(int argc, char **argv)
 {
     options o = {.json = false};
-    int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
     hr_context *context = NULL;
-    if (status == CLI_OK && o.svg != NULL) {
-        status = cli_output_check(&cli_devices, "--svg", o.svg, NULL, 0);
+    HRI_TRY(cli_parse(&cli_devices, argc, argv, &o, NULL));
+    if (o.svg != NULL) {
+        HRI_TRY(cli_output_check(&cli_devices, "--svg", o.svg, NULL, 0));
     }
-    if (status == CLI_OK && cli_launched().count > 1) {
+    if (cli_launched().count > 1) {
         cli_processes p;
         if (cli_processes_open(&p) == CLI_OK) {
             return run_together(&p, &o);
@@ -381,9 +398,7 @@ static int run(int argc, char **argv)
             return CLI_OK;
         }
     }
-    if (status == CLI_OK) {
-        status = cli_context(&cli_devices, &o.machine, true, &context);
-    }
+    int status = cli_context(&cli_devices, &o.machine, true, &context);
     if (status == CLI_OK) {
         status = show(context, &o, NULL);
     }

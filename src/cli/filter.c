@@ -217,14 +217,11 @@ static int filter_into(work *w, hr_filter_options *wish)
     hr_file_array like = w->files.in[0].array;
     const bool quiet = w->o.quiet;
     like.order = HR_ROW_MAJOR;
-    int status = cli_output_create(&w->files.out, w->o.output, like);
+    HRI_TRY(cli_output_create(&w->files.out, w->o.output, like));
     f->out = cli_matrix(&w->files.out.array);
-    if (status == CLI_OK && f->edges == HR_EDGES_LEFT) {
+    if (f->edges == HR_EDGES_LEFT) {
         cli_progress_start(&w->progress, quiet, "copying", hri_link_text);
-        status = cli_copy(f->in, f->out, &w->progress);
-    }
-    if (status != CLI_OK) {
-        return status;
+        HRI_TRY(cli_copy(f->in, f->out, &w->progress));
     }
     cli_progress_start(&w->progress, quiet, "filtering", hri_elements_text);
     wish->progress = cli_progress_told;
@@ -238,9 +235,8 @@ static int filter_into(work *w, hr_filter_options *wish)
 static int verify(work *w)
 {
     cli_signals_phase(CLI_AT_ONCE); /* it cannot be interrupted */
-    return cli_check_cancelled() == CLI_OK
-               ? cli_filter_check(&w->filtered, &w->report, &w->check)
-               : CLI_FAILED;
+    HRI_TRY(cli_check_cancelled());
+    return cli_filter_check(&w->filtered, &w->report, &w->check);
 }
 
 static int open_input(work *w)
@@ -248,11 +244,7 @@ static int open_input(work *w)
     const options *o = &w->o;
     cli_array *in = &w->files.in[0];
     hr_file_array raw;
-    const int status =
-        cli_input_open(in, o->input, cli_raw(&o->shape, 0, o->type, &raw));
-    if (status != CLI_OK) {
-        return status;
-    }
+    HRI_TRY(cli_input_open(in, o->input, cli_raw(&o->shape, 0, o->type, &raw)));
     if (in->array.rank < 1 || in->array.rank > 2) {
         return cli_fail(
             "%s is %s: a picture has one or two dimensions", o->input,
@@ -267,6 +259,17 @@ static int open_input(work *w)
     return CLI_OK;
 }
 
+static int filter_files(work *w, hr_filter_options *wish)
+{
+    HRI_TRY(open_input(w));
+    HRI_TRY(plan(w, wish));
+    HRI_TRY(filter_into(w, wish));
+    if (w->o.verify) {
+        HRI_TRY(verify(w));
+    }
+    return cli_files_commit(&w->files);
+}
+
 static int run_work(work *w)
 {
     const double start = cli_clock();
@@ -276,13 +279,7 @@ static int run_work(work *w)
                               .method = w->o.method,
                               .tolerance = w->o.tolerance.value.re,
                               .report = &w->report};
-    int status = open_input(w);
-    status = status == CLI_OK ? plan(w, &wish) : status;
-    status = status == CLI_OK ? filter_into(w, &wish) : status;
-    if (status == CLI_OK && w->o.verify) {
-        status = verify(w);
-    }
-    status = status == CLI_OK ? cli_files_commit(&w->files) : status;
+    const int status = filter_files(w, &wish);
     if (status != CLI_OK) { /* accelerators may still copy from the files */
         hr_context_destroy(w->context);
         w->context = NULL;
@@ -391,7 +388,7 @@ static int create_window(work *w)
 
 /* ---- the command */
 
-static int check(const options *o)
+static int check_options(const options *o)
 {
     const char *const files[] = {
         o->input, find_weights(o) == FROM_FILE ? o->weights : NULL, o->output};
@@ -414,10 +411,23 @@ static int check(const options *o)
         return cli_wrong(&cli_filter,
                          "--tolerance needs --method separable or auto");
     }
-    const int status = cli_output_check(&cli_filter, "-o", o->output, files, 2);
-    return status == CLI_OK
-               ? cli_timeline_check(&cli_filter, o->machine.trace, files, 3)
-               : status;
+    HRI_TRY(cli_output_check(&cli_filter, "-o", o->output, files, 2));
+    return cli_timeline_check(&cli_filter, o->machine.trace, files, 3);
+}
+
+static int filter_and_report(work *w)
+{
+    const options *o = &w->o;
+    HRI_TRY(create_window(w));
+    w->filtered = (cli_filtered){
+        .window = w->window,
+        .scale = o->scale.given ? o->scale.value.re
+                                : usual_scale(find_weights(o), w->window),
+        .edges = o->edges,
+        .constant = o->constant.value.re};
+    HRI_TRY(cli_context(&cli_filter, &o->machine, false, &w->context));
+    HRI_TRY(run_work(w));
+    return o->quiet ? CLI_OK : o->json ? report_json(w) : report_table(w);
 }
 
 static int run(int argc, char **argv)
@@ -425,22 +435,9 @@ static int run(int argc, char **argv)
     work w = {.o = {.weights = "radial", .reach = -1},
               .report = HR_FILTER_REPORT_INIT};
     const options *o = &w.o;
-    int status = cli_parse(&cli_filter, argc, argv, &w.o, &w.o.input);
-    status = status == CLI_OK ? check(o) : status;
-    status = status == CLI_OK ? create_window(&w) : status;
-    if (status == CLI_OK) {
-        w.filtered = (cli_filtered){
-            .window = w.window,
-            .scale = o->scale.given ? o->scale.value.re
-                                    : usual_scale(find_weights(o), w.window),
-            .edges = o->edges,
-            .constant = o->constant.value.re};
-        status = cli_context(&cli_filter, &o->machine, false, &w.context);
-    }
-    status = status == CLI_OK ? run_work(&w) : status;
-    if (status == CLI_OK && !o->quiet) {
-        status = o->json ? report_json(&w) : report_table(&w);
-    }
+    HRI_TRY(cli_parse(&cli_filter, argc, argv, &w.o, &w.o.input));
+    HRI_TRY(check_options(o));
+    int status = filter_and_report(&w);
     status = cli_context_end(&o->machine, w.context, status);
     hr_window_destroy(w.window);
     return status;

@@ -38,7 +38,7 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-static int check(const options *o)
+static int check_options(const options *o)
 {
     if (o->shape.extents[0] < 0) {
         return cli_wrong(&cli_generate, "--shape is missing");
@@ -56,11 +56,8 @@ static int run(int argc, char **argv)
 {
     options o = {.shape = {{-1}}, .order = HR_ROW_MAJOR};
     cli_progress progress;
-    int status = cli_parse(&cli_generate, argc, argv, &o, NULL);
-    status = status == CLI_OK ? check(&o) : status;
-    if (status != CLI_OK) {
-        return status;
-    }
+    HRI_TRY(cli_parse(&cli_generate, argc, argv, &o, NULL));
+    HRI_TRY(check_options(&o));
     const hr_matrix like = hr_matrix_row_major(NULL, o.type, o.shape.extents[0],
                                                o.shape.extents[1], 0);
     cli_loop_threads(o.threads);

@@ -76,7 +76,7 @@ static const cli_option table[] = {
 };
 
 /* Check options against each other, and set defaults that depend on others. */
-static int check(options *o)
+static int check_options(options *o)
 {
     cli_product *p = &o->product;
     const char *const files[] = {p->a, p->b, p->add, p->output};
@@ -123,12 +123,10 @@ static int check(options *o)
         return cli_wrong(&cli_matmul, "--reproducible offers no tf32");
     }
     p->compute = o->reproducible ? HR_COMPUTE_REPRODUCIBLE : p->compute;
-    const int status = p->output != NULL ? cli_output_check(&cli_matmul, "-o",
-                                                            p->output, files, 3)
-                                         : CLI_OK;
-    return status == CLI_OK
-               ? cli_timeline_check(&cli_matmul, o->machine.trace, files, 4)
-               : status;
+    if (p->output != NULL) {
+        HRI_TRY(cli_output_check(&cli_matmul, "-o", p->output, files, 3));
+    }
+    return cli_timeline_check(&cli_matmul, o->machine.trace, files, 4);
 }
 
 static int report(const hr_context *context, const options *o,
@@ -141,6 +139,14 @@ static int report(const hr_context *context, const options *o,
                             : cli_report_table(context, &o->product, outcome);
 }
 
+static int multiply_and_report(const options *o, hr_context **context,
+                               cli_outcome *outcome)
+{
+    HRI_TRY(cli_context(&cli_matmul, &o->machine, false, context));
+    HRI_TRY(cli_multiply(context, &o->product, outcome));
+    return report(*context, o, outcome);
+}
+
 static int run(int argc, char **argv)
 {
     options o = {.alpha = {.value = hr_real(1.0)}};
@@ -148,27 +154,21 @@ static int run(int argc, char **argv)
     hr_context *context = NULL;
     hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
     cli_outcome outcome = {.seconds = 0.0};
-    int status = cli_parse(&cli_matmul, argc, argv, &o, files);
+    HRI_TRY(cli_parse(&cli_matmul, argc, argv, &o, files));
     o.product.a = files[0];
     o.product.b = files[1];
-    status = status == CLI_OK ? check(&o) : status;
+    HRI_TRY(check_options(&o));
     o.product.explain = o.json || !o.product.quiet; /* a report is printed */
-    if (status == CLI_OK && o.machines > 0) {
-        status = cli_cluster_read(o.like, &cluster);
+    if (o.machines > 0) {
+        HRI_TRY(cli_cluster_read(o.like, &cluster));
         cluster.count = (int)o.machines;
         o.product.cluster = &cluster;
     }
-    if (status == CLI_OK && (cli_launched().count > 1 || o.machines > 0)) {
+    if (cli_launched().count > 1 || o.machines > 0) {
         return cli_multiply_together(&cli_matmul, &o.machine, &o.product,
                                      o.json);
     }
-    if (status == CLI_OK) {
-        status = cli_context(&cli_matmul, &o.machine, false, &context);
-    }
-    if (status == CLI_OK) {
-        status = cli_multiply(&context, &o.product, &outcome);
-    }
-    status = status == CLI_OK ? report(context, &o, &outcome) : status;
+    const int status = multiply_and_report(&o, &context, &outcome);
     cli_outcome_free(&outcome);
     return cli_context_end(&o.machine, context, status);
 }

@@ -59,23 +59,24 @@ static const char *put_until(FILE *out, const char *page, const char *comment)
 static int put_page(FILE *out, const cli_timeline *timeline)
 {
     const char *rest = put_until(out, cli_report_page, "/*about*/");
-    const int status = put_about(out, timeline->path);
+    HRI_TRY(put_about(out, timeline->path));
     rest = put_until(out, rest, "/*timeline*/");
     cli_json_embed(out, timeline->text);
     fputs(rest, out);
-    return status;
+    return CLI_OK;
+}
+
+static int write_whole(cli_whole *whole, const cli_timeline *timeline)
+{
+    HRI_TRY(cli_whole_create(whole, whole->path));
+    HRI_TRY(put_page(whole->out, timeline));
+    return cli_whole_commit(whole);
 }
 
 static int write_page(const cli_timeline *timeline, const char *path)
 {
     cli_whole whole = {.path = path};
-    int status = cli_whole_create(&whole, path);
-    if (status == CLI_OK) {
-        status = put_page(whole.out, timeline);
-    }
-    if (status == CLI_OK) {
-        status = cli_whole_commit(&whole);
-    }
+    const int status = write_whole(&whole, timeline);
     cli_whole_close(&whole);
     return status;
 }
@@ -85,16 +86,12 @@ static int run(int argc, char **argv)
     options o = {.output = NULL};
     const char *trace = NULL;
     cli_timeline timeline = {.text = NULL};
-    int status = cli_parse(&cli_report, argc, argv, &o, &trace);
-    if (status == CLI_OK && o.output == NULL) {
-        status = cli_wrong(&cli_report, "-o is missing");
+    HRI_TRY(cli_parse(&cli_report, argc, argv, &o, &trace));
+    if (o.output == NULL) {
+        return cli_wrong(&cli_report, "-o is missing");
     }
-    if (status == CLI_OK) {
-        status = cli_output_check(&cli_report, "-o", o.output, &trace, 1);
-    }
-    if (status == CLI_OK) {
-        status = cli_timeline_read(&timeline, trace);
-    }
+    HRI_TRY(cli_output_check(&cli_report, "-o", o.output, &trace, 1));
+    int status = cli_timeline_read(&timeline, trace);
     if (status == CLI_OK) {
         status = write_page(&timeline, o.output);
     }

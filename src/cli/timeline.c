@@ -182,7 +182,7 @@ static int not_json(const cli_timeline *t, const hri_json *r)
                           name_of(t), at, r->wanted);
 }
 
-static int check(const cli_timeline *t)
+static int check_timeline(const cli_timeline *t)
 {
     checker c = {.reader = {.at = t->text, .end = t->text + t->bytes}};
     if (t->bytes == 0) {
@@ -214,8 +214,8 @@ static int check(const cli_timeline *t)
 int cli_timeline_read(cli_timeline *t, const char *path)
 {
     *t = (cli_timeline){.path = path};
-    const int status = cli_whole_read(path, max_bytes, &t->text, &t->bytes);
-    return status == CLI_OK ? check(t) : status;
+    HRI_TRY(cli_whole_read(path, max_bytes, &t->text, &t->bytes));
+    return check_timeline(t);
 }
 
 void cli_timeline_free(cli_timeline *t)

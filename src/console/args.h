@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exit statuses. */
+#include "base/status.h" /* HRI_TRY */
+
+/* Exit statuses. HRI_TRY forwards them. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_WRONG = 2 };
 
 /* A kind of value: how to read its text, and what to say when it is wrong. */

@@ -153,19 +153,14 @@ int cli_batch_init(cli_batch *batch, const cli_array *a, cli_use use_a,
     const factor right = make_factor(b, use_b, false);
     hr_file_array *shape = &batch->shape;
     *batch = (cli_batch){.factors = {shape_of(&left), shape_of(&right)}};
-    int status = broadcast(batch, &left, &right);
-    if (status != CLI_OK) {
-        return status;
-    }
+    HRI_TRY(broadcast(batch, &left, &right));
     batch->c =
         hr_matrix_row_major(NULL, type, left.matrix.rows, right.matrix.cols, 0);
     if (!batch->single && (batch->c.rows == 0 || batch->c.cols == 0)) {
         batch->count = 0;
     }
-    status = place(batch, &left, &batch->a, &batch->lists[0]);
-    if (status == CLI_OK) {
-        status = place(batch, &right, &batch->b, &batch->lists[1]);
-    }
+    HRI_TRY(place(batch, &left, &batch->a, &batch->lists[0]));
+    HRI_TRY(place(batch, &right, &batch->b, &batch->lists[1]));
     shape->type = type;
     if (a->array.rank > 1) {
         shape->extents[shape->rank++] = batch->c.rows;
@@ -173,10 +168,8 @@ int cli_batch_init(cli_batch *batch, const cli_array *a, cli_use use_a,
     if (b->array.rank > 1) {
         shape->extents[shape->rank++] = batch->c.cols;
     }
-    if (status == CLI_OK) {
-        join_rows(batch, &left, &right);
-    }
-    return status;
+    join_rows(batch, &left, &right);
+    return CLI_OK;
 }
 
 /* A matrix like m that begins so many elements behind `data`. */

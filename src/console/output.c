@@ -105,12 +105,9 @@ int cli_input_open(cli_array *input, const char *path, const hr_file_array *raw)
     if (path == NULL) {
         return CLI_OK;
     }
-    const int status = cli_open(path, raw, &input->file, &input->array);
-    if (status == CLI_OK) {
-        guard(input, false);
-    }
-    return status == CLI_OK && input->array.rank > 2 ? cli_input_in_rows(input)
-                                                     : status;
+    HRI_TRY(cli_open(path, raw, &input->file, &input->array));
+    guard(input, false);
+    return input->array.rank > 2 ? cli_input_in_rows(input) : CLI_OK;
 }
 
 /* stat, of the file that a name of an array is in. */
@@ -238,15 +235,13 @@ int cli_output_create(cli_array *output, const char *path, hr_file_array like)
 /* Write the file to standard output, and remove it. */
 static int send(cli_array *output)
 {
-    const int status = cli_standard_send(hr_file_temporary(output->file));
-    if (status == CLI_OK) {
-        cli_signals_phase(CLI_HELD); /* the reader has all */
-        cli_unguard();
-        hr_file_close(output->file);
-        output->file = NULL;
-        cli_forget();
-    }
-    return status;
+    HRI_TRY(cli_standard_send(hr_file_temporary(output->file)));
+    cli_signals_phase(CLI_HELD); /* the reader has all */
+    cli_unguard();
+    hr_file_close(output->file);
+    output->file = NULL;
+    cli_forget();
+    return CLI_OK;
 }
 
 int cli_files_commit(cli_files *files)
@@ -259,13 +254,13 @@ int cli_files_commit(cli_files *files)
     }
     if (cli_is_standard(files->out.path)) {
         cli_signals_phase(CLI_AT_ONCE);
-        return cli_check_cancelled() == CLI_OK ? send(&files->out) : CLI_FAILED;
+        HRI_TRY(cli_check_cancelled());
+        return send(&files->out);
     }
     /* Writing to the disk may take long and cannot be interrupted. */
     cli_signals_phase(CLI_COMMITTING);
-    return cli_check_cancelled() == CLI_OK
-               ? cli_called(hr_file_commit(files->out.file))
-               : CLI_FAILED;
+    HRI_TRY(cli_check_cancelled());
+    return cli_called(hr_file_commit(files->out.file));
 }
 
 void cli_files_close(cli_files *files)
@@ -281,6 +276,16 @@ void cli_files_close(cli_files *files)
     }
 }
 
+static int write_random(cli_files *files, hr_file_array like, uint64_t seed,
+                        cli_progress *progress)
+{
+    HRI_TRY(cli_output_create(&files->out, files->out.path, like));
+    cli_random_fill(cli_matrix(&files->out.array), seed, progress);
+    cli_progress_end(progress);
+    HRI_TRY(cli_check_cancelled());
+    return cli_files_commit(files);
+}
+
 int cli_output_random(const char *path, hr_matrix like, hr_order order,
                       uint64_t seed, cli_progress *progress)
 {
@@ -289,13 +294,7 @@ int cli_output_random(const char *path, hr_matrix like, hr_order order,
                                  .order = order,
                                  .rank = 2,
                                  .extents = {like.rows, like.cols}};
-    int status = cli_output_create(&files.out, path, array);
-    if (status == CLI_OK) {
-        cli_random_fill(cli_matrix(&files.out.array), seed, progress);
-        cli_progress_end(progress);
-        status = cli_check_cancelled();
-    }
-    status = status == CLI_OK ? cli_files_commit(&files) : status;
+    const int status = write_random(&files, array, seed, progress);
     cli_files_close(&files);
     return status;
 }

@@ -24,19 +24,14 @@ static int open_factors(cli_work *w)
     const hr_type type = p->input_type != 0 ? p->input_type : p->type;
     cli_array *in = w->files.in;
     hr_file_array raw;
-    int status =
-        cli_input_open(&in[A], p->a, cli_raw(&p->shapes, A, type, &raw));
-    if (status == CLI_OK) {
-        status =
-            cli_input_open(&in[B], p->b, cli_raw(&p->shapes, B, type, &raw));
-    }
-    if (status == CLI_OK && p->shapes.count > 0 && has_header(&in[A]) &&
-        has_header(&in[B])) {
+    HRI_TRY(cli_input_open(&in[A], p->a, cli_raw(&p->shapes, A, type, &raw)));
+    HRI_TRY(cli_input_open(&in[B], p->b, cli_raw(&p->shapes, B, type, &raw)));
+    if (p->shapes.count > 0 && has_header(&in[A]) && has_header(&in[B])) {
         return cli_fail("--shape is for files without a header, but %s and %s "
                         "have one",
                         p->a, p->b);
     }
-    return status;
+    return CLI_OK;
 }
 
 static int match_factors(cli_work *w, cli_outcome *outcome)
@@ -44,10 +39,10 @@ static int match_factors(cli_work *w, cli_outcome *outcome)
     const cli_product *p = w->product;
     const cli_array *in = w->files.in;
     const hr_type a = in[A].array.type, usual = a == HR_I8 ? HR_I32 : a;
-    const int status = cli_batch_init(
-        &w->batch, &in[A], (cli_use){p->transpose_a, p->conjugate_a}, &in[B],
-        (cli_use){p->transpose_b, p->conjugate_b},
-        p->type != 0 ? p->type : usual);
+    HRI_TRY(cli_batch_init(&w->batch, &in[A],
+                           (cli_use){p->transpose_a, p->conjugate_a}, &in[B],
+                           (cli_use){p->transpose_b, p->conjugate_b},
+                           p->type != 0 ? p->type : usual));
     const hr_matrix *c = &w->batch.c;
     w->c = w->batch.shape;
     outcome->m = c->rows;
@@ -57,13 +52,13 @@ static int match_factors(cli_work *w, cli_outcome *outcome)
     memcpy(outcome->factors, w->batch.factors, sizeof outcome->factors);
     outcome->type = a;
     outcome->c_type = c->type;
-    return status;
+    return CLI_OK;
 }
 
 int cli_work_open(cli_work *w, cli_outcome *outcome)
 {
-    const int status = open_factors(w);
-    return status == CLI_OK ? match_factors(w, outcome) : status;
+    HRI_TRY(open_factors(w));
+    return match_factors(w, outcome);
 }
 
 static hr_status plan_with(const cli_work *w, hr_gemm_options *options,
@@ -140,7 +135,7 @@ static hr_status multiply_with(const cli_work *w)
                                &w->options);
 }
 
-static int multiply(cli_work *w, cli_outcome *outcome)
+static int multiply_factors(cli_work *w, cli_outcome *outcome)
 {
     cli_progress_start(&w->progress, w->product->quiet, "multiplying",
                        hri_rate_text);
@@ -197,14 +192,20 @@ static int verify(cli_work *w, cli_outcome *outcome)
     return cli_called(status);
 }
 
-static int run(cli_work *w, cli_outcome *outcome)
+static int run_product(cli_work *w, cli_outcome *outcome)
 {
-    int status = cli_output_create(&w->files.out, w->product->output, w->c);
+    HRI_TRY(cli_work_open(w, outcome));
+    HRI_TRY(plan(w, outcome));
+    HRI_TRY(cli_work_open_c0(w));
+    if (w->product->dry_run) {
+        return CLI_OK;
+    }
+    HRI_TRY(cli_output_create(&w->files.out, w->product->output, w->c));
     w->c = w->files.out.array;
-    status = status == CLI_OK ? fill_output(w) : status;
-    status = status == CLI_OK ? multiply(w, outcome) : status;
-    status = status == CLI_OK ? verify(w, outcome) : status;
-    return status == CLI_OK ? cli_files_commit(&w->files) : status;
+    HRI_TRY(fill_output(w));
+    HRI_TRY(multiply_factors(w, outcome));
+    HRI_TRY(verify(w, outcome));
+    return cli_files_commit(&w->files);
 }
 
 static bool is_used(const hr_gemm_report *report, uint32_t accelerator)
@@ -287,12 +288,7 @@ int cli_multiply(hr_context **context, const cli_product *product,
                   .product = product,
                   .options = HR_GEMM_OPTIONS_INIT};
     w.options.compute = product->compute;
-    int status = cli_work_open(&w, outcome);
-    status = status == CLI_OK ? plan(&w, outcome) : status;
-    status = status == CLI_OK ? cli_work_open_c0(&w) : status;
-    if (status == CLI_OK && !product->dry_run) {
-        status = run(&w, outcome);
-    }
+    const int status = run_product(&w, outcome);
     if (status == CLI_OK && product->explain) {
         const double explaining = cli_clock();
         explain_all(&w, outcome);

@@ -132,16 +132,15 @@ int cli_open(const char *path, const hr_file_array *raw, hr_file **file,
     if (!cli_reads_standard(path)) {
         return cli_called(hr_file_open_array(path, raw, file, array));
     }
-    int status = copy_input(path, name, sizeof name);
-    if (status == CLI_OK &&
-        hr_file_open_array(name, raw, file, array) != HR_OK) {
-        const char *message = hr_last_error();
-        const size_t length = strcspn(name, ":"); /* without the array */
-        const bool named = strncmp(message, name, length) == 0;
-        status = cli_fail("standard input%s%s", named ? "" : ": ",
-                          message + (named ? length : 0));
+    HRI_TRY(copy_input(path, name, sizeof name));
+    if (hr_file_open_array(name, raw, file, array) == HR_OK) {
+        return CLI_OK;
     }
-    return status;
+    const char *message = hr_last_error();
+    const size_t length = strcspn(name, ":"); /* without the array */
+    const bool named = strncmp(message, name, length) == 0;
+    return cli_fail("standard input%s%s", named ? "" : ": ",
+                    message + (named ? length : 0));
 }
 
 int cli_standard_reserve(const cli_command *command)

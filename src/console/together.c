@@ -176,18 +176,17 @@ static int fill(together *t)
 {
     cli_work *w = &t->work;
     const cli_product *p = w->product;
-    int status = CLI_OK;
     if (p->add == NULL || (p->beta.re == 0.0 && p->beta.im == 0.0)) {
         return CLI_OK;
     }
-    for (int64_t i = 0; i < count_products(t) && status == CLI_OK; i++) {
+    for (int64_t i = 0; i < count_products(t); i++) {
         hr_matrix c;
         int64_t row;
         if (own_rows(t, i, &c, &row)) {
-            status = cli_copy(rows_of(added(t, i), row, c.rows), c, NULL);
+            HRI_TRY(cli_copy(rows_of(added(t, i), row, c.rows), c, NULL));
         }
     }
-    return agree(t, status);
+    return CLI_OK;
 }
 
 static int multiply_one(together *t)
@@ -212,35 +211,37 @@ static int multiply_own(together *t)
 {
     cli_work *w = &t->work;
     const cli_product *p = w->product;
-    const double start = cli_clock();
     const int64_t count = count_products(t);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.compute = p->compute;
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < count && status == HR_OK; i++) {
+    t->report.rows = t->p.count(t->context);
+    t->report.cols = t->report.depth = 1;
+    for (int64_t i = 0; i < count; i++) {
         hr_matrix c;
         int64_t row;
-        if (own_rows(t, i, &c, &row)) {
-            status = hr_gemm(w->context, p->alpha,
-                             rows_of(factor_a(t, i), row, c.rows),
-                             factor_b(t, i), p->beta, c, &options);
+        if (own_rows(t, i, &c, &row) &&
+            hr_gemm(w->context, p->alpha, rows_of(factor_a(t, i), row, c.rows),
+                    factor_b(t, i), p->beta, c, &options) != HR_OK) {
+            return CLI_FAILED;
         }
         cli_progress_update(&w->progress, (double)i, (double)count);
     }
-    t->report.rows = t->p.count(t->context);
-    t->report.cols = t->report.depth = 1;
-    const int agreed = agree(t, status == HR_OK ? CLI_OK : CLI_FAILED);
-    t->seconds = cli_clock() - start;
-    return agreed;
+    return CLI_OK;
 }
 
-static int multiply(together *t)
+static int multiply_all(together *t)
 {
     cli_work *w = &t->work;
+    const double start = cli_clock();
+    int status = CLI_OK;
     cli_progress_start(&w->progress, w->product->quiet || !t->first,
                        "multiplying", hri_rate_text);
-    const int status =
-        count_products(t) == 1 ? multiply_one(t) : multiply_own(t);
+    if (count_products(t) == 1) {
+        status = multiply_one(t);
+    } else {
+        status = agree(t, multiply_own(t));
+        t->seconds = cli_clock() - start;
+    }
     cli_progress_end(&w->progress);
     return status;
 }
@@ -250,23 +251,22 @@ static int verify(together *t)
 {
     cli_work *w = &t->work;
     const cli_product *p = w->product;
-    int status = CLI_OK;
     if (!p->verify) {
         return CLI_OK;
     }
     t->outcome.check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
-    for (int64_t i = 0; i < count_products(t) && status == CLI_OK; i++) {
+    for (int64_t i = 0; i < count_products(t); i++) {
         hr_matrix c;
         int64_t row;
         if (own_rows(t, i, &c, &row)) {
-            status = cli_called(hr_gemm_verify(
+            HRI_TRY(cli_called(hr_gemm_verify(
                 w->context, p->alpha, rows_of(factor_a(t, i), row, c.rows),
                 factor_b(t, i), p->beta,
                 p->add != NULL ? rows_of(added(t, i), row, c.rows) : c, c,
-                &t->outcome.check));
+                &t->outcome.check)));
         }
     }
-    return agree(t, status);
+    return CLI_OK;
 }
 
 static int create(together *t)
@@ -293,35 +293,39 @@ static int create(together *t)
     return created == HR_OK ? agree(t, status) : status;
 }
 
-static int commit(together *t)
+static int check_inputs(const together *t)
 {
-    int status = CLI_OK;
-    for (int i = 0; i < CLI_MAX_INPUTS && status == CLI_OK; i++) {
+    for (int i = 0; i < CLI_MAX_INPUTS; i++) {
         const hr_file *input = t->work.files.in[i].file;
-        status = input != NULL ? cli_called(hr_file_unchanged(input)) : CLI_OK;
+        if (input != NULL) {
+            HRI_TRY(cli_called(hr_file_unchanged(input)));
+        }
     }
-    status = agree(t, status);
-    cli_signals_phase(CLI_COMMITTING);
-    return status == CLI_OK && t->p.file_commit(t->file) != HR_OK ? CLI_FAILED
-                                                                  : status;
+    return CLI_OK;
 }
 
-static int run(together *t)
+static int commit(together *t)
+{
+    const int status = agree(t, check_inputs(t));
+    cli_signals_phase(CLI_COMMITTING);
+    HRI_TRY(status);
+    return t->p.file_commit(t->file) == HR_OK ? CLI_OK : CLI_FAILED;
+}
+
+static int run_together(together *t)
 {
     const cli_product *p = t->work.product;
     t->report = (hr_mpi_gemm_report)HR_MPI_GEMM_REPORT_INIT;
-    int status = agree(t, cli_work_open(&t->work, &t->outcome));
-    if (status == CLI_OK) {
-        status = agree(t, cli_work_open_c0(&t->work));
-    }
-    if (status == CLI_OK && p->dry_run) {
+    HRI_TRY(agree(t, cli_work_open(&t->work, &t->outcome)));
+    HRI_TRY(agree(t, cli_work_open_c0(&t->work)));
+    if (p->dry_run) {
         return plan(t);
     }
-    status = status == CLI_OK ? create(t) : status;
-    status = status == CLI_OK ? fill(t) : status;
-    status = status == CLI_OK ? multiply(t) : status;
-    status = status == CLI_OK ? verify(t) : status;
-    return status == CLI_OK ? commit(t) : status;
+    HRI_TRY(create(t));
+    HRI_TRY(agree(t, fill(t)));
+    HRI_TRY(multiply_all(t));
+    HRI_TRY(agree(t, verify(t)));
+    return commit(t);
 }
 
 /* ---- reports */
@@ -395,24 +399,19 @@ static int print_json(const together *t)
 
 static int open_together(together *t, const cli_machine *machine)
 {
-    int status = cli_processes_open(&t->p);
-    if (status == CLI_OK) {
-        const hr_mpi_cluster *model = t->work.product->cluster;
-        status = model != NULL
-                     ? cli_called(t->p.create_model(model, &t->context))
-                     : cli_processes_create(&t->p, machine, &t->context);
-    }
-    if (status == CLI_OK) {
-        t->first = t->p.rank(t->context) == 0;
-        t->work.context = t->p.local(t->context);
-        cli_loop_threads(hr_thread_count(t->work.context));
-    }
-    return status;
+    const hr_mpi_cluster *model = t->work.product->cluster;
+    HRI_TRY(cli_processes_open(&t->p));
+    HRI_TRY(model != NULL ? cli_called(t->p.create_model(model, &t->context))
+                          : cli_processes_create(&t->p, machine, &t->context));
+    t->first = t->p.rank(t->context) == 0;
+    t->work.context = t->p.local(t->context);
+    cli_loop_threads(hr_thread_count(t->work.context));
+    return CLI_OK;
 }
 
 /* Whether a file is one that all processes can open. */
-static int check(const cli_command *command, const cli_machine *machine,
-                 const cli_product *p)
+static int check_files(const cli_command *command, const cli_machine *machine,
+                       const cli_product *p)
 {
     const char *const paths[] = {p->a, p->b, p->add, p->output};
     for (int i = 0; i < 4; i++) {
@@ -433,11 +432,9 @@ int cli_multiply_together(const cli_command *command,
 {
     together t = {.work = {.product = product}};
     const double start = cli_clock();
-    int status = check(command, machine, product);
-    if (status == CLI_OK) {
-        cli_fail_silently(false); /* it may fail here alone */
-        status = open_together(&t, machine);
-    }
+    HRI_TRY(check_files(command, machine, product));
+    cli_fail_silently(false); /* it may fail here alone */
+    int status = open_together(&t, machine);
     if (status != CLI_OK) {
         if (t.context != NULL) {
             t.p.destroy(t.context);
@@ -446,7 +443,7 @@ int cli_multiply_together(const cli_command *command,
     }
     cli_fail_silently(true); /* until all know which process failed first */
     cli_signals_phase(CLI_AT_ONCE);
-    status = run(&t);
+    status = run_together(&t);
     t.outcome.seconds = cli_clock() - start;
     cli_signals_phase(CLI_HELD); /* launchers end the others when one failed */
     cli_fail_silently(!t.first);

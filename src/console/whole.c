@@ -44,8 +44,8 @@ static int grow(input *in, size_t *capacity)
 static int read_all(input *in, int file)
 {
     size_t capacity = 1 << 16;
-    int status = grow(in, &capacity);
-    while (status == CLI_OK) {
+    HRI_TRY(grow(in, &capacity));
+    for (;;) {
         const ssize_t count =
             read(file, in->text + in->bytes, capacity - in->bytes);
         if (count < 0 && errno != EINTR) {
@@ -61,10 +61,9 @@ static int read_all(input *in, int file)
                             in->name, hri_bytes_text(in->max_bytes).text);
         }
         if (in->bytes == capacity) {
-            status = grow(in, &capacity);
+            HRI_TRY(grow(in, &capacity));
         }
     }
-    return status;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -83,14 +82,12 @@ static int read_open(input *in, int file)
         return cli_fail("%s: it is %s, not an ordinary file", in->name,
                         hri_kind_of(before.st_mode));
     }
-    const int status = read_all(in, file);
-    if (status == CLI_OK &&
-        (fstat(file, &after) != 0 || !is_same(&before, &after))) {
-        return cli_fail("%s: it changed while it was read: a program still "
-                        "writes it",
-                        in->name);
-    }
-    return status;
+    HRI_TRY(read_all(in, file));
+    return fstat(file, &after) == 0 && is_same(&before, &after)
+               ? CLI_OK
+               : cli_fail("%s: it changed while it was read: a program still "
+                          "writes it",
+                          in->name);
 }
 
 /* Opening a pipe would wait for a writer without O_NONBLOCK. */
@@ -170,7 +167,8 @@ int cli_whole_create(cli_whole *w, const char *path)
         status = fail(w, "it cannot be made", ENAMETOOLONG);
     }
     cli_signals_phase(CLI_AT_ONCE);
-    return status == CLI_OK ? cli_check_cancelled() : status;
+    HRI_TRY(status);
+    return cli_check_cancelled();
 }
 
 int cli_whole_commit(cli_whole *w)

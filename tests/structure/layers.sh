@@ -43,8 +43,8 @@ BEGIN {
     may["src/mpi"] = "base/hash.h base/pages.h base/status.h base/structs.h " \
         "base/progress.h base/threads.h " pure
     may["src/pblas"] = "blas/loaded.h blas/log.h blas/threshold.h " pure # likewise
-    may["src/console"] = "base/draft.h base/quantity.h " pure # with their .c files
-    may["src/cli"] = "console base/json.h" # likewise
+    may["src/console"] = "base/draft.h base/quantity.h base/status.h " pure # with their .c files
+    may["src/cli"] = "console base/json.h base/status.h" # likewise
     may["include"] = ""
     may["bench"] = "bench console base runtime/trace.h"
     # folders in examples

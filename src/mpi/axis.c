@@ -91,7 +91,8 @@ int64_t hri_blocks_longest(const hri_blocks *b, int64_t start, int64_t length)
     return most;
 }
 
-static void cut_parts(const hri_parts *p, int64_t length, int64_t at, cut *c)
+static void cut_parts(const hri_mpi_parts *p, int64_t length, int64_t at,
+                      cut *c)
 {
     int64_t end;
     if (p->like != NULL) {
@@ -108,7 +109,7 @@ static void cut_parts(const hri_parts *p, int64_t length, int64_t at, cut *c)
     c->end = hri_min(c->end, end);
 }
 
-static cut cut_at(const hri_blocks *b, const hri_parts *p, int64_t start,
+static cut cut_at(const hri_blocks *b, const hri_mpi_parts *p, int64_t start,
                   int64_t length, int64_t at)
 {
     cut c;
@@ -121,8 +122,8 @@ static cut cut_at(const hri_blocks *b, const hri_parts *p, int64_t start,
 
 /* Count the segments of each part and class, and their lengths. first[i + 1] is
  * the count of i. */
-static int64_t count(hri_axis *axis, const hri_blocks *b, const hri_parts *p,
-                     int64_t start, int64_t length)
+static int64_t count(hri_axis *axis, const hri_blocks *b,
+                     const hri_mpi_parts *p, int64_t start, int64_t length)
 {
     int64_t all = 0;
     for (int64_t at = 0; at < length; all++) {
@@ -141,7 +142,7 @@ static int64_t count(hri_axis *axis, const hri_blocks *b, const hri_parts *p,
 
 /* Put each segment to those of its part and class. `next` has a place for each
  * of these, `place` for each part. */
-static void fill(hri_axis *axis, const hri_blocks *b, const hri_parts *p,
+static void fill(hri_axis *axis, const hri_blocks *b, const hri_mpi_parts *p,
                  int64_t start, int64_t length, int64_t *next, int64_t *place)
 {
     for (int64_t at = 0; at < length;) {
@@ -158,7 +159,7 @@ static void fill(hri_axis *axis, const hri_blocks *b, const hri_parts *p,
 }
 
 hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
-                        int64_t length, const hri_parts *parts)
+                        int64_t length, const hri_mpi_parts *parts)
 {
     *axis =
         (hri_axis){.classes = blocks->classes,

@@ -24,11 +24,11 @@ typedef struct hri_blocks {
 /* The parts of a section: the classes of blocks of a section of the same length
  * that begins at `start` of its axis, or, where there is none, `outer` pieces
  * of nearly equal length, each cut into `inner`: part o * inner + i. */
-typedef struct hri_parts {
+typedef struct hri_mpi_parts {
     const hri_blocks *like; /* NULL: none */
     int64_t start;
     int64_t outer, inner;
-} hri_parts;
+} hri_mpi_parts;
 
 /* The most elements of the section that one class has, about. */
 int64_t hri_blocks_longest(const hri_blocks *blocks, int64_t start,
@@ -52,7 +52,7 @@ typedef struct hri_axis {
 
 /* The axis of the section [start, start + length). HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
-                        int64_t length, const hri_parts *parts);
+                        int64_t length, const hri_mpi_parts *parts);
 void hri_axis_finish(hri_axis *axis);
 
 /* The segments of a part and class. */

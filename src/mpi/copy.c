@@ -3,7 +3,7 @@
 
 #include "mpi/messages.h"
 
-static void copy_elements(hri_place to, hri_place from, int64_t rows,
+static void copy_elements(hri_mpi_place to, hri_mpi_place from, int64_t rows,
                           size_t element_bytes)
 {
     for (int64_t i = 0; i < rows; i++) {
@@ -13,8 +13,8 @@ static void copy_elements(hri_place to, hri_place from, int64_t rows,
     }
 }
 
-void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
-                  size_t element_bytes)
+void hri_mpi_copy_box(hri_mpi_place to, hri_mpi_place from, int64_t rows,
+                      int64_t cols, size_t element_bytes)
 {
     const bool whole = to.row_stride == 1 && from.row_stride == 1;
     for (int64_t j = 0; j < cols; j++) {

@@ -5,17 +5,17 @@
 
 /* ---- bytes */
 
-static int64_t size_of(const hri_operand *o, hri_part part)
+static int64_t size_of(const hri_mpi_operand *o, hri_mpi_part part)
 {
-    return hri_part_rows(o, part) * hri_part_cols(o, part);
+    return hri_mpi_part_rows(o, part) * hri_mpi_part_cols(o, part);
 }
 
 /* The bytes of a part that come from other processes, or go to them. */
-static uint64_t foreign(const hri_mpi_plan *plan, const hri_operand *o,
-                        hri_part part, int rank, size_t element_bytes)
+static uint64_t foreign(const hri_mpi_plan *plan, const hri_mpi_operand *o,
+                        hri_mpi_part part, int rank, size_t element_bytes)
 {
-    return (uint64_t)(size_of(o, part) - hri_part_elements(o, part, rank) -
-                      hri_part_elements(o, part, plan->process_count)) *
+    return (uint64_t)(size_of(o, part) - hri_mpi_part_elements(o, part, rank) -
+                      hri_mpi_part_elements(o, part, plan->process_count)) *
            element_bytes;
 }
 
@@ -23,9 +23,9 @@ uint64_t hri_count_panel(const hri_mpi_plan *plan, const hri_mpi_product *p,
                          int64_t place, int64_t n)
 {
     const int rank = plan->rank[place];
-    return foreign(plan, &p->a, hri_part_of_a(plan, place, n), rank,
+    return foreign(plan, &p->a, hri_mpi_part_of_a(plan, place, n), rank,
                    p->a.element_bytes) +
-           foreign(plan, &p->b, hri_part_of_b(plan, place, n), rank,
+           foreign(plan, &p->b, hri_mpi_part_of_b(plan, place, n), rank,
                    p->b.element_bytes);
 }
 
@@ -37,7 +37,7 @@ static hri_traffic count_own(const hri_mpi_plan *plan, const hri_mpi_product *p,
         panels += hri_count_panel(plan, p, place, n);
     }
     for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
-        sums += foreign(plan, &p->c, hri_part_of_c(plan, place, s),
+        sums += foreign(plan, &p->c, hri_mpi_part_of_c(plan, place, s),
                         plan->rank[place], hr_type_size(p->sum_type));
     }
     return (hri_traffic){(double)panels, (double)sums};
@@ -61,9 +61,10 @@ uint64_t hri_count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
 /* The messages that bring parts of an operand: each process gets one from every
  * other that has elements of a part. Processes at `count` places, `stride` from
  * each other, need the same parts. */
-static uint64_t messages_of(const hri_mpi_plan *plan, const hri_operand *o,
-                            hri_part (*part_of)(const hri_mpi_plan *plan,
-                                                int64_t place, int64_t number),
+static uint64_t messages_of(const hri_mpi_plan *plan, const hri_mpi_operand *o,
+                            hri_mpi_part (*part_of)(const hri_mpi_plan *plan,
+                                                    int64_t place,
+                                                    int64_t number),
                             int64_t parts, int count, int stride)
 {
     const int places = plan->rows * plan->cols * plan->depth;
@@ -73,15 +74,16 @@ static uint64_t messages_of(const hri_mpi_plan *plan, const hri_operand *o,
             continue; /* its parts are those of an earlier place */
         }
         for (int64_t t = 0; t < parts; t++) {
-            const hri_part part = part_of(plan, i, t);
+            const hri_mpi_part part = part_of(plan, i, t);
             int owners = 0;
             for (int rank = 0; rank < plan->process_count; rank++) {
-                owners += hri_part_elements(o, part, rank) > 0;
+                owners += hri_mpi_part_elements(o, part, rank) > 0;
             }
             for (int s = 0; s < count; s++) {
                 const int rank = plan->rank[i + s * stride];
                 messages +=
-                    (uint64_t)(owners - (hri_part_elements(o, part, rank) > 0));
+                    (uint64_t)(owners -
+                               (hri_mpi_part_elements(o, part, rank) > 0));
             }
         }
     }
@@ -90,11 +92,11 @@ static uint64_t messages_of(const hri_mpi_plan *plan, const hri_operand *o,
 
 uint64_t hri_count_messages(const hri_mpi_plan *plan, const hri_mpi_product *p)
 {
-    return messages_of(plan, &p->a, hri_part_of_a, plan->panels, plan->cols,
+    return messages_of(plan, &p->a, hri_mpi_part_of_a, plan->panels, plan->cols,
                        1) +
-           messages_of(plan, &p->b, hri_part_of_b, plan->panels, plan->rows,
+           messages_of(plan, &p->b, hri_mpi_part_of_b, plan->panels, plan->rows,
                        plan->cols) +
-           messages_of(plan, &p->c, hri_part_of_c,
+           messages_of(plan, &p->c, hri_mpi_part_of_c,
                        plan->in_place ? 0 : plan->strips, plan->depth,
                        plan->rows * plan->cols);
 }
@@ -152,10 +154,11 @@ uint64_t hri_least_sent(const hri_mpi_product *p, int count)
 /* ---- memory */
 
 /* What every process has stays where it is. */
-static uint64_t memory_of_part(const hri_operand *o, hri_part part)
+static uint64_t memory_of_part(const hri_mpi_operand *o, hri_mpi_part part)
 {
-    return hri_operand_stays(o) ? 0
-                                : (uint64_t)size_of(o, part) * o->element_bytes;
+    return hri_mpi_operand_stays(o)
+               ? 0
+               : (uint64_t)size_of(o, part) * o->element_bytes;
 }
 
 /* Of panels what comes, goes and is multiplied, and the sum. */
@@ -168,13 +171,13 @@ uint64_t hri_count_memory(const hri_mpi_plan *plan, const hri_mpi_product *p,
     }
     for (int64_t t = 0; t < plan->panels; t++) {
         const uint64_t bytes =
-            memory_of_part(&p->a, hri_part_of_a(plan, place, t)) +
-            memory_of_part(&p->b, hri_part_of_b(plan, place, t));
+            memory_of_part(&p->a, hri_mpi_part_of_a(plan, place, t)) +
+            memory_of_part(&p->b, hri_mpi_part_of_b(plan, place, t));
         panel = bytes > panel ? bytes : panel;
     }
     for (int64_t s = 0; !plan->in_place && s < plan->strips; s++) {
         const uint64_t bytes =
-            (uint64_t)size_of(&p->c, hri_part_of_c(plan, place, s)) *
+            (uint64_t)size_of(&p->c, hri_mpi_part_of_c(plan, place, s)) *
             hr_type_size(p->sum_type);
         sum += bytes;
         strip = bytes > strip ? bytes : strip;

@@ -13,13 +13,13 @@ typedef struct hri_traffic {
 } hri_traffic;
 
 /* Whether every process multiplies with it where it is. */
-static inline bool hri_operand_stays(const hri_operand *o)
+static inline bool hri_mpi_operand_stays(const hri_mpi_operand *o)
 {
     return o->everywhere >= 1.0 && o->m.block_count == 1;
 }
 
 /* Bytes of an element, or of the part of it that not every process has. */
-static inline double hri_foreign_width(const hri_operand *o)
+static inline double hri_foreign_width(const hri_mpi_operand *o)
 {
     return (double)o->element_bytes * (1.0 - o->everywhere);
 }

@@ -83,7 +83,7 @@ static hr_status fail(const char *path, const char *what)
 /* Process 0 makes the file. */
 static hr_status make(hr_mpi_file *f, const char *path)
 {
-    hri_mpi_place *place = &f->context->memory.place;
+    hri_mpi_file_place *place = &f->context->memory.place;
     hr_file_array array;
     struct stat info;
     const hr_status status =
@@ -113,7 +113,7 @@ static size_t mapped_bytes(const hr_mpi_file *f)
 /* Map the file that process 0 has made. */
 static hr_status map(hr_mpi_file *f)
 {
-    const hri_mpi_place *place = &f->context->memory.place;
+    const hri_mpi_file_place *place = &f->context->memory.place;
     struct stat info;
     const int fd = open(place->path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0) {
@@ -160,7 +160,7 @@ static hr_status check(const char *path, const hr_file_array *like,
 static hr_status open_file(hr_mpi_file *f, const char *path)
 {
     hr_mpi_context *context = f->context;
-    hri_mpi_place *place = &context->memory.place;
+    hri_mpi_file_place *place = &context->memory.place;
     hr_status status =
         hr_mpi_agree(context, context->rank == 0 ? make(f, path) : HR_OK);
     if (status == HR_OK) {

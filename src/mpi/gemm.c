@@ -10,8 +10,8 @@
 #include "base/structs.h"
 #include "mpi/run.h"
 
-hr_matrix hri_part_view(const hri_operand *o, hri_place at, int64_t rows,
-                        int64_t cols)
+hr_matrix hri_mpi_part_view(const hri_mpi_operand *o, hri_mpi_place at,
+                            int64_t rows, int64_t cols)
 {
     const hr_matrix stored = {.data = at.data,
                               .type = o->m.type,
@@ -39,11 +39,11 @@ static hr_status exchange(hri_mpi_run *r, bool *stopped)
         for (; posted < last && status == HR_OK && !*stopped; posted++) {
             status = hri_multiply_await(r, posted + 1 - plan->buffers);
             if (status == HR_OK) {
-                status = hri_panel_post(r, posted);
+                status = hri_mpi_panel_post(r, posted);
             }
         }
         if (status == HR_OK) {
-            status = hri_panel_complete(r, complete, stopped);
+            status = hri_mpi_panel_complete(r, complete, stopped);
             complete++;
         }
         if (status == HR_OK && !*stopped) {
@@ -51,7 +51,7 @@ static hr_status exchange(hri_mpi_run *r, bool *stopped)
             hri_progress_add(&r->progress, 0); /* tells the program */
         }
     }
-    return status == HR_OK ? hri_panels_end(r) : status;
+    return status == HR_OK ? hri_mpi_panels_end(r) : status;
 }
 
 static hr_status multiply_panels(hri_mpi_run *r, bool *stopped)
@@ -66,7 +66,7 @@ static hr_status multiply_panels(hri_mpi_run *r, bool *stopped)
 static hr_status prepare(hri_mpi_run *r)
 {
     hr_status status =
-        hri_mpi_is_empty(r->product) ? HR_OK : hri_panels_prepare(r);
+        hri_mpi_is_empty(r->product) ? HR_OK : hri_mpi_panels_prepare(r);
     if (status == HR_OK) {
         status = hri_strips_prepare(r);
     }
@@ -153,13 +153,15 @@ static hr_status open_product(hr_mpi_context *context, hri_mpi_product *x,
     hr_status status = check_shapes(m[0], m[1], m[2]);
     const bool operands = read && !(x->alpha.re == 0.0 && x->alpha.im == 0.0);
     if (status == HR_OK) {
-        status = hri_operand_init(&x->a, context, "A", m[0], operands, hash);
+        status =
+            hri_mpi_operand_init(&x->a, context, "A", m[0], operands, hash);
     }
     if (status == HR_OK) {
-        status = hri_operand_init(&x->b, context, "B", m[1], operands, hash);
+        status =
+            hri_mpi_operand_init(&x->b, context, "B", m[1], operands, hash);
     }
     if (status == HR_OK) {
-        status = hri_operand_init(&x->c, context, "C", m[2], read, hash);
+        status = hri_mpi_operand_init(&x->c, context, "C", m[2], read, hash);
     }
     if (status == HR_OK && x->c.everywhere > 0.0) {
         status = hri_fail(HR_ERROR_INVALID,
@@ -180,9 +182,9 @@ static hr_status open_product(hr_mpi_context *context, hri_mpi_product *x,
 
 static void close_product(hri_mpi_product *x)
 {
-    hri_operand_finish(&x->a);
-    hri_operand_finish(&x->b);
-    hri_operand_finish(&x->c);
+    hri_mpi_operand_finish(&x->a);
+    hri_mpi_operand_finish(&x->b);
+    hri_mpi_operand_finish(&x->c);
 }
 
 /* Fill the caller's report, whose size has been checked. */
@@ -249,7 +251,7 @@ hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
         status = execute(&r);
     }
     hri_multiply_finish(&r);
-    hri_panels_finish(&r);
+    hri_mpi_panels_finish(&r);
     hri_strips_finish(&r);
     if (status == HR_OK) {
         describe(&plan, o.report, x.k, MPI_Wtime() - begin);

@@ -20,29 +20,29 @@ enum {
 
 static void direction_of(int number, int *direction)
 {
-    for (int d = HRI_RANK; d-- > 0;) {
+    for (int d = HRI_MPI_RANK; d-- > 0;) {
         direction[d] = number % 3 - 1;
         number /= 3;
     }
 }
 
 /* Whether another process has what lies beyond a side of a field. */
-static bool is_far(const hri_cut *cut, int rank, const hr_field *f, uint32_t d,
-                   bool after)
+static bool is_far(const hri_mpi_cut *cut, int rank, const hr_field *f,
+                   uint32_t d, bool after)
 {
     const hr_side *side = after ? &f->after[d] : &f->before[d];
     return cut->processes[d] > 1 && side->halo > 0 &&
            (side->boundary == HR_BOUNDARY_PERIODIC ||
-            !hri_cut_ends(cut, rank, d, after));
+            !hri_mpi_cut_ends(cut, rank, d, after));
 }
 
 /* Cells that a program's own phases write beyond an end belong to the part. */
-static int64_t own_beyond(const hri_cut *cut, int rank, const hr_field *f,
+static int64_t own_beyond(const hri_mpi_cut *cut, int rank, const hr_field *f,
                           uint32_t d, bool after)
 {
     const hr_side *side = after ? &f->after[d] : &f->before[d];
     return side->boundary == HR_BOUNDARY_USER &&
-                   hri_cut_ends(cut, rank, d, after)
+                   hri_mpi_cut_ends(cut, rank, d, after)
                ? side->halo
                : 0;
 }
@@ -75,7 +75,7 @@ static bool find_out(const hri_mpi_grid *g, const hr_field *f,
                      const int *direction, hri_section *out)
 {
     const int rank = g->context->rank;
-    const int peer = hri_cut_beside(&g->cut, rank, direction);
+    const int peer = hri_mpi_cut_beside(&g->cut, rank, direction);
     *out = g->part;
     for (uint32_t d = 0; d < g->cut.whole.rank; d++) {
         if (direction[d] == 0) {
@@ -109,7 +109,7 @@ static hr_extent extent_of(const hri_section *s, uint32_t rank,
 }
 
 /* Let MPI use its bytes: those that go have come there then. */
-static hr_status map(const hri_mpi_grid *g, hri_transfer *t, int way)
+static hr_status map(const hri_mpi_grid *g, hri_mpi_transfer *t, int way)
 {
     const hr_view view = hr_view_of(t->arrays[way]);
     const hr_access access = way == OUT ? HR_IN : HR_OUT;
@@ -117,14 +117,14 @@ static hr_status map(const hri_mpi_grid *g, hri_transfer *t, int way)
                              : hr_map(view, access, &t->mappings[way]);
 }
 
-static hr_status unmap(hri_transfer *t, int way)
+static hr_status unmap(hri_mpi_transfer *t, int way)
 {
     return t->mappings[way].data != NULL ? hr_unmap(&t->mappings[way]) : HR_OK;
 }
 
 /* The array of a message: on the device, or over page-locked memory. */
 static hr_status make_array(hri_mpi_grid *g, size_t element_bytes,
-                            hr_extent extent, hri_transfer *t, int way)
+                            hr_extent extent, hri_mpi_transfer *t, int way)
 {
     hri_mpi_bytes *m = &t->messages[way];
     void *memory = NULL;
@@ -142,13 +142,14 @@ static hr_status make_array(hri_mpi_grid *g, size_t element_bytes,
 
 /* One of its messages. Its section is set. */
 static hr_status make_message(hri_mpi_grid *g, const hr_field *f,
-                              hri_transfer *t, int way, const int *direction)
+                              hri_mpi_transfer *t, int way,
+                              const int *direction)
 {
     const uint32_t components = f->components > 0 ? f->components : 1;
     const hr_extent extent =
         extent_of(&t->sections[way], g->cut.whole.rank, components);
     hri_mpi_bytes *m = &t->messages[way];
-    m->peer = hri_cut_beside(&g->cut, g->context->rank, direction);
+    m->peer = hri_mpi_cut_beside(&g->cut, g->context->rank, direction);
     m->count = (size_t)hr_extent_count(extent) * f->element_bytes;
     g->request_room += hri_mpi_pieces(m->count);
     g->exchange_bytes += way == OUT ? m->count : 0;
@@ -161,12 +162,12 @@ static hr_status make_message(hri_mpi_grid *g, const hr_field *f,
 static hr_status make_transfer(hri_mpi_grid *g, const hr_field *field,
                                uint32_t f, int n)
 {
-    hri_transfer *t = &g->transfers[f][n];
-    int to[HRI_RANK], from[HRI_RANK];
+    hri_mpi_transfer *t = &g->transfers[f][n];
+    int to[HRI_MPI_RANK], from[HRI_MPI_RANK];
     hr_status status = HR_OK;
     direction_of(n, to);
     bool none = n == HRI_DIRECTIONS / 2; /* the part itself */
-    for (uint32_t d = 0; d < HRI_RANK; d++) {
+    for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {
         from[d] = -to[d];
         none = none || (d >= g->cut.whole.rank && to[d] != 0);
     }
@@ -214,7 +215,7 @@ static void release(void *data)
     const bool lost = g->context->lost; /* MPI may still write to it then */
     for (uint32_t f = 0; f < g->count && g->transfers != NULL; f++) {
         for (int n = 0; n < HRI_DIRECTIONS; n++) {
-            hri_transfer *t = &g->transfers[f][n];
+            hri_mpi_transfer *t = &g->transfers[f][n];
             for (int way = OUT; way <= IN; way++) {
                 if (g->device == NULL || !lost) {
                     hr_array_destroy(t->arrays[way]);
@@ -235,7 +236,7 @@ static void release(void *data)
 /* ---- exchanges. An error of this process alone is kept, and its messages go
  * all the same. */
 
-static hr_status post(hri_mpi_grid *g, const hri_transfer *t, int way)
+static hr_status post(hri_mpi_grid *g, const hri_mpi_transfer *t, int way)
 {
     hri_mpi_bytes message = t->messages[way];
     if (t->mappings[way].data != NULL) {
@@ -252,7 +253,7 @@ static hr_status post(hri_mpi_grid *g, const hri_transfer *t, int way)
     return status;
 }
 
-static bool has(const hri_transfer *t, int way)
+static bool has(const hri_mpi_transfer *t, int way)
 {
     return t->messages[way].peer != MPI_PROC_NULL;
 }
@@ -267,7 +268,7 @@ static hr_status begin(void *data, hr_grid *grid, const uint32_t *fields,
     g->request_count = 0;
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
-            hri_transfer *t = &g->transfers[fields[i]][n];
+            hri_mpi_transfer *t = &g->transfers[fields[i]][n];
             if (has(t, OUT)) {
                 hri_error_keep(
                     &error, hr_grid_read(grid, fields[i], t->sections[OUT].lo,
@@ -291,7 +292,7 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
     hr_status status = hri_mpi_context_check(g->context);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
-            hri_transfer *t = &g->transfers[fields[i]][n];
+            hri_mpi_transfer *t = &g->transfers[fields[i]][n];
             if (has(t, OUT)) {
                 hri_error_keep(&error, map(g, t, OUT));
                 status = post(g, t, OUT);
@@ -307,7 +308,7 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
     const bool ends = status == HR_OK || g->device != NULL;
     for (uint32_t i = 0; i < count && ends; i++) {
         for (int n = 0; n < HRI_DIRECTIONS; n++) {
-            hri_transfer *t = &g->transfers[fields[i]][n];
+            hri_mpi_transfer *t = &g->transfers[fields[i]][n];
             hri_error_keep(&error, unmap(t, OUT));
             hri_error_keep(&error, unmap(t, IN));
             if (has(t, IN) && status == HR_OK && error.status == HR_OK) {
@@ -348,7 +349,7 @@ static uint64_t hash_of(hr_extent extent, const hr_field *fields,
                         uint32_t count, const int *processes)
 {
     uint64_t hash = hri_hash(HRI_HASH_INIT, &count, sizeof count);
-    for (uint32_t d = 0; d < HRI_RANK && d < extent.rank; d++) {
+    for (uint32_t d = 0; d < HRI_MPI_RANK && d < extent.rank; d++) {
         hash = hri_hash(hash, &extent.size[d], sizeof extent.size[d]);
         if (processes != NULL) {
             hash = hri_hash(hash, &processes[d], sizeof processes[d]);
@@ -359,7 +360,7 @@ static uint64_t hash_of(hr_extent extent, const hr_field *fields,
         const hr_field *x = &fields[f];
         hash = hri_hash(hash, &x->element_bytes, sizeof x->element_bytes);
         hash = hri_hash(hash, &x->components, sizeof x->components);
-        for (uint32_t d = 0; d < HRI_RANK && d < extent.rank; d++) {
+        for (uint32_t d = 0; d < HRI_MPI_RANK && d < extent.rank; d++) {
             const hr_side *sides[] = {&x->before[d], &x->after[d]};
             for (int s = 0; s < 2; s++) {
                 const int boundary = (int)sides[s]->boundary;
@@ -380,14 +381,14 @@ static hr_status check(hr_extent extent, const hr_field *fields, uint32_t count,
         return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
                         grid == NULL ? "grid" : "the list of fields");
     }
-    if (extent.rank < 1 || extent.rank > HRI_RANK || count < 1 ||
+    if (extent.rank < 1 || extent.rank > HRI_MPI_RANK || count < 1 ||
         count > HR_MAX_FIELDS || hr_extent_count(extent) == 0) {
         return hri_fail(HR_ERROR_INVALID,
                         "grid: an extent of rank %u with %llu cells and %u "
                         "fields, not 1 to %d, 1 or more and 1 to %d",
                         extent.rank,
                         (unsigned long long)hr_extent_count(extent), count,
-                        HRI_RANK, HR_MAX_FIELDS);
+                        HRI_MPI_RANK, HR_MAX_FIELDS);
     }
     for (uint32_t f = 0; f < count; f++) {
         for (uint32_t d = 0; d < extent.rank; d++) {
@@ -440,7 +441,7 @@ hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
                              const int *processes, hr_grid **grid)
 {
     HRI_USUAL_ARITHMETIC;
-    hri_cut cut = {0};
+    hri_mpi_cut cut = {0};
     hr_grid *made = NULL;
     hri_mpi_grid *g = NULL;
     hr_status status = hri_mpi_context_check(context);
@@ -450,7 +451,7 @@ hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
     status = check(extent, fields, count, options, grid);
     if (status == HR_OK) {
         status =
-            hri_cut_choose(context, extent, fields, count, processes, &cut);
+            hri_mpi_cut_choose(context, extent, fields, count, processes, &cut);
     }
     status = hri_mpi_agree_on(context, status,
                               hash_of(extent, fields, count, processes));
@@ -461,7 +462,7 @@ hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
     if (g != NULL) {
         *g = (hri_mpi_grid){.context = context,
                             .cut = cut,
-                            .part = hri_cut_part(&cut, context->rank),
+                            .part = hri_mpi_cut_part(&cut, context->rank),
                             .count = count};
         status = create(g, fields, options, &made);
     } else {
@@ -508,7 +509,7 @@ hr_status hr_mpi_grid_describe(const hr_grid *grid, hr_mpi_grid_state *state)
     }
     hr_mpi_grid_state now = HR_MPI_GRID_STATE_INIT;
     now.extent = extent_of(&g->part, g->cut.whole.rank, 1);
-    for (uint32_t d = 0; d < HRI_RANK; d++) {
+    for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {
         now.processes[d] = g->cut.processes[d];
         now.origin[d] = g->part.lo[d];
     }

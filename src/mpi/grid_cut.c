@@ -9,7 +9,7 @@
 /* Parts start at multiples of this. */
 static int64_t grain_of(const hr_extent *whole, uint32_t d)
 {
-    static const int64_t grains[HRI_RANK][HRI_RANK] = {
+    static const int64_t grains[HRI_MPI_RANK][HRI_MPI_RANK] = {
         {HR_GRID_BLOCK1},
         {1, HR_GRID_BLOCK2},
         {1, HR_GRID_BLOCK3_LINES, HR_GRID_BLOCK3}};
@@ -21,15 +21,15 @@ static int64_t blocks_of(const hr_extent *whole, uint32_t d)
     return hri_ceil_div(whole->size[d], grain_of(whole, d));
 }
 
-static void find_place(const hri_cut *cut, int rank, int *place)
+static void find_place(const hri_mpi_cut *cut, int rank, int *place)
 {
-    for (uint32_t d = HRI_RANK; d-- > 0;) {
+    for (uint32_t d = HRI_MPI_RANK; d-- > 0;) {
         place[d] = rank % cut->processes[d];
         rank /= cut->processes[d];
     }
 }
 
-static int64_t first_of(const hri_cut *cut, uint32_t d, int place)
+static int64_t first_of(const hri_mpi_cut *cut, uint32_t d, int place)
 {
     const int64_t cell =
         hri_even(blocks_of(&cut->whole, d), cut->processes[d], place) *
@@ -37,10 +37,10 @@ static int64_t first_of(const hri_cut *cut, uint32_t d, int place)
     return hri_min(cell, cut->whole.size[d]);
 }
 
-hri_section hri_cut_part(const hri_cut *cut, int rank)
+hri_section hri_mpi_cut_part(const hri_mpi_cut *cut, int rank)
 {
     hri_section part = {{0, 0, 0}, {1, 1, 1}};
-    int place[HRI_RANK];
+    int place[HRI_MPI_RANK];
     find_place(cut, rank, place);
     for (uint32_t d = 0; d < cut->whole.rank; d++) {
         part.lo[d] = first_of(cut, d, place[d]);
@@ -49,20 +49,20 @@ hri_section hri_cut_part(const hri_cut *cut, int rank)
     return part;
 }
 
-int hri_cut_beside(const hri_cut *cut, int rank, const int *direction)
+int hri_mpi_cut_beside(const hri_mpi_cut *cut, int rank, const int *direction)
 {
-    int place[HRI_RANK], beside = 0;
+    int place[HRI_MPI_RANK], beside = 0;
     find_place(cut, rank, place);
-    for (uint32_t d = 0; d < HRI_RANK; d++) {
+    for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {
         const int count = cut->processes[d];
         beside = beside * count + (place[d] + direction[d] + count) % count;
     }
     return beside;
 }
 
-bool hri_cut_ends(const hri_cut *cut, int rank, uint32_t d, bool last)
+bool hri_mpi_cut_ends(const hri_mpi_cut *cut, int rank, uint32_t d, bool last)
 {
-    int place[HRI_RANK];
+    int place[HRI_MPI_RANK];
     find_place(cut, rank, place);
     return place[d] == (last ? cut->processes[d] - 1 : 0);
 }
@@ -72,8 +72,8 @@ bool hri_cut_ends(const hri_cut *cut, int rank, uint32_t d, bool last)
 /* The cells of a side's halo, the most of all fields, and the bytes of a cell
  * in all fields together: all of them, and those of halos in each dimension. */
 typedef struct weights {
-    int64_t halo[HRI_RANK];
-    double cell, sides[HRI_RANK];
+    int64_t halo[HRI_MPI_RANK];
+    double cell, sides[HRI_MPI_RANK];
 } weights;
 
 static weights weigh(uint32_t rank, const hr_field *fields, uint32_t count)
@@ -95,7 +95,7 @@ static weights weigh(uint32_t rank, const hr_field *fields, uint32_t count)
 }
 
 /* Whether all parts have as many cells as halos. */
-static bool is_thick(const hri_cut *cut, const weights *w)
+static bool is_thick(const hri_mpi_cut *cut, const weights *w)
 {
     bool thick = true;
     for (uint32_t d = 0; d < cut->whole.rank && thick; d++) {
@@ -112,12 +112,12 @@ static bool is_thick(const hri_cut *cut, const weights *w)
 
 /* Seconds of a step of the largest part, as far as they differ between cuts: a
  * cell costs what its bytes cost in memory, if that gives 10 GB/s. */
-static double cost_of(const hr_mpi_context *context, const hri_cut *cut,
+static double cost_of(const hr_mpi_context *context, const hri_mpi_cut *cut,
                       const weights *w)
 {
     const double memory = 1e-10;
     double cells = 1, seconds = 0;
-    double size[HRI_RANK] = {1, 1, 1};
+    double size[HRI_MPI_RANK] = {1, 1, 1};
     for (uint32_t d = 0; d < cut->whole.rank; d++) {
         size[d] = (double)(hri_ceil_div(blocks_of(&cut->whole, d),
                                         cut->processes[d]) *
@@ -150,9 +150,9 @@ static void write_sizes(char *text, size_t room, uint32_t rank,
 static hr_status refuse(const hr_mpi_context *context, const hr_extent *whole,
                         const weights *w, const int *asked)
 {
-    char cells[HRI_RANK * 24], halos[HRI_RANK * 24];
-    char processes[HRI_RANK * 24];
-    int64_t counts[HRI_RANK] = {context->count}, all = 1;
+    char cells[HRI_MPI_RANK * 24], halos[HRI_MPI_RANK * 24];
+    char processes[HRI_MPI_RANK * 24];
+    int64_t counts[HRI_MPI_RANK] = {context->count}, all = 1;
     for (uint32_t d = 0; d < whole->rank && asked != NULL; d++) {
         counts[d] = asked[d];
         all *= asked[d] > 0 && asked[d] <= context->count ? asked[d] : 0;
@@ -171,19 +171,19 @@ static hr_status refuse(const hr_mpi_context *context, const hr_extent *whole,
                           cells, halos, processes);
 }
 
-hr_status hri_cut_choose(const hr_mpi_context *context, hr_extent whole,
-                         const hr_field *fields, uint32_t count,
-                         const int *processes, hri_cut *cut)
+hr_status hri_mpi_cut_choose(const hr_mpi_context *context, hr_extent whole,
+                             const hr_field *fields, uint32_t count,
+                             const int *processes, hri_mpi_cut *cut)
 {
     const weights w = weigh(whole.rank, fields, count);
     const int all = context->count;
-    hri_cut best = {whole, {0, 1, 1}};
+    hri_mpi_cut best = {whole, {0, 1, 1}};
     double least = 0;
     for (int p = 1; p <= all; p++) {
         for (int q = 1; q <= all / p; q++) {
-            const hri_cut c = {whole, {p, q, all / p / q}};
+            const hri_mpi_cut c = {whole, {p, q, all / p / q}};
             bool fits = p * q * c.processes[2] == all;
-            for (uint32_t d = 0; d < HRI_RANK && fits; d++) {
+            for (uint32_t d = 0; d < HRI_MPI_RANK && fits; d++) {
                 fits = d < whole.rank
                            ? processes == NULL || c.processes[d] == processes[d]
                            : c.processes[d] == 1;

@@ -35,7 +35,7 @@ static hr_status find_values(const hr_grid *grid, uint32_t field, values *v)
 static size_t bytes_of(const values *v, const hri_section *s)
 {
     size_t bytes = v->element_bytes * v->components;
-    for (int d = 0; d < HRI_RANK; d++) {
+    for (int d = 0; d < HRI_MPI_RANK; d++) {
         bytes *= (size_t)(s->hi[d] - s->lo[d]);
     }
     return bytes;
@@ -46,8 +46,8 @@ static hri_section in_space(const values *v, const hri_section *s)
 {
     const uint32_t rank = v->g->cut.whole.rank;
     hri_section space = {{0, 0, 0}, {1, 1, 1}};
-    space.lo[HRI_RANK - 1] = s->lo[rank - 1];
-    space.hi[HRI_RANK - 1] = s->hi[rank - 1];
+    space.lo[HRI_MPI_RANK - 1] = s->lo[rank - 1];
+    space.hi[HRI_MPI_RANK - 1] = s->hi[rank - 1];
     for (uint32_t d = 0; d + 1 < rank; d++) {
         space.lo[d] = s->lo[d];
         space.hi[d] = s->hi[d];
@@ -66,7 +66,7 @@ static hri_section whole_of(const values *v)
 
 static hri_section part_of(const values *v, int rank)
 {
-    const hri_section s = hri_cut_part(&v->g->cut, rank);
+    const hri_section s = hri_mpi_cut_part(&v->g->cut, rank);
     return in_space(v, &s);
 }
 

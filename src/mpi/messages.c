@@ -28,11 +28,11 @@ void hri_messages_clear(hri_messages *m)
 }
 
 /* Whether the message has one box. */
-static bool is_box(const hri_message *m, size_t element_bytes, hri_box *box)
+static bool is_box(const hri_message *m, size_t element_bytes, hri_mpi_box *box)
 {
-    hri_boxes boxes;
-    hri_boxes_begin(&boxes, m->operand, m->part, m->owner);
-    return hri_boxes_next(&boxes, box) &&
+    hri_mpi_boxes boxes;
+    hri_mpi_boxes_begin(&boxes, m->operand, m->part, m->owner);
+    return hri_mpi_boxes_next(&boxes, box) &&
            (size_t)(box->rows * box->cols) * element_bytes == m->bytes_count;
 }
 
@@ -40,7 +40,7 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
                            const hr_mpi_context *context, size_t element_bytes)
 {
     const int64_t elements =
-        hri_part_elements(message->operand, message->part, message->owner);
+        hri_mpi_part_elements(message->operand, message->part, message->owner);
     if (elements == 0) {
         return HR_OK;
     }
@@ -55,7 +55,7 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
         list->room = room;
     }
     hri_message *m = &list->of[list->count++];
-    hri_box box;
+    hri_mpi_box box;
     *m = *message;
     m->bytes_count = (size_t)elements * element_bytes;
     m->direct = hri_direct_reaches(context, m->peer, m->bytes_count);
@@ -201,15 +201,16 @@ hr_status hri_messages_end(hri_messages *m, hr_mpi_context *context)
     return hri_mpi_wait(context, last - first, m->requests + first);
 }
 
-void hri_message_place(hri_message *m, const hri_place *part,
+void hri_message_place(hri_message *m, const hri_mpi_place *part,
                        size_t element_bytes)
 {
-    hri_box box;
+    hri_mpi_box box;
     if (!is_box(m, element_bytes, &box)) {
         return;
     }
-    const hri_place at = part != NULL ? hri_place_of(*part, &box, element_bytes)
-                                      : hri_place_owned(&box);
+    const hri_mpi_place at = part != NULL
+                                 ? hri_mpi_place_of(*part, &box, element_bytes)
+                                 : hri_mpi_place_owned(&box);
     const int64_t pitch =
         box.cols == 1 ? box.rows : at.col_stride; /* else it means nothing */
     const bool wide = m->direct && m->at.line >= LONG_LINE;
@@ -221,35 +222,35 @@ void hri_message_place(hri_message *m, const hri_place *part,
     }
 }
 
-void hri_message_pack(const hri_message *m, const hri_place *part,
+void hri_message_pack(const hri_message *m, const hri_mpi_place *part,
                       size_t element_bytes)
 {
-    hri_boxes boxes;
-    hri_box box;
+    hri_mpi_boxes boxes;
+    hri_mpi_box box;
     char *to = m->at.data;
-    hri_boxes_begin(&boxes, m->operand, m->part, m->owner);
-    while (hri_boxes_next(&boxes, &box)) {
-        const hri_place from = part != NULL
-                                   ? hri_place_of(*part, &box, element_bytes)
-                                   : hri_place_owned(&box);
-        hri_copy_box((hri_place){to, 1, box.rows}, from, box.rows, box.cols,
-                     element_bytes);
+    hri_mpi_boxes_begin(&boxes, m->operand, m->part, m->owner);
+    while (hri_mpi_boxes_next(&boxes, &box)) {
+        const hri_mpi_place from =
+            part != NULL ? hri_mpi_place_of(*part, &box, element_bytes)
+                         : hri_mpi_place_owned(&box);
+        hri_mpi_copy_box((hri_mpi_place){to, 1, box.rows}, from, box.rows,
+                         box.cols, element_bytes);
         to += (size_t)(box.rows * box.cols) * element_bytes;
     }
 }
 
-void hri_part_bring(const hri_operand *o, hri_part part, int owner,
-                    const char *bytes, hri_place at)
+void hri_mpi_part_bring(const hri_mpi_operand *o, hri_mpi_part part, int owner,
+                        const char *bytes, hri_mpi_place at)
 {
-    hri_boxes boxes;
-    hri_box box;
-    hri_boxes_begin(&boxes, o, part, owner);
-    while (hri_boxes_next(&boxes, &box)) {
-        const hri_place from = bytes != NULL
-                                   ? (hri_place){(char *)bytes, 1, box.rows}
-                                   : hri_place_owned(&box);
-        hri_copy_box(hri_place_of(at, &box, o->element_bytes), from, box.rows,
-                     box.cols, o->element_bytes);
+    hri_mpi_boxes boxes;
+    hri_mpi_box box;
+    hri_mpi_boxes_begin(&boxes, o, part, owner);
+    while (hri_mpi_boxes_next(&boxes, &box)) {
+        const hri_mpi_place from =
+            bytes != NULL ? (hri_mpi_place){(char *)bytes, 1, box.rows}
+                          : hri_mpi_place_owned(&box);
+        hri_mpi_copy_box(hri_mpi_place_of(at, &box, o->element_bytes), from,
+                         box.rows, box.cols, o->element_bytes);
         if (bytes != NULL) {
             bytes += (size_t)(box.rows * box.cols) * o->element_bytes;
         }

@@ -13,8 +13,8 @@
 #include "mpi/operand.h"
 
 typedef struct hri_message {
-    const hri_operand *operand;
-    hri_part part;
+    const hri_mpi_operand *operand;
+    hri_mpi_part part;
     int owner; /* of the elements in the matrix */
     int peer;  /* whom it comes from or goes to; this process: it stays here */
     int kind;  /* the tag */
@@ -28,10 +28,10 @@ typedef struct hri_message {
 } hri_message;
 
 /* Rectangles of elements in memory, with strides in elements. */
-typedef struct hri_place {
+typedef struct hri_mpi_place {
     char *data;
     int64_t row_stride, col_stride;
-} hri_place;
+} hri_mpi_place;
 
 /* A growing list of them. */
 typedef struct hri_message_list {
@@ -60,7 +60,7 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
 /* Let the message lie where the elements are, if they are one run of bytes, or
  * lines of a direct message: in the owner's memory, or, if that is not NULL,
  * where the whole part lies. */
-void hri_message_place(hri_message *message, const hri_place *part,
+void hri_message_place(hri_message *message, const hri_mpi_place *part,
                        size_t element_bytes);
 
 /* Give memory to all messages that are not in place. HR_ERROR_OUT_OF_MEMORY,
@@ -79,12 +79,13 @@ hr_status hri_messages_await(hri_messages *messages, hr_mpi_context *context,
 hr_status hri_messages_end(hri_messages *messages, hr_mpi_context *context);
 
 /* copy.c: copy elements. */
-void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
-                  size_t element_bytes);
+void hri_mpi_copy_box(hri_mpi_place to, hri_mpi_place from, int64_t rows,
+                      int64_t cols, size_t element_bytes);
 
 /* Where a box is in a part that lies at `part`. */
-static inline hri_place hri_place_of(hri_place part, const hri_box *box,
-                                     size_t element_bytes)
+static inline hri_mpi_place hri_mpi_place_of(hri_mpi_place part,
+                                             const hri_mpi_box *box,
+                                             size_t element_bytes)
 {
     part.data += (box->row * part.row_stride + box->col * part.col_stride) *
                  (int64_t)element_bytes;
@@ -92,19 +93,19 @@ static inline hri_place hri_place_of(hri_place part, const hri_box *box,
 }
 
 /* Where its owner has a box. */
-static inline hri_place hri_place_owned(const hri_box *box)
+static inline hri_mpi_place hri_mpi_place_owned(const hri_mpi_box *box)
 {
-    return (hri_place){box->owned, box->row_stride, box->col_stride};
+    return (hri_mpi_place){box->owned, box->row_stride, box->col_stride};
 }
 
 /* Pack what the owner has of a part: from where the whole part lies, or, for
  * NULL, from its blocks. */
-void hri_message_pack(const hri_message *message, const hri_place *part,
+void hri_message_pack(const hri_message *message, const hri_mpi_place *part,
                       size_t element_bytes);
 
 /* Bring what an owner has of a part to where the part lies: from the bytes of a
  * message, or, for NULL, from its blocks. */
-void hri_part_bring(const hri_operand *operand, hri_part part, int owner,
-                    const char *bytes, hri_place at);
+void hri_mpi_part_bring(const hri_mpi_operand *operand, hri_mpi_part part,
+                        int owner, const char *bytes, hri_mpi_place at);
 
 #endif

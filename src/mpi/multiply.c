@@ -95,14 +95,14 @@ hr_status hri_multiply_prepare(hri_mpi_run *r)
                         panels);
     }
     for (int64_t t = 0; t < r->plan->panels; t++) {
-        const hri_part a = hri_part_of_a(r->plan, r->place, t);
-        const hri_part b = hri_part_of_b(r->plan, r->place, t);
-        hri_place at[2];
-        hri_panel_find(r, t, at);
-        m->a[t] = hri_part_view(&x->a, at[0], hri_part_rows(&x->a, a),
-                                hri_part_cols(&x->a, a));
-        m->b[t] = hri_part_view(&x->b, at[1], hri_part_rows(&x->b, b),
-                                hri_part_cols(&x->b, b));
+        const hri_mpi_part a = hri_mpi_part_of_a(r->plan, r->place, t);
+        const hri_mpi_part b = hri_mpi_part_of_b(r->plan, r->place, t);
+        hri_mpi_place at[2];
+        hri_mpi_panel_find(r, t, at);
+        m->a[t] = hri_mpi_part_view(&x->a, at[0], hri_mpi_part_rows(&x->a, a),
+                                    hri_mpi_part_cols(&x->a, a));
+        m->b[t] = hri_mpi_part_view(&x->b, at[1], hri_mpi_part_rows(&x->b, b),
+                                    hri_mpi_part_cols(&x->b, b));
     }
     return HR_OK;
 }

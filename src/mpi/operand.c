@@ -50,8 +50,8 @@ static hr_status check_cyclic(const hr_mpi_cyclic *c, const char *name,
 }
 
 /* This process's elements are where it says. */
-static hr_status check_local(const hri_operand *o, const char *name, int cell,
-                             bool read)
+static hr_status check_local(const hri_mpi_operand *o, const char *name,
+                             int cell, bool read)
 {
     const hr_mpi_cyclic *c = o->m.cyclic;
     const int64_t rows =
@@ -75,7 +75,7 @@ static hr_status check_local(const hri_operand *o, const char *name, int cell,
                : HR_OK;
 }
 
-static hr_status own_cyclic(hri_operand *o, const hr_mpi_context *context,
+static hr_status own_cyclic(hri_mpi_operand *o, const hr_mpi_context *context,
                             const char *name, bool read)
 {
     const hr_mpi_cyclic *c = o->m.cyclic;
@@ -176,7 +176,7 @@ static int find_bound(const int64_t *bounds, int count, int64_t at)
 }
 
 /* Give a block its cells. */
-static hr_status own_block(hri_operand *o, int64_t number, int processes,
+static hr_status own_block(hri_mpi_operand *o, int64_t number, int processes,
                            const char *name)
 {
     const hr_mpi_block *b = &o->m.blocks[number];
@@ -199,7 +199,7 @@ static hr_status own_block(hri_operand *o, int64_t number, int processes,
     return HR_OK;
 }
 
-static hr_status own_list(hri_operand *o, const hr_mpi_context *context,
+static hr_status own_list(hri_mpi_operand *o, const hr_mpi_context *context,
                           const char *name, bool read)
 {
     const int cols = o->col_blocks.classes;
@@ -294,7 +294,7 @@ static void cut_cyclic(hri_blocks *b, int64_t block, int64_t first)
 }
 
 /* The blocks of both axes. */
-static hr_status find_blocks(hri_operand *o, const char *name)
+static hr_status find_blocks(hri_mpi_operand *o, const char *name)
 {
     const hr_mpi_cyclic *c = o->m.cyclic;
     o->row_blocks.length = o->m.whole_rows;
@@ -320,7 +320,7 @@ static hr_status find_blocks(hri_operand *o, const char *name)
 }
 
 /* List the cells of each owner. */
-static void sort_cells(hri_operand *o, int cells, int processes)
+static void sort_cells(hri_mpi_operand *o, int cells, int processes)
 {
     int64_t *first = o->cell_first;
     for (int i = 0; i < cells; i++) {
@@ -344,7 +344,7 @@ static void sort_cells(hri_operand *o, int cells, int processes)
 }
 
 /* The part of the matrix that every process has. */
-static double count_everywhere(const hri_operand *o)
+static double count_everywhere(const hri_mpi_operand *o)
 {
     double some = 0.0;
     for (int64_t i = 0; i < o->m.block_count; i++) {
@@ -358,7 +358,7 @@ static double count_everywhere(const hri_operand *o)
                : 0.0;
 }
 
-static hr_status find_owners(hri_operand *o, const hr_mpi_context *context,
+static hr_status find_owners(hri_mpi_operand *o, const hr_mpi_context *context,
                              const char *name, bool read)
 {
     enum { MAX_CELLS = 1 << 26 };
@@ -394,11 +394,11 @@ static hr_status find_owners(hri_operand *o, const hr_mpi_context *context,
     return status;
 }
 
-hr_status hri_operand_init(hri_operand *o, const hr_mpi_context *context,
-                           const char *name, hr_mpi_matrix m, bool read,
-                           uint64_t *hash)
+hr_status hri_mpi_operand_init(hri_mpi_operand *o,
+                               const hr_mpi_context *context, const char *name,
+                               hr_mpi_matrix m, bool read, uint64_t *hash)
 {
-    *o = (hri_operand){.m = m, .element_bytes = hr_type_size(m.type)};
+    *o = (hri_mpi_operand){.m = m, .element_bytes = hr_type_size(m.type)};
     hr_status status = check_matrix(&m, name);
     if (status == HR_OK && m.cyclic != NULL) {
         status = check_cyclic(m.cyclic, name, context->count);
@@ -413,7 +413,7 @@ hr_status hri_operand_init(hri_operand *o, const hr_mpi_context *context,
     return status;
 }
 
-void hri_operand_finish(hri_operand *o)
+void hri_mpi_operand_finish(hri_mpi_operand *o)
 {
     hri_axis_finish(&o->rows);
     hri_axis_finish(&o->cols);
@@ -423,11 +423,11 @@ void hri_operand_finish(hri_operand *o)
     free(o->owner);
     free(o->cells);
     free(o->cell_first);
-    *o = (hri_operand){0};
+    *o = (hri_mpi_operand){0};
 }
 
-hr_status hri_operand_cut(hri_operand *o, const hri_parts *rows,
-                          const hri_parts *cols)
+hr_status hri_mpi_operand_cut(hri_mpi_operand *o, const hri_mpi_parts *rows,
+                              const hri_mpi_parts *cols)
 {
     const bool t = o->m.transposed;
     hri_axis_finish(&o->rows);
@@ -443,24 +443,25 @@ hr_status hri_operand_cut(hri_operand *o, const hri_parts *rows,
 
 /* ---- parts */
 
-static hri_part stored(const hri_operand *o, hri_part part)
+static hri_mpi_part stored(const hri_mpi_operand *o, hri_mpi_part part)
 {
-    return o->m.transposed ? (hri_part){part.col, part.row} : part;
+    return o->m.transposed ? (hri_mpi_part){part.col, part.row} : part;
 }
 
-int64_t hri_part_rows(const hri_operand *o, hri_part part)
+int64_t hri_mpi_part_rows(const hri_mpi_operand *o, hri_mpi_part part)
 {
     return o->rows.part_length[stored(o, part).row];
 }
 
-int64_t hri_part_cols(const hri_operand *o, hri_part part)
+int64_t hri_mpi_part_cols(const hri_mpi_operand *o, hri_mpi_part part)
 {
     return o->cols.part_length[stored(o, part).col];
 }
 
-int64_t hri_part_elements(const hri_operand *o, hri_part part, int owner)
+int64_t hri_mpi_part_elements(const hri_mpi_operand *o, hri_mpi_part part,
+                              int owner)
 {
-    const hri_part s = stored(o, part);
+    const hri_mpi_part s = stored(o, part);
     const int64_t *rows = o->rows.length + s.row * o->rows.classes;
     const int64_t *cols = o->cols.length + s.col * o->cols.classes;
     int64_t all = 0;
@@ -471,20 +472,20 @@ int64_t hri_part_elements(const hri_operand *o, hri_part part, int owner)
     return all;
 }
 
-void hri_boxes_begin(hri_boxes *boxes, const hri_operand *o, hri_part part,
-                     int owner)
+void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *o,
+                         hri_mpi_part part, int owner)
 {
-    const hri_part s = stored(o, part);
-    *boxes = (hri_boxes){.operand = o,
-                         .row_part = s.row,
-                         .col_part = s.col,
-                         .cell = o->cells + o->cell_first[owner],
-                         .end = o->cells + o->cell_first[owner + 1]};
+    const hri_mpi_part s = stored(o, part);
+    *boxes = (hri_mpi_boxes){.operand = o,
+                             .row_part = s.row,
+                             .col_part = s.col,
+                             .cell = o->cells + o->cell_first[owner],
+                             .end = o->cells + o->cell_first[owner + 1]};
 }
 
 /* Where the owner has what begins at these segments. */
-static void locate(const hri_operand *o, int cell, const hri_segment *row,
-                   const hri_segment *col, hri_box *box)
+static void locate(const hri_mpi_operand *o, int cell, const hri_segment *row,
+                   const hri_segment *col, hri_mpi_box *box)
 {
     const hr_mpi_cyclic *c = o->m.cyclic;
     const hr_mpi_block *b = c != NULL ? NULL : &o->m.blocks[o->block_of[cell]];
@@ -499,9 +500,9 @@ static void locate(const hri_operand *o, int cell, const hri_segment *row,
                                   (int64_t)o->element_bytes;
 }
 
-bool hri_boxes_next(hri_boxes *boxes, hri_box *box)
+bool hri_mpi_boxes_next(hri_mpi_boxes *boxes, hri_mpi_box *box)
 {
-    const hri_operand *o = boxes->operand;
+    const hri_mpi_operand *o = boxes->operand;
     for (; boxes->cell < boxes->end; boxes->cell++) {
         int64_t rows, cols;
         const hri_segment *row = hri_axis_segments(
@@ -515,10 +516,10 @@ bool hri_boxes_next(hri_boxes *boxes, hri_box *box)
         if (rows > 0 && boxes->col < cols) {
             row += boxes->row++;
             col += boxes->col;
-            *box = (hri_box){.rows = row->length,
-                             .cols = col->length,
-                             .row = row->place,
-                             .col = col->place};
+            *box = (hri_mpi_box){.rows = row->length,
+                                 .cols = col->length,
+                                 .row = row->place,
+                                 .col = col->place};
             locate(o, *boxes->cell, row, col, box);
             return true;
         }

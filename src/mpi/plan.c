@@ -28,10 +28,10 @@ static double share(int64_t length, int count)
     return (double)hri_ceil_div(length, count);
 }
 
-static double memory_width(const hri_operand *o, int processes)
+static double memory_width(const hri_mpi_operand *o, int processes)
 {
     const bool own = processes == 1 && o->m.block_count == 1;
-    return hri_operand_stays(o) || own ? 0.0 : (double)o->element_bytes;
+    return hri_mpi_operand_stays(o) || own ? 0.0 : (double)o->element_bytes;
 }
 
 /* What a process receives and sends, if elements lie anywhere in `count`
@@ -91,10 +91,10 @@ static int64_t most_panels(const hri_mpi_product *p, const grid *g,
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double most =
         fmin(columns_there(p, g, processes, memory) / IN_MEMORY, (double)k);
-    const int64_t few =
-        processes == 1 || (hri_operand_stays(&p->a) && hri_operand_stays(&p->b))
-            ? 1
-            : hri_min(ENOUGH, k / SHORTEST);
+    const int64_t few = processes == 1 || (hri_mpi_operand_stays(&p->a) &&
+                                           hri_mpi_operand_stays(&p->b))
+                            ? 1
+                            : hri_min(ENOUGH, k / SHORTEST);
     const int64_t needed = (int64_t)ceil((double)k / fmax(1.0, most));
     *least = hri_max(1, hri_min(needed, k));
     return hri_max(*least, hri_min(few, k));
@@ -250,7 +250,7 @@ static void place_in_order(hri_mpi_plan *plan, bool by_cols)
     }
 }
 
-static void place_owners(hri_mpi_plan *plan, const hri_operand *c)
+static void place_owners(hri_mpi_plan *plan, const hri_mpi_operand *c)
 {
     for (int i = 0; i < plan->rows; i++) {
         for (int j = 0; j < plan->cols; j++) {
@@ -301,23 +301,23 @@ static void find_first(hri_mpi_plan *plan, const hri_mpi_product *p)
 
 static hr_status cut(const hri_mpi_plan *plan, hri_mpi_product *p)
 {
-    const hri_operand *c = &p->c;
+    const hri_mpi_operand *c = &p->c;
     const bool t = c->m.transposed;
-    hri_parts rows = {NULL, 0, plan->rows, 1};
-    hri_parts cols = {NULL, 0, plan->cols, 1};
-    const hri_parts depth = {NULL, 0, plan->depth, plan->panels};
+    hri_mpi_parts rows = {NULL, 0, plan->rows, 1};
+    hri_mpi_parts cols = {NULL, 0, plan->cols, 1};
+    const hri_mpi_parts depth = {NULL, 0, plan->depth, plan->panels};
     if (plan->in_place) {
         rows.like = t ? &c->col_blocks : &c->row_blocks;
         rows.start = t ? c->m.col : c->m.row;
         cols.like = t ? &c->row_blocks : &c->col_blocks;
         cols.start = t ? c->m.row : c->m.col;
     }
-    hr_status status = hri_operand_cut(&p->a, &rows, &depth);
+    hr_status status = hri_mpi_operand_cut(&p->a, &rows, &depth);
     if (status == HR_OK) {
-        status = hri_operand_cut(&p->b, &depth, &cols);
+        status = hri_mpi_operand_cut(&p->b, &depth, &cols);
     }
     cols.inner = plan->strips;
-    return status == HR_OK ? hri_operand_cut(&p->c, &rows, &cols) : status;
+    return status == HR_OK ? hri_mpi_operand_cut(&p->c, &rows, &cols) : status;
 }
 
 static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)

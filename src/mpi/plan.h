@@ -7,7 +7,7 @@
 
 typedef struct hri_mpi_product {
     hr_scalar alpha, beta;
-    hri_operand a, b, c;
+    hri_mpi_operand a, b, c;
     int64_t m, n, k;
     hr_type sum_type; /* of what is added up: f32 where C is a half */
 } hri_mpi_product;
@@ -45,8 +45,8 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
 void hri_mpi_plan_finish(hri_mpi_plan *plan);
 
 /* Where its n-th panel is in k. */
-static inline int64_t hri_panel_at(const hri_mpi_plan *p, int64_t place,
-                                   int64_t n)
+static inline int64_t hri_mpi_panel_at(const hri_mpi_plan *p, int64_t place,
+                                       int64_t n)
 {
     const int64_t l = place / (p->rows * p->cols);
     return l * p->panels + (p->first[place] + n) % p->panels;
@@ -54,23 +54,24 @@ static inline int64_t hri_panel_at(const hri_mpi_plan *p, int64_t place,
 
 /* The parts of process `place`: of A and B for its n-th panel, of C for a
  * strip. */
-static inline hri_part hri_part_of_a(const hri_mpi_plan *p, int64_t place,
-                                     int64_t n)
+static inline hri_mpi_part hri_mpi_part_of_a(const hri_mpi_plan *p,
+                                             int64_t place, int64_t n)
 {
-    return (hri_part){place / p->cols % p->rows, hri_panel_at(p, place, n)};
+    return (hri_mpi_part){place / p->cols % p->rows,
+                          hri_mpi_panel_at(p, place, n)};
 }
 
-static inline hri_part hri_part_of_b(const hri_mpi_plan *p, int64_t place,
-                                     int64_t n)
+static inline hri_mpi_part hri_mpi_part_of_b(const hri_mpi_plan *p,
+                                             int64_t place, int64_t n)
 {
-    return (hri_part){hri_panel_at(p, place, n), place % p->cols};
+    return (hri_mpi_part){hri_mpi_panel_at(p, place, n), place % p->cols};
 }
 
-static inline hri_part hri_part_of_c(const hri_mpi_plan *p, int64_t place,
-                                     int64_t strip)
+static inline hri_mpi_part hri_mpi_part_of_c(const hri_mpi_plan *p,
+                                             int64_t place, int64_t strip)
 {
-    return (hri_part){place / p->cols % p->rows,
-                      place % p->cols * p->strips + strip};
+    return (hri_mpi_part){place / p->cols % p->rows,
+                          place % p->cols * p->strips + strip};
 }
 
 #endif

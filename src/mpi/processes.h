@@ -16,10 +16,10 @@ enum { HRI_MPI_RATES = 6 };    /* hr_mpi_context_create */
 enum { HRI_MPI_PANELS = 8 };   /* that are in memory at once, at most */
 
 /* Where the elements of a new file are. */
-typedef struct hri_mpi_place {
+typedef struct hri_mpi_file_place {
     int64_t offset, bytes; /* of the elements; all of the file */
     char path[4096];
-} hri_mpi_place;
+} hri_mpi_file_place;
 
 /* What collective functions read and write: MPI may still do so when the
  * context is lost, so that it stays in memory then, with its communicators. */
@@ -36,7 +36,7 @@ typedef struct hri_mpi_memory {
     } news;                              /* of the process that failed */
     uint64_t any[2], all_any[2];         /* hri_mpi_merge */
     int64_t numbers[2][HRI_MPI_NUMBERS]; /* hri_mpi_join: mine, all */
-    hri_mpi_place place;
+    hri_mpi_file_place place;
 } hri_mpi_memory;
 
 /* Memory that the next product uses again: to touch new pages takes longer than

@@ -27,14 +27,14 @@
 enum { HRI_MESSAGE_A = 1, HRI_MESSAGE_B = 2, HRI_MESSAGE_C = 3 };
 
 /* A panel of A and one of B. */
-typedef struct hri_panel {
+typedef struct hri_mpi_panel {
     hri_messages messages;
     char *memory; /* of both, where they do not lie in one block of this process
                      as they are */
     size_t memory_bytes;
-    hri_place a, b;
+    hri_mpi_place a, b;
     MPI_Request question; /* whether any process wants to stop behind it */
-} hri_panel;
+} hri_mpi_panel;
 
 /* The product of this process, on a thread of its own. */
 typedef struct hri_multiplier {
@@ -55,8 +55,8 @@ typedef struct hri_mpi_run {
     hri_mpi_product *product;
     const hri_mpi_plan *plan;
     const hr_mpi_gemm_options *options;
-    int64_t place;                    /* -1: nothing is computed here */
-    hri_panel panels[HRI_MPI_PANELS]; /* [plan->buffers] are used */
+    int64_t place;                        /* -1: nothing is computed here */
+    hri_mpi_panel panels[HRI_MPI_PANELS]; /* [plan->buffers] are used */
     hri_multiplier multiplier;
     char *sum; /* of this process's part of C, by columns; NULL: in place */
     hr_matrix c;
@@ -67,29 +67,29 @@ typedef struct hri_mpi_run {
 } hri_mpi_run;
 
 /* The part as a matrix that the product sees. */
-hr_matrix hri_part_view(const hri_operand *operand, hri_place at, int64_t rows,
-                        int64_t cols);
+hr_matrix hri_mpi_part_view(const hri_mpi_operand *operand, hri_mpi_place at,
+                            int64_t rows, int64_t cols);
 
 /* ---- panel.c */
 
 /* Allocate all that panels need: when messages are under way, a process can no
  * longer fail alone. */
-hr_status hri_panels_prepare(hri_mpi_run *run);
-void hri_panels_finish(hri_mpi_run *run);
+hr_status hri_mpi_panels_prepare(hri_mpi_run *run);
+void hri_mpi_panels_finish(hri_mpi_run *run);
 
 /* Begin to exchange a panel, and ask all whether any wants to stop behind it.
  */
-hr_status hri_panel_post(hri_mpi_run *run, int64_t number);
+hr_status hri_mpi_panel_post(hri_mpi_run *run, int64_t number);
 
 /* Wait until it is here. *stops: all stop behind it. */
-hr_status hri_panel_complete(hri_mpi_run *run, int64_t number, bool *stops);
+hr_status hri_mpi_panel_complete(hri_mpi_run *run, int64_t number, bool *stops);
 
 /* Wait until others have all that this process has sent of panels. */
-hr_status hri_panels_end(hri_mpi_run *run);
+hr_status hri_mpi_panels_end(hri_mpi_run *run);
 
 /* Where this process's parts of A and B of a panel will lie, when all panels
  * are prepared. */
-void hri_panel_find(hri_mpi_run *run, int64_t number, hri_place at[2]);
+void hri_mpi_panel_find(hri_mpi_run *run, int64_t number, hri_mpi_place at[2]);
 
 /* ---- multiply.c */
 

@@ -20,7 +20,7 @@ static hr_status list_strip(hri_mpi_run *r, int64_t strip)
     hri_messages_clear(m);
     for (int64_t i = 0; i < places && status == HR_OK; i++) {
         hri_message message = {.operand = &r->product->c,
-                               .part = hri_part_of_c(plan, i, strip),
+                               .part = hri_mpi_part_of_c(plan, i, strip),
                                .kind = HRI_MESSAGE_C,
                                .place = i,
                                .owner = own,
@@ -39,19 +39,19 @@ static hr_status list_strip(hri_mpi_run *r, int64_t strip)
 }
 
 /* Where this process's sum has the part. */
-static hri_place place_of_sum(const hri_mpi_run *r, int64_t strip)
+static hri_mpi_place place_of_sum(const hri_mpi_run *r, int64_t strip)
 {
-    const hri_operand *c = &r->product->c;
+    const hri_mpi_operand *c = &r->product->c;
     const int64_t width = (int64_t)hr_type_size(r->product->sum_type);
     int64_t before = 0;
     for (int64_t s = 0; s < strip; s++) {
-        const hri_part part = hri_part_of_c(r->plan, r->place, s);
-        before +=
-            c->m.transposed ? hri_part_rows(c, part) : hri_part_cols(c, part);
+        const hri_mpi_part part = hri_mpi_part_of_c(r->plan, r->place, s);
+        before += c->m.transposed ? hri_mpi_part_rows(c, part)
+                                  : hri_mpi_part_cols(c, part);
     }
     char *data = r->sum + before * r->c.col_stride * width;
-    return c->m.transposed ? (hri_place){data, r->c.col_stride, 1}
-                           : (hri_place){data, 1, r->c.col_stride};
+    return c->m.transposed ? (hri_mpi_place){data, r->c.col_stride, 1}
+                           : (hri_mpi_place){data, 1, r->c.col_stride};
 }
 
 /* Add up what has come for this process's elements of a part of C. */
@@ -60,10 +60,10 @@ static void add_up(const hri_mpi_run *r, int64_t face, int64_t strip,
 {
     const char **terms = r->terms;
     const hri_mpi_product *x = r->product;
-    hri_sum sum = {
+    hri_mpi_sum sum = {
         .type = x->c.m.type, .term_type = x->sum_type, .beta = x->beta};
-    hri_boxes boxes;
-    hri_box box;
+    hri_mpi_boxes boxes;
+    hri_mpi_box box;
     for (int i = 0; i < r->strips.in.count; i++) { /* in the order of depth */
         const hri_message *m = &r->strips.in.of[i];
         if (m->place % ((int64_t)r->plan->rows * r->plan->cols) == face) {
@@ -71,10 +71,10 @@ static void add_up(const hri_mpi_run *r, int64_t face, int64_t strip,
         }
     }
     sum.count = summed ? sum.count : 0;
-    hri_boxes_begin(&boxes, &x->c, hri_part_of_c(r->plan, face, strip),
-                    r->context->rank);
-    while (hri_boxes_next(&boxes, &box)) {
-        hri_sum_box(&sum, &box, terms);
+    hri_mpi_boxes_begin(&boxes, &x->c, hri_mpi_part_of_c(r->plan, face, strip),
+                        r->context->rank);
+    while (hri_mpi_boxes_next(&boxes, &box)) {
+        hri_mpi_sum_box(&sum, &box, terms);
     }
 }
 
@@ -85,7 +85,7 @@ static void pack_sums(const hri_mpi_run *r, int64_t strip)
     if (r->place < 0) {
         return;
     }
-    const hri_place sum = place_of_sum(r, strip);
+    const hri_mpi_place sum = place_of_sum(r, strip);
     for (int i = 0; i < r->strips.out.count; i++) {
         hri_message_pack(&r->strips.out.of[i], &sum, width);
     }
@@ -126,23 +126,24 @@ static hr_status place_c(hri_mpi_run *r)
 {
     const hri_mpi_product *x = r->product;
     const bool t = x->c.m.transposed;
-    hri_part part = hri_part_of_c(r->plan, r->place, 0);
-    hri_boxes boxes;
-    hri_box box = {0};
+    hri_mpi_part part = hri_mpi_part_of_c(r->plan, r->place, 0);
+    hri_mpi_boxes boxes;
+    hri_mpi_box box = {0};
     if (r->plan->in_place) {
-        hri_boxes_begin(&boxes, &x->c, part, r->context->rank);
-        (void)hri_boxes_next(&boxes, &box); /* the others lie behind it */
-        r->c = hri_part_view(&x->c, hri_place_owned(&box),
-                             hri_part_rows(&x->c, part),
-                             hri_part_cols(&x->c, part));
+        hri_mpi_boxes_begin(&boxes, &x->c, part, r->context->rank);
+        (void)hri_mpi_boxes_next(&boxes, &box); /* the others lie behind it */
+        r->c = hri_mpi_part_view(&x->c, hri_mpi_place_owned(&box),
+                                 hri_mpi_part_rows(&x->c, part),
+                                 hri_mpi_part_cols(&x->c, part));
         return HR_OK;
     }
     const int64_t rows =
-        t ? hri_part_cols(&x->c, part) : hri_part_rows(&x->c, part);
+        t ? hri_mpi_part_cols(&x->c, part) : hri_mpi_part_rows(&x->c, part);
     int64_t cols = 0;
     for (int64_t s = 0; s < r->plan->strips; s++) {
-        part = hri_part_of_c(r->plan, r->place, s);
-        cols += t ? hri_part_rows(&x->c, part) : hri_part_cols(&x->c, part);
+        part = hri_mpi_part_of_c(r->plan, r->place, s);
+        cols +=
+            t ? hri_mpi_part_rows(&x->c, part) : hri_mpi_part_cols(&x->c, part);
     }
     const size_t bytes = (size_t)(rows * cols) * hr_type_size(x->sum_type);
     r->sum = hri_pages(bytes > 0 ? bytes : 1);

@@ -14,7 +14,7 @@ typedef struct column {
     size_t at; /* bytes of each term before the column */
 } column;
 
-static void sum_f32(const hri_sum *s, const column *x)
+static void sum_f32(const hri_mpi_sum *s, const column *x)
 {
     const float beta = (float)s->beta.re;
     float *c = (float *)(void *)x->c;
@@ -28,7 +28,7 @@ static void sum_f32(const hri_sum *s, const column *x)
     }
 }
 
-static void sum_f64(const hri_sum *s, const column *x)
+static void sum_f64(const hri_mpi_sum *s, const column *x)
 {
     const double beta = s->beta.re;
     double *c = (double *)(void *)x->c;
@@ -42,7 +42,7 @@ static void sum_f64(const hri_sum *s, const column *x)
     }
 }
 
-static void sum_c32(const hri_sum *s, const column *x)
+static void sum_c32(const hri_mpi_sum *s, const column *x)
 {
     const float re = (float)s->beta.re, im = (float)s->beta.im;
     const bool read = re != 0.0f || im != 0.0f;
@@ -62,7 +62,7 @@ static void sum_c32(const hri_sum *s, const column *x)
     }
 }
 
-static void sum_c64(const hri_sum *s, const column *x)
+static void sum_c64(const hri_mpi_sum *s, const column *x)
 {
     const double re = s->beta.re, im = s->beta.im;
     const bool read = re != 0.0 || im != 0.0;
@@ -83,7 +83,7 @@ static void sum_c64(const hri_sum *s, const column *x)
 }
 
 /* Modulo 2^32. */
-static void sum_i32(const hri_sum *s, const column *x)
+static void sum_i32(const hri_mpi_sum *s, const column *x)
 {
     const uint32_t beta = (uint32_t)(int64_t)s->beta.re;
     uint32_t *c = (uint32_t *)(void *)x->c;
@@ -98,7 +98,7 @@ static void sum_i32(const hri_sum *s, const column *x)
 }
 
 /* C is f16 or bf16, and terms are f32. */
-static void sum_half(const hri_sum *s, const column *x)
+static void sum_half(const hri_mpi_sum *s, const column *x)
 {
     const float beta = (float)s->beta.re;
     const bool wide = s->type == HR_BF16;
@@ -116,9 +116,10 @@ static void sum_half(const hri_sum *s, const column *x)
     }
 }
 
-void hri_sum_box(const hri_sum *s, const hri_box *box, const char **terms)
+void hri_mpi_sum_box(const hri_mpi_sum *s, const hri_mpi_box *box,
+                     const char **terms)
 {
-    static void (*const sums[])(const hri_sum *, const column *) = {
+    static void (*const sums[])(const hri_mpi_sum *, const column *) = {
         [HR_F32] = sum_f32, [HR_F64] = sum_f64,  [HR_C32] = sum_c32,
         [HR_C64] = sum_c64, [HR_F16] = sum_half, [HR_BF16] = sum_half,
         [HR_I32] = sum_i32};

@@ -13,8 +13,8 @@ void *hri_pages(size_t bytes)
     return bytes > 0 ? malloc(1) : NULL; /* an address that free() takes */
 }
 
-void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
-                  size_t element_bytes)
+void hri_mpi_copy_box(hri_mpi_place to, hri_mpi_place from, int64_t rows,
+                      int64_t cols, size_t element_bytes)
 {
     (void)to;
     (void)from;
@@ -22,7 +22,8 @@ void hri_copy_box(hri_place to, hri_place from, int64_t rows, int64_t cols,
                    machine.copy_seconds);
 }
 
-void hri_sum_box(const hri_sum *sum, const hri_box *box, const char **terms)
+void hri_mpi_sum_box(const hri_mpi_sum *sum, const hri_mpi_box *box,
+                     const char **terms)
 {
     const double bytes = (double)box->rows * (double)box->cols *
                          (double)hr_type_size(sum->term_type);

@@ -49,11 +49,11 @@ static double seconds_of(const hri_mpi_run *r, int64_t panel)
 {
     enum { DOUBLE = 8 };
     const hri_mpi_product *x = r->product;
-    const hri_part a = hri_part_of_a(r->plan, r->place, panel);
-    const hri_part b = hri_part_of_b(r->plan, r->place, panel);
-    const double terms = (double)hri_part_rows(&x->a, a) *
-                         (double)hri_part_cols(&x->a, a) *
-                         (double)hri_part_cols(&x->b, b);
+    const hri_mpi_part a = hri_mpi_part_of_a(r->plan, r->place, panel);
+    const hri_mpi_part b = hri_mpi_part_of_b(r->plan, r->place, panel);
+    const double terms = (double)hri_mpi_part_rows(&x->a, a) *
+                         (double)hri_mpi_part_cols(&x->a, a) *
+                         (double)hri_mpi_part_cols(&x->b, b);
     return terms * (double)x->a.element_bytes / DOUBLE *
            r->context->flop_seconds;
 }

@@ -7,15 +7,14 @@
 #include "base/size.h"
 #include "mpi/processes.h"
 
-/* A segment that begins somewhere. */
+/* An interval that begins somewhere. */
 typedef struct cut {
     int64_t end, local;
     int64_t part;
     int class_;
 } cut;
 
-/* The block of bounds that has the element. */
-static int find_block(const hri_blocks *b, int64_t element)
+int hri_blocks_find(const hri_blocks *b, int64_t element)
 {
     int low = 0, high = b->classes;
     while (high - low > 1) {
@@ -29,6 +28,7 @@ static int find_block(const hri_blocks *b, int64_t element)
     return low;
 }
 
+/* The part that has an element, of `count` parts of nearly equal length. */
 static int64_t find_even(int64_t length, int64_t count, int64_t element)
 {
     int64_t number = element / (length / count + 1);
@@ -54,7 +54,7 @@ static int class_at(const hri_blocks *b, int64_t element, int64_t *end)
         *end = b->first_block + number * b->block;
         return (int)((number + b->first) % b->classes);
     }
-    const int number = find_block(b, element);
+    const int number = hri_blocks_find(b, element);
     *end = b->bounds[number + 1];
     return number;
 }
@@ -120,10 +120,11 @@ static cut cut_at(const hri_blocks *b, const hri_mpi_parts *p, int64_t start,
     return c;
 }
 
-/* Count the segments of each part and class, and their lengths. first[i + 1] is
- * the count of i. */
-static int64_t count(hri_axis *axis, const hri_blocks *b,
-                     const hri_mpi_parts *p, int64_t start, int64_t length)
+/* Count the intervals of each part and class, and their lengths. first[i + 1]
+ * is the count of i. */
+static int64_t count_intervals(hri_axis *axis, const hri_blocks *b,
+                               const hri_mpi_parts *p, int64_t start,
+                               int64_t length)
 {
     int64_t all = 0;
     for (int64_t at = 0; at < length; all++) {
@@ -140,19 +141,20 @@ static int64_t count(hri_axis *axis, const hri_blocks *b,
     return all;
 }
 
-/* Put each segment to those of its part and class. `next` has a place for each
+/* Put each interval to those of its part and class. `next` has a place for each
  * of these, `place` for each part. */
-static void fill(hri_axis *axis, const hri_blocks *b, const hri_mpi_parts *p,
-                 int64_t start, int64_t length, int64_t *next, int64_t *place)
+static void fill_intervals(hri_axis *axis, const hri_blocks *b,
+                           const hri_mpi_parts *p, int64_t start,
+                           int64_t length, int64_t *next, int64_t *place)
 {
     for (int64_t at = 0; at < length;) {
         const cut c = cut_at(b, p, start, length, at);
         const int64_t kind = c.part * axis->classes + c.class_;
-        axis->segments[axis->first[kind] + next[kind]++] =
-            (hri_segment){.start = at,
-                          .length = c.end - at,
-                          .place = place[c.part],
-                          .local = c.local};
+        axis->intervals[axis->first[kind] + next[kind]++] =
+            (hri_interval){.start = at,
+                           .length = c.end - at,
+                           .place = place[c.part],
+                           .local = c.local};
         place[c.part] += c.end - at;
         at = c.end;
     }
@@ -174,13 +176,13 @@ hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
     bool there = axis->first != NULL && axis->length != NULL &&
                  axis->part_length != NULL && next != NULL && place != NULL;
     if (there) {
-        const int64_t all = count(axis, blocks, parts, start, length);
-        axis->segments =
-            malloc((size_t)(all > 0 ? all : 1) * sizeof *axis->segments);
-        there = axis->segments != NULL;
+        const int64_t all = count_intervals(axis, blocks, parts, start, length);
+        axis->intervals =
+            malloc((size_t)(all > 0 ? all : 1) * sizeof *axis->intervals);
+        there = axis->intervals != NULL;
     }
     if (there) {
-        fill(axis, blocks, parts, start, length, next, place);
+        fill_intervals(axis, blocks, parts, start, length, next, place);
     }
     free(next);
     free(place);
@@ -193,7 +195,7 @@ hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
 
 void hri_axis_finish(hri_axis *axis)
 {
-    free(axis->segments);
+    free(axis->intervals);
     free(axis->first);
     free(axis->length);
     free(axis->part_length);

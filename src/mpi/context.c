@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts: each process's share of its machine's accelerators, and how fast
- * they and messages are. */
+/* Contexts: the accelerators of each process among those of its machine, and
+ * how fast they and messages are. Contexts of processes that are not there. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,13 @@
 
 #include "base/arithmetic.h"
 #include "base/format.h"
+#include "base/structs.h"
 #include "mpi/direct.h"
 
-enum { LIST = 1024 };
+enum {
+    LIST = 1024, /* bytes of names of accelerators */
+    FLOPS = 2    /* a multiplication and an addition */
+};
 
 /* ---- accelerators */
 
@@ -24,37 +28,28 @@ typedef struct neighbours {
 static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
 {
     MPI_Comm machine = MPI_COMM_NULL;
-    hr_status status = hri_mpi_check(
+    hri_mpi_memory *memory = &context->memory;
+    HRI_TRY(hri_mpi_check(
         context,
         MPI_Comm_split_type(context->comm, MPI_COMM_TYPE_SHARED, context->rank,
                             MPI_INFO_NULL, &machine),
-        "MPI_Comm_split_type");
-    if (status != HR_OK) {
-        return status;
-    }
-    hri_mpi_memory *memory = &context->memory;
+        "MPI_Comm_split_type"));
     memory->threads = hr_thread_count(NULL);
     (void)MPI_Comm_set_errhandler(machine, MPI_ERRORS_RETURN);
     (void)MPI_Comm_rank(machine, &n->place);
     (void)MPI_Comm_size(machine, &n->count);
-    status = hri_mpi_reduce(context, machine,
-                            &(hri_mpi_reduction){&memory->threads,
-                                                 &memory->all_threads, 1,
-                                                 MPI_INT64_T, MPI_SUM});
-    if (status == HR_OK) {
-        status = hri_direct_init(context, machine);
-    }
-    if (status == HR_OK) {
-        status =
-            hri_mpi_check(context, MPI_Comm_free(&machine), "MPI_Comm_free");
-    }
-    return status;
+    HRI_TRY(hri_mpi_reduce(context, machine,
+                           &(hri_mpi_reduction){&memory->threads,
+                                                &memory->all_threads, 1,
+                                                MPI_INT64_T, MPI_SUM}));
+    HRI_TRY(hri_direct_init(context, machine));
+    return hri_mpi_check(context, MPI_Comm_free(&machine), "MPI_Comm_free");
 }
 
 /* Accelerators place, place + count ... of those chosen, or one that others
  * use, too. *users: how many do. */
-static hr_status share_out(const hr_context *all, const neighbours *n,
-                           char *list, int *users)
+static hr_status list_accelerators(const hr_context *all, const neighbours *n,
+                                   char *list, int *users)
 {
     const int found = (int)hr_accelerator_count(all);
     const int step = n->count < found ? n->count : found;
@@ -63,11 +58,7 @@ static hr_status share_out(const hr_context *all, const neighbours *n,
     *users = (n->count + found - 1) / found;
     for (int i = n->place % found; i < found; i += step) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-        const hr_status status =
-            hr_accelerator_describe(all, (uint32_t)i, &info);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(hr_accelerator_describe(all, (uint32_t)i, &info));
         const size_t end = strcspn(info.path, "#"); /* behind it, which of */
         const int length =
             hri_format(/* several virtual ones */
@@ -86,12 +77,34 @@ static hr_status share_out(const hr_context *all, const neighbours *n,
 }
 
 /* The threads that a process uses where its CPUs are others', too. */
-static uint32_t share_threads(const neighbours *n)
+static uint32_t threads_here(const neighbours *n)
 {
     const int64_t own = hr_thread_count(NULL);
     const int64_t there = sysconf(_SC_NPROCESSORS_ONLN);
     const int64_t fair = n->threads > there ? own * there / n->threads : own;
     return (uint32_t)(fair > 0 ? fair : 1);
+}
+
+/* Set the options to those of this process's accelerators. They are written to
+ * `list`. */
+static hr_status limit_options(hr_mpi_context *context, const hr_context *all,
+                               const neighbours *n, hr_context_options *options,
+                               char *list)
+{
+    hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT;
+    int users = 1;
+    HRI_TRY(list_accelerators(all, n, list, &users));
+    HRI_TRY(hr_accelerator_describe(
+        all, (uint32_t)n->place % hr_accelerator_count(all), &first));
+    context->sharers = users;
+    options->accelerators = list;
+    if (users > 1) {
+        options->memory_limit = first.memory_limit / (uint64_t)users;
+    }
+    if (options->threads == 0) {
+        options->threads = threads_here(n);
+    }
+    return HR_OK;
 }
 
 static hr_status open_local(hr_mpi_context *context,
@@ -101,35 +114,22 @@ static hr_status open_local(hr_mpi_context *context,
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *all = NULL;
     char list[LIST];
-    int users = 1;
     if (asked != NULL) {
         options = *asked;
     }
-    hr_status status = hr_context_create(&options, &all);
-    if (status == HR_OK && hr_accelerator_count(all) == 0) {
+    HRI_TRY(hr_context_create(&options, &all));
+    if (hr_accelerator_count(all) == 0) {
         hr_context_destroy(all);
         return hri_fail(HR_ERROR_UNAVAILABLE,
                         "mpi: this process has no accelerator");
     }
-    if (status != HR_OK || n->count == 1) {
+    if (n->count == 1) {
         context->local = all;
-        return status;
+        return HR_OK;
     }
-    hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT;
-    status = share_out(all, n, list, &users);
-    if (status == HR_OK) {
-        status = hr_accelerator_describe(
-            all, (uint32_t)n->place % hr_accelerator_count(all), &first);
-    }
+    const hr_status status = limit_options(context, all, n, &options, list);
     hr_context_destroy(all);
-    if (status != HR_OK) {
-        return status;
-    }
-    context->sharers = users;
-    options.accelerators = list;
-    options.memory_limit =
-        users > 1 ? first.memory_limit / (uint64_t)users : options.memory_limit;
-    options.threads = options.threads > 0 ? options.threads : share_threads(n);
+    HRI_TRY(status);
     return hr_context_create(&options, &context->local);
 }
 
@@ -172,56 +172,51 @@ hr_status hri_mpi_limited(const hr_mpi_context *context, hr_status status)
 
 /* The seconds here of one multiplication and addition of doubles, and of each
  * double of C that goes to accelerators and back. */
-static hr_status predict(hr_context *local, double *flop_seconds,
-                         double *c_seconds)
+static hr_status predict_rates(hr_context *local, double *flop_seconds,
+                               double *c_seconds)
 {
     enum { SIZE = 4096, THIN = 64 };
     const hr_matrix m = hr_matrix_row_major(NULL, HR_F64, SIZE, SIZE, 0);
     const hr_matrix a = hr_matrix_row_major(NULL, HR_F64, SIZE, THIN, 0);
     const hr_matrix b = hr_matrix_row_major(NULL, HR_F64, THIN, SIZE, 0);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    hr_status status =
-        hr_gemm_plan(local, hr_real(1), m, m, hr_real(0), m, NULL, &report);
+    HRI_TRY(
+        hr_gemm_plan(local, hr_real(1), m, m, hr_real(0), m, NULL, &report));
     *flop_seconds = report.seconds / ((double)SIZE * SIZE * SIZE);
-    if (status == HR_OK && !works_in_place(local)) {
-        status =
-            hr_gemm_plan(local, hr_real(1), a, b, hr_real(1), m, NULL, &report);
-        *c_seconds = fmax(0.0, report.seconds / ((double)SIZE * SIZE) -
-                                   THIN * *flop_seconds);
+    if (works_in_place(local)) {
+        return HR_OK;
     }
-    return status;
+    HRI_TRY(
+        hr_gemm_plan(local, hr_real(1), a, b, hr_real(1), m, NULL, &report));
+    *c_seconds = fmax(0.0, report.seconds / ((double)SIZE * SIZE) -
+                               THIN * *flop_seconds);
+    return HR_OK;
 }
 
 /* Send bytes to the partner and receive as many, some times. */
-static hr_status exchange(hr_mpi_context *context, int partner, char *bytes,
-                          int count, double *seconds)
+static hr_status time_messages(hr_mpi_context *context, int partner,
+                               char *bytes, int count, double *seconds)
 {
     enum { TIMES = 4 };
-    hr_status status = HR_OK;
     double begin = 0.0;
-    for (int i = 0; i <= TIMES && status == HR_OK; i++) {
+    for (int i = 0; i <= TIMES; i++) {
         MPI_Request requests[2];
         begin = i == 1 ? MPI_Wtime() : begin; /* the first connects */
-        status =
-            hri_mpi_check(context,
-                          MPI_Irecv(bytes + count, count, MPI_BYTE, partner, 0,
-                                    context->comm, &requests[0]),
-                          "MPI_Irecv");
-        if (status == HR_OK) {
-            status = hri_mpi_check(context,
-                                   MPI_Isend(bytes, count, MPI_BYTE, partner, 0,
-                                             context->comm, &requests[1]),
-                                   "MPI_Isend");
-        }
-        if (status == HR_OK) {
-            status = hri_mpi_wait(context, 2, requests);
-        }
+        HRI_TRY(hri_mpi_check(context,
+                              MPI_Irecv(bytes + count, count, MPI_BYTE, partner,
+                                        0, context->comm, &requests[0]),
+                              "MPI_Irecv"));
+        HRI_TRY(hri_mpi_check(context,
+                              MPI_Isend(bytes, count, MPI_BYTE, partner, 0,
+                                        context->comm, &requests[1]),
+                              "MPI_Isend"));
+        HRI_TRY(hri_mpi_wait(context, 2, requests));
     }
     *seconds = (MPI_Wtime() - begin) / TIMES;
-    return status;
+    return HR_OK;
 }
 
-/* A quarter of the memory that is free, shared by the machine's processes. */
+/* A process's share of a quarter of the memory that is free. */
 static double memory_there(int processes)
 {
     enum { PART = 4 };
@@ -229,48 +224,67 @@ static double memory_there(int processes)
            PART / processes;
 }
 
+/* The numbers of hri_mpi_memory.rates. The greatest of all processes counts: so
+ * the least memory is the greatest negative one. */
+enum {
+    RATE_FLOP,
+    RATE_LATENCY,
+    RATE_BYTE,
+    RATE_MEMORY,
+    RATE_C,
+    RATE_ACCELERATORS
+};
+
+/* Measure messages, with room for 2 * MESSAGE_BYTES. */
+enum { MESSAGE_BYTES = 4 << 20 };
+static hr_status measure_messages(hr_mpi_context *context, char *bytes)
+{
+    double *mine = context->memory.rates;
+    const int partner = context->rank ^ 1;
+    const hr_status status =
+        bytes != NULL ? hri_mpi_limited(context, predict_rates(context->local,
+                                                               &mine[RATE_FLOP],
+                                                               &mine[RATE_C]))
+                      : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                 "mpi: no %d bytes to measure messages",
+                                 2 * MESSAGE_BYTES);
+    HRI_TRY(hr_mpi_agree(context, status));
+    if (partner >= context->count) {
+        return HR_OK;
+    }
+    HRI_TRY(time_messages(context, partner, bytes, 0, &mine[RATE_LATENCY]));
+    return time_messages(context, partner, bytes, MESSAGE_BYTES,
+                         &mine[RATE_BYTE]);
+}
+
 /* The greatest times of all processes, and the least memory. */
 static hr_status find_rates(hr_mpi_context *context, int neighbours_here)
 {
-    enum { BYTES = 4 << 20 };
-    const int partner = context->rank ^ 1;
     double *mine = context->memory.rates;
     const double *all = context->memory.all_rates;
-    char *bytes = calloc(2, BYTES);
-    hr_status status =
-        bytes != NULL
-            ? hri_mpi_limited(context,
-                              predict(context->local, &mine[0], &mine[4]))
-            : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                       "mpi: no %d bytes to measure messages", 2 * BYTES);
-    status = hr_mpi_agree(context, status);
-    if (status == HR_OK && partner < context->count) {
-        status = exchange(context, partner, bytes, 0, &mine[1]);
-        if (status == HR_OK) {
-            status = exchange(context, partner, bytes, BYTES, &mine[2]);
-        }
-    }
+    char *bytes = calloc(2, MESSAGE_BYTES);
+    const hr_status status = measure_messages(context, bytes);
     if (!context->lost) { /* else MPI may still use them */
         free(bytes);
     }
-    mine[2] = (mine[2] > mine[1] ? mine[2] - mine[1] : mine[2]) / BYTES;
-    mine[3] = -memory_there(neighbours_here);
-    mine[5] = -accelerator_bytes(context->local);
-    if (status == HR_OK) {
-        status = hri_mpi_reduce(
-            context, context->comm,
-            &(hri_mpi_reduction){mine, context->memory.all_rates, HRI_MPI_RATES,
-                                 MPI_DOUBLE, MPI_MAX});
+    HRI_TRY(status);
+    if (mine[RATE_BYTE] > mine[RATE_LATENCY]) {
+        mine[RATE_BYTE] -= mine[RATE_LATENCY];
     }
-    if (status == HR_OK) {
-        context->flop_seconds = all[0];
-        context->c_seconds = all[4];
-        context->latency_seconds = all[1];
-        context->byte_seconds = all[2];
-        context->memory_bytes = (uint64_t)-all[3];
-        context->accelerator_bytes = (uint64_t)-all[5];
-    }
-    return status;
+    mine[RATE_BYTE] /= MESSAGE_BYTES;
+    mine[RATE_MEMORY] = -memory_there(neighbours_here);
+    mine[RATE_ACCELERATORS] = -accelerator_bytes(context->local);
+    HRI_TRY(hri_mpi_reduce(context, context->comm,
+                           &(hri_mpi_reduction){mine, context->memory.all_rates,
+                                                HRI_MPI_RATES, MPI_DOUBLE,
+                                                MPI_MAX}));
+    context->flop_seconds = all[RATE_FLOP];
+    context->c_seconds = all[RATE_C];
+    context->latency_seconds = all[RATE_LATENCY];
+    context->byte_seconds = all[RATE_BYTE];
+    context->memory_bytes = (uint64_t)-all[RATE_MEMORY];
+    context->accelerator_bytes = (uint64_t)-all[RATE_ACCELERATORS];
+    return HR_OK;
 }
 
 /* ---- contexts */
@@ -299,14 +313,33 @@ static hr_status copy_comm(hr_mpi_context *context, MPI_Comm comm)
     return HR_OK;
 }
 
-static hr_status create(MPI_Comm comm, bool initialized,
-                        const hr_context_options *options,
-                        hr_mpi_context **context)
+static hr_mpi_context *new_context(void)
 {
-    hr_status status = check_mpi();
-    if (status != HR_OK) {
-        return status;
+    hr_mpi_context *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        (void)hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for a context");
+        return NULL;
     }
+    made->comm = made->control = MPI_COMM_NULL;
+    hri_threads_init(&made->threads);
+    return made;
+}
+
+static hr_status open_context(hr_mpi_context *context, MPI_Comm comm,
+                              const hr_context_options *options)
+{
+    neighbours n = {0};
+    HRI_TRY(copy_comm(context, comm));
+    HRI_TRY(find_neighbours(context, &n));
+    HRI_TRY(hr_mpi_agree(context, open_local(context, options, &n)));
+    return find_rates(context, n.count);
+}
+
+static hr_status create_context(MPI_Comm comm, bool initialized,
+                                const hr_context_options *options,
+                                hr_mpi_context **context)
+{
+    HRI_TRY(check_mpi());
     if (context == NULL || comm == MPI_COMM_NULL) {
         return hri_fail(HR_ERROR_INVALID, "mpi: the %s is NULL",
                         context == NULL ? "place for the context"
@@ -317,24 +350,12 @@ static hr_status create(MPI_Comm comm, bool initialized,
         return hri_fail(HR_ERROR_INVALID,
                         "mpi: the communicator is one between two groups");
     }
-    hr_mpi_context *made = calloc(1, sizeof *made);
+    hr_mpi_context *made = new_context();
     if (made == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for a context");
+        return HR_ERROR_OUT_OF_MEMORY;
     }
-    made->comm = made->control = MPI_COMM_NULL;
     made->initialized = initialized;
-    hri_threads_init(&made->threads);
-    neighbours n = {0};
-    status = copy_comm(made, comm);
-    if (status == HR_OK) {
-        status = find_neighbours(made, &n);
-    }
-    if (status == HR_OK) {
-        status = hr_mpi_agree(made, open_local(made, options, &n));
-    }
-    if (status == HR_OK) {
-        status = find_rates(made, n.count);
-    }
+    const hr_status status = open_context(made, comm, options);
     if (status != HR_OK) {
         hr_mpi_context_destroy(made);
         return status;
@@ -348,7 +369,7 @@ hr_status hr_mpi_context_create(MPI_Comm comm,
                                 hr_mpi_context **context)
 {
     HRI_USUAL_ARITHMETIC;
-    return create(comm, false, options, context);
+    return create_context(comm, false, options, context);
 }
 
 hr_status hr_mpi_context_create_world(const hr_context_options *options,
@@ -360,7 +381,7 @@ hr_status hr_mpi_context_create_world(const hr_context_options *options,
                       MPI_SUCCESS) {
         return hri_fail(HR_ERROR_BACKEND, "mpi: MPI_Init_thread failed");
     }
-    return create(MPI_COMM_WORLD, !begun, options, context);
+    return create_context(MPI_COMM_WORLD, !begun, options, context);
 }
 
 void hr_mpi_context_destroy(hr_mpi_context *context)
@@ -412,4 +433,106 @@ int hr_mpi_count(const hr_mpi_context *context)
 hr_context *hr_mpi_context_local(const hr_mpi_context *context)
 {
     return context != NULL ? context->local : NULL;
+}
+
+/* ---- what was measured, and contexts of processes that are not there */
+
+static const hri_struct cluster_struct =
+    HRI_STRUCT(hr_mpi_cluster, "cluster", "HR_MPI_CLUSTER_INIT", count);
+
+hr_status hr_mpi_context_describe(const hr_mpi_context *context,
+                                  hr_mpi_cluster *cluster)
+{
+    if (context == NULL || cluster == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "mpi: the %s is NULL",
+                        context == NULL ? "context" : "cluster");
+    }
+    HRI_TRY(hri_struct_check(&cluster_struct, cluster));
+    const hr_mpi_cluster known = {
+        .count = context->count,
+        .memory_bytes = context->memory_bytes,
+        .accelerator_bytes =
+            context->c_seconds > 0.0 ? context->accelerator_bytes : 0,
+        .c_bytes_per_second = context->c_seconds > 0.0
+                                  ? (double)sizeof(double) / context->c_seconds
+                                  : 0.0,
+        .flops_per_second = FLOPS / context->flop_seconds,
+        .latency_seconds = context->latency_seconds,
+        .bytes_per_second =
+            context->byte_seconds > 0.0 ? 1.0 / context->byte_seconds : 0.0};
+    hri_struct_write(&cluster_struct, &known, cluster);
+    return HR_OK;
+}
+
+static hr_status check_cluster(const hr_mpi_cluster *c)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = {{"flops_per_second", c->flops_per_second},
+               {"bytes_per_second", c->bytes_per_second}};
+    enum { MAX_PROCESSES = 4096 }; /* plans of more take too long */
+    if (c->count > MAX_PROCESSES) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: a cluster of %d processes, more than %d",
+                        c->count, MAX_PROCESSES);
+    }
+    if (c->count < 1 || c->memory_bytes < 1) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "mpi: a cluster of %d processes with %llu bytes each",
+                        c->count, (unsigned long long)c->memory_bytes);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!(all[i].value > 0.0 && isfinite(all[i].value) &&
+              isfinite(1.0 / all[i].value))) {
+            return hri_fail(HR_ERROR_INVALID, "mpi: a cluster's %s is %g",
+                            all[i].name, all[i].value);
+        }
+    }
+    if (!(c->latency_seconds >= 0.0 && isfinite(c->latency_seconds))) {
+        return hri_fail(HR_ERROR_INVALID, "mpi: a cluster's %s is %g",
+                        "latency_seconds", c->latency_seconds);
+    }
+    const double c_rate = c->c_bytes_per_second;
+    return c_rate == 0.0 || (c_rate > 0.0 && isfinite(1.0 / c_rate))
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "mpi: a cluster's %s is %g",
+                          "c_bytes_per_second", c_rate);
+}
+
+hr_status hr_mpi_context_create_model(const hr_mpi_cluster *cluster,
+                                      hr_mpi_context **context)
+{
+    HRI_USUAL_ARITHMETIC;
+    hr_mpi_cluster c = HR_MPI_CLUSTER_INIT;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    if (cluster == NULL || context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "mpi: the %s is NULL",
+                        cluster == NULL ? "cluster" : "place for the context");
+    }
+    HRI_TRY(hri_struct_read(&cluster_struct, cluster, &c));
+    HRI_TRY(check_cluster(&c));
+    hr_mpi_context *made = new_context();
+    if (made == NULL) {
+        return HR_ERROR_OUT_OF_MEMORY;
+    }
+    made->model = true;
+    made->count = c.count;
+    made->memory_bytes = c.memory_bytes;
+    made->accelerator_bytes = c.accelerator_bytes;
+    made->c_seconds = c.c_bytes_per_second > 0.0
+                          ? (double)sizeof(double) / c.c_bytes_per_second
+                          : 0.0;
+    made->flop_seconds = FLOPS / c.flops_per_second;
+    made->latency_seconds = c.latency_seconds;
+    made->byte_seconds = 1.0 / c.bytes_per_second;
+    options.accelerators = "host"; /* types are checked with it */
+    options.threads = 1;
+    const hr_status status = hr_context_create(&options, &made->local);
+    if (status != HR_OK) {
+        hr_mpi_context_destroy(made);
+        return status;
+    }
+    *context = made;
+    return HR_OK;
 }

@@ -42,12 +42,12 @@ static hr_status tell_addresses(hr_mpi_context *context, MPI_Comm machine,
         context->rank, getpid(), (uint64_t)(uintptr_t)&context->memory.token,
         hri_hash(HRI_HASH_INIT + (uint64_t)getpid(), &now, sizeof now)};
     context->memory.token = mine->token;
-    const hr_status status =
+    HRI_TRY(
         hri_mpi_check(context,
                       MPI_Iallgather(mine, sizeof *mine, MPI_BYTE, all,
                                      sizeof *all, MPI_BYTE, machine, &request),
-                      "MPI_Iallgather");
-    return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
+                      "MPI_Iallgather"));
+    return hri_mpi_wait(context, 1, &request);
 }
 
 /* From how many bytes on reading is faster than a message, or what the
@@ -61,25 +61,25 @@ static int64_t least_bytes(void)
     return least > 0 ? least : INT64_MAX;
 }
 
-/* Whether all processes read from all others. */
+/* Find out whether all processes read from all others. */
 static hr_status try_all(hr_mpi_context *context, MPI_Comm machine, int count)
 {
     hri_mpi_memory *memory = &context->memory;
     memory->direct_bytes = least_bytes();
     for (int i = 0; i < count && memory->direct_bytes < INT64_MAX; i++) {
-        memory->direct_bytes = read_token(&context->addresses[i])
-                                   ? memory->direct_bytes
-                                   : INT64_MAX;
+        if (!read_token(&context->addresses[i])) {
+            memory->direct_bytes = INT64_MAX;
+        }
     }
-    const hr_status status = hri_mpi_reduce(
-        context, machine,
-        &(hri_mpi_reduction){&memory->direct_bytes, &memory->all_direct_bytes,
-                             1, MPI_INT64_T, MPI_MAX});
-    for (int i = 0; i < count && status == HR_OK; i++) {
+    HRI_TRY(hri_mpi_reduce(context, machine,
+                           &(hri_mpi_reduction){&memory->direct_bytes,
+                                                &memory->all_direct_bytes, 1,
+                                                MPI_INT64_T, MPI_MAX}));
+    for (int i = 0; i < count; i++) {
         const hri_mpi_address *a = &context->addresses[i];
         context->process_of[a->rank] = a->process;
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_direct_init(hr_mpi_context *context, MPI_Comm machine)
@@ -89,16 +89,14 @@ hr_status hri_direct_init(hr_mpi_context *context, MPI_Comm machine)
     context->process_of =
         calloc((size_t)context->count, sizeof *context->process_of);
     context->addresses = calloc((size_t)count + 1, sizeof *context->addresses);
-    hr_status status = hr_mpi_agree(
+    HRI_TRY(hr_mpi_agree(
         context,
         context->process_of != NULL && context->addresses != NULL
             ? HR_OK
             : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                       "mpi: no memory for %d processes", context->count));
-    if (status == HR_OK) {
-        status = tell_addresses(context, machine, count);
-    }
-    return status == HR_OK ? try_all(context, machine, count) : status;
+                       "mpi: no memory for %d processes", context->count)));
+    HRI_TRY(tell_addresses(context, machine, count));
+    return try_all(context, machine, count);
 }
 
 void hri_direct_finish(hr_mpi_context *context)
@@ -147,7 +145,7 @@ static hr_status read_lines(pid_t process, hri_lines to, hri_lines from)
     return HR_OK;
 }
 
-/* A part of the lines, for one thread. */
+/* The lines of one thread. */
 typedef struct job {
     hri_call call;
     pid_t process;
@@ -160,17 +158,17 @@ static hr_status read_job(void *argument)
     return read_lines(j->process, j->to, j->from);
 }
 
-/* Lines that follow each other without gaps become others of about 1 MiB. What
- * is left behind the last one is *rest bytes. */
+/* Lines that follow each other without gaps become others of about 1 MiB.
+ * *rest: the bytes that are left behind the last one. */
 static void join_lines(hri_lines *to, hri_lines *from, size_t *rest)
 {
-    const size_t bytes = to->line * to->count, piece = 1 << 20;
+    const size_t bytes = to->line * to->count, usual = 1 << 20;
     const bool joined =
         to->count == 1 || (to->pitch == to->line && from->pitch == from->line);
     *rest = 0;
     if (joined) {
         to->line = to->pitch = from->line = from->pitch =
-            bytes < piece ? bytes : piece;
+            bytes < usual ? bytes : usual;
         to->count = from->count = bytes / to->line;
         *rest = bytes % to->line;
     }
@@ -180,15 +178,14 @@ static void join_lines(hri_lines *to, hri_lines *from, size_t *rest)
 static hr_status read_each(hr_mpi_context *context, int rank,
                            const hri_lines *to, const hri_lines *from)
 {
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < to->count && status == HR_OK; i++) {
+    for (size_t i = 0; i < to->count; i++) {
         const hri_lines here = {to->data + i * to->pitch, to->line, to->line,
                                 1};
         const hri_lines there = {from->data + i * from->pitch, to->line,
                                  to->line, 1};
-        status = hri_direct_read(context, rank, &here, &there);
+        HRI_TRY(hri_direct_read(context, rank, &here, &there));
     }
-    return status;
+    return HR_OK;
 }
 
 /* More threads hold up copies to GPUs: with 8 in each of two processes a
@@ -221,13 +218,13 @@ hr_status hri_direct_read(hr_mpi_context *context, int rank,
         jobs[i].to.data += first * here.pitch;
         jobs[i].from.data += first * there.pitch;
     }
-    hr_status status = hri_threads_call(read_job, jobs, threads, sizeof *jobs);
-    if (status == HR_OK && rest > 0) {
-        here.data += bytes;
-        there.data += bytes;
-        here.line = rest;
-        here.count = 1;
-        status = read_lines(process, here, there);
+    HRI_TRY(hri_threads_call(read_job, jobs, threads, sizeof *jobs));
+    if (rest == 0) {
+        return HR_OK;
     }
-    return status;
+    here.data += bytes;
+    there.data += bytes;
+    here.line = rest;
+    here.count = 1;
+    return read_lines(process, here, there);
 }

@@ -74,27 +74,23 @@ static hr_status list_blocks(hr_mpi_file *f)
 
 /* ---- making it */
 
-static hr_status fail(const char *path, const char *what)
+static hr_status fail_errno(const char *path, const char *what)
 {
     return hri_fail(HR_ERROR_IO, "mpi: %s: %s: %s", path, what,
                     strerror(errno));
 }
 
 /* Process 0 makes the file. */
-static hr_status make(hr_mpi_file *f, const char *path)
+static hr_status make_file(hr_mpi_file *f, const char *path)
 {
     hri_mpi_file_place *place = &f->context->memory.place;
     hr_file_array array;
     struct stat info;
-    const hr_status status =
-        hr_file_create_array(path, f->like, &f->made, &array);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_file_create_array(path, f->like, &f->made, &array));
     set_shape(f);
     const char *name = hr_file_temporary(f->made);
     if (stat(name, &info) != 0) {
-        return fail(name, "stat");
+        return fail_errno(name, "stat");
     }
     place->bytes = info.st_size;
     place->offset = info.st_size - f->rows * (int64_t)row_bytes(f);
@@ -104,27 +100,21 @@ static hr_status make(hr_mpi_file *f, const char *path)
                : hri_fail(HR_ERROR_IO, "mpi: %s: the name is too long", path);
 }
 
-/* Of an empty file a byte is mapped, which nobody touches. */
+/* A byte is mapped of an empty file. Nobody touches it. */
 static size_t mapped_bytes(const hr_mpi_file *f)
 {
     return f->size > 0 ? (size_t)f->size : 1;
 }
 
-/* Map the file that process 0 has made. */
-static hr_status map(hr_mpi_file *f)
+/* Map the open file. */
+static hr_status map_opened(hr_mpi_file *f, int fd)
 {
     const hri_mpi_file_place *place = &f->context->memory.place;
     struct stat info;
-    const int fd = open(place->path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0) {
-        const hr_status status = fail(place->path, "open");
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return status;
+        return fail_errno(place->path, "open");
     }
     if (info.st_size != place->bytes) {
-        (void)close(fd);
         return hri_fail(
             HR_ERROR_IO, "mpi: %s has %lld bytes in process 0 and %lld here",
             place->path, (long long)place->bytes, (long long)info.st_size);
@@ -133,15 +123,27 @@ static hr_status map(hr_mpi_file *f)
     f->offset = place->offset;
     void *bytes =
         mmap(NULL, mapped_bytes(f), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    const hr_status status =
-        bytes != MAP_FAILED ? HR_OK : fail(place->path, "mmap");
-    (void)close(fd);
-    f->bytes = bytes != MAP_FAILED ? bytes : NULL;
-    return status;
+    if (bytes == MAP_FAILED) {
+        return fail_errno(place->path, "mmap");
+    }
+    f->bytes = bytes;
+    return HR_OK;
 }
 
-static hr_status check(const char *path, const hr_file_array *like,
-                       hr_mpi_file **file)
+/* Map the file that process 0 has made. */
+static hr_status map_file(hr_mpi_file *f)
+{
+    const int fd = open(f->context->memory.place.path, O_RDWR | O_CLOEXEC);
+    const hr_status status = map_opened(f, fd);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    HRI_TRY(status);
+    return list_blocks(f);
+}
+
+static hr_status check_arguments(const char *path, const hr_file_array *like,
+                                 hr_mpi_file **file)
 {
     if (path == NULL || file == NULL) {
         return hri_fail(HR_ERROR_INVALID, "mpi: the file's %s is NULL",
@@ -161,44 +163,42 @@ static hr_status open_file(hr_mpi_file *f, const char *path)
 {
     hr_mpi_context *context = f->context;
     hri_mpi_file_place *place = &context->memory.place;
-    hr_status status =
-        hr_mpi_agree(context, context->rank == 0 ? make(f, path) : HR_OK);
-    if (status == HR_OK) {
-        set_shape(f); /* of sizes that process 0 has checked */
-        status = hri_mpi_broadcast(context, place, sizeof *place);
+    HRI_TRY(
+        hr_mpi_agree(context, context->rank == 0 ? make_file(f, path) : HR_OK));
+    set_shape(f); /* of sizes that process 0 has checked */
+    HRI_TRY(hri_mpi_broadcast(context, place, sizeof *place));
+    return hr_mpi_agree(context, map_file(f));
+}
+
+/* Check the arguments, and make the file's object. */
+static hr_status new_file(hr_mpi_context *context, const char *path,
+                          const hr_file_array *like, hr_mpi_file **file,
+                          hr_mpi_file **made, uint64_t *hash)
+{
+    HRI_TRY(check_arguments(path, like, file));
+    const int64_t kind[] = {like->type, like->rank};
+    *hash = hri_hash(*hash, kind, sizeof kind);
+    *hash = hri_hash(*hash, like->extents,
+                     (size_t)like->rank * sizeof *like->extents);
+    *hash = hri_hash(*hash, path, strlen(path));
+    *made = calloc(1, sizeof **made);
+    if (*made == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory");
     }
-    if (status == HR_OK) {
-        status = map(f);
-        status =
-            hr_mpi_agree(context, status == HR_OK ? list_blocks(f) : status);
-    }
-    return status;
+    (*made)->context = context;
+    (*made)->like = *like;
+    return HR_OK;
 }
 
 hr_status hr_mpi_file_create(hr_mpi_context *context, const char *path,
                              hr_file_array like, hr_mpi_file **file)
 {
-    hr_status status = hri_mpi_context_check(context);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_mpi_context_check(context));
     uint64_t hash = HRI_HASH_INIT;
-    status = check(path, &like, file);
-    if (status == HR_OK) {
-        const int64_t kind[] = {like.type, like.rank};
-        hash = hri_hash(hash, kind, sizeof kind);
-        hash = hri_hash(hash, like.extents,
-                        (size_t)like.rank * sizeof *like.extents);
-        hash = hri_hash(hash, path, strlen(path));
-    }
-    hr_mpi_file *f = calloc(1, sizeof *f);
-    if (status == HR_OK && f == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory");
-    }
+    hr_mpi_file *f = NULL;
+    hr_status status = new_file(context, path, &like, file, &f, &hash);
     status = hri_mpi_agree_on(context, status, hash);
     if (status == HR_OK) {
-        f->context = context;
-        f->like = like;
         status = open_file(f, path);
     }
     if (status != HR_OK) {
@@ -229,7 +229,7 @@ static int64_t page_bytes(void)
 }
 
 /* The bytes of the file that the process has. */
-static void find_range(const hr_mpi_file *f, int rank, int64_t *begin,
+static void find_bytes(const hr_mpi_file *f, int rank, int64_t *begin,
                        int64_t *end)
 {
     const int64_t width = (int64_t)row_bytes(f);
@@ -237,14 +237,14 @@ static void find_range(const hr_mpi_file *f, int rank, int64_t *begin,
     *end = f->offset + row_of(f, rank + 1) * width;
 }
 
-/* Of its first page and its last one, what the process has, if others have
+/* The process's bytes of its first page and of its last one, if others have
  * something there, too. */
 static void find_edges(const hr_mpi_file *f, int rank, int64_t begin[2],
                        int64_t end[2])
 {
     const int64_t page = page_bytes();
     int64_t from, to;
-    find_range(f, rank, &from, &to);
+    find_bytes(f, rank, &from, &to);
     begin[0] = from;
     end[0] = hri_min(to, hri_round_up(from, page));
     begin[1] = hri_max(end[0], to / page * page);
@@ -266,7 +266,7 @@ static hr_status write_edges(hr_mpi_file *f, int rank, const char *edges,
                 pwrite(fd, edges + i * page_bytes() + (at - begin[i]),
                        (size_t)(end[i] - at), (off_t)at);
             if (wrote < 0 && errno != EINTR) {
-                return fail(hr_file_temporary(f->made), "pwrite");
+                return fail_errno(hr_file_temporary(f->made), "pwrite");
             }
             at += wrote > 0 ? wrote : 0;
         }
@@ -280,23 +280,22 @@ static hr_status send_edges(hr_mpi_file *f, int rank, char *mine, char *edges)
     hr_mpi_context *context = f->context;
     const int count = (int)(2 * page_bytes());
     MPI_Request request = MPI_REQUEST_NULL;
-    hr_status status = HR_OK;
     if (context->rank == rank) {
-        status = hri_mpi_check(
+        HRI_TRY(hri_mpi_check(
             context,
             MPI_Isend(mine, count, MPI_BYTE, 0, 0, context->comm, &request),
-            "MPI_Isend");
+            "MPI_Isend"));
     } else if (context->rank == 0) {
-        status = hri_mpi_check(
+        HRI_TRY(hri_mpi_check(
             context,
             MPI_Irecv(edges, count, MPI_BYTE, rank, 0, context->comm, &request),
-            "MPI_Irecv");
+            "MPI_Irecv"));
     }
-    return status == HR_OK ? hri_mpi_wait(context, 1, &request) : status;
+    return hri_mpi_wait(context, 1, &request);
 }
 
 /* Keep this process's edges, write the rest to the disk and close it. */
-static hr_status flush(hr_mpi_file *f, char *mine)
+static hr_status close_mapping(hr_mpi_file *f, char *mine)
 {
     int64_t begin[2], end[2];
     find_edges(f, f->context->rank, begin, end);
@@ -308,7 +307,7 @@ static hr_status flush(hr_mpi_file *f, char *mine)
     }
     const hr_status status = msync(f->bytes, mapped_bytes(f), MS_SYNC) == 0
                                  ? HR_OK
-                                 : fail("the file", "msync");
+                                 : fail_errno("the file", "msync");
     (void)munmap(f->bytes, mapped_bytes(f));
     f->bytes = NULL;
     for (int rank = 0; rank < f->context->count; rank++) {
@@ -317,28 +316,54 @@ static hr_status flush(hr_mpi_file *f, char *mine)
     return status;
 }
 
-/* Process 0 writes the edges of all. */
-static hr_status gather_edges(hr_mpi_file *f, char *mine)
+/* Bring the edges of all to process 0, which writes them. *failed: what went
+ * wrong in this process alone. */
+static hr_status gather_edges(hr_mpi_file *f, char *mine, int fd,
+                              hr_status *failed)
 {
     char *edges = mine + 2 * page_bytes();
+    for (int rank = 0; rank < f->context->count; rank++) {
+        if (rank > 0) {
+            HRI_TRY(send_edges(f, rank, mine, edges));
+        }
+        if (fd >= 0 && *failed == HR_OK) {
+            *failed = write_edges(f, rank, rank > 0 ? edges : mine, fd);
+        }
+    }
+    return HR_OK;
+}
+
+/* Process 0 writes the edges of all, and gives the file its name. */
+static hr_status complete_file(hr_mpi_file *f, char *mine)
+{
     const bool first = f->context->rank == 0;
     const char *path = first ? hr_file_temporary(f->made) : NULL;
     const int fd = first ? open(path, O_WRONLY | O_CLOEXEC) : -1;
-    hr_status failed = !first || fd >= 0 ? HR_OK : fail(path, "open");
+    hr_status failed = !first || fd >= 0 ? HR_OK : fail_errno(path, "open");
     hr_status status = hr_mpi_agree(f->context, failed);
-    for (int rank = 0; rank < f->context->count && status == HR_OK; rank++) {
-        status = rank > 0 ? send_edges(f, rank, mine, edges) : HR_OK;
-        if (status == HR_OK && first && failed == HR_OK) {
-            failed = write_edges(f, rank, rank > 0 ? edges : mine, fd);
-        }
+    if (status == HR_OK) {
+        status = gather_edges(f, mine, fd, &failed);
     }
     if (fd >= 0) {
         (void)close(fd);
     }
-    if (status == HR_OK && first && failed == HR_OK) {
+    HRI_TRY(status);
+    if (first && failed == HR_OK) {
         failed = hr_file_commit(f->made);
     }
-    return status == HR_OK ? hr_mpi_agree(f->context, failed) : status;
+    return hr_mpi_agree(f->context, failed);
+}
+
+/* `mine` has room for the edges of this process, and of another one. */
+static hr_status commit_file(hr_mpi_file *f, char *mine)
+{
+    HRI_TRY(hr_mpi_agree(f->context,
+                         mine != NULL
+                             ? HR_OK
+                             : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                        "mpi: no memory for pages of a file")));
+    HRI_TRY(hr_mpi_agree(f->context, close_mapping(f, mine)));
+    return complete_file(f, mine);
 }
 
 hr_status hr_mpi_file_commit(hr_mpi_file *f)
@@ -347,22 +372,9 @@ hr_status hr_mpi_file_commit(hr_mpi_file *f)
         return hri_fail(HR_ERROR_INVALID, "mpi: the file is %s",
                         f == NULL ? "NULL" : "closed already");
     }
-    hr_status status = hri_mpi_context_check(f->context);
-    if (status != HR_OK) {
-        return status;
-    }
-    char *mine = calloc(4, (size_t)page_bytes()); /* and those of another */
-    status = hr_mpi_agree(f->context,
-                          mine != NULL
-                              ? HR_OK
-                              : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                         "mpi: no memory for pages of a file"));
-    if (status == HR_OK) {
-        status = hr_mpi_agree(f->context, flush(f, mine));
-    }
-    if (status == HR_OK) {
-        status = gather_edges(f, mine);
-    }
+    HRI_TRY(hri_mpi_context_check(f->context));
+    char *mine = calloc(4, (size_t)page_bytes());
+    const hr_status status = commit_file(f, mine);
     if (!f->context->lost) {
         free(mine);
     }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Grids over processes: making them, and bringing what lies beyond a part. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "mpi/grid.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "base/environment.h"
 #include "base/hash.h"
 #include "base/size.h"
 #include "base/structs.h"
@@ -94,6 +97,36 @@ static bool find_out(const hri_mpi_grid *g, const hr_field *f,
 
 /* ---- memory */
 
+/* Whether MPI says that it sends from the memory of CUDA devices. It says so
+ * with one of two functions, which are in no standard. */
+static bool mpi_sends_from_cuda(void)
+{
+    enum { CUDA = 0 };
+    int (*ask)(void) = NULL;
+    int (*ask_of)(int kind, int *supports) = NULL;
+    int supports = 0;
+    void *found = dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support");
+    if (found != NULL) {
+        memcpy(&ask_of, &found, sizeof found);
+        return ask_of(CUDA, &supports) == MPI_SUCCESS && supports != 0;
+    }
+    found = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    memcpy(&ask, &found, sizeof found);
+    return ask != NULL && ask() != 0;
+}
+
+/* Whether MPI can send from the memory of the process's one accelerator, and
+ * receive there. HEADRACE_MPI_DEVICE=0: never. */
+static bool sends_from_device(const hr_mpi_context *context)
+{
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    const char *wanted = hri_environment("HEADRACE_MPI_DEVICE");
+    return (wanted == NULL || strcmp(wanted, "0") != 0) &&
+           hr_accelerator_count(context->local) == 1 &&
+           hr_accelerator_describe(context->local, 0, &info) == HR_OK &&
+           strncmp(info.path, "cuda", 4) == 0 && mpi_sends_from_cuda();
+}
+
 static hr_extent extent_of(const hri_section *s, uint32_t rank,
                            uint32_t components)
 {
@@ -109,7 +142,8 @@ static hr_extent extent_of(const hri_section *s, uint32_t rank,
 }
 
 /* Let MPI use its bytes: those that go have come there then. */
-static hr_status map(const hri_mpi_grid *g, hri_mpi_transfer *t, int way)
+static hr_status map_message(const hri_mpi_grid *g, hri_mpi_transfer *t,
+                             int way)
 {
     const hr_view view = hr_view_of(t->arrays[way]);
     const hr_access access = way == OUT ? HR_IN : HR_OUT;
@@ -117,7 +151,7 @@ static hr_status map(const hri_mpi_grid *g, hri_mpi_transfer *t, int way)
                              : hr_map(view, access, &t->mappings[way]);
 }
 
-static hr_status unmap(hri_mpi_transfer *t, int way)
+static hr_status unmap_message(hri_mpi_transfer *t, int way)
 {
     return t->mappings[way].data != NULL ? hr_unmap(&t->mappings[way]) : HR_OK;
 }
@@ -132,12 +166,10 @@ static hr_status make_array(hri_mpi_grid *g, size_t element_bytes,
         return hr_array_create(g->device, element_bytes, extent,
                                &t->arrays[way]);
     }
-    hr_status status = hr_allocate_pinned(g->context->local, m->count, &memory);
+    HRI_TRY(hr_allocate_pinned(g->context->local, m->count, &memory));
     m->bytes = memory;
-    return status == HR_OK
-               ? hr_array_wrap_typed(g->context->local, memory, NULL,
-                                     element_bytes, extent, 0, &t->arrays[way])
-               : status;
+    return hr_array_wrap_typed(g->context->local, memory, NULL, element_bytes,
+                               extent, 0, &t->arrays[way]);
 }
 
 /* One of its messages. Its section is set. */
@@ -151,7 +183,7 @@ static hr_status make_message(hri_mpi_grid *g, const hr_field *f,
     hri_mpi_bytes *m = &t->messages[way];
     m->peer = hri_mpi_cut_beside(&g->cut, g->context->rank, direction);
     m->count = (size_t)hr_extent_count(extent) * f->element_bytes;
-    g->request_room += hri_mpi_pieces(m->count);
+    g->request_room += hri_mpi_fragments(m->count);
     g->exchange_bytes += way == OUT ? m->count : 0;
     g->most_bytes = m->count > g->most_bytes ? m->count : g->most_bytes;
     return make_array(g, f->element_bytes, extent, t, way);
@@ -164,7 +196,6 @@ static hr_status make_transfer(hri_mpi_grid *g, const hr_field *field,
 {
     hri_mpi_transfer *t = &g->transfers[f][n];
     int to[HRI_MPI_RANK], from[HRI_MPI_RANK];
-    hr_status status = HR_OK;
     direction_of(n, to);
     bool none = n == HRI_DIRECTIONS / 2; /* the part itself */
     for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {
@@ -177,39 +208,39 @@ static hr_status make_transfer(hri_mpi_grid *g, const hr_field *field,
                             .tag = FIRST_TAG + (int)f * HRI_DIRECTIONS + n,
                             .out = way == OUT};
     }
-    if (!none && find_out(g, field, to, &t->sections[OUT])) {
-        status = make_message(g, field, t, OUT, to);
+    if (none) {
+        return HR_OK;
     }
-    if (!none && status == HR_OK && find_in(g, field, from, &t->sections[IN])) {
-        status = make_message(g, field, t, IN, from);
+    if (find_out(g, field, to, &t->sections[OUT])) {
+        HRI_TRY(make_message(g, field, t, OUT, to));
     }
-    return status;
+    return find_in(g, field, from, &t->sections[IN])
+               ? make_message(g, field, t, IN, from)
+               : HR_OK;
 }
 
 static hr_status make_transfers(hri_mpi_grid *g, const hr_field *fields)
 {
-    hr_status status = HR_OK;
-    if (hri_mpi_sends_from_device(g->context)) {
-        status = hr_queue_default(g->context->local, 0, &g->device);
+    if (sends_from_device(g->context)) {
+        HRI_TRY(hr_queue_default(g->context->local, 0, &g->device));
     }
     g->transfers = calloc(g->count, sizeof *g->transfers);
     if (g->transfers == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    for (uint32_t f = 0; f < g->count && status == HR_OK; f++) {
-        for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
-            status = make_transfer(g, &fields[f], f, n);
+    for (uint32_t f = 0; f < g->count; f++) {
+        for (int n = 0; n < HRI_DIRECTIONS; n++) {
+            HRI_TRY(make_transfer(g, &fields[f], f, n));
         }
     }
     g->requests = calloc((size_t)g->request_room + 1, sizeof *g->requests);
     g->spare = g->device != NULL ? malloc(g->most_bytes + 1) : NULL;
-    return status == HR_OK && (g->requests == NULL ||
-                               (g->device != NULL && g->spare == NULL))
-               ? hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory")
-               : status;
+    return g->requests != NULL && (g->device == NULL || g->spare != NULL)
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
 }
 
-static void release(void *data)
+static void release_grid(void *data)
 {
     hri_mpi_grid *g = data;
     const bool lost = g->context->lost; /* MPI may still write to it then */
@@ -233,10 +264,11 @@ static void release(void *data)
     free(g);
 }
 
-/* ---- exchanges. An error of this process alone is kept, and its messages go
- * all the same. */
+/* ---- exchanges: an error of this process alone is kept, and its messages go
+ * all the same */
 
-static hr_status post(hri_mpi_grid *g, const hri_mpi_transfer *t, int way)
+static hr_status post_transfer(hri_mpi_grid *g, const hri_mpi_transfer *t,
+                               int way)
 {
     hri_mpi_bytes message = t->messages[way];
     if (t->mappings[way].data != NULL) {
@@ -244,13 +276,11 @@ static hr_status post(hri_mpi_grid *g, const hri_mpi_transfer *t, int way)
     } else if (g->device != NULL) {
         message.bytes = g->spare;
     }
-    const hr_status status =
-        hri_mpi_post(g->context, &message, g->requests, &g->request_count);
     if (way == OUT) {
-        g->messages += t->messages[OUT].count > 0;
-        g->sent += t->messages[OUT].count;
+        g->messages += message.count > 0;
+        g->sent += message.count;
     }
-    return status;
+    return hri_mpi_post(g->context, &message, g->requests, &g->request_count);
 }
 
 static bool has(const hri_mpi_transfer *t, int way)
@@ -258,16 +288,17 @@ static bool has(const hri_mpi_transfer *t, int way)
     return t->messages[way].peer != MPI_PROC_NULL;
 }
 
-/* Read what is sent, and let what is received come. */
-static hr_status begin(void *data, hr_grid *grid, const uint32_t *fields,
-                       uint32_t count)
+/* Read from the fields what others need, and begin to receive what they send.
+ */
+static hr_status begin_exchange(void *data, hr_grid *grid,
+                                const uint32_t *fields, uint32_t count)
 {
     hri_mpi_grid *g = data;
     hri_error error = {HR_OK, ""};
-    hr_status status = hri_mpi_context_check(g->context);
     g->request_count = 0;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
+    HRI_TRY(hri_mpi_context_check(g->context));
+    for (uint32_t i = 0; i < count; i++) {
+        for (int n = 0; n < HRI_DIRECTIONS; n++) {
             hri_mpi_transfer *t = &g->transfers[fields[i]][n];
             if (has(t, OUT)) {
                 hri_error_keep(
@@ -275,42 +306,48 @@ static hr_status begin(void *data, hr_grid *grid, const uint32_t *fields,
                                          hr_view_of(t->arrays[OUT])));
             }
             if (has(t, IN)) {
-                hri_error_keep(&error, map(g, t, IN));
-                status = post(g, t, IN);
+                hri_error_keep(&error, map_message(g, t, IN));
+                HRI_TRY(post_transfer(g, t, IN));
             }
         }
     }
-    return status == HR_OK ? hri_error_raise(&error) : status;
+    return hri_error_raise(&error);
 }
 
-/* Send, wait for all, and write what has come. */
-static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
-                        uint32_t count)
+/* Send, and wait for all. */
+static hr_status send_and_wait(hri_mpi_grid *g, const uint32_t *fields,
+                               uint32_t count, hri_error *error)
+{
+    HRI_TRY(hri_mpi_context_check(g->context));
+    for (uint32_t i = 0; i < count; i++) {
+        for (int n = 0; n < HRI_DIRECTIONS; n++) {
+            hri_mpi_transfer *t = &g->transfers[fields[i]][n];
+            if (has(t, OUT)) {
+                hri_error_keep(error, map_message(g, t, OUT));
+                HRI_TRY(post_transfer(g, t, OUT));
+            }
+        }
+    }
+    return hri_mpi_wait(g->context, g->request_count, g->requests);
+}
+
+/* Send, wait for all, and write what has come. MPI may still write after an
+ * error. Mappings of host memory, which may be copies, stay then. Those of
+ * devices end, since they hold the thread's context; their arrays stay. */
+static hr_status finish_exchange(void *data, hr_grid *grid,
+                                 const uint32_t *fields, uint32_t count)
 {
     hri_mpi_grid *g = data;
     hri_error error = {HR_OK, ""};
-    hr_status status = hri_mpi_context_check(g->context);
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        for (int n = 0; n < HRI_DIRECTIONS && status == HR_OK; n++) {
-            hri_mpi_transfer *t = &g->transfers[fields[i]][n];
-            if (has(t, OUT)) {
-                hri_error_keep(&error, map(g, t, OUT));
-                status = post(g, t, OUT);
-            }
-        }
+    const hr_status status = send_and_wait(g, fields, count, &error);
+    if (status != HR_OK && g->device == NULL) {
+        return status;
     }
-    if (status == HR_OK) {
-        status = hri_mpi_wait(g->context, g->request_count, g->requests);
-    }
-    /* After an error MPI may still write: mappings of host memory stay, where
-     * they may be copies. Those of devices end: they hold the thread's context,
-     * and the arrays stay. */
-    const bool ends = status == HR_OK || g->device != NULL;
-    for (uint32_t i = 0; i < count && ends; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         for (int n = 0; n < HRI_DIRECTIONS; n++) {
             hri_mpi_transfer *t = &g->transfers[fields[i]][n];
-            hri_error_keep(&error, unmap(t, OUT));
-            hri_error_keep(&error, unmap(t, IN));
+            hri_error_keep(&error, unmap_message(t, OUT));
+            hri_error_keep(&error, unmap_message(t, IN));
             if (has(t, IN) && status == HR_OK && error.status == HR_OK) {
                 hri_error_keep(
                     &error, hr_grid_write(grid, fields[i], t->sections[IN].lo,
@@ -321,18 +358,16 @@ static hr_status finish(void *data, hr_grid *grid, const uint32_t *fields,
     return status == HR_OK ? hri_error_raise(&error) : status;
 }
 
-static hr_status agree(void *data, hr_status status, uint64_t *any,
-                       int64_t *least)
+static hr_status agree_on_step(void *data, hr_status status, uint64_t *any,
+                               int64_t *least)
 {
     const hri_mpi_grid *g = data;
-    status = hr_mpi_agree(g->context, status);
-    return status == HR_OK && any != NULL
-               ? hri_mpi_merge(g->context, any, least)
-               : status;
+    HRI_TRY(hr_mpi_agree(g->context, status));
+    return any != NULL ? hri_mpi_merge(g->context, any, least) : HR_OK;
 }
 
-static hr_status join(void *data, int64_t *numbers, uint32_t count,
-                      bool largest)
+static hr_status join_numbers(void *data, int64_t *numbers, uint32_t count,
+                              bool largest)
 {
     const hri_mpi_grid *g = data;
     return count <= HRI_MPI_NUMBERS
@@ -374,8 +409,9 @@ static uint64_t hash_of(hr_extent extent, const hr_field *fields,
 
 /* What must be right before a grid can be cut. hr_grid_create checks the
  * rest. */
-static hr_status check(hr_extent extent, const hr_field *fields, uint32_t count,
-                       const hr_grid_options *options, hr_grid **grid)
+static hr_status check_arguments(hr_extent extent, const hr_field *fields,
+                                 uint32_t count, const hr_grid_options *options,
+                                 hr_grid **grid)
 {
     if (grid == NULL || fields == NULL) {
         return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
@@ -403,17 +439,18 @@ static hr_status check(hr_extent extent, const hr_field *fields, uint32_t count,
     return options == NULL || options->part == NULL
                ? HR_OK
                : hri_fail(HR_ERROR_INVALID,
-                          "grid: the parts over processes are given by none");
+                          "grid: options->part is set; leave it NULL: "
+                          "hr_mpi_grid_create cuts the grid itself");
 }
 
 /* The part of this process. */
-static hr_status create(hri_mpi_grid *g, const hr_field *fields,
-                        const hr_grid_options *given, hr_grid **grid)
+static hr_status create_part(hri_mpi_grid *g, const hr_field *fields,
+                             const hr_grid_options *given, hr_grid **grid)
 {
     const uint32_t rank = g->cut.whole.rank;
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
     hr_grid_part part = HR_GRID_PART_INIT;
-    hr_status status = make_transfers(g, fields);
+    HRI_TRY(make_transfers(g, fields));
     if (given != NULL) {
         options = *given;
     }
@@ -423,16 +460,14 @@ static hr_status create(hri_mpi_grid *g, const hr_field *fields,
         part.before[d] = part.after[d] = g->cut.processes[d] > 1;
     }
     part.data = g;
-    part.begin = begin;
-    part.finish = finish;
-    part.agree = agree;
-    part.join = join;
-    part.release = release;
+    part.begin = begin_exchange;
+    part.finish = finish_exchange;
+    part.agree = agree_on_step;
+    part.join = join_numbers;
+    part.release = release_grid;
     options.part = &part;
-    return status == HR_OK
-               ? hr_grid_create(g->context->local, extent_of(&g->part, rank, 1),
-                                fields, g->count, &options, grid)
-               : status;
+    return hr_grid_create(g->context->local, extent_of(&g->part, rank, 1),
+                          fields, g->count, &options, grid);
 }
 
 hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
@@ -443,39 +478,31 @@ hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
     HRI_USUAL_ARITHMETIC;
     hri_mpi_cut cut = {0};
     hr_grid *made = NULL;
-    hri_mpi_grid *g = NULL;
-    hr_status status = hri_mpi_context_check(context);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = check(extent, fields, count, options, grid);
+    HRI_TRY(hri_mpi_context_check(context));
+    hr_status status = check_arguments(extent, fields, count, options, grid);
     if (status == HR_OK) {
         status =
             hri_mpi_cut_choose(context, extent, fields, count, processes, &cut);
     }
-    status = hri_mpi_agree_on(context, status,
-                              hash_of(extent, fields, count, processes));
-    if (status != HR_OK) {
-        return status;
-    }
-    g = calloc(1, sizeof *g);
+    HRI_TRY(hri_mpi_agree_on(context, status,
+                             hash_of(extent, fields, count, processes)));
+    hri_mpi_grid *g = calloc(1, sizeof *g);
     if (g != NULL) {
         *g = (hri_mpi_grid){.context = context,
                             .cut = cut,
                             .part = hri_mpi_cut_part(&cut, context->rank),
                             .count = count};
-        status = create(g, fields, options, &made);
+        status = create_part(g, fields, options, &made);
     } else {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
     status = hr_mpi_agree(context, status);
-    if (status != HR_OK && made != NULL) {
-        hr_grid_destroy(made);
-    } else if (status != HR_OK && g != NULL) {
-        release(g);
-    }
     if (status == HR_OK) {
         *grid = made;
+    } else if (made != NULL) {
+        hr_grid_destroy(made);
+    } else if (g != NULL) {
+        release_grid(g);
     }
     return status;
 }
@@ -483,7 +510,7 @@ hr_status hr_mpi_grid_create(hr_mpi_context *context, hr_extent extent,
 hr_status hri_mpi_grid_of(const hr_grid *grid, hri_mpi_grid **of)
 {
     const hr_grid_part *part = hr_grid_part_of(grid);
-    if (part == NULL || part->begin != begin) {
+    if (part == NULL || part->begin != begin_exchange) {
         return hri_fail(HR_ERROR_INVALID,
                         grid == NULL
                             ? "grid: the grid is NULL"
@@ -498,15 +525,11 @@ hr_status hr_mpi_grid_describe(const hr_grid *grid, hr_mpi_grid_state *state)
     static const hri_struct known = HRI_STRUCT(
         hr_mpi_grid_state, "grid state", "HR_MPI_GRID_STATE_INIT", from_device);
     hri_mpi_grid *g = NULL;
-    hr_status status = hri_mpi_grid_of(grid, &g);
-    if (status == HR_OK) {
-        status = state != NULL
-                     ? hri_struct_check(&known, state)
-                     : hri_fail(HR_ERROR_INVALID, "grid: state is NULL");
+    HRI_TRY(hri_mpi_grid_of(grid, &g));
+    if (state == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: state is NULL");
     }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_check(&known, state));
     hr_mpi_grid_state now = HR_MPI_GRID_STATE_INIT;
     now.extent = extent_of(&g->part, g->cut.whole.rank, 1);
     for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {

@@ -42,8 +42,8 @@ bool hri_mpi_cut_ends(const hri_mpi_cut *cut, int rank, uint32_t d, bool last);
 
 /* One section of a field that goes to a process, and one that comes from it. */
 typedef struct hri_mpi_transfer {
-    hri_mpi_bytes messages[2]; /* out, in; of peer MPI_PROC_NULL: there is
-                                  none */
+    hri_mpi_bytes messages[2]; /* out, in; if its peer is MPI_PROC_NULL, there
+                                  is none */
     hri_section sections[2];
     hr_array *arrays[2];    /* of the bytes: page-locked, or on the device */
     hr_mapping mappings[2]; /* while MPI uses them */
@@ -57,8 +57,8 @@ typedef struct hri_mpi_grid {
     hr_queue *device; /* MPI sends from this one's accelerator, and receives
                          there; NULL: page-locked memory */
     hri_mpi_transfer (*transfers)[HRI_DIRECTIONS]; /* [count] */
-    char *spare; /* instead of what cannot be mapped on the device: as many
-                    bytes as the largest message has, which mean nothing */
+    char *spare; /* bytes of the largest message, which mean nothing: they go in
+                    the place of what cannot be mapped on the device */
     size_t most_bytes;
     MPI_Request *requests;
     int request_count, request_room;
@@ -67,11 +67,5 @@ typedef struct hri_mpi_grid {
 
 /* The data of a grid that hr_mpi_grid_create made. */
 hr_status hri_mpi_grid_of(const hr_grid *grid, hri_mpi_grid **of);
-
-/* ---- device.c */
-
-/* Whether MPI can send from the memory of the process's one accelerator, and
- * receive there. HEADRACE_MPI_DEVICE=0: never. */
-bool hri_mpi_sends_from_device(const hr_mpi_context *context);
 
 #endif

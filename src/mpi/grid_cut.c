@@ -97,17 +97,35 @@ static weights weigh(uint32_t rank, const hr_field *fields, uint32_t count)
 /* Whether all parts have as many cells as halos. */
 static bool is_thick(const hri_mpi_cut *cut, const weights *w)
 {
-    bool thick = true;
-    for (uint32_t d = 0; d < cut->whole.rank && thick; d++) {
+    for (uint32_t d = 0; d < cut->whole.rank; d++) {
         const int n = cut->processes[d];
         int64_t least = cut->whole.size[d];
         for (int p = 0; p < n; p++) {
             least =
                 hri_min(least, first_of(cut, d, p + 1) - first_of(cut, d, p));
         }
-        thick = n == 1 || least >= hri_max(w->halo[d], 1);
+        if (n > 1 && least < hri_max(w->halo[d], 1)) {
+            return false;
+        }
     }
-    return thick;
+    return true;
+}
+
+/* Whether the cut is for so many processes, and as was asked; NULL: nothing
+ * was. */
+static bool fits(const hri_mpi_cut *cut, int all, const int *asked)
+{
+    const int *p = cut->processes;
+    if (p[0] * p[1] * p[2] != all) {
+        return false;
+    }
+    for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {
+        if (d >= cut->whole.rank ? p[d] != 1
+                                 : asked != NULL && p[d] != asked[d]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Seconds of a step of the largest part, as far as they differ between cuts: a
@@ -147,8 +165,9 @@ static void write_sizes(char *text, size_t room, uint32_t rank,
     }
 }
 
-static hr_status refuse(const hr_mpi_context *context, const hr_extent *whole,
-                        const weights *w, const int *asked)
+static hr_status refuse_cut(const hr_mpi_context *context,
+                            const hr_extent *whole, const weights *w,
+                            const int *asked)
 {
     char cells[HRI_MPI_RANK * 24], halos[HRI_MPI_RANK * 24];
     char processes[HRI_MPI_RANK * 24];
@@ -182,17 +201,12 @@ hr_status hri_mpi_cut_choose(const hr_mpi_context *context, hr_extent whole,
     for (int p = 1; p <= all; p++) {
         for (int q = 1; q <= all / p; q++) {
             const hri_mpi_cut c = {whole, {p, q, all / p / q}};
-            bool fits = p * q * c.processes[2] == all;
-            for (uint32_t d = 0; d < HRI_MPI_RANK && fits; d++) {
-                fits = d < whole.rank
-                           ? processes == NULL || c.processes[d] == processes[d]
-                           : c.processes[d] == 1;
-            }
-            if (!fits || !is_thick(&c, &w)) {
+            if (!fits(&c, all, processes) || !is_thick(&c, &w)) {
                 continue;
             }
             const double cost = cost_of(context, &c, &w);
-            /* of two alike the one that cuts the first dimension more */
+            /* if two cost the same, the one that cuts the first dimension
+             * more */
             if (best.processes[0] == 0 || cost <= least) {
                 best = c;
                 least = cost;
@@ -200,7 +214,7 @@ hr_status hri_mpi_cut_choose(const hr_mpi_context *context, hr_extent whole,
         }
     }
     if (best.processes[0] == 0) {
-        return refuse(context, &whole, &w, processes);
+        return refuse_cut(context, &whole, &w, processes);
     }
     *cut = best;
     return HR_OK;

@@ -8,8 +8,11 @@
 #include "base/hash.h"
 #include "base/size.h"
 
-/* So many bytes of a message go at once, in fewer than MAX_REQUESTS / 2. */
-enum { TAG = 9, WINDOW = 1 << 30, MAX_REQUESTS = 1 << 12 };
+enum {
+    TAG = 9,
+    ROUND_BYTES = 1 << 30, /* of a message go at once */
+    MAX_REQUESTS = 1 << 12 /* more than twice the fragments of these */
+};
 
 /* A field's values: components of packed cells. */
 typedef struct values {
@@ -21,15 +24,11 @@ typedef struct values {
 static hr_status find_values(const hr_grid *grid, uint32_t field, values *v)
 {
     hr_field f;
-    hr_status status = hri_mpi_grid_of(grid, &v->g);
-    if (status == HR_OK) {
-        status = hr_grid_describe_field(grid, field, &f);
-    }
-    if (status == HR_OK) {
-        v->components = f.components;
-        v->element_bytes = f.element_bytes;
-    }
-    return status;
+    HRI_TRY(hri_mpi_grid_of(grid, &v->g));
+    HRI_TRY(hr_grid_describe_field(grid, field, &f));
+    v->components = f.components;
+    v->element_bytes = f.element_bytes;
+    return HR_OK;
 }
 
 static size_t bytes_of(const values *v, const hri_section *s)
@@ -102,28 +101,25 @@ static void copy_section(const values *v, const hri_section *s, char *to,
 
 /* Send and receive one message or two, and wait. Those without bytes do not
  * move. */
-static hr_status exchange(hr_mpi_context *context,
-                          const hri_mpi_bytes *messages, int count)
+static hr_status exchange_messages(hr_mpi_context *context,
+                                   const hri_mpi_bytes *messages, int count)
 {
     MPI_Request requests[MAX_REQUESTS];
-    hr_status status = HR_OK;
     bool more = true;
-    for (size_t at = 0; more && status == HR_OK; at += WINDOW) {
+    for (size_t at = 0; more; at += ROUND_BYTES) {
         int posted = 0;
         more = false;
-        for (int i = 0; i < count && status == HR_OK; i++) {
+        for (int i = 0; i < count; i++) {
             hri_mpi_bytes m = messages[i];
             const size_t left = m.count > at ? m.count - at : 0;
             m.bytes += left > 0 ? at : 0;
-            m.count = left < WINDOW ? left : WINDOW;
-            more = more || left > WINDOW;
-            status = hri_mpi_post(context, &m, requests, &posted);
+            m.count = left < ROUND_BYTES ? left : ROUND_BYTES;
+            more = more || left > ROUND_BYTES;
+            HRI_TRY(hri_mpi_post(context, &m, requests, &posted));
         }
-        if (status == HR_OK) {
-            status = hri_mpi_wait(context, posted, requests);
-        }
+        HRI_TRY(hri_mpi_wait(context, posted, requests));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Memory for the part of this process; in process root also for the largest
@@ -147,7 +143,7 @@ static hr_status make_room(const values *v, bool root, char **part,
 }
 
 /* Free what messages were in, unless MPI may still use it. */
-static void give_up(const values *v, char *part, char *other)
+static void free_unless_lost(const values *v, char *part, char *other)
 {
     if (v->g == NULL || !v->g->context->lost) {
         free(part);
@@ -162,38 +158,33 @@ static uint64_t hash_of(uint32_t field, int other)
     return hri_hash(hash, &other, sizeof other);
 }
 
-/* Check what all have passed, and make room. */
-static hr_status prepare(hr_grid *grid, uint32_t field, bool has_data, int root,
-                         values *v, char **part, char **other)
+/* Check what this process has passed, and make room. *v has its grid unless the
+ * error is HR_ERROR_INVALID for that. */
+static hr_status prepare_values(const hr_grid *grid, uint32_t field,
+                                bool has_data, int root, values *v, char **part,
+                                char **other)
 {
-    hr_status status = find_values(grid, field, v);
-    if (v->g == NULL) {
-        return status;
-    }
-    hr_mpi_context *context = v->g->context;
-    if (status == HR_OK && (root < 0 || root >= context->count)) {
-        status = hri_fail(HR_ERROR_INVALID, "grid: root is %d, not 0 to %d",
-                          root, context->count - 1);
+    HRI_TRY(find_values(grid, field, v));
+    const hr_mpi_context *context = v->g->context;
+    if (root < 0 || root >= context->count) {
+        return hri_fail(HR_ERROR_INVALID, "grid: root is %d, not 0 to %d", root,
+                        context->count - 1);
     }
     const bool here = root == context->rank;
-    if (status == HR_OK && here && !has_data) {
-        status = hri_fail(HR_ERROR_INVALID, "grid: data is NULL");
+    if (here && !has_data) {
+        return hri_fail(HR_ERROR_INVALID, "grid: data is NULL");
     }
-    if (status == HR_OK) {
-        status = make_room(v, here, part, other);
-    }
-    return hri_mpi_agree_on(context, status, hash_of(field, root));
+    return make_room(v, here, part, other);
 }
 
 /* Bring the parts of all to or from whole values, in the process that has
  * these. */
-static hr_status serve(const values *v, char *whole, char *part, char *other,
-                       bool scatter)
+static hr_status serve_parts(const values *v, char *whole, char *part,
+                             char *other, bool scatter)
 {
     const hri_section all = whole_of(v);
     hr_mpi_context *context = v->g->context;
-    hr_status status = HR_OK;
-    for (int rank = 0; rank < context->count && status == HR_OK; rank++) {
+    for (int rank = 0; rank < context->count; rank++) {
         const hri_section s = part_of(v, rank);
         const bool own = rank == context->rank;
         const hri_mpi_bytes message = {own ? part : other, bytes_of(v, &s),
@@ -202,52 +193,81 @@ static hr_status serve(const values *v, char *whole, char *part, char *other,
             copy_section(v, &s, message.bytes, &s, whole, &all);
         }
         if (!own) {
-            status = exchange(context, &message, 1);
+            HRI_TRY(exchange_messages(context, &message, 1));
         }
-        if (!scatter && status == HR_OK) {
+        if (!scatter) {
             copy_section(v, &s, whole, &all, message.bytes, &s);
         }
     }
-    return status;
+    return HR_OK;
+}
+
+/* Move this process's part to or from the process that has whole values, and
+ * there all parts. */
+static hr_status move_part(const values *v, char *whole, int root, char *part,
+                           char *other, bool scatter)
+{
+    hr_mpi_context *context = v->g->context;
+    if (root == context->rank) {
+        return serve_parts(v, whole, part, other, scatter);
+    }
+    const hri_mpi_bytes message = {part, bytes_of(v, &v->g->part), root, TAG,
+                                   !scatter};
+    return exchange_messages(context, &message, 1);
+}
+
+/* A call of hr_mpi_grid_scatter or hr_mpi_grid_gather. */
+typedef struct collection {
+    hr_grid *grid;
+    uint32_t field;
+    char *whole; /* in process root */
+    int root;
+    bool scatter;
+} collection;
+
+static hr_status collect_with(const collection *c, values *v, char **part,
+                              char **other)
+{
+    const hr_status prepared = prepare_values(
+        c->grid, c->field, c->whole != NULL, c->root, v, part, other);
+    if (v->g == NULL) {
+        return prepared;
+    }
+    hr_mpi_context *context = v->g->context;
+    HRI_TRY(hri_mpi_agree_on(context, prepared, hash_of(c->field, c->root)));
+    if (!c->scatter) {
+        HRI_TRY(
+            hr_mpi_agree(context, hr_grid_gather(c->grid, c->field, *part)));
+    }
+    hr_status status =
+        move_part(v, c->whole, c->root, *part, *other, c->scatter);
+    if (status == HR_OK && c->scatter) {
+        status = hr_grid_scatter(c->grid, c->field, *part);
+    }
+    return hr_mpi_agree(context, status);
 }
 
 /* Values of the whole grid in process root become the field's, or the field's
  * become these. */
-static hr_status collect(hr_grid *grid, uint32_t field, char *whole, int root,
-                         bool scatter)
+static hr_status collect(const collection *c)
 {
     values v = {.g = NULL};
     char *part = NULL, *other = NULL;
-    hr_status status =
-        prepare(grid, field, whole != NULL, root, &v, &part, &other);
-    if (status == HR_OK && !scatter) {
-        status = hr_mpi_agree(v.g->context, hr_grid_gather(grid, field, part));
-    }
-    if (status == HR_OK) {
-        hr_mpi_context *context = v.g->context;
-        const hri_mpi_bytes message = {part, bytes_of(&v, &v.g->part), root,
-                                       TAG, !scatter};
-        status = root == context->rank ? serve(&v, whole, part, other, scatter)
-                                       : exchange(context, &message, 1);
-        if (status == HR_OK && scatter) {
-            status = hr_grid_scatter(grid, field, part);
-        }
-        status = hr_mpi_agree(context, status);
-    }
-    give_up(&v, part, other);
+    const hr_status status = collect_with(c, &v, &part, &other);
+    free_unless_lost(&v, part, other);
     return status;
 }
 
 hr_status hr_mpi_grid_scatter(hr_grid *grid, uint32_t field, const void *data,
                               int root)
 {
-    return collect(grid, field, (char *)data, root, true); /* it is read */
+    return collect(&(collection){grid, field, (char *)data, root, true});
 }
 
 hr_status hr_mpi_grid_gather(hr_grid *grid, uint32_t field, void *data,
                              int root)
 {
-    return collect(grid, field, data, root, false);
+    return collect(&(collection){grid, field, data, root, false});
 }
 
 /* ---- files */
@@ -261,11 +281,11 @@ typedef struct rows {
 } rows;
 
 /* Walk through the rows that process `of` has in its part and process `to`
- * writes. Copies each row's cells from the packed part, or
- * from bytes_in, to bytes_out, or to the file; without a source it only counts
- * the bytes. */
-static size_t walk(const rows *r, int of, int to, const char *part,
-                   const char *bytes_in, char *bytes_out)
+ * writes. Each row's cells come from the packed part or from bytes_in. They go
+ * to bytes_out or to the file. Returns their bytes. If part and bytes_in are
+ * NULL, it only counts them. */
+static size_t walk_rows(const rows *r, int of, int to, const char *part,
+                        const char *bytes_in, char *bytes_out)
 {
     const values *v = r->v;
     const hri_section s = part_of(v, of);
@@ -299,58 +319,84 @@ static size_t walk(const rows *r, int of, int to, const char *part,
     return used;
 }
 
+/* Send rows to a process, and receive rows from another one, through `bytes`.
+ */
+static hr_status swap_rows(const rows *r, const char *part, int to, int from,
+                           char *bytes)
+{
+    hr_mpi_context *context = r->v->g->context;
+    const int rank = context->rank;
+    const size_t out = walk_rows(r, rank, to, NULL, NULL, NULL);
+    const size_t in = walk_rows(r, from, rank, NULL, NULL, NULL);
+    (void)walk_rows(r, rank, to, part, NULL, bytes);
+    const hri_mpi_bytes messages[] = {{bytes + out, in, from, TAG, false},
+                                      {bytes, out, to, TAG, true}};
+    HRI_TRY(exchange_messages(context, messages, 2));
+    (void)walk_rows(r, from, rank, NULL, bytes + out, NULL);
+    return HR_OK;
+}
+
 /* Bring each process's rows to it, one partner after another. */
 static hr_status bring_rows(const rows *r, const char *part)
 {
     hr_mpi_context *context = r->v->g->context;
     const int rank = context->rank, count = context->count;
-    hr_status status = HR_OK;
-    (void)walk(r, rank, rank, part, NULL, NULL);
-    for (int step = 1; step < count && status == HR_OK; step++) {
+    (void)walk_rows(r, rank, rank, part, NULL, NULL);
+    for (int step = 1; step < count; step++) {
         const int to = (rank + step) % count;
         const int from = (rank - step + count) % count;
-        const size_t out = walk(r, rank, to, NULL, NULL, NULL);
-        const size_t in = walk(r, from, rank, NULL, NULL, NULL);
-        char *bytes = malloc(out + in + 1);
-        if (bytes == NULL) {
-            status =
-                hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                         "grid: no %zu bytes for rows of a file", out + in);
-        }
-        status = hr_mpi_agree(context, status);
+        const size_t both = walk_rows(r, rank, to, NULL, NULL, NULL) +
+                            walk_rows(r, from, rank, NULL, NULL, NULL);
+        char *bytes = malloc(both + 1);
+        hr_status status = hr_mpi_agree(
+            context,
+            bytes != NULL
+                ? HR_OK
+                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                           "grid: no %zu bytes for rows of a file", both));
         if (status == HR_OK) {
-            (void)walk(r, rank, to, part, NULL, bytes);
-            const hri_mpi_bytes messages[] = {
-                {bytes + out, in, from, TAG, false},
-                {bytes, out, to, TAG, true}};
-            status = exchange(context, messages, 2);
-        }
-        if (status == HR_OK) {
-            (void)walk(r, from, rank, NULL, bytes + out, NULL);
+            status = swap_rows(r, part, to, from, bytes);
         }
         if (!context->lost) { /* else MPI may still use them */
             free(bytes);
         }
+        HRI_TRY(status);
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status save(const values *v, const char *part, hr_file_array like,
-                      const char *path)
+static hr_status save_part(const values *v, const char *part,
+                           hr_file_array like, const char *path)
 {
     hr_mpi_file *file = NULL;
-    hr_status status = hr_mpi_file_create(v->g->context, path, like, &file);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_mpi_file_create(v->g->context, path, like, &file));
     const hr_mpi_matrix matrix = hr_mpi_file_matrix(file);
     const rows r = {v, whole_of(v), matrix.blocks};
-    status = bring_rows(&r, part);
+    hr_status status = bring_rows(&r, part);
     if (status == HR_OK) {
         status = hr_mpi_file_commit(file);
     }
     hr_mpi_file_close(file);
     return status;
+}
+
+/* Check what this process has passed, and gather its part. */
+static hr_status gather_part(hr_grid *grid, uint32_t field, hr_type type,
+                             values *v, char **part)
+{
+    HRI_TRY(find_values(grid, field, v));
+    const size_t bytes = bytes_of(v, &v->g->part);
+    if (hr_type_size(type) != v->element_bytes) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: field %u has elements of %zu bytes, but type "
+                        "%d has %zu",
+                        field, v->element_bytes, (int)type, hr_type_size(type));
+    }
+    *part = malloc(bytes);
+    return *part != NULL
+               ? hr_grid_gather(grid, field, *part)
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "grid: no %zu bytes for a part of the values", bytes);
 }
 
 hr_status hr_mpi_grid_save(hr_grid *grid, uint32_t field, hr_type type,
@@ -359,24 +405,9 @@ hr_status hr_mpi_grid_save(hr_grid *grid, uint32_t field, hr_type type,
     values v = {.g = NULL};
     char *part = NULL;
     hr_file_array like = {.type = type};
-    hr_status status = find_values(grid, field, &v);
+    hr_status status = gather_part(grid, field, type, &v, &part);
     if (v.g == NULL) {
         return status;
-    }
-    if (status == HR_OK && hr_type_size(type) != v.element_bytes) {
-        status =
-            hri_fail(HR_ERROR_INVALID,
-                     "grid: field %u has elements of %zu bytes, but type "
-                     "%d has %zu",
-                     field, v.element_bytes, (int)type, hr_type_size(type));
-    }
-    if (status == HR_OK) {
-        part = malloc(bytes_of(&v, &v.g->part));
-        status = part != NULL
-                     ? hr_grid_gather(grid, field, part)
-                     : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                "grid: no %zu bytes for a part of the values",
-                                bytes_of(&v, &v.g->part));
     }
     status = hri_mpi_agree_on(v.g->context, status, hash_of(field, (int)type));
     if (status == HR_OK) {
@@ -386,7 +417,7 @@ hr_status hr_mpi_grid_save(hr_grid *grid, uint32_t field, hr_type type,
         for (uint32_t d = 0; d < v.g->cut.whole.rank; d++) {
             like.extents[like.rank++] = v.g->cut.whole.size[d];
         }
-        status = save(&v, part, like, path);
+        status = save_part(&v, part, like, path);
     }
     free(part);
     return status;

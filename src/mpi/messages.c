@@ -65,7 +65,7 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
     return HR_OK;
 }
 
-static size_t place(hri_message_list *list, char *memory, size_t used)
+static size_t place_messages(hri_message_list *list, char *memory, size_t used)
 {
     for (int i = 0; i < list->count; i++) {
         hri_message *m = &list->of[i];
@@ -77,20 +77,22 @@ static size_t place(hri_message_list *list, char *memory, size_t used)
     return used;
 }
 
-static int count_pieces(const hri_message_list *list)
+static int count_requests(const hri_message_list *list)
 {
     int count = 0;
     for (int i = 0; i < list->count; i++) {
-        count += list->of[i].direct ? 2 /* the note, and that it was read */
-                                    : hri_mpi_pieces(list->of[i].bytes_count);
+        count += list->of[i].direct
+                     ? 2 /* the note, and that it was read */
+                     : hri_mpi_fragments(list->of[i].bytes_count);
     }
     return count;
 }
 
 hr_status hri_messages_place(hri_messages *m)
 {
-    const int room = count_pieces(&m->in) + count_pieces(&m->out) + 1;
-    const size_t bytes = place(&m->out, NULL, place(&m->in, NULL, 0));
+    const int room = count_requests(&m->in) + count_requests(&m->out) + 1;
+    const size_t bytes =
+        place_messages(&m->out, NULL, place_messages(&m->in, NULL, 0));
     if (bytes > m->memory_bytes) {
         free(m->memory);
         m->memory_bytes = 0;
@@ -101,7 +103,8 @@ hr_status hri_messages_place(hri_messages *m)
         }
         m->memory_bytes = bytes;
     }
-    (void)place(&m->out, m->memory, place(&m->in, m->memory, 0));
+    (void)place_messages(&m->out, m->memory,
+                         place_messages(&m->in, m->memory, 0));
     if (room > m->request_room) {
         free(m->requests);
         m->requests = malloc((size_t)room * sizeof *m->requests);
@@ -114,39 +117,36 @@ hr_status hri_messages_place(hri_messages *m)
 }
 
 /* Send or receive so many bytes. */
-static hr_status post(hri_messages *m, hr_mpi_context *context,
-                      const hri_message *x, hri_mpi_bytes bytes)
+static hr_status post_bytes(hri_messages *m, hr_mpi_context *context,
+                            const hri_message *x, hri_mpi_bytes bytes)
 {
     bytes.peer = x->peer;
     return hri_mpi_post(context, &bytes, m->requests, &m->request_count);
 }
 
 /* A message, or the note of a direct one. */
-static hr_status start(hri_messages *m, hr_mpi_context *context, hri_message *x,
-                       bool out)
+static hr_status start_message(hri_messages *m, hr_mpi_context *context,
+                               hri_message *x, bool out)
 {
-    if (!x->direct) {
-        return post(m, context, x,
-                    (hri_mpi_bytes){.bytes = x->at.data,
-                                    .count = x->bytes_count,
-                                    .tag = x->kind,
-                                    .out = out});
+    hri_mpi_bytes bytes = {.bytes = x->at.data,
+                           .count = x->bytes_count,
+                           .tag = x->kind,
+                           .out = out};
+    if (x->direct) {
+        if (out) {
+            x->note[0] = (uint64_t)(uintptr_t)x->at.data;
+            x->note[1] = x->at.pitch;
+        }
+        bytes.bytes = (char *)x->note;
+        bytes.count = sizeof x->note;
     }
-    if (out) {
-        x->note[0] = (uint64_t)(uintptr_t)x->at.data;
-        x->note[1] = x->at.pitch;
-    }
-    return post(m, context, x,
-                (hri_mpi_bytes){.bytes = (char *)x->note,
-                                .count = sizeof x->note,
-                                .tag = x->kind,
-                                .out = out});
+    return post_bytes(m, context, x, bytes);
 }
 
 static hr_status tell_read(hri_messages *m, hr_mpi_context *context,
                            hri_message *x, bool out)
 {
-    return post(
+    return post_bytes(
         m, context, x,
         (hri_mpi_bytes){
             .bytes = &x->read, .count = 1, .tag = x->kind + READ, .out = out});
@@ -154,21 +154,23 @@ static hr_status tell_read(hri_messages *m, hr_mpi_context *context,
 
 hr_status hri_messages_start(hri_messages *m, hr_mpi_context *context)
 {
-    hr_status status = HR_OK;
-    for (int side = 0; side < 2; side++) {
-        const hri_message_list *list = side == 0 ? &m->in : &m->out;
-        for (int i = 0; i < list->count && status == HR_OK; i++) {
-            hri_message *x = &list->of[i];
-            if (x->peer != context->rank) {
-                status = start(m, context, x, side == 1);
-            }
-            if (status == HR_OK && side == 1 && x->direct) {
-                status = tell_read(m, context, x, false);
-            }
+    for (int i = 0; i < m->in.count; i++) {
+        hri_message *x = &m->in.of[i];
+        if (x->peer != context->rank) {
+            HRI_TRY(start_message(m, context, x, false));
         }
-        m->in_count = side == 0 ? m->request_count : m->in_count;
     }
-    return status;
+    m->in_count = m->request_count;
+    for (int i = 0; i < m->out.count; i++) {
+        hri_message *x = &m->out.of[i];
+        if (x->peer != context->rank) {
+            HRI_TRY(start_message(m, context, x, true));
+        }
+        if (x->direct) {
+            HRI_TRY(tell_read(m, context, x, false));
+        }
+    }
+    return HR_OK;
 }
 
 /* Read what a note has announced. */
@@ -183,15 +185,15 @@ static hr_status read_message(hr_mpi_context *context, const hri_message *x)
 hr_status hri_messages_await(hri_messages *m, hr_mpi_context *context,
                              hri_error *error)
 {
-    hr_status status = hri_mpi_wait(context, m->in_count, m->requests);
-    for (int i = 0; i < m->in.count && status == HR_OK; i++) {
+    HRI_TRY(hri_mpi_wait(context, m->in_count, m->requests));
+    for (int i = 0; i < m->in.count; i++) {
         hri_message *x = &m->in.of[i];
         if (x->direct) {
             hri_error_keep(error, read_message(context, x));
-            status = tell_read(m, context, x, true);
+            HRI_TRY(tell_read(m, context, x, true));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_messages_end(hri_messages *m, hr_mpi_context *context)

@@ -11,23 +11,24 @@ static const double patience = 10.0;
 
 /* ---- its thread */
 
-static bool await(void *argument, int64_t panel)
+/* Wait for a panel. False: there is no need any more. */
+static bool await_panel(void *argument, int64_t panel)
 {
     hri_multiplier *m = argument;
     pthread_mutex_lock(&m->lock);
-    while (m->come <= panel && !m->stopped) {
+    while (m->arrived <= panel && !m->stopped) {
         pthread_cond_wait(&m->changed, &m->lock);
     }
-    const bool come = m->come > panel && !m->stopped;
+    const bool there = m->arrived > panel && !m->stopped;
     pthread_mutex_unlock(&m->lock);
-    return come;
+    return there;
 }
 
-static void release(void *argument, int64_t panels)
+static void release_panels(void *argument, int64_t panels)
 {
     hri_multiplier *m = argument;
     pthread_mutex_lock(&m->lock);
-    m->read = panels;
+    m->released = panels;
     pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->lock);
 }
@@ -43,24 +44,29 @@ static bool note_progress(void *argument, double done, double total)
     return !hri_progress_stopped(p);
 }
 
-static void *multiply(void *argument)
+static hr_status multiply_panels(hri_mpi_run *r)
 {
-    hri_mpi_run *r = argument;
-    hri_multiplier *m = &r->multiplier;
-    const hri_mpi_product *x = r->product;
+    const hri_mpi_product *x = &r->product;
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.compute = r->options->compute;
-    options.await = await;
-    options.release = release;
-    options.terms_data = m;
+    options.compute = r->options.compute;
+    options.await = await_panel;
+    options.release = release_panels;
+    options.terms_data = &r->multiplier;
     if (hri_progress_is_told(&r->progress)) {
         options.progress = note_progress;
         options.progress_data = r;
     }
-    hr_status status =
-        hr_gemm_sum(r->context->local, x->alpha, r->plan->panels, m->a, m->b,
+    const hr_status status =
+        hr_gemm_sum(r->context->local, x->alpha, r->plan.panels, r->a, r->b,
                     r->sum == NULL ? x->beta : hr_real(0), r->c, &options);
-    status = hri_mpi_limited(r->context, status);
+    return hri_mpi_limited(r->context, status);
+}
+
+static void *run_product(void *argument)
+{
+    hri_mpi_run *r = argument;
+    hri_multiplier *m = &r->multiplier;
+    const hr_status status = multiply_panels(r);
     pthread_mutex_lock(&m->lock);
     hri_error_keep(&m->error, status);
     pthread_mutex_unlock(&m->lock);
@@ -76,56 +82,16 @@ static void *multiply(void *argument)
 
 /* ---- the caller's thread */
 
-hr_status hri_multiply_prepare(hri_mpi_run *r)
-{
-    hri_multiplier *m = &r->multiplier;
-    const hri_mpi_product *x = r->product;
-    const size_t panels = (size_t)r->plan->panels;
-    pthread_mutex_init(&m->lock, NULL);
-    pthread_cond_init(&m->changed, NULL);
-    m->made = m->ended = true; /* there may be nothing to do */
-    if (r->place < 0 || hri_mpi_is_empty(x) || r->c.rows == 0 ||
-        r->c.cols == 0) {
-        return HR_OK;
-    }
-    m->a = calloc(panels, sizeof *m->a);
-    m->b = calloc(panels, sizeof *m->b);
-    if (m->a == NULL || m->b == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "mpi: no memory for %zu panels",
-                        panels);
-    }
-    for (int64_t t = 0; t < r->plan->panels; t++) {
-        const hri_mpi_part a = hri_mpi_part_of_a(r->plan, r->place, t);
-        const hri_mpi_part b = hri_mpi_part_of_b(r->plan, r->place, t);
-        hri_mpi_place at[2];
-        hri_mpi_panel_find(r, t, at);
-        m->a[t] = hri_mpi_part_view(&x->a, at[0], hri_mpi_part_rows(&x->a, a),
-                                    hri_mpi_part_cols(&x->a, a));
-        m->b[t] = hri_mpi_part_view(&x->b, at[1], hri_mpi_part_rows(&x->b, b),
-                                    hri_mpi_part_cols(&x->b, b));
-    }
-    return HR_OK;
-}
-
-void hri_multiply_finish(hri_mpi_run *r)
-{
-    hri_multiplier *m = &r->multiplier;
-    free(m->a);
-    free(m->b);
-    if (m->made) {
-        pthread_cond_destroy(&m->changed);
-        pthread_mutex_destroy(&m->lock);
-    }
-}
-
 void hri_multiply_begin(hri_mpi_run *r)
 {
     hri_multiplier *m = &r->multiplier;
-    if (m->a == NULL) {
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->changed, NULL);
+    m->ended = r->a == NULL;
+    if (m->ended) {
         return;
     }
-    m->ended = false;
-    m->thread = hri_threads_start(&r->context->threads, multiply, r);
+    m->thread = hri_threads_start(&r->context->threads, run_product, r);
     if (m->thread == NULL) {
         m->ended = true;
         hri_error_keep(&r->error, hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -133,16 +99,16 @@ void hri_multiply_begin(hri_mpi_run *r)
     }
 }
 
-void hri_multiply_come(hri_mpi_run *r, int64_t panels)
+void hri_multiply_arrived(hri_mpi_run *r, int64_t panels)
 {
     hri_multiplier *m = &r->multiplier;
     pthread_mutex_lock(&m->lock);
-    m->come = panels;
+    m->arrived = panels;
     pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Wait until so many panels have been read, or none is. Messages go on
+/* Wait until so many panels are not needed any more, or none is. Messages go on
  * meanwhile. */
 static hr_status wait_for(hri_mpi_run *r, int64_t panels, bool listens)
 {
@@ -150,7 +116,7 @@ static hr_status wait_for(hri_mpi_run *r, int64_t panels, bool listens)
     hri_multiplier *m = &r->multiplier;
     hr_status status = HR_OK;
     pthread_mutex_lock(&m->lock);
-    while (m->read < panels && !m->ended && status == HR_OK) {
+    while (m->released < panels && !m->ended && status == HR_OK) {
         const uint64_t soon_ns = hri_in_ms(LOOK_MS);
         (void)hri_wait_until(&m->changed, &m->lock, soon_ns);
         pthread_mutex_unlock(&m->lock);
@@ -194,5 +160,7 @@ hr_status hri_multiply_end(hri_mpi_run *r, bool stop)
     if (m->thread != NULL) {
         hri_thread_join(m->thread);
     }
+    pthread_cond_destroy(&m->changed);
+    pthread_mutex_destroy(&m->lock);
     return status;
 }

@@ -6,6 +6,56 @@
 #include "base/hash.h"
 #include "base/size.h"
 
+/* ---- descriptions */
+
+hr_mpi_matrix hr_mpi_matrix_cyclic(hr_type type, int64_t rows, int64_t cols,
+                                   const hr_mpi_cyclic *blocks)
+{
+    return (hr_mpi_matrix){.type = type,
+                           .rows = rows,
+                           .cols = cols,
+                           .whole_rows = rows,
+                           .whole_cols = cols,
+                           .cyclic = blocks};
+}
+
+hr_mpi_matrix hr_mpi_matrix_blocks(hr_type type, int64_t rows, int64_t cols,
+                                   const hr_mpi_block *blocks, int64_t count)
+{
+    return (hr_mpi_matrix){.type = type,
+                           .rows = rows,
+                           .cols = cols,
+                           .whole_rows = rows,
+                           .whole_cols = cols,
+                           .blocks = blocks,
+                           .block_count = count};
+}
+
+hr_mpi_matrix hr_mpi_matrix_section(hr_mpi_matrix m, int64_t row, int64_t col,
+                                    int64_t rows, int64_t cols)
+{
+    m.row += m.transposed ? col : row;
+    m.col += m.transposed ? row : col;
+    m.rows = rows;
+    m.cols = cols;
+    return m;
+}
+
+hr_mpi_matrix hr_mpi_matrix_transpose(hr_mpi_matrix m)
+{
+    const int64_t rows = m.rows;
+    m.transposed = !m.transposed;
+    m.rows = m.cols;
+    m.cols = rows;
+    return m;
+}
+
+hr_mpi_matrix hr_mpi_matrix_conjugate(hr_mpi_matrix m)
+{
+    m.conjugate = !m.conjugate && (m.type == HR_C32 || m.type == HR_C64);
+    return m;
+}
+
 /* ---- blocks that go to processes in turn */
 
 /* The elements of an axis that the class has. */
@@ -79,24 +129,23 @@ static hr_status own_cyclic(hri_mpi_operand *o, const hr_mpi_context *context,
                             const char *name, bool read)
 {
     const hr_mpi_cyclic *c = o->m.cyclic;
-    hr_status status = HR_OK;
-    for (int i = 0; i < c->process_rows * c->process_cols && status == HR_OK;
-         i++) {
+    for (int i = 0; i < c->process_rows * c->process_cols; i++) {
         o->owner[i] = c->ranks != NULL ? c->ranks[i] : i;
         if (o->owner[i] < 0 || o->owner[i] >= context->count) {
-            status = hri_fail(HR_ERROR_INVALID,
-                              "mpi: %s: rank %d, but there are %d processes",
-                              name, o->owner[i], context->count);
-        } else if (o->owner[i] == context->rank) {
-            status = check_local(o, name, i, read);
+            return hri_fail(HR_ERROR_INVALID,
+                            "mpi: %s: rank %d, but there are %d processes",
+                            name, o->owner[i], context->count);
+        }
+        if (o->owner[i] == context->rank) {
+            HRI_TRY(check_local(o, name, i, read));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- lists of blocks */
 
-static int compare(const void *a, const void *b)
+static int compare_bounds(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -117,7 +166,7 @@ static int64_t *find_bounds(const hr_mpi_matrix *m, bool rows, int *count)
         bounds[used++] = rows ? b->row : b->col;
         bounds[used++] = rows ? b->row + b->rows : b->col + b->cols;
     }
-    qsort(bounds, (size_t)used, sizeof *bounds, compare);
+    qsort(bounds, (size_t)used, sizeof *bounds, compare_bounds);
     for (int64_t i = 0; i < used; i++) { /* blocks are checked later */
         if (bounds[i] < length && bounds[i] >= 0 &&
             (kept == 0 || bounds[i] > bounds[kept - 1])) {
@@ -161,29 +210,15 @@ static hr_status check_block(const hr_mpi_matrix *m, int64_t i,
                : HR_OK;
 }
 
-static int find_bound(const int64_t *bounds, int count, int64_t at)
-{
-    int low = 0, high = count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (bounds[middle] <= at) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* Give a block its cells. */
 static hr_status own_block(hri_mpi_operand *o, int64_t number, int processes,
                            const char *name)
 {
     const hr_mpi_block *b = &o->m.blocks[number];
     const int rows = o->row_blocks.classes, cols = o->col_blocks.classes;
-    for (int i = find_bound(o->row_bounds, rows, b->row);
+    for (int i = hri_blocks_find(&o->row_blocks, b->row);
          i < rows && o->row_bounds[i] < b->row + b->rows; i++) {
-        for (int j = find_bound(o->col_bounds, cols, b->col);
+        for (int j = hri_blocks_find(&o->col_blocks, b->col);
              j < cols && o->col_bounds[j] < b->col + b->cols; j++) {
             const int64_t cell = (int64_t)i * cols + j;
             if (o->block_of[cell] >= 0) {
@@ -204,7 +239,6 @@ static hr_status own_list(hri_mpi_operand *o, const hr_mpi_context *context,
 {
     const int cols = o->col_blocks.classes;
     const int64_t cells = (int64_t)o->row_blocks.classes * cols;
-    hr_status status = HR_OK;
     o->block_of = malloc((size_t)cells * sizeof *o->block_of);
     if (o->block_of == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -214,26 +248,27 @@ static hr_status own_list(hri_mpi_operand *o, const hr_mpi_context *context,
     for (int64_t i = 0; i < cells; i++) {
         o->block_of[i] = -1;
     }
-    for (int64_t i = 0; i < o->m.block_count && status == HR_OK; i++) {
-        status = check_block(&o->m, i, context, name, read);
-        if (status == HR_OK && o->m.blocks[i].rows > 0 &&
-            o->m.blocks[i].cols > 0) {
-            status = own_block(o, i, context->count, name);
+    for (int64_t i = 0; i < o->m.block_count; i++) {
+        HRI_TRY(check_block(&o->m, i, context, name, read));
+        if (o->m.blocks[i].rows > 0 && o->m.blocks[i].cols > 0) {
+            HRI_TRY(own_block(o, i, context->count, name));
         }
     }
-    const bool any = o->m.whole_rows > 0 && o->m.whole_cols > 0;
-    for (int64_t i = 0; any && i < cells && status == HR_OK; i++) {
+    if (o->m.whole_rows == 0 || o->m.whole_cols == 0) {
+        return HR_OK;
+    }
+    for (int64_t i = 0; i < cells; i++) {
         if (o->block_of[i] < 0) {
-            status = hri_fail(HR_ERROR_INVALID,
-                              "mpi: %s: no block has element (%lld, %lld)",
-                              name, (long long)o->row_bounds[i / cols],
-                              (long long)o->col_bounds[i % cols]);
+            return hri_fail(HR_ERROR_INVALID,
+                            "mpi: %s: no block has element (%lld, %lld)", name,
+                            (long long)o->row_bounds[i / cols],
+                            (long long)o->col_bounds[i % cols]);
         }
     }
-    return status;
+    return HR_OK;
 }
 
-/* ---- all */
+/* ---- operands */
 
 static hr_status check_matrix(const hr_mpi_matrix *m, const char *name)
 {
@@ -285,7 +320,7 @@ static uint64_t hash_of(const hr_mpi_matrix *m, uint64_t hash)
     return hash;
 }
 
-/* Larger blocks than the axis are of its size. */
+/* A block is at most as long as the axis. */
 static void cut_cyclic(hri_blocks *b, int64_t block, int64_t first)
 {
     const int64_t most = hri_max(1, b->length);
@@ -332,8 +367,7 @@ static void sort_cells(hri_mpi_operand *o, int cells, int processes)
     for (int i = cells - 1; i >= 0; i--) { /* ends go down to beginnings */
         o->cells[--first[o->owner[i] + 1]] = i;
     }
-    for (int i = 0; i <= processes;
-         i++) { /* each is at its beginning, one off */
+    for (int i = 0; i <= processes; i++) { /* a beginning is one too far */
         first[i] = first[i + 1];
     }
     first[processes + 1] = cells;
@@ -343,7 +377,7 @@ static void sort_cells(hri_mpi_operand *o, int cells, int processes)
     }
 }
 
-/* The part of the matrix that every process has. */
+/* The share of the matrix that every process has. */
 static double count_everywhere(const hri_mpi_operand *o)
 {
     double some = 0.0;
@@ -379,19 +413,19 @@ static hr_status find_owners(hri_mpi_operand *o, const hr_mpi_context *context,
                         "mpi: %s: no memory for %lld cells", name,
                         (long long)cells);
     }
-    hr_status status = o->m.cyclic != NULL ? own_cyclic(o, context, name, read)
-                                           : own_list(o, context, name, read);
-    if (status == HR_OK) {
-        sort_cells(o, (int)cells, context->count);
-        o->everywhere = count_everywhere(o);
+    if (o->m.cyclic != NULL) {
+        HRI_TRY(own_cyclic(o, context, name, read));
+    } else {
+        HRI_TRY(own_list(o, context, name, read));
     }
-    if (status == HR_OK && o->m.cyclic != NULL && !o->single) {
-        status = hri_fail(HR_ERROR_INVALID,
+    sort_cells(o, (int)cells, context->count);
+    o->everywhere = count_everywhere(o);
+    return o->m.cyclic == NULL || o->single
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
                           "mpi: %s: a rank stands more than once in the %d x "
                           "%d processes",
                           name, o->row_blocks.classes, o->col_blocks.classes);
-    }
-    return status;
 }
 
 hr_status hri_mpi_operand_init(hri_mpi_operand *o,
@@ -399,18 +433,13 @@ hr_status hri_mpi_operand_init(hri_mpi_operand *o,
                                hr_mpi_matrix m, bool read, uint64_t *hash)
 {
     *o = (hri_mpi_operand){.m = m, .element_bytes = hr_type_size(m.type)};
-    hr_status status = check_matrix(&m, name);
-    if (status == HR_OK && m.cyclic != NULL) {
-        status = check_cyclic(m.cyclic, name, context->count);
+    HRI_TRY(check_matrix(&m, name));
+    if (m.cyclic != NULL) {
+        HRI_TRY(check_cyclic(m.cyclic, name, context->count));
     }
-    if (status == HR_OK) {
-        *hash = hash_of(&m, *hash);
-        status = find_blocks(o, name);
-    }
-    if (status == HR_OK) {
-        status = find_owners(o, context, name, read);
-    }
-    return status;
+    *hash = hash_of(&m, *hash);
+    HRI_TRY(find_blocks(o, name));
+    return find_owners(o, context, name, read);
 }
 
 void hri_mpi_operand_finish(hri_mpi_operand *o)
@@ -432,13 +461,10 @@ hr_status hri_mpi_operand_cut(hri_mpi_operand *o, const hri_mpi_parts *rows,
     const bool t = o->m.transposed;
     hri_axis_finish(&o->rows);
     hri_axis_finish(&o->cols);
-    const hr_status status =
-        hri_axis_init(&o->rows, &o->row_blocks, o->m.row,
-                      t ? o->m.cols : o->m.rows, t ? cols : rows);
-    return status == HR_OK
-               ? hri_axis_init(&o->cols, &o->col_blocks, o->m.col,
-                               t ? o->m.rows : o->m.cols, t ? rows : cols)
-               : status;
+    HRI_TRY(hri_axis_init(&o->rows, &o->row_blocks, o->m.row,
+                          t ? o->m.cols : o->m.rows, t ? cols : rows));
+    return hri_axis_init(&o->cols, &o->col_blocks, o->m.col,
+                         t ? o->m.rows : o->m.cols, t ? rows : cols);
 }
 
 /* ---- parts */
@@ -483,9 +509,9 @@ void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *o,
                              .end = o->cells + o->cell_first[owner + 1]};
 }
 
-/* Where the owner has what begins at these segments. */
-static void locate(const hri_mpi_operand *o, int cell, const hri_segment *row,
-                   const hri_segment *col, hri_mpi_box *box)
+/* Where the owner has what begins at these intervals. */
+static void locate(const hri_mpi_operand *o, int cell, const hri_interval *row,
+                   const hri_interval *col, hri_mpi_box *box)
 {
     const hr_mpi_cyclic *c = o->m.cyclic;
     const hr_mpi_block *b = c != NULL ? NULL : &o->m.blocks[o->block_of[cell]];
@@ -505,9 +531,9 @@ bool hri_mpi_boxes_next(hri_mpi_boxes *boxes, hri_mpi_box *box)
     const hri_mpi_operand *o = boxes->operand;
     for (; boxes->cell < boxes->end; boxes->cell++) {
         int64_t rows, cols;
-        const hri_segment *row = hri_axis_segments(
+        const hri_interval *row = hri_axis_intervals(
             &o->rows, boxes->row_part, *boxes->cell / o->cols.classes, &rows);
-        const hri_segment *col = hri_axis_segments(
+        const hri_interval *col = hri_axis_intervals(
             &o->cols, boxes->col_part, *boxes->cell % o->cols.classes, &cols);
         if (boxes->row == rows) {
             boxes->row = 0;

@@ -19,7 +19,7 @@ typedef struct hri_mpi_operand {
     int *cells;          /* by owner */
     int64_t *cell_first; /* [processes + 2]: of an owner; the last one stands
                             for all processes */
-    double everywhere;   /* the part of the matrix that every process has */
+    double everywhere;   /* the share of the matrix that every process has */
     bool single;         /* no process has more than one */
     hri_axis rows, cols; /* of the stored section */
 } hri_mpi_operand;
@@ -63,7 +63,7 @@ typedef struct hri_mpi_boxes {
     const hri_mpi_operand *operand;
     int64_t row_part, col_part; /* as stored */
     const int *cell, *end;
-    int64_t row, col; /* segments of the cell */
+    int64_t row, col; /* intervals of the cell */
 } hri_mpi_boxes;
 
 void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *operand,

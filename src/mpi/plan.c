@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Grids are compared by formulas first, as if elements lay anywhere, and as if
- * each process had as much of what it needs as equal shares allow. For those
- * that could be the fastest, what is sent is counted element by element. */
+/* Grids of processes are compared by formulas first: as if elements lay
+ * anywhere, and as if each process had the largest possible share of what it
+ * needs. For those that could be the fastest, what is sent is counted element
+ * by element. */
 #include "mpi/plan.h"
 
 #include <math.h>
@@ -9,7 +10,214 @@
 
 #include "base/matrix.h"
 #include "base/size.h"
-#include "mpi/count.h"
+
+/* ---- counting: bytes */
+
+/* What a process receives of A and B, while products run, and what it sends of
+ * C, when they have ended. Bytes or seconds. */
+typedef struct traffic {
+    double panels, sums;
+} traffic;
+
+/* Whether every process multiplies with it where it is. */
+static bool operand_stays(const hri_mpi_operand *o)
+{
+    return o->everywhere >= 1.0 && o->m.block_count == 1;
+}
+
+/* Bytes of an element, or of the share of it that not every process has. */
+static double foreign_width(const hri_mpi_operand *o)
+{
+    return (double)o->element_bytes * (1.0 - o->everywhere);
+}
+
+static int64_t size_of(const hri_mpi_operand *o, hri_mpi_part part)
+{
+    return hri_mpi_part_rows(o, part) * hri_mpi_part_cols(o, part);
+}
+
+/* The bytes of a part that come from other processes, or go to them. */
+static uint64_t foreign(const hri_mpi_plan *plan, const hri_mpi_operand *o,
+                        hri_mpi_part part, int rank, size_t element_bytes)
+{
+    return (uint64_t)(size_of(o, part) - hri_mpi_part_elements(o, part, rank) -
+                      hri_mpi_part_elements(o, part, plan->process_count)) *
+           element_bytes;
+}
+
+/* The bytes of its n-th panel that the process at a place receives. */
+static uint64_t count_panel(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                            int64_t place, int64_t n)
+{
+    const int rank = plan->rank[place];
+    return foreign(plan, &p->a, hri_mpi_part_of_a(plan, place, n), rank,
+                   p->a.element_bytes) +
+           foreign(plan, &p->b, hri_mpi_part_of_b(plan, place, n), rank,
+                   p->b.element_bytes);
+}
+
+static traffic count_own(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                         int place)
+{
+    uint64_t panels = 0, sums = 0;
+    for (int64_t n = 0; n < plan->panels; n++) {
+        panels += count_panel(plan, p, place, n);
+    }
+    for (int64_t s = 0; !plan->in_place && s < plan->chunks; s++) {
+        sums += foreign(plan, &p->c, hri_mpi_part_of_c(plan, place, s),
+                        plan->rank[place], hr_type_size(p->sum_type));
+    }
+    return (traffic){(double)panels, (double)sums};
+}
+
+/* All bytes that are sent, and *most: those of the process that receives most
+ * of A and B and sends most of C. */
+static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                           traffic *most)
+{
+    uint64_t sent = 0;
+    *most = (traffic){0.0, 0.0};
+    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
+        const traffic own = count_own(plan, p, i);
+        sent += (uint64_t)own.panels + (uint64_t)own.sums;
+        *most = own.panels + own.sums > most->panels + most->sums ? own : *most;
+    }
+    return sent;
+}
+
+/* ---- counting: messages */
+
+/* The messages that bring parts of an operand: each process gets one from every
+ * other that has elements of a part. Processes at `count` places, `stride` from
+ * each other, need the same parts. */
+static uint64_t messages_of(const hri_mpi_plan *plan, const hri_mpi_operand *o,
+                            hri_mpi_part (*part_of)(const hri_mpi_plan *plan,
+                                                    int64_t place,
+                                                    int64_t number),
+                            int64_t parts, int count, int stride)
+{
+    const int places = plan->rows * plan->cols * plan->depth;
+    uint64_t messages = 0;
+    for (int i = 0; i < places; i++) {
+        if (i / stride % count > 0) {
+            continue; /* its parts are those of an earlier place */
+        }
+        for (int64_t t = 0; t < parts; t++) {
+            const hri_mpi_part part = part_of(plan, i, t);
+            int owners = 0;
+            for (int rank = 0; rank < plan->process_count; rank++) {
+                owners += hri_mpi_part_elements(o, part, rank) > 0;
+            }
+            for (int s = 0; s < count; s++) {
+                const int rank = plan->rank[i + s * stride];
+                messages +=
+                    (uint64_t)(owners -
+                               (hri_mpi_part_elements(o, part, rank) > 0));
+            }
+        }
+    }
+    return messages;
+}
+
+/* All messages. Processes that need the same parts must have them in the same
+ * order: all begin with the first panel. */
+static uint64_t count_messages(const hri_mpi_plan *plan,
+                               const hri_mpi_product *p)
+{
+    return messages_of(plan, &p->a, hri_mpi_part_of_a, plan->panels, plan->cols,
+                       1) +
+           messages_of(plan, &p->b, hri_mpi_part_of_b, plan->panels, plan->rows,
+                       plan->cols) +
+           messages_of(plan, &p->c, hri_mpi_part_of_c,
+                       plan->in_place ? 0 : plan->chunks, plan->depth,
+                       plan->rows * plan->cols);
+}
+
+/* ---- counting: the fewest bytes that any plan sends */
+
+/* The sides of a box of `volume` products, none longer than `length`, with the
+ * smallest faces: weight[d] is that of the face across side d. Such sides are
+ * in proportion to these weights, but for those that are too long so. */
+static void find_box(const double length[3], const double weight[3],
+                     double volume, double side[3])
+{
+    bool full[3] = {false, false, false};
+    bool changed = true;
+    while (changed) {
+        double left = volume;
+        int free_sides = 0;
+        changed = false;
+        for (int d = 0; d < 3; d++) {
+            left /= full[d] ? length[d] : weight[d];
+            free_sides += !full[d];
+        }
+        const double scale = free_sides > 0 ? pow(left, 1.0 / free_sides) : 0.0;
+        for (int d = 0; d < 3; d++) {
+            side[d] = full[d] ? length[d] : weight[d] * scale;
+            changed = changed || side[d] > length[d];
+            full[d] = side[d] >= length[d];
+        }
+    }
+}
+
+/* Bytes that all of `count` processes receive at least, each computing an equal
+ * box of products: the faces of a box of m n k / P products, no side longer
+ * than the matrix's, less what a process has if all have as much. */
+static uint64_t least_sent(const hri_mpi_product *p, int count)
+{
+    const double least = 1e-6; /* of what every process has */
+    const double length[3] = {(double)p->m, (double)p->n, (double)p->k};
+    const double width[3] = {foreign_width(&p->b), foreign_width(&p->a),
+                             (double)hr_type_size(p->sum_type)};
+    const double weight[3] = {fmax(width[0], least), fmax(width[1], least),
+                              width[2]};
+    const double all = length[0] * length[1] * length[2];
+    double side[3], need = 0.0, have = 0.0;
+    if (all <= 0.0 || count == 1) {
+        return 0;
+    }
+    find_box(length, weight, all / count, side);
+    for (int d = 0; d < 3; d++) {
+        need += width[d] * all / count / side[d];
+        have += width[d] * all / length[d] / count;
+    }
+    return need > have ? (uint64_t)((need - have) * count) : 0;
+}
+
+/* ---- counting: memory */
+
+/* What every process has stays where it is. */
+static uint64_t memory_of_part(const hri_mpi_operand *o, hri_mpi_part part)
+{
+    return operand_stays(o) ? 0 : (uint64_t)size_of(o, part) * o->element_bytes;
+}
+
+/* Whatever the process at a place has in memory at one time: what comes, goes
+ * and is multiplied of panels, and the sum. */
+static uint64_t count_memory(const hri_mpi_plan *plan, const hri_mpi_product *p,
+                             int64_t place)
+{
+    uint64_t panel = 0, sum = 0, chunk = 0;
+    if (place < 0) {
+        return 0;
+    }
+    for (int64_t t = 0; t < plan->panels; t++) {
+        const uint64_t bytes =
+            memory_of_part(&p->a, hri_mpi_part_of_a(plan, place, t)) +
+            memory_of_part(&p->b, hri_mpi_part_of_b(plan, place, t));
+        panel = bytes > panel ? bytes : panel;
+    }
+    for (int64_t s = 0; !plan->in_place && s < plan->chunks; s++) {
+        const uint64_t bytes =
+            (uint64_t)size_of(&p->c, hri_mpi_part_of_c(plan, place, s)) *
+            hr_type_size(p->sum_type);
+        sum += bytes;
+        chunk = bytes > chunk ? bytes : chunk;
+    }
+    return (uint64_t)plan->buffers * 3 * panel + sum + 2 * chunk;
+}
+
+/* ---- grids of processes */
 
 /* A grid of processes that may be chosen. */
 typedef struct grid {
@@ -23,7 +231,8 @@ typedef struct grid {
     double least_seconds; /* wherever elements lie */
 } grid;
 
-static double share(int64_t length, int count)
+/* The longest of `count` nearly equal lengths. */
+static double even_length(int64_t length, int count)
 {
     return (double)hri_ceil_div(length, count);
 }
@@ -31,42 +240,42 @@ static double share(int64_t length, int count)
 static double memory_width(const hri_mpi_operand *o, int processes)
 {
     const bool own = processes == 1 && o->m.block_count == 1;
-    return hri_mpi_operand_stays(o) || own ? 0.0 : (double)o->element_bytes;
+    return operand_stays(o) || own ? 0.0 : (double)o->element_bytes;
 }
 
 /* What a process receives and sends, if elements lie anywhere in `count`
  * processes, and the least. */
-static hri_traffic received(const hri_mpi_product *p, int count, const grid *g,
-                            hri_traffic *least)
+static traffic received(const hri_mpi_product *p, int count, const grid *g,
+                        traffic *least)
 {
-    const double m = g->m, n = g->n, k = share(p->k, g->depth);
-    const double a_bytes = m * k * hri_foreign_width(&p->a);
-    const double b_bytes = k * n * hri_foreign_width(&p->b);
+    const double m = g->m, n = g->n, k = even_length(p->k, g->depth);
+    const double a_bytes = m * k * foreign_width(&p->a);
+    const double b_bytes = k * n * foreign_width(&p->b);
     const double c_bytes = m * n * (double)hr_type_size(p->sum_type);
     const double others = 1.0 - 1.0 / count;
-    *least = (hri_traffic){a_bytes * (1.0 - 1.0 / g->cols) +
-                               b_bytes * (1.0 - 1.0 / g->rows),
-                           c_bytes * (1.0 - 1.0 / g->depth)};
+    *least = (traffic){a_bytes * (1.0 - 1.0 / g->cols) +
+                           b_bytes * (1.0 - 1.0 / g->rows),
+                       c_bytes * (1.0 - 1.0 / g->depth)};
     return g->in_place
                ? *least
-               : (hri_traffic){(a_bytes + b_bytes) * others, c_bytes * others};
+               : (traffic){(a_bytes + b_bytes) * others, c_bytes * others};
 }
 
-static hri_traffic seconds_of(const hr_mpi_context *context, const grid *g,
-                              hri_traffic bytes)
+static traffic seconds_of(const hr_mpi_context *context, const grid *g,
+                          traffic bytes)
 {
     return context->count == 1
-               ? (hri_traffic){0.0, 0.0}
-               : (hri_traffic){bytes.panels * context->byte_seconds +
-                                   g->messages * context->latency_seconds,
-                               bytes.sums * context->byte_seconds};
+               ? (traffic){0.0, 0.0}
+               : (traffic){bytes.panels * context->byte_seconds +
+                               g->messages * context->latency_seconds,
+                           bytes.sums * context->byte_seconds};
 }
 
 /* The seconds of a grid whose processes receive and send so much each. */
 static double seconds_with(const hr_mpi_context *context, const grid *g,
-                           hri_traffic bytes)
+                           traffic bytes)
 {
-    const hri_traffic seconds = seconds_of(context, g, bytes);
+    const traffic seconds = seconds_of(context, g, bytes);
     return fmax(g->compute_seconds, seconds.panels) +
            fmin(g->compute_seconds, seconds.panels) / (double)g->panels +
            seconds.sums;
@@ -91,10 +300,10 @@ static int64_t most_panels(const hri_mpi_product *p, const grid *g,
     const int64_t k = hri_ceil_div(p->k, g->depth);
     const double most =
         fmin(columns_there(p, g, processes, memory) / IN_MEMORY, (double)k);
-    const int64_t few = processes == 1 || (hri_mpi_operand_stays(&p->a) &&
-                                           hri_mpi_operand_stays(&p->b))
-                            ? 1
-                            : hri_min(ENOUGH, k / SHORTEST);
+    const int64_t few =
+        processes == 1 || (operand_stays(&p->a) && operand_stays(&p->b))
+            ? 1
+            : hri_min(ENOUGH, k / SHORTEST);
     const int64_t needed = (int64_t)ceil((double)k / fmax(1.0, most));
     *least = hri_max(1, hri_min(needed, k));
     return hri_max(*least, hri_min(few, k));
@@ -105,7 +314,7 @@ static int64_t most_panels(const hri_mpi_product *p, const grid *g,
 static bool keeps_c(const hr_mpi_context *context, const hri_mpi_product *p,
                     const grid *g)
 {
-    const double depth = share(p->k, g->depth) / (double)g->panels;
+    const double depth = even_length(p->k, g->depth) / (double)g->panels;
     const double panels =
         2.0 * depth * (g->m + g->n) * (double)p->a.element_bytes;
     const double c = g->m * g->n * (double)hr_type_size(p->sum_type);
@@ -124,10 +333,10 @@ static void predict_with(const hr_mpi_context *context,
     const double scale = complex ? 4.0 : 1.0;
     const double width = (double)p->a.element_bytes / (complex ? 16.0 : 8.0);
     const double c_width = (double)hr_type_size(p->sum_type) / 8.0;
-    const double flops = g->m * g->n * share(p->k, g->depth) * scale * width *
-                         context->flop_seconds;
+    const double flops = g->m * g->n * even_length(p->k, g->depth) * scale *
+                         width * context->flop_seconds;
     const int count = g->rows * g->cols * g->depth;
-    hri_traffic least;
+    traffic least;
     g->panels = panels;
     g->compute_seconds = flops;
     if (!keeps_c(context, p, g)) {
@@ -137,15 +346,15 @@ static void predict_with(const hr_mpi_context *context,
     g->messages = (double)panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
                                     (p->b.everywhere < 1.0 ? g->rows : 0)) +
                   (g->in_place ? 0 : count);
-    const hri_traffic bytes = received(p, context->count, g, &least);
+    const traffic bytes = received(p, context->count, g, &least);
     g->seconds = seconds_with(context, g, bytes);
     g->least_seconds = seconds_with(context, g, least);
 }
 
 /* With as many panels as are fastest: most messages should travel while
  * products run. */
-static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
-                    uint64_t memory, grid *g)
+static void predict_grid(const hr_mpi_context *context,
+                         const hri_mpi_product *p, uint64_t memory, grid *g)
 {
     int64_t least;
     const int64_t most = most_panels(p, g, context->count, memory, &least);
@@ -157,7 +366,7 @@ static void predict(const hr_mpi_context *context, const hri_mpi_product *p,
             *g = other;
         }
     }
-    const double depth = share(p->k, g->depth) / (double)g->panels;
+    const double depth = even_length(p->k, g->depth) / (double)g->panels;
     g->buffers = columns_there(p, g, context->count, memory) / depth;
 }
 
@@ -169,7 +378,7 @@ typedef struct choice {
     int hope_count;
 } choice;
 
-static void consider(choice *c, const grid *g)
+static void consider_grid(choice *c, const grid *g)
 {
     int at = c->hope_count < HOPES ? c->hope_count : HOPES - 1;
     if (c->best.rows == 0 || g->seconds < c->best.seconds) {
@@ -186,11 +395,9 @@ static void consider(choice *c, const grid *g)
     c->hope_count += c->hope_count < HOPES;
 }
 
-static hr_status compare(const hr_mpi_context *context,
-                         const hri_mpi_product *p, const hr_mpi_gemm_options *o,
-                         uint64_t memory, choice *all)
+/* The grid that was asked for fits. */
+static hr_status check_options(const hr_mpi_gemm_options *o, int most)
 {
-    const int most = context->count;
     const int rows = o->rows, cols = o->cols, depth = o->depth;
     if (rows < 0 || cols < 0 || depth < 0) {
         return hri_fail(HR_ERROR_INVALID,
@@ -206,6 +413,16 @@ static hr_status compare(const hr_mpi_context *context,
                         rows > 0 ? rows : 1, cols > 0 ? cols : 1,
                         depth > 0 ? depth : 1, most);
     }
+    return HR_OK;
+}
+
+static void compare_grids(const hr_mpi_context *context,
+                          const hri_mpi_product *p,
+                          const hr_mpi_gemm_options *o, uint64_t memory,
+                          choice *all)
+{
+    const int most = context->count;
+    const int rows = o->rows, cols = o->cols, depth = o->depth;
     const bool t = p->c.m.transposed;
     const int own_rows = t ? p->c.col_blocks.classes : p->c.row_blocks.classes;
     const int own_cols = t ? p->c.row_blocks.classes : p->c.col_blocks.classes;
@@ -224,20 +441,18 @@ static hr_status compare(const hr_mpi_context *context,
                 }
                 g.in_place = l == 1 && i == own_rows && j == own_cols &&
                              p->c.single && p->c.m.type == p->sum_type;
-                g.m = g.in_place ? longest[t] : share(p->m, i);
-                g.n = g.in_place ? longest[!t] : share(p->n, j);
-                predict(context, p, memory, &g);
-                consider(all, &g);
+                g.m = g.in_place ? longest[t] : even_length(p->m, i);
+                g.n = g.in_place ? longest[!t] : even_length(p->n, j);
+                predict_grid(context, p, memory, &g);
+                consider_grid(all, &g);
             }
         }
     }
-    return HR_OK;
 }
 
 /* ---- places */
 
-/* Give processes places: where C is computed in place its owners, else in the
- * order of ranks, by rows or by columns of C, whichever sends less. */
+/* Give processes places in the order of ranks, by rows or by columns of C. */
 static void place_in_order(hri_mpi_plan *plan, bool by_cols)
 {
     const int face = plan->rows * plan->cols;
@@ -250,6 +465,7 @@ static void place_in_order(hri_mpi_plan *plan, bool by_cols)
     }
 }
 
+/* Give the owners of C their places: C is computed in place. */
 static void place_owners(hri_mpi_plan *plan, const hri_mpi_operand *c)
 {
     for (int i = 0; i < plan->rows; i++) {
@@ -271,17 +487,17 @@ static void find_places(hri_mpi_plan *plan, const hr_mpi_context *context)
     }
 }
 
-/* Where the process at a place begins: with a panel that it has all of, so that
- * others come while it multiplies. Where there is none, the processes that need
- * the same parts begin with different ones. Else an owner sends to all at once,
- * and all wait for it: products were 0.80 of the time of 8 x 8 processes, not
- * 0.96 (tests/simulation). */
+/* The panel with which the process at a place begins: one that it has all of,
+ * so that others come while it multiplies. If there is none, the processes that
+ * need the same parts begin with different ones. If they began with the same
+ * one, its owner would send to all at once, and all would wait: products would
+ * be 0.80 of the time of 8 x 8 processes, not 0.96 (tests/simulation). */
 static int64_t first_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
                         int64_t place)
 {
     const int64_t panels = plan->panels;
     for (int64_t t = 0; t < panels; t++) {
-        if (hri_count_panel(plan, p, place, t) == 0) {
+        if (count_panel(plan, p, place, t) == 0) {
             return t;
         }
     }
@@ -299,7 +515,7 @@ static void find_first(hri_mpi_plan *plan, const hri_mpi_product *p)
 
 /* ---- plans */
 
-static hr_status cut(const hri_mpi_plan *plan, hri_mpi_product *p)
+static hr_status cut_operands(const hri_mpi_plan *plan, hri_mpi_product *p)
 {
     const hri_mpi_operand *c = &p->c;
     const bool t = c->m.transposed;
@@ -312,38 +528,37 @@ static hr_status cut(const hri_mpi_plan *plan, hri_mpi_product *p)
         cols.like = t ? &c->row_blocks : &c->col_blocks;
         cols.start = t ? c->m.row : c->m.col;
     }
-    hr_status status = hri_mpi_operand_cut(&p->a, &rows, &depth);
-    if (status == HR_OK) {
-        status = hri_mpi_operand_cut(&p->b, &depth, &cols);
-    }
-    cols.inner = plan->strips;
-    return status == HR_OK ? hri_mpi_operand_cut(&p->c, &rows, &cols) : status;
+    HRI_TRY(hri_mpi_operand_cut(&p->a, &rows, &depth));
+    HRI_TRY(hri_mpi_operand_cut(&p->b, &depth, &cols));
+    cols.inner = plan->chunks;
+    return hri_mpi_operand_cut(&p->c, &rows, &cols);
 }
 
-static void count_strips(hri_mpi_plan *plan, const hri_mpi_product *p)
+static void count_chunks(hri_mpi_plan *plan, const hri_mpi_product *p)
 {
-    enum { STRIP_BYTES = 32 << 20 };
-    const double bytes = share(p->m, plan->rows) * share(p->n, plan->cols) *
+    enum { CHUNK_BYTES = 32 << 20 };
+    const double bytes = even_length(p->m, plan->rows) *
+                         even_length(p->n, plan->cols) *
                          (double)hr_type_size(p->sum_type);
-    plan->strips = plan->in_place
+    plan->chunks = plan->in_place
                        ? 1
-                       : hri_max(1, hri_min((int64_t)ceil(bytes / STRIP_BYTES),
+                       : hri_max(1, hri_min((int64_t)ceil(bytes / CHUNK_BYTES),
                                             p->n / plan->cols));
 }
 
-/* Choose between the orders of ranks. *most is as hri_count_sent has it. */
+/* Choose the order of ranks that sends less. *most is as count_sent has it. */
 static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
-                       const hri_mpi_product *p, hri_traffic *most)
+                       const hri_mpi_product *p, traffic *most)
 {
     if (plan->in_place) {
         place_owners(plan, &p->c);
-        plan->sent = hri_count_sent(plan, p, most);
+        plan->sent = count_sent(plan, p, most);
     } else {
         uint64_t sent[2];
-        hri_traffic mosts[2];
+        traffic mosts[2];
         for (int by_cols = 1; by_cols >= 0; by_cols--) {
             place_in_order(plan, by_cols == 1);
-            sent[by_cols] = hri_count_sent(plan, p, &mosts[by_cols]);
+            sent[by_cols] = count_sent(plan, p, &mosts[by_cols]);
         }
         const bool by_cols = sent[1] < sent[0];
         if (by_cols) {
@@ -357,8 +572,8 @@ static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
 
 /* Make the plan that of a grid, and count the most bytes that a process
  * receives of A and B and sends of C. */
-static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
-                      hri_mpi_product *p, grid *g)
+static hr_status take_grid(hri_mpi_plan *plan, const hr_mpi_context *context,
+                           hri_mpi_product *p, grid *g)
 {
     plan->rows = g->rows;
     plan->cols = g->cols;
@@ -367,77 +582,73 @@ static hr_status take(hri_mpi_plan *plan, const hr_mpi_context *context,
     plan->panels = g->panels;
     plan->buffers = (int64_t)fmin(fmin(fmax(g->buffers, 2.0), HRI_MPI_PANELS),
                                   (double)g->panels);
-    count_strips(plan, p);
-    const hr_status status = cut(plan, p);
-    if (status == HR_OK) {
-        hri_traffic most;
-        find_order(plan, context, p, &most);
-        const hri_traffic messages = seconds_of(context, g, most);
-        g->message_seconds = messages.panels + messages.sums;
-        g->seconds = seconds_with(context, g, most);
-    }
-    return status;
+    count_chunks(plan, p);
+    HRI_TRY(cut_operands(plan, p));
+    traffic most;
+    find_order(plan, context, p, &most);
+    const traffic messages = seconds_of(context, g, most);
+    g->message_seconds = messages.panels + messages.sums;
+    g->seconds = seconds_with(context, g, most);
+    return HR_OK;
 }
 
 /* Take the fastest one. */
-static hr_status choose(hri_mpi_plan *plan, const hr_mpi_context *context,
-                        hri_mpi_product *p, choice *all)
+static hr_status take_fastest(hri_mpi_plan *plan, const hr_mpi_context *context,
+                              hri_mpi_product *p, choice *all)
 {
     grid best = all->best;
-    hr_status status = take(plan, context, p, &best);
     bool taken = true;
-    for (int i = 0; i < all->hope_count && status == HR_OK; i++) {
+    HRI_TRY(take_grid(plan, context, p, &best));
+    for (int i = 0; i < all->hope_count; i++) {
         grid *g = &all->hopes[i];
         const bool same = g->rows == all->best.rows &&
                           g->cols == all->best.cols &&
                           g->depth == all->best.depth;
         if (!same && g->least_seconds < best.seconds) {
-            status = take(plan, context, p, g);
+            HRI_TRY(take_grid(plan, context, p, g));
             taken = g->seconds < best.seconds;
             best = taken ? *g : best;
         }
     }
-    if (status == HR_OK && !taken) {
-        status = take(plan, context, p, &best);
+    if (!taken) {
+        HRI_TRY(take_grid(plan, context, p, &best));
     }
     plan->seconds = best.seconds;
     plan->compute_seconds = best.compute_seconds;
     plan->message_seconds = best.message_seconds;
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
                             hri_mpi_product *p,
                             const hr_mpi_gemm_options *options)
 {
-    choice all = {.hope_count = 0};
-    *plan = (hri_mpi_plan){.process_count = context->count};
+    const size_t count = (size_t)context->count;
     const uint64_t memory = options->memory_limit > 0 ? options->memory_limit
                                                       : context->memory_bytes;
-    hr_status status = compare(context, p, options, memory, &all);
-    if (status != HR_OK) {
-        return status;
-    }
-    plan->rank = malloc((size_t)context->count * sizeof *plan->rank);
-    plan->place = malloc((size_t)context->count * sizeof *plan->place);
-    plan->first = calloc((size_t)context->count, sizeof *plan->first);
+    choice all = {.hope_count = 0};
+    *plan = (hri_mpi_plan){.process_count = context->count};
+    HRI_TRY(check_options(options, context->count));
+    compare_grids(context, p, options, memory, &all);
+    plan->rank = malloc(count * sizeof *plan->rank);
+    plan->place = malloc(count * sizeof *plan->place);
+    plan->first = calloc(count, sizeof *plan->first);
     if (plan->rank == NULL || plan->place == NULL || plan->first == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "mpi: no memory for a plan of %d processes",
                         context->count);
     }
-    status = choose(plan, context, p, &all);
-    if (status == HR_OK && hri_mpi_is_empty(p)) {
+    HRI_TRY(take_fastest(plan, context, p, &all));
+    if (hri_mpi_is_empty(p)) {
         plan->sent = 0;
         plan->seconds = plan->compute_seconds = plan->message_seconds = 0.0;
-    } else if (status == HR_OK) {
-        plan->messages = hri_count_messages(plan, p);
-        find_first(plan, p); /* from here on orders differ */
-        plan->bound = hri_least_sent(p, plan->rows * plan->cols * plan->depth);
-        plan->memory_bytes =
-            hri_count_memory(plan, p, plan->place[context->rank]);
+        return HR_OK;
     }
-    return status;
+    plan->messages = count_messages(plan, p);
+    find_first(plan, p); /* from here on orders differ */
+    plan->bound = least_sent(p, plan->rows * plan->cols * plan->depth);
+    plan->memory_bytes = count_memory(plan, p, plan->place[context->rank]);
+    return HR_OK;
 }
 
 void hri_mpi_plan_finish(hri_mpi_plan *plan)

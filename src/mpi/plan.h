@@ -19,13 +19,13 @@ static inline bool hri_mpi_is_empty(const hri_mpi_product *p)
 }
 
 /* Processes in rows x cols x depth. Process (i, j, l) multiplies rows i of A
- * and columns j of B, and adds up over a part l of k, panel by panel. */
+ * and columns j of B, and adds up over an l-th of k, panel by panel. */
 typedef struct hri_mpi_plan {
     int rows, cols, depth;
     bool in_place; /* each process has exactly the part of C that it computes */
     int64_t panels;    /* of each process */
-    int64_t buffers;   /* for panels: so many are in memory at once */
-    int64_t strips;    /* of columns, in which parts of C go home */
+    int64_t buffers;   /* panels that are in memory at once, at most */
+    int64_t chunks;    /* of columns, in which tiles of C go home */
     int process_count; /* as an owner: all of them */
     int *rank; /* [rows * cols * depth] of process (i, j, l) at (l * rows + i) *
                   cols + j */
@@ -53,7 +53,7 @@ static inline int64_t hri_mpi_panel_at(const hri_mpi_plan *p, int64_t place,
 }
 
 /* The parts of process `place`: of A and B for its n-th panel, of C for a
- * strip. */
+ * chunk. */
 static inline hri_mpi_part hri_mpi_part_of_a(const hri_mpi_plan *p,
                                              int64_t place, int64_t n)
 {
@@ -68,10 +68,10 @@ static inline hri_mpi_part hri_mpi_part_of_b(const hri_mpi_plan *p,
 }
 
 static inline hri_mpi_part hri_mpi_part_of_c(const hri_mpi_plan *p,
-                                             int64_t place, int64_t strip)
+                                             int64_t place, int64_t chunk)
 {
     return (hri_mpi_part){place / p->cols % p->rows,
-                          place % p->cols * p->strips + strip};
+                          place % p->cols * p->chunks + chunk};
 }
 
 #endif

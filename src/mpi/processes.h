@@ -11,9 +11,11 @@
 #include "base/status.h" /* hri_fail and errors are in processes.c here */
 #include "base/threads.h"
 
-enum { HRI_MPI_NUMBERS = 80 }; /* that are joined at once */
-enum { HRI_MPI_RATES = 6 };    /* hr_mpi_context_create */
-enum { HRI_MPI_PANELS = 8 };   /* that are in memory at once, at most */
+enum {
+    HRI_MPI_NUMBERS = 80, /* that are joined at once, at most */
+    HRI_MPI_RATES = 6,    /* that hr_mpi_context_create measures */
+    HRI_MPI_PANELS = 8    /* that are in memory at once, at most */
+};
 
 /* Where the elements of a new file are. */
 typedef struct hri_mpi_file_place {
@@ -21,8 +23,9 @@ typedef struct hri_mpi_file_place {
     char path[4096];
 } hri_mpi_file_place;
 
-/* What collective functions read and write: MPI may still do so when the
- * context is lost, so that it stays in memory then, with its communicators. */
+/* What collective functions read and write. MPI may still do so when the
+ * context is lost. A lost context therefore stays in memory, with its
+ * communicators. */
 typedef struct hri_mpi_memory {
     int64_t mine[3], least[3];    /* hri_mpi_agree */
     int64_t threads, all_threads; /* hr_mpi_context_create */
@@ -85,16 +88,9 @@ hr_status hri_mpi_check(hr_mpi_context *context, int code,
 /* Whether another process has lost MPI. Then so has this one. */
 hr_status hri_mpi_listen(hr_mpi_context *context);
 
-/* ---- requests.c */
-
-/* Bytes of a piece of a message. */
-extern const size_t hri_mpi_piece;
-
 /* Wait for all requests. */
 hr_status hri_mpi_wait(hr_mpi_context *context, int count,
                        MPI_Request *requests);
-
-/* ---- processes.c */
 
 /* `count` values of each process, and what they make together. Both lie in
  * context->memory, to which MPI may write when the context is lost. */
@@ -118,9 +114,15 @@ typedef struct hri_mpi_bytes {
     bool out;
 } hri_mpi_bytes;
 
-/* A message goes in so many requests: one that is on its way then shows it, and
- * counts of MPI are ints. */
-int hri_mpi_pieces(size_t count);
+/* A message goes in fragments of this size, each with a request of its own. So
+ * one that is on its way shows it, and counts of MPI are ints. The simulation
+ * of processes has another size. */
+#ifndef HRI_MPI_FRAGMENT_BYTES
+#define HRI_MPI_FRAGMENT_BYTES ((size_t)1 << 20)
+#endif
+
+/* The fragments of a message of so many bytes, at most. */
+int hri_mpi_fragments(size_t count);
 
 /* Send or receive it: adds its requests to the list. */
 hr_status hri_mpi_post(hr_mpi_context *context, const hri_mpi_bytes *message,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of src/base/pages.c, src/mpi/copy.c and src/mpi/sum.c: no memory is
- * there, and to copy it or to add it up takes time. */
+/* In place of src/base/pages.c and src/mpi/elements.c: no memory is there, and
+ * to copy it or to add it up takes time. */
 #include <stdlib.h>
 
 #include "base/pages.h"
-#include "mpi/messages.h"
-#include "mpi/sum.h"
+#include "mpi/elements.h"
 #include "simulate.h"
 
 void *hri_pages(size_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of src/mpi/requests.c: a message is one piece, and a process that
- * waits sleeps. Polling would be simulated look by look. */
+/* In place of functions of MPI: a process that waits sleeps, since polling
+ * would be simulated look by look. */
 #include <simgrid/actor.h>
 #include <stdlib.h>
 
@@ -68,23 +68,15 @@ static int reduce(later *l)
     return MPI_Allreduce(l->mine, l->all, l->count, l->type, l->op, l->comm);
 }
 
-hr_status hri_mpi_wait(hr_mpi_context *context, int count,
-                       MPI_Request *requests)
+/* Not done until it is. */
+int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
 {
-    hr_status status = HR_OK;
-    for (int i = 0; i < count && status == HR_OK; i++) {
-        later *l = find(requests[i]);
-        status = hri_mpi_check(
-            context,
-            l != NULL ? reduce(l) : MPI_Wait(&requests[i], MPI_STATUS_IGNORE),
-            l != NULL ? "MPI_Allreduce" : "MPI_Wait");
-    }
-    return status;
+    later *l = find(*request);
+    *done = 1;
+    return l != NULL ? reduce(l) : PMPI_Wait(request, status);
 }
 
 /* ---- messages: nothing is in them */
-
-const size_t hri_mpi_piece = 1 << 30;
 
 int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to, int tag,
               MPI_Comm comm, MPI_Request *request)

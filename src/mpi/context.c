@@ -42,6 +42,7 @@ static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
                            &(hri_mpi_reduction){&memory->threads,
                                                 &memory->all_threads, 1,
                                                 MPI_INT64_T, MPI_SUM}));
+    n->threads = memory->all_threads;
     HRI_TRY(hri_direct_init(context, machine));
     return hri_mpi_check(context, MPI_Comm_free(&machine), "MPI_Comm_free");
 }

@@ -36,12 +36,12 @@ typedef enum blas_op {
 } blas_op;
 
 /* Which elements of C the call computes. */
-typedef enum blas_part {
+typedef enum blas_uplo {
     BLAS_ALL,
     BLAS_UPPER,
     BLAS_LOWER,
-    BLAS_NO_PART
-} blas_part;
+    BLAS_NO_UPLO
+} blas_uplo;
 
 /* How several products come in one call. */
 typedef enum blas_kind { BLAS_SINGLE, BLAS_STRIDED, BLAS_GROUPED } blas_kind;
@@ -62,7 +62,7 @@ typedef struct blas_batch {
 typedef struct blas_call {
     const blas_symbol *symbol;
     blas_op op_a, op_b;
-    blas_part part; /* of C; C is square unless this is all of it */
+    blas_uplo uplo; /* of C; C is square unless this is all of it */
     int64_t m, n, k, lda, ldb, ldc;
     hr_scalar alpha, beta;
     const void *a, *b;
@@ -85,12 +85,12 @@ static inline bool blas_is_conjugated(blas_op op)
  * the end. */
 static inline int64_t blas_first_row(const blas_call *call, int64_t col)
 {
-    return call->part == BLAS_LOWER ? col : 0;
+    return call->uplo == BLAS_LOWER ? col : 0;
 }
 
 static inline int64_t blas_end_row(const blas_call *call, int64_t col)
 {
-    return call->part == BLAS_UPPER ? col + 1 : call->m;
+    return call->uplo == BLAS_UPPER ? col + 1 : call->m;
 }
 
 /* How many products it has. */
@@ -107,13 +107,13 @@ blas_call blas_product_at(const blas_call *call, int64_t index);
 double blas_flops(const blas_call *call);
 
 /* Whether the arguments keep the rules of the BLAS. The fallback BLAS reports
- * those that do not. Where there is none, blas_complain does what the reference
+ * those that do not. If there is none, blas_complain does what the reference
  * does: it calls xerbla_ with the position of the first wrong argument.
  * by_rows: the call was by rows. */
 bool blas_is_valid(const blas_call *call);
 void blas_complain(const blas_call *call, bool cblas, bool by_rows);
 
-/* Whether a call with so many products is worth a look. Most calls are small
+/* A call with so many products is worth a look. Most calls are small
  * and go straight to the fallback BLAS. */
 bool blas_is_large(double products);
 
@@ -138,10 +138,6 @@ bool blas_take(const blas_call *call, bool must, blas_verdict *verdict);
 void blas_stayed(const blas_call *call, const blas_verdict *verdict,
                  double seconds);
 
-/* Multiply with plain loops, where there is no fallback BLAS and accelerators
- * fail. */
-void blas_plain(const blas_call *call);
-
 /* The program ends. From now on calls go to the fallback BLAS. This waits for
  * calls on accelerators, a second at most. */
 void blas_choose_end(void);
@@ -150,26 +146,10 @@ void blas_choose_end(void);
  * there. */
 void blas_choose_renew(void);
 
-/* ---- target.c: where a call goes: accelerators or the fallback BLAS */
-
-typedef struct blas_target {
-    bool accelerators;
-    bool retry; /* the slower target is tried again */
-} blas_target;
-
-/* Choose a target by the ratio of a call's time on accelerators to its time in
- * the fallback BLAS. Accelerators must promise to be faster by 3 per cent. A
- * target that was slow at one busy moment must get another chance. So where
- * neither target is twice as fast as the other, two calls in a row go to the
- * slower one now and then. They come once in at least 32 calls, and in so many
- * that they cost at most 1.6 per cent. `number` counts the calls that ask, from
- * 0. */
-blas_target blas_target_of(double ratio, unsigned number);
-
 /* ---- fallback.c: the BLAS that the program would have without us */
 
 /* What `name` stands for elsewhere: in a library that the program has loaded,
- * else in one of the system. Where HEADRACE_BLAS_LIBRARY is set, only that
+ * else in one of the system. If HEADRACE_BLAS_LIBRARY is set, only that
  * library counts. The library stays loaded from then on. NULL: nowhere. Any
  * thread. */
 void *blas_find(const char *name);
@@ -199,36 +179,19 @@ hr_context *blas_engine(bool wait);
 /* Why blas_engine gave no context. Any thread. */
 const char *blas_engine_absence(void);
 
-/* Carry out a call that keeps the rules, with a C that has elements. Returns
- * NULL, or why it failed. Then C is as it was before. */
-const char *blas_engine_run(hr_context *context, const blas_call *call);
+/* ---- multiply.c: calls that keep the rules, with a C that has elements */
 
-/* op(A), op(B) and C of a call. Of a C that is a triangle, the whole square. */
-typedef struct blas_operands {
-    hr_matrix a, b, c;
-} blas_operands;
+/* The seconds that a call takes on accelerators as planned. Negative: it cannot
+ * be planned. */
+double blas_plan(hr_context *context, const blas_call *call);
 
-blas_operands blas_operands_of(const blas_call *call);
+/* Carry it out on accelerators. Returns NULL, or why it failed. Then C is as it
+ * was before. */
+const char *blas_multiply(hr_context *context, const blas_call *call);
 
-/* The same for all products of a batch. */
-typedef struct blas_matrices {
-    hr_matrices a, b, c;
-} blas_matrices;
-
-blas_matrices blas_matrices_of(const blas_call *call);
-
-/* ---- triangle.c */
-
-/* Carry out a call for a triangle of C (gemmt) with at least one row. Squares
- * beside the diagonal are products. Small squares on the diagonal are computed
- * apart, and their triangle is copied. Returns NULL, or why it failed. */
-const char *blas_triangle(hr_context *context, const blas_call *call,
-                          const blas_operands *operands);
-
-/* The seconds that its products take as planned. Negative: one cannot be
- * planned. */
-double blas_triangle_seconds(hr_context *context, const blas_call *call,
-                             const blas_operands *operands);
+/* Multiply with plain loops, if there is no fallback BLAS and accelerators
+ * fail. */
+void blas_plain(const blas_call *call);
 
 /* ---- elements of any of the four types, as scalars */
 
@@ -258,7 +221,7 @@ static inline bool blas_is_zero(hr_scalar s)
     return s.re == 0.0 && s.im == 0.0;
 }
 
-/* Set element i to x plus a multiple of what it was. Where the factor is 0 the
+/* Set element i to x plus a multiple of what it was. If the factor is 0 the
  * old value is not read. */
 static inline void blas_update(hr_type type, void *data, int64_t i, hr_scalar x,
                                hr_scalar beta)

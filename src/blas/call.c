@@ -13,7 +13,7 @@ double blas_flops(const blas_call *call)
     const double all =
         2.0 * (double)call->m * (double)call->n * (double)call->k;
     return all * (hri_is_complex(call->symbol->type) ? 4.0 : 1.0) *
-           (call->part == BLAS_ALL ? 1.0 : 0.5) * (double)blas_count(call);
+           (call->uplo == BLAS_ALL ? 1.0 : 0.5) * (double)blas_count(call);
 }
 
 blas_call blas_product_at(const blas_call *call, int64_t index)
@@ -39,7 +39,7 @@ blas_call blas_product_at(const blas_call *call, int64_t index)
  * by rows, so A and B have changed places here, and so have m and n. */
 static int wrong_argument(const blas_call *c, bool by_rows)
 {
-    const bool part = c->part != BLAS_ALL;
+    const bool triangle = c->uplo != BLAS_ALL;
     const blas_batch *batch = &c->batch;
     const bool strided = batch->kind == BLAS_STRIDED;
     const bool grouped = batch->kind == BLAS_GROUPED;
@@ -47,12 +47,12 @@ static int wrong_argument(const blas_call *c, bool by_rows)
     const int ld_b = strided ? 11 : 10, ld_c = strided ? 15 : 13;
     const struct {
         bool wrong;
-        int of_all[2], of_part[2]; /* by columns, by rows */
+        int of_all[2], of_triangle[2]; /* by columns, by rows */
     } rules[] = {
-        {c->part == BLAS_NO_PART, {0, 0}, {1, 1}},
+        {c->uplo == BLAS_NO_UPLO, {0, 0}, {1, 1}},
         {c->op_a == BLAS_NO_OP, {1, 2}, {2, 3}},
         {c->op_b == BLAS_NO_OP, {2, 1}, {3, 2}},
-        {!part && c->m < 0, {3, 4}, {0, 0}},
+        {!triangle && c->m < 0, {3, 4}, {0, 0}},
         {c->n < 0, {4, 3}, {4, 4}},
         {c->k < 0, {5, 5}, {5, 5}},
         {c->lda < hri_max(blas_is_transposed(c->op_a) ? c->k : c->m, 1),
@@ -71,7 +71,8 @@ static int wrong_argument(const blas_call *c, bool by_rows)
     for (size_t i = 0; i < sizeof rules / sizeof rules[0] && !batch->no_groups;
          i++) {
         if (rules[i].wrong) {
-            return part ? rules[i].of_part[by_rows] : rules[i].of_all[by_rows];
+            return triangle ? rules[i].of_triangle[by_rows]
+                            : rules[i].of_all[by_rows];
         }
     }
     return batch->no_groups ? 14 : 0;

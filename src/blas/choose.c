@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a call goes. It compares two times. The time on accelerators is the
- * plan's, corrected by how earlier plans turned out. The time in the fallback
- * BLAS is the one seen in earlier calls. */
+/* Choosing a target for a call. Two times are compared. The time on
+ * accelerators is the plan's, corrected by how earlier plans turned out. The
+ * time in the fallback BLAS is the one seen in earlier calls. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -77,8 +77,8 @@ bool blas_is_large(double products)
 
 /* ---- what a call takes */
 
-/* An assumption until a call has been timed. */
-static double guess(hr_type type)
+/* The seconds of a flop in the fallback BLAS, until a call has been timed. */
+static double guess_flop_seconds(hr_type type)
 {
     static atomic_uint known; /* 0: not asked yet */
     unsigned count = atomic_load_explicit(&known, memory_order_relaxed);
@@ -105,13 +105,13 @@ static double own_seconds(const blas_call *call)
 {
     const hr_type type = call->symbol->type;
     pthread_mutex_lock(&state.lock);
-    const double seconds =
-        blas_own_seconds(rates_of(call), blas_flops(call), guess(type));
+    const double seconds = blas_own_seconds(rates_of(call), blas_flops(call),
+                                            guess_flop_seconds(type));
     pthread_mutex_unlock(&state.lock);
     return seconds;
 }
 
-static void learn(const blas_call *call, double seconds)
+static void learn_own(const blas_call *call, double seconds)
 {
     const double flops = blas_flops(call);
     if (flops <= 0.0 || seconds <= 0.0) {
@@ -125,33 +125,6 @@ static void learn(const blas_call *call, double seconds)
     pthread_mutex_unlock(&state.lock);
 }
 
-static double batch_seconds(hr_context *context, const blas_call *call)
-{
-    hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    const blas_matrices m = blas_matrices_of(call);
-    options.report = &report;
-    hr_status status =
-        hr_gemm_batch_plan(context, call->batch.count, call->alpha, m.a, m.b,
-                           call->beta, m.c, &options);
-    return status == HR_OK ? report.seconds : -1.0;
-}
-
-static double plan(hr_context *context, const blas_call *call)
-{
-    hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    const blas_operands o = blas_operands_of(call);
-    if (call->part != BLAS_ALL) {
-        return blas_triangle_seconds(context, call, &o);
-    }
-    if (call->batch.kind != BLAS_SINGLE) {
-        return batch_seconds(context, call);
-    }
-    hr_status status = hr_gemm_plan(context, call->alpha, o.a, o.b, call->beta,
-                                    o.c, NULL, &report);
-    return status == HR_OK ? report.seconds : -1.0;
-}
-
 /* Seconds on accelerators. Negative: they cannot do it. */
 static double planned_seconds(hr_context *context, const blas_call *call)
 {
@@ -159,7 +132,7 @@ static double planned_seconds(hr_context *context, const blas_call *call)
     blas_planned p = {type,
                       call->op_a,
                       call->op_b,
-                      call->part,
+                      call->uplo,
                       call->m,
                       call->n,
                       call->k,
@@ -170,7 +143,7 @@ static double planned_seconds(hr_context *context, const blas_call *call)
     const bool known = blas_plans_find(&state.plans, &p);
     pthread_mutex_unlock(&state.lock);
     if (!known) {
-        p.seconds = plan(context, call);
+        p.seconds = blas_plan(context, call);
     }
     pthread_mutex_lock(&state.lock);
     if (!known && p.seconds >= 0.0) {
@@ -213,7 +186,7 @@ static hr_context *context_for(double own)
 
 /* The context to run on. NULL: the fallback BLAS does the call, and v->why may
  * say why. */
-static hr_context *choose(const blas_call *call, blas_verdict *v)
+static hr_context *choose_context(const blas_call *call, blas_verdict *v)
 {
     if (is_in_parallel_region()) {
         v->shared = true;
@@ -286,12 +259,13 @@ static void log_call(const blas_call *call, blas_outcome outcome,
              verdict->why != NULL ? verdict->why : "");
 }
 
-static bool run(hr_context *context, const blas_call *call, blas_verdict *v)
+static bool run_call(hr_context *context, const blas_call *call,
+                     blas_verdict *v)
 {
     const uint64_t start = hri_clock_ns();
     atomic_fetch_add(&waiting, 1);
     inside = true;
-    v->why = blas_engine_run(context, call);
+    v->why = blas_multiply(context, call);
     inside = false;
     const bool alone = atomic_fetch_sub(&waiting, 1) == 1;
     const double seconds = hri_seconds_since(start);
@@ -317,9 +291,9 @@ bool blas_take(const blas_call *call, bool must, blas_verdict *verdict)
         context = blas_engine(true);
         verdict->why = blas_engine_absence();
     } else {
-        context = choose(call, verdict);
+        context = choose_context(call, verdict);
     }
-    const bool done = context != NULL && run(context, call, verdict);
+    const bool done = context != NULL && run_call(context, call, verdict);
     inside = !done; /* the fallback BLAS may itself call names that are ours */
     return done;
 }
@@ -335,6 +309,6 @@ void blas_stayed(const blas_call *call, const blas_verdict *verdict,
         log_call(call, BLAS_STAYED, seconds, verdict);
     }
     if (!verdict->shared) {
-        learn(call, seconds);
+        learn_own(call, seconds);
     }
 }

@@ -28,18 +28,18 @@ static blas_op flag_of(int flag)
     return flag >= 111 && flag <= 114 ? ops[flag - 111] : BLAS_NO_OP;
 }
 
-static blas_part part_of(char letter)
+static blas_uplo uplo_of(char letter)
 {
     return letter == 'U' || letter == 'u'   ? BLAS_UPPER
            : letter == 'L' || letter == 'l' ? BLAS_LOWER
-                                            : BLAS_NO_PART;
+                                            : BLAS_NO_UPLO;
 }
 
-static blas_part triangle_of(int flag)
+static blas_uplo uplo_of_flag(int flag)
 {
     return flag == UPPER   ? BLAS_UPPER
            : flag == LOWER ? BLAS_LOWER
-                           : BLAS_NO_PART;
+                           : BLAS_NO_UPLO;
 }
 
 /* Turn a call by rows into one of the transposes by columns. */
@@ -58,8 +58,8 @@ static void transpose_result(blas_call *call)
     call->batch.strides[1] = old.batch.strides[0];
     call->batch.lists[0] = old.batch.lists[1];
     call->batch.lists[1] = old.batch.lists[0];
-    if (old.part == BLAS_UPPER || old.part == BLAS_LOWER) {
-        call->part = old.part == BLAS_UPPER ? BLAS_LOWER : BLAS_UPPER;
+    if (old.uplo == BLAS_UPPER || old.uplo == BLAS_LOWER) {
+        call->uplo = old.uplo == BLAS_UPPER ? BLAS_LOWER : BLAS_UPPER;
     }
 }
 
@@ -98,7 +98,7 @@ static bool make_normal(blas_call *call, int order)
 
 /* Begin a call. Returns whether it is done: C has no elements, accelerators did
  * it, or there is no fallback BLAS (alone). */
-static bool begin(attempt *t, bool alone, bool cblas, int order)
+static bool begin_call(attempt *t, bool alone, bool cblas, int order)
 {
     blas_call *call = &t->call;
     bool done = alone;
@@ -118,7 +118,7 @@ static bool begin(attempt *t, bool alone, bool cblas, int order)
 }
 
 /* The fallback BLAS has done the call. */
-static void end(const attempt *t)
+static void end_call(const attempt *t)
 {
     blas_stayed(&t->call, &t->verdict, hri_seconds_since(t->start));
 }
@@ -133,7 +133,7 @@ static void end(const attempt *t)
 #define FORTRAN_GEMM_PARAMETERS(INT)                                           \
     const char *op_a, const char *op_b, const INT *m, FORTRAN_REST(INT)
 #define FORTRAN_GEMMT_PARAMETERS(INT)                                          \
-    const char *part, const char *op_a, const char *op_b, FORTRAN_REST(INT)
+    const char *uplo, const char *op_a, const char *op_b, FORTRAN_REST(INT)
 
 #define CBLAS_REST(INT, SCALAR)                                                \
     INT n, INT k, SCALAR alpha, const void *a, INT lda, const void *b,         \
@@ -141,9 +141,9 @@ static void end(const attempt *t)
 #define CBLAS_GEMM_PARAMETERS(INT, SCALAR)                                     \
     int order, int op_a, int op_b, INT m, CBLAS_REST(INT, SCALAR)
 #define CBLAS_GEMMT_PARAMETERS(INT, SCALAR)                                    \
-    int order, int part, int op_a, int op_b, CBLAS_REST(INT, SCALAR)
+    int order, int uplo, int op_a, int op_b, CBLAS_REST(INT, SCALAR)
 
-/* Of groups every argument but the order and their number is an array. */
+/* Every argument of groups is an array, but for the order and their number. */
 #define BATCH_REST(INT)                                                        \
     const INT *m, const INT *n, const INT *k, const void *alpha,               \
         const void *const *a, const INT *lda, const void *const *b,            \
@@ -177,7 +177,7 @@ static void end(const attempt *t)
 
 #define REST                    n, k, alpha, a, lda, b, ldb, beta, c, ldc
 #define FORTRAN_GEMM_ARGUMENTS  op_a, op_b, m, REST
-#define FORTRAN_GEMMT_ARGUMENTS part, op_a, op_b, REST
+#define FORTRAN_GEMMT_ARGUMENTS uplo, op_a, op_b, REST
 #define CBLAS_GEMM_ARGUMENTS    order, FORTRAN_GEMM_ARGUMENTS
 #define CBLAS_GEMMT_ARGUMENTS   order, FORTRAN_GEMMT_ARGUMENTS
 

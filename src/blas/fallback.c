@@ -132,8 +132,8 @@ void *blas_find_loaded(const char *name)
     return found != NULL ? found : blas_look_in_loaded(name, look_in);
 }
 
-/* Where names without a suffix have integers of 64 bits, OpenBLAS's unambiguous
- * name: "dgemm_64_" for "dgemm_". NULL: the name is unambiguous. */
+/* OpenBLAS's unambiguous name, if names without a suffix have integers of 64
+ * bits: "dgemm_64_" for "dgemm_". NULL: the name is unambiguous. */
 static const char *longer_name(const char *name, char *room, size_t bytes)
 {
 #ifdef BLAS_PLAIN_64

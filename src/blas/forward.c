@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All other functions of the BLAS (forward.S). Where a name goes in the
+/* All other functions of the BLAS (forward.S). The place of a name in the
  * fallback BLAS is found out when it is called first. */
 #include <stdint.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ static const char *const names[PLACES] = {
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* Of forward.S: where each name goes. It is blas_first until that is known.
- * blas_first asks blas_find_place and goes on there. */
+/* The place that each name goes to, for forward.S. It is blas_first until that
+ * is known. blas_first asks blas_find_place and goes on there. */
 extern void *blas_places[PLACES] HIDDEN;
 void *blas_find_place(uint64_t place) HIDDEN;
 

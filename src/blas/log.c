@@ -34,7 +34,7 @@ const char *blas_outcome_name(blas_outcome outcome)
     return names[outcome];
 }
 
-static FILE *where(void)
+static FILE *log_file(void)
 {
     return state.file != NULL ? state.file : stderr;
 }
@@ -44,7 +44,7 @@ static void print_summary(void)
     const uint64_t small_calls = atomic_load(&small);
     pthread_mutex_lock(&state.lock);
     if (small_calls > 0) {
-        fprintf(where(), "headrace: %-12s %8llu call%s, not looked at\n",
+        fprintf(log_file(), "headrace: %-12s %8llu call%s, not looked at\n",
                 "small", (unsigned long long)small_calls,
                 small_calls == 1 ? "" : "s");
     }
@@ -59,10 +59,10 @@ static void print_summary(void)
             hri_format(line, sizeof line, "%-12s %8llu call%s, %.3f s",
                        names[i], (unsigned long long)state.of[i].count,
                        state.of[i].count == 1 ? "" : "s", seconds);
-            fprintf(where(), "headrace: %s%s\n", line, rate);
+            fprintf(log_file(), "headrace: %s%s\n", line, rate);
         }
     }
-    (void)fflush(where());
+    (void)fflush(log_file());
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -97,7 +97,7 @@ static void read_word(const char *word)
     }
 }
 
-static void begin(void)
+static void read_setting(void)
 {
     const char *setting = hri_environment("HEADRACE_LOG");
     char *list = setting != NULL ? strdup(setting) : NULL;
@@ -121,7 +121,7 @@ void blas_log_renew(void)
 
 bool blas_log_is_wanted(void)
 {
-    pthread_once(&once, begin);
+    pthread_once(&once, read_setting);
     return state.calls || state.summary;
 }
 
@@ -130,9 +130,9 @@ static void print_line(const char *format, va_list arguments)
     char text[1024], shown[1024];
     hri_format_list(text, sizeof text, format, arguments);
     pthread_mutex_lock(&state.lock);
-    fprintf(where(), "headrace: %s\n",
+    fprintf(log_file(), "headrace: %s\n",
             hri_printable(text, shown, sizeof shown));
-    (void)fflush(where());
+    (void)fflush(log_file());
     pthread_mutex_unlock(&state.lock);
 }
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Where a call was computed. */
+/* The place that computed a call. */
 typedef enum blas_outcome {
     BLAS_STAYED,      /* in the replaced library: faster there */
     BLAS_ACCELERATED, /* here */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "blas/rates.h"
 
+#include "model/pays.h"
+
 /* Opening accelerators takes up to a second or two. It begins when the calls
  * that were looked at have taken `soon` seconds. A call that takes `patience`
  * seconds or more waits until they are open. */
@@ -50,6 +52,23 @@ double blas_planned_seconds(const blas_rates *rates, double planned)
 
 /* ---- deciding */
 
+static bool is_retry(double ratio, unsigned number)
+{
+    const double loss = (ratio > 1.0 ? ratio : 1.0 / ratio) - 1.0;
+    if (!(loss < 1.0)) {
+        return false;
+    }
+    const unsigned some = loss < 0.25 ? 32 : (unsigned)(128.0 * loss) + 1;
+    return number % some >= some - 2;
+}
+
+blas_target blas_target_of(double ratio, unsigned number)
+{
+    const bool retry = is_retry(ratio, number);
+    return (blas_target){.accelerators = hri_model_prefers(ratio, 1.0) != retry,
+                         .retry = retry};
+}
+
 double blas_ratio(double planned, double own, int ahead)
 {
     return planned * (1.0 + (double)ahead) / own;
@@ -72,7 +91,7 @@ blas_opening blas_opening_for(double own, double passed)
 static bool is_same(const blas_planned *p, const blas_planned *other)
 {
     return p->type == other->type && p->op_a == other->op_a &&
-           p->op_b == other->op_b && p->part == other->part &&
+           p->op_b == other->op_b && p->uplo == other->uplo &&
            p->m == other->m && p->n == other->n && p->k == other->k &&
            p->count == other->count && p->reads == other->reads;
 }

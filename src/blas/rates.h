@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls took, by what the next ones are judged. The caller guards what
+/* What calls took, and where the next ones go therefore. The caller guards what
  * several threads change. */
 #ifndef BLAS_RATES_H
 #define BLAS_RATES_H
@@ -17,7 +17,7 @@ typedef struct blas_rates {
                            plans; 0: none yet, taken as 1 */
 } blas_rates;
 
-/* Where the last call went. */
+/* The target of the last call. */
 enum { BLAS_LAST_NONE, BLAS_LAST_OWN, BLAS_LAST_ACCELERATORS };
 
 /* Whether the last call went to the same target. The threads of a BLAS look for
@@ -43,7 +43,21 @@ void blas_learn_factor(blas_rates *rates, double seconds, double planned,
 /* The plan's seconds, corrected by how earlier plans turned out. */
 double blas_planned_seconds(const blas_rates *rates, double planned);
 
-/* ---- deciding */
+/* ---- deciding: accelerators or the fallback BLAS */
+
+typedef struct blas_target {
+    bool accelerators;
+    bool retry; /* the slower target is tried again */
+} blas_target;
+
+/* Choose a target by the ratio of a call's time on accelerators to its time in
+ * the fallback BLAS. Accelerators must promise to be faster by 3 per cent. A
+ * target that was slow at one busy moment must get another chance. So where
+ * neither target is twice as fast as the other, two calls in a row go to the
+ * slower one now and then. They come once in at least 32 calls, and in so many
+ * that they cost at most 1.6 per cent. `number` counts the calls that ask, from
+ * 0. */
+blas_target blas_target_of(double ratio, unsigned number);
 
 /* A call's time on accelerators over that in the fallback BLAS. It waits there
  * for `ahead` calls like itself. */
@@ -71,7 +85,7 @@ enum { BLAS_PLANS = 64 };
 typedef struct blas_planned {
     hr_type type;
     blas_op op_a, op_b;
-    blas_part part;
+    blas_uplo uplo;
     int64_t m, n, k;
     int64_t count; /* of a batch; 0: a product alone */
     bool reads;    /* the old C */

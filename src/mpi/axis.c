@@ -59,8 +59,8 @@ static int class_at(const hri_blocks *b, int64_t element, int64_t *end)
     return number;
 }
 
-/* Where the owner of an element keeps it. A class has one block in each round.
- * The first one of all is that of class b->first. */
+/* The place of an element in the memory of its owner. A class has one block in
+ * each round. The first one of all is that of class b->first. */
 static int64_t local_of(const hri_blocks *b, int class_, int64_t element)
 {
     if (b->block == 0 || element < b->first_block) {

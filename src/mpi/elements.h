@@ -11,7 +11,7 @@ typedef struct hri_mpi_place {
     int64_t row_stride, col_stride;
 } hri_mpi_place;
 
-/* Where a box is in a part that lies at `part`. */
+/* The place of a box in a part that lies at `part`. */
 static inline hri_mpi_place hri_mpi_place_of(hri_mpi_place part,
                                              const hri_mpi_box *box,
                                              size_t element_bytes)
@@ -21,7 +21,7 @@ static inline hri_mpi_place hri_mpi_place_of(hri_mpi_place part,
     return part;
 }
 
-/* Where its owner has a box. */
+/* The place of a box in the memory of its owner. */
 static inline hri_mpi_place hri_mpi_place_owned(const hri_mpi_box *box)
 {
     return (hri_mpi_place){box->owned, box->row_stride, box->col_stride};

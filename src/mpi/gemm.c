@@ -52,7 +52,7 @@ static hri_mpi_panel *panel_of(hri_mpi_run *r, int64_t number)
     return &r->panels[number % r->plan.buffers];
 }
 
-/* Where this process's panel goes. */
+/* Find where this process's panel goes, and give it memory. */
 static hr_status place_panel(hri_mpi_run *r, int64_t number)
 {
     hri_mpi_panel *p = panel_of(r, number);
@@ -279,7 +279,7 @@ static int64_t cols_of_chunk(const hri_mpi_run *r, int64_t chunk)
                            : hri_mpi_part_cols(c, part);
 }
 
-/* Where this process's sum has the chunk. */
+/* The place of the chunk in this process's sum. */
 static hri_mpi_place place_of_sum(const hri_mpi_run *r, int64_t chunk)
 {
     const int64_t width = (int64_t)hr_type_size(r->product.sum_type);
@@ -400,7 +400,7 @@ static hr_matrix view_of(const hri_mpi_operand *o, hri_mpi_part part,
     return o->m.transposed ? hr_matrix_transpose(stored) : stored;
 }
 
-/* Where this process's tile of C goes. */
+/* Find where this process's tile of C goes, and give it memory. */
 static hr_status place_c(hri_mpi_run *r)
 {
     const hri_mpi_operand *c = &r->product.c;

@@ -3,7 +3,7 @@
  * columns. Two processes exchange at most one of each kind in a step, in the
  * order of steps.
  *
- * Where a process can read the memory of another one (direct.h), a large
+ * If a process can read the memory of another one (direct.h), a large
  * message only says where the bytes are. Once they have been read, a byte
  * goes back. */
 #ifndef HRI_MPI_MESSAGES_H

@@ -151,7 +151,8 @@ static int compare_bounds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where blocks begin or end, each place once. *count: of these but the last. */
+/* The rows or columns where blocks begin or end, each once. *count: of these
+ * but the last. */
 static int64_t *find_bounds(const hr_mpi_matrix *m, bool rows, int *count)
 {
     const int64_t length = rows ? m->whole_rows : m->whole_cols;
@@ -509,7 +510,7 @@ void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *o,
                              .end = o->cells + o->cell_first[owner + 1]};
 }
 
-/* Where the owner has what begins at these intervals. */
+/* Find where the owner has what begins at these intervals. */
 static void locate(const hri_mpi_operand *o, int cell, const hri_interval *row,
                    const hri_interval *col, hri_mpi_box *box)
 {

@@ -322,7 +322,7 @@ static bool keeps_c(const hr_mpi_context *context, const hri_mpi_product *p,
 }
 
 /* The seconds of a grid with so many panels, if elements lie anywhere and at
- * least. Where C does not stay on accelerators, it goes there and back for each
+ * least. If C does not stay on accelerators, it goes there and back for each
  * panel but the first. That took twice its time while messages went through the
  * same memory (two H200). */
 static void predict_with(const hr_mpi_context *context,

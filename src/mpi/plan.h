@@ -44,7 +44,7 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
                             const hr_mpi_gemm_options *options);
 void hri_mpi_plan_finish(hri_mpi_plan *plan);
 
-/* Where its n-th panel is in k. */
+/* The place in k of a process's n-th panel. */
 static inline int64_t hri_mpi_panel_at(const hri_mpi_plan *p, int64_t place,
                                        int64_t n)
 {

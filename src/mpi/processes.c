@@ -105,9 +105,9 @@ hr_status hri_mpi_listen(hr_mpi_context *context)
 
 /* ---- requests */
 
-/* So many looks have found nothing since then. After 2 ms a process sleeps
- * between two looks: each fragment of a message takes less, unless it comes
- * slowly. */
+/* Wait after so many looks that have found nothing, since then. After 2 ms a
+ * process sleeps between two looks: each fragment of a message takes less,
+ * unless it comes slowly. */
 static void wait_a_moment(unsigned looks, uint64_t since_ns)
 {
     enum { EAGER = 200, MOMENT_NS = 100000 };

@@ -17,7 +17,7 @@ enum {
     HRI_MPI_PANELS = 8    /* that are in memory at once, at most */
 };
 
-/* Where the elements of a new file are. */
+/* A new file, and where its elements are. */
 typedef struct hri_mpi_file_place {
     int64_t offset, bytes; /* of the elements; all of the file */
     char path[4096];
@@ -144,7 +144,7 @@ hr_status hri_mpi_join(hr_mpi_context *context, int64_t *numbers,
 /* All get what process 0 has in `bytes`, which lie in context->memory. */
 hr_status hri_mpi_broadcast(hr_mpi_context *context, void *bytes, size_t count);
 
-/* The status of a call on `local`. Where a memory limit that processes share
+/* The status of a call on `local`. If a memory limit that processes share
  * is too small, the sentence says so. */
 hr_status hri_mpi_limited(const hr_mpi_context *context, hr_status status);
 

@@ -70,7 +70,7 @@ typedef struct hri_mpi_run {
 /* Multiply panels as they come, in their order. Errors go to run->error. */
 void hri_multiply_begin(hri_mpi_run *run);
 
-/* So many panels have arrived. */
+/* Say that so many panels have arrived. */
 void hri_multiply_arrived(hri_mpi_run *run, int64_t panels);
 
 /* Wait until so many are not needed any more, or none is. HR_ERROR_LOST: MPI is

@@ -147,7 +147,7 @@ static void plans_of_shapes(void)
     p.type = HR_F64, plans_differ(&plans, p), p = shape(4);
     p.op_a = BLAS_TRANSPOSED, plans_differ(&plans, p), p = shape(4);
     p.op_b = BLAS_TRANSPOSED, plans_differ(&plans, p), p = shape(4);
-    p.part = BLAS_UPPER, plans_differ(&plans, p), p = shape(4);
+    p.uplo = BLAS_UPPER, plans_differ(&plans, p), p = shape(4);
     p.n = 4, plans_differ(&plans, p), p = shape(4);
     p.k = 4, plans_differ(&plans, p), p = shape(4);
     p.reads = true, plans_differ(&plans, p);

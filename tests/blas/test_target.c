@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* To which target calls go, and what retrying the slower one costs. */
-#include "blas/blas.h"
+#include "blas/rates.h"
 
 #include <math.h>
 

@@ -217,7 +217,7 @@ static hr_status time_messages(hr_mpi_context *context, int partner,
     return HR_OK;
 }
 
-/* A process's share of a quarter of the memory that is free. */
+/* A quarter of the memory that is free, divided by the processes here. */
 static double memory_there(int processes)
 {
     enum { PART = 4 };

@@ -357,14 +357,14 @@ static hr_status bring_c_home(hri_mpi_run *r, bool summed)
 
 /* ---- preparing: all that the run needs is allocated here */
 
-static void take_kept(hri_mpi_kept *kept, char **memory, size_t *bytes)
+static void take_memory(hri_mpi_kept *kept, char **memory, size_t *bytes)
 {
     *memory = kept->memory;
     *bytes = kept->bytes;
     *kept = (hri_mpi_kept){NULL, 0};
 }
 
-static void keep(hri_mpi_kept *kept, char **memory, size_t bytes)
+static void keep_memory(hri_mpi_kept *kept, char **memory, size_t bytes)
 {
     if (*memory != NULL) {
         *kept = (hri_mpi_kept){*memory, bytes};
@@ -376,9 +376,9 @@ static hr_status prepare_panels(hri_mpi_run *r)
 {
     for (int i = 0; i < HRI_MPI_PANELS; i++) {
         hri_mpi_panel *p = &r->panels[i];
-        take_kept(&r->context->panels[i], &p->memory, &p->memory_bytes);
-        take_kept(&r->context->messages[i], &p->messages.memory,
-                  &p->messages.memory_bytes);
+        take_memory(&r->context->panels[i], &p->memory, &p->memory_bytes);
+        take_memory(&r->context->messages[i], &p->messages.memory,
+                    &p->messages.memory_bytes);
     }
     for (int64_t t = 0; t < r->plan.panels; t++) {
         HRI_TRY(list_panel(r, t));
@@ -449,7 +449,7 @@ static hr_status find_factors(hri_mpi_run *r)
     return HR_OK;
 }
 
-static hr_status prepare(hri_mpi_run *r)
+static hr_status allocate_all(hri_mpi_run *r)
 {
     const bool empty = hri_mpi_is_empty(&r->product);
     r->place = r->plan.place[r->context->rank];
@@ -475,9 +475,9 @@ static void finish_run(hri_mpi_run *r)
 {
     for (int i = 0; i < HRI_MPI_PANELS && !r->context->lost; i++) {
         hri_mpi_panel *p = &r->panels[i];
-        keep(&r->context->panels[i], &p->memory, p->memory_bytes);
-        keep(&r->context->messages[i], &p->messages.memory,
-             p->messages.memory_bytes);
+        keep_memory(&r->context->panels[i], &p->memory, p->memory_bytes);
+        keep_memory(&r->context->messages[i], &p->messages.memory,
+                    p->messages.memory_bytes);
         hri_messages_finish(&p->messages);
     }
     if (!r->context->lost) {
@@ -580,7 +580,7 @@ static hr_status plan_run(hri_mpi_run *r, const hr_mpi_matrix m[3], bool read)
 }
 
 /* Fill the caller's report, whose size has been checked. */
-static void describe(const hri_mpi_run *r, double seconds)
+static void fill_report(const hri_mpi_run *r, double seconds)
 {
     const hri_mpi_plan *plan = &r->plan;
     const int64_t k = hri_ceil_div(r->product.k, plan->depth);
@@ -610,7 +610,7 @@ static hr_status prepare_run(hri_mpi_run *r, const hr_mpi_matrix m[3],
 {
     HRI_TRY(hri_struct_read(&options_struct, options, &r->options));
     HRI_TRY(plan_run(r, m, true));
-    return prepare(r);
+    return allocate_all(r);
 }
 
 static hr_status walk_steps(hri_mpi_run *r)
@@ -639,7 +639,7 @@ static hr_status run_product(hri_mpi_run *r, const hr_mpi_matrix m[3],
     hri_progress_init(&r->progress, "gemm", o->progress, o->progress_data,
                       hri_product_flops(x->c.m.type, x->m, x->n, x->k));
     HRI_TRY(hri_progress_end(&r->progress, walk_steps(r)));
-    describe(r, MPI_Wtime() - begin);
+    fill_report(r, MPI_Wtime() - begin);
     return HR_OK;
 }
 
@@ -676,7 +676,7 @@ static hr_status plan_product(hri_mpi_run *r, const hr_mpi_matrix m[3],
         planned = plan_run(r, m, false);
     }
     HRI_TRY(hri_mpi_agree_on(r->context, planned, r->hash));
-    describe(r, r->plan.seconds);
+    fill_report(r, r->plan.seconds);
     return HR_OK;
 }
 

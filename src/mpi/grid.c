@@ -283,7 +283,7 @@ static hr_status post_transfer(hri_mpi_grid *g, const hri_mpi_transfer *t,
     return hri_mpi_post(g->context, &message, g->requests, &g->request_count);
 }
 
-static bool has(const hri_mpi_transfer *t, int way)
+static bool has_message(const hri_mpi_transfer *t, int way)
 {
     return t->messages[way].peer != MPI_PROC_NULL;
 }
@@ -300,12 +300,12 @@ static hr_status begin_exchange(void *data, hr_grid *grid,
     for (uint32_t i = 0; i < count; i++) {
         for (int n = 0; n < HRI_DIRECTIONS; n++) {
             hri_mpi_transfer *t = &g->transfers[fields[i]][n];
-            if (has(t, OUT)) {
+            if (has_message(t, OUT)) {
                 hri_error_keep(
                     &error, hr_grid_read(grid, fields[i], t->sections[OUT].lo,
                                          hr_view_of(t->arrays[OUT])));
             }
-            if (has(t, IN)) {
+            if (has_message(t, IN)) {
                 hri_error_keep(&error, map_message(g, t, IN));
                 HRI_TRY(post_transfer(g, t, IN));
             }
@@ -322,7 +322,7 @@ static hr_status send_and_wait(hri_mpi_grid *g, const uint32_t *fields,
     for (uint32_t i = 0; i < count; i++) {
         for (int n = 0; n < HRI_DIRECTIONS; n++) {
             hri_mpi_transfer *t = &g->transfers[fields[i]][n];
-            if (has(t, OUT)) {
+            if (has_message(t, OUT)) {
                 hri_error_keep(error, map_message(g, t, OUT));
                 HRI_TRY(post_transfer(g, t, OUT));
             }
@@ -348,7 +348,8 @@ static hr_status finish_exchange(void *data, hr_grid *grid,
             hri_mpi_transfer *t = &g->transfers[fields[i]][n];
             hri_error_keep(&error, unmap_message(t, OUT));
             hri_error_keep(&error, unmap_message(t, IN));
-            if (has(t, IN) && status == HR_OK && error.status == HR_OK) {
+            if (has_message(t, IN) && status == HR_OK &&
+                error.status == HR_OK) {
                 hri_error_keep(
                     &error, hr_grid_write(grid, fields[i], t->sections[IN].lo,
                                           hr_view_of(t->arrays[IN])));

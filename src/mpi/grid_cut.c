@@ -113,7 +113,7 @@ static bool is_thick(const hri_mpi_cut *cut, const weights *w)
 
 /* Whether the cut is for so many processes, and as was asked; NULL: nothing
  * was. */
-static bool fits(const hri_mpi_cut *cut, int all, const int *asked)
+static bool is_asked(const hri_mpi_cut *cut, int all, const int *asked)
 {
     const int *p = cut->processes;
     if (p[0] * p[1] * p[2] != all) {
@@ -201,7 +201,7 @@ hr_status hri_mpi_cut_choose(const hr_mpi_context *context, hr_extent whole,
     for (int p = 1; p <= all; p++) {
         for (int q = 1; q <= all / p; q++) {
             const hri_mpi_cut c = {whole, {p, q, all / p / q}};
-            if (!fits(&c, all, processes) || !is_thick(&c, &w)) {
+            if (!is_asked(&c, all, processes) || !is_thick(&c, &w)) {
                 continue;
             }
             const double cost = cost_of(context, &c, &w);

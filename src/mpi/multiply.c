@@ -116,13 +116,16 @@ static hr_status wait_for(hri_mpi_run *r, int64_t panels, bool listens)
     hri_multiplier *m = &r->multiplier;
     hr_status status = HR_OK;
     pthread_mutex_lock(&m->lock);
-    while (m->released < panels && !m->ended && status == HR_OK) {
+    while (m->released < panels && !m->ended) {
         const uint64_t soon_ns = hri_in_ms(LOOK_MS);
         (void)hri_wait_until(&m->changed, &m->lock, soon_ns);
         pthread_mutex_unlock(&m->lock);
         hri_progress_add(&r->progress, 0); /* tells the program */
         status = listens ? hri_mpi_listen(r->context) : HR_OK;
         pthread_mutex_lock(&m->lock);
+        if (status != HR_OK) {
+            break;
+        }
     }
     hri_error_keep(&r->error, hri_error_raise(&m->error));
     pthread_mutex_unlock(&m->lock);

@@ -378,7 +378,7 @@ static void sort_cells(hri_mpi_operand *o, int cells, int processes)
     }
 }
 
-/* The share of the matrix that every process has. */
+/* The fraction of the matrix that every process has. */
 static double count_everywhere(const hri_mpi_operand *o)
 {
     double some = 0.0;
@@ -470,25 +470,25 @@ hr_status hri_mpi_operand_cut(hri_mpi_operand *o, const hri_mpi_parts *rows,
 
 /* ---- parts */
 
-static hri_mpi_part stored(const hri_mpi_operand *o, hri_mpi_part part)
+static hri_mpi_part stored_part(const hri_mpi_operand *o, hri_mpi_part part)
 {
     return o->m.transposed ? (hri_mpi_part){part.col, part.row} : part;
 }
 
 int64_t hri_mpi_part_rows(const hri_mpi_operand *o, hri_mpi_part part)
 {
-    return o->rows.part_length[stored(o, part).row];
+    return o->rows.part_length[stored_part(o, part).row];
 }
 
 int64_t hri_mpi_part_cols(const hri_mpi_operand *o, hri_mpi_part part)
 {
-    return o->cols.part_length[stored(o, part).col];
+    return o->cols.part_length[stored_part(o, part).col];
 }
 
 int64_t hri_mpi_part_elements(const hri_mpi_operand *o, hri_mpi_part part,
                               int owner)
 {
-    const hri_mpi_part s = stored(o, part);
+    const hri_mpi_part s = stored_part(o, part);
     const int64_t *rows = o->rows.length + s.row * o->rows.classes;
     const int64_t *cols = o->cols.length + s.col * o->cols.classes;
     int64_t all = 0;
@@ -502,7 +502,7 @@ int64_t hri_mpi_part_elements(const hri_mpi_operand *o, hri_mpi_part part,
 void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *o,
                          hri_mpi_part part, int owner)
 {
-    const hri_mpi_part s = stored(o, part);
+    const hri_mpi_part s = stored_part(o, part);
     *boxes = (hri_mpi_boxes){.operand = o,
                              .row_part = s.row,
                              .col_part = s.col,
@@ -511,8 +511,9 @@ void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *o,
 }
 
 /* Find where the owner has what begins at these intervals. */
-static void locate(const hri_mpi_operand *o, int cell, const hri_interval *row,
-                   const hri_interval *col, hri_mpi_box *box)
+static void locate_box(const hri_mpi_operand *o, int cell,
+                       const hri_interval *row, const hri_interval *col,
+                       hri_mpi_box *box)
 {
     const hr_mpi_cyclic *c = o->m.cyclic;
     const hr_mpi_block *b = c != NULL ? NULL : &o->m.blocks[o->block_of[cell]];
@@ -547,7 +548,7 @@ bool hri_mpi_boxes_next(hri_mpi_boxes *boxes, hri_mpi_box *box)
                                  .cols = col->length,
                                  .row = row->place,
                                  .col = col->place};
-            locate(o, *boxes->cell, row, col, box);
+            locate_box(o, *boxes->cell, row, col, box);
             return true;
         }
         boxes->row = boxes->col = 0;

@@ -19,7 +19,7 @@ typedef struct hri_mpi_operand {
     int *cells;          /* by owner */
     int64_t *cell_first; /* [processes + 2]: of an owner; the last one stands
                             for all processes */
-    double everywhere;   /* the share of the matrix that every process has */
+    double everywhere;   /* the fraction of the matrix that every process has */
     bool single;         /* no process has more than one */
     hri_axis rows, cols; /* of the stored section */
 } hri_mpi_operand;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Grids of processes are compared by formulas first: as if elements lay
- * anywhere, and as if each process had the largest possible share of what it
+ * anywhere, and as if each process had the largest possible fraction of what it
  * needs. For those that could be the fastest, what is sent is counted element
  * by element. */
 #include "mpi/plan.h"
@@ -25,7 +25,7 @@ static bool operand_stays(const hri_mpi_operand *o)
     return o->everywhere >= 1.0 && o->m.block_count == 1;
 }
 
-/* Bytes of an element, or of the share of it that not every process has. */
+/* Bytes of an element, or of the fraction of it that not every process has. */
 static double foreign_width(const hri_mpi_operand *o)
 {
     return (double)o->element_bytes * (1.0 - o->everywhere);
@@ -37,8 +37,9 @@ static int64_t size_of(const hri_mpi_operand *o, hri_mpi_part part)
 }
 
 /* The bytes of a part that come from other processes, or go to them. */
-static uint64_t foreign(const hri_mpi_plan *plan, const hri_mpi_operand *o,
-                        hri_mpi_part part, int rank, size_t element_bytes)
+static uint64_t foreign_bytes(const hri_mpi_plan *plan,
+                              const hri_mpi_operand *o, hri_mpi_part part,
+                              int rank, size_t element_bytes)
 {
     return (uint64_t)(size_of(o, part) - hri_mpi_part_elements(o, part, rank) -
                       hri_mpi_part_elements(o, part, plan->process_count)) *
@@ -50,10 +51,10 @@ static uint64_t count_panel(const hri_mpi_plan *plan, const hri_mpi_product *p,
                             int64_t place, int64_t n)
 {
     const int rank = plan->rank[place];
-    return foreign(plan, &p->a, hri_mpi_part_of_a(plan, place, n), rank,
-                   p->a.element_bytes) +
-           foreign(plan, &p->b, hri_mpi_part_of_b(plan, place, n), rank,
-                   p->b.element_bytes);
+    return foreign_bytes(plan, &p->a, hri_mpi_part_of_a(plan, place, n), rank,
+                         p->a.element_bytes) +
+           foreign_bytes(plan, &p->b, hri_mpi_part_of_b(plan, place, n), rank,
+                         p->b.element_bytes);
 }
 
 static traffic count_own(const hri_mpi_plan *plan, const hri_mpi_product *p,
@@ -64,8 +65,8 @@ static traffic count_own(const hri_mpi_plan *plan, const hri_mpi_product *p,
         panels += count_panel(plan, p, place, n);
     }
     for (int64_t s = 0; !plan->in_place && s < plan->chunks; s++) {
-        sums += foreign(plan, &p->c, hri_mpi_part_of_c(plan, place, s),
-                        plan->rank[place], hr_type_size(p->sum_type));
+        sums += foreign_bytes(plan, &p->c, hri_mpi_part_of_c(plan, place, s),
+                              plan->rank[place], hr_type_size(p->sum_type));
     }
     return (traffic){(double)panels, (double)sums};
 }
@@ -245,8 +246,8 @@ static double memory_width(const hri_mpi_operand *o, int processes)
 
 /* What a process receives and sends, if elements lie anywhere in `count`
  * processes, and the least. */
-static traffic received(const hri_mpi_product *p, int count, const grid *g,
-                        traffic *least)
+static traffic received_bytes(const hri_mpi_product *p, int count,
+                              const grid *g, traffic *least)
 {
     const double m = g->m, n = g->n, k = even_length(p->k, g->depth);
     const double a_bytes = m * k * foreign_width(&p->a);
@@ -346,7 +347,7 @@ static void predict_with(const hr_mpi_context *context,
     g->messages = (double)panels * ((p->a.everywhere < 1.0 ? g->cols : 0) +
                                     (p->b.everywhere < 1.0 ? g->rows : 0)) +
                   (g->in_place ? 0 : count);
-    const traffic bytes = received(p, context->count, g, &least);
+    const traffic bytes = received_bytes(p, context->count, g, &least);
     g->seconds = seconds_with(context, g, bytes);
     g->least_seconds = seconds_with(context, g, least);
 }

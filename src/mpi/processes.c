@@ -225,8 +225,8 @@ hr_status hri_mpi_merge(hr_mpi_context *context, uint64_t *any, int64_t *least)
     return HR_OK;
 }
 
-static hr_status broadcast(hr_mpi_context *context, void *bytes, size_t count,
-                           int rank)
+static hr_status broadcast_from(hr_mpi_context *context, void *bytes,
+                                size_t count, int rank)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     HRI_TRY(hri_mpi_check(
@@ -238,7 +238,7 @@ static hr_status broadcast(hr_mpi_context *context, void *bytes, size_t count,
 
 hr_status hri_mpi_broadcast(hr_mpi_context *context, void *bytes, size_t count)
 {
-    return broadcast(context, bytes, count, 0);
+    return broadcast_from(context, bytes, count, 0);
 }
 
 /* The process `rank` tells all its status and its sentence. */
@@ -248,8 +248,8 @@ static hr_status tell_error(hr_mpi_context *context, hr_status status, int rank)
     context->memory.news.status = status;
     hri_format(context->memory.news.sentence,
                sizeof context->memory.news.sentence, "%.500s", hr_last_error());
-    HRI_TRY(broadcast(context, &context->memory.news,
-                      sizeof context->memory.news, rank));
+    HRI_TRY(broadcast_from(context, &context->memory.news,
+                           sizeof context->memory.news, rank));
     const hr_status told = (hr_status)context->memory.news.status;
     return context->count == 1
                ? hr_set_last_error(told, sentence)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of PBLAS for products, as compilers of Fortran and C spell them. */
-#define _GNU_SOURCE /* RTLD_NEXT, dladdr */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas/loaded.h"
 #include "pblas/pblas.h"
 
 #define PBLAS_API __attribute__((visibility("default")))
@@ -18,25 +15,6 @@ typedef void pblas_function(const char *op_a, const char *op_b, const int *m,
                             const int *jb, const int *descb, const void *beta,
                             void *c, const int *ic, const int *jc,
                             const int *descc);
-
-/* In a library that is not this one. */
-static void *look_elsewhere(void *library, const char *name)
-{
-    Dl_info here, there;
-    static const int own = 0;
-    void *found = dlsym(library, name);
-    return found != NULL && dladdr(&own, &here) != 0 &&
-                   dladdr(found, &there) != 0 &&
-                   here.dli_fbase != there.dli_fbase
-               ? found
-               : NULL;
-}
-
-void *pblas_find(const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    return found != NULL ? found : blas_look_in_loaded(name, look_elsewhere);
-}
 
 /* What ScaLAPACK has under the name. */
 static pblas_function *find_next(const char *name)

@@ -82,9 +82,8 @@ static hr_scalar read_scalar(hr_type type, const void *at)
     }
 }
 
-/* op(sub(X)), of rows x cols. *blocks is what it borrows. A matrix without
- * blocks, which is refused in all processes, where it is of a kind that
- * hr_mpi_gemm does not know. */
+/* op(sub(X)), of rows x cols. *blocks is what it borrows. If hr_mpi_gemm does
+ * not know its kind, a matrix without blocks, which all processes refuse. */
 static hr_mpi_matrix read_matrix(const pblas_call *call, const pblas_matrix *x,
                                  char op, int rows, int cols,
                                  const pblas_grid *grid, hr_mpi_cyclic *blocks)

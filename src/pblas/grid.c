@@ -2,11 +2,33 @@
 /* Grids of the BLACS, which come and go, and the contexts of their processes,
  * which stay until MPI ends: the next grid of the same processes has the same
  * one. */
+#define _GNU_SOURCE /* RTLD_NEXT, dladdr */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "blas/loaded.h"
 #include "pblas/pblas.h"
+
+/* In a library that is not this one. */
+static void *look_elsewhere(void *library, const char *name)
+{
+    Dl_info here, there;
+    static const int own = 0;
+    void *found = dlsym(library, name);
+    return found != NULL && dladdr(&own, &here) != 0 &&
+                   dladdr(found, &there) != 0 &&
+                   here.dli_fbase != there.dli_fbase
+               ? found
+               : NULL;
+}
+
+void *pblas_find(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    return found != NULL ? found : blas_look_in_loaded(name, look_elsewhere);
+}
 
 /* Functions of the BLACS. A grid knows the number of the communicator that it
  * was made in, and the ranks of its processes there. */
@@ -73,7 +95,7 @@ typedef struct member {
 static member *members;
 
 /* MPI is about to end. */
-static int end(MPI_Comm comm, int key, void *value, void *extra)
+static int end_contexts(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)value, (void)extra;
     while (members != NULL) {
@@ -91,8 +113,8 @@ static void watch_end(void)
 {
     static int key = MPI_KEYVAL_INVALID;
     if (key == MPI_KEYVAL_INVALID &&
-        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &key, NULL) ==
-            MPI_SUCCESS) {
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_contexts, &key,
+                               NULL) == MPI_SUCCESS) {
         (void)MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     }
 }
@@ -123,13 +145,13 @@ static bool find_ranks(const blacs *b, int blacs_context,
 
 static member *find_member(int count, const int *ranks)
 {
-    member *m = members;
-    while (m != NULL &&
-           (m->count != count ||
-            memcmp(m->ranks, ranks, (size_t)count * sizeof *ranks) != 0)) {
-        m = m->next;
+    for (member *m = members; m != NULL; m = m->next) {
+        if (m->count == count &&
+            memcmp(m->ranks, ranks, (size_t)count * sizeof *ranks) == 0) {
+            return m;
+        }
     }
-    return m;
+    return NULL;
 }
 
 /* All processes of the grid come here together. */
@@ -169,15 +191,14 @@ hr_mpi_context *pblas_grid_context(int blacs_context, const pblas_grid *grid)
         return NULL;
     }
     member *m = find_member((int)count, made->ranks);
-    if (m != NULL) {
-        free(made);
-        if (m->context == NULL) {
-            (void)hr_set_last_error(HR_ERROR_UNAVAILABLE,
-                                    "no context could be made before");
-        }
-    } else {
-        m = made;
-        open_context(m);
+    if (m == NULL) {
+        open_context(made);
+        return made->context;
+    }
+    free(made);
+    if (m->context == NULL) {
+        (void)hr_set_last_error(HR_ERROR_UNAVAILABLE,
+                                "no context could be made before");
     }
     return m->context;
 }

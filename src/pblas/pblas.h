@@ -28,10 +28,10 @@ typedef struct pblas_call {
  * every other error: C may have been written in part. */
 bool pblas_gemm(const pblas_call *call);
 
+/* ---- grid.c: grids of processes, and the libraries that have them */
+
 /* A function of ScaLAPACK or the BLACS; NULL: none is loaded. */
 void *pblas_find(const char *name);
-
-/* ---- grids of processes */
 
 /* A grid of the BLACS. */
 typedef struct pblas_grid {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Bands of rows: which rows they have, and what they read. */
+/* Bands of rows: which rows they have, what they read, and launching some of
+ * them on one accelerator. */
 #include <stdlib.h>
 
 #include "arrays/array.h"
+#include "arrays/launch.h"
 #include "base/arithmetic.h"
 #include "base/size.h"
 #include "split/split.h"
@@ -21,8 +23,8 @@ void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band)
     band->read_count = before + band->count + after;
 }
 
-static hr_status check(int64_t size, uint32_t count, int64_t before,
-                       int64_t after, const hr_band *bands)
+static hr_status check_rows(int64_t size, uint32_t count, int64_t before,
+                            int64_t after, const hr_band *bands)
 {
     if (bands == NULL) {
         return hri_fail(HR_ERROR_INVALID, "split: bands is NULL");
@@ -61,13 +63,13 @@ hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
         p[i].weight = weights != NULL ? weights[i] : 1;
         p[i].most = INT64_MAX;
     }
-    hr_status status = hri_distribute(d, held);
-    for (uint32_t i = 0; i < d->count && status == HR_OK && *held; i++) {
+    HRI_TRY(hri_distribute(d, held));
+    for (uint32_t i = 0; i < d->count && *held; i++) {
         bands[i] = (hr_band){
             .accelerator = i, .first = p[i].first, .count = p[i].count};
         hri_band_reach(d->units, before, after, &bands[i]);
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hr_split(int64_t size, const double *weights, uint32_t count,
@@ -75,19 +77,18 @@ hr_status hr_split(int64_t size, const double *weights, uint32_t count,
 {
     HRI_USUAL_ARITHMETIC;
     bool held;
-    hr_status status = check(size, count, before, after, bands);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_rows(size, count, before, after, bands));
     const hri_distribution d = {.caller = "split",
                                 .units = size,
                                 .grain = 1,
                                 .portions = calloc(count, sizeof(hri_portion)),
                                 .count = count};
-    status = d.portions != NULL
-                 ? hri_bands_cut(&d, weights, before, after, bands, &held)
-                 : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "split: no memory for %u bands", count);
+    if (d.portions == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "split: no memory for %u bands",
+                        count);
+    }
+    const hr_status status =
+        hri_bands_cut(&d, weights, before, after, bands, &held);
     free(d.portions);
     return status;
 }
@@ -129,4 +130,99 @@ uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
                  hri_accelerators_same_kind(p[j].accelerator, p[i].accelerator);
     }
     return count;
+}
+
+/* ---- rows on one accelerator */
+
+hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
+                              const hr_band *rows, hr_argument *arguments,
+                              hri_window *windows)
+{
+    hr_array *const *copies = s->participants[i].copies;
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        hr_view *view = &arguments[k].view;
+        arguments[k] = s->arguments[k];
+        windows[k] = (hri_window){.first = {0}};
+        if (!hri_split_is_view(s, k)) {
+            continue;
+        }
+        const hr_extent *whole = &s->arguments[k].view.extent;
+        const uint32_t lead = hri_split_dimension(s, k);
+        if (copies[k] != NULL) {
+            *view = hr_view_of(copies[k]);
+        } else {
+            HRI_TRY(hri_split_argument(s, k, rows, view, &windows[k].first[0]));
+        }
+        for (uint32_t d = 0; d + lead < whole->rank; d++) {
+            windows[k].extent[d] = whole->size[d + lead];
+        }
+    }
+    return HR_OK;
+}
+
+void hri_split_describe(const hri_splitting *s, hri_pieces *pieces)
+{
+    *pieces = (hri_pieces){.grain = hri_split_grain(s)};
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        const hr_argument *a = &s->arguments[k];
+        if (hri_split_is_view(s, k)) {
+            const int64_t size = a->view.extent.size[hri_split_dimension(s, k)];
+            pieces->reach[k] = (hri_reach){.any = hri_split_is_whole(s, k),
+                                           .before = hri_min(a->before, size),
+                                           .after = hri_min(a->after, size),
+                                           .rows = hri_split_rows(s, k)};
+        }
+    }
+}
+
+hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
+                           const hr_band *rows, hri_stream *stream,
+                           const hr_argument *arguments,
+                           const hri_window *windows)
+{
+    hri_accelerator *a = s->participants[i].accelerator;
+    hr_queue queue = {
+        .context = s->context, .accelerator = a, .stream = stream};
+    const double shared = (double)rows->count * hri_split_sharers(s, i);
+    const bool is_piece = rows->count < s->domain.size[0] || s->pieces != NULL;
+    hri_part part = hri_part_of(s->domain);
+    part.first[0] = rows->first;
+    part.end[0] = rows->first + rows->count;
+    part.tile =
+        s->band_tile.rank > 0 && is_piece ? &s->band_tile : s->options.tile;
+    part.pieces = s->pieces;
+    part.windows = windows;
+    if (s->count > 1 || s->options.report != NULL ||
+        hri_model_is_curious(a, s->kernel, hri_split_points(s))) {
+        part.start =
+            hri_model_time_kernel(a, s->kernel, hri_split_points(s), shared);
+    }
+    hr_status status = hri_launch_part(s->context, &queue, s->kernel, &part,
+                                       arguments, s->kernel->parameter_count);
+    if (part.start == NULL) {
+        return status;
+    }
+    if (status == HR_OK) { /* a profiled launch has recorded its fence */
+        a->default_queue.end =
+            stream->pending != NULL ? stream->pending : stream->last;
+        hri_fence_hold(a->default_queue.end);
+    } else {
+        a->default_queue.kernel = NULL;
+    }
+    return status;
+}
+
+hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
+                           const hr_band *rows)
+{
+    hri_boxes region = {0};
+    hr_view view;
+    int64_t first;
+    HRI_TRY(hri_split_argument(s, k, rows, &view, &first));
+    hr_status status = hri_view_region(&view, &region);
+    if (status == HR_OK) {
+        status = hri_array_forget(s->arguments[k].view.array, &region);
+    }
+    hri_boxes_finish(&region);
+    return status;
 }

@@ -37,7 +37,7 @@ static uint32_t device_of(const hri_splitting *s, uint32_t i)
     return first;
 }
 
-static hr_status list(const choice *c)
+static hr_status list_candidates(const choice *c)
 {
     const hri_splitting *s = c->split;
     const double rows = (double)s->domain.size[0];
@@ -46,15 +46,10 @@ static hr_status list(const choice *c)
         hri_participant *p = &s->participants[i];
         hri_cost cost;
         p->chunk = 0;
-        hr_status status = c->hold == HRI_HOLD_CHUNKS
-                               ? hri_split_chunk(s, i, &everything, &p->chunk)
-                               : HR_OK;
-        if (status == HR_OK) {
-            status = hri_split_cost(s, i, &everything, &cost);
+        if (c->hold == HRI_HOLD_CHUNKS) {
+            HRI_TRY(hri_split_chunk(s, i, &everything, &p->chunk));
         }
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(hri_split_cost(s, i, &everything, &cost));
         const double home = cost.home[HRI_PINNED] + cost.home[HRI_STAGED];
         const double up = cost.link[HRI_PINNED] + cost.link[HRI_STAGED] - home;
         const double sum =
@@ -114,27 +109,26 @@ static hr_status try_bands(const choice *c, const hri_candidate *set,
     bool held;
     *seconds = INFINITY;
     weigh(c, set, count, in_place);
-    hr_status status = hri_split_cut(c->split, c->weights, c->hold, &held);
-    if (status == HR_OK && held && c->hold != HRI_HOLD_ALL) {
-        status = hri_split_find_chunks(c->split);
+    HRI_TRY(hri_split_cut(c->split, c->weights, c->hold, &held));
+    if (!held) {
+        return HR_OK;
     }
-    return status == HR_OK && held
-               ? hri_split_predict(c->split, seconds, &bound)
-               : status;
+    if (c->hold != HRI_HOLD_ALL) {
+        HRI_TRY(hri_split_find_chunks(c->split));
+    }
+    return hri_split_predict(c->split, seconds, &bound);
 }
 
-static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
-                         double *seconds)
+static hr_status predict_set(void *data, const hri_candidate *set,
+                             uint32_t count, double *seconds)
 {
     const choice *c = data;
     double in_place = INFINITY;
-    hr_status status = try_bands(c, set, count, false, seconds);
-    if (status == HR_OK) {
-        status = try_bands(c, set, count, true, &in_place);
-    }
+    HRI_TRY(try_bands(c, set, count, false, seconds));
+    HRI_TRY(try_bands(c, set, count, true, &in_place));
     c->in_place[count - 1] = in_place < *seconds;
     *seconds = fmin(in_place, *seconds);
-    return status;
+    return HR_OK;
 }
 
 /* Choose among the sets that have so much memory. */
@@ -142,29 +136,25 @@ static hr_status choose_with(choice *c, hri_hold hold, hri_set *set)
 {
     *set = (hri_set){0};
     c->hold = hold;
-    hr_status status = list(c);
-    return status == HR_OK
-               ? hri_choose_set(c->candidates, c->split->count, predict, c, set)
-               : status;
+    HRI_TRY(list_candidates(c));
+    return hri_choose_set(c->candidates, c->split->count, predict_set, c, set);
 }
 
 /* Bands stream only if no set of accelerators has memory for all. If no set has
  * it for chunks, hri_split_chunks reports which accelerator lacks it. */
-static hr_status choose(choice *c)
+static hr_status choose_bands(choice *c)
 {
     hri_set set;
     double seconds;
-    hr_status status = choose_with(c, HRI_HOLD_ALL, &set);
-    if (status == HR_OK && set.count == 0) {
-        status = choose_with(c, HRI_HOLD_CHUNKS, &set);
+    HRI_TRY(choose_with(c, HRI_HOLD_ALL, &set));
+    if (set.count == 0) {
+        HRI_TRY(choose_with(c, HRI_HOLD_CHUNKS, &set));
     }
-    if (status == HR_OK && set.count == 0) {
-        status = choose_with(c, HRI_HOLD_ANY, &set);
+    if (set.count == 0) {
+        HRI_TRY(choose_with(c, HRI_HOLD_ANY, &set));
     }
     const uint32_t count = set.count > 0 ? set.count : 1;
-    return status == HR_OK ? try_bands(c, c->candidates, count,
-                                       c->in_place[count - 1], &seconds)
-                           : status;
+    return try_bands(c, c->candidates, count, c->in_place[count - 1], &seconds);
 }
 
 hr_status hri_split_choose(hri_splitting *s)
@@ -174,15 +164,14 @@ hr_status hri_split_choose(hri_splitting *s)
                 .row_costs = calloc(s->count, sizeof *c.row_costs),
                 .weights = calloc(s->count, sizeof *c.weights),
                 .in_place = calloc(s->count, sizeof *c.in_place)};
-    hr_status status = HR_OK;
+    hr_status status;
     if (c.candidates == NULL || c.row_costs == NULL || c.weights == NULL ||
         c.in_place == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
                           "%s: no memory to choose from %u accelerator%s",
                           hri_split_name(s), s->count, hri_plural(s->count));
-    }
-    if (status == HR_OK) {
-        status = choose(&c);
+    } else {
+        status = choose_bands(&c);
     }
     free(c.candidates);
     free(c.row_costs);

@@ -98,13 +98,14 @@ static hr_status check_type(const hri_splitting *s, uint32_t k)
                         "bits can be combined",
                         hri_split_name(s), p->name, p->type);
     }
-    return !s->context->reproducible || !type->fraction ||
-                   a->combine != HR_COMBINE_SUM
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "%s: %s has sums of fractions, which depend on the "
-                          "bands; the context is reproducible",
-                          hri_split_name(s), p->name);
+    if (s->context->reproducible && type->fraction &&
+        a->combine == HR_COMBINE_SUM) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: %s has sums of fractions, which depend on the "
+                        "bands; the context is reproducible",
+                        hri_split_name(s), p->name);
+    }
+    return HR_OK;
 }
 
 hr_status hri_combined_check(const hri_splitting *s, uint32_t k)
@@ -143,17 +144,14 @@ hr_status hri_combined_check(const hri_splitting *s, uint32_t k)
 
 /* Launch a kernel on participant i's default queue. The band's launch there is
  * no longer timed, but its time is kept if it is done. */
-static hr_status launch(const hri_splitting *s, uint32_t i,
-                        const hr_kernel *kernel, const hr_extent *domain,
-                        const hr_argument *arguments, size_t count)
+static hr_status launch_own(const hri_splitting *s, uint32_t i,
+                            const hr_kernel *kernel, const hr_extent *domain,
+                            const hr_argument *arguments, size_t count)
 {
     hri_accelerator *a = s->participants[i].accelerator;
     const hri_part part = hri_part_of(*domain);
     hr_queue queue = {.context = s->context, .accelerator = a};
-    hr_status status = hri_accelerator_default_queue(a, &queue.stream);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_accelerator_default_queue(a, &queue.stream));
     (void)hri_model_kernel(a, s->kernel, hri_split_points(s));
     a->default_queue.kernel = NULL;
     return hri_launch_part(s->context, &queue, kernel, &part, arguments, count);
@@ -166,13 +164,15 @@ static hr_status settle(const hr_view *view)
     hri_boxes region = {0};
     hri_fences fences = {0};
     hr_status status = hri_view_region(view, &region);
-    if (status == HR_OK) {
-        status =
-            hri_uses_collect(view->array, HRI_NOWHERE, &region, true, &fences);
+    if (status != HR_OK) {
+        goto done;
     }
-    if (status == HR_OK) {
-        status = hri_array_wait(view->array, NULL, &fences);
+    status = hri_uses_collect(view->array, HRI_NOWHERE, &region, true, &fences);
+    if (status != HR_OK) {
+        goto done;
     }
+    status = hri_array_wait(view->array, NULL, &fences);
+done:
     hri_fences_finish(&fences);
     hri_boxes_finish(&region);
     return status;
@@ -191,7 +191,7 @@ static hr_status neutralize(const hri_splitting *s, uint32_t i, uint32_t k,
     const hr_argument arguments[] = {hr_out(view),
                                      hr_value(neutral, view.element_bytes)};
     pthread_mutex_lock(&s->context->lock);
-    hr_status status = launch(s, i, type->fill, &view.extent, arguments, 2);
+    hr_status status = launch_own(s, i, type->fill, &view.extent, arguments, 2);
     pthread_mutex_unlock(&s->context->lock);
     return status;
 }
@@ -201,26 +201,25 @@ static hr_status make_copy(const hri_splitting *s, uint32_t i, uint32_t k)
     const hr_view *view = &s->arguments[k].view;
     hri_participant *p = &s->participants[i];
     hr_queue queue = {.context = s->context, .accelerator = p->accelerator};
-    hr_status status = hr_array_create(&queue, view->element_bytes,
-                                       view->extent, &p->copies[k]);
     const hr_extent line = hr_extent1(hr_extent_count(view->extent));
     hr_view all = *view;
-    if (status == HR_OK) {
-        status = hr_view_reshape(hr_view_of(p->copies[k]), line, &all);
-    }
-    return status == HR_OK ? neutralize(s, i, k, all) : status;
+    HRI_TRY(hr_array_create(&queue, view->element_bytes, view->extent,
+                            &p->copies[k]));
+    HRI_TRY(hr_view_reshape(hr_view_of(p->copies[k]), line, &all));
+    return neutralize(s, i, k, all);
 }
 
 /* What argument k needs before participant i's band runs. */
-static hr_status begin(const hri_splitting *s, uint32_t i, uint32_t k)
+static hr_status begin_argument(const hri_splitting *s, uint32_t i, uint32_t k)
 {
     const hr_band *band = &s->bands[i];
     if (band->count == 0 || !hri_split_is_combined(s, k)) {
         return HR_OK;
     }
-    return hri_split_is_copied(s, k, band) ? make_copy(s, i, k)
-           : s->fresh ? neutralize(s, i, k, s->arguments[k].view)
-                      : HR_OK;
+    if (hri_split_is_copied(s, k, band)) {
+        return make_copy(s, i, k);
+    }
+    return s->fresh ? neutralize(s, i, k, s->arguments[k].view) : HR_OK;
 }
 
 /* Wait for what is under way on the copies, and destroy them. */
@@ -258,36 +257,33 @@ static hr_status fold(const hri_splitting *s, uint32_t i, uint32_t k)
     const hr_view from = in_space(hr_view_of(s->participants[i].copies[k]));
     const int how = (int)s->arguments[k].combine;
     const hr_argument arguments[] = {hr_inout(to), hr_in(from), hr_value(how)};
-    hr_status status = settle(&from);
-    if (status == HR_OK) {
-        status = settle(&to);
-    }
-    if (status == HR_OK) {
-        status = launch(s, hri_split_first(s),
-                        find_type(s->parameters[k].type)->fold, &to.extent,
-                        arguments, 3);
-    }
-    return status == HR_OK ? settle(&to) : status;
+    HRI_TRY(settle(&from));
+    HRI_TRY(settle(&to));
+    HRI_TRY(launch_own(s, hri_split_first(s),
+                       find_type(s->parameters[k].type)->fold, &to.extent,
+                       arguments, 3));
+    return settle(&to);
 }
 
 /* Fold the copies of argument k, in the order of the bands. Each is destroyed
  * to make room for the next one. */
 static hr_status fold_all(const hri_splitting *s, uint32_t k)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < s->count; i++) {
         hr_array **copy = &s->participants[i].copies[k];
-        if (*copy != NULL) {
-            pthread_mutex_lock(&s->context->lock);
-            status = fold(s, i, k);
-            pthread_mutex_unlock(&s->context->lock);
+        if (*copy == NULL) {
+            continue;
         }
-        if (status == HR_OK) {
-            hr_array_destroy(*copy);
-            *copy = NULL;
+        pthread_mutex_lock(&s->context->lock);
+        const hr_status status = fold(s, i, k);
+        pthread_mutex_unlock(&s->context->lock);
+        if (status != HR_OK) {
+            return status;
         }
+        hr_array_destroy(*copy);
+        *copy = NULL;
     }
-    return status;
+    return HR_OK;
 }
 
 /* After an error, which the caller is told: combined views have no values. */
@@ -311,33 +307,46 @@ static void give_up(const hri_splitting *s)
     pthread_mutex_unlock(&s->context->lock);
 }
 
+static hr_status begin_all(const hri_splitting *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+            HRI_TRY(begin_argument(s, i, k));
+        }
+    }
+    return HR_OK;
+}
+
 hr_status hri_split_begin_combined(const hri_splitting *s)
 {
     hri_error error = {0};
-    for (uint32_t i = 0; i < s->count; i++) {
-        for (uint32_t k = 0;
-             k < s->kernel->parameter_count && error.status == HR_OK; k++) {
-            hri_error_keep(&error, begin(s, i, k));
-        }
+    hri_error_keep(&error, begin_all(s));
+    if (error.status == HR_OK) {
+        return HR_OK;
     }
-    if (error.status != HR_OK && s->fresh) {
+    if (s->fresh) {
         give_up(s);
-    } else if (error.status != HR_OK) {
+    } else {
         destroy_copies(s);
     }
     return hri_error_raise(&error);
 }
 
+static hr_status fold_views(const hri_splitting *s)
+{
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        HRI_TRY(fold_all(s, k));
+    }
+    return HR_OK;
+}
+
 hr_status hri_split_end_combined(const hri_splitting *s, hr_status launched)
 {
     hri_error error = {0};
-    hri_error_keep(&error, launched);
-    for (uint32_t k = 0;
-         k < s->kernel->parameter_count && error.status == HR_OK; k++) {
-        hri_error_keep(&error, fold_all(s, k));
+    hri_error_keep(&error, launched == HR_OK ? fold_views(s) : launched);
+    if (error.status == HR_OK) {
+        return HR_OK;
     }
-    if (error.status != HR_OK) {
-        give_up(s);
-    }
+    give_up(s);
     return hri_error_raise(&error);
 }

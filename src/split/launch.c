@@ -50,25 +50,22 @@ hr_status hri_split_read_progress(const hr_split_options *options,
 static hr_status read_options(hri_splitting *s, const hr_split_options *options)
 {
     s->options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
-    hr_status status = hri_struct_read(&options_struct, options, &s->options);
-    if (status == HR_OK) {
-        status = hri_struct_read(&report_struct, s->options.report, &s->report);
+    HRI_TRY(hri_struct_read(&options_struct, options, &s->options));
+    HRI_TRY(hri_struct_read(&report_struct, s->options.report, &s->report));
+    HRI_TRY(hri_indices_read(s->context, hri_split_name(s),
+                             s->options.accelerators,
+                             s->options.accelerator_count, &s->accelerators));
+    if (s->call == NULL) {
+        return HR_OK;
     }
-    if (status == HR_OK) {
-        status = hri_indices_read(
-            s->context, hri_split_name(s), s->options.accelerators,
-            s->options.accelerator_count, &s->accelerators);
+    if (s->options.tile != NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: options have a tile, which this call chooses "
+                        "itself",
+                        hri_split_name(s));
     }
-    if (status == HR_OK && s->call != NULL && s->options.tile != NULL) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "%s: options have a tile, which this call chooses "
-                          "itself",
-                          hri_split_name(s));
-    }
-    if (s->call != NULL) {
-        s->options.tile = s->tile;
-    }
-    return status;
+    s->options.tile = s->tile;
+    return HR_OK;
 }
 
 /* Check that an argument can be given in bands. */
@@ -110,16 +107,18 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
 }
 
 /* Check that kernel, domain and `count` arguments go together. */
-static hr_status check(const hri_splitting *s, size_t count)
+static hr_status check_launch(const hri_splitting *s, size_t count)
 {
     hri_part part = hri_part_of(s->domain);
     part.tile = s->options.tile;
-    hr_status status = hri_launch_part(s->context, NULL, s->kernel, &part,
-                                       s->arguments, count);
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = hri_split_is_view(s, i) ? check_argument(s, i) : HR_OK;
+    HRI_TRY(hri_launch_part(s->context, NULL, s->kernel, &part, s->arguments,
+                            count));
+    for (uint32_t i = 0; i < count; i++) {
+        if (hri_split_is_view(s, i)) {
+            HRI_TRY(check_argument(s, i));
+        }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Blocks of HR_ITEMS run for whole tiles. So bands of such a kernel end between
@@ -129,14 +128,14 @@ static hr_status choose_band_tile(hri_splitting *s)
 {
     enum { ROW = 256 };
     const hri_indexings *read = NULL;
-    const hr_status status = hri_kernel_read(s->context, s->kernel, &read);
+    HRI_TRY(hri_kernel_read(s->context, s->kernel, &read));
     if (s->options.tile != NULL) {
         s->band_tile = *s->options.tile;
-    } else if (status == HR_OK && read->may_have_items) {
+    } else if (read->may_have_items) {
         s->band_tile = (hr_extent){.rank = s->domain.rank, .size = {1, 1, 1}};
         s->band_tile.size[s->domain.rank - 1] = ROW;
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- launches */
@@ -147,19 +146,32 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index,
     const hr_band *band = &s->bands[index];
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS];
-    hr_status status = hri_split_arguments(s, index, band, arguments, windows);
-    return status == HR_OK
-               ? hri_split_launch(s, index, band, stream, arguments, windows)
-               : status;
+    HRI_TRY(hri_split_arguments(s, index, band, arguments, windows));
+    return hri_split_launch(s, index, band, stream, arguments, windows);
 }
 
-static hr_status give(void *argument)
+/* Launch band `index` on the default queue of its accelerator. */
+static hr_status enqueue_band(hri_participant *p, uint32_t index)
+{
+    hri_stream *stream = NULL;
+    hri_fence *fence = NULL;
+    HRI_TRY(hri_accelerator_default_queue(p->accelerator, &stream));
+    hri_error_keep(&p->call.error, launch_band(p->split, index, stream));
+    /* record it even after a failure, since copies may be under way */
+    const hr_status status = hri_fence_create_recorded(stream, &fence);
+    if (status == HR_OK && p->call.error.status != HR_OK) {
+        /* wait, so that the next launch knows of a queue that failed */
+        (void)hri_fence_wait(fence);
+    }
+    hri_fence_drop(fence);
+    return status;
+}
+
+static hr_status run_band(void *argument)
 {
     hri_participant *p = argument;
     const hri_splitting *s = p->split;
     const uint32_t index = (uint32_t)(p - s->participants);
-    hri_stream *stream = NULL;
-    hri_fence *fence = NULL;
     if (s->bands[index].count == 0) {
         return HR_OK;
     }
@@ -167,24 +179,14 @@ static hr_status give(void *argument)
         return hri_split_stream(s, index);
     }
     pthread_mutex_lock(&s->context->lock);
-    hr_status status = hri_accelerator_default_queue(p->accelerator, &stream);
-    if (status == HR_OK) {
-        hri_error_keep(&p->call.error, launch_band(s, index, stream));
-        /* record it even after a failure, since copies may be under way */
-        status = hri_fence_create_recorded(stream, &fence);
-        if (status == HR_OK && p->call.error.status != HR_OK) {
-            /* wait, so that the next launch knows of a queue that failed */
-            (void)hri_fence_wait(fence);
-        }
-        hri_fence_drop(fence);
-    }
+    const hr_status status = enqueue_band(p, index);
     pthread_mutex_unlock(&s->context->lock);
     return status;
 }
 
 /* Launch all bands, even after one has failed. Those that stream, or whose
  * progress is told, do so at the same time. */
-static hr_status give_all(const hri_splitting *s)
+static hr_status run_bands(const hri_splitting *s)
 {
     const bool told = hri_progress_is_told(s->progress);
     for (uint32_t i = 0; i < s->count; i++) {
@@ -195,8 +197,9 @@ static hr_status give_all(const hri_splitting *s)
             p->call.threads = &p->accelerator->threads;
         }
     }
-    const hr_status status = hri_progress_call(
-        s->progress, give, s->participants, s->count, sizeof *s->participants);
+    const hr_status status =
+        hri_progress_call(s->progress, run_band, s->participants, s->count,
+                          sizeof *s->participants);
     return hri_progress_status(s->progress, status);
 }
 
@@ -223,36 +226,38 @@ static hr_status list_participants(hri_splitting *s)
             hri_error_keep(&refused, status);
         }
     }
-    if (s->count == 0 || all) {
-        hr_status status = hri_indices_check(s->context, &s->accelerators);
-        return status == HR_OK ? hri_error_raise(&refused) : status;
+    if (s->count > 0 && !all) {
+        return HR_OK;
     }
-    return HR_OK;
+    HRI_TRY(hri_indices_check(s->context, &s->accelerators));
+    return hri_error_raise(&refused);
 }
 
-static hr_status plan(hri_splitting *s)
+/* Set the bands: the fastest ones, or those of the caller's weights. */
+static hr_status set_bands(hri_splitting *s, bool choose)
 {
     bool held;
-    hr_status status = list_participants(s);
+    if (choose || s->options.report != NULL) {
+        HRI_TRY(hri_split_learn(s));
+    }
+    HRI_TRY(choose ? hri_split_choose(s)
+                   : hri_split_cut(s, s->options.weights, HRI_HOLD_ANY, &held));
+    return hri_split_chunks(s);
+}
+
+static hr_status plan_launch(hri_splitting *s, size_t count)
+{
+    bool held;
+    HRI_TRY(check_launch(s, count));
+    HRI_TRY(choose_band_tile(s));
+    HRI_TRY(list_participants(s));
     const bool choose = s->options.weights == NULL && s->count > 1;
-    if (status == HR_OK && (choose || s->options.report != NULL)) {
-        status = hri_split_learn(s);
-    }
-    if (status == HR_OK) {
-        status =
-            choose ? hri_split_choose(s)
-                   : hri_split_cut(s, s->options.weights, HRI_HOLD_ANY, &held);
-    }
-    if (status == HR_OK) {
-        status = hri_split_chunks(s);
-    }
+    hr_status status = set_bands(s, choose);
     if (status == HR_ERROR_OUT_OF_MEMORY && choose) {
         /* as the message says: what accelerators hold may lie so that no other
          * bands fit */
-        status = hri_split_cut(s, NULL, HRI_HOLD_ANY, &held);
-        if (status == HR_OK) {
-            status = hri_split_chunks(s);
-        }
+        HRI_TRY(hri_split_cut(s, NULL, HRI_HOLD_ANY, &held));
+        status = hri_split_chunks(s);
     }
     s->predicted =
         s->options.report != NULL || (choose && s->context->trace != NULL);
@@ -261,7 +266,7 @@ static hr_status plan(hri_splitting *s)
                : status;
 }
 
-static void report(hri_splitting *s)
+static void write_report(hri_splitting *s)
 {
     hr_split_report *r = &s->report;
     r->share_count = s->count;
@@ -302,15 +307,11 @@ void hri_split_trace(const hri_splitting *s, uint64_t start_ns)
 static hr_status work(hri_splitting *s)
 {
     (void)hri_progress_tell(s->progress, (double)s->progress->done);
-    hr_status status = hri_progress_status(s->progress, HR_OK);
-    if (status == HR_OK) {
-        status = hri_split_begin_combined(s);
-    }
-    if (status == HR_OK) {
-        status = s->carry_out != NULL ? s->carry_out(s->data, s) : give_all(s);
-        status = hri_split_end_combined(s, status);
-    }
-    return status;
+    HRI_TRY(hri_progress_status(s->progress, HR_OK));
+    HRI_TRY(hri_split_begin_combined(s));
+    const hr_status status =
+        s->carry_out != NULL ? s->carry_out(s->data, s) : run_bands(s);
+    return hri_split_end_combined(s, status);
 }
 
 /* The same, with what it tells unless a greater call does. */
@@ -346,40 +347,13 @@ static hr_status work_and_check(hri_splitting *s)
     if (checker == NULL) {
         return work_and_tell(s);
     }
-    hr_status status = tell_findings(s->context);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(tell_findings(s->context));
     hri_split_describe(s, &pieces);
     s->pieces = &pieces;
-    status = work_and_tell(s);
+    const hr_status status = work_and_tell(s);
     s->pieces = NULL;
     checker->forget(&pieces);
     return status == HR_OK ? tell_findings(s->context) : status;
-}
-
-static hr_status run(hri_splitting *s, size_t count)
-{
-    hr_status status = hri_context_check(s->context, hri_split_name(s));
-    if (status != HR_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&s->context->lock);
-    status = check(s, count);
-    if (status == HR_OK) {
-        status = choose_band_tile(s);
-    }
-    if (status == HR_OK) {
-        status = plan(s);
-    }
-    pthread_mutex_unlock(&s->context->lock);
-    if (status == HR_OK && !s->options.dry_run) {
-        status = work_and_check(s);
-    }
-    if (status == HR_OK) {
-        report(s);
-    }
-    return status;
 }
 
 static hr_status allocate(hri_splitting *s)
@@ -389,11 +363,31 @@ static hr_status allocate(hri_splitting *s)
     s->portions = calloc(s->count, sizeof *s->portions);
     s->participants = calloc(s->count, sizeof *s->participants);
     s->flows = calloc(s->count, sizeof *s->flows);
-    return s->bands != NULL && s->portions != NULL && s->participants != NULL &&
-                   s->flows != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
-                          hri_split_name(s), s->count);
+    if (s->bands == NULL || s->portions == NULL || s->participants == NULL ||
+        s->flows == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
+                        hri_split_name(s), s->count);
+    }
+    return HR_OK;
+}
+
+static hr_status run_launch(hri_splitting *s, size_t count,
+                            const hr_split_options *options)
+{
+    HRI_TRY(read_options(s, options));
+    HRI_TRY(allocate(s));
+    HRI_TRY(hri_context_check(s->context, hri_split_name(s)));
+    pthread_mutex_lock(&s->context->lock);
+    const hr_status status = plan_launch(s, count);
+    pthread_mutex_unlock(&s->context->lock);
+    if (status != HR_OK) {
+        return status;
+    }
+    if (!s->options.dry_run) {
+        HRI_TRY(work_and_check(s));
+    }
+    write_report(s);
+    return HR_OK;
 }
 
 hr_status hri_split_run(hri_splitting *s, size_t count,
@@ -412,13 +406,7 @@ hr_status hri_split_run(hri_splitting *s, size_t count,
         }
         s->arguments = flat;
     }
-    hr_status status = read_options(s, options);
-    if (status == HR_OK) {
-        status = allocate(s);
-    }
-    if (status == HR_OK) {
-        status = run(s, count);
-    }
+    const hr_status status = run_launch(s, count, options);
     if (status == HR_OK && !s->options.dry_run && !s->waits) {
         hri_split_trace(s, start_ns);
     }

@@ -28,21 +28,16 @@ static double row_bytes(const hri_splitting *s)
 }
 
 /* Get the rates of memory and links, and the overheads of launching. */
-static hr_status know(hr_context *context, hri_participant *r)
+static hr_status know_rates(hr_context *context, hri_participant *r)
 {
-    hr_status status =
-        hri_bandwidth_know(context, r->accelerator, &r->bandwidth);
-    if (status == HR_OK) {
-        status = hri_model_know_link(context, r->accelerator);
-    }
-    if (status == HR_OK) {
-        status = hri_model_overheads(r->accelerator, true, &r->overheads);
-    }
+    HRI_TRY(hri_bandwidth_know(context, r->accelerator, &r->bandwidth));
+    HRI_TRY(hri_model_know_link(context, r->accelerator));
+    HRI_TRY(hri_model_overheads(r->accelerator, true, &r->overheads));
     for (int kind = 0; kind < HRI_LINKS; kind++) {
         const bool staged = kind == HRI_STAGED;
         r->flows[kind] = hri_model_link_use(r->accelerator, staged, staged);
     }
-    return status;
+    return HR_OK;
 }
 
 /* Accelerators that were not measured are assumed to be as much slower or
@@ -51,16 +46,15 @@ static hr_status know(hr_context *context, hri_participant *r)
 hr_status hri_split_learn(const hri_splitting *s)
 {
     const hri_participant *known = NULL;
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < s->count; i++) {
         hri_participant *r = &s->participants[i];
-        status = know(s->context, r);
+        HRI_TRY(know_rates(s->context, r));
         r->memory = row_bytes(s) / r->bandwidth * (s->times > 0 ? s->times : 1);
         r->row_seconds =
             hri_model_kernel(r->accelerator, s->kernel, hri_split_points(s));
         known = known == NULL && r->row_seconds > 0 ? r : known;
     }
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < s->count; i++) {
         hri_participant *r = &s->participants[i];
         if (r->row_seconds == 0) {
             r->row_seconds =
@@ -68,7 +62,7 @@ hr_status hri_split_learn(const hri_splitting *s)
                               : r->memory;
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- bytes */
@@ -85,7 +79,7 @@ static double rate_of(double measured)
     return measured > 0 ? measured : hri_guess(HRI_GUESS_LINK);
 }
 
-/* Where accelerators are fast with any memory, all of it counts as pinned. In
+/* All memory counts as pinned if the accelerator is fast with any memory. In
  * place, the rows that must be copied are those that others have, so their
  * links count. An order of magnitude is enough there. */
 static route route_of(const hri_participant *r, const hr_array *array)
@@ -104,7 +98,8 @@ static route route_of(const hri_participant *r, const hr_array *array)
 
 /* Add the seconds of bytes. Links between peers are assumed to be no slower
  * than the host's. */
-static void add(hri_cost *c, const route *r, const hr_traffic *t, bool whole)
+static void add_traffic(hri_cost *c, const route *r, const hr_traffic *t,
+                        bool whole)
 {
     const double home = (double)t->down / r->down;
     const double seconds = (double)(t->up + t->peer) / r->up + home;
@@ -124,10 +119,22 @@ static hr_status goes_home(const hri_splitting *s, const hri_participant *p,
     const hr_argument *a = &s->arguments[k];
     const bool written = (a->access & HR_OUT) != 0 && !p->accelerator->in_place;
     *goes = written && a->view.array->home == HRI_HOST;
-    return written && !*goes && p->chunk != 0
-               ? hri_split_streams(s, (uint32_t)(p - s->participants), band, k,
-                                   goes)
-               : HR_OK;
+    if (!written || *goes || p->chunk == 0) {
+        return HR_OK;
+    }
+    return hri_split_streams(s, (uint32_t)(p - s->participants), band, k, goes);
+}
+
+/* What the accelerator at a place lacks of a view. */
+static hr_status predict_view(const hr_view *view, int place, hr_traffic *t)
+{
+    hri_boxes region = {0};
+    hr_status status = hri_view_region(view, &region);
+    if (status == HR_OK) {
+        status = hri_array_predict(view->array, place, &region, t);
+    }
+    hri_boxes_finish(&region);
+    return status;
 }
 
 static hr_status add_view(const hri_splitting *s, uint32_t i,
@@ -135,33 +142,23 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
                           const hr_band *band, hri_cost *cost)
 {
     const hr_argument *argument = &s->arguments[i];
-    bool home = false;
-    hr_array *array = argument->view.array;
+    const bool fresh = s->fresh && hri_split_is_combined(s, i);
     const int place = hri_place_of(s->context, participant->accelerator);
-    const route r = route_of(participant, array);
-    hri_boxes region = {0};
+    const route r = route_of(participant, argument->view.array);
+    bool home = false;
     hr_traffic t = {0};
     hr_view view = argument->view;
     int64_t first;
-    hr_status status = hri_split_argument(s, i, band, &view, &first);
-    if (status == HR_OK) {
-        status = hri_view_region(&view, &region);
+    HRI_TRY(hri_split_argument(s, i, band, &view, &first));
+    if ((argument->access & HR_IN) != 0 && !fresh) {
+        HRI_TRY(predict_view(&view, place, &t));
     }
-    const bool fresh = s->fresh && hri_split_is_combined(s, i);
-    if (status == HR_OK && (argument->access & HR_IN) != 0 && !fresh) {
-        status = hri_array_predict(array, place, &region, &t);
-    }
-    if (status == HR_OK) {
-        status = goes_home(s, participant, band, i, &home);
-    }
+    HRI_TRY(goes_home(s, participant, band, i, &home));
     if (home) {
         t.down += (uint64_t)hr_extent_count(view.extent) * view.element_bytes;
     }
-    if (status == HR_OK) {
-        add(cost, &r, &t, hri_split_is_whole(s, i));
-    }
-    hri_boxes_finish(&region);
-    return status;
+    add_traffic(cost, &r, &t, hri_split_is_whole(s, i));
+    return HR_OK;
 }
 
 /* Add what a copy of argument k costs participant p: setting it to the neutral
@@ -191,17 +188,15 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
                          const hr_band *band, hri_cost *cost)
 {
     const hri_participant *r = &s->participants[i];
-    hr_status status = HR_OK;
     *cost = (hri_cost){.run = r->row_seconds * (double)band->count};
-    for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
-         k++) {
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
         if (band->count > 0 && hri_split_is_copied(s, k, band)) {
             add_copy(s, k, r, cost);
         } else if (hri_split_is_view(s, k) && band->count > 0) {
-            status = add_view(s, k, r, band, cost);
+            HRI_TRY(add_view(s, k, r, band, cost));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- time */
@@ -291,10 +286,7 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
     for (uint32_t i = 0; i < s->count; i++) {
         hri_participant *r = &s->participants[i];
         hri_cost *c = &r->cost;
-        hr_status status = hri_split_cost(s, i, &s->bands[i], c);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(hri_split_cost(s, i, &s->bands[i], c));
         if (s->bands[i].count == 0) {
             continue;
         }

@@ -1,11 +1,270 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for bands: in which chunks an accelerator streams a band that it
- * cannot hold, and bands that fit. */
+/* Memory for bands: what a band needs of an accelerator's memory, in which
+ * chunks an accelerator streams a band that it cannot hold, and bands that
+ * fit. */
 #include <stddef.h>
 
 #include "arrays/array.h"
 #include "base/size.h"
 #include "split/split.h"
+
+/* ---- arrays */
+
+/* Whether argument j is a view of the same array as view k. */
+static bool is_same(const hri_splitting *s, uint32_t j, uint32_t k)
+{
+    return hri_split_is_view(s, j) &&
+           s->arguments[j].view.array == s->arguments[k].view.array;
+}
+
+/* Whether k is the first view of its array. */
+static bool is_first(const hri_splitting *s, uint32_t k)
+{
+    uint32_t j = 0;
+    while (!is_same(s, j, k)) {
+        j++;
+    }
+    return j == k;
+}
+
+/* Add the elements of argument j that a band needs to a region. */
+static hr_status add_region(const hri_splitting *s, uint32_t j,
+                            const hr_band *band, hri_boxes *region)
+{
+    hri_boxes boxes = {0};
+    hr_view view;
+    int64_t first;
+    HRI_TRY(hri_split_argument(s, j, band, &view, &first));
+    hr_status status = hri_view_region(&view, &boxes);
+    boxes.linear = region->linear || boxes.linear;
+    if (status == HR_OK && region->count == 0) {
+        *region = boxes; /* there may be very many */
+        return HR_OK;
+    }
+    if (status == HR_OK) {
+        status = hri_boxes_add_all(region, &boxes);
+        region->linear = boxes.linear;
+    }
+    hri_boxes_finish(&boxes);
+    return status;
+}
+
+/* The part of the array of view k that a band needs, for all views of that
+ * array or for those that are given whole. */
+static hr_status find_region(const hri_splitting *s, uint32_t k,
+                             const hr_band *band, bool whole_alone,
+                             hri_boxes *region)
+{
+    for (uint32_t j = 0; j < s->kernel->parameter_count; j++) {
+        if (is_same(s, j, k) && (!whole_alone || hri_split_is_whole(s, j))) {
+            HRI_TRY(add_region(s, j, band, region));
+        }
+    }
+    return HR_OK;
+}
+
+/* The buffer that a band needs at a place for an array, and the one that is
+ * freed then, in bytes. 0: none. */
+typedef struct lack {
+    uint64_t bytes, freed;
+} lack;
+
+static hr_status find_lack_of(const hri_splitting *s, uint32_t k, int place,
+                              const hr_band *band, bool whole_alone, lack *l)
+{
+    hri_boxes region = {0};
+    hr_status status = find_region(s, k, band, whole_alone, &region);
+    *l = (lack){0, 0};
+    if (status == HR_OK && region.count > 0) {
+        l->bytes = hri_store_lack(s->arguments[k].view.array, place, &region,
+                                  &l->freed);
+    }
+    hri_boxes_finish(&region);
+    return status;
+}
+
+/* What a band lacks of the array of view k: all of it, and what views lack that
+ * are given whole. The other views can stream if there is a difference. */
+static hr_status find_lack(const hri_splitting *s, uint32_t k, int place,
+                           const hr_band *band, lack *all, lack *whole)
+{
+    *whole = (lack){0, 0};
+    HRI_TRY(find_lack_of(s, k, place, band, false, all));
+    return all->bytes > 0 ? find_lack_of(s, k, place, band, true, whole)
+                          : HR_OK;
+}
+
+hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
+                            const hr_band *band, uint32_t k, bool *streams)
+{
+    const int place = hri_place_of(s->context, s->participants[i].accelerator);
+    lack all, whole;
+    *streams = false;
+    if (!hri_split_is_view(s, k) || hri_split_is_whole(s, k)) {
+        return HR_OK;
+    }
+    HRI_TRY(find_lack(s, k, place, band, &all, &whole));
+    *streams = all.bytes > whole.bytes;
+    return HR_OK;
+}
+
+/* Give the array of view k memory at a place, for what a band needs of it. */
+static hr_status hold_array(const hri_splitting *s, uint32_t k, int place,
+                            const hr_band *band)
+{
+    hri_boxes region = {0};
+    hr_status status = find_region(s, k, band, false, &region);
+    if (status == HR_OK && region.count > 0) {
+        status = hri_store_hold(s->arguments[k].view.array, place, &region);
+    }
+    hri_boxes_finish(&region);
+    return status;
+}
+
+hr_status hri_split_hold(const hri_splitting *s, uint32_t i,
+                         const hr_band *band)
+{
+    const int place = hri_place_of(s->context, s->participants[i].accelerator);
+    if (place == HRI_HOST) {
+        return HR_OK;
+    }
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        if (hri_split_is_view(s, k) && is_first(s, k) &&
+            !hri_split_is_copied(s, k, band)) {
+            HRI_TRY(hold_array(s, k, place, band));
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- slots */
+
+uint32_t hri_split_slots(hr_access access)
+{
+    return access == HR_INOUT ? 3 : 2;
+}
+
+int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
+                            const hr_band *band, int64_t chunk)
+{
+    const hr_argument *a = &s->arguments[k];
+    const int64_t rows = hri_split_rows(s, k);
+    const int64_t size = a->view.extent.size[hri_split_dimension(s, k)];
+    hr_band own = {.first = band->first * rows};
+    own.count = hri_min(band->count * rows, size - own.first);
+    hri_band_reach(size, a->before, a->after, &own);
+    return hri_min(own.read_count,
+                   hri_min(chunk * rows, own.count) + a->before + a->after);
+}
+
+uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k)
+{
+    const hr_view *v = &s->arguments[k].view;
+    const int64_t rows = v->extent.size[hri_split_dimension(s, k)];
+    return (uint64_t)(hr_extent_count(v->extent) / rows) * v->element_bytes;
+}
+
+/* ---- what a band needs */
+
+static void take_bytes(hri_need *n, lack l)
+{
+    uint64_t sum;
+    sum = hri_add(n->taken, l.bytes, &sum) ? sum : UINT64_MAX;
+    n->most = sum > n->most ? sum : n->most;
+    n->largest = l.bytes > n->largest ? l.bytes : n->largest;
+    n->taken = sum - l.freed;
+}
+
+/* Take the slots of all views of the array of view k. */
+static void take_slots(const hri_splitting *s, uint32_t k, const hr_band *band,
+                       int64_t chunk, hri_need *n)
+{
+    for (uint32_t j = k; j < s->kernel->parameter_count; j++) {
+        if (!is_same(s, j, k) || hri_split_is_whole(s, j)) {
+            continue;
+        }
+        const int64_t rows = hri_split_slot_rows(s, j, band, chunk);
+        const uint64_t bytes = (uint64_t)rows * hri_split_row_bytes(s, j);
+        const uint32_t slots = hri_split_slots(s->arguments[j].access);
+        for (uint32_t i = 0; i < slots; i++) {
+            take_bytes(n, (lack){bytes, 0});
+            n->slots += bytes;
+        }
+    }
+}
+
+/* Take the copy of argument k, if the participant does not have it. */
+static void take_copy(const hri_splitting *s, uint32_t i, uint32_t k,
+                      hri_need *n)
+{
+    if (s->participants[i].copies[k] == NULL) {
+        const uint64_t bytes = hri_split_copy_bytes(s, k);
+        take_bytes(n, (lack){bytes, 0});
+        n->copies += bytes;
+    }
+}
+
+/* Copies of other bands come to the accelerator of the first band, one at a
+ * time. Its slots are gone then. */
+static void take_folded(const hri_splitting *s, const hr_band *band,
+                        hri_need *n)
+{
+    uint64_t most = 0;
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        if (hri_split_is_combined(s, k) && band->first == 0 &&
+            band->count < s->domain.size[0]) {
+            const uint64_t bytes = hri_split_copy_bytes(s, k);
+            most = bytes > most ? bytes : most;
+        }
+    }
+    n->taken -= n->slots;
+    take_bytes(n, (lack){most, most});
+    n->copies += most;
+}
+
+/* The old memory of an array is freed only after its values have moved to the
+ * new one. */
+hr_status hri_split_need(const hri_splitting *s, uint32_t i,
+                         const hr_band *band, int64_t chunk, hri_need *n)
+{
+    const int place = hri_place_of(s->context, s->participants[i].accelerator);
+    *n = (hri_need){0};
+    if (place == HRI_HOST) {
+        return HR_OK;
+    }
+    if (s->beside != NULL) {
+        n->taken = n->most = s->beside(s, i, band);
+    }
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        lack all, whole;
+        if (hri_split_is_copied(s, k, band)) {
+            take_copy(s, i, k, n);
+            continue;
+        }
+        if (!hri_split_is_view(s, k) || !is_first(s, k)) {
+            continue;
+        }
+        HRI_TRY(find_lack(s, k, place, band, &all, &whole));
+        const bool streams = chunk > 0 && all.bytes > whole.bytes;
+        take_bytes(n, streams ? whole : all);
+        if (streams) {
+            take_slots(s, k, band, chunk, n);
+        }
+    }
+    take_folded(s, band, n);
+    return HR_OK;
+}
+
+hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
+                         const hr_band *band, int64_t chunk, bool *fits)
+{
+    hri_accelerator *a = s->participants[i].accelerator;
+    hri_need n;
+    HRI_TRY(hri_split_need(s, i, band, chunk, &n));
+    *fits = n.most <= hri_accelerator_room(a) &&
+            n.largest <= a->device->info.allocation_bytes;
+    return HR_OK;
+}
 
 /* ---- chunks */
 
@@ -54,21 +313,23 @@ hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
     int64_t most = 1;
     bool held = false;
     *chunk = 0;
-    hr_status status = hri_split_fits(s, i, band, 0, &held);
-    if (status != HR_OK || held) {
-        return status;
+    HRI_TRY(hri_split_fits(s, i, band, 0, &held));
+    if (held) {
+        return HR_OK;
     }
-    status = s->at_once ? HR_OK : fits_grains(&x, 1, &held);
-    if (status == HR_OK && !held) {
+    if (!s->at_once) {
+        HRI_TRY(fits_grains(&x, 1, &held));
+    }
+    if (!held) {
         *chunk = HRI_NO_CHUNK;
-    } else if (status == HR_OK) {
-        const int64_t end = hri_min(grains, grains_that_suffice(&x)) + 1;
-        status = hri_bisect(1, end, fits_grains, &x, &most);
-        /* all chunks of about the same size */
-        const int64_t count = hri_ceil_div(grains, most);
-        *chunk = hri_ceil_div(grains, count) * x.grain;
+        return HR_OK;
     }
-    return status;
+    const int64_t end = hri_min(grains, grains_that_suffice(&x)) + 1;
+    HRI_TRY(hri_bisect(1, end, fits_grains, &x, &most));
+    /* all chunks of about the same size */
+    const int64_t count = hri_ceil_div(grains, most);
+    *chunk = hri_ceil_div(grains, count) * x.grain;
+    return HR_OK;
 }
 
 /* ---- limits */
@@ -81,17 +342,15 @@ static hr_status find_limit(const hri_splitting *s, uint32_t i,
 {
     hri_accelerator *a = s->participants[i].accelerator;
     hri_need all, least = {0};
-    hr_status status = hri_split_need(s, i, band, 0, &all);
-    if (status == HR_OK) {
-        status = hri_split_need(s, i, band, least_chunk(s), &least);
-    }
+    HRI_TRY(hri_split_need(s, i, band, 0, &all));
+    HRI_TRY(hri_split_need(s, i, band, least_chunk(s), &least));
     *limit = all.most < least.most ? all.most : least.most;
     *copies = all.copies;
     if (!hri_add(*limit, a->device->info.gemm_bytes + hri_accelerator_held(a),
                  limit)) {
         *limit = UINT64_MAX;
     }
-    return status;
+    return HR_OK;
 }
 
 /* Find the memory limit with which equal bands fit everywhere. */
@@ -100,18 +359,17 @@ static hr_status find_common_limit(const hri_splitting *s, uint64_t *limit)
     const int64_t rows = s->domain.size[0];
     const int64_t share =
         hri_round_up(hri_ceil_div(rows, s->count), hri_split_grain(s));
-    hr_status status = HR_OK;
     int64_t first = 0;
     *limit = 0;
-    for (uint32_t i = 0; i < s->count && first < rows && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < s->count && first < rows; i++) {
         const hr_band band = {.first = first,
                               .count = hri_min(share, rows - first)};
         uint64_t needed = 0, copies = 0;
-        status = find_limit(s, i, &band, &needed, &copies);
+        HRI_TRY(find_limit(s, i, &band, &needed, &copies));
         *limit = needed > *limit ? needed : *limit;
         first += band.count;
     }
-    return status;
+    return HR_OK;
 }
 
 /* No limit helps where a buffer is larger than the accelerator allocates. */
@@ -120,15 +378,15 @@ static hr_status check_buffers(const hri_splitting *s, uint32_t i)
     const hri_accelerator *a = s->participants[i].accelerator;
     const uint64_t most = a->device->info.allocation_bytes;
     hri_need n;
-    const hr_status status =
-        hri_split_need(s, i, &s->bands[i], least_chunk(s), &n);
-    return status != HR_OK || n.largest <= most
-               ? status
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "%s: the least part needs a buffer of %llu bytes, "
-                          "but %s allocates at most %llu",
-                          hri_split_name(s), (unsigned long long)n.largest,
-                          a->path, (unsigned long long)most);
+    HRI_TRY(hri_split_need(s, i, &s->bands[i], least_chunk(s), &n));
+    if (n.largest > most) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: the least part needs a buffer of %llu bytes, "
+                        "but %s allocates at most %llu",
+                        hri_split_name(s), (unsigned long long)n.largest,
+                        a->path, (unsigned long long)most);
+    }
+    return HR_OK;
 }
 
 /* Say what is needed when band i does not even fit in chunks. */
@@ -138,14 +396,9 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
     const hri_accelerator *a = s->participants[i].accelerator;
     const bool chosen = s->options.weights == NULL && s->count > 1;
     uint64_t needed = 0, copies = 0;
-    hr_status status = check_buffers(s, i);
-    if (status == HR_OK) {
-        status = chosen ? find_common_limit(s, &needed)
-                        : find_limit(s, i, band, &needed, &copies);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_buffers(s, i));
+    HRI_TRY(chosen ? find_common_limit(s, &needed)
+                   : find_limit(s, i, band, &needed, &copies));
     if (chosen) {
         return hri_fail(
             HR_ERROR_OUT_OF_MEMORY,
@@ -181,26 +434,25 @@ static hr_status refuse(const hri_splitting *s, uint32_t i)
 
 hr_status hri_split_find_chunks(const hri_splitting *s)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < s->count; i++) {
         int64_t *chunk = &s->participants[i].chunk;
         *chunk = 0;
         if (s->bands[i].count > 0) {
-            status = hri_split_chunk(s, i, &s->bands[i], chunk);
+            HRI_TRY(hri_split_chunk(s, i, &s->bands[i], chunk));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_split_chunks(const hri_splitting *s)
 {
-    hr_status status = hri_split_find_chunks(s);
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+    HRI_TRY(hri_split_find_chunks(s));
+    for (uint32_t i = 0; i < s->count; i++) {
         if (s->participants[i].chunk == HRI_NO_CHUNK) {
-            status = refuse(s, i);
+            HRI_TRY(refuse(s, i));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- cutting */
@@ -217,10 +469,9 @@ static hr_status fits_in_chunks(void *data, uint32_t i, int64_t first,
                                 int64_t count, bool *held)
 {
     const hr_band band = {.first = first, .count = count};
-    hr_status status = fits_at_once(data, i, first, count, held);
-    return status == HR_OK && !*held
-               ? hri_split_fits(data, i, &band, least_chunk(data), held)
-               : status;
+    HRI_TRY(fits_at_once(data, i, first, count, held));
+    return *held ? HR_OK
+                 : hri_split_fits(data, i, &band, least_chunk(data), held);
 }
 
 /* The rows near its own that any argument of a point may read. */
@@ -252,12 +503,11 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, hri_hold hold,
                                 .fits = rules[hold],
                                 .data = s};
     find_reach(s, &before, &after);
-    hr_status status =
-        hri_bands_cut(&d, weights, before, after, s->bands, held);
+    HRI_TRY(hri_bands_cut(&d, weights, before, after, s->bands, held));
     for (uint32_t i = 0; i < s->count; i++) {
         s->bands[i].accelerator = (uint32_t)(s->participants[i].accelerator -
                                              s->context->accelerators);
         s->participants[i].chunk = 0;
     }
-    return status;
+    return HR_OK;
 }

@@ -123,15 +123,14 @@ static hr_status check_overlap(const running *r, uint32_t i, uint32_t j)
 
 static hr_status check_overlaps(const running *r)
 {
-    hr_status status = HR_OK;
     for (uint32_t i = 1; i < r->kernel->parameter_count; i++) {
         const bool view = r->arguments[i].kind == HR_PARAMETER_VIEW &&
                           r->arguments[i].view.array != NULL;
-        for (uint32_t j = 0; j < i && view && status == HR_OK; j++) {
-            status = check_overlap(r, i, j);
+        for (uint32_t j = 0; j < i && view; j++) {
+            HRI_TRY(check_overlap(r, i, j));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether an element is given that is a row of them: x of float x[3][4]. */
@@ -170,24 +169,21 @@ static hr_status wrap(running *r, uint32_t i)
 
 /* ---- bands */
 
-/* Give bands of the memory of which points are known to read their own row.
- * What is written stays as the program gave it. */
+/* Give bands of memory alone, if points are known to read only their own row of
+ * it. What is written stays as the program gave it. */
 static hr_status narrow(running *r, const hr_extent *domain)
 {
     const hri_indexings *read = NULL;
-    hr_status status = hri_text_check(r->kernel, r->context);
-    if (status == HR_OK) {
-        status = hri_kernel_read(r->context, r->kernel, &read);
-    }
-    for (uint32_t i = 0; i < r->kernel->parameter_count && status == HR_OK;
-         i++) {
+    HRI_TRY(hri_text_check(r->kernel, r->context));
+    HRI_TRY(hri_kernel_read(r->context, r->kernel, &read));
+    for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
         hr_argument *a = &r->arguments[i];
         if (r->arrays[i] != NULL && a->access == HR_IN && read->own_row[i] &&
             a->view.extent.size[r->parameters[i].list] == domain->size[0]) {
             a->whole = false;
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- the call */
@@ -195,15 +191,13 @@ static hr_status narrow(running *r, const hr_extent *domain)
 /* Make views of all host memory. */
 static hr_status begin(running *r, const hr_extent *domain)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < r->kernel->parameter_count && status == HR_OK;
-         i++) {
-        status = r->arguments[i].data ? wrap(r, i) : HR_OK;
+    for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
+        if (r->arguments[i].data) {
+            HRI_TRY(wrap(r, i));
+        }
     }
     pthread_mutex_lock(&r->context->lock);
-    if (status == HR_OK) {
-        status = check_overlaps(r);
-    }
+    hr_status status = check_overlaps(r);
     if (status == HR_OK) {
         status = narrow(r, domain);
     }
@@ -234,34 +228,36 @@ static double points_of(const hr_extent *domain)
     return points;
 }
 
-static hr_status run(running *r, hr_extent domain,
-                     const hr_split_options *options)
+static hr_status run_and_finish(running *r, const hr_extent *domain,
+                                const hr_split_options *options,
+                                uint64_t start_ns)
+{
+    hri_progress progress;
+    hri_splitting s = {.context = r->context,
+                       .waits = true,
+                       .kernel = r->kernel,
+                       .domain = *domain,
+                       .arguments = r->arguments,
+                       .progress = &progress};
+    HRI_TRY(begin(r, domain));
+    HRI_TRY(hri_split_read_progress(options, r->kernel->name, points_of(domain),
+                                    &progress));
+    HRI_TRY(hri_split_run(&s, r->kernel->parameter_count, options));
+    if (s.options.dry_run) {
+        return HR_OK;
+    }
+    HRI_TRY(hri_progress_end(&progress, finish(r)));
+    hri_split_trace(&s, start_ns);
+    return HR_OK;
+}
+
+static hr_status run_on_memory(running *r, const hr_extent *domain,
+                               const hr_split_options *options)
 {
     const uint64_t start_ns = hri_trace_now(r->context->trace != NULL);
     hri_range_begin(r->kernel->name);
     hri_error error = {0};
-    hri_progress progress;
-    hr_status status = begin(r, &domain);
-    hri_splitting s = {.context = r->context,
-                       .waits = true,
-                       .kernel = r->kernel,
-                       .domain = domain,
-                       .arguments = r->arguments,
-                       .progress = &progress};
-    if (status == HR_OK) {
-        status = hri_split_read_progress(options, r->kernel->name,
-                                         points_of(&domain), &progress);
-    }
-    if (status == HR_OK) {
-        status = hri_split_run(&s, r->kernel->parameter_count, options);
-    }
-    if (status == HR_OK && !s.options.dry_run) {
-        status = hri_progress_end(&progress, finish(r));
-        if (status == HR_OK) {
-            hri_split_trace(&s, start_ns);
-        }
-    }
-    hri_error_keep(&error, status);
+    hri_error_keep(&error, run_and_finish(r, domain, options, start_ns));
     for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
         hr_array_destroy(r->arrays[i]);
     }
@@ -280,19 +276,19 @@ hr_status hr_run(hr_context *context, const hr_kernel *kernel, hr_extent domain,
                         kernel == NULL ? "the kernel"
                                        : "the list of arguments");
     }
-    hr_status status = context == NULL ? hr_context_default(&r.context) : HR_OK;
-    if (status == HR_OK && count != kernel->parameter_count) {
+    if (context == NULL) {
+        HRI_TRY(hr_context_default(&r.context));
+    }
+    if (count != kernel->parameter_count) {
         hri_splitting s = {.context = r.context,
                            .kernel = kernel,
                            .domain = domain,
                            .arguments = arguments};
-        status = hri_split_run(&s, count, options); /* which says so */
-    } else if (status == HR_OK) {
-        r.parameters = kernel->parameters(kernel);
-        for (uint32_t i = 0; i < count; i++) {
-            r.arguments[i] = arguments[i];
-        }
-        status = run(&r, domain, options);
+        return hri_split_run(&s, count, options); /* which says so */
     }
-    return status;
+    r.parameters = kernel->parameters(kernel);
+    for (uint32_t i = 0; i < count; i++) {
+        r.arguments[i] = arguments[i];
+    }
+    return run_on_memory(&r, &domain, options);
 }

@@ -3,7 +3,7 @@
  *
  * Bands come from src/distribute, and coherence brings what a band lacks. No
  * band is larger than fits into its accelerator's memory, as long as some set
- * of accelerators can hold all bands (need.c, room.c). If no set can, bands
+ * of accelerators can hold all bands (room.c). If no set can, bands
  * that do not fit stream (stream.c). Sets are tried from the fastest
  * accelerator alone upwards, each with two kinds of weights: as if all data lay
  * there already, and as if it had to come (choose.c). The time of a band is
@@ -46,8 +46,8 @@ typedef struct hri_participant {
                            memory */
     double bandwidth;   /* of its memory, in bytes/s */
     hri_overheads overheads;
-    hri_link_use flows[HRI_LINKS]; /* its link with nothing else at work, */
-    double slower[HRI_LINKS];      /* and how many times slower it is beside
+    hri_link_use flows[HRI_LINKS]; /* its link with nothing else at work */
+    double slower[HRI_LINKS];      /* how many times slower its link is beside
                                       others */
     hri_cost cost;                 /* of its present band */
     int64_t chunk; /* rows at a time that its band streams in; 0: it fits into
@@ -198,7 +198,7 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view,
                              int64_t *first);
 
-/* ---- need.c */
+/* ---- room.c: memory for bands */
 
 /* What a band needs that its accelerator lacks. Bytes of buffers: the most at a
  * time, and the largest. */
@@ -232,8 +232,6 @@ uint32_t hri_split_slots(hr_access access);
 int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
                             const hr_band *band, int64_t chunk);
 
-/* ---- room.c */
-
 /* What an accelerator must have memory for. */
 typedef enum hri_hold {
     HRI_HOLD_ANY,   /* nothing: it gets what its weight says */
@@ -260,7 +258,7 @@ hr_status hri_split_find_chunks(const hri_splitting *s);
  * cannot hold the least chunk. */
 hr_status hri_split_chunks(const hri_splitting *s);
 
-/* ---- part.c: rows of the domain on accelerator i. The context's lock is
+/* ---- bands.c: rows of the domain on accelerator i. The context's lock is
  * held. */
 
 /* Make their arguments, and the windows of these in the whole views. Where the

@@ -23,8 +23,8 @@ enum {
 typedef struct ring {
     hr_array *slots[MAX_SLOTS]; /* all NULL: the argument does not stream */
     uint32_t count;
-    hr_view view;  /* the rows of the chunk before, in its slot, */
-    int64_t first; /* and the first of them */
+    hr_view view;  /* rows of the last chunk, in its slot */
+    int64_t first; /* number of the first of these rows */
 } ring;
 
 /* A chunk that is under way. */
@@ -37,8 +37,9 @@ typedef struct streaming {
     const hri_splitting *split;
     uint32_t index; /* of the participant */
     const hr_band *band;
-    int64_t chunk;     /* rows at a time; 0: it does not stream, but runs in */
-    hri_rounds rounds; /* pieces that take so long */
+    int64_t chunk;     /* rows at a time; 0: the band runs in pieces where it
+                          lies */
+    hri_rounds rounds; /* how many grains a piece has */
     uint64_t lag;      /* chunks or pieces that are under way */
     hri_accelerator *accelerator;
     int place;
@@ -70,26 +71,23 @@ static hr_status make_slots(streaming *st, uint32_t k)
     extent.size[hri_split_dimension(s, k)] =
         hri_split_slot_rows(s, k, st->band, st->chunk);
     r->count = hri_split_slots(a->access);
-    for (uint32_t i = 0; i < r->count && status == HR_OK; i++) {
-        status = hr_array_create(&queue, a->view.element_bytes, extent,
-                                 &r->slots[i]);
+    for (uint32_t i = 0; i < r->count; i++) {
+        HRI_TRY(hr_array_create(&queue, a->view.element_bytes, extent,
+                                &r->slots[i]));
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status prepare(streaming *st)
 {
     const hri_splitting *s = st->split;
     const uint32_t index = st->band->accelerator;
-    hr_status status = hri_queue_open(s->context, index, false, "up", &st->up);
-    if (status == HR_OK) {
-        status = hri_queue_open(s->context, index, false, "down", &st->home);
+    HRI_TRY(hri_queue_open(s->context, index, false, "up", &st->up));
+    HRI_TRY(hri_queue_open(s->context, index, false, "down", &st->home));
+    for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
+        HRI_TRY(make_slots(st, k));
     }
-    for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
-         k++) {
-        status = make_slots(st, k);
-    }
-    return status;
+    return HR_OK;
 }
 
 /* Make the memory for a band that does not stream. */
@@ -135,8 +133,8 @@ static hr_status take_rows(const hr_view *view, uint32_t d, int64_t first,
 /* Enqueue bringing rows of argument k, which start with row `first`, to a slot.
  * The chunk before may have brought some of them: those are copied from its
  * slot, so that none crosses the link twice. */
-static hr_status bring(streaming *st, uint32_t k, const hr_view *rows,
-                       int64_t first, const hr_view *slot)
+static hr_status bring_rows(streaming *st, uint32_t k, const hr_view *rows,
+                            int64_t first, const hr_view *slot)
 {
     const ring *r = &st->rings[k];
     const uint32_t d = hri_split_dimension(st->split, k);
@@ -145,26 +143,17 @@ static hr_status bring(streaming *st, uint32_t k, const hr_view *rows,
         r->view.array != NULL ? r->first + r->view.extent.size[d] : first;
     const int64_t kept = hri_max(end - first, 0);
     hr_view from, to;
-    hr_status status = HR_OK;
     if (kept > 0) {
-        status = take_rows(&r->view, d, first - r->first, kept, &from);
-        if (status == HR_OK) {
-            status = take_rows(slot, d, 0, kept, &to);
-        }
-        if (status == HR_OK) {
-            status = hri_view_copy(&from, st->place, &to, st->place, st->up);
-        }
+        HRI_TRY(take_rows(&r->view, d, first - r->first, kept, &from));
+        HRI_TRY(take_rows(slot, d, 0, kept, &to));
+        HRI_TRY(hri_view_copy(&from, st->place, &to, st->place, st->up));
     }
-    if (kept < count && status == HR_OK) {
-        status = take_rows(rows, d, kept, count - kept, &from);
-        if (status == HR_OK) {
-            status = take_rows(slot, d, kept, count - kept, &to);
-        }
-        if (status == HR_OK) {
-            status = hri_view_copy(&from, HRI_HOST, &to, st->place, st->up);
-        }
+    if (kept >= count) {
+        return HR_OK;
     }
-    return status;
+    HRI_TRY(take_rows(rows, d, kept, count - kept, &from));
+    HRI_TRY(take_rows(slot, d, kept, count - kept, &to));
+    return hri_view_copy(&from, HRI_HOST, &to, st->place, st->up);
 }
 
 /* Put the rows of argument k into a slot, which becomes the argument. */
@@ -176,21 +165,14 @@ static hr_status fill_slot(streaming *st, uint32_t k, hr_argument *argument,
     const hr_view whole = hr_view_of(r->slots[st->begun % r->count]);
     const uint32_t d = hri_split_dimension(st->split, k);
     hr_view slot;
-    hr_status status = take_rows(&whole, d, 0, rows.extent.size[d], &slot);
+    HRI_TRY(take_rows(&whole, d, 0, rows.extent.size[d], &slot));
     slot.type = rows.type;
-    if (status == HR_OK && (argument->access & HR_IN) != 0) {
-        status = bring(st, k, &rows, first, &slot);
+    if ((argument->access & HR_IN) != 0) {
+        HRI_TRY(bring_rows(st, k, &rows, first, &slot));
     }
     r->view = argument->view = slot;
     r->first = first;
-    return status;
-}
-
-/* Enqueue taking what was written to a slot home. */
-static hr_status take_home(const streaming *st, uint32_t k, const hr_view *rows)
-{
-    return hri_view_copy(&st->rings[k].view, st->place, rows, HRI_HOST,
-                         st->home);
+    return HR_OK;
 }
 
 /* Note the ends of a chunk on all queues. */
@@ -210,30 +192,28 @@ static hr_status note_ends(const streaming *st, hri_stream *kernels, chunk *c)
     return status;
 }
 
-static hr_status enqueue(streaming *st, hri_stream *kernels, chunk *c)
+static hr_status enqueue_chunk(streaming *st, hri_stream *kernels, chunk *c)
 {
     const hri_splitting *s = st->split;
     hr_argument rows[HR_MAX_PARAMETERS], arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS];
     const uint32_t count = s->kernel->parameter_count;
-    hr_status status =
-        hri_split_arguments(s, st->index, &c->rows, rows, windows);
-    for (uint32_t k = 0; k < count && status == HR_OK; k++) {
+    HRI_TRY(hri_split_arguments(s, st->index, &c->rows, rows, windows));
+    for (uint32_t k = 0; k < count; k++) {
         arguments[k] = rows[k];
         if (is_streamed(st, k)) {
-            status = fill_slot(st, k, &arguments[k], windows[k].first[0]);
+            HRI_TRY(fill_slot(st, k, &arguments[k], windows[k].first[0]));
         }
     }
-    if (status == HR_OK) {
-        status = hri_split_launch(s, st->index, &c->rows, kernels, arguments,
-                                  windows);
-    }
-    for (uint32_t k = 0; k < count && status == HR_OK; k++) {
+    HRI_TRY(
+        hri_split_launch(s, st->index, &c->rows, kernels, arguments, windows));
+    for (uint32_t k = 0; k < count; k++) {
         if (is_streamed(st, k) && (rows[k].access & HR_OUT) != 0) {
-            status = take_home(st, k, &rows[k].view);
+            HRI_TRY(hri_view_copy(&st->rings[k].view, st->place, &rows[k].view,
+                                  HRI_HOST, st->home));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* The rows of the next chunk, or of the next piece, which is of whole grains.
@@ -250,17 +230,14 @@ static int64_t next_rows(streaming *st)
 }
 
 /* Enqueue the next chunk. The context's lock is held. */
-static hr_status begin(streaming *st)
+static hr_status begin_chunk(streaming *st)
 {
     chunk *c = &st->chunks[st->begun % st->lag];
     hri_stream *kernels = NULL;
     hri_error error = {0};
-    hr_status status = hri_accelerator_default_queue(st->accelerator, &kernels);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_accelerator_default_queue(st->accelerator, &kernels));
     *c = (chunk){.rows = {.first = st->next, .count = next_rows(st)}};
-    hri_error_keep(&error, enqueue(st, kernels, c));
+    hri_error_keep(&error, enqueue_chunk(st, kernels, c));
     hri_error_keep(&error, note_ends(st, kernels, c));
     st->next += c->rows.count;
     st->begun++;
@@ -271,7 +248,7 @@ static hr_status begin(streaming *st)
 }
 
 /* Wait for a chunk, if there is one. The context's lock is not held. */
-static hr_status finish(streaming *st, chunk *c)
+static hr_status finish_chunk(streaming *st, chunk *c)
 {
     hri_error error = {0};
     for (int i = 0; i < QUEUES; i++) {
@@ -313,26 +290,24 @@ static void forget(const streaming *st)
     }
 }
 
-/* Enqueue all chunks, unless the program cancels. Before each one, wait for the
- * one that was begun `lag` chunks before, so that others can use the
- * context. */
-static void run(streaming *st, hri_error *error)
+/* Make the memory, and enqueue all chunks unless the program cancels. Before
+ * each chunk, wait for the one that was begun `lag` chunks earlier, so that
+ * others can use the context. */
+static hr_status run_chunks(streaming *st)
 {
     pthread_mutex_t *lock = &st->split->context->lock;
     const int64_t end = st->band->first + st->band->count;
-    while (error->status == HR_OK && st->next < end &&
-           !hri_progress_stopped(st->split->progress)) {
-        hri_error_keep(error, finish(st, &st->chunks[st->begun % st->lag]));
-        if (error->status == HR_OK) {
-            pthread_mutex_lock(lock);
-            hri_error_keep(error, begin(st));
-            pthread_mutex_unlock(lock);
+    HRI_TRY(st->chunk > 0 ? prepare(st) : hold(st));
+    while (st->next < end && !hri_progress_stopped(st->split->progress)) {
+        HRI_TRY(finish_chunk(st, &st->chunks[st->begun % st->lag]));
+        pthread_mutex_lock(lock);
+        const hr_status status = begin_chunk(st);
+        pthread_mutex_unlock(lock);
+        if (status != HR_OK) {
+            return status;
         }
     }
-    for (uint64_t i = 0; i < st->lag; i++) { /* the oldest first */
-        hri_error_keep(error,
-                       finish(st, &st->chunks[(st->begun + i) % st->lag]));
-    }
+    return HR_OK;
 }
 
 hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
@@ -350,8 +325,11 @@ hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
                     .next = band->first,
                     .written = band->first};
     hri_error error = {0};
-    hri_error_keep(&error, chunk_rows > 0 ? prepare(&st) : hold(&st));
-    run(&st, &error);
+    hri_error_keep(&error, run_chunks(&st));
+    for (uint64_t k = 0; k < st.lag; k++) { /* the oldest first */
+        hri_error_keep(&error,
+                       finish_chunk(&st, &st.chunks[(st.begun + k) % st.lag]));
+    }
     if ((error.status != HR_OK || hri_progress_stopped(s->progress)) &&
         st.begun > 0) {
         pthread_mutex_lock(&s->context->lock);

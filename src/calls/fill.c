@@ -49,8 +49,8 @@ static bool is_aligned(const hr_array *a)
     return host % WIDE == 0 && (a->extent.rank == 1 || a->size[2] % WIDE == 0);
 }
 
-/* Where the view's rows divide into elements of WIDE bytes, make it a view of
- * these. Fewer and wider accesses are faster. */
+/* Make the view one of elements of WIDE bytes, if its rows divide into these.
+ * Fewer and wider accesses are faster. */
 static void widen(hr_view *view, size_t bytes, unsigned char *value)
 {
     if (is_aligned(view->array) &&
@@ -69,16 +69,9 @@ hr_status hr_fill(hr_context *context, hr_view view, hr_type type,
         return hri_fail(HR_ERROR_INVALID, "fill: the %s is NULL",
                         context == NULL ? "context" : "value");
     }
-    hr_status status = hri_type_check(call, NULL, type);
-    if (status == HR_OK) {
-        status = hri_view_check(&view, context, type, call, name);
-    }
-    if (status == HR_OK) {
-        status = hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_type_check(call, NULL, type));
+    HRI_TRY(hri_view_check(&view, context, type, call, name));
+    HRI_TRY(hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name));
     if (hri_view_is_narrow(&view)) {
         hri_view_flatten(&view, 0, 1);
     }

@@ -28,10 +28,11 @@ KERNELS(i32);
 
 enum {
     ITEMS = 256,       /* LANES in kernels/dialect/histogram.inc */
-    MIN_UNIT = 16384,  /* elements, */
-    MAX_UNIT = 262144, /* so that a tile's counter has room for all */
-    UNITS = 2048,   /* at least as many, where they can be larger than that */
-    BIN_SHARE = 16, /* elements of a unit for each bin */
+    MIN_UNIT = 16384,  /* elements of a unit */
+    MAX_UNIT = 262144, /* a tile's counter has room for all of them */
+    UNITS = 2048,      /* at least so many, unless they would be shorter than
+                          MIN_UNIT */
+    BIN_SHARE = 16,    /* elements of a unit for each bin */
     MAX_BINS = 1 << 30
 };
 
@@ -77,25 +78,19 @@ static const hr_kernel *kernel_for(hr_type type, bool cells)
 
 static hr_status check_type(hr_type type)
 {
-    const hr_status known = hri_type_check(call, NULL, type);
-    if (known != HR_OK) {
-        return known;
+    HRI_TRY(hri_type_check(call, NULL, type));
+    if (kernel_for(type, true) == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "histogram: only f32, f64, i8 and i32 are offered, "
+                        "not %s",
+                        hr_type_name(type));
     }
-    return kernel_for(type, true) != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "histogram: only f32, f64, i8 and i32 are offered, "
-                          "not %s",
-                          hr_type_name(type));
+    return HR_OK;
 }
 
 static hr_status check_counts(const counting *c, const hr_view *counts)
 {
-    const hr_status status =
-        hri_view_check_owner(counts, c->context, call, "counts");
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_view_check_owner(counts, c->context, call, "counts"));
     if (counts->extent.rank != 1 || counts->extent.size[0] < 1 ||
         counts->extent.size[0] > MAX_BINS) {
         return hri_fail(HR_ERROR_INVALID,
@@ -118,26 +113,22 @@ static hr_status check_counts(const counting *c, const hr_view *counts)
 
 static hr_status check_range(const counting *c)
 {
-    return c->low < c->high && isfinite(c->high - c->low)
-               ? HR_OK
-               : hri_fail(
-                     HR_ERROR_INVALID,
-                     "histogram: the range is %g to %g, not a lower number "
-                     "to a higher one at a finite distance",
-                     c->low, c->high);
+    if (c->low < c->high && isfinite(c->high - c->low)) {
+        return HR_OK;
+    }
+    return hri_fail(HR_ERROR_INVALID,
+                    "histogram: the range is %g to %g, not a lower number "
+                    "to a higher one at a finite distance",
+                    c->low, c->high);
 }
 
-static hr_status check(const counting *c, const hr_view *a,
-                       const hr_view *counts)
+static hr_status check_arguments(const counting *c, const hr_view *a,
+                                 const hr_view *counts)
 {
-    hr_status status = check_type(c->type);
-    if (status == HR_OK) {
-        status = hri_view_check(a, c->context, c->type, call, "view a");
-    }
-    if (status == HR_OK) {
-        status = check_counts(c, counts);
-    }
-    return status == HR_OK ? check_range(c) : status;
+    HRI_TRY(check_type(c->type));
+    HRI_TRY(hri_view_check(a, c->context, c->type, call, "view a"));
+    HRI_TRY(check_counts(c, counts));
+    return check_range(c);
 }
 
 /* ---- edges */
@@ -220,8 +211,8 @@ static binning64 find_binning(const counting *c, double u, double least,
                        .margin = odd ? 1 : (float)fmin(margin, 1)};
 }
 
-static hr_status launch(counting *c, hr_view counts,
-                        const hr_split_options *options)
+static hr_status count_bins(counting *c, hr_view counts,
+                            const hr_split_options *options)
 {
     const hri_layout *l = &c->layout;
     const hr_extent tile = hr_extent2(1, ITEMS);
@@ -260,19 +251,13 @@ hr_status hr_histogram(hr_context *context, hr_type type, hr_view a, double low,
                   .high = high,
                   .bins = counts.extent.size[0],
                   .layout = {.count = 1, .views = {a}}};
-    hr_status status = hri_context_check(context, call);
+    HRI_TRY(hri_context_check(context, call));
+    HRI_TRY(check_arguments(&c, &a, &counts));
+    const int64_t elements = unit_of(&c, &a);
+    HRI_TRY(hri_lay_out(&c.layout, call, elements, elements));
+    hr_status status = make_edges(&c);
     if (status == HR_OK) {
-        status = check(&c, &a, &counts);
-    }
-    if (status == HR_OK) {
-        const int64_t elements = unit_of(&c, &a);
-        status = hri_lay_out(&c.layout, call, elements, elements);
-    }
-    if (status == HR_OK) {
-        status = make_edges(&c);
-    }
-    if (status == HR_OK) {
-        status = launch(&c, counts, options);
+        status = count_bins(&c, counts, options);
     }
     hr_array_destroy(c.edges_array); /* waits for the kernel */
     free(c.edges);

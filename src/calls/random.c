@@ -48,33 +48,29 @@ static hr_status check_type(hr_distribution distribution, hr_type type)
                         "random fill: unknown distribution %d",
                         (int)distribution);
     }
-    const hr_status known = hri_type_check(call, NULL, type);
-    if (known != HR_OK) {
-        return known;
+    HRI_TRY(hri_type_check(call, NULL, type));
+    if (kernel_for(distribution, type, 1) == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED, "random fill: %s, not %s",
+                        distribution == HR_RANDOM_BITS
+                            ? "bits are offered for i32 alone"
+                            : "only f32 and f64 are offered for fractions",
+                        hr_type_name(type));
     }
-    return kernel_for(distribution, type, 1) != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED, "random fill: %s, not %s",
-                          distribution == HR_RANDOM_BITS
-                              ? "bits are offered for i32 alone"
-                              : "only f32 and f64 are offered for fractions",
-                          hr_type_name(type));
+    return HR_OK;
 }
 
 static hr_status check_view(const hr_context *context, const hr_view *view,
                             hr_type type, uint64_t offset)
 {
     const int64_t count = hr_extent_count(view->extent);
-    const hr_status status = hri_view_check(view, context, type, call, name);
-    if (status != HR_OK) {
-        return status;
+    HRI_TRY(hri_view_check(view, context, type, call, name));
+    if (offset > (UINT64_C(1) << 63) - (uint64_t)count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "random fill: %lld elements from number %llu on "
+                        "exceed 2^63 numbers",
+                        (long long)count, (unsigned long long)offset);
     }
-    return offset <= (UINT64_C(1) << 63) - (uint64_t)count
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "random fill: %lld elements from number %llu on "
-                          "exceed 2^63 numbers",
-                          (long long)count, (unsigned long long)offset);
+    return HR_OK;
 }
 
 /* ---- the launch */
@@ -83,19 +79,10 @@ hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
                          hr_random random, const hr_split_options *options)
 {
     HRI_USUAL_ARITHMETIC;
-    hr_status status = hri_context_check(context, call);
-    if (status == HR_OK) {
-        status = check_type(random.distribution, type);
-    }
-    if (status == HR_OK) {
-        status = check_view(context, &view, type, random.offset);
-    }
-    if (status == HR_OK) {
-        status = hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_context_check(context, call));
+    HRI_TRY(check_type(random.distribution, type));
+    HRI_TRY(check_view(context, &view, type, random.offset));
+    HRI_TRY(hri_view_for_kernels(&view, HR_MAX_KERNEL_RANK, call, name));
     if (hri_view_is_narrow(&view)) {
         hri_view_flatten(&view, 0, 1);
     }

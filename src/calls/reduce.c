@@ -53,52 +53,47 @@ static hr_status check_kind(hr_reduction reduction, hr_type type)
         return hri_fail(HR_ERROR_INVALID, "reduce: unknown reduction %d",
                         (int)reduction);
     }
-    const hr_status known = hri_type_check(call, NULL, type);
-    if (known != HR_OK) {
-        return known;
+    HRI_TRY(hri_type_check(call, NULL, type));
+    if (is_complex(type) && reduction != HR_REDUCE_NORM &&
+        reduction != HR_REDUCE_DISTANCE) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "reduce: of %s only NORM and DISTANCE are offered",
+                        hr_type_name(type));
     }
-    return !is_complex(type) || reduction == HR_REDUCE_NORM ||
-                   reduction == HR_REDUCE_DISTANCE
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "reduce: of %s only NORM and DISTANCE are offered",
-                          hr_type_name(type));
+    return HR_OK;
 }
 
-static hr_status check(const hr_context *context, hr_reduction reduction,
-                       hr_type type, const hr_view *a, const hr_view *b)
+static hr_status check_views(const hr_context *context, hr_reduction reduction,
+                             hr_type type, const hr_view *a, const hr_view *b)
 {
-    hr_status status = check_kind(reduction, type);
-    if (status == HR_OK) {
-        status = hri_view_check(a, context, type, call, "view a");
-    }
-    if (status == HR_OK && hri_reduction_takes_two(reduction) != (b != NULL)) {
+    HRI_TRY(check_kind(reduction, type));
+    HRI_TRY(hri_view_check(a, context, type, call, "view a"));
+    if (hri_reduction_takes_two(reduction) != (b != NULL)) {
         return hri_fail(HR_ERROR_INVALID, "reduce: view b is %s",
                         b == NULL ? "NULL, but this reduction reads two views"
                                   : "given, but this reduction reads one view");
     }
-    if (status == HR_OK && b != NULL) {
-        status = hri_view_check(b, context, type, call, "view b");
+    if (b == NULL) {
+        return HR_OK;
     }
-    return status == HR_OK && b != NULL
-               ? hri_views_check_extents(a, "view a", b, "view b", call)
-               : status;
+    HRI_TRY(hri_view_check(b, context, type, call, "view b"));
+    return hri_views_check_extents(a, "view a", b, "view b", call);
 }
 
 /* ---- views as kernels take them */
 
 /* Make a view of complex numbers one of their parts. */
-static hr_status part(reducing *r)
+static hr_status make_parts(reducing *r)
 {
-    hr_status status = HR_OK;
-    if (is_complex(r->type)) {
-        r->type = r->type == HR_C32 ? HR_F32 : HR_F64;
-        for (uint32_t i = 0; i < r->layout.count && status == HR_OK; i++) {
-            status = hr_view_reinterpret(
-                r->layout.views[i], hr_type_size(r->type), &r->layout.views[i]);
-        }
+    if (!is_complex(r->type)) {
+        return HR_OK;
     }
-    return status;
+    r->type = r->type == HR_C32 ? HR_F32 : HR_F64;
+    for (uint32_t i = 0; i < r->layout.count; i++) {
+        hr_view *view = &r->layout.views[i];
+        HRI_TRY(hr_view_reinterpret(*view, hr_type_size(r->type), view));
+    }
+    return HR_OK;
 }
 
 /* ---- the launch */
@@ -115,7 +110,7 @@ static hr_extent domain_of(const reducing *r)
     return hr_extent2(r->layout.rows, r->layout.pieces * items);
 }
 
-static hr_status launch(reducing *r, hr_reduction kind, bool exact)
+static hr_status launch_units(reducing *r, hr_reduction kind, bool exact)
 {
     const bool cells = has_cells(r);
     const int64_t items = cells ? HRI_REDUCE_CELL_ITEMS : HRI_REDUCE_ITEMS;
@@ -152,9 +147,9 @@ static hr_status launch(reducing *r, hr_reduction kind, bool exact)
 typedef struct joined {
     double value;
     uint64_t exact;
-    int64_t unit;  /* where an element is to be found: the first one that has
-                      the value, or a NaN if it is one, */
-    int64_t place; /* and its element's number */
+    int64_t unit;  /* where an element is to be found: the first unit that gave
+                      the value, or a NaN if the value is one */
+    int64_t place; /* number of that element in its unit */
 } joined;
 
 static bool is_same(double x, double y)
@@ -182,12 +177,11 @@ static joined join(hr_reduction kind, bool exact, const void *numbers,
 static hr_status create_results(reducing *r, bool finds)
 {
     const hr_extent extent = hr_extent2(r->layout.rows, r->layout.pieces);
-    hr_status status =
-        hri_array_create_results(r->context, sizeof(double), extent, &r->out);
-    return status == HR_OK && finds
-               ? hri_array_create_results(r->context, sizeof(int32_t), extent,
-                                          &r->found)
-               : status;
+    HRI_TRY(
+        hri_array_create_results(r->context, sizeof(double), extent, &r->out));
+    return finds ? hri_array_create_results(r->context, sizeof(int32_t), extent,
+                                            &r->found)
+                 : HR_OK;
 }
 
 /* Wait for the results of units, and join them. */
@@ -195,32 +189,31 @@ static hr_status read_results(const reducing *r, hr_reduction kind, bool exact,
                               joined *result)
 {
     hr_mapping mapping = {0};
-    hr_status status = hr_map(hr_view_of(r->out), HR_IN, &mapping);
-    if (status == HR_OK) {
-        *result =
-            join(kind, exact, mapping.data, r->layout.rows * r->layout.pieces);
-        status = hr_unmap(&mapping);
+    HRI_TRY(hr_map(hr_view_of(r->out), HR_IN, &mapping));
+    *result =
+        join(kind, exact, mapping.data, r->layout.rows * r->layout.pieces);
+    HRI_TRY(hr_unmap(&mapping));
+    if (r->found == NULL) {
+        return HR_OK;
     }
-    if (status == HR_OK && r->found != NULL) {
-        status = hr_map(hr_view_of(r->found), HR_IN, &mapping);
-    }
-    if (status == HR_OK && r->found != NULL) {
-        result->place = ((const int32_t *)mapping.data)[result->unit];
-        status = hr_unmap(&mapping);
-    }
-    return status;
+    HRI_TRY(hr_map(hr_view_of(r->found), HR_IN, &mapping));
+    result->place = ((const int32_t *)mapping.data)[result->unit];
+    return hr_unmap(&mapping);
+}
+
+static hr_status find_numbers(reducing *r, hr_reduction kind, bool exact,
+                              joined *result)
+{
+    HRI_TRY(create_results(r, hri_reduction_finds(kind)));
+    HRI_TRY(launch_units(r, kind, exact));
+    return r->dry ? HR_OK : read_results(r, kind, exact, result);
 }
 
 /* Reduce all units, and wait. */
-static hr_status run(reducing *r, hr_reduction kind, bool exact, joined *result)
+static hr_status reduce_units(reducing *r, hr_reduction kind, bool exact,
+                              joined *result)
 {
-    hr_status status = create_results(r, hri_reduction_finds(kind));
-    if (status == HR_OK) {
-        status = launch(r, kind, exact);
-    }
-    if (status == HR_OK && !r->dry) {
-        status = read_results(r, kind, exact, result);
-    }
+    const hr_status status = find_numbers(r, kind, exact, result);
     hr_array_destroy(r->out);
     hr_array_destroy(r->found);
     r->out = r->found = NULL;
@@ -229,29 +222,28 @@ static hr_status run(reducing *r, hr_reduction kind, bool exact, joined *result)
 
 /* ---- results */
 
-/* The square root of the sum of squares. Where these are too large or too
- * small, everything is divided by a power of two near the largest element. */
+/* The square root of the sum of squares. If these are too large or too small,
+ * everything is divided by a power of two near the largest element. */
 static hr_status find_norm(reducing *r, double *norm)
 {
     const double least = 0x1p-900; /* what underflows is far below this */
     joined sum = {0}, most = {0};
     r->scale = 1;
-    hr_status status = run(r, HR_REDUCE_NORM, false, &sum);
+    HRI_TRY(reduce_units(r, HR_REDUCE_NORM, false, &sum));
     *norm = sqrt(sum.value);
-    if (status != HR_OK || r->dry ||
-        (sum.value >= least && sum.value < INFINITY)) {
-        return status;
+    if (r->dry || (sum.value >= least && sum.value < INFINITY)) {
+        return HR_OK;
     }
-    status = run(r, HR_REDUCE_MAX_ABS, false, &most);
-    if (status != HR_OK || most.value == 0 || !isfinite(most.value)) {
+    HRI_TRY(reduce_units(r, HR_REDUCE_MAX_ABS, false, &most));
+    if (most.value == 0 || !isfinite(most.value)) {
         *norm = most.value;
-        return status;
+        return HR_OK;
     }
     const int exponent = (int)hri_max(ilogb(most.value), -1000);
     r->scale = ldexp(1, -exponent);
-    status = run(r, HR_REDUCE_NORM, false, &sum);
+    HRI_TRY(reduce_units(r, HR_REDUCE_NORM, false, &sum));
     *norm = ldexp(sqrt(sum.value), exponent);
-    return status;
+    return HR_OK;
 }
 
 /* The number of a unit's first element, by rows. */
@@ -270,7 +262,7 @@ static int64_t first_of(const hri_layout *l, int64_t unit)
            piece % pieces * u->cols;
 }
 
-static hr_status reduce(reducing *r, hr_reduction kind, hr_reduced *result)
+static hr_status find_result(reducing *r, hr_reduction kind, hr_reduced *result)
 {
     const bool sum = kind == HR_REDUCE_SUM || kind == HR_REDUCE_DOT ||
                      kind == HR_REDUCE_DISTANCE || kind == HR_REDUCE_PRODUCT ||
@@ -280,9 +272,9 @@ static hr_status reduce(reducing *r, hr_reduction kind, hr_reduced *result)
     if (kind == HR_REDUCE_NORM) {
         return find_norm(r, &result->value);
     }
-    hr_status status = run(r, kind, exact, &j);
-    if (status != HR_OK || r->dry) {
-        return status;
+    HRI_TRY(reduce_units(r, kind, exact, &j));
+    if (r->dry) {
+        return HR_OK;
     }
     if (exact) {
         memcpy(&result->integer, &j.exact, sizeof j.exact);
@@ -306,10 +298,7 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
         return hri_fail(HR_ERROR_INVALID, "reduce: %s is NULL",
                         context == NULL ? "the context" : "the result");
     }
-    hr_status status = check(context, reduction, type, &a, b);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_views(context, reduction, type, &a, b));
     hr_reduced reduced = {.index = -1};
     reducing r = {.context = context,
                   .options = options,
@@ -317,22 +306,18 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
                   .layout = {.count = b != NULL ? 2 : 1,
                              .views = {a, b != NULL ? *b : a}},
                   .scale = 1};
-    status = part(&r);
-    if (status == HR_OK) {
-        const int64_t all = hr_extent_count(a.extent);
-        status = hri_lay_out(&r.layout, call,
-                             hri_unit_elements(all, HRI_REDUCE_CELL_ITEMS),
-                             hri_unit_elements(all, HRI_REDUCE_ITEMS));
-    }
-    if (status == HR_OK) { /* of one launch; some norms take more */
-        status = hri_split_read_progress(
-            options, call, (double)hr_extent_count(domain_of(&r)), &r.progress);
-    }
-    if (status == HR_OK) {
-        status = hri_progress_end(&r.progress, reduce(&r, reduction, &reduced));
-    }
-    if (status == HR_OK && !r.dry) {
+    HRI_TRY(make_parts(&r));
+    const int64_t all = hr_extent_count(a.extent);
+    HRI_TRY(hri_lay_out(&r.layout, call,
+                        hri_unit_elements(all, HRI_REDUCE_CELL_ITEMS),
+                        hri_unit_elements(all, HRI_REDUCE_ITEMS)));
+    /* the points of one launch; some norms take more */
+    HRI_TRY(hri_split_read_progress(
+        options, call, (double)hr_extent_count(domain_of(&r)), &r.progress));
+    HRI_TRY(
+        hri_progress_end(&r.progress, find_result(&r, reduction, &reduced)));
+    if (!r.dry) {
         *result = reduced;
     }
-    return status;
+    return HR_OK;
 }

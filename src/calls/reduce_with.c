@@ -30,18 +30,16 @@ typedef struct reducing {
 
 /* ---- rules */
 
-static hr_status check(const hr_context *context, hr_type type,
-                       const hr_view *view)
+static hr_status check_view(const hr_context *context, hr_type type,
+                            const hr_view *view)
 {
     const char *element = hri_element_of(type);
     if (element == NULL || type == HR_F16 || type == HR_BF16) {
-        const hr_status known = hri_type_check("reduce", NULL, type);
-        return known != HR_OK
-                   ? known
-                   : hri_fail(HR_ERROR_UNSUPPORTED,
-                              "reduce: %s is kept as bits, which no function "
-                              "of two elements gets",
-                              hr_type_name(type));
+        HRI_TRY(hri_type_check("reduce", NULL, type));
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "reduce: %s is kept as bits, which no function "
+                        "of two elements gets",
+                        hr_type_name(type));
     }
     return hri_view_check(view, context, type, "reduce", "the view");
 }
@@ -76,8 +74,8 @@ static hr_status make_kernels(reducing *r, const char *expression)
 
 /* ---- rounds */
 
-static hr_status launch(reducing *r, hr_array *out,
-                        const hr_split_options *options)
+static hr_status launch_round(reducing *r, hr_array *out,
+                              const hr_split_options *options)
 {
     const hri_layout *l = &r->layout;
     const hr_extent tile = hr_extent2(1, HRI_REDUCE_ITEMS);
@@ -112,38 +110,30 @@ static hr_status run_round(reducing *r, hr_view view,
     r->layout = (hri_layout){.count = 1, .views = {view}};
     const int64_t elements =
         hri_unit_elements(hr_extent_count(view.extent), HRI_REDUCE_ITEMS);
-    hr_status status = hri_lay_out(&r->layout, "reduce", elements, elements);
-    if (status == HR_OK) {
-        status = hr_array_create_anywhere(
-            r->context, view.element_bytes,
-            hr_extent2(r->layout.rows, r->layout.pieces), &out);
-    }
-    if (status == HR_OK) {
-        status = launch(r, out, options);
-    }
+    HRI_TRY(hri_lay_out(&r->layout, "reduce", elements, elements));
+    HRI_TRY(hr_array_create_anywhere(
+        r->context, view.element_bytes,
+        hr_extent2(r->layout.rows, r->layout.pieces), &out));
+    const hr_status status = launch_round(r, out, options);
     hr_array_destroy(r->out);
     r->out = out;
     return status;
 }
 
-static hr_status reduce(reducing *r, const hr_view *view,
-                        const hr_split_options *options, void *result)
+static hr_status run_rounds(reducing *r, const hr_view *view,
+                            const hr_split_options *options, void *result)
 {
     hr_mapping mapping = {0};
-    hr_status status = run_round(r, *view, options);
-    while (status == HR_OK && !r->dry &&
-           r->layout.rows * r->layout.pieces > 1) {
-        status = run_round(r, hr_view_of(r->out), &r->options);
+    HRI_TRY(run_round(r, *view, options));
+    while (!r->dry && r->layout.rows * r->layout.pieces > 1) {
+        HRI_TRY(run_round(r, hr_view_of(r->out), &r->options));
     }
-    if (status != HR_OK || r->dry) {
-        return status;
+    if (r->dry) {
+        return HR_OK;
     }
-    status = hr_map(hr_view_of(r->out), HR_IN, &mapping);
-    if (status == HR_OK) {
-        memcpy(result, mapping.data, view->element_bytes);
-        status = hr_unmap(&mapping);
-    }
-    return status;
+    HRI_TRY(hr_map(hr_view_of(r->out), HR_IN, &mapping));
+    memcpy(result, mapping.data, view->element_bytes);
+    return hr_unmap(&mapping);
 }
 
 hr_status hr_reduce_with(hr_context *context, const char *expression,
@@ -159,13 +149,9 @@ hr_status hr_reduce_with(hr_context *context, const char *expression,
     }
     reducing r = {
         .context = context, .type = type, .options = HR_SPLIT_OPTIONS_INIT};
-    hr_status status = check(context, type, &view);
-    if (status == HR_OK) {
-        status = make_kernels(&r, expression);
-    }
-    if (status == HR_OK) {
-        status = reduce(&r, &view, options, result);
-    }
+    HRI_TRY(check_view(context, type, &view));
+    HRI_TRY(make_kernels(&r, expression));
+    const hr_status status = run_rounds(&r, &view, options, result);
     hr_array_destroy(r.out);
     return status;
 }

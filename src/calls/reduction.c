@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Reductions: their kernels, how they cut views into units, and how the results
+ * of units are joined. */
 #include "calls/reduction.h"
 
 #include <math.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "calls/views.h"
 
 #define KERNELS(name)                                                          \
     extern const hr_kernel hri_reduce_##name##_lines,                          \
@@ -62,17 +68,81 @@ bool hri_reduction_finds(hr_reduction reduction)
     return reduction == HR_REDUCE_ARGMIN || reduction == HR_REDUCE_ARGMAX;
 }
 
+/* ---- units */
+
+enum {
+    MIN_UNIT = 4096,       /* elements of a unit */
+    MAX_UNIT = 131072,     /* not more, since units stream whole */
+    GRAIN = 1024,          /* whole rounds of the items */
+    ENOUGH_ITEMS = 1 << 18 /* they keep several GPUs busy, and results of more
+                              tiles would take the host longer to join */
+};
+
+int64_t hri_unit_elements(int64_t all, int64_t items)
+{
+    const int64_t share = hri_ceil_div(all, ENOUGH_ITEMS / items);
+    return hri_round_up(hri_min(hri_max(share, MIN_UNIT), MAX_UNIT), GRAIN);
+}
+
+/* Whether the call takes all elements as one line. */
+static bool as_cells(const hri_layout *l)
+{
+    bool narrow = true;
+    for (uint32_t i = 0; i < l->count; i++) {
+        narrow = narrow && hri_view_is_narrow(&l->views[i]);
+    }
+    return narrow || l->views[0].extent.rank == 1;
+}
+
+/* Columns of a unit: all, or equal parts of about so many elements that end
+ * between rounds of the items. */
+static int64_t unit_columns(int64_t cols, int64_t elements)
+{
+    const int64_t share = hri_ceil_div(cols, hri_ceil_div(cols, elements));
+    return cols <= elements ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
+}
+
+hr_status hri_lay_out(hri_layout *l, const char *call, int64_t of_cells,
+                      int64_t of_lines)
+{
+    for (uint32_t i = 0; i < l->count; i++) {
+        HRI_TRY(hri_view_for_kernels(&l->views[i], HR_MAX_KERNEL_RANK, call,
+                                     i == 0 ? "view a" : "view b"));
+    }
+    if (as_cells(l)) {
+        const int64_t all = hr_extent_count(l->views[0].extent);
+        for (uint32_t i = 0; i < l->count; i++) {
+            hri_view_flatten(&l->views[i], 0, 1);
+        }
+        l->unit = (hri_unit){.rows = of_cells, .lines = 1, .cols = of_cells};
+        l->rows = hri_ceil_div(all, of_cells);
+        l->pieces = 1;
+        return HR_OK;
+    }
+    for (uint32_t i = 0; i < l->count; i++) {
+        l->views[i] = hri_view_in_space(l->views[i]);
+    }
+    const int64_t *n = l->views[0].extent.size;
+    l->unit.cols = unit_columns(n[2], of_lines);
+    l->unit.lines = hri_min(hri_max(of_lines / n[2], 1), n[1]);
+    l->unit.rows = hri_min(hri_max(of_lines / n[2] / n[1], 1), n[0]);
+    l->rows = hri_ceil_div(n[0], l->unit.rows);
+    l->pieces =
+        hri_ceil_div(n[1], l->unit.lines) * hri_ceil_div(n[2], l->unit.cols);
+    return HR_OK;
+}
+
 /* ---- joining: halves, and halves of these */
 
 typedef double operation(double a, double b);
 typedef double operation_of_few(const double *x, int64_t count);
 
-static inline double add(double a, double b)
+static inline double sum_of(double a, double b)
 {
     return a + b;
 }
 
-static inline double multiply(double a, double b)
+static inline double product_of(double a, double b)
 {
     return a * b;
 }
@@ -113,14 +183,14 @@ static inline double join_few(operation *f, const double *x, int64_t count)
     }
 }
 
-static double add_few(const double *x, int64_t count)
+static double sum_of_few(const double *x, int64_t count)
 {
-    return join_few(add, x, count);
+    return join_few(sum_of, x, count);
 }
 
-static double multiply_few(const double *x, int64_t count)
+static double product_of_few(const double *x, int64_t count)
 {
-    return join_few(multiply, x, count);
+    return join_few(product_of, x, count);
 }
 
 static double least_of_few(const double *x, int64_t count)
@@ -155,9 +225,9 @@ double hri_reduction_join(hr_reduction reduction, const double *x,
     case HR_REDUCE_MAX_ABS:
         return join(greater, greatest_of_few, x, count);
     case HR_REDUCE_PRODUCT:
-        return join(multiply, multiply_few, x, count);
+        return join(product_of, product_of_few, x, count);
     default:
-        return join(add, add_few, x, count);
+        return join(sum_of, sum_of_few, x, count);
     }
 }
 

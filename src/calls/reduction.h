@@ -25,11 +25,11 @@ typedef struct hri_layout {
     int64_t rows, pieces; /* results: for so many units of rows, this many */
 } hri_layout;
 
-/* units.c: how many elements a unit of a reduction has, about, of so many in
+/* How many elements a unit of a reduction has, about, of so many in
  * all. items: of its tile. */
 int64_t hri_unit_elements(int64_t all, int64_t items);
 
-/* units.c: choose units, and bring the views to rank 1 or 3. Units have about
+/* Choose units, and bring the views to rank 1 or 3. Units have about
  * of_cells elements in rank 1, and of_lines in rank 3. Messages name the call.
  * Units follow from the extent, and for short rows from whether there are gaps
  * between them. Their elements follow each other by rows: a unit has several

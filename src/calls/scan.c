@@ -26,11 +26,11 @@
 
 /* As in kernels/dialect/scan_numbers.inc and scan_once.inc. */
 enum {
-    ITEMS = HRI_REDUCE_ITEMS, /* LANES, */
-    EACH = 16,                /* elements of a lane, */
-    UNIT = 4096,              /* of a unit, */
-    ONCE_ITEMS = 128,         /* TILE, */
-    GROUP = 32,               /* WARP, */
+    ITEMS = HRI_REDUCE_ITEMS, /* LANES there */
+    EACH = 16,                /* elements of a lane */
+    UNIT = 4096,              /* elements of a unit */
+    ONCE_ITEMS = 128,         /* TILE there */
+    GROUP = 32,               /* WARP there */
     LEVELS = 10,
     SECTION = 1 << LEVELS /* units */
 };
@@ -78,8 +78,8 @@ typedef struct scan_kernels {
     const hr_kernel *totals; /* of units */
 } scan_kernels;
 
-/* A number that is joined: of fractions a double. Of their products it is
- * hri_scaled of kernels/dialect/scan_numbers.inc. */
+/* A number that is joined: a double for fractions, and hri_scaled of
+ * kernels/dialect/scan_numbers.inc for their products. */
 typedef struct number {
     union {
         double fraction;
@@ -160,15 +160,13 @@ static hr_status check_kind(const scanning *s, hr_scan_kind kind)
     if (kind != HR_SCAN_INCLUSIVE && kind != HR_SCAN_EXCLUSIVE) {
         return hri_fail(HR_ERROR_INVALID, "scan: unknown kind %d", (int)kind);
     }
-    const hr_status known = hri_type_check(call, NULL, s->type);
-    if (known != HR_OK) {
-        return known;
+    HRI_TRY(hri_type_check(call, NULL, s->type));
+    if (s->kernels == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "scan: only f32, f64, i8 and i32 are offered, not %s",
+                        hr_type_name(s->type));
     }
-    return s->kernels != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "scan: only f32, f64, i8 and i32 are offered, not %s",
-                          hr_type_name(s->type));
+    return HR_OK;
 }
 
 static hr_status check_b(const scanning *s)
@@ -179,38 +177,32 @@ static hr_status check_b(const scanning *s)
         return hri_view_check(&s->b, s->context, s->type, call, "view b");
     }
     const size_t wide = hri_element_bytes(element);
-    const hr_status status =
-        hri_view_check_owner(&s->b, s->context, call, "view b");
-    if (status == HR_OK && given != wide) {
+    HRI_TRY(hri_view_check_owner(&s->b, s->context, call, "view b"));
+    if (given != wide) {
         return hri_fail(HR_ERROR_INVALID,
                         "scan: view b has elements of %zu byte%s; scans of %s "
                         "write %zu or %zu",
                         given, hri_plural(given), hr_type_name(s->type), bytes,
                         wide);
     }
-    return status != HR_OK || hri_element_agrees(element, s->b.type)
-               ? status
-               : hri_fail(HR_ERROR_INVALID,
-                          "scan: view b has elements of %s, not of %s",
-                          s->b.type, element);
+    if (!hri_element_agrees(element, s->b.type)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "scan: view b has elements of %s, not of %s", s->b.type,
+                        element);
+    }
+    return HR_OK;
 }
 
-static hr_status check(const scanning *s, hr_scan_kind kind)
+static hr_status check_views(const scanning *s, hr_scan_kind kind)
 {
-    hr_status status = check_kind(s, kind);
-    if (status == HR_OK) {
-        status = hri_view_check(&s->a, s->context, s->type, call, "view a");
+    HRI_TRY(check_kind(s, kind));
+    HRI_TRY(hri_view_check(&s->a, s->context, s->type, call, "view a"));
+    HRI_TRY(check_b(s));
+    HRI_TRY(hri_views_check_extents(&s->a, "view a", &s->b, "view b", call));
+    if (hri_view_is_same(&s->a, &s->b)) {
+        return HR_OK;
     }
-    if (status == HR_OK) {
-        status = check_b(s);
-    }
-    if (status == HR_OK) {
-        status =
-            hri_views_check_extents(&s->a, "view a", &s->b, "view b", call);
-    }
-    return status != HR_OK || hri_view_is_same(&s->a, &s->b)
-               ? status
-               : hri_views_check_apart(&s->b, "view b", &s->a, "view a", call);
+    return hri_views_check_apart(&s->b, "view b", &s->a, "view a", call);
 }
 
 /* ---- numbers */
@@ -294,7 +286,7 @@ enum { MAX_ARGUMENTS = 7 };
 
 static const hr_extent tile = {2, {1, ITEMS}}, once_tile = {2, {1, ONCE_ITEMS}};
 
-static hr_status launch(scanning *s, hri_splitting *split, size_t count)
+static hr_status launch_split(scanning *s, hri_splitting *split, size_t count)
 {
     split->context = s->context;
     split->call = call;
@@ -305,10 +297,10 @@ static hr_status launch(scanning *s, hri_splitting *split, size_t count)
     return status;
 }
 
-/* Bytes that scanning the units takes where their elements are already, for b's
- * units that go up and home, and what comes before each unit, of which joining
- * may have left others there. Joining leaves room for them. In place, joining
- * has as many but one. */
+/* Bytes that scan_each takes of an accelerator beside the elements that
+ * find_totals has brought there: slots for units of b, and what comes before
+ * each unit. find_totals leaves room for these. In place, some of the slots are
+ * those of find_totals. */
 static uint64_t bytes_to_scan(const hri_splitting *split, uint32_t i,
                               const hr_band *band)
 {
@@ -335,7 +327,7 @@ static hr_status find_totals(scanning *s)
                            .tile = &tile,
                            .beside = bytes_to_scan,
                            .data = s};
-    return launch(s, &split, 3);
+    return launch_split(s, &split, 3);
 }
 
 /* Put what comes before each unit in the place of what the unit gave. A section
@@ -345,11 +337,7 @@ static hr_status scan_units(const scanning *s, bool totals)
 {
     hr_mapping m = {0};
     number pair[LEVELS + 1], before[LEVELS + 1];
-    hr_status status =
-        hr_map(hr_view_of(s->before), totals ? HR_INOUT : HR_OUT, &m);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_map(hr_view_of(s->before), totals ? HR_INOUT : HR_OUT, &m));
     unsigned char *unit = m.data;
     for (int k = 0; k <= LEVELS; k++) {
         before[k] = s->start;
@@ -375,9 +363,9 @@ static hr_status scan_units(const scanning *s, bool totals)
 
 /* The kernel, and its arguments as far as all of them have the same: a and b
  * with so many rows, or b alone. */
-static const hr_kernel *begin(const scanning *s, int shape, int64_t each,
-                              hr_argument *arguments, int64_t *rows,
-                              size_t *count)
+static const hr_kernel *begin_arguments(const scanning *s, int shape,
+                                        int64_t each, hr_argument *arguments,
+                                        int64_t *rows, size_t *count)
 {
     const bool wide = s->b.element_bytes != s->a.element_bytes;
     *count = 0;
@@ -399,7 +387,8 @@ static hr_status scan_each(scanning *s)
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
-    const hr_kernel *kernel = begin(s, CELLS, UNIT, arguments, rows, &n);
+    const hr_kernel *kernel =
+        begin_arguments(s, CELLS, UNIT, arguments, rows, &n);
     arguments[n++] = hr_in(hr_view_of(s->before));
     arguments[n++] = hr_value(&kind, sizeof kind);
     arguments[n++] = hr_value(&exclusive, sizeof exclusive);
@@ -408,7 +397,7 @@ static hr_status scan_each(scanning *s)
                            .arguments = arguments,
                            .rows = rows,
                            .tile = &tile};
-    return launch(s, &split, n);
+    return launch_split(s, &split, n);
 }
 
 /* ---- lines of a view of rank 3 */
@@ -473,15 +462,15 @@ static hr_status scan_lines(scanning *s)
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
-    const hr_kernel *kernel = begin(s, short_lines ? SHORT_LINES : LINES,
-                                    v.tile.down, arguments, rows, &n);
+    const hr_kernel *kernel = begin_arguments(
+        s, short_lines ? SHORT_LINES : LINES, v.tile.down, arguments, rows, &n);
     n = add_values(&v, short_lines, arguments, n);
     hri_splitting split = {.kernel = kernel,
                            .domain = domain_of(extent, v.tile),
                            .arguments = arguments,
                            .rows = rows,
                            .tile = &tile};
-    return launch(s, &split, n);
+    return launch_split(s, &split, n);
 }
 
 hr_status hri_scan_counts(hr_queue *queue, hr_view counts, hr_view before)
@@ -524,16 +513,11 @@ static hr_status hold_words(hr_context *context, int64_t units)
     hr_array_destroy(context->words);
     context->words = NULL;
     context->scans = 0;
-    hr_status status = hr_array_create_anywhere(
-        context, sizeof(uint64_t), hr_extent1(count), &context->words);
-    if (status == HR_OK) {
-        status = hr_map(hr_view_of(context->words), HR_OUT, &m);
-    }
-    if (status == HR_OK) {
-        memset(m.data, 0, (size_t)count * sizeof(uint64_t));
-        status = hr_unmap(&m);
-    }
-    return status;
+    HRI_TRY(hr_array_create_anywhere(context, sizeof(uint64_t),
+                                     hr_extent1(count), &context->words));
+    HRI_TRY(hr_map(hr_view_of(context->words), HR_OUT, &m));
+    memset(m.data, 0, (size_t)count * sizeof(uint64_t));
+    return hr_unmap(&m);
 }
 
 /* Launch with the context's words. */
@@ -544,7 +528,8 @@ static hr_status scan_with_words(scanning *s)
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
-    const hr_kernel *kernel = begin(s, ONCE, all, arguments, rows, &n);
+    const hr_kernel *kernel =
+        begin_arguments(s, ONCE, all, arguments, rows, &n);
     const uint32_t launch_number = ++s->context->scans;
     rows[n] = s->context->words->extent.size[0];
     arguments[n++] = hr_inout(hr_view_of(s->context->words));
@@ -557,7 +542,7 @@ static hr_status scan_with_words(scanning *s)
                            .arguments = arguments,
                            .rows = rows,
                            .tile = &once_tile};
-    return launch(s, &split, n);
+    return launch_split(s, &split, n);
 }
 
 static hr_status scan_once(scanning *s)
@@ -568,7 +553,7 @@ static hr_status scan_once(scanning *s)
     if (status == HR_OK) {
         status = scan_with_words(s);
     }
-    if (status != HR_OK) { /* who knows what they say */
+    if (status != HR_OK) { /* the words may hold anything */
         hr_array_destroy(c->words);
         c->words = NULL;
     }
@@ -578,22 +563,25 @@ static hr_status scan_once(scanning *s)
 
 /* ---- the call */
 
-static hr_status scan_in_two(scanning *s)
+static hr_status scan_in_passes(scanning *s)
 {
     const bool totals = s->units > 1;
-    hr_status status = hr_array_create_anywhere(
+    if (totals) {
+        HRI_TRY(find_totals(s));
+    }
+    if (!s->dry) {
+        HRI_TRY(scan_units(s, totals));
+    }
+    return scan_each(s);
+}
+
+static hr_status scan_in_two(scanning *s)
+{
+    HRI_TRY(hr_array_create_anywhere(
         s->context, sizeof(double),
         hr_extent2(s->units, (int64_t)(s->number_bytes / sizeof(double))),
-        &s->before);
-    if (status == HR_OK && totals) {
-        status = find_totals(s);
-    }
-    if (status == HR_OK && !s->dry) {
-        status = scan_units(s, totals);
-    }
-    if (status == HR_OK) {
-        status = scan_each(s);
-    }
+        &s->before));
+    const hr_status status = scan_in_passes(s);
     hr_array_destroy(s->before);
     return status;
 }
@@ -621,10 +609,7 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
                   const hr_split_options *options)
 {
     HRI_USUAL_ARITHMETIC;
-    hr_status status = hri_context_check(context, call);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_context_check(context, call));
     scanning s = {.context = context,
                   .options = options,
                   .kernels = find_kernels(type, operation),
@@ -636,23 +621,16 @@ hr_status hr_scan(hr_context *context, hr_reduction operation,
                   .exclusive = kind == HR_SCAN_EXCLUSIVE,
                   .a = a,
                   .b = b};
-    status = check(&s, kind);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_views(&s, kind));
     s.in_place = hri_view_is_same(&a, &b);
     s.start = find_start(&s);
-    status = hri_view_for_kernels(&s.a, HR_MAX_KERNEL_RANK, call, "view a");
-    if (status == HR_OK) {
-        status = hri_view_for_kernels(&s.b, HR_MAX_KERNEL_RANK, call, "view b");
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_view_for_kernels(&s.a, HR_MAX_KERNEL_RANK, call, "view a"));
+    HRI_TRY(hri_view_for_kernels(&s.b, HR_MAX_KERNEL_RANK, call, "view b"));
     s.a = hri_view_in_space(s.a);
     s.b = hri_view_in_space(s.b);
     s.units = hri_ceil_div(s.a.extent.size[0], UNIT); /* of rank 1 */
-    status = hri_split_read_progress(options, call, points_of(&s), &s.progress);
+    hr_status status =
+        hri_split_read_progress(options, call, points_of(&s), &s.progress);
     if (status == HR_OK) {
         status = s.a.extent.rank == 1 ? scan_cells(&s) : scan_lines(&s);
     }

@@ -5,11 +5,11 @@
  * Longer rows are planned as such a launch, but sort_run.c carries it out
  * (carry_out of hri_splitting). Each accelerator finds the bytes in which its
  * keys differ, and sorts by each of them, lowest first: by counts, a scan of
- * the counts and a move, or by sweeps where tiles proceed while others wait
- * (sort_sweep.c). A row that accelerators share is then cut at the begins of
- * bands, and each one copies its parts of all sorted runs and merges them
- * (sort_merge.c). A band has a queue of its own: after a failure that queue
- * skips what follows, and its end tells the error. */
+ * the counts and a move, or by sweeps where tiles proceed while others wait. A
+ * row that accelerators share is then cut at the begins of bands, and each one
+ * copies its parts of all sorted runs and merges them (sort_merge.c). A band
+ * has a queue of its own: after a failure that queue skips what follows, and
+ * its end tells the error. */
 #include "calls/sort.h"
 
 #include "arrays/array.h"
@@ -116,16 +116,14 @@ static hr_status check_type(hr_sort_order order, hr_type type)
     if (order != HR_SORT_ASCENDING && order != HR_SORT_DESCENDING) {
         return hri_fail(HR_ERROR_INVALID, "sort: unknown order %d", (int)order);
     }
-    const hr_status known = hri_type_check(call, NULL, type);
-    if (known != HR_OK) {
-        return known;
+    HRI_TRY(hri_type_check(call, NULL, type));
+    if (find_type(type) == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "sort: only f32, f64, f16, bf16, i8 and i32 are "
+                        "offered, not %s",
+                        hr_type_name(type));
     }
-    return find_type(type) != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "sort: only f32, f64, f16, bf16, i8 and i32 are "
-                          "offered, not %s",
-                          hr_type_name(type));
+    return HR_OK;
 }
 
 /* ---- views as kernels take them */
@@ -133,10 +131,7 @@ static hr_status check_type(hr_sort_order order, hr_type type)
 /* Make a view one of rows, of elements that are only bits. */
 static hr_status lay_out(hr_view *view, const char *name)
 {
-    const hr_status status = hri_view_for_kernels(view, 2, call, name);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_view_for_kernels(view, 2, call, name));
     if (view->extent.rank == 1) {
         view->extent = hr_extent2(1, view->extent.size[0]);
         view->stride_bytes[1] = view->stride_bytes[0];
@@ -240,7 +235,7 @@ typedef struct planned {
     hr_array *temporary[2];
 } planned;
 
-static hr_status add(planned *p, const hr_argument *argument)
+static hr_status add_view(planned *p, const hr_argument *argument)
 {
     const size_t i = p->count++;
     p->arguments[i] = *argument;
@@ -257,13 +252,10 @@ static hr_status add_temporary(planned *p, const hr_view *view,
     const hr_extent extent = size[0] == 1
                                  ? hr_extent1(size[1] * bytes)
                                  : hr_extent2(size[0], size[1] * bytes);
-    hr_status status =
-        hr_array_create_anywhere(view->array->context, 1, extent, array);
-    if (status == HR_OK) {
-        p->rows[p->count] = HRI_SORT_UNIT * bytes;
-        p->arguments[p->count++] = hr_out(hr_view_of(*array));
-    }
-    return status;
+    HRI_TRY(hr_array_create_anywhere(view->array->context, 1, extent, array));
+    p->rows[p->count] = HRI_SORT_UNIT * bytes;
+    p->arguments[p->count++] = hr_out(hr_view_of(*array));
+    return HR_OK;
 }
 
 static hr_status add_all(const hri_sorting *s, planned *p)
@@ -273,20 +265,16 @@ static hr_status add_all(const hri_sorting *s, planned *p)
     const hr_argument keys =
         s->in_place ? hr_inout(to->keys) : hr_out(to->keys);
     const hr_argument values = hr_inout(to->values);
-    hr_status status = s->in_place ? HR_OK : add(p, &from);
-    if (status == HR_OK) {
-        status = add(p, &keys);
+    if (!s->in_place) {
+        HRI_TRY(add_view(p, &from));
     }
-    if (status == HR_OK) {
-        status = add_temporary(p, &to->keys, &p->temporary[0]);
+    HRI_TRY(add_view(p, &keys));
+    HRI_TRY(add_temporary(p, &to->keys, &p->temporary[0]));
+    if (to->values.array == NULL) {
+        return HR_OK;
     }
-    if (status == HR_OK && to->values.array != NULL) {
-        status = add(p, &values);
-        if (status == HR_OK) {
-            status = add_temporary(p, &to->values, &p->temporary[1]);
-        }
-    }
-    return status;
+    HRI_TRY(add_view(p, &values));
+    return add_temporary(p, &to->values, &p->temporary[1]);
 }
 
 static hr_status sort_long(hri_sorting *s)
@@ -338,15 +326,10 @@ static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
         .from = from,
         .to = to};
     s.form.flip = order == HR_SORT_DESCENDING ? UINT64_MAX : 0;
-    hr_status status = lay_out(&s.from.keys, pairs ? "view keys" : "view a");
-    if (status == HR_OK) {
-        status = lay_out(&s.to.keys, pairs ? "view keys" : "view b");
-    }
-    if (status == HR_OK && pairs) {
-        status = lay_out(&s.to.values, "view values");
-    }
-    if (status != HR_OK) {
-        return status;
+    HRI_TRY(lay_out(&s.from.keys, pairs ? "view keys" : "view a"));
+    HRI_TRY(lay_out(&s.to.keys, pairs ? "view keys" : "view b"));
+    if (pairs) {
+        HRI_TRY(lay_out(&s.to.values, "view values"));
     }
     s.from.values = s.to.values;
     return s.to.keys.extent.size[1] <= max_short_row(&s) ? sort_short(&s)
@@ -357,25 +340,16 @@ hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
                   hr_view a, hr_view b, const hr_split_options *options)
 {
     HRI_USUAL_ARITHMETIC;
-    hr_status status = hri_context_check(context, call);
-    if (status == HR_OK) {
-        status = check_type(order, type);
-    }
-    if (status == HR_OK) {
-        status = hri_view_check(&a, context, type, call, "view a");
-    }
-    if (status == HR_OK) {
-        status = hri_view_check(&b, context, type, call, "view b");
-    }
-    if (status == HR_OK) {
-        status = hri_views_check_extents(&a, "view a", &b, "view b", call);
-    }
-    if (status == HR_OK && !hri_view_is_same(&a, &b)) {
-        status = hri_views_check_apart(&b, "view b", &a, "view a", call);
+    HRI_TRY(hri_context_check(context, call));
+    HRI_TRY(check_type(order, type));
+    HRI_TRY(hri_view_check(&a, context, type, call, "view a"));
+    HRI_TRY(hri_view_check(&b, context, type, call, "view b"));
+    HRI_TRY(hri_views_check_extents(&a, "view a", &b, "view b", call));
+    if (!hri_view_is_same(&a, &b)) {
+        HRI_TRY(hri_views_check_apart(&b, "view b", &a, "view a", call));
     }
     const hri_sort_data from = {.keys = a}, to = {.keys = b};
-    return status == HR_OK ? sort(context, order, type, from, to, options)
-                           : status;
+    return sort(context, order, type, from, to, options);
 }
 
 static hr_status check_values(hr_type type)
@@ -395,29 +369,15 @@ hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
                          hr_view values, const hr_split_options *options)
 {
     HRI_USUAL_ARITHMETIC;
-    hr_status status = hri_context_check(context, call);
-    if (status == HR_OK) {
-        status = check_type(order, key_type);
-    }
-    if (status == HR_OK) {
-        status = check_values(value_type);
-    }
-    if (status == HR_OK) {
-        status = hri_view_check(&keys, context, key_type, call, "view keys");
-    }
-    if (status == HR_OK) {
-        status =
-            hri_view_check(&values, context, value_type, call, "view values");
-    }
-    if (status == HR_OK) {
-        status = hri_views_check_extents(&keys, "view keys", &values,
-                                         "view values", call);
-    }
-    if (status == HR_OK) {
-        status = hri_views_check_apart(&values, "view values", &keys,
-                                       "view keys", call);
-    }
+    HRI_TRY(hri_context_check(context, call));
+    HRI_TRY(check_type(order, key_type));
+    HRI_TRY(check_values(value_type));
+    HRI_TRY(hri_view_check(&keys, context, key_type, call, "view keys"));
+    HRI_TRY(hri_view_check(&values, context, value_type, call, "view values"));
+    HRI_TRY(hri_views_check_extents(&keys, "view keys", &values, "view values",
+                                    call));
+    HRI_TRY(hri_views_check_apart(&values, "view values", &keys, "view keys",
+                                  call));
     const hri_sort_data data = {keys, values};
-    return status == HR_OK ? sort(context, order, key_type, data, data, options)
-                           : status;
+    return sort(context, order, key_type, data, data, options);
 }

@@ -78,30 +78,21 @@ hr_status hri_sort_run(void *sorting, const hri_splitting *split);
 uint64_t hri_sort_beside(const hri_splitting *split, uint32_t i,
                          const hr_band *band);
 
-/* sort_sweep.c: whether an accelerator sorts rows of so many elements by
- * sweeps. */
-bool hri_sort_sweeps(const hri_accelerator *accelerator, int64_t cols);
-/* Elements of a unit that a tile counts. */
-int64_t hri_sort_sweep_unit(const hri_accelerator *accelerator, int64_t rows,
-                            int64_t cols);
-/* Bytes that hri_sort_sweep_allocate takes for a band with its rows, columns
- * and units. */
-int64_t hri_sort_sweep_bytes(const hri_sorting *s, const hri_sort_band *band);
-hr_status hri_sort_sweep_allocate(const hri_sorting *s, hri_sort_band *band);
-/* Enqueue all of a band's sort. */
-hr_status hri_sort_sweep(const hri_sorting *s, const hri_sort_band *band);
-
-/* Launch a kernel on a band's queue, in tiles of 1 x HRI_SORT_ITEMS. */
+/* sort_merge.c: launch a kernel on a band's queue, in tiles of 1 x
+ * HRI_SORT_ITEMS. */
 hr_status hri_sort_launch(const hri_sort_band *band, const hr_kernel *kernel,
                           hr_extent domain, const hr_argument *arguments,
                           size_t count);
 /* Wait for all that the bands' queues have. */
 hr_status hri_sort_finish(const hri_sorting *s);
+/* A box of the keys, and of the values if there are any. */
+hr_status hri_sort_section(const hri_sort_data *data, const int64_t *origin,
+                           hr_extent extent, hri_sort_data *out);
 /* The columns from `first` on of rows. */
 hr_status hri_sort_columns(const hri_sort_data *data, int64_t first,
                            int64_t count, hri_sort_data *section);
 
-/* sort_merge.c: merge the first `rights` elements of a run with another one;
+/* Merge the first `rights` elements of a run with another one;
  * rights is 0: copy `left`. */
 hr_status hri_sort_merge(const hri_sorting *s, const hri_sort_band *band,
                          const hri_sort_data *left, const hri_sort_data *right,

@@ -11,9 +11,47 @@
 
 enum {
     EACH = 16,       /* elements that an item merges */
-    HOST_EACH = 256, /* the same where an item is a turn of a loop */
+    HOST_EACH = 256, /* the same on the host, where an item is a round of a
+                        loop */
     DIGITS = HRI_SORT_DIGITS
 };
+
+/* ---- parts of data */
+
+hr_status hri_sort_section(const hri_sort_data *data, const int64_t *origin,
+                           hr_extent extent, hri_sort_data *out)
+{
+    *out = *data;
+    HRI_TRY(hr_view_section(data->keys, origin, extent, &out->keys));
+    return data->values.array != NULL
+               ? hr_view_section(data->values, origin, extent, &out->values)
+               : HR_OK;
+}
+
+hr_status hri_sort_columns(const hri_sort_data *data, int64_t first,
+                           int64_t count, hri_sort_data *out)
+{
+    const int64_t origin[] = {0, first};
+    return hri_sort_section(data, origin,
+                            hr_extent2(data->keys.extent.size[0], count), out);
+}
+
+hr_status hri_sort_launch(const hri_sort_band *band, const hr_kernel *kernel,
+                          hr_extent domain, const hr_argument *arguments,
+                          size_t count)
+{
+    const hr_extent tile = hr_extent2(1, HRI_SORT_ITEMS);
+    return hr_launch(band->queue, kernel, domain, &tile, arguments, count);
+}
+
+hr_status hri_sort_finish(const hri_sorting *s)
+{
+    hri_error error = {0};
+    for (uint32_t i = 0; i < s->count; i++) {
+        hri_error_keep(&error, hr_queue_finish(s->bands[i].queue));
+    }
+    return hri_error_raise(&error);
+}
 
 /* ---- merging two runs */
 
@@ -86,10 +124,7 @@ static const int64_t *found_at(const joining *j, uint32_t run, uint32_t m)
 static hr_status write_prefixes(const joining *j, const hri_sort_band *b)
 {
     hr_mapping m = {0};
-    hr_status status = hr_map(hr_view_of(b->prefixes), HR_OUT, &m);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_map(hr_view_of(b->prefixes), HR_OUT, &m));
     for (uint32_t i = 0; i + 1 < j->runs; i++) {
         ((uint64_t *)m.data)[i] = j->cuts[i].prefix;
     }
@@ -104,21 +139,16 @@ static hr_status count_below(const joining *j, const hri_sort_band *b,
         hr_out(hr_view_of(b->ranks)),
         hr_value(&j->sort->form, sizeof j->sort->form),
         hr_value(&shift, sizeof shift)};
-    hr_status status = write_prefixes(j, b);
-    return status == HR_OK
-               ? hri_sort_launch(b, j->sort->kernels.ranks,
-                                 hr_extent2(j->runs - 1, DIGITS), arguments, 5)
-               : status;
+    HRI_TRY(write_prefixes(j, b));
+    return hri_sort_launch(b, j->sort->kernels.ranks,
+                           hr_extent2(j->runs - 1, DIGITS), arguments, 5);
 }
 
 static hr_status read_counts(const joining *j, uint32_t run)
 {
     const size_t each = (size_t)(j->runs - 1) * DIGITS;
     hr_mapping m = {0};
-    hr_status status = hr_map(hr_view_of(j->sort->bands[run].ranks), HR_IN, &m);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_map(hr_view_of(j->sort->bands[run].ranks), HR_IN, &m));
     memcpy(j->found + run * each, m.data, each * sizeof *j->found);
     return hr_unmap(&m);
 }
@@ -148,8 +178,8 @@ static void find_digit(const joining *j, uint32_t m, int shift)
     }
 }
 
-/* Of the elements that are equal to the key, those of the first runs are before
- * the cut. */
+/* Elements that are equal to the key are before the cut in the first runs, and
+ * behind it in the others. */
 static void share_equals(const joining *j, uint32_t m)
 {
     int64_t *begin = begin_at(j, m + 1), left = j->cuts[m].rank;
@@ -166,46 +196,42 @@ static void share_equals(const joining *j, uint32_t m)
 
 static hr_status cut_byte(const joining *j, int shift)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
-        status = count_below(j, &j->sort->bands[i], shift);
+    for (uint32_t i = 0; i < j->runs; i++) {
+        HRI_TRY(count_below(j, &j->sort->bands[i], shift));
     }
-    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
-        status = read_counts(j, i);
+    for (uint32_t i = 0; i < j->runs; i++) {
+        HRI_TRY(read_counts(j, i));
     }
-    for (uint32_t m = 0; m + 1 < j->runs && status == HR_OK; m++) {
+    for (uint32_t m = 0; m + 1 < j->runs; m++) {
         find_digit(j, m, shift);
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status cut_runs(const joining *j)
 {
     hri_sort_band *bands = j->sort->bands;
     const int64_t cuts = j->runs - 1;
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < j->runs; i++) {
         begin_at(j, j->runs)[i] = bands[i].cols;
         for (uint32_t m = 0; m + 1 < j->runs; m++) {
             j->cuts[m].rank = bands[m + 1].first;
             j->end[(size_t)m * j->runs + i] = bands[i].cols;
         }
-        status =
-            hr_array_create_anywhere(j->sort->context, sizeof(uint64_t),
-                                     hr_extent2(cuts, 1), &bands[i].prefixes);
-        if (status == HR_OK) {
-            status = hr_array_create_anywhere(j->sort->context, sizeof(int64_t),
-                                              hr_extent2(cuts, DIGITS),
-                                              &bands[i].ranks);
-        }
+        HRI_TRY(hr_array_create_anywhere(j->sort->context, sizeof(uint64_t),
+                                         hr_extent2(cuts, 1),
+                                         &bands[i].prefixes));
+        HRI_TRY(hr_array_create_anywhere(j->sort->context, sizeof(int64_t),
+                                         hr_extent2(cuts, DIGITS),
+                                         &bands[i].ranks));
     }
-    for (size_t k = j->sort->key_bytes; k-- > 0 && status == HR_OK;) {
-        status = cut_byte(j, 8 * (int)k);
+    for (size_t k = j->sort->key_bytes; k-- > 0;) {
+        HRI_TRY(cut_byte(j, 8 * (int)k));
     }
-    for (uint32_t m = 0; m + 1 < j->runs && status == HR_OK; m++) {
+    for (uint32_t m = 0; m + 1 < j->runs; m++) {
         share_equals(j, m);
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- bringing parts together */
@@ -215,13 +241,13 @@ static int64_t part_of(const joining *j, uint32_t band, uint32_t run)
     return begin_at(j, band + 1)[run] - begin_at(j, band)[run];
 }
 
-static hr_status copy(const hri_sort_data *from, const hri_sort_data *to,
-                      hr_event **events)
+static hr_status copy_part(const hri_sort_data *from, const hri_sort_data *to,
+                           hr_event **events)
 {
-    hr_status status = hr_copy_async(from->keys, to->keys, &events[0]);
-    return status == HR_OK && to->values.array != NULL
+    HRI_TRY(hr_copy_async(from->keys, to->keys, &events[0]));
+    return to->values.array != NULL
                ? hr_copy_async(from->values, to->values, &events[1])
-               : status;
+               : HR_OK;
 }
 
 /* Start copies of all parts of a band into its temporary memory. */
@@ -229,24 +255,19 @@ static hr_status gather(const joining *j, uint32_t band, hr_event **events)
 {
     const hri_sort_data *to = &j->sort->bands[band].sides[HRI_SORT_TEMPORARY];
     int64_t at = 0;
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < j->runs; i++) {
         const int64_t count = part_of(j, band, i);
         hri_sort_data from, part;
         if (count == 0) {
             continue;
         }
-        status = hri_sort_columns(&j->sort->bands[i].sides[HRI_SORT_RESULT],
-                                  begin_at(j, band)[i], count, &from);
-        if (status == HR_OK) {
-            status = hri_sort_columns(to, at, count, &part);
-        }
-        if (status == HR_OK) {
-            status = copy(&from, &part, &events[2 * (size_t)i]);
-        }
+        HRI_TRY(hri_sort_columns(&j->sort->bands[i].sides[HRI_SORT_RESULT],
+                                 begin_at(j, band)[i], count, &from));
+        HRI_TRY(hri_sort_columns(to, at, count, &part));
+        HRI_TRY(copy_part(&from, &part, &events[2 * (size_t)i]));
         at += count;
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status gather_all(const joining *j)
@@ -258,8 +279,11 @@ static hr_status gather_all(const joining *j)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "sort: no memory for %zu events", count);
     }
-    for (uint32_t i = 0; i < j->runs && error.status == HR_OK; i++) {
+    for (uint32_t i = 0; i < j->runs; i++) {
         hri_error_keep(&error, gather(j, i, events + 2 * (size_t)i * j->runs));
+        if (error.status != HR_OK) {
+            break;
+        }
     }
     for (size_t i = 0; i < count; i++) {
         if (events[i] != NULL) {
@@ -277,28 +301,23 @@ static hr_status gather_all(const joining *j)
 static hr_status merge_pairs(const joining *j, const hri_sort_band *b, int side,
                              int64_t *at, uint32_t count)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < count && status == HR_OK; i += 2) {
+    const hri_sort_data *from = &b->sides[side];
+    for (uint32_t i = 0; i < count; i += 2) {
         const int64_t lefts = at[i + 1] - at[i];
         const int64_t rights = i + 1 < count ? at[i + 2] - at[i + 1] : 0;
         hri_sort_data left, right, to;
-        status = hri_sort_columns(&b->sides[side], at[i], lefts, &left);
+        HRI_TRY(hri_sort_columns(from, at[i], lefts, &left));
         right = left;
-        if (status == HR_OK && rights > 0) {
-            status =
-                hri_sort_columns(&b->sides[side], at[i + 1], rights, &right);
+        if (rights > 0) {
+            HRI_TRY(hri_sort_columns(from, at[i + 1], rights, &right));
         }
-        if (status == HR_OK) {
-            status = hri_sort_columns(&b->sides[1 - side], at[i],
-                                      lefts + rights, &to);
-        }
-        if (status == HR_OK) {
-            status = hri_sort_merge(j->sort, b, &left, &right, rights, &to);
-        }
+        HRI_TRY(
+            hri_sort_columns(&b->sides[1 - side], at[i], lefts + rights, &to));
+        HRI_TRY(hri_sort_merge(j->sort, b, &left, &right, rights, &to));
         at[i / 2] = at[i];
     }
     at[(count + 1) / 2] = b->cols;
-    return status;
+    return HR_OK;
 }
 
 /* Merge the parts that were gathered, and end on the result's side. */
@@ -320,8 +339,11 @@ static hr_status merge_parts(const joining *j, uint32_t band)
             count++;
         }
     }
-    while ((count > 1 || side == HRI_SORT_TEMPORARY) && status == HR_OK) {
+    while (count > 1 || side == HRI_SORT_TEMPORARY) {
         status = merge_pairs(j, b, side, at, count);
+        if (status != HR_OK) {
+            break;
+        }
         count = (count + 1) / 2;
         side = 1 - side;
     }
@@ -331,15 +353,19 @@ static hr_status merge_parts(const joining *j, uint32_t band)
 
 /* ---- the join */
 
-static hr_status join(const joining *j)
+static hr_status join_runs(const joining *j)
 {
-    hr_status status = cut_runs(j);
-    if (status == HR_OK) {
-        status = gather_all(j);
+    HRI_TRY(cut_runs(j));
+    HRI_TRY(gather_all(j));
+    for (uint32_t i = 0; i < j->runs; i++) {
+        HRI_TRY(merge_parts(j, i));
     }
-    for (uint32_t i = 0; i < j->runs && status == HR_OK; i++) {
-        status = merge_parts(j, i);
-    }
+    return HR_OK;
+}
+
+static hr_status join_and_finish(const joining *j)
+{
+    const hr_status status = join_runs(j);
     const hr_status finished = hri_sort_finish(j->sort);
     return status == HR_OK ? finished : status;
 }
@@ -362,7 +388,7 @@ hr_status hri_sort_join(hri_sorting *s)
     const bool made =
         j.cuts != NULL && j.begin != NULL && j.end != NULL && j.found != NULL;
     hr_status status =
-        made ? join(&j)
+        made ? join_and_finish(&j)
              : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "sort: no memory to join %u runs", s->count);
     free(j.cuts);

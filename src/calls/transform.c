@@ -89,17 +89,6 @@ static hr_extent in_space(hr_extent extent)
     return extent;
 }
 
-/* The number of a dimension in which two extents differ; -1: none. */
-static int differ(const hr_extent *a, const hr_extent *b)
-{
-    for (uint32_t d = 0; d < a->rank; d++) {
-        if (a->size[d] != b->size[d]) {
-            return (int)d;
-        }
-    }
-    return -1;
-}
-
 static hr_status check_extent(const transforming *t, uint32_t first, uint32_t i)
 {
     const hr_extent *a = &t->arguments[first].view.extent;
@@ -110,13 +99,16 @@ static hr_status check_extent(const transforming *t, uint32_t first, uint32_t i)
                         "transform: %.*s has rank %u, but %.*s has %u",
                         x->length, x->at, a->rank, y->length, y->at, b->rank);
     }
-    const int d = differ(a, b);
-    return d < 0 ? HR_OK
-                 : hri_fail(HR_ERROR_INVALID,
-                            "transform: %.*s has size %lld in dimension %d, "
+    for (uint32_t d = 0; d < a->rank; d++) {
+        if (a->size[d] != b->size[d]) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "transform: %.*s has size %lld in dimension %u, "
                             "but %.*s has %lld",
                             x->length, x->at, (long long)a->size[d], d,
                             y->length, y->at, (long long)b->size[d]);
+        }
+    }
+    return HR_OK;
 }
 
 static const char *type_of(const hr_argument *a)
@@ -141,35 +133,33 @@ static hr_status check_argument(const transforming *t, uint32_t i)
                         w->length, w->at);
     }
     const uint32_t rank = a->view.extent.rank;
-    return a->kind == HR_PARAMETER_VALUE || (rank >= 1 && rank <= HR_MAX_RANK)
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "transform: %.*s has rank %u, not 1 to %d", w->length,
-                          w->at, rank, HR_MAX_RANK);
+    if (a->kind == HR_PARAMETER_VIEW && (rank < 1 || rank > HR_MAX_RANK)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "transform: %.*s has rank %u, not 1 to %d", w->length,
+                        w->at, rank, HR_MAX_RANK);
+    }
+    return HR_OK;
 }
 
-static hr_status check(transforming *t)
+static hr_status check_arguments(transforming *t)
 {
     uint32_t first = t->count;
     bool writes = false;
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < t->count && status == HR_OK; i++) {
-        status = check_argument(t, i);
-        if (status == HR_OK && t->arguments[i].kind == HR_PARAMETER_VIEW) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        HRI_TRY(check_argument(t, i));
+        if (t->arguments[i].kind == HR_PARAMETER_VIEW) {
             first = first < t->count ? first : i;
             writes = writes || (t->arguments[i].access & HR_OUT) != 0;
-            status = check_extent(t, first, i);
+            HRI_TRY(check_extent(t, first, i));
         }
     }
-    if (status == HR_OK && !writes) {
+    if (!writes) {
         return hri_fail(HR_ERROR_INVALID,
                         "transform: no argument is OUT or INOUT, so nothing "
                         "would be written");
     }
-    if (status == HR_OK) {
-        t->extent = in_space(t->arguments[first].view.extent);
-    }
-    return status;
+    t->extent = in_space(t->arguments[first].view.extent);
+    return HR_OK;
 }
 
 /* Make a narrow view one row, or host memory, which is then packed. False: it
@@ -189,7 +179,7 @@ static bool make_row(hr_argument *a)
     return hri_view_is_narrow(v) && hri_view_flatten(v, 0, 1);
 }
 
-/* Take all views as one row each where all are narrow. */
+/* Take all views as one row each, if all are narrow. */
 static void flatten(transforming *t, hr_argument *flat)
 {
     for (uint32_t i = 0; i < t->count; i++) {
@@ -232,7 +222,7 @@ static void print_parameter(FILE *to, const transforming *t, uint32_t i)
 }
 
 /* The statement begins in line 1: compilers name its own lines. */
-static void print(FILE *to, const transforming *t)
+static void print_kernel(FILE *to, const transforming *t)
 {
     fprintf(to, "HR_KERNEL%u(%s", t->count, name);
     for (uint32_t i = 0; i < t->count; i++) {
@@ -275,7 +265,7 @@ static hr_status make_kernel(hr_context *context, const transforming *t,
     FILE *to = open_memstream(&text, &bytes);
     bool printed = to != NULL;
     if (printed) {
-        print(to, t);
+        print_kernel(to, t);
         printed = ferror(to) == 0;
         printed = fclose(to) == 0 && printed;
     }
@@ -303,20 +293,14 @@ hr_status hr_transform(hr_context *context, const char *statement,
                         : names == NULL   ? "the list of names"
                                           : "the list of arguments");
     }
-    hr_status status = read_names(&t, names, count);
-    if (status == HR_OK) {
-        status = check(&t);
+    HRI_TRY(read_names(&t, names, count));
+    HRI_TRY(check_arguments(&t));
+    if (context == NULL) {
+        HRI_TRY(hr_context_default(&context));
     }
-    if (status == HR_OK && context == NULL) {
-        status = hr_context_default(&context);
+    if (options == NULL || options->tile == NULL) {
+        flatten(&t, flat);
     }
-    if (status == HR_OK) {
-        if (options == NULL || options->tile == NULL) {
-            flatten(&t, flat);
-        }
-        status = make_kernel(context, &t, &kernel);
-    }
-    return status == HR_OK
-               ? hr_run(context, kernel, t.extent, t.arguments, count, options)
-               : status;
+    HRI_TRY(make_kernel(context, &t, &kernel));
+    return hr_run(context, kernel, t.extent, t.arguments, count, options);
 }

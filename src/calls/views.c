@@ -13,29 +13,29 @@ hr_status hri_view_check_owner(const hr_view *view, const hr_context *context,
         return hri_fail(HR_ERROR_INVALID, "%s: %s belongs to %s", call, name,
                         view->array == NULL ? "no array" : "another context");
     }
-    return hr_extent_count(view->extent) > 0
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "%s: %s has no elements", call,
-                          name);
+    if (hr_extent_count(view->extent) <= 0) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s has no elements", call, name);
+    }
+    return HR_OK;
 }
 
 hr_status hri_view_check(const hr_view *view, const hr_context *context,
                          hr_type type, const char *call, const char *name)
 {
-    const hr_status status = hri_view_check_owner(view, context, call, name);
-    if (status == HR_OK && view->element_bytes != hr_type_size(type)) {
+    HRI_TRY(hri_view_check_owner(view, context, call, name));
+    if (view->element_bytes != hr_type_size(type)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s has elements of %zu byte%s, but %s has %zu",
                         call, name, view->element_bytes,
                         hri_plural(view->element_bytes), hr_type_name(type),
                         hr_type_size(type));
     }
-    return status != HR_OK ||
-                   hri_element_agrees(hri_element_of(type), view->type)
-               ? status
-               : hri_fail(HR_ERROR_INVALID,
-                          "%s: %s has elements of %s, not of %s", call, name,
-                          view->type, hr_type_name(type));
+    if (!hri_element_agrees(hri_element_of(type), view->type)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s has elements of %s, not of %s", call, name,
+                        view->type, hr_type_name(type));
+    }
+    return HR_OK;
 }
 
 hr_status hri_views_check_extents(const hr_view *a, const char *a_name,
@@ -68,13 +68,15 @@ hr_status hri_views_check_apart(const hr_view *a, const char *a_name,
         return HR_OK;
     }
     hr_status status = hri_view_region(a, &x);
-    if (status == HR_OK) {
-        status = hri_view_region(b, &y);
+    if (status != HR_OK) {
+        goto done;
     }
+    status = hri_view_region(b, &y);
     if (status == HR_OK && hri_boxes_meet(&x, &y, &both)) {
         status = hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s", call, a_name,
                           b_name);
     }
+done:
     hri_boxes_finish(&x);
     hri_boxes_finish(&y);
     return status;
@@ -92,12 +94,13 @@ const char *hri_element_of(hr_type type)
 hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,
                                const char *name)
 {
-    return hri_view_flatten(view, 0, rank)
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "%s: %s has rank %u, and gaps between its first "
-                          "dimensions",
-                          call, name, view->extent.rank);
+    if (!hri_view_flatten(view, 0, rank)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s has rank %u, and gaps between its first "
+                        "dimensions",
+                        call, name, view->extent.rank);
+    }
+    return HR_OK;
 }
 
 bool hri_view_is_narrow(const hr_view *view)

@@ -44,32 +44,32 @@ static hr_status collect(work *w, int place, bool writes_alone)
 static hr_status bring_home(work *w)
 {
     const int home = w->array->home == HRI_NOWHERE ? HRI_HOST : w->array->home;
-    hr_status status = collect(w, HRI_NOWHERE, true);
-    if (status == HR_OK) {
-        status = hri_array_fetch(w->array, home, &w->region, NULL);
+    HRI_TRY(collect(w, HRI_NOWHERE, true));
+    HRI_TRY(hri_array_fetch(w->array, home, &w->region, NULL));
+    return collect(w, home, false);
+}
+
+static hr_status synchronize_region(work *w, const hr_view *view, bool wait,
+                                    hr_event **event)
+{
+    HRI_TRY(work_begin(w, view, "synchronize"));
+    if (wait) {
+        HRI_TRY(hri_check_tell(w->array->context));
     }
-    return status == HR_OK ? collect(w, home, false) : status;
+    HRI_TRY(bring_home(w));
+    if (wait || w->array->strided.data != NULL) {
+        HRI_TRY(hri_array_wait(w->array, NULL, &w->fences));
+    }
+    hri_strided_scatter(w->array, &w->region);
+    return event != NULL
+               ? hri_fences_to_event(w->array->context, &w->fences, event)
+               : HR_OK;
 }
 
 static hr_status synchronize(const hr_view *view, bool wait, hr_event **event)
 {
     work w;
-    hr_status status = work_begin(&w, view, "synchronize");
-    if (status == HR_OK && wait) {
-        status = hri_check_tell(w.array->context);
-    }
-    if (status == HR_OK) {
-        status = bring_home(&w);
-    }
-    if (status == HR_OK && (wait || w.array->strided.data != NULL)) {
-        status = hri_array_wait(w.array, NULL, &w.fences);
-    }
-    if (status == HR_OK) {
-        hri_strided_scatter(w.array, &w.region);
-    }
-    if (status == HR_OK && event != NULL) {
-        status = hri_fences_to_event(w.array->context, &w.fences, event);
-    }
+    const hr_status status = synchronize_region(&w, view, wait, event);
     work_end(&w);
     return status;
 }
@@ -86,23 +86,24 @@ hr_status hr_synchronize_async(hr_view view, hr_event **event)
     return synchronize(&view, false, event);
 }
 
+static hr_status invalidate_region(work *w, const hr_view *view)
+{
+    HRI_TRY(work_begin(w, view, "invalidate"));
+    if (w->array->stores[HRI_HOST].host == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "invalidate: the array has no host memory");
+    }
+    HRI_TRY(collect(w, HRI_NOWHERE, false));
+    /* an error of work on the old elements does not matter */
+    (void)hri_array_wait(w->array, NULL, &w->fences);
+    hri_strided_gather(w->array, &w->region);
+    return hri_array_end(w->array, HRI_HOST, &w->region, HR_OUT, NULL);
+}
+
 hr_status hr_invalidate(hr_view view)
 {
     work w;
-    hr_status status = work_begin(&w, &view, "invalidate");
-    if (status == HR_OK && w.array->stores[HRI_HOST].host == NULL) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "invalidate: the array has no host memory");
-    }
-    if (status == HR_OK) {
-        status = collect(&w, HRI_NOWHERE, false);
-    }
-    if (status == HR_OK) { /* an error of what was there before does not
-                              matter */
-        (void)hri_array_wait(w.array, NULL, &w.fences);
-        hri_strided_gather(w.array, &w.region);
-        status = hri_array_end(w.array, HRI_HOST, &w.region, HR_OUT, NULL);
-    }
+    const hr_status status = invalidate_region(&w, &view);
     work_end(&w);
     return status;
 }
@@ -118,6 +119,18 @@ hr_status hr_discard(hr_view view)
     return status;
 }
 
+static hr_status prefetch_region(work *w, const hr_view *view, hr_queue *queue)
+{
+    HRI_TRY(work_begin(w, view, "prefetch"));
+    if (queue->context != w->array->context) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "prefetch: the queue belongs to another context");
+    }
+    HRI_TRY(hri_queue_enter(queue, true));
+    const int place = hri_place_of(queue->context, queue->accelerator);
+    return hri_array_begin(w->array, place, &w->region, HR_IN, queue);
+}
+
 hr_status hr_prefetch(hr_view view, hr_queue *queue)
 {
     HRI_USUAL_ARITHMETIC;
@@ -125,18 +138,7 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
     if (queue == NULL) {
         return hri_fail(HR_ERROR_INVALID, "prefetch: the queue is NULL");
     }
-    hr_status status = work_begin(&w, &view, "prefetch");
-    if (status == HR_OK && queue->context != w.array->context) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "prefetch: the queue belongs to another context");
-    }
-    if (status == HR_OK) {
-        status = hri_queue_enter(queue, true);
-    }
-    if (status == HR_OK) {
-        int place = hri_place_of(queue->context, queue->accelerator);
-        status = hri_array_begin(w.array, place, &w.region, HR_IN, queue);
-    }
+    const hr_status status = prefetch_region(&w, &view, queue);
     work_end(&w);
     return status;
 }
@@ -171,10 +173,11 @@ static hr_status take_back(const work *w, const hr_mapping *mapping)
 static hr_status check_lends(const hr_context *context, int place)
 {
     const hri_accelerator *a = hri_accelerator_at(context, place);
-    return a->device->info.lends
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "map: the memory of %s has no addresses", a->path);
+    if (!a->device->info.lends) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "map: the memory of %s has no addresses", a->path);
+    }
+    return HR_OK;
 }
 
 /* Make the region ready at a place, and wait for other work on it. */
@@ -182,29 +185,19 @@ static hr_status prepare(work *w, int place, hr_access access)
 {
     const hri_box all = hri_array_box(w->array);
     const hri_boxes whole = hri_boxes_of(&all);
-    hr_status status = hri_check_tell(w->array->context);
-    if (status == HR_OK && place != HRI_HOST) {
-        status = check_lends(w->array->context, place);
+    HRI_TRY(hri_check_tell(w->array->context));
+    if (place != HRI_HOST) {
+        HRI_TRY(check_lends(w->array->context, place));
+        HRI_TRY(hri_store_hold(w->array, place, &whole));
     }
-    if (status == HR_OK && place != HRI_HOST) {
-        status = hri_store_hold(w->array, place, &whole);
+    HRI_TRY(hri_array_begin(w->array, place, &w->region, access, NULL));
+    HRI_TRY(collect(w, HRI_NOWHERE, true));
+    if (access != HR_IN) { /* wait for those that read it, too */
+        HRI_TRY(collect(w, place, false));
     }
-    if (status == HR_OK) {
-        status = hri_array_begin(w->array, place, &w->region, access, NULL);
-    }
-    if (status == HR_OK) {
-        status = collect(w, HRI_NOWHERE, true);
-    }
-    if (status == HR_OK && access != HR_IN) { /* wait for those that read it,
-                                                 too */
-        status = collect(w, place, false);
-    }
-    if (status == HR_OK) {
-        status = hri_array_wait(w->array, NULL, &w->fences);
-        /* what is written anew may have failed before */
-        status = access == HR_OUT ? HR_OK : status;
-    }
-    return status;
+    const hr_status status = hri_array_wait(w->array, NULL, &w->fences);
+    /* what is written anew may have failed before */
+    return access == HR_OUT ? HR_OK : status;
 }
 
 /* Lend the caller the buffer of an accelerator's place. It has room for the
@@ -213,11 +206,9 @@ static hr_status lend(const work *w, hr_mapping *mapping)
 {
     hri_buffer *buffer = w->array->stores[mapping->place].buffer;
     void *address = NULL;
-    hr_status status = buffer->device->ops->lend(buffer, &address);
-    if (status == HR_OK) {
-        mapping->data = (char *)address + (uintptr_t)mapping->data;
-    }
-    return status;
+    HRI_TRY(buffer->device->ops->lend(buffer, &address));
+    mapping->data = (char *)address + (uintptr_t)mapping->data;
+    return HR_OK;
 }
 
 static hr_status map(const hr_view *view, int place, hr_access access,
@@ -232,21 +223,24 @@ static hr_status map(const hr_view *view, int place, hr_access access,
                         (int)access);
     }
     hr_status status = work_begin(&w, view, "map");
-    if (status == HR_OK) {
-        status = prepare(&w, place, access);
+    if (status != HR_OK) {
+        goto done;
+    }
+    status = prepare(&w, place, access);
+    if (status != HR_OK) {
+        goto done;
+    }
+    hr_mapping found = mapping_of(&w, view, place, access);
+    const hri_checker *checker = w.array->context->checker;
+    if (place != HRI_HOST) {
+        status = lend(&w, &found);
+    } else if (checker != NULL) {
+        status = checker->map(&found, file, line);
     }
     if (status == HR_OK) {
-        hr_mapping found = mapping_of(&w, view, place, access);
-        const hri_checker *checker = w.array->context->checker;
-        if (place != HRI_HOST) {
-            status = lend(&w, &found);
-        } else if (checker != NULL) {
-            status = checker->map(&found, file, line);
-        }
-        if (status == HR_OK) {
-            *mapping = found;
-        }
+        *mapping = found;
     }
+done:
     work_end(&w);
     return status;
 }

@@ -54,8 +54,8 @@ int64_t hr_extent_count(hr_extent extent)
 
 static const uint64_t most_bytes = (uint64_t)1 << 62;
 
-static hr_status check(const void *context, size_t element_bytes,
-                       const hr_extent *extent, const void *array)
+static hr_status check_array(const void *context, size_t element_bytes,
+                             const hr_extent *extent, const void *array)
 {
     if (context == NULL || array == NULL) {
         return hri_fail(HR_ERROR_INVALID, "array: %s is NULL",
@@ -109,13 +109,11 @@ static void set_pitch(hr_array *a, size_t pitch)
 
 /* Make an array with its home on the host. `out` is the caller's pointer to
  * check. */
-static hr_status make(hr_context *context, size_t element_bytes,
-                      hr_extent extent, hr_array *const *out, hr_array **array)
+static hr_status make_array(hr_context *context, size_t element_bytes,
+                            hr_extent extent, hr_array *const *out,
+                            hr_array **array)
 {
-    hr_status status = check(context, element_bytes, &extent, out);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_array(context, element_bytes, &extent, out));
     hr_array *a = calloc(1, sizeof *a);
     hri_store *stores =
         calloc((size_t)context->accelerator_count + 1, sizeof *stores);
@@ -154,7 +152,7 @@ size_t hri_array_bytes(const hr_array *array)
 }
 
 /* Give the array to the caller, unless something failed. */
-static hr_status give(hr_status status, hr_array *a, hr_array **array)
+static hr_status give_array(hr_status status, hr_array *a, hr_array **array)
 {
     if (status != HR_OK) {
         hr_array_destroy(a);
@@ -168,34 +166,30 @@ hr_status hr_array_create(hr_queue *queue, size_t element_bytes,
                           hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status = make(queue != NULL ? queue->context : NULL,
-                            element_bytes, extent, array, &a);
-    if (status == HR_OK) {
-        const hri_box box = hri_array_box(a);
-        hri_boxes all = hri_boxes_of(&box);
-        all.linear = true;
-        a->home = hri_place_of(queue->context, queue->accelerator);
-        pthread_mutex_lock(&a->context->lock);
-        status = hri_store_hold(a, a->home, &all);
-        pthread_mutex_unlock(&a->context->lock);
-    }
-    return give(status, a, array);
+    HRI_TRY(make_array(queue != NULL ? queue->context : NULL, element_bytes,
+                       extent, array, &a));
+    const hri_box box = hri_array_box(a);
+    hri_boxes all = hri_boxes_of(&box);
+    all.linear = true;
+    a->home = hri_place_of(queue->context, queue->accelerator);
+    pthread_mutex_lock(&a->context->lock);
+    const hr_status status = hri_store_hold(a, a->home, &all);
+    pthread_mutex_unlock(&a->context->lock);
+    return give_array(status, a, array);
 }
 
 hr_status hr_array_create_staging(hr_queue *queue, size_t element_bytes,
                                   hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status = make(queue != NULL ? queue->context : NULL,
-                            element_bytes, extent, array, &a);
-    if (status == HR_OK) {
-        hri_device *device = queue->accelerator->device;
-        a->memory = HRI_MEMORY_PINNED;
-        a->pinned_by = device;
-        status = device->ops->allocate_pinned(device, hri_array_bytes(a),
-                                              &a->stores[HRI_HOST].host);
-    }
-    return give(status, a, array);
+    HRI_TRY(make_array(queue != NULL ? queue->context : NULL, element_bytes,
+                       extent, array, &a));
+    hri_device *device = queue->accelerator->device;
+    a->memory = HRI_MEMORY_PINNED;
+    a->pinned_by = device;
+    const hr_status status = device->ops->allocate_pinned(
+        device, hri_array_bytes(a), &a->stores[HRI_HOST].host);
+    return give_array(status, a, array);
 }
 
 hr_status(hr_array_wrap)(hr_context *context, const void *data,
@@ -206,67 +200,67 @@ hr_status(hr_array_wrap)(hr_context *context, const void *data,
                                row_bytes, array);
 }
 
+/* Make the caller's memory the host memory of an array. */
+static hr_status wrap_memory(hr_array *a, const void *data, const char *type,
+                             size_t row_bytes)
+{
+    const hri_box box = hri_array_box(a);
+    if (data == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "array: data is NULL");
+    }
+    if (row_bytes != 0 && row_bytes < (size_t)a->size[2]) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "array: a row is %zu byte%s, but rows are %zu apart",
+                        (size_t)a->size[2], hri_plural((uint64_t)a->size[2]),
+                        row_bytes);
+    }
+    if (!spans(a, row_bytes)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "array: rows that are %zu bytes apart take more than "
+                        "2^62 bytes",
+                        row_bytes);
+    }
+    a->stores[HRI_HOST].host = (void *)(uintptr_t)data;
+    a->memory = HRI_MEMORY_BORROWED;
+    a->type = hri_element_name(type, a->element_bytes);
+    if (row_bytes != 0) {
+        set_pitch(a, row_bytes);
+    }
+    return hri_boxes_add(&a->stores[HRI_HOST].valid, &box);
+}
+
 hr_status hr_array_wrap_typed(hr_context *context, const void *data,
                               const char *type, size_t element_bytes,
                               hr_extent extent, size_t row_bytes,
                               hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status = make(context, element_bytes, extent, array, &a);
-    if (status == HR_OK && data == NULL) {
-        status = hri_fail(HR_ERROR_INVALID, "array: data is NULL");
-    }
-    if (status == HR_OK && row_bytes != 0 && row_bytes < (size_t)a->size[2]) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "array: a row is %zu byte%s, but rows are %zu apart",
-                          (size_t)a->size[2], hri_plural((uint64_t)a->size[2]),
-                          row_bytes);
-    }
-    if (status == HR_OK && !spans(a, row_bytes)) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "array: rows that are %zu bytes apart take more than "
-                          "2^62 bytes",
-                          row_bytes);
-    }
-    if (status == HR_OK) {
-        hri_box box = hri_array_box(a);
-        a->stores[HRI_HOST].host = (void *)(uintptr_t)data;
-        a->memory = HRI_MEMORY_BORROWED;
-        a->type = hri_element_name(type, element_bytes);
-        if (row_bytes != 0) {
-            set_pitch(a, row_bytes);
-        }
-        status = hri_boxes_add(&a->stores[HRI_HOST].valid, &box);
-    }
-    return give(status, a, array);
+    HRI_TRY(make_array(context, element_bytes, extent, array, &a));
+    return give_array(wrap_memory(a, data, type, row_bytes), a, array);
 }
 
 hr_status hr_array_create_anywhere(hr_context *context, size_t element_bytes,
                                    hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status = make(context, element_bytes, extent, array, &a);
-    if (status == HR_OK) {
-        a->home = HRI_NOWHERE;
-    }
-    return give(status, a, array);
+    HRI_TRY(make_array(context, element_bytes, extent, array, &a));
+    a->home = HRI_NOWHERE;
+    *array = a;
+    return HR_OK;
 }
 
 hr_status hri_array_create_results(hr_context *context, size_t element_bytes,
                                    hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status =
-        hr_array_create_anywhere(context, element_bytes, extent, &a);
-    if (status == HR_OK) {
-        const hri_box box = hri_array_box(a);
-        const hri_boxes all = hri_boxes_of(&box);
-        pthread_mutex_lock(&context->lock);
-        status = hri_store_hold(a, HRI_HOST, &all);
-        pthread_mutex_unlock(&context->lock);
-        a->results = a->memory == HRI_MEMORY_SMALL;
-    }
-    return give(status, a, array);
+    HRI_TRY(hr_array_create_anywhere(context, element_bytes, extent, &a));
+    const hri_box box = hri_array_box(a);
+    const hri_boxes all = hri_boxes_of(&box);
+    pthread_mutex_lock(&context->lock);
+    const hr_status status = hri_store_hold(a, HRI_HOST, &all);
+    pthread_mutex_unlock(&context->lock);
+    a->results = a->memory == HRI_MEMORY_SMALL;
+    return give_array(status, a, array);
 }
 
 /* ---- freeing them */

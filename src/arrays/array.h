@@ -217,7 +217,7 @@ hr_view hri_view_in_space(hr_view view);
 void hri_strided_gather(const hr_array *array, const hri_boxes *region);
 void hri_strided_scatter(const hr_array *array, const hri_boxes *region);
 
-/* region.c: the boxes of a view. */
+/* view.c: the boxes of a view. */
 hr_status hri_view_region(const hr_view *view, hri_boxes *region);
 
 /* store.c: give a place the memory for all of these boxes. */
@@ -300,7 +300,7 @@ hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
 hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
                         int place, hr_queue *queue);
 
-/* transfer.c: enqueue a copy between two places: the host and an accelerator,
+/* coherence.c: enqueue a copy between two places: the host and an accelerator,
  * two peers, or within host memory. It goes to queue when queue belongs to one
  * of the places. A few bytes go home on the default queue that has just written
  * them, if nothing was enqueued there since. Other copies go to a copy queue.

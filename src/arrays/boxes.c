@@ -174,13 +174,10 @@ hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
     for (size_t i = 0; i < set->count; i++) {
         cut += hri_boxes_touch(&set->of[i], box);
     }
-    hr_status status = reserve(set, cut * (MAX_PIECES - 1));
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(reserve(set, cut * (MAX_PIECES - 1)));
     hri_box pieces[MAX_PIECES];
-    for (size_t i = set->count; i-- > 0;) { /* the pieces go to the end and do
-                                               not touch the hole */
+    /* the pieces go to the end, and do not touch the hole */
+    for (size_t i = set->count; i-- > 0;) {
         hri_box old = set->of[i];
         if (!hri_boxes_touch(&old, box)) {
             continue;
@@ -201,12 +198,10 @@ hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
     }
     /* reserve room for all pieces and the box first, so that a failure loses
      * nothing */
-    hr_status status = reserve(set, set->count * (MAX_PIECES - 1) + 1);
-    if (status == HR_OK) {
-        status = hri_boxes_remove(set, box);
-        put(set, *box);
-    }
-    return status;
+    HRI_TRY(reserve(set, set->count * (MAX_PIECES - 1) + 1));
+    HRI_TRY(hri_boxes_remove(set, box));
+    put(set, *box);
+    return HR_OK;
 }
 
 hr_status hri_boxes_append(hri_boxes *set, const hri_box *box)
@@ -215,27 +210,23 @@ hr_status hri_boxes_append(hri_boxes *set, const hri_box *box)
         join(&set->of[set->count - 1], box, &set->of[set->count - 1])) {
         return HR_OK;
     }
-    hr_status status = reserve(set, 1);
-    if (status == HR_OK) {
-        set->of[set->count++] = *box;
-    }
-    return status;
+    HRI_TRY(reserve(set, 1));
+    set->of[set->count++] = *box;
+    return HR_OK;
 }
 
 hr_status hri_boxes_add_all(hri_boxes *set, const hri_boxes *others)
 {
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < others->count && status == HR_OK; i++) {
-        status = hri_boxes_add(set, &others->of[i]);
+    for (size_t i = 0; i < others->count; i++) {
+        HRI_TRY(hri_boxes_add(set, &others->of[i]));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_boxes_remove_all(hri_boxes *set, const hri_boxes *others)
 {
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < others->count && status == HR_OK; i++) {
-        status = hri_boxes_remove(set, &others->of[i]);
+    for (size_t i = 0; i < others->count; i++) {
+        HRI_TRY(hri_boxes_remove(set, &others->of[i]));
     }
-    return status;
+    return HR_OK;
 }

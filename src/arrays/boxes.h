@@ -20,17 +20,16 @@ typedef struct hri_box {
 typedef struct hri_boxes {
     hri_box *of; /* no box is empty, no two overlap */
     size_t count, capacity;
-    bool linear; /* of a view with rows that are not rows of the array: a place
-                    must hold whole rows without gaps */
+    bool linear; /* a place must hold whole rows without gaps, since rows of the
+                    view are not rows of the array */
 } hri_boxes;
 
 bool hri_box_is_empty(const hri_box *box);
 bool hri_box_contains(const hri_box *outer, const hri_box *inner);
-bool hri_boxes_contain(const hri_boxes *set, const hri_box *box); /* one of its
-                                                                     boxes
-                                                                     does */
-bool hri_boxes_touch(const hri_box *a, const hri_box *b); /* whether they share
-                                                             a point */
+/* Whether one box of the set contains the box. */
+bool hri_boxes_contain(const hri_boxes *set, const hri_box *box);
+/* Whether two boxes share a point. */
+bool hri_boxes_touch(const hri_box *a, const hri_box *b);
 bool hri_boxes_touch_any(const hri_boxes *set, const hri_box *box);
 hri_box hri_box_meet(const hri_box *a, const hri_box *b);
 /* A box that is in both sets. False when they have none in common. */

@@ -2,6 +2,160 @@
 /* Which elements are valid at which place: fetching what is missing, and
  * invalidating what was written elsewhere. */
 #include "arrays/array.h"
+#include "hal/backend.h"
+
+/* ---- copies of boxes between two places */
+
+typedef struct transfer {
+    hr_array *from, *to;
+    int from_place, to_place;
+    const hri_boxes *read, *written;
+    const hri_copy *copy;
+} transfer;
+
+/* The default queue that wrote all that a small copy home reads, with nothing
+ * behind it. There the copy begins at once, while another stream would first
+ * see an event. NULL: there is none. A queue of the caller's does not copy what
+ * the caller did not enqueue there: it would keep the copy's error. */
+static hri_stream *writer_of(const transfer *t)
+{
+    const hri_store *s = &t->from->stores[t->from_place];
+    const hri_copy *copy = t->copy;
+    const hri_fence *written = NULL;
+    if (copy->to.buffer != NULL ||
+        copy->width * copy->height * copy->depth > HRI_SMALL_BYTES) {
+        return NULL;
+    }
+    for (size_t i = 0; i < s->use_count; i++) {
+        const hri_use *use = &s->uses[i];
+        if (use->writes && hri_boxes_touch_any(t->read, &use->box)) {
+            if (written != NULL && written != use->fence) {
+                return NULL;
+            }
+            written = use->fence;
+        }
+    }
+    hri_stream *stream =
+        written != NULL ? written->accelerator->default_queue.stream : NULL;
+    return stream != NULL &&
+                   (stream->pending != NULL ? stream->pending : stream->last) ==
+                       written &&
+                   (t->to->memory == HRI_MEMORY_SMALL ||
+                    !hri_stream_defers(stream, copy))
+               ? stream
+               : NULL;
+}
+
+/* Choose the stream that copies: the caller's if it belongs to one of the
+ * places. Else it is the copy queue of the accelerator that gets the box, or
+ * that has it when the host gets it. */
+static hr_status choose_stream(const transfer *t, const hr_queue *queue,
+                               hri_stream **chosen)
+{
+    const hr_context *context = t->from->context;
+    const int from = t->from_place, to = t->to_place;
+    if (queue != NULL) {
+        int place = hri_place_of(context, queue->accelerator);
+        if (place != HRI_HOST && (place == from || place == to)) {
+            *chosen = queue->stream;
+            return HR_OK;
+        }
+    }
+    return hri_accelerator_copy_queue(
+        hri_accelerator_at(context, to != HRI_HOST ? to : from), chosen);
+}
+
+void hri_traffic_add(hr_traffic *traffic, int from, int to, uint64_t bytes)
+{
+    if (from == HRI_HOST) {
+        traffic->up += bytes;
+    } else if (to == HRI_HOST) {
+        traffic->down += bytes;
+    } else if (from != to) {
+        traffic->peer += bytes;
+    }
+}
+
+/* Host memory to host memory: the calling thread copies. */
+static hr_status copy_on_host(const transfer *t)
+{
+    hri_fences fences = {0};
+    hr_status status =
+        hri_uses_collect(t->from, HRI_HOST, t->read, true, &fences);
+    if (status != HR_OK) {
+        goto done;
+    }
+    status = hri_uses_collect(t->to, HRI_HOST, t->written, false, &fences);
+    if (status != HR_OK) {
+        goto done;
+    }
+    status = hri_fences_wait(&fences);
+    if (status == HR_OK) {
+        hri_copy_rows(t->copy);
+    }
+done:
+    hri_fences_finish(&fences);
+    return status;
+}
+
+/* at_writer: the stream is writer_of's. Its pending fence then moves on behind
+ * the copy. */
+static hr_status copy_on_stream(const transfer *t, hri_stream *stream,
+                                bool at_writer)
+{
+    hri_fence *fence = NULL;
+    HRI_TRY(hri_uses_order(t->from, t->from_place, t->read, false, stream));
+    HRI_TRY(hri_uses_order(t->to, t->to_place, t->written, true, stream));
+    if (at_writer) {
+        HRI_TRY(hri_stream_copy_now(stream, t->copy));
+    } else {
+        HRI_TRY(hri_stream_record_pending(stream));
+        HRI_TRY(hri_stream_copy(stream, t->copy));
+    }
+    HRI_TRY(hri_fence_create_recorded(stream, &fence));
+    hr_status status =
+        hri_uses_add(t->from, t->from_place, t->read, fence, false);
+    if (status == HR_OK) {
+        status = hri_uses_add(t->to, t->to_place, t->written, fence, true);
+    }
+    hri_fence_drop(fence);
+    return status;
+}
+
+hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
+                       hr_array *to, int to_place, const hri_boxes *written,
+                       const hri_copy *copy, hr_queue *queue)
+{
+    const transfer t = {.from = from,
+                        .to = to,
+                        .from_place = from_place,
+                        .to_place = to_place,
+                        .read = read,
+                        .written = written,
+                        .copy = copy};
+    if (from_place == HRI_HOST && to_place == HRI_HOST) {
+        return copy_on_host(&t);
+    }
+    hri_stream *stream = queue == NULL ? writer_of(&t) : NULL;
+    const bool at_writer = stream != NULL;
+    if (!at_writer) {
+        HRI_TRY(choose_stream(&t, queue, &stream));
+    }
+    const hr_status status = copy_on_stream(&t, stream, at_writer);
+    if (status == HR_OK) {
+        hri_traffic_add(&from->context->moved, from_place, to_place,
+                        copy->width * copy->height * copy->depth);
+    } else if (stream == stream->accelerator->copy_queue) {
+        /* no work may go on that no fence guards; a copy queue is simply made
+         * anew */
+        hri_accelerator_drop_copy_queue(stream->accelerator);
+    } else {
+        hri_stream_settle(stream);
+    }
+    return status;
+}
+
+/* ---- from the nearest places */
 
 static int place_count(const hr_array *array)
 {
@@ -67,11 +221,8 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
     const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(&to_box);
     const hri_copy copy = hri_store_copy(&m->from->stores[from], box,
                                          &m->to->stores[m->place], &to_box);
-    hr_status status = hri_transfer(m->from, from, &read, m->to, m->place,
-                                    &written, &copy, m->queue);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_transfer(m->from, from, &read, m->to, m->place, &written, &copy,
+                         m->queue));
     return m->shift == NULL
                ? hri_boxes_add(&m->to->stores[m->place].valid, box)
                : hri_array_end(m->to, m->place, &written, HR_OUT, NULL);
@@ -83,16 +234,16 @@ static hr_status move_box(const moving *m, int from, const hri_box *box)
 {
     const hr_context *c = m->from->context;
     const bool far = distance_of(c, from, m->place) == FAR;
-    const int last = far ? HRI_HOST : from;
     const hri_boxes part = hri_boxes_of(box);
     if (m->predicted != NULL) {
         hri_traffic_predict(c, from, m->place, (uint64_t)hri_box_volume(box),
                             m->predicted);
         return HR_OK;
     }
-    hr_status status =
-        far ? hri_array_fetch(m->from, HRI_HOST, &part, NULL) : HR_OK;
-    return status == HR_OK ? copy_box(m, last, box) : status;
+    if (far) {
+        HRI_TRY(hri_array_fetch(m->from, HRI_HOST, &part, NULL));
+    }
+    return copy_box(m, far ? HRI_HOST : from, box);
 }
 
 /* Move those wanted boxes that are valid at `from`, and remove them from
@@ -101,44 +252,41 @@ static hr_status move_box(const moving *m, int from, const hri_box *box)
 static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
 {
     hri_box box;
-    hr_status status = HR_OK;
-    while (status == HR_OK &&
-           hri_boxes_meet(&m->from->stores[from].valid, wanted, &box)) {
-        status = move_box(m, from, &box);
-        if (status == HR_OK) {
-            status = hri_boxes_remove(wanted, &box);
-        }
+    while (hri_boxes_meet(&m->from->stores[from].valid, wanted, &box)) {
+        HRI_TRY(move_box(m, from, &box));
+        HRI_TRY(hri_boxes_remove(wanted, &box));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Move the wanted boxes from the places nearest to m->place that have them, and
  * remove them from `wanted`. What is left has no values anywhere. */
 static hr_status move_nearest(const moving *m, hri_boxes *wanted)
 {
-    hr_status status = HR_OK;
-    for (distance d = ITSELF; d < DISTANCES && status == HR_OK; d++) {
-        for (int from = 0; from < place_count(m->from) && status == HR_OK &&
-                           wanted->count > 0;
+    for (distance d = ITSELF; d < DISTANCES; d++) {
+        for (int from = 0; from < place_count(m->from) && wanted->count > 0;
              from++) {
             if (distance_of(m->from->context, from, m->place) == d) {
-                status = move_from(m, from, wanted);
+                HRI_TRY(move_from(m, from, wanted));
             }
         }
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status move_missing(const moving *m, const hri_boxes *region)
 {
     hri_boxes missing = {0};
     hr_status status = hri_boxes_add_all(&missing, region);
-    if (status == HR_OK) {
-        status = hri_boxes_remove_all(&missing, &m->to->stores[m->place].valid);
+    if (status != HR_OK) {
+        goto done;
     }
-    if (status == HR_OK) {
-        status = move_nearest(m, &missing);
+    status = hri_boxes_remove_all(&missing, &m->to->stores[m->place].valid);
+    if (status != HR_OK) {
+        goto done;
     }
+    status = move_nearest(m, &missing);
+done:
     hri_boxes_finish(&missing);
     return status;
 }
@@ -147,17 +295,16 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue)
 {
     const moving m = {array, array, place, .queue = queue};
-    hr_status status = hri_store_hold(array, place, region);
-    return status == HR_OK ? move_missing(&m, region) : status;
+    HRI_TRY(hri_store_hold(array, place, region));
+    return move_missing(&m, region);
 }
 
 hr_status hri_array_forget(hr_array *array, const hri_boxes *region)
 {
-    hr_status status = HR_OK;
-    for (int p = 0; p < place_count(array) && status == HR_OK; p++) {
-        status = hri_boxes_remove_all(&array->stores[p].valid, region);
+    for (int p = 0; p < place_count(array); p++) {
+        HRI_TRY(hri_boxes_remove_all(&array->stores[p].valid, region));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
@@ -185,7 +332,7 @@ hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
 }
 
 /* Return the error of earlier work, unless it was told before. */
-static hr_status tell(hr_array *array)
+static hr_status tell_error(hr_array *array)
 {
     hr_status status = hri_error_raise(&array->error);
     array->error = (hri_error){0};
@@ -200,7 +347,7 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
     pthread_mutex_unlock(&context->lock);
     hri_error_keep(&error, hri_fences_wait(fences));
     pthread_mutex_lock(&context->lock);
-    hri_error_keep(&error, tell(array));
+    hri_error_keep(&error, tell_error(array));
     if (error.status != HR_OK) {
         hri_uses_forget_failed(array);
     }
@@ -213,36 +360,34 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
                           hr_access access, hr_queue *queue)
 {
-    hr_status status = hri_store_hold(array, place, region);
-    if (status == HR_OK && (access & HR_IN) != 0) {
-        status = hri_array_fetch(array, place, region, queue);
+    HRI_TRY(hri_store_hold(array, place, region));
+    if ((access & HR_IN) != 0) {
+        HRI_TRY(hri_array_fetch(array, place, region, queue));
+        if (queue != NULL) { /* first, since errors of these writes are errors
+                                of this work, too */
+            HRI_TRY(hri_uses_order(array, place, region, false, queue->stream));
+        }
+        HRI_TRY(tell_error(array));
     }
-    /* wait for the writes first: their errors are this work's, too */
-    if (status == HR_OK && queue != NULL && (access & HR_IN) != 0) {
-        status = hri_uses_order(array, place, region, false, queue->stream);
-    }
-    if (status == HR_OK && (access & HR_IN) != 0) {
-        status = tell(array);
-    }
-    if (status == HR_OK && queue != NULL && (access & HR_OUT) != 0) {
-        status = hri_uses_order(array, place, region, true, queue->stream);
-    }
-    return status;
+    return queue != NULL && (access & HR_OUT) != 0
+               ? hri_uses_order(array, place, region, true, queue->stream)
+               : HR_OK;
 }
 
 hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
                         hr_access access, hri_fence *fence)
 {
     const bool writes = (access & HR_OUT) != 0;
-    hr_status status = fence != NULL
-                           ? hri_uses_add(array, place, region, fence, writes)
-                           : HR_OK;
-    for (int p = 0; p < place_count(array) && status == HR_OK && writes; p++) {
+    if (fence != NULL) {
+        HRI_TRY(hri_uses_add(array, place, region, fence, writes));
+    }
+    if (!writes) {
+        return HR_OK;
+    }
+    for (int p = 0; p < place_count(array); p++) {
         if (p != place) {
-            status = hri_boxes_remove_all(&array->stores[p].valid, region);
+            HRI_TRY(hri_boxes_remove_all(&array->stores[p].valid, region));
         }
     }
-    return status == HR_OK && writes
-               ? hri_boxes_add_all(&array->stores[place].valid, region)
-               : status;
+    return hri_boxes_add_all(&array->stores[place].valid, region);
 }

@@ -16,7 +16,7 @@ typedef struct copying {
 
 /* ---- rules */
 
-static hr_status check(const hr_view *from, const hr_view *to)
+static hr_status check_views(const hr_view *from, const hr_view *to)
 {
     if (from->array == NULL || to->array == NULL) {
         return hri_fail(HR_ERROR_INVALID, "copy: %s belongs to no array",
@@ -52,10 +52,11 @@ static hr_status check(const hr_view *from, const hr_view *to)
 static hr_status check_overlap(const copying *c)
 {
     hri_box box;
-    return c->from.view.array == c->to.view.array &&
-                   hri_boxes_meet(&c->from.region, &c->to.region, &box)
-               ? hri_fail(HR_ERROR_INVALID, "copy: the views overlap")
-               : HR_OK;
+    if (c->from.view.array == c->to.view.array &&
+        hri_boxes_meet(&c->from.region, &c->to.region, &box)) {
+        return hri_fail(HR_ERROR_INVALID, "copy: the views overlap");
+    }
+    return HR_OK;
 }
 
 /* The place to write to when the array has no home: the one that has most of
@@ -124,23 +125,17 @@ static hri_copy local_copy(const copying *c)
 static hr_status copy_unlike(const copying *c, hr_queue *queue)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    hr_status status =
-        hri_array_begin(from, c->source, &c->from.region, HR_IN, NULL);
-    if (status == HR_OK) {
-        const hri_copy copy = local_copy(c);
-        status = hri_transfer(from, c->source, &c->from.region, to, c->place,
-                              &c->to.region, &copy, queue);
-    }
-    return status == HR_OK
-               ? hri_array_end(to, c->place, &c->to.region, HR_OUT, NULL)
-               : status;
+    HRI_TRY(hri_array_begin(from, c->source, &c->from.region, HR_IN, NULL));
+    const hri_copy copy = local_copy(c);
+    HRI_TRY(hri_transfer(from, c->source, &c->from.region, to, c->place,
+                         &c->to.region, &copy, queue));
+    return hri_array_end(to, c->place, &c->to.region, HR_OUT, NULL);
 }
 
 static hr_status find_regions(copying *c)
 {
-    hr_status status = hri_view_region(&c->from.view, &c->from.region);
-    return status == HR_OK ? hri_view_region(&c->to.view, &c->to.region)
-                           : status;
+    HRI_TRY(hri_view_region(&c->from.view, &c->from.region));
+    return hri_view_region(&c->to.view, &c->to.region);
 }
 
 static void finish_regions(copying *c)
@@ -153,10 +148,7 @@ static void finish_regions(copying *c)
 static hr_status copy_elements(const copying *c, hr_queue *queue)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    hr_status status = hri_store_hold(to, c->place, &c->to.region);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_store_hold(to, c->place, &c->to.region));
     return are_same_kind(c)
                ? hri_array_copy(from, &c->from.region.of[0], to, c->place,
                                 &c->to.region.of[0], queue)
@@ -168,18 +160,13 @@ static hr_status copy_elements(const copying *c, hr_queue *queue)
 static hr_status copy_projections(const hr_view *from, int source,
                                   const hr_view *to, int place, hr_queue *queue)
 {
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < from->extent.size[0] && status == HR_OK; i++) {
+    for (int64_t i = 0; i < from->extent.size[0]; i++) {
         hr_view x, y;
-        status = hr_view_project(*from, i, &x);
-        if (status == HR_OK) {
-            status = hr_view_project(*to, i, &y);
-        }
-        if (status == HR_OK) {
-            status = hri_view_copy(&x, source, &y, place, queue);
-        }
+        HRI_TRY(hr_view_project(*from, i, &x));
+        HRI_TRY(hr_view_project(*to, i, &y));
+        HRI_TRY(hri_view_copy(&x, source, &y, place, queue));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
@@ -204,18 +191,13 @@ static hr_status copy_space(const copying *c, hri_fences *fences)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
     /* an error of the work that wrote the elements is the copy's error */
-    hr_status status =
-        hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences);
-    if (status == HR_OK) {
-        status = copy_elements(c, NULL);
-    }
-    return status == HR_OK
-               ? hri_uses_collect(to, c->place, &c->to.region, true, fences)
-               : status;
+    HRI_TRY(hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences));
+    HRI_TRY(copy_elements(c, NULL));
+    return hri_uses_collect(to, c->place, &c->to.region, true, fences);
 }
 
-/* Copy between views of any rank: of higher ones, one part in three dimensions
- * after the other. Dimensions of both that can be joined make fewer parts. */
+/* Copy between views of any rank. A higher rank is copied in parts of three
+ * dimensions. Dimensions that can be joined in both views make fewer parts. */
 static hr_status copy_parts(const copying *all, hri_fences *fences)
 {
     copying c = {.from = {.view = all->from.view},
@@ -229,53 +211,44 @@ static hr_status copy_parts(const copying *all, hri_fences *fences)
         c.from.view = from;
         c.to.view = to;
     }
-    hr_status status = HR_OK;
     if (c.from.view.extent.rank <= HRI_DIMENSIONS) {
-        status = find_regions(&c);
-        status = status == HR_OK ? copy_space(&c, fences) : status;
+        hr_status status = find_regions(&c);
+        if (status == HR_OK) {
+            status = copy_space(&c, fences);
+        }
         finish_regions(&c);
         return status;
     }
     from = c.from.view;
     to = c.to.view;
-    for (int64_t i = 0; i < from.extent.size[0] && status == HR_OK; i++) {
-        status = hr_view_project(from, i, &c.from.view);
-        if (status == HR_OK) {
-            status = hr_view_project(to, i, &c.to.view);
-        }
-        status = status == HR_OK ? copy_parts(&c, fences) : status;
+    for (int64_t i = 0; i < from.extent.size[0]; i++) {
+        HRI_TRY(hr_view_project(from, i, &c.from.view));
+        HRI_TRY(hr_view_project(to, i, &c.to.view));
+        HRI_TRY(copy_parts(&c, fences));
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status work_through(copying *c, hri_fences *fences)
+static hr_status enqueue_copies(copying *c, hri_fences *fences)
 {
     const hr_array *to = c->to.view.array;
-    hr_status status = find_regions(c);
-    if (status == HR_OK) {
-        status = check_overlap(c);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(find_regions(c));
+    HRI_TRY(check_overlap(c));
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
     c->source = c->place;
     return c->from.view.extent.rank <= HRI_DIMENSIONS ? copy_space(c, fences)
                                                       : copy_parts(c, fences);
 }
 
-static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
-                      hr_event **event)
+static hr_status copy_view(const hr_view *from, const hr_view *to, bool wait,
+                           hr_event **event)
 {
     copying c = {.from = {.view = *from}, .to = {.view = *to}};
     hri_fences fences = {0};
-    hr_status status = check(from, to);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_views(from, to));
     hr_context *context = from->array->context;
     pthread_mutex_lock(&context->lock);
-    status = work_through(&c, &fences);
+    hr_status status = enqueue_copies(&c, &fences);
     finish_regions(&c);
     if (status == HR_OK && wait) {
         status = hri_array_wait(from->array, to->array, &fences);
@@ -290,11 +263,11 @@ static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
 hr_status hr_copy(hr_view from, hr_view to)
 {
     HRI_USUAL_ARITHMETIC;
-    return copy(&from, &to, true, NULL);
+    return copy_view(&from, &to, true, NULL);
 }
 
 hr_status hr_copy_async(hr_view from, hr_view to, hr_event **event)
 {
     HRI_USUAL_ARITHMETIC;
-    return copy(&from, &to, false, event);
+    return copy_view(&from, &to, false, event);
 }

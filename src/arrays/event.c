@@ -137,10 +137,7 @@ hr_status hr_event_query(hr_event *event, bool *done)
     bool all = true;
     for (size_t i = 0; i < event->fences.count; i++) {
         bool passed = false;
-        hr_status status = hri_fence_query(event->fences.of[i], &passed);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(hri_fence_query(event->fences.of[i], &passed));
         all = all && passed;
     }
     *done = all;
@@ -166,10 +163,7 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
                                                      : "seconds");
     }
     for (int i = 0; i < 2; i++) {
-        hr_status status = hr_event_query(both[i], &passed[i]);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(hr_event_query(both[i], &passed[i]));
         if (both[i]->fences.count != 1 || !passed[i]) {
             return hri_fail(HR_ERROR_INVALID, "event elapsed: %s %s",
                             i == 0 ? "from" : "to",
@@ -188,11 +182,9 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
             "event elapsed: from belongs to %s, but to belongs to %s",
             a->accelerator->path, b->accelerator->path);
     }
-    hr_status status = hri_fence_elapsed(a, b, &ns);
-    if (status == HR_OK) {
-        *seconds = (double)ns * 1e-9;
-    }
-    return status;
+    HRI_TRY(hri_fence_elapsed(a, b, &ns));
+    *seconds = (double)ns * 1e-9;
+    return HR_OK;
 }
 
 static void *sequel_main(void *argument)
@@ -205,9 +197,8 @@ static void *sequel_main(void *argument)
 hr_status hr_event_then(hr_event *event, hr_event_function function, void *data)
 {
     if (event == NULL || function == NULL) {
-        return event == NULL ? is_null("event then", "the event")
-                             : hri_fail(HR_ERROR_INVALID,
-                                        "event then: the function is NULL");
+        return is_null("event then",
+                       event == NULL ? "the event" : "the function");
     }
     hr_context *context = event->context;
     if (context->accelerator_count == 0) {
@@ -244,27 +235,26 @@ static hr_status check_queue(const hr_context *context, uint32_t index,
     if (context == NULL || queue == NULL) {
         return is_null("queue", context == NULL ? "the context" : "queue");
     }
-    return index < context->accelerator_count
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "queue: accelerator index %u is not below %u", index,
-                          context->accelerator_count);
+    if (index >= context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "queue: accelerator index %u is not below %u", index,
+                        context->accelerator_count);
+    }
+    return HR_OK;
 }
 
 hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
                          const char *name, hr_queue **queue)
 {
-    hr_status status = check_queue(context, index, queue);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_queue(context, index, queue));
     hr_queue *q = calloc(1, sizeof *q);
     if (q == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "queue: out of memory");
     }
     *q = (hr_queue){.context = context,
                     .accelerator = &context->accelerators[index]};
-    status = hri_stream_create(q->accelerator, urgent, &q->stream);
+    const hr_status status =
+        hri_stream_create(q->accelerator, urgent, &q->stream);
     if (status != HR_OK) {
         free(q);
         return status;
@@ -290,10 +280,8 @@ hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
 hr_status hr_queue_default(hr_context *context, uint32_t index,
                            hr_queue **queue)
 {
-    hr_status status = check_queue(context, index, queue);
-    if (status != HR_OK) {
-        return status;
-    }
+    hr_status status;
+    HRI_TRY(check_queue(context, index, queue));
     pthread_mutex_lock(&context->lock);
     if (context->default_queues == NULL) {
         context->default_queues =
@@ -369,7 +357,7 @@ uint32_t hr_queue_accelerator(const hr_queue *queue)
 
 /* Start the work so far with a fence behind it, and wait for it if wanted. The
  * context's lock makes calls on one queue come one at a time. */
-static hr_status start(hr_queue *queue, bool wait)
+static hr_status start_work(hr_queue *queue, bool wait)
 {
     hri_fence *fence = NULL;
     pthread_mutex_lock(&queue->context->lock);
@@ -378,8 +366,10 @@ static hr_status start(hr_queue *queue, bool wait)
         status = hri_fence_create_end(queue->stream, &fence);
     }
     pthread_mutex_unlock(&queue->context->lock);
-    if (status == HR_OK && wait) { /* other threads may use the context
-                                      meanwhile */
+    if (status != HR_OK) {
+        return status;
+    }
+    if (wait) { /* other threads may use the context meanwhile */
         status = hri_fence_wait(fence);
     }
     hri_fence_drop(fence);
@@ -389,14 +379,27 @@ static hr_status start(hr_queue *queue, bool wait)
 hr_status hr_queue_flush(hr_queue *queue)
 {
     return queue == NULL ? is_null("queue flush", "the queue")
-                         : start(queue, false);
+                         : start_work(queue, false);
 }
 
 hr_status hr_queue_finish(hr_queue *queue)
 {
     HRI_USUAL_ARITHMETIC;
     return queue == NULL ? is_null("queue finish", "the queue")
-                         : start(queue, true);
+                         : start_work(queue, true);
+}
+
+/* The context's lock is held. */
+static hr_status record_event(hr_queue *queue, hr_event **event)
+{
+    hri_fences fences = {0};
+    hri_fence *fence = NULL;
+    HRI_TRY(hri_queue_enter(queue, false));
+    HRI_TRY(hri_fence_create_recorded(queue->stream, &fence));
+    const hr_status status = hri_fences_add(&fences, fence);
+    hri_fence_drop(fence);
+    return status == HR_OK ? hri_fences_to_event(queue->context, &fences, event)
+                           : status;
 }
 
 hr_status hr_queue_record(hr_queue *queue, hr_event **event)
@@ -404,22 +407,20 @@ hr_status hr_queue_record(hr_queue *queue, hr_event **event)
     if (queue == NULL || event == NULL) {
         return is_null("queue record", queue == NULL ? "the queue" : "event");
     }
-    hri_fences fences = {0};
-    hri_fence *fence = NULL;
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_queue_enter(queue, false);
-    if (status == HR_OK) {
-        status = hri_fence_create_recorded(queue->stream, &fence);
-    }
-    if (status == HR_OK) {
-        status = hri_fences_add(&fences, fence);
-    }
-    hri_fence_drop(fence);
-    if (status == HR_OK) {
-        status = hri_fences_to_event(queue->context, &fences, event);
-    }
+    const hr_status status = record_event(queue, event);
     pthread_mutex_unlock(&queue->context->lock);
     return status;
+}
+
+/* The context's lock is held. */
+static hr_status wait_for_event(hr_queue *queue, const hr_event *event)
+{
+    HRI_TRY(hri_queue_enter(queue, true));
+    for (size_t i = 0; i < event->fences.count; i++) {
+        HRI_TRY(hri_stream_wait(queue->stream, event->fences.of[i]));
+    }
+    return HR_OK;
 }
 
 hr_status hr_queue_wait(hr_queue *queue, hr_event *event)
@@ -432,10 +433,7 @@ hr_status hr_queue_wait(hr_queue *queue, hr_event *event)
                         "queue wait: the event belongs to another context");
     }
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_queue_enter(queue, true);
-    for (size_t i = 0; i < event->fences.count && status == HR_OK; i++) {
-        status = hri_stream_wait(queue->stream, event->fences.of[i]);
-    }
+    const hr_status status = wait_for_event(queue, event);
     pthread_mutex_unlock(&queue->context->lock);
     return status;
 }

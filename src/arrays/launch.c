@@ -189,11 +189,12 @@ static hr_status check_value(const launching *l, const hr_parameter *p,
                         l->kernel->name, p->name, p->type, p->bytes,
                         hri_plural(p->bytes), a->bytes);
     }
-    return hri_element_agrees(p->type, a->type)
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "%s: %s is a %s, but the value's type is %s",
-                          l->kernel->name, p->name, p->type, a->type);
+    if (!hri_element_agrees(p->type, a->type)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is a %s, but the value's type is %s",
+                        l->kernel->name, p->name, p->type, a->type);
+    }
+    return HR_OK;
 }
 
 static hr_status check_argument(const launching *l, uint32_t i)
@@ -229,26 +230,24 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
         return HR_OK;
     }
     hri_box box;
-    return !hri_boxes_meet(&l->regions[i], &l->regions[j], &box)
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
-                          l->kernel->name, l->parameters[i].name,
-                          l->parameters[j].name);
+    if (hri_boxes_meet(&l->regions[i], &l->regions[j], &box)) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s", l->kernel->name,
+                        l->parameters[i].name, l->parameters[j].name);
+    }
+    return HR_OK;
 }
 
 static hr_status find_regions(launching *l)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
-         i++) {
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
-            status = hri_view_region(&l->arguments[i].view, &l->regions[i]);
+            HRI_TRY(hri_view_region(&l->arguments[i].view, &l->regions[i]));
         }
-        for (uint32_t j = 0; j < i && status == HR_OK; j++) {
-            status = check_overlap(l, i, j);
+        for (uint32_t j = 0; j < i; j++) {
+            HRI_TRY(check_overlap(l, i, j));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether a view has the indices that the items index it with. */
@@ -305,14 +304,14 @@ static hr_status check_indexing(const launching *l, const hri_indexing *x)
 static hr_status check_text(const launching *l)
 {
     const hri_indexings *indexings = NULL;
-    hr_status status = hri_kernel_read(l->context, l->kernel, &indexings);
-    for (uint32_t i = 0; status == HR_OK && i < indexings->count; i++) {
-        status = check_indexing(l, &indexings->list[i]);
+    HRI_TRY(hri_kernel_read(l->context, l->kernel, &indexings));
+    for (uint32_t i = 0; i < indexings->count; i++) {
+        HRI_TRY(check_indexing(l, &indexings->list[i]));
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status check(launching *l, size_t count, bool host)
+static hr_status check_launch(launching *l, size_t count, bool host)
 {
     if (count != l->kernel->parameter_count) {
         return hri_fail(
@@ -322,13 +321,13 @@ static hr_status check(launching *l, size_t count, bool host)
             hri_plural(l->kernel->parameter_count), count,
             count == 1 ? " was" : "s were");
     }
-    hr_status status = hri_tile_choose(&l->launch, l->part, host);
-    status = status == HR_OK ? hri_text_check(l->kernel, l->context) : status;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = check_argument(l, i);
+    HRI_TRY(hri_tile_choose(&l->launch, l->part, host));
+    HRI_TRY(hri_text_check(l->kernel, l->context));
+    for (uint32_t i = 0; i < count; i++) {
+        HRI_TRY(check_argument(l, i));
     }
-    status = status == HR_OK ? check_text(l) : status;
-    return status == HR_OK ? find_regions(l) : status;
+    HRI_TRY(check_text(l));
+    return find_regions(l);
 }
 
 /* ---- arguments */
@@ -375,16 +374,14 @@ static bool pass_view(launching *l, uint32_t i)
  * the memory of an earlier one of the same array. */
 static hr_status begin_views(launching *l)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
-         i++) {
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
-            status = hri_array_begin(a->view.array, place_of(l, i),
-                                     &l->regions[i], a->access, l->queue);
+            HRI_TRY(hri_array_begin(a->view.array, place_of(l, i),
+                                    &l->regions[i], a->access, l->queue));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status pass_arguments(launching *l)
@@ -441,19 +438,26 @@ static hr_status record_before(launching *l)
                : HR_OK;
 }
 
-static hr_status end_views(launching *l)
+static hr_status note_uses(const launching *l, hri_fence *fence)
+{
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
+        const hr_argument *a = &l->arguments[i];
+        if (a->kind == HR_PARAMETER_VIEW) {
+            HRI_TRY(hri_array_end(a->view.array, place_of(l, i), &l->regions[i],
+                                  a->access, fence));
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status end_views(const launching *l)
 {
     hri_fence *fence = NULL;
     hr_status status = hri_fence_create(l->queue->stream, &fence);
-    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
-         i++) {
-        const hr_argument *a = &l->arguments[i];
-        if (a->kind == HR_PARAMETER_VIEW) {
-            status = hri_array_end(a->view.array, place_of(l, i),
-                                   &l->regions[i], a->access, fence);
-        }
+    if (status == HR_OK) {
+        status = note_uses(l, fence);
+        hri_fence_drop(fence);
     }
-    hri_fence_drop(fence);
     if (status != HR_OK) { /* no work may go on that no fence guards */
         hri_stream_settle(l->queue->stream);
     }
@@ -490,7 +494,7 @@ static hr_status find_module(launching *l)
     return status;
 }
 
-static hr_status run(const launching *l)
+static hr_status run_kernel(const launching *l)
 {
     hri_stream *stream = l->queue->stream;
     const hri_checker *checker = l->context->checker;
@@ -501,45 +505,43 @@ static hr_status run(const launching *l)
 
 /* Tell what the checker has found. A call of several pieces does that itself,
  * when all have run. */
-static hr_status tell(const launching *l)
+static hr_status tell_findings(const launching *l)
 {
     return l->part->pieces == NULL ? hri_check_tell(l->context) : HR_OK;
 }
 
+static hr_status enqueue_kernel(launching *l)
+{
+    const bool kept = l->part->kept;
+    HRI_TRY(tell_findings(l));
+    HRI_TRY(find_module(l));
+    HRI_TRY(hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments));
+    if (!kept) {
+        HRI_TRY(begin_views(l));
+    }
+    HRI_TRY(pass_arguments(l));
+    if (!kept) {
+        HRI_TRY(record_before(l));
+    }
+    HRI_TRY(run_kernel(l));
+    if (!kept) {
+        HRI_TRY(end_views(l));
+    }
+    return l->profile != NULL
+               ? hri_profile_launched(l->profile, l->queue, l->start, l->part,
+                                      l->arguments)
+               : HR_OK;
+}
+
 static hr_status enqueue(launching *l)
 {
-    hr_status status = tell(l);
-    if (status == HR_OK) {
-        status = find_module(l);
-    }
-    if (status == HR_OK) {
-        status = hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments);
-    }
-    if (status == HR_OK && !l->part->kept) {
-        status = begin_views(l);
-    }
-    if (status == HR_OK) {
-        status = pass_arguments(l);
-    }
-    if (status == HR_OK && !l->part->kept) {
-        status = record_before(l);
-    }
-    if (status == HR_OK) {
-        status = run(l);
-    }
-    if (status == HR_OK && !l->part->kept) {
-        status = end_views(l);
-    }
-    if (status == HR_OK && l->profile != NULL) {
-        status = hri_profile_launched(l->profile, l->queue, l->start, l->part,
-                                      l->arguments);
-    }
+    const hr_status status = enqueue_kernel(l);
     if (l->part->start != NULL && l->start != NULL) {
         *l->part->start = l->start;
     } else {
         hri_fence_drop(l->start);
     }
-    return status == HR_OK ? tell(l) : status;
+    return status == HR_OK ? tell_findings(l) : status;
 }
 
 hr_status hri_launch_part(hr_context *context, hr_queue *queue,
@@ -560,7 +562,8 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
         l.arguments = flatten_all(kernel, arguments, flat);
     }
     hri_accelerator *a = queue != NULL ? queue->accelerator : NULL;
-    hr_status status = check(&l, count, a == NULL || a->device->info.host);
+    hr_status status =
+        check_launch(&l, count, a == NULL || a->device->info.host);
     if (status == HR_OK && a != NULL) {
         l.profile = part->kept ? NULL : hri_profile_find(context, kernel);
         status = enqueue(&l);

@@ -30,8 +30,9 @@ typedef struct hri_part {
     hri_fence **start; /* out: a fence right before the kernel, held by the
                           caller; NULL: not wanted */
     const hri_epilogue *epilogue; /* NULL: none; for the host alone */
-    struct hri_pieces *pieces;    /* of which it is one, for the checker, whose
-                                     findings the caller tells; NULL: of none */
+    struct hri_pieces *pieces;    /* the call whose piece this part is, for the
+                                     checker; the caller tells what is found;
+                                     NULL: there is none */
     bool kept; /* part of a graph: the views are in place already, and uses are
                   noted when the graph is run */
 } hri_part;
@@ -53,10 +54,10 @@ hr_status hri_tile_fit(hri_launch *launch, bool ours,
  * allow it. Other arguments stay as they are. */
 void hri_argument_flatten(const hr_parameter *parameter, hr_argument *argument);
 
-/* launch.c: hr_launch of a part. Views have their parameters' rank where the
- * part has windows. Kernel and list are not NULL. If queue is
- * NULL, the launch is only checked against the rules that need no accelerator.
- * The caller holds the context's lock. */
+/* launch.c: hr_launch of a part. If the part has windows, views have their
+ * parameters' rank. Kernel and list are not NULL. If queue is NULL, the launch
+ * is only checked against the rules that need no accelerator. The caller holds
+ * the context's lock. */
 hr_status hri_launch_part(hr_context *context, hr_queue *queue,
                           const hr_kernel *kernel, const hri_part *part,
                           const hr_argument *arguments, size_t count);

@@ -50,27 +50,27 @@ static void drop_first(launches *x)
 static void settle(const hri_profile *p, launches *x)
 {
     hri_error told = {0};
-    bool done = true;
     hri_error_keep(&told, HR_ERROR_LOST);
-    while (x->first != NULL && done) {
+    while (x->first != NULL) {
         const timed *t = x->first;
+        bool done = false;
         uint64_t ns = 0;
         hr_status status = hri_fence_query(t->end, &done);
-        if (status == HR_OK && done) {
+        if (status == HR_OK && !done) {
+            break;
+        }
+        if (status == HR_OK) {
             status = hri_fence_elapsed(t->start, t->end, &ns);
         }
-        if (status == HR_OK && done) {
+        if (status == HR_OK) {
             x->sum.launches++;
             x->sum.seconds += (double)ns * 1e-9;
             x->sum.points += t->points;
             x->sum.bytes += t->bytes;
             x->sum.flops += t->points * p->flops;
         }
-        if (status != HR_OK || done) {
-            done = true;
-            x->sum.running--;
-            drop_first(x);
-        }
+        x->sum.running--;
+        drop_first(x);
     }
     (void)hri_error_raise(&told);
 }
@@ -141,49 +141,52 @@ hr_status hri_profile_launched(hri_profile *profile, const hr_queue *queue,
 }
 
 /* Whether the arguments of a call can be used. */
-static hr_status check(const hr_context *context, const hr_kernel *kernel)
+static hr_status check_call(const hr_context *context, const hr_kernel *kernel)
 {
-    return context != NULL && kernel != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "profile: %s is NULL",
-                          context == NULL ? "the context" : "the kernel");
+    if (context == NULL || kernel == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "profile: %s is NULL",
+                        context == NULL ? "the context" : "the kernel");
+    }
+    return HR_OK;
+}
+
+/* Find or make a kernel's profile, and let it begin anew. */
+static hr_status begin_profile(hr_context *context, const hr_kernel *kernel,
+                               double flops)
+{
+    const uint32_t count = context->accelerator_count;
+    hri_profile *p = hri_profile_find(context, kernel);
+    if (p == NULL) {
+        p = calloc(1, sizeof *p + count * sizeof p->of[0]);
+        if (p == NULL) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "profile of %s: no memory for %u accelerators",
+                            kernel->name, count);
+        }
+        p->kernel = kernel;
+        p->next = context->profiles;
+        context->profiles = p;
+    }
+    p->flops = flops;
+    for (uint32_t i = 0; i < count; i++) {
+        begin(&p->of[i]);
+    }
+    return HR_OK;
 }
 
 hr_status hr_profile_kernel(hr_context *context, const hr_kernel *kernel,
                             double flops)
 {
     HRI_USUAL_ARITHMETIC;
-    hr_status status = check(context, kernel);
-    if (status == HR_OK && !(flops >= 0 && flops < INFINITY)) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "profile of %s: %g operations of a point, not 0 or "
-                          "more",
-                          kernel->name, flops);
+    HRI_TRY(check_call(context, kernel));
+    if (!(flops >= 0 && flops < INFINITY)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "profile of %s: %g operations of a point, not 0 or "
+                        "more",
+                        kernel->name, flops);
     }
-    if (status != HR_OK) {
-        return status;
-    }
-    const uint32_t count = context->accelerator_count;
     pthread_mutex_lock(&context->lock);
-    hri_profile *p = hri_profile_find(context, kernel);
-    if (p == NULL) {
-        p = calloc(1, sizeof *p + count * sizeof p->of[0]);
-        if (p == NULL) {
-            status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                              "profile of %s: no memory for %u accelerators",
-                              kernel->name, count);
-        } else {
-            p->kernel = kernel;
-            p->next = context->profiles;
-            context->profiles = p;
-        }
-    }
-    if (p != NULL) {
-        p->flops = flops;
-        for (uint32_t i = 0; i < count; i++) {
-            begin(&p->of[i]);
-        }
-    }
+    const hr_status status = begin_profile(context, kernel, flops);
     pthread_mutex_unlock(&context->lock);
     return status;
 }
@@ -193,21 +196,15 @@ hr_status hr_profile_read(hr_context *context, const hr_kernel *kernel,
 {
     HRI_USUAL_ARITHMETIC;
     hr_profile sum = HR_PROFILE_INIT;
-    hr_status status = check(context, kernel);
-    if (status == HR_OK && profile == NULL) {
-        status = hri_fail(HR_ERROR_INVALID, "profile of %s: the result is NULL",
-                          kernel->name);
+    HRI_TRY(check_call(context, kernel));
+    if (profile == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "profile of %s: the result is NULL",
+                        kernel->name);
     }
-    if (status == HR_OK) {
-        status = hri_struct_read(&profile_struct, profile, &sum);
-    }
-    if (status == HR_OK && accelerator >= context->accelerator_count) {
-        status =
-            hri_fail(HR_ERROR_INVALID, "profile of %s: accelerator %u of %u",
-                     kernel->name, accelerator, context->accelerator_count);
-    }
-    if (status != HR_OK) {
-        return status;
+    HRI_TRY(hri_struct_read(&profile_struct, profile, &sum));
+    if (accelerator >= context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID, "profile of %s: accelerator %u of %u",
+                        kernel->name, accelerator, context->accelerator_count);
     }
     pthread_mutex_lock(&context->lock);
     hri_profile *p = hri_profile_find(context, kernel);

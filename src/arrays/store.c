@@ -177,22 +177,22 @@ static hr_status bring_over(const hr_array *array, int place,
 {
     hri_accelerator *a = hri_accelerator_at(array->context, place);
     hri_stream *stream = NULL;
-    hr_status status = hri_accelerator_copy_queue(a, &stream);
-    if (status != HR_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < old->valid.count && status == HR_OK; i++) {
+    hri_error error = {0};
+    HRI_TRY(hri_accelerator_copy_queue(a, &stream));
+    for (size_t i = 0; i < old->valid.count; i++) {
         const hri_box *box = &old->valid.of[i];
         const hri_copy copy =
             hri_store_copy(old, box, &array->stores[place], box);
-        status = hri_stream_copy(stream, &copy);
+        hri_error_keep(&error, hri_stream_copy(stream, &copy));
+        if (error.status != HR_OK) {
+            break;
+        }
     }
-    const hr_status finished = hri_stream_finish(stream);
-    status = status != HR_OK ? status : finished;
-    if (status != HR_OK) {
+    hri_error_keep(&error, hri_stream_finish(stream));
+    if (error.status != HR_OK) {
         hri_accelerator_drop_copy_queue(a);
     }
-    return status;
+    return hri_error_raise(&error);
 }
 
 /* The bytes of a box with rows that lie `pitch` bytes apart. UINT64_MAX when
@@ -222,25 +222,23 @@ static hr_status move_store(hr_array *array, int place, hri_box held)
     hri_store *s = &array->stores[place];
     const size_t pitch = pitch_of(array, &held);
     hri_buffer *buffer = NULL;
-    hr_status status = s->buffer != NULL ? settle(array, place) : HR_OK;
-    if (status == HR_OK) {
-        status = hri_accelerator_allocate(a, bytes_of(&held, pitch), &buffer);
+    if (s->buffer != NULL) {
+        HRI_TRY(settle(array, place));
     }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_accelerator_allocate(a, bytes_of(&held, pitch), &buffer));
     const hri_store old = *s;
     s->buffer = buffer;
     s->held = held;
     s->pitch = pitch;
     s->slice = pitch * (size_t)(held.hi[1] - held.lo[1]);
-    if (old.buffer != NULL) {
-        status = bring_over(array, place, &old);
-        if (status != HR_OK) {
-            *s = old;
-        }
-        hri_accelerator_release(a, status == HR_OK ? old.buffer : buffer);
+    if (old.buffer == NULL) {
+        return HR_OK;
     }
+    const hr_status status = bring_over(array, place, &old);
+    if (status != HR_OK) {
+        *s = old;
+    }
+    hri_accelerator_release(a, status == HR_OK ? old.buffer : buffer);
     return status;
 }
 

@@ -106,10 +106,12 @@ static hr_status check_span(const hr_extent *extent, const int64_t *stride)
         fits = fits && hri_mul(step, (uint64_t)extent->size[d] - 1, &bytes) &&
                hri_add(span, bytes, &span) && span <= most;
     }
-    return fits ? HR_OK
-                : hri_fail(HR_ERROR_INVALID,
-                           "array: the strides take elements more than 2^62 "
-                           "bytes apart");
+    if (!fits) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "array: the strides take elements more than 2^62 "
+                        "bytes apart");
+    }
+    return HR_OK;
 }
 
 /* Give an array without a home the packed copy. */
@@ -147,13 +149,11 @@ hr_status hr_array_wrap_strided(hr_context *context, const void *data,
         return hr_array_wrap_typed(context, data, type, element_bytes, extent,
                                    row_bytes, array);
     }
-    hr_status status = hr_array_create_anywhere(context, element_bytes, extent,
-                                                array != NULL ? &a : NULL);
+    HRI_TRY(hr_array_create_anywhere(context, element_bytes, extent,
+                                     array != NULL ? &a : NULL));
+    a->type = hri_element_name(type, element_bytes);
+    hr_status status = check_span(&extent, stride_bytes);
     if (status == HR_OK) {
-        status = check_span(&extent, stride_bytes);
-    }
-    if (status == HR_OK) {
-        a->type = hri_element_name(type, element_bytes);
         status = fill(a, data, stride_bytes);
     }
     if (status != HR_OK) {

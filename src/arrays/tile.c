@@ -2,8 +2,8 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 
-/* A tile that suits GPUs. Its rows are read in one piece. In space there are
- * more rows where they are short, and more slices where there are few rows. */
+/* A tile that suits GPUs. Its rows are read in one piece. In rank 3, short rows
+ * make it more rows, and few rows make it more slices. */
 static int64_t device_tile(uint32_t rank, uint32_t d, const int64_t *items)
 {
     static const int64_t flat[][2] = {{256, 1}, {8, 32}};
@@ -23,8 +23,8 @@ static int64_t device_tile(uint32_t rank, uint32_t d, const int64_t *items)
     return tile[d];
 }
 
-/* The host gets long rows, so that its loops become vectors, and several of
- * them where they are short, so that calls do not count. */
+/* The host gets long rows, so that its loops become vectors. It gets several
+ * rows if they are short, so that calls do not count. */
 static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
                           const int64_t *items)
 {
@@ -128,13 +128,14 @@ static hr_status fit_memory(const hri_launch *l, const hr_argument *arguments)
             bytes += hri_round_up_bytes(arguments[i].bytes, HRI_TILE_ALIGNMENT);
         }
     }
-    return bytes <= most ? HR_OK
-                         : hri_fail(HR_ERROR_UNSUPPORTED,
-                                    "%s: tiles need %llu bytes of memory at "
-                                    "launch; the limit is %llu on %s",
-                                    l->kernel->name, (unsigned long long)bytes,
-                                    (unsigned long long)most,
-                                    l->module->device->info.path);
+    if (bytes > most) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: tiles need %llu bytes of memory at launch; the "
+                        "limit is %llu on %s",
+                        l->kernel->name, (unsigned long long)bytes,
+                        (unsigned long long)most, l->module->device->info.path);
+    }
+    return HR_OK;
 }
 
 static hr_status fit_items(hri_launch *launch, bool ours)
@@ -180,6 +181,6 @@ hr_status hri_tile_fit(hri_launch *launch, bool ours,
     if (launch->module == NULL || launch->module->device->info.host) {
         return HR_OK;
     }
-    hr_status status = fit_items(launch, ours);
-    return status == HR_OK ? fit_memory(launch, arguments) : status;
+    HRI_TRY(fit_items(launch, ours));
+    return fit_memory(launch, arguments);
 }

@@ -59,27 +59,29 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_stream *stream)
 {
     hri_store *s = &array->stores[place];
-    hr_status status = HR_OK;
-    for (size_t i = s->use_count; i-- > 0 && status == HR_OK;) {
+    for (size_t i = s->use_count; i-- > 0;) {
         const hri_use *use = &s->uses[i];
         bool done;
         if (use->fence->serial == stream->serial || (!writes && !use->writes) ||
             !hri_boxes_touch_any(region, &use->box)) {
             continue;
         }
-        hr_status past = hri_fence_query(use->fence, &done);
-        if (past != HR_OK) {
-            status = writes ? HR_OK : past;
-            if (writes && use->writes &&
-                !hri_boxes_contain(region, &use->box)) {
-                hri_error_keep(&array->error, past);
-            }
-            drop_failed(s, i);
-        } else if (!done) {
-            status = hri_stream_wait(stream, use->fence);
+        const hr_status past = hri_fence_query(use->fence, &done);
+        if (past == HR_OK && !done) {
+            HRI_TRY(hri_stream_wait(stream, use->fence));
+        }
+        if (past == HR_OK) {
+            continue;
+        }
+        if (writes && use->writes && !hri_boxes_contain(region, &use->box)) {
+            hri_error_keep(&array->error, past);
+        }
+        drop_failed(s, i);
+        if (!writes) {
+            return past;
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether waiting for work on box includes waiting for the use. A write has
@@ -132,8 +134,8 @@ static hr_status make_room(hr_array *array, int place)
     return HR_OK;
 }
 
-static hr_status add(hr_array *array, int place, const hri_box *box,
-                     hri_fence *fence, bool writes)
+static hr_status add_use(hr_array *array, int place, const hri_box *box,
+                         hri_fence *fence, bool writes)
 {
     hri_store *s = &array->stores[place];
     for (size_t i = s->use_count; i-- > 0;) {
@@ -141,40 +143,36 @@ static hr_status add(hr_array *array, int place, const hri_box *box,
             drop(s, i);
         }
     }
-    hr_status status = make_room(array, place);
-    if (status == HR_OK) {
-        hri_fence_hold(fence);
-        s->uses[s->use_count++] = (hri_use){*box, fence, writes};
-    }
-    return status;
+    HRI_TRY(make_room(array, place));
+    hri_fence_hold(fence);
+    s->uses[s->use_count++] = (hri_use){*box, fence, writes};
+    return HR_OK;
 }
 
 hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *region,
                        hri_fence *fence, bool writes)
 {
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < region->count && status == HR_OK; i++) {
-        status = add(array, place, &region->of[i], fence, writes);
+    for (size_t i = 0; i < region->count; i++) {
+        HRI_TRY(add_use(array, place, &region->of[i], fence, writes));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
                            hri_fences *fences)
 {
-    hr_status status = HR_OK;
     for (int p = 0; p <= (int)array->context->accelerator_count; p++) {
         const hri_store *s = &array->stores[p];
         const bool meant = place == p || place == HRI_NOWHERE;
-        for (size_t i = 0; meant && i < s->use_count && status == HR_OK; i++) {
+        for (size_t i = 0; meant && i < s->use_count; i++) {
             if ((!writes_alone || s->uses[i].writes) &&
                 hri_boxes_touch_any(region, &s->uses[i].box)) {
-                status = hri_fences_add(fences, s->uses[i].fence);
+                HRI_TRY(hri_fences_add(fences, s->uses[i].fence));
             }
         }
     }
-    return status;
+    return HR_OK;
 }
 
 void hri_uses_drop(hr_array *array, int place)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Views as values: windows into windows. */
+/* Views as values: windows into windows, and the boxes of the array that they
+ * cover. */
 #include "arrays/array.h"
+#include "base/size.h"
 
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
                            int64_t stride[HR_MAX_RANK])
@@ -25,31 +27,30 @@ hr_view hr_view_of(hr_array *array)
     return v;
 }
 
-static hr_status check(const hr_view *view, const char *what, const void *out)
+static hr_status check_view(const hr_view *view, const char *what,
+                            const void *out)
 {
     if (view->array == NULL) {
         return hri_fail(HR_ERROR_INVALID, "%s: the view belongs to no array",
                         what);
     }
-    return out != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "%s: the result is NULL", what);
+    if (out == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "%s: the result is NULL", what);
+    }
+    return HR_OK;
 }
 
 hr_status hr_view_section(hr_view view, const int64_t *origin, hr_extent extent,
                           hr_view *section)
 {
-    hr_status status = check(&view, "section", section);
-    if (status != HR_OK) {
-        return status;
+    HRI_TRY(check_view(&view, "section", section));
+    if (origin == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "section: the origin is NULL");
     }
-    if (origin == NULL || extent.rank != view.extent.rank) {
-        return origin == NULL
-                   ? hri_fail(HR_ERROR_INVALID, "section: the origin is NULL")
-                   : hri_fail(
-                         HR_ERROR_INVALID,
-                         "section: the extent has rank %u, but the view has %u",
-                         extent.rank, view.extent.rank);
+    if (extent.rank != view.extent.rank) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "section: the extent has rank %u, but the view has %u",
+                        extent.rank, view.extent.rank);
     }
     hr_view out = view;
     out.extent = extent;
@@ -77,10 +78,7 @@ hr_status hr_view_section(hr_view view, const int64_t *origin, hr_extent extent,
 
 hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
 {
-    hr_status status = check(&view, "projection", projection);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_view(&view, "projection", projection));
     if (view.extent.rank < 2) {
         return hri_fail(HR_ERROR_INVALID,
                         "projection: the view has rank 1, not 2 or more");
@@ -122,12 +120,13 @@ static hr_status check_pair(const hr_view *views, uint32_t i)
     }
     const int64_t step = views[1].offset_bytes - a->offset_bytes;
     const int64_t distance = b->offset_bytes - views[i - 1].offset_bytes;
-    return distance == step
-               ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "list: view %u is %lld bytes behind the one before, "
-                          "but view 1 is %lld",
-                          i, (long long)distance, (long long)step);
+    if (distance != step) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "list: view %u is %lld bytes behind the one before, "
+                        "but view 1 is %lld",
+                        i, (long long)distance, (long long)step);
+    }
+    return HR_OK;
 }
 
 hr_status hr_view_list(const hr_view *views, uint32_t count, hr_view *list)
@@ -138,17 +137,14 @@ hr_status hr_view_list(const hr_view *views, uint32_t count, hr_view *list)
                                               : "list: there are 0 views");
     }
     const hr_view *first = &views[0];
-    hr_status status = check(first, "list", list);
-    if (status == HR_OK && first->extent.rank >= HR_MAX_RANK) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "list: the views have rank %u, not 1 to %d",
-                          first->extent.rank, HR_MAX_RANK - 1);
+    HRI_TRY(check_view(first, "list", list));
+    if (first->extent.rank >= HR_MAX_RANK) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "list: the views have rank %u, not 1 to %d",
+                        first->extent.rank, HR_MAX_RANK - 1);
     }
-    for (uint32_t i = 1; i < count && status == HR_OK; i++) {
-        status = check_pair(views, i);
-    }
-    if (status != HR_OK) {
-        return status;
+    for (uint32_t i = 1; i < count; i++) {
+        HRI_TRY(check_pair(views, i));
     }
     hr_view out = *first;
     out.extent.rank++;
@@ -231,10 +227,7 @@ bool hri_view_is_packed(const hr_view *view)
 
 hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
 {
-    hr_status status = check(&view, "reshape", reshaped);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_view(&view, "reshape", reshaped));
     int64_t count = hr_extent_count(extent);
     if (count == 0) {
         return hri_fail(HR_ERROR_INVALID,
@@ -262,10 +255,7 @@ hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
 hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
                               hr_view *other)
 {
-    hr_status status = check(&view, "reinterpretation", other);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_view(&view, "reinterpretation", other));
     const uint32_t last = view.extent.rank - 1;
     const int64_t row = view.extent.size[last] * (int64_t)view.element_bytes;
     const int64_t bytes = (int64_t)element_bytes;
@@ -287,4 +277,154 @@ hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
     out.stride_bytes[last] = bytes;
     *other = out;
     return HR_OK;
+}
+
+/* ---- boxes of the array: of views whose rows are rows of it */
+
+/* Steps along one axis of the array: slices, or rows of a slice. Those of
+ * distance 1 make a run. */
+typedef struct axis {
+    int64_t start, run;
+    uint32_t count; /* of the steps that lead from run to run */
+    int64_t size[HR_MAX_RANK], step[HR_MAX_RANK];
+} axis;
+
+/* Add a dimension of the view. Those behind it have been added. */
+static void add_steps(axis *x, int64_t size, int64_t step)
+{
+    if (step == x->run && x->count == 0) {
+        x->run *= size;
+    } else {
+        x->size[x->count] = size;
+        x->step[x->count++] = step;
+    }
+}
+
+static int64_t count_runs(const axis *x)
+{
+    int64_t runs = 1;
+    for (uint32_t i = 0; i < x->count; i++) {
+        runs *= x->size[i];
+    }
+    return runs;
+}
+
+/* Where run number n begins. */
+static int64_t start_of(const axis *x, int64_t n)
+{
+    int64_t start = x->start;
+    for (uint32_t i = 0; i < x->count; i++) {
+        start += n % x->size[i] * x->step[i];
+        n /= x->size[i];
+    }
+    return start;
+}
+
+/* Find the steps of a view over slices and over rows, and the bytes of each
+ * row. False: rows of the view are not rows of the array. */
+static bool find_axes(const hr_view *v, axis *slices, axis *rows, hri_box *row)
+{
+    const int64_t *size = v->array->size;
+    const int64_t bytes = size[2], slice = size[1] * bytes;
+    const uint32_t last = v->extent.rank - 1;
+    const int64_t x = v->offset_bytes % bytes;
+    const int64_t width = v->extent.size[last] * (int64_t)v->element_bytes;
+    int64_t end;
+    *slices = (axis){.start = v->offset_bytes / slice, .run = 1};
+    *rows = (axis){.start = v->offset_bytes / bytes % size[1], .run = 1};
+    *row = (hri_box){.lo = {0, 0, x}, .hi = {0, 0, x + width}};
+    end = rows->start;
+    for (uint32_t i = last; i-- > 0;) {
+        const int64_t count = v->extent.size[i], step = v->stride_bytes[i];
+        if (count == 1) {
+            continue;
+        }
+        if (step <= 0 || step % bytes != 0) {
+            return false;
+        }
+        if (step % slice == 0) {
+            add_steps(slices, count, step / slice);
+        } else if (step == bytes && rows->start == 0 && end == 0 &&
+                   count % size[1] == 0) { /* all rows of several slices */
+            add_steps(rows, size[1], 1);
+            add_steps(slices, count / size[1], 1);
+            end = size[1] - 1;
+        } else {
+            add_steps(rows, count, step / bytes);
+            end += (count - 1) * (step / bytes);
+        }
+    }
+    return x + width <= bytes && end < size[1];
+}
+
+/* Add the boxes of all runs of slices and rows. */
+static hr_status add_boxes(const axis *slices, const axis *rows, hri_box box,
+                           hri_boxes *region)
+{
+    const int64_t outer = count_runs(slices), inner = count_runs(rows);
+    for (int64_t i = 0; i < outer; i++) {
+        box.lo[0] = start_of(slices, i);
+        box.hi[0] = box.lo[0] + slices->run;
+        for (int64_t j = 0; j < inner; j++) {
+            box.lo[1] = start_of(rows, j);
+            box.hi[1] = box.lo[1] + rows->run;
+            HRI_TRY(hri_boxes_append(region, &box));
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- boxes of other views */
+
+/* Add the bytes from start to end of the packed array, one box at a time: the
+ * rest of a row, whole rows, whole slices, then whole rows and a part of
+ * one. */
+static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
+                         hri_boxes *region)
+{
+    const int64_t rows = a->size[1], bytes = a->size[2];
+    while (start < end) {
+        int64_t z = start / bytes / rows, y = start / bytes % rows;
+        int64_t x = start % bytes, whole = (end - start) / bytes;
+        hri_box box = {{z, y, 0}, {z + 1, y + 1, bytes}};
+        if (x > 0 || whole == 0) {
+            box.lo[2] = x;
+            box.hi[2] = hri_min(bytes, x + end - start);
+        } else if (y > 0 || whole < rows) {
+            box.hi[1] = hri_min(rows, y + whole);
+        } else {
+            box.hi[0] = z + whole / rows;
+            box.hi[1] = rows;
+        }
+        start += (box.hi[0] - box.lo[0]) * (box.hi[1] - box.lo[1]) *
+                 (box.hi[2] - box.lo[2]);
+        HRI_TRY(hri_boxes_append(region, &box));
+    }
+    return HR_OK;
+}
+
+/* Dimensions without gaps between their elements count as one run. */
+static hr_status add_runs(const hr_view *v, hri_boxes *region)
+{
+    axis runs = {.start = v->offset_bytes, .run = (int64_t)v->element_bytes};
+    for (uint32_t i = v->extent.rank; i-- > 0;) {
+        if (v->extent.size[i] > 1) {
+            add_steps(&runs, v->extent.size[i], v->stride_bytes[i]);
+        }
+    }
+    const int64_t count = count_runs(&runs);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t start = start_of(&runs, i);
+        HRI_TRY(add_run(v->array, start, start + runs.run, region));
+    }
+    return HR_OK;
+}
+
+hr_status hri_view_region(const hr_view *view, hri_boxes *region)
+{
+    axis slices, rows;
+    hri_box row;
+    region->linear = !find_axes(view, &slices, &rows, &row);
+    return region->linear ? add_runs(view, region)
+                          : add_boxes(&slices, &rows, row, region);
 }

@@ -1,14 +1,171 @@
 /* SPDX-License-Identifier: MIT */
-/* A checked launch: it copies the views, runs the kernel on the copies, and
- * compares what the runs left. */
+/* The checker of a context. A checked launch copies the views to packed memory,
+ * runs the kernel on the copies, and compares what the runs left. */
 #include <stdlib.h>
 #include <string.h>
+
+#include <headrace/check.h>
 
 #include "base/size.h"
 #include "checker/watch.h"
 #include "hal/backend.h"
+#include "runtime/module.h"
 
 enum { ALIGNMENT = 64 };
+
+/* ---- views in packed memory */
+
+/* Lay out the elements of an argument without gaps. */
+static void lay_out(hri_watched *v, const hri_kernel_argument *a)
+{
+    const hr_parameter *p = v->parameter;
+    const uint32_t lead = p->list ? 1 : 0;
+    v->shape = a->shape;
+    v->shape.start = 0;
+    v->rank = p->rank + lead;
+    v->extent[0] = v->held[0] = a->shape.count; /* of a list */
+    v->count = 1;
+    for (uint32_t d = p->rank; d-- > 0;) {
+        v->extent[d + lead] = a->shape.extent[d];
+        v->held_first[d + lead] = a->held_first[d];
+        v->held[d + lead] = a->held[d];
+        v->stride[d + lead] = v->shape.stride[d] = v->count;
+        v->shape.start -= a->held_first[d] * v->count;
+        v->count *= a->held[d];
+    }
+    if (lead > 0) {
+        v->stride[0] = v->shape.step = v->count;
+        v->count *= a->shape.count;
+    }
+}
+
+/* Copy a view to packed memory, or back. It is view q of its list, or the only
+ * one. */
+static hr_status copy_one(const hri_watched *v, const hri_kernel_argument *a,
+                          hri_stream *stream, int64_t q, unsigned char *packed,
+                          bool back)
+{
+    const uint32_t rank = v->parameter->rank;
+    const size_t bytes = v->parameter->bytes;
+    const int64_t *size = a->held, *stride = a->shape.stride;
+    const int64_t behind = q * a->shape.step * (int64_t)bytes;
+    hri_place place = a->place;
+    if (place.buffer != NULL) {
+        place.offset += (size_t)behind;
+    } else {
+        place.host = (unsigned char *)place.host + behind;
+    }
+    packed += (size_t)(q * v->stride[0]) * bytes;
+    hri_copy box = {.width = (size_t)size[rank - 1] * bytes,
+                    .height = rank > 1 ? (size_t)size[rank - 2] : 1,
+                    .depth = rank > 2 ? (size_t)size[0] : 1};
+    const size_t pitch = rank > 1 ? (size_t)stride[rank - 2] * bytes : 0;
+    const size_t slice = rank > 2 ? (size_t)stride[0] * bytes : 0;
+    const hri_place here = {.host = packed};
+    box.from = back ? here : place;
+    box.to = back ? place : here;
+    box.from_pitch = back ? box.width : pitch;
+    box.to_pitch = back ? pitch : box.width;
+    box.from_slice = back ? box.width * box.height : slice;
+    box.to_slice = back ? slice : box.width * box.height;
+    if (place.buffer == NULL) {
+        hri_copy_rows(&box);
+        return HR_OK;
+    }
+    HRI_TRY(hri_stream_copy(stream, &box));
+    return hri_stream_finish(stream);
+}
+
+/* Copy the elements of an argument to packed memory, or back. */
+static hr_status copy_packed(const hri_watched *v, const hri_kernel_argument *a,
+                             hri_stream *stream, void *packed, bool back)
+{
+    const int64_t count = v->parameter->list ? v->held[0] : 1;
+    for (int64_t q = 0; q < count; q++) {
+        HRI_TRY(copy_one(v, a, stream, q, packed, back));
+    }
+    return HR_OK;
+}
+
+/* ---- poison */
+
+/* Bits that depend only on a number [Steele2014]. */
+static uint64_t mixed(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static bool is_one_of(const char *type, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, type) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+static bool is_half(const hr_parameter *p)
+{
+    return strcmp(p->type, "hr_f16") == 0;
+}
+
+/* Whether an element is taken for an integer. If only the size of the type is
+ * known, small elements are, and each second one of the others. */
+static bool is_integer(const hr_parameter *p, size_t element)
+{
+    static const char *const fractions[] = {
+        "hr_f16", "hr_bf16", "float", "double", "hr_c32", "hr_c64", NULL};
+    return hri_element_name(p->type, p->bytes) != NULL
+               ? !is_one_of(p->type, fractions)
+               : p->bytes < 4 || element % 2 == 1;
+}
+
+/* Byte i of large negative numbers: integers as small as can be, or fractions
+ * just above minus infinity. The latter suit both floats and doubles. */
+static unsigned negative(const hr_parameter *p, size_t i, unsigned any)
+{
+    const size_t above = p->bytes - 1 - i % p->bytes;
+    if (is_half(p)) {
+        return above == 0 ? 0xfb : 0x80 | any;
+    }
+    if (is_integer(p, i / p->bytes)) {
+        return above == 0 ? 0x80 : 0x80 | any;
+    }
+    return above % 4 == 0   ? 0xff
+           : above % 4 == 1 ? 0x70 | (any & 7)
+                            : 0x80 | any;
+}
+
+/* A byte of 0 or a number up to 100. */
+static unsigned small(size_t b, uint64_t word)
+{
+    return b > 0 || (word & 1) == 0 ? 0 : (unsigned)((word >> 1) % 100 + 1);
+}
+
+/* What the elements of an OUT view hold before a run. In the first run they are
+ * large negative numbers, in the second 0 and small positive ones, in the third
+ * large positive ones. So sums and comparisons come out differently, whatever
+ * they are compared with. The first two end loops, unless the bound is
+ * unsigned. The third is left out if the first two have found such values. Each
+ * byte differs between the first run and any other. */
+static void fill_poison(const hri_watched *view, int run, unsigned char *to)
+{
+    const hr_parameter *p = view->parameter;
+    const uint64_t seed = (uint64_t)p->at * 977;
+    for (size_t i = 0; i < HRI_POISONED * p->bytes; i++) {
+        const size_t b = i % p->bytes;
+        const uint64_t word = mixed((run == 1 ? i / p->bytes : i / 8) + seed);
+        const unsigned any = (unsigned)(word >> (i % 8 * 8)) & 0xff;
+        to[i] = (unsigned char)(run == 0     ? negative(p, i, any)
+                                : run == 1   ? small(b, word)
+                                : is_half(p) ? 0x7b
+                                             : 0x7f);
+    }
+}
+
+/* ---- a checked launch */
 
 typedef struct checking {
     hri_watch watch;
@@ -42,7 +199,7 @@ static bool make_poison(hri_watched *v)
         if (v->poison[run] == NULL) {
             return false;
         }
-        hri_poison(v, run, v->poison[run]);
+        fill_poison(v, run, v->poison[run]);
     }
     return true;
 }
@@ -57,7 +214,7 @@ static hr_status make_view(checking *c, uint32_t i)
     v->parameter = p;
     v->reach =
         pieces != NULL && !pieces->reach[i].any ? &pieces->reach[i] : NULL;
-    hri_watched_lay_out(v, a);
+    lay_out(v, a);
     const size_t count = (size_t)v->count;
     const size_t bytes = hri_round_up_bytes(bytes_of(v), ALIGNMENT);
     v->now = aligned_alloc(ALIGNMENT, bytes);
@@ -90,22 +247,18 @@ static hr_status make_views(checking *c)
 {
     const hr_kernel *k = c->launch->kernel;
     const hr_parameter *p = k->parameters(k);
-    hr_status status = HR_OK;
     c->argument_bytes = hri_arguments_bytes(k, c->launch->arguments);
-    for (uint32_t i = 0; i < k->parameter_count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < k->parameter_count; i++) {
         if (p[i].kind == HR_PARAMETER_VIEW) {
-            status = make_view(c, i);
+            HRI_TRY(make_view(c, i));
         }
     }
-    if (status == HR_OK) {
-        c->arguments =
-            aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, c->argument_bytes);
-        if (c->arguments == NULL) {
-            status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                              "%s: no memory for the check", k->name);
-        }
+    c->arguments = aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, c->argument_bytes);
+    if (c->arguments == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for the check",
+                        k->name);
     }
-    return status;
+    return HR_OK;
 }
 
 static void finish(checking *c)
@@ -147,18 +300,16 @@ static void fill_arguments(checking *c)
 
 static hr_status copy_views(checking *c, bool back)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < HR_MAX_PARAMETERS && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         const hri_watched *v = &c->watch.views[i];
+        const hri_kernel_argument *a = &c->launch->arguments[i];
         if (!back && v->now != NULL) {
-            status = hri_watched_copy(v, &c->launch->arguments[i], c->stream,
-                                      v->before, false);
+            HRI_TRY(copy_packed(v, a, c->stream, v->before, false));
         } else if (back && v->elements != NULL) {
-            status = hri_watched_copy(v, &c->launch->arguments[i], c->stream,
-                                      v->now, true);
+            HRI_TRY(copy_packed(v, a, c->stream, v->now, true));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Fill the copies before a run. OUT views get poison. */
@@ -182,9 +333,9 @@ static void fill_views(checking *c)
 
 /* ---- after a run */
 
-/* Whether the first run and this one left different values in an element. Its
- * poison is that of an OUT view, else NULL. Bytes that no run wrote have the
- * poison of both runs: they get their values from before the launch. */
+/* Whether the first run and this one left different values in an element.
+ * poison and again: those of an OUT view in the two runs, else NULL. Bytes that
+ * no run wrote still have them, and get their values from before the launch. */
 static bool differs(const hri_watched *v, size_t first,
                     const unsigned char *poison, const unsigned char *again)
 {
@@ -201,8 +352,8 @@ static bool differs(const hri_watched *v, size_t first,
 }
 
 /* What was written with the bits that were there has been seen as read. */
-static void report(checking *c, const hri_watched *v, int64_t element,
-                   hri_fault fault)
+static void report_element(checking *c, const hri_watched *v, int64_t element,
+                           hri_fault fault)
 {
     hri_report r = {.fault = fault, .view = v, .writes = true};
     if (fault == HRI_CONST) {
@@ -218,8 +369,7 @@ static void report(checking *c, const hri_watched *v, int64_t element,
 /* Find elements of IN views that were written. */
 static hr_status find_written(checking *c)
 {
-    for (uint32_t i = 0; i < HR_MAX_PARAMETERS && c->watch.status == HR_OK;
-         i++) {
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         const hri_watched *v = &c->watch.views[i];
         if (v->seen == NULL || memcmp(v->now, v->before, bytes_of(v)) == 0) {
             continue;
@@ -228,11 +378,12 @@ static hr_status find_written(checking *c)
         for (int64_t e = 0; e < v->count; e++) {
             const size_t at = (size_t)e * bytes;
             if (memcmp(v->now + at, v->before + at, bytes) != 0) {
-                report(c, v, e, HRI_CONST);
+                report_element(c, v, e, HRI_CONST);
             }
         }
+        HRI_TRY(c->watch.status);
     }
-    return c->watch.status;
+    return HR_OK;
 }
 
 /* Compare what this run and the first one left from element `from` on. Most of
@@ -254,7 +405,7 @@ static void compare_chunk(checking *c, const hri_watched *v, int64_t from)
     for (size_t at = 0; at < size; at += bytes) {
         if (differs(v, start + at, out ? v->poison[0] + at : NULL,
                     out ? v->poison[run] + at : NULL)) {
-            report(c, v, from + (int64_t)(at / bytes), HRI_DEPENDS);
+            report_element(c, v, from + (int64_t)(at / bytes), HRI_DEPENDS);
         }
     }
 }
@@ -264,21 +415,21 @@ static hr_status find_different(checking *c)
 {
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         const hri_watched *v = &c->watch.views[i];
-        for (int64_t e = 0;
-             v->elements != NULL && e < v->count && c->watch.status == HR_OK;
+        for (int64_t e = 0; v->elements != NULL && e < v->count;
              e += HRI_POISONED) {
             compare_chunk(c, v, e);
+            HRI_TRY(c->watch.status);
         }
     }
-    return c->watch.status;
+    return HR_OK;
 }
 
 static hr_status run_once(checking *c)
 {
     fill_views(c);
     fill_arguments(c);
-    hr_status status = hri_watch_run(&c->watch, c->arguments);
-    return status == HR_OK ? find_written(c) : status;
+    HRI_TRY(hri_watch_run(&c->watch, c->arguments));
+    return find_written(c);
 }
 
 static void keep_first(checking *c)
@@ -295,22 +446,30 @@ static void keep_first(checking *c)
  * others find that nearly always. */
 static hr_status run_all(checking *c)
 {
-    hr_status status = run_once(c);
-    if (status == HR_OK && c->runs > 1) {
+    HRI_TRY(run_once(c));
+    if (c->runs > 1) {
         keep_first(c);
     }
-    while (status == HR_OK && ++c->watch.run < c->runs &&
+    while (++c->watch.run < c->runs &&
            (c->watch.run + 1 < HRI_RUNS || !c->watch.found_unset)) {
-        status = run_once(c);
-        status = status == HR_OK ? find_different(c) : status;
+        HRI_TRY(run_once(c));
+        HRI_TRY(find_different(c));
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- the launch */
 
-hr_status hri_check_launch(hr_context *context, hri_stream *stream,
-                           const hri_launch *launch, hri_pieces *pieces)
+static hr_status check_views(checking *c)
+{
+    HRI_TRY(make_views(c));
+    HRI_TRY(copy_views(c, false));
+    HRI_TRY(run_all(c));
+    return copy_views(c, true);
+}
+
+static hr_status check_launch(hr_context *context, hri_stream *stream,
+                              const hri_launch *launch, hri_pieces *pieces)
 {
     const int64_t *tiles = launch->domain.tiles;
     checking c = {.watch = {.findings = context->findings,
@@ -335,22 +494,84 @@ hr_status hri_check_launch(hr_context *context, hri_stream *stream,
             "%s: HEADRACE_CHECK=1 checks launches of fewer than 2^32 tiles",
             launch->kernel->name);
     }
-    hr_status status = hri_stream_finish(stream);
-    if (status == HR_OK && pieces != NULL) {
-        status = hri_kept_begin(pieces, &launch->domain, &c.watch.first_tile);
+    HRI_TRY(hri_stream_finish(stream));
+    if (pieces != NULL) {
+        HRI_TRY(hri_kept_begin(pieces, &launch->domain, &c.watch.first_tile));
     }
-    if (status == HR_OK) {
-        status = make_views(&c);
-    }
-    if (status == HR_OK) {
-        status = copy_views(&c, false);
-    }
-    if (status == HR_OK) {
-        status = run_all(&c);
-    }
-    if (status == HR_OK) {
-        status = copy_views(&c, true);
-    }
+    const hr_status status = check_views(&c);
     finish(&c);
     return status;
+}
+
+/* ---- findings */
+
+size_t hr_check_count(hr_context *context)
+{
+    size_t count = 0;
+    if (context != NULL && context->checker != NULL) {
+        pthread_mutex_lock(&context->lock);
+        (void)hri_mapped_collect(context);
+        count = context->findings->count;
+        pthread_mutex_unlock(&context->lock);
+    }
+    return count;
+}
+
+const char *hr_check_finding(hr_context *context, size_t index)
+{
+    const char *sentence = NULL;
+    if (context != NULL && context->checker != NULL) {
+        pthread_mutex_lock(&context->lock);
+        const hri_findings *f = context->findings;
+        sentence = index < f->count ? f->of[index].sentence : NULL;
+        pthread_mutex_unlock(&context->lock);
+    }
+    return sentence;
+}
+
+/* HR_ERROR_INVALID with the first sentence that was not told yet, and the
+ * number of others. HR_OK when there is none. */
+static hr_status tell_findings(hr_context *context)
+{
+    hri_findings *f = context->findings;
+    HRI_TRY(hri_mapped_collect(context));
+    const size_t first = f->told, count = f->count - first;
+    if (count == 0) {
+        return HR_OK;
+    }
+    f->told = f->count;
+    return count == 1 ? hri_fail(HR_ERROR_INVALID, "%s", f->of[first].sentence)
+                      : hri_fail(HR_ERROR_INVALID, "%s, and %zu more",
+                                 f->of[first].sentence, count - 1);
+}
+
+static void close_checker(hr_context *context)
+{
+    hri_findings *f = context->findings;
+    hri_mapped_close(context);
+    for (size_t i = 0; i < f->count; i++) {
+        free(f->of[i].key);
+        free(f->of[i].sentence);
+    }
+    free(f->of);
+    free(f);
+}
+
+static const hri_checker checker = {
+    .launch = check_launch,
+    .forget = hri_kept_forget,
+    .tell = tell_findings,
+    .map = hri_mapped_map,
+    .unmap = hri_mapped_unmap,
+    .close = close_checker,
+};
+
+hr_status hri_checker_open(hr_context *context)
+{
+    context->findings = calloc(1, sizeof *context->findings);
+    if (context->findings == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
+    }
+    context->checker = &checker;
+    return HR_OK;
 }

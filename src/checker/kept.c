@@ -18,11 +18,6 @@ struct hri_kept {
     uint64_t tiles; /* of all pieces */
 };
 
-static hr_status no_memory(void)
-{
-    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
-}
-
 hr_status hri_kept_begin(hri_pieces *pieces, const hr_domain *domain,
                          uint32_t *first)
 {
@@ -33,7 +28,7 @@ hr_status hri_kept_begin(hri_pieces *pieces, const hr_domain *domain,
     piece *of =
         k != NULL ? realloc(k->pieces, (k->count + 1) * sizeof *of) : NULL;
     if (of == NULL) {
-        return no_memory();
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
     }
     const uint64_t tiles =
         (uint64_t)(domain->tiles[0] * domain->tiles[1] * domain->tiles[2]);
@@ -41,11 +36,12 @@ hr_status hri_kept_begin(hri_pieces *pieces, const hr_domain *domain,
     of[k->count++] = (piece){*domain, *first};
     k->pieces = of;
     k->tiles += tiles;
-    return k->tiles <= UINT32_MAX
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "HEADRACE_CHECK=1 checks calls of fewer than 2^32 "
-                          "tiles");
+    if (k->tiles > UINT32_MAX) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "HEADRACE_CHECK=1 checks calls of fewer than 2^32 "
+                        "tiles");
+    }
+    return HR_OK;
 }
 
 hri_element *hri_kept_elements(hri_kept *kept, uint32_t parameter, size_t count)
@@ -67,15 +63,16 @@ const hr_domain *hri_kept_domain(const hri_kept *kept, uint32_t *tile)
     return &kept->pieces[i].domain;
 }
 
-void hri_check_forget(hri_pieces *pieces)
+void hri_kept_forget(hri_pieces *pieces)
 {
     hri_kept *k = pieces->kept;
-    for (uint32_t i = 0; i < HR_MAX_PARAMETERS && k != NULL; i++) {
+    if (k == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         free(k->elements[i]);
     }
-    if (k != NULL) {
-        free(k->pieces);
-    }
+    free(k->pieces);
     free(k);
     pieces->kept = NULL;
 }

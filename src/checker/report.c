@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* What the checker found, in words. */
+/* What the checker of a context has found, in words. Each sentence is kept
+ * once. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "checker/watch.h"
+
+hr_status hri_findings_add(hri_findings *findings, const char *key,
+                           const char *sentence)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        if (strcmp(findings->of[i].key, key) == 0) {
+            return HR_OK;
+        }
+    }
+    hri_finding *of = realloc(findings->of, (findings->count + 1) * sizeof *of);
+    findings->of = of != NULL ? of : findings->of;
+    hri_finding new = {strdup(key), strdup(sentence)};
+    if (of == NULL || new.key == NULL || new.sentence == NULL) {
+        free(new.key);
+        free(new.sentence);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
+    }
+    findings->of[findings->count++] = new;
+    return HR_OK;
+}
 
 typedef struct sentence {
     char text[HRI_MESSAGE_BYTES];

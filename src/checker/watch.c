@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* The accesses of items: to which elements, whether they write, and which of
+ * them are in conflict.
+ *
+ * To find conflicts, few accesses have to be remembered. Tiles run one after
+ * the other, and so do the phases of a tile. As long as no two accesses are in
+ * conflict, there are two cases. In the first all accesses are reads, or all
+ * are atomic. Another one is then in conflict with the first of them if that is
+ * of another tile, and otherwise with items of its own phase alone. Two of
+ * those are enough: the last one, and the last one by another item. In the
+ * second case all accesses are of one tile. Where a phase has several kinds or
+ * a write, they are by one item. So the last access of each kind is enough.
+ *
+ * After a conflict later ones may be missed, but none is invented. */
 #include "checker/watch.h"
 
 #include <stdlib.h>
@@ -13,7 +26,150 @@ enum { ALIGNMENT = 64, NOTHING = 0xa5 /* in stray memory; negative */ };
 /* The run that this thread's accesses belong to. */
 static _Thread_local hri_watch *current;
 
-/* ---- settling */
+/* ---- conflicts */
+
+/* Code between blocks is run by all items. What it writes is another fault, but
+ * atomics of one item meet plain accesses of another. */
+static bool by_same_item(const hri_seen *a, const hri_seen *b)
+{
+    return a->item == b->item &&
+           (a->item >= 0 || (a->kind == HRI_ATOMIC) == (b->kind == HRI_ATOMIC));
+}
+
+static bool in_conflict(const hri_seen *a, const hri_seen *b)
+{
+    if (b->line == 0 || (a->kind == b->kind && a->kind != HRI_WRITE)) {
+        return false;
+    }
+    return a->tile != b->tile || (a->phase == b->phase && !by_same_item(a, b));
+}
+
+/* The remembered access that this one is in conflict with. NULL: none. */
+static const hri_seen *find_conflict(const hri_element *e, const hri_seen *use)
+{
+    const hri_seen *const others[] = {
+        &e->last[HRI_WRITE], &e->last[HRI_READ], &e->last[HRI_ATOMIC],
+        &e->other,           &e->first,
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (in_conflict(use, others[i])) {
+            return others[i];
+        }
+    }
+    return NULL;
+}
+
+static void remember(hri_element *e, const hri_seen *use)
+{
+    hri_seen *last = &e->last[use->kind];
+    if (e->first.line == 0) {
+        e->first = *use;
+    }
+    if (last->line != 0 && last->item != use->item) {
+        e->other = *last;
+    }
+    *last = *use;
+}
+
+const hri_seen *hri_last_write(const hri_element *e)
+{
+    const hri_seen *write = &e->last[HRI_WRITE];
+    const hri_seen *atomic = &e->last[HRI_ATOMIC];
+    const bool later =
+        atomic->tile > write->tile ||
+        (atomic->tile == write->tile && atomic->phase >= write->phase);
+    return write->line == 0 || (atomic->line != 0 && later) ? atomic : write;
+}
+
+/* ---- what accesses mean */
+
+/* The item may have written the very bits that the element held, but not in
+ * both runs. So it is reported if both runs left the bits unchanged. */
+static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *use)
+{
+    hri_seen *before = &p->view->elements[p->index].lacked;
+    if (w->run == 0 && before->line == 0) {
+        *before = *use;
+    } else if (w->run == 1 && before->line == use->line &&
+               before->tile == use->tile && before->item == use->item) {
+        hri_watch_report_element(
+            w, p->index,
+            &(hri_report){.fault = HRI_NO_VALUE, .view = p->view, .use = *use});
+    }
+}
+
+static void note(hri_watch *w, const hri_pending *p, const hri_seen *use)
+{
+    hri_element *e = &p->view->elements[p->index];
+    const hri_seen *other = find_conflict(e, use);
+    const bool writes = use->kind != HRI_READ;
+    if (other != NULL) {
+        hri_watch_report_element(
+            w, p->index,
+            &(hri_report){.fault = HRI_CONFLICT,
+                          .view = p->view,
+                          .use = *use,
+                          .writes = writes,
+                          .other = *other,
+                          .other_writes = other->kind != HRI_READ});
+    }
+    if (use->kind == HRI_WRITE && use->item < 0) {
+        hri_watch_report_element(w, p->index,
+                                 &(hri_report){.fault = HRI_UNIFORM,
+                                               .view = p->view,
+                                               .use = *use,
+                                               .writes = true});
+    }
+    remember(e, use);
+}
+
+static bool is_changed(const hri_pending *p, const unsigned char *bits)
+{
+    const size_t bytes = p->view->parameter->bytes;
+    return memcmp(p->view->now + (size_t)p->index * bytes, bits, bytes) != 0;
+}
+
+static void report_far(hri_watch *w, const hri_pending *p, bool changed)
+{
+    hri_report far = {
+        .fault = HRI_FAR, .view = p->view, .use = w->here, .writes = changed};
+    far.use.line = p->far_line;
+    hri_watch_report_element(w, p->index, &far);
+}
+
+/* There are plain accesses, atomic ones or both, and then a change may come
+ * from either. It does not matter whether a plain one beside an atomic one
+ * wrote: the two are in conflict with the same accesses. */
+static void settle_element(hri_watch *w, const hri_pending *p,
+                           const unsigned char *bits)
+{
+    hri_element *e = &p->view->elements[p->index];
+    hri_seen plain = w->here, atomic = w->here;
+    const bool changed = is_changed(p, bits);
+    plain.line = p->line;
+    plain.kind = (p->atomic > 0 ? p->wrote : changed) ? HRI_WRITE : HRI_READ;
+    atomic.line = p->atomic_line;
+    atomic.kind = HRI_ATOMIC;
+    e->pending = 0;
+    if (p->far_line > 0) {
+        report_far(w, p, changed);
+    }
+    if (p->view->kept && w->run > 0) { /* this has been noted */
+        return;
+    }
+    if (!changed && p->view->parameter->access == HR_OUT &&
+        hri_last_write(e)->line == 0) {
+        lacks_value(w, p, p->plain > 0 ? &plain : &atomic);
+    }
+    if (p->plain > 0) {
+        note(w, p, &plain);
+    }
+    if (p->atomic > 0) {
+        note(w, p, &atomic);
+    }
+}
+
+/* ---- the end of an item */
 
 static void settle_strays(hri_watch *w)
 {
@@ -30,10 +186,10 @@ static void settle_strays(hri_watch *w)
 
 /* Look at all elements that the item has accessed. It is done, or has come to a
  * barrier. */
-static void settle(hri_watch *w)
+static void settle_item(hri_watch *w)
 {
     for (uint32_t i = 0; i < w->pending_count; i++) {
-        hri_settle(w, &w->pending[i], w->bits + i * w->widest);
+        settle_element(w, &w->pending[i], w->bits + i * w->widest);
     }
     w->pending_count = 0;
     settle_strays(w);
@@ -254,7 +410,7 @@ int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
         item = tile[0] * tile[1] * tile[2] == 1 ? 0 : -1;
     }
     if (item != w->here.item) {
-        settle(w);
+        settle_item(w);
         w->here.item = (int16_t)item;
         find_rows(w);
     }
@@ -284,7 +440,7 @@ void *hr_checked_atomic(const void *place)
     if (p != NULL) {
         const size_t i = (size_t)(p - w->pending);
         if (p->atomic == 0) {
-            p->wrote = hri_is_changed(p, w->bits + i * w->widest);
+            p->wrote = is_changed(p, w->bits + i * w->widest);
         }
         p->atomic_line = p->line;
         p->line = p->line_before;
@@ -297,7 +453,7 @@ void *hr_checked_atomic(const void *place)
 void hr_checked_barrier(void)
 {
     if (current != NULL) {
-        settle(current);
+        settle_item(current);
         current->here.phase++;
     }
 }
@@ -329,10 +485,7 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
 {
     hr_domain *d = &watch->domain;
     const int64_t *tiles = d->tiles;
-    hr_status status = prepare(watch);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(prepare(watch));
     current = watch;
     for (int64_t i = 0; i < tiles[0] * tiles[1] * tiles[2]; i++) {
         hri_domain_go(d, i);
@@ -340,7 +493,7 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
         (void)hr_checked_item(0, -1, watch->rank, 0);
         find_rows(watch);
         watch->kernel->checked(d, arguments);
-        settle(watch);
+        settle_item(watch);
     }
     current = NULL;
     return watch->status;

@@ -30,7 +30,7 @@ typedef struct hri_seen {
 } hri_seen;
 
 /* What is known of an element that may be written. These accesses are enough to
- * find the first conflict (settle.c). */
+ * find the first conflict (watch.c). */
 typedef struct hri_element {
     hri_seen first, last[HRI_KINDS];
     hri_seen other;   /* the last one of a kind by another item than that of
@@ -137,39 +137,22 @@ hri_element *hri_kept_elements(hri_kept *kept, uint32_t parameter,
                                size_t count);
 /* The domain of the piece that a tile is in. *tile becomes its number there. */
 const hr_domain *hri_kept_domain(const hri_kept *kept, uint32_t *tile);
+/* Free what is kept of the pieces. */
+void hri_kept_forget(hri_pieces *pieces);
 
 /* Run the kernel once, tile after tile. Its views have their memory. What was
  * seen before is forgotten, but for accesses that found no value. */
 hr_status hri_watch_run(hri_watch *watch, const void *arguments);
 void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
 
-/* settle.c: look at an element whose item is done, or has come to a barrier.
- * These are the element's bits from before. */
-void hri_settle(hri_watch *watch, const hri_pending *pending,
-                const unsigned char *bits);
-bool hri_is_changed(const hri_pending *pending, const unsigned char *bits);
 /* The write or atomic access that came last; line 0: none. */
 const hri_seen *hri_last_write(const hri_element *element);
 
-/* packed.c: lay out the elements of an argument without gaps. */
-void hri_watched_lay_out(hri_watched *view,
-                         const hri_kernel_argument *argument);
-/* Copy them to packed memory, or back. */
-hr_status hri_watched_copy(const hri_watched *view,
-                           const hri_kernel_argument *argument,
-                           hri_stream *stream, void *packed, bool back);
-
-/* poison.c: what the elements of an OUT view hold before a run. In the first
- * run they are large negative numbers, in the second 0 and small positive ones,
- * in the third large positive ones. So sums and comparisons come out
- * differently, whatever they are compared with. The first two end loops, unless
- * the bound is unsigned. The third is left out if the first two have found such
- * values. Each byte differs between the first run and any other. This makes
- * HRI_POISONED elements. All others repeat them, so filling and comparing whole
- * views is as fast as memory. The number is prime: kernels do not step by it.
- */
+/* So many elements of an OUT view get poison of their own before a run
+ * (fill_poison in check.c). All others repeat them, so filling and comparing
+ * whole views is as fast as memory. The number is prime: kernels do not step by
+ * it. */
 enum { HRI_POISONED = 1021 };
-void hri_poison(const hri_watched *view, int run, unsigned char *to);
 
 /* report.c: turn a report into a finding, unless there is one of the same line,
  * view and fault. */

@@ -145,8 +145,8 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
 
 /* ---- memory that the caller uses */
 
-/* Where the view's first element is at a place: in the buffer that is lent, or
- * in host memory. */
+/* The mapping of a view at a place. Its first element is in the buffer that is
+ * lent, or in host memory. */
 static hr_mapping mapping_of(const work *w, const hr_view *view, int place,
                              hr_access access)
 {

@@ -139,18 +139,6 @@ static hr_status make_array(hr_context *context, size_t element_bytes,
     return HR_OK;
 }
 
-hri_box hri_array_box(const hr_array *array)
-{
-    const int64_t *size = array->size;
-    return (hri_box){{0, 0, 0}, {size[0], size[1], size[2]}};
-}
-
-size_t hri_array_bytes(const hr_array *array)
-{
-    const hri_box box = hri_array_box(array);
-    return (size_t)hri_box_volume(&box);
-}
-
 /* Give the array to the caller, unless something failed. */
 static hr_status give_array(hr_status status, hr_array *a, hr_array **array)
 {

@@ -132,10 +132,9 @@ struct hr_array {
 
 /* The rows of a view that points may use. */
 typedef struct hri_reach {
-    bool any;              /* all of them */
-    int64_t before, after; /* else those of their own row of the domain, and so
-                              many more */
-    int64_t rows;          /* for each row of the domain */
+    bool any;              /* points may use all rows */
+    int64_t before, after; /* so many rows near their own ones, unless any */
+    int64_t rows;          /* of the view for each row of the domain */
 } hri_reach;
 
 /* What the checker has to know of a call that launches a kernel in pieces of
@@ -184,16 +183,16 @@ static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
     return &context->accelerators[place - 1];
 }
 
-/* array.c: an array for results that the program reads next. Where there is
- * small pinned memory, kernels that write such an array write it there. The
- * caller does not hold the lock. */
+/* array.c: an array for results that the program reads next. Kernels write it
+ * in small pinned memory, if there is some. The caller does not hold the lock.
+ */
 hr_status hri_array_create_results(hr_context *context, size_t element_bytes,
                                    hr_extent extent, hr_array **array);
 /* store.c: where a kernel finds and leaves the elements of an array. */
 int hri_place_for(const hr_array *array, const hri_accelerator *accelerator,
                   hr_access access);
 
-/* The box of all elements, and its size in bytes. */
+/* store.c: the box of all elements, and its size in bytes. */
 hri_box hri_array_box(const hr_array *array);
 size_t hri_array_bytes(const hr_array *array);
 

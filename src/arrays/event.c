@@ -7,8 +7,8 @@
  *     HAL             wait of hri_event_ops    wait of hri_queue_ops
  *
  * While the record of a fence is deferred, hri_fence_wait sleeps in
- * hri_fence_await_record. Where two devices cannot wait for each other, the
- * caller's thread waits in the place of the device. */
+ * hri_fence_await_record. The caller's thread waits in the place of a device
+ * that cannot wait for the other one. */
 #include "arrays/array.h"
 #include "base/arithmetic.h"
 

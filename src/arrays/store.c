@@ -6,6 +6,18 @@
 #include "base/pages.h"
 #include "base/size.h"
 
+hri_box hri_array_box(const hr_array *array)
+{
+    const int64_t *size = array->size;
+    return (hri_box){{0, 0, 0}, {size[0], size[1], size[2]}};
+}
+
+size_t hri_array_bytes(const hr_array *array)
+{
+    const hri_box box = hri_array_box(array);
+    return (size_t)hri_box_volume(&box);
+}
+
 /* The grain, in bytes, that parts of rows are rounded to. With it elements keep
  * their alignment, and lie a whole number of elements of the array apart. */
 static int64_t grain_of(const hr_array *array)

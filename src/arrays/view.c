@@ -309,7 +309,7 @@ static int64_t count_runs(const axis *x)
     return runs;
 }
 
-/* Where run number n begins. */
+/* The begin of run number n. */
 static int64_t start_of(const axis *x, int64_t n)
 {
     int64_t start = x->start;

@@ -111,24 +111,19 @@ static hr_status check_counts(const counting *c, const hr_view *counts)
     return HR_OK;
 }
 
-static hr_status check_range(const counting *c)
-{
-    if (c->low < c->high && isfinite(c->high - c->low)) {
-        return HR_OK;
-    }
-    return hri_fail(HR_ERROR_INVALID,
-                    "histogram: the range is %g to %g, not a lower number "
-                    "to a higher one at a finite distance",
-                    c->low, c->high);
-}
-
 static hr_status check_arguments(const counting *c, const hr_view *a,
                                  const hr_view *counts)
 {
     HRI_TRY(check_type(c->type));
     HRI_TRY(hri_view_check(a, c->context, c->type, call, "view a"));
     HRI_TRY(check_counts(c, counts));
-    return check_range(c);
+    if (!(c->low < c->high && isfinite(c->high - c->low))) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "histogram: the range is %g to %g, not a lower number "
+                        "to a higher one at a finite distance",
+                        c->low, c->high);
+    }
+    return HR_OK;
 }
 
 /* ---- edges */
@@ -254,7 +249,7 @@ hr_status hr_histogram(hr_context *context, hr_type type, hr_view a, double low,
     HRI_TRY(hri_context_check(context, call));
     HRI_TRY(check_arguments(&c, &a, &counts));
     const int64_t elements = unit_of(&c, &a);
-    HRI_TRY(hri_lay_out(&c.layout, call, elements, elements));
+    HRI_TRY(hri_layout_choose(&c.layout, call, elements, elements));
     hr_status status = make_edges(&c);
     if (status == HR_OK) {
         status = count_bins(&c, counts, options);

@@ -91,8 +91,8 @@ hr_status hr_random_fill(hr_context *context, hr_view view, hr_type type,
     const int64_t width = type == HR_F64 ? 2 : 4; /* numbers of an item */
     const int64_t count = view.extent.size[rank - 1];
     const int64_t cols = line ? ROW : count;
-    /* Where rows begin in the numbers of a counter: all at the same place, or
-     * anywhere. */
+    /* Rows begin anywhere in the numbers of a counter, or all at the same
+     * place. */
     const int64_t lead =
         cols % width == 0 ? (int64_t)random.offset % width : width - 1;
     const int64_t groups = hri_ceil_div(hri_min(cols, count) + lead, width);

@@ -31,7 +31,8 @@ typedef struct reducing {
     hri_layout layout;
     double scale;
     hr_array *out;   /* rows x pieces */
-    hr_array *found; /* the same, of elements' numbers in units; or NULL */
+    hr_array *found; /* rows x pieces: numbers of elements in their units; NULL:
+                        not wanted */
     bool dry;        /* nothing was computed */
 } reducing;
 
@@ -308,9 +309,9 @@ hr_status hr_reduce(hr_context *context, hr_reduction reduction, hr_type type,
                   .scale = 1};
     HRI_TRY(make_parts(&r));
     const int64_t all = hr_extent_count(a.extent);
-    HRI_TRY(hri_lay_out(&r.layout, call,
-                        hri_unit_elements(all, HRI_REDUCE_CELL_ITEMS),
-                        hri_unit_elements(all, HRI_REDUCE_ITEMS)));
+    HRI_TRY(hri_layout_choose(&r.layout, call,
+                              hri_unit_elements(all, HRI_REDUCE_CELL_ITEMS),
+                              hri_unit_elements(all, HRI_REDUCE_ITEMS)));
     /* the points of one launch; some norms take more */
     HRI_TRY(hri_split_read_progress(
         options, call, (double)hr_extent_count(domain_of(&r)), &r.progress));

@@ -33,7 +33,7 @@ typedef struct reducing {
 static hr_status check_view(const hr_context *context, hr_type type,
                             const hr_view *view)
 {
-    const char *element = hri_element_of(type);
+    const char *element = hri_type_element(type);
     if (element == NULL || type == HR_F16 || type == HR_BF16) {
         HRI_TRY(hri_type_check("reduce", NULL, type));
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -60,7 +60,7 @@ static hr_status make_kernels(reducing *r, const char *expression)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "reduce: no memory for the kernel");
     }
-    snprintf(text, bytes, format, hri_element_of(r->type), expression,
+    snprintf(text, bytes, format, hri_type_element(r->type), expression,
              hri_reduce_with_text);
     hr_status status = hri_text_kernel(r->context, text, "reduce_lines", file,
                                        &r->kernels[false]);
@@ -110,7 +110,7 @@ static hr_status run_round(reducing *r, hr_view view,
     r->layout = (hri_layout){.count = 1, .views = {view}};
     const int64_t elements =
         hri_unit_elements(hr_extent_count(view.extent), HRI_REDUCE_ITEMS);
-    HRI_TRY(hri_lay_out(&r->layout, "reduce", elements, elements));
+    HRI_TRY(hri_layout_choose(&r->layout, "reduce", elements, elements));
     HRI_TRY(hr_array_create_anywhere(
         r->context, view.element_bytes,
         hr_extent2(r->layout.rows, r->layout.pieces), &out));

@@ -102,8 +102,8 @@ static int64_t unit_columns(int64_t cols, int64_t elements)
     return cols <= elements ? cols : hri_round_up(share, HRI_REDUCE_ITEMS);
 }
 
-hr_status hri_lay_out(hri_layout *l, const char *call, int64_t of_cells,
-                      int64_t of_lines)
+hr_status hri_layout_choose(hri_layout *l, const char *call, int64_t of_cells,
+                            int64_t of_lines)
 {
     for (uint32_t i = 0; i < l->count; i++) {
         HRI_TRY(hri_view_for_kernels(&l->views[i], HR_MAX_KERNEL_RANK, call,

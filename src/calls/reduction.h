@@ -35,8 +35,8 @@ int64_t hri_unit_elements(int64_t all, int64_t items);
  * between them. Their elements follow each other by rows: a unit has several
  * rows only if it has whole rows, and several lines only if it has whole
  * lines. */
-hr_status hri_lay_out(hri_layout *layout, const char *call, int64_t of_cells,
-                      int64_t of_lines);
+hr_status hri_layout_choose(hri_layout *layout, const char *call,
+                            int64_t of_cells, int64_t of_lines);
 
 /* A value of kernels/dialect/reduce.inc, which has the same struct. */
 typedef struct hri_units {

@@ -325,7 +325,7 @@ static hr_status find_totals(scanning *s)
                            .arguments = arguments,
                            .rows = rows,
                            .tile = &tile,
-                           .beside = bytes_to_scan,
+                           .extra_bytes = bytes_to_scan,
                            .data = s};
     return launch_split(s, &split, 3);
 }
@@ -412,7 +412,8 @@ static bool is_short(int64_t cols)
     return cols <= ITEMS * EACH;
 }
 
-/* As many short lines as a tile has lanes for, of one row if it has so many. */
+/* A tile takes as many short lines as it has lanes for: lines of one row, if
+ * the row has so many. */
 static tile_lines lines_of_tile(hr_extent extent)
 {
     const int64_t *size = extent.size;
@@ -489,8 +490,8 @@ hr_status hri_scan_counts(hr_queue *queue, hr_view counts, hr_view before)
 
 /* ---- in one launch */
 
-/* Whether the context has one accelerator, whose tiles may wait. The program
- * cannot end such a launch early. */
+/* Whether one launch can do: the context has one accelerator, whose tiles may
+ * wait. The program cannot end such a launch early. */
 static bool can_once(const scanning *s)
 {
     const hr_context *c = s->context;

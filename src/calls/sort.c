@@ -297,7 +297,7 @@ static hr_status sort_long(hri_sorting *s)
         .usable = hri_accelerator_check_double,
         .times = (double)s->key_bytes,
         .at_once = true,
-        .beside = hri_sort_beside,
+        .extra_bytes = hri_sort_extra_bytes,
         .carry_out = hri_sort_run,
         .data = s};
     if (status == HR_OK) {

@@ -75,8 +75,8 @@ typedef struct hri_sorting {
 hr_status hri_sort_run(void *sorting, const hri_splitting *split);
 
 /* Bytes that a band of such a split takes beside elements. */
-uint64_t hri_sort_beside(const hri_splitting *split, uint32_t i,
-                         const hr_band *band);
+uint64_t hri_sort_extra_bytes(const hri_splitting *split, uint32_t i,
+                              const hr_band *band);
 
 /* sort_merge.c: launch a kernel on a band's queue, in tiles of 1 x
  * HRI_SORT_ITEMS. */

@@ -55,11 +55,6 @@ hr_status hri_sort_finish(const hri_sorting *s)
 
 /* ---- merging two runs */
 
-static int64_t columns_of(const hri_sort_data *data)
-{
-    return data->keys.extent.size[1];
-}
-
 hr_status hri_sort_merge(const hri_sorting *s, const hri_sort_band *band,
                          const hri_sort_data *left, const hri_sort_data *right,
                          int64_t rights, const hri_sort_data *to)
@@ -86,14 +81,15 @@ hr_status hri_sort_merge(const hri_sorting *s, const hri_sort_band *band,
     arguments[n++] = hr_value(&each, sizeof each);
     return hri_sort_launch(
         band, s->kernels.merge,
-        hr_extent2(to->keys.extent.size[0], hri_ceil_div(columns_of(to), each)),
+        hr_extent2(to->keys.extent.size[0],
+                   hri_ceil_div(to->keys.extent.size[1], each)),
         arguments, n);
 }
 
 /* ---- cutting runs
  *
- * Cut m is before the result's element at which band m + 1 begins. Of run i the
- * elements before begin[i] are before the cut. The key there is found from its
+ * Cut m is before the result's element at which band m + 1 begins. The elements
+ * of run i before begin[i] are before the cut. The key there is found from its
  * highest byte to its lowest: a kernel counts the elements of each run that are
  * below a prefix and each next digit. */
 

@@ -2,7 +2,7 @@
 /* Sorting the bands of a plan: each accelerator sorts its own, by one byte
  * after the other.
  *
- * Where tiles proceed while others wait, it takes the sweeps of
+ * If tiles proceed while others wait, it takes the sweeps of
  * kernels/dialect/sort_sweep.inc. One kernel counts all digits, another finds
  * the places of their elements. Then a sweep for each byte moves the elements,
  * unless a row has one digit alone there, which the sweep sees. So the host
@@ -43,11 +43,6 @@ static int64_t block_of(const hri_sorting *s)
     const bool wide =
         s->key_bytes > 4 || (pairs && s->to.values.element_bytes > 4);
     return SWEEPERS * (wide ? 15 : pairs ? 23 : 19);
-}
-
-static bool can_sweep(const hri_accelerator *a, int64_t cols)
-{
-    return a->device->info.proceeds && cols <= MAX_COLUMNS;
 }
 
 static int64_t sweep_unit(const hri_accelerator *a, int64_t rows, int64_t cols)
@@ -194,13 +189,6 @@ static hr_status allocate(const hri_sorting *s, hri_sort_band *b)
     return hr_array_create(b->queue, sizeof(int64_t), digits, &b->before);
 }
 
-static hr_status prefetch(const hri_sort_band *b)
-{
-    HRI_TRY(hr_prefetch(b->from.keys, b->queue));
-    return b->from.values.array != NULL ? hr_prefetch(b->from.values, b->queue)
-                                        : HR_OK;
-}
-
 /* Elements of a unit, which has a count for each digit. */
 static int64_t unit_of(int64_t rows, int64_t cols, bool host)
 {
@@ -220,14 +208,14 @@ static void measure(const hri_sorting *s, const hri_accelerator *a,
     b->cols =
         one ? hri_min(given->count * HRI_SORT_UNIT, all.size[1] - b->first)
             : all.size[1];
-    b->sweeps = can_sweep(a, b->cols);
+    b->sweeps = a->device->info.proceeds && b->cols <= MAX_COLUMNS;
     b->unit = b->sweeps ? sweep_unit(a, b->rows, b->cols)
                         : unit_of(b->rows, b->cols, a->device->info.host);
     b->units = hri_ceil_div(b->cols, b->unit);
 }
 
-uint64_t hri_sort_beside(const hri_splitting *split, uint32_t i,
-                         const hr_band *band)
+uint64_t hri_sort_extra_bytes(const hri_splitting *split, uint32_t i,
+                              const hr_band *band)
 {
     enum { COUNTS = HRI_SORT_DIGITS * (sizeof(int32_t) + sizeof(int64_t)) };
     const hri_sorting *s = split->data;
@@ -255,7 +243,9 @@ static hr_status begin_band(const hri_sorting *s, hri_accelerator *a,
         hri_sort_section(&s->to, origin, extent, &b->sides[HRI_SORT_RESULT]));
     HRI_TRY(hri_queue_open(s->context, index, false, "sort", &b->queue));
     HRI_TRY(allocate(s, b));
-    return prefetch(b);
+    HRI_TRY(hr_prefetch(b->from.keys, b->queue));
+    return b->from.values.array != NULL ? hr_prefetch(b->from.values, b->queue)
+                                        : HR_OK;
 }
 
 /* Begin with each band's rows from `done` on, at most so many. */

@@ -30,7 +30,7 @@ hr_status hri_view_check(const hr_view *view, const hr_context *context,
                         hri_plural(view->element_bytes), hr_type_name(type),
                         hr_type_size(type));
     }
-    if (!hri_element_agrees(hri_element_of(type), view->type)) {
+    if (!hri_element_agrees(hri_type_element(type), view->type)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s has elements of %s, not of %s", call, name,
                         view->type, hr_type_name(type));
@@ -82,7 +82,7 @@ done:
     return status;
 }
 
-const char *hri_element_of(hr_type type)
+const char *hri_type_element(hr_type type)
 {
     static const char *const names[] = {
         [HR_F32] = "float",      [HR_F64] = "double", [HR_C32] = "hr_c32",

@@ -33,7 +33,7 @@ hr_status hri_view_for_kernels(hr_view *view, uint32_t rank, const char *call,
 bool hri_view_is_narrow(const hr_view *view);
 
 /* The name of a type's elements in kernels. NULL: there is no such type. */
-const char *hri_element_of(hr_type type);
+const char *hri_type_element(hr_type type);
 
 /* Whether both views, of one extent, have the same elements in the same
  * places. */

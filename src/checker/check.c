@@ -184,7 +184,8 @@ static size_t bytes_of(const hri_watched *v)
     return (size_t)v->count * v->parameter->bytes;
 }
 
-/* Of the elements from `from` on that are filled or compared at once. */
+/* Bytes of the elements, from `from` on, that are filled or compared at
+ * once. */
 static size_t chunk_bytes(const hri_watched *v, int64_t from)
 {
     const int64_t left = v->count - from;

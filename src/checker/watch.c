@@ -8,8 +8,8 @@
  * are atomic. Another one is then in conflict with the first of them if that is
  * of another tile, and otherwise with items of its own phase alone. Two of
  * those are enough: the last one, and the last one by another item. In the
- * second case all accesses are of one tile. Where a phase has several kinds or
- * a write, they are by one item. So the last access of each kind is enough.
+ * second case all accesses are of one tile. If a phase has several kinds or a
+ * write, they are by one item. So the last access of each kind is enough.
  *
  * After a conflict later ones may be missed, but none is invented. */
 #include "checker/watch.h"

@@ -14,19 +14,19 @@
 #include "checker/check.h"
 
 /* How an item uses an element. */
-typedef enum hri_kind {
+typedef enum hri_use_kind {
     HRI_READ, /* or its address is taken */
     HRI_WRITE,
     HRI_ATOMIC,
     HRI_KINDS
-} hri_kind;
+} hri_use_kind;
 
 /* An access to an element: by which item, and in which line last. */
 typedef struct hri_seen {
     uint32_t tile, phase; /* phases lie between barriers */
     int32_t line;         /* 0: there was no access */
     int16_t item;         /* in the tile; -1: code between blocks */
-    uint8_t kind;         /* an hri_kind */
+    uint8_t kind;         /* an hri_use_kind */
 } hri_seen;
 
 /* What is known of an element that may be written. These accesses are enough to
@@ -148,7 +148,7 @@ void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
 /* The write or atomic access that came last; line 0: none. */
 const hri_seen *hri_last_write(const hri_element *element);
 
-/* So many elements of an OUT view get poison of their own before a run
+/* How many elements of an OUT view get poison of their own before a run
  * (fill_poison in check.c). All others repeat them, so filling and comparing
  * whole views is as fast as memory. The number is prime: kernels do not step by
  * it. */

@@ -13,7 +13,8 @@ enum { SIZE_BITS = 62 };
 
 /* ---- rows only */
 
-void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band)
+void hri_band_set_reach(int64_t size, int64_t before, int64_t after,
+                        hr_band *band)
 {
     const int64_t end = band->first + band->count;
     const bool empty = band->count == 0;
@@ -67,7 +68,7 @@ hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
     for (uint32_t i = 0; i < d->count && *held; i++) {
         bands[i] = (hr_band){
             .accelerator = i, .first = p[i].first, .count = p[i].count};
-        hri_band_reach(d->units, before, after, &bands[i]);
+        hri_band_set_reach(d->units, before, after, &bands[i]);
     }
     return HR_OK;
 }
@@ -95,8 +96,9 @@ hr_status hr_split(int64_t size, const double *weights, uint32_t count,
 
 /* ---- what bands read of views */
 
-hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
-                             const hr_band *band, hr_view *view, int64_t *first)
+hr_status hri_split_view_rows(const hri_splitting *s, uint32_t i,
+                              const hr_band *band, hr_view *view,
+                              int64_t *first)
 {
     const hr_argument *a = &s->arguments[i];
     int64_t origin[HR_MAX_RANK] = {0};
@@ -106,7 +108,7 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
         const int64_t rows = hri_split_rows(s, i);
         hr_band own = {.first = band->first * rows};
         own.count = hri_min(band->count * rows, extent.size[d] - own.first);
-        hri_band_reach(extent.size[d], a->before, a->after, &own);
+        hri_band_set_reach(extent.size[d], a->before, a->after, &own);
         origin[d] = own.read_first;
         extent.size[d] = own.read_count;
     }
@@ -116,12 +118,12 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
 
 /* ---- bands of a launch */
 
-int64_t hri_split_points(const hri_splitting *s)
+int64_t hri_split_row_points(const hri_splitting *s)
 {
     return hr_extent_count(s->domain) / s->domain.size[0];
 }
 
-uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
+uint32_t hri_split_count_siblings(const hri_splitting *s, uint32_t i)
 {
     const hri_participant *p = s->participants;
     uint32_t count = 0;
@@ -134,9 +136,9 @@ uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
 
 /* ---- rows on one accelerator */
 
-hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
-                              const hr_band *rows, hr_argument *arguments,
-                              hri_window *windows)
+hr_status hri_split_make_arguments(const hri_splitting *s, uint32_t i,
+                                   const hr_band *rows, hr_argument *arguments,
+                                   hri_window *windows)
 {
     hr_array *const *copies = s->participants[i].copies;
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
@@ -151,7 +153,8 @@ hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
         if (copies[k] != NULL) {
             *view = hr_view_of(copies[k]);
         } else {
-            HRI_TRY(hri_split_argument(s, k, rows, view, &windows[k].first[0]));
+            HRI_TRY(
+                hri_split_view_rows(s, k, rows, view, &windows[k].first[0]));
         }
         for (uint32_t d = 0; d + lead < whole->rank; d++) {
             windows[k].extent[d] = whole->size[d + lead];
@@ -160,7 +163,7 @@ hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
     return HR_OK;
 }
 
-void hri_split_describe(const hri_splitting *s, hri_pieces *pieces)
+void hri_split_describe_pieces(const hri_splitting *s, hri_pieces *pieces)
 {
     *pieces = (hri_pieces){.grain = hri_split_grain(s)};
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
@@ -175,15 +178,15 @@ void hri_split_describe(const hri_splitting *s, hri_pieces *pieces)
     }
 }
 
-hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
-                           const hr_band *rows, hri_stream *stream,
-                           const hr_argument *arguments,
-                           const hri_window *windows)
+hr_status hri_split_launch_rows(const hri_splitting *s, uint32_t i,
+                                const hr_band *rows, hri_stream *stream,
+                                const hr_argument *arguments,
+                                const hri_window *windows)
 {
     hri_accelerator *a = s->participants[i].accelerator;
     hr_queue queue = {
         .context = s->context, .accelerator = a, .stream = stream};
-    const double shared = (double)rows->count * hri_split_sharers(s, i);
+    const double shared = (double)rows->count * hri_split_count_siblings(s, i);
     const bool is_piece = rows->count < s->domain.size[0] || s->pieces != NULL;
     hri_part part = hri_part_of(s->domain);
     part.first[0] = rows->first;
@@ -193,9 +196,9 @@ hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
     part.pieces = s->pieces;
     part.windows = windows;
     if (s->count > 1 || s->options.report != NULL ||
-        hri_model_is_curious(a, s->kernel, hri_split_points(s))) {
-        part.start =
-            hri_model_time_kernel(a, s->kernel, hri_split_points(s), shared);
+        hri_model_is_curious(a, s->kernel, hri_split_row_points(s))) {
+        part.start = hri_model_time_kernel(a, s->kernel,
+                                           hri_split_row_points(s), shared);
     }
     hr_status status = hri_launch_part(s->context, &queue, s->kernel, &part,
                                        arguments, s->kernel->parameter_count);
@@ -218,7 +221,7 @@ hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
     hri_boxes region = {0};
     hr_view view;
     int64_t first;
-    HRI_TRY(hri_split_argument(s, k, rows, &view, &first));
+    HRI_TRY(hri_split_view_rows(s, k, rows, &view, &first));
     hr_status status = hri_view_region(&view, &region);
     if (status == HR_OK) {
         status = hri_array_forget(s->arguments[k].view.array, &region);

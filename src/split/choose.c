@@ -47,7 +47,7 @@ static hr_status list_candidates(const choice *c)
         hri_cost cost;
         p->chunk = 0;
         if (c->hold == HRI_HOLD_CHUNKS) {
-            HRI_TRY(hri_split_chunk(s, i, &everything, &p->chunk));
+            HRI_TRY(hri_split_find_chunk(s, i, &everything, &p->chunk));
         }
         HRI_TRY(hri_split_cost(s, i, &everything, &cost));
         const double home = cost.home[HRI_PINNED] + cost.home[HRI_STAGED];
@@ -141,7 +141,8 @@ static hr_status choose_with(choice *c, hri_hold hold, hri_set *set)
 }
 
 /* Bands stream only if no set of accelerators has memory for all. If no set has
- * it for chunks, hri_split_chunks reports which accelerator lacks it. */
+ * it for chunks, hri_split_require_chunks reports which accelerator lacks it.
+ */
 static hr_status choose_bands(choice *c)
 {
     hri_set set;

@@ -108,7 +108,7 @@ static hr_status check_type(const hri_splitting *s, uint32_t k)
     return HR_OK;
 }
 
-hr_status hri_combined_check(const hri_splitting *s, uint32_t k)
+hr_status hri_split_check_combined(const hri_splitting *s, uint32_t k)
 {
     const hr_argument *a = &s->arguments[k];
     const char *kernel = hri_split_name(s), *name = s->parameters[k].name;
@@ -152,7 +152,7 @@ static hr_status launch_own(const hri_splitting *s, uint32_t i,
     const hri_part part = hri_part_of(*domain);
     hr_queue queue = {.context = s->context, .accelerator = a};
     HRI_TRY(hri_accelerator_default_queue(a, &queue.stream));
-    (void)hri_model_kernel(a, s->kernel, hri_split_points(s));
+    (void)hri_model_kernel(a, s->kernel, hri_split_row_points(s));
     a->default_queue.kernel = NULL;
     return hri_launch_part(s->context, &queue, kernel, &part, arguments, count);
 }

@@ -83,7 +83,7 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
                         (long long)a->after);
     }
     if (hri_split_is_combined(s, i)) {
-        return hri_combined_check(s, i);
+        return hri_split_check_combined(s, i);
     }
     if (a->access != HR_IN && !alone) {
         return hri_fail(
@@ -146,8 +146,8 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index,
     const hr_band *band = &s->bands[index];
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS];
-    HRI_TRY(hri_split_arguments(s, index, band, arguments, windows));
-    return hri_split_launch(s, index, band, stream, arguments, windows);
+    HRI_TRY(hri_split_make_arguments(s, index, band, arguments, windows));
+    return hri_split_launch_rows(s, index, band, stream, arguments, windows);
 }
 
 /* Launch band `index` on the default queue of its accelerator. */
@@ -242,7 +242,7 @@ static hr_status set_bands(hri_splitting *s, bool choose)
     }
     HRI_TRY(choose ? hri_split_choose(s)
                    : hri_split_cut(s, s->options.weights, HRI_HOLD_ANY, &held));
-    return hri_split_chunks(s);
+    return hri_split_require_chunks(s);
 }
 
 static hr_status plan_launch(hri_splitting *s, size_t count)
@@ -257,7 +257,7 @@ static hr_status plan_launch(hri_splitting *s, size_t count)
         /* as the message says: what accelerators hold may lie so that no other
          * bands fit */
         HRI_TRY(hri_split_cut(s, NULL, HRI_HOLD_ANY, &held));
-        status = hri_split_chunks(s);
+        status = hri_split_require_chunks(s);
     }
     s->predicted =
         s->options.report != NULL || (choose && s->context->trace != NULL);
@@ -348,7 +348,7 @@ static hr_status work_and_check(hri_splitting *s)
         return work_and_tell(s);
     }
     HRI_TRY(tell_findings(s->context));
-    hri_split_describe(s, &pieces);
+    hri_split_describe_pieces(s, &pieces);
     s->pieces = &pieces;
     const hr_status status = work_and_tell(s);
     s->pieces = NULL;

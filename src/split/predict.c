@@ -50,8 +50,8 @@ hr_status hri_split_learn(const hri_splitting *s)
         hri_participant *r = &s->participants[i];
         HRI_TRY(know_rates(s->context, r));
         r->memory = row_bytes(s) / r->bandwidth * (s->times > 0 ? s->times : 1);
-        r->row_seconds =
-            hri_model_kernel(r->accelerator, s->kernel, hri_split_points(s));
+        r->row_seconds = hri_model_kernel(r->accelerator, s->kernel,
+                                          hri_split_row_points(s));
         known = known == NULL && r->row_seconds > 0 ? r : known;
     }
     for (uint32_t i = 0; i < s->count; i++) {
@@ -149,7 +149,7 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     hr_traffic t = {0};
     hr_view view = argument->view;
     int64_t first;
-    HRI_TRY(hri_split_argument(s, i, band, &view, &first));
+    HRI_TRY(hri_split_view_rows(s, i, band, &view, &first));
     if ((argument->access & HR_IN) != 0 && !fresh) {
         HRI_TRY(predict_view(&view, place, &t));
     }
@@ -290,7 +290,7 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
         if (s->bands[i].count == 0) {
             continue;
         }
-        const double sharers = hri_split_sharers(s, i);
+        const double sharers = hri_split_count_siblings(s, i);
         const double moving = sharers * beside(r, c->link);
         const double home = sharers * beside(r, c->home);
         const double run = sharers * c->run;

@@ -34,7 +34,7 @@ static hr_status add_region(const hri_splitting *s, uint32_t j,
     hri_boxes boxes = {0};
     hr_view view;
     int64_t first;
-    HRI_TRY(hri_split_argument(s, j, band, &view, &first));
+    HRI_TRY(hri_split_view_rows(s, j, band, &view, &first));
     hr_status status = hri_view_region(&view, &boxes);
     boxes.linear = region->linear || boxes.linear;
     if (status == HR_OK && region->count == 0) {
@@ -152,7 +152,7 @@ int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
     const int64_t size = a->view.extent.size[hri_split_dimension(s, k)];
     hr_band own = {.first = band->first * rows};
     own.count = hri_min(band->count * rows, size - own.first);
-    hri_band_reach(size, a->before, a->after, &own);
+    hri_band_set_reach(size, a->before, a->after, &own);
     return hri_min(own.read_count,
                    hri_min(chunk * rows, own.count) + a->before + a->after);
 }
@@ -193,17 +193,6 @@ static void take_slots(const hri_splitting *s, uint32_t k, const hr_band *band,
     }
 }
 
-/* Take the copy of argument k, if the participant does not have it. */
-static void take_copy(const hri_splitting *s, uint32_t i, uint32_t k,
-                      hri_need *n)
-{
-    if (s->participants[i].copies[k] == NULL) {
-        const uint64_t bytes = hri_split_copy_bytes(s, k);
-        take_bytes(n, (lack){bytes, 0});
-        n->copies += bytes;
-    }
-}
-
 /* Copies of other bands come to the accelerator of the first band, one at a
  * time. Its slots are gone then. */
 static void take_folded(const hri_splitting *s, const hr_band *band,
@@ -224,21 +213,25 @@ static void take_folded(const hri_splitting *s, const hr_band *band,
 
 /* The old memory of an array is freed only after its values have moved to the
  * new one. */
-hr_status hri_split_need(const hri_splitting *s, uint32_t i,
-                         const hr_band *band, int64_t chunk, hri_need *n)
+hr_status hri_split_find_need(const hri_splitting *s, uint32_t i,
+                              const hr_band *band, int64_t chunk, hri_need *n)
 {
     const int place = hri_place_of(s->context, s->participants[i].accelerator);
     *n = (hri_need){0};
     if (place == HRI_HOST) {
         return HR_OK;
     }
-    if (s->beside != NULL) {
-        n->taken = n->most = s->beside(s, i, band);
+    if (s->extra_bytes != NULL) {
+        n->taken = n->most = s->extra_bytes(s, i, band);
     }
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
         lack all, whole;
         if (hri_split_is_copied(s, k, band)) {
-            take_copy(s, i, k, n);
+            if (s->participants[i].copies[k] == NULL) {
+                const uint64_t bytes = hri_split_copy_bytes(s, k);
+                take_bytes(n, (lack){bytes, 0});
+                n->copies += bytes;
+            }
             continue;
         }
         if (!hri_split_is_view(s, k) || !is_first(s, k)) {
@@ -260,7 +253,7 @@ hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
 {
     hri_accelerator *a = s->participants[i].accelerator;
     hri_need n;
-    HRI_TRY(hri_split_need(s, i, band, chunk, &n));
+    HRI_TRY(hri_split_find_need(s, i, band, chunk, &n));
     *fits = n.most <= hri_accelerator_room(a) &&
             n.largest <= a->device->info.allocation_bytes;
     return HR_OK;
@@ -305,8 +298,8 @@ static int64_t grains_that_suffice(const streamed *x)
     return hri_max(1, (int64_t)(most / bytes) / x->grain);
 }
 
-hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
-                          const hr_band *band, int64_t *chunk)
+hr_status hri_split_find_chunk(const hri_splitting *s, uint32_t i,
+                               const hr_band *band, int64_t *chunk)
 {
     streamed x = {s, i, band, hri_split_grain(s)};
     const int64_t grains = hri_ceil_div(band->count, x.grain);
@@ -342,8 +335,8 @@ static hr_status find_limit(const hri_splitting *s, uint32_t i,
 {
     hri_accelerator *a = s->participants[i].accelerator;
     hri_need all, least = {0};
-    HRI_TRY(hri_split_need(s, i, band, 0, &all));
-    HRI_TRY(hri_split_need(s, i, band, least_chunk(s), &least));
+    HRI_TRY(hri_split_find_need(s, i, band, 0, &all));
+    HRI_TRY(hri_split_find_need(s, i, band, least_chunk(s), &least));
     *limit = all.most < least.most ? all.most : least.most;
     *copies = all.copies;
     if (!hri_add(*limit, a->device->info.gemm_bytes + hri_accelerator_held(a),
@@ -378,7 +371,7 @@ static hr_status check_buffers(const hri_splitting *s, uint32_t i)
     const hri_accelerator *a = s->participants[i].accelerator;
     const uint64_t most = a->device->info.allocation_bytes;
     hri_need n;
-    HRI_TRY(hri_split_need(s, i, &s->bands[i], least_chunk(s), &n));
+    HRI_TRY(hri_split_find_need(s, i, &s->bands[i], least_chunk(s), &n));
     if (n.largest > most) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "%s: the least part needs a buffer of %llu bytes, "
@@ -438,13 +431,13 @@ hr_status hri_split_find_chunks(const hri_splitting *s)
         int64_t *chunk = &s->participants[i].chunk;
         *chunk = 0;
         if (s->bands[i].count > 0) {
-            HRI_TRY(hri_split_chunk(s, i, &s->bands[i], chunk));
+            HRI_TRY(hri_split_find_chunk(s, i, &s->bands[i], chunk));
         }
     }
     return HR_OK;
 }
 
-hr_status hri_split_chunks(const hri_splitting *s)
+hr_status hri_split_require_chunks(const hri_splitting *s)
 {
     HRI_TRY(hri_split_find_chunks(s));
     for (uint32_t i = 0; i < s->count; i++) {

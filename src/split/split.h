@@ -29,9 +29,9 @@ typedef struct hri_cost {
     hr_traffic traffic;
     double link[HRI_LINKS]; /* copying what it lacks, and results home, with
                                pinned and with ordinary memory */
-    double home[HRI_LINKS]; /* of that: results home */
-    double whole;           /* of that: for views that are given whole */
-    double run;             /* the kernel, with the device to itself */
+    double home[HRI_LINKS]; /* the part of link that takes results home */
+    double whole; /* the part of link for views that are given whole */
+    double run;   /* the kernel, with the device to itself */
     double fold; /* bringing its copies of combined views to the first band, and
                     folding them there */
 } hri_cost;
@@ -64,39 +64,44 @@ typedef struct hri_splitting {
     const hr_kernel *kernel;
     hr_extent domain;
     const hr_argument *arguments;
-    const char *call;      /* of Headrace, which brings its own kernel and tile;
-                              NULL: the kernel is the program's */
-    const int64_t *rows;   /* of argument i for each row of the domain, the last
-                              of which may have fewer; NULL: 1 of each */
+    /* Headrace's own call, which brings its own kernel and tile. NULL: the
+     * kernel is the program's. */
+    const char *call;
+    /* Rows of argument i for each row of the domain. The last may have fewer.
+     * NULL: 1 of each argument. */
+    const int64_t *rows;
     const hr_extent *tile; /* of such a call; NULL: the default */
-    bool fresh;            /* combined views, of rank 1, begin with the neutral
-                              element in the first band, too */
-    hr_status (*usable)(const hri_accelerator *a); /* which accelerators can
-                            take part; NULL: all */
-    double times; /* bands are planned for so many launches, by the bytes that
-                     a launch touches; 0: for one, by what was measured */
+    bool fresh; /* combined views, of rank 1, begin with the neutral element in
+                   the first band, too */
+    /* Whether an accelerator can take part. NULL: all can. */
+    hr_status (*usable)(const hri_accelerator *a);
+    /* Bands are planned for so many launches, by the bytes that a launch
+     * touches. 0: for one launch, by what was measured. */
+    double times;
     bool at_once; /* no band streams: each accelerator holds all of its own */
-    uint64_t (*beside)(const struct hri_splitting *s, uint32_t i,
-                       const hr_band *band); /* bytes of accelerator i's memory
-                     that a band takes beside its arguments; NULL: none */
-    hr_status (*carry_out)(
-        void *data, const struct hri_splitting *s); /* does the work of the
-                     bands that were planned; NULL: the kernel is launched */
-    void *data;
+    /* Bytes of accelerator i's memory that a band takes beside its arguments.
+     * NULL: none. */
+    uint64_t (*extra_bytes)(const struct hri_splitting *s, uint32_t i,
+                            const hr_band *band);
+    /* Does the work of the bands that were planned. NULL: the kernel is
+     * launched. */
+    hr_status (*carry_out)(void *data, const struct hri_splitting *s);
+    void *data; /* for these two functions */
     bool waits; /* the caller waits for results, and then writes the call into
                    the timeline */
-    hri_progress *progress; /* of a call that does more than the launch; NULL:
-                                the launch tells its own */
+    /* The progress of a call that does more than the launch. NULL: the launch
+     * tells its own. */
+    hri_progress *progress;
     const hr_parameter *parameters;
     hri_pieces *pieces;            /* for the checker; NULL: there is none */
     hr_split_options options;      /* read */
-    hr_extent band_tile;           /* where there are several bands or chunks;
+    hr_extent band_tile;           /* of a launch in several bands or chunks;
                                       rank 0: the default */
     hr_split_report report;        /* the caller's, or as many bytes of it as
                                       are known */
-    bool predicted;                /* its seconds, bound and traffic are */
+    bool predicted;                /* the report has seconds, bound, traffic */
     hri_indices accelerators;      /* that the caller allows */
-    uint32_t count;                /* of them that may take part */
+    uint32_t count;                /* of accelerators that may take part */
     hr_band *bands;                /* [count] in their order */
     hri_portion *portions;         /* [count]: for making bands */
     hri_participant *participants; /* [count] */
@@ -120,7 +125,8 @@ void hri_split_trace(const hri_splitting *s, uint64_t start_ns);
 
 /* Set the rows that a band of `size` rows reads. A band without rows reads
  * none. */
-void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band);
+void hri_band_set_reach(int64_t size, int64_t before, int64_t after,
+                        hr_band *band);
 
 /* What messages begin with. */
 static inline const char *hri_split_name(const hri_splitting *s)
@@ -186,32 +192,32 @@ hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
                         bool *held);
 
 /* Points of a row of the domain. */
-int64_t hri_split_points(const hri_splitting *s);
+int64_t hri_split_row_points(const hri_splitting *s);
 
 /* How many of the accelerators with rows are of the same kind as that of band
  * i. It counts, too. */
-uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i);
+uint32_t hri_split_count_siblings(const hri_splitting *s, uint32_t i);
 
 /* The rows of argument i that a band needs, as a view. *first is the first
  * row. */
-hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
-                             const hr_band *band, hr_view *view,
-                             int64_t *first);
+hr_status hri_split_view_rows(const hri_splitting *s, uint32_t i,
+                              const hr_band *band, hr_view *view,
+                              int64_t *first);
 
 /* ---- room.c: memory for bands */
 
-/* What a band needs that its accelerator lacks. Bytes of buffers: the most at a
- * time, and the largest. */
+/* What a band needs that its accelerator lacks, in bytes of buffers. */
 typedef struct hri_need {
-    uint64_t taken; /* so far, less what was freed */
-    uint64_t most, largest;
-    uint64_t slots, copies; /* of what was taken */
+    uint64_t taken;         /* so far, less what was freed */
+    uint64_t most;          /* at a time */
+    uint64_t largest;       /* of one buffer */
+    uint64_t slots, copies; /* the parts of taken for these */
 } hri_need;
 
 /* Find what a band needs on accelerator i. chunk: rows that stream at a time;
  * 0: nothing streams. */
-hr_status hri_split_need(const hri_splitting *s, uint32_t i,
-                         const hr_band *band, int64_t chunk, hri_need *n);
+hr_status hri_split_find_need(const hri_splitting *s, uint32_t i,
+                              const hr_band *band, int64_t chunk, hri_need *n);
 /* Whether accelerator i has memory for that. */
 hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
                          const hr_band *band, int64_t chunk, bool *fits);
@@ -225,8 +231,8 @@ uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k);
  * for it, or gets it: for whole views, and for other views of their arrays. */
 hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
                             const hr_band *band, uint32_t k, bool *streams);
-/* The buffers in turn that chunks of an argument are in: while one goes up,
- * another is used by the kernel, and a third may go home. */
+/* How many buffers the chunks of an argument use, one after the other: one goes
+ * up while the kernel uses another, and a third may go home. */
 uint32_t hri_split_slots(hr_access access);
 /* The rows that each of these has, for argument k. */
 int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
@@ -250,29 +256,29 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, hri_hold hold,
 /* The rows of the chunks in which accelerator i streams a band. 0: it holds all
  * of it. HRI_NO_CHUNK: it cannot hold the least chunk, or nothing streams.
  * Chunks are whole tiles, and the last may be short. */
-hr_status hri_split_chunk(const hri_splitting *s, uint32_t i,
-                          const hr_band *band, int64_t *chunk);
+hr_status hri_split_find_chunk(const hri_splitting *s, uint32_t i,
+                               const hr_band *band, int64_t *chunk);
 /* Set the chunks of all participants, for s->bands. */
 hr_status hri_split_find_chunks(const hri_splitting *s);
 /* The same. HR_ERROR_OUT_OF_MEMORY, with the numbers, when an accelerator
  * cannot hold the least chunk. */
-hr_status hri_split_chunks(const hri_splitting *s);
+hr_status hri_split_require_chunks(const hri_splitting *s);
 
 /* ---- bands.c: rows of the domain on accelerator i. The context's lock is
  * held. */
 
-/* Make their arguments, and the windows of these in the whole views. Where the
- * participant has a copy, the argument is that. */
-hr_status hri_split_arguments(const hri_splitting *s, uint32_t i,
-                              const hr_band *rows, hr_argument *arguments,
-                              hri_window *windows);
+/* Make their arguments, and the windows of these in the whole views. If the
+ * participant has a copy of an argument, the argument is that copy. */
+hr_status hri_split_make_arguments(const hri_splitting *s, uint32_t i,
+                                   const hr_band *rows, hr_argument *arguments,
+                                   hri_window *windows);
 /* Say what the checker has to know of the pieces of a launch. */
-void hri_split_describe(const hri_splitting *s, hri_pieces *pieces);
+void hri_split_describe_pieces(const hri_splitting *s, hri_pieces *pieces);
 /* Launch them on the accelerator's default queue, and time the kernel. */
-hr_status hri_split_launch(const hri_splitting *s, uint32_t i,
-                           const hr_band *rows, hri_stream *stream,
-                           const hr_argument *arguments,
-                           const hri_window *windows);
+hr_status hri_split_launch_rows(const hri_splitting *s, uint32_t i,
+                                const hr_band *rows, hri_stream *stream,
+                                const hr_argument *arguments,
+                                const hri_window *windows);
 
 /* Rows of argument k have no values anywhere. */
 hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
@@ -282,7 +288,7 @@ hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
  * context's lock, but for the first function. */
 
 /* Check that argument k, which is to be combined, can be. */
-hr_status hri_combined_check(const hri_splitting *s, uint32_t k);
+hr_status hri_split_check_combined(const hri_splitting *s, uint32_t k);
 /* Make the copies of all bands, and enqueue setting them to the neutral
  * element. Fresh views are set, too. */
 hr_status hri_split_begin_combined(const hri_splitting *s);
@@ -304,8 +310,9 @@ hr_status hri_split_learn(const hri_splitting *s);
  * what takes longest. */
 hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound);
-/* The seconds of a band whose copies up and home, and whose kernel, take so
- * long. Where it streams, they overlap, but for the first and last chunk. */
+/* The seconds of a band with these times for copies up, copies home and the
+ * kernel. If the band streams, they overlap, but for the first and last
+ * chunk. */
 double hri_split_seconds(const hri_participant *p, const hr_band *band,
                          double up, double home, double run);
 /* Compute the cost of a band for accelerator i. */

@@ -78,26 +78,23 @@ static hr_status make_slots(streaming *st, uint32_t k)
     return HR_OK;
 }
 
+/* Make the slots, or the memory for a band that does not stream. */
 static hr_status prepare(streaming *st)
 {
     const hri_splitting *s = st->split;
     const uint32_t index = st->band->accelerator;
+    if (st->chunk == 0) {
+        pthread_mutex_lock(&s->context->lock);
+        const hr_status status = hri_split_hold(s, st->index, st->band);
+        pthread_mutex_unlock(&s->context->lock);
+        return status;
+    }
     HRI_TRY(hri_queue_open(s->context, index, false, "up", &st->up));
     HRI_TRY(hri_queue_open(s->context, index, false, "down", &st->home));
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
         HRI_TRY(make_slots(st, k));
     }
     return HR_OK;
-}
-
-/* Make the memory for a band that does not stream. */
-static hr_status hold(const streaming *st)
-{
-    const hri_splitting *s = st->split;
-    pthread_mutex_lock(&s->context->lock);
-    const hr_status status = hri_split_hold(s, st->index, st->band);
-    pthread_mutex_unlock(&s->context->lock);
-    return status;
 }
 
 static void release(streaming *st)
@@ -198,15 +195,15 @@ static hr_status enqueue_chunk(streaming *st, hri_stream *kernels, chunk *c)
     hr_argument rows[HR_MAX_PARAMETERS], arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS];
     const uint32_t count = s->kernel->parameter_count;
-    HRI_TRY(hri_split_arguments(s, st->index, &c->rows, rows, windows));
+    HRI_TRY(hri_split_make_arguments(s, st->index, &c->rows, rows, windows));
     for (uint32_t k = 0; k < count; k++) {
         arguments[k] = rows[k];
         if (is_streamed(st, k)) {
             HRI_TRY(fill_slot(st, k, &arguments[k], windows[k].first[0]));
         }
     }
-    HRI_TRY(
-        hri_split_launch(s, st->index, &c->rows, kernels, arguments, windows));
+    HRI_TRY(hri_split_launch_rows(s, st->index, &c->rows, kernels, arguments,
+                                  windows));
     for (uint32_t k = 0; k < count; k++) {
         if (is_streamed(st, k) && (rows[k].access & HR_OUT) != 0) {
             HRI_TRY(hri_view_copy(&st->rings[k].view, st->place, &rows[k].view,
@@ -261,7 +258,7 @@ static hr_status finish_chunk(streaming *st, chunk *c)
     if (error.status == HR_OK) {
         hri_progress_add(
             st->split->progress,
-            (uint64_t)(c->rows.count * hri_split_points(st->split)));
+            (uint64_t)(c->rows.count * hri_split_row_points(st->split)));
     }
     if (error.status == HR_OK && c->rows.first == st->written) {
         st->written += c->rows.count;
@@ -297,7 +294,7 @@ static hr_status run_chunks(streaming *st)
 {
     pthread_mutex_t *lock = &st->split->context->lock;
     const int64_t end = st->band->first + st->band->count;
-    HRI_TRY(st->chunk > 0 ? prepare(st) : hold(st));
+    HRI_TRY(prepare(st));
     while (st->next < end && !hri_progress_stopped(st->split->progress)) {
         HRI_TRY(finish_chunk(st, &st->chunks[st->begun % st->lag]));
         pthread_mutex_lock(lock);

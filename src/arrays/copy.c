@@ -49,16 +49,6 @@ static hr_status check_views(const hr_view *from, const hr_view *to)
     return HR_OK;
 }
 
-static hr_status check_overlap(const copying *c)
-{
-    hri_box box;
-    if (c->from.view.array == c->to.view.array &&
-        hri_boxes_meet(&c->from.region, &c->to.region, &box)) {
-        return hri_fail(HR_ERROR_INVALID, "copy: the views overlap");
-    }
-    return HR_OK;
-}
-
 /* The place to write to when the array has no home: the one that has most of
  * the elements. */
 static int busiest_place(const side *from)
@@ -232,8 +222,12 @@ static hr_status copy_parts(const copying *all, hri_fences *fences)
 static hr_status enqueue_copies(copying *c, hri_fences *fences)
 {
     const hr_array *to = c->to.view.array;
+    hri_box box;
     HRI_TRY(find_regions(c));
-    HRI_TRY(check_overlap(c));
+    if (c->from.view.array == to &&
+        hri_boxes_meet(&c->from.region, &c->to.region, &box)) {
+        return hri_fail(HR_ERROR_INVALID, "copy: the views overlap");
+    }
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
     c->source = c->place;
     return c->from.view.extent.rank <= HRI_DIMENSIONS ? copy_space(c, fences)

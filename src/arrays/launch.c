@@ -300,19 +300,9 @@ static hr_status check_indexing(const launching *l, const hri_indexing *x)
                           (long long)(held + size - 1), x->dimension);
 }
 
-/* Check what the kernel's text tells. */
-static hr_status check_text(const launching *l)
-{
-    const hri_indexings *indexings = NULL;
-    HRI_TRY(hri_kernel_read(l->context, l->kernel, &indexings));
-    for (uint32_t i = 0; i < indexings->count; i++) {
-        HRI_TRY(check_indexing(l, &indexings->list[i]));
-    }
-    return HR_OK;
-}
-
 static hr_status check_launch(launching *l, size_t count, bool host)
 {
+    const hri_indexings *indexings = NULL;
     if (count != l->kernel->parameter_count) {
         return hri_fail(
             HR_ERROR_INVALID,
@@ -326,7 +316,10 @@ static hr_status check_launch(launching *l, size_t count, bool host)
     for (uint32_t i = 0; i < count; i++) {
         HRI_TRY(check_argument(l, i));
     }
-    HRI_TRY(check_text(l));
+    HRI_TRY(hri_kernel_read(l->context, l->kernel, &indexings));
+    for (uint32_t i = 0; i < indexings->count; i++) {
+        HRI_TRY(check_indexing(l, &indexings->list[i]));
+    }
     return find_regions(l);
 }
 
@@ -494,15 +487,6 @@ static hr_status find_module(launching *l)
     return status;
 }
 
-static hr_status run_kernel(const launching *l)
-{
-    hri_stream *stream = l->queue->stream;
-    const hri_checker *checker = l->context->checker;
-    return checker == NULL ? hri_stream_launch(stream, &l->launch)
-                           : checker->launch(l->context, stream, &l->launch,
-                                             l->part->pieces);
-}
-
 /* Tell what the checker has found. A call of several pieces does that itself,
  * when all have run. */
 static hr_status tell_findings(const launching *l)
@@ -513,6 +497,8 @@ static hr_status tell_findings(const launching *l)
 static hr_status enqueue_kernel(launching *l)
 {
     const bool kept = l->part->kept;
+    const hri_checker *checker = l->context->checker;
+    hri_stream *stream = l->queue->stream;
     HRI_TRY(tell_findings(l));
     HRI_TRY(find_module(l));
     HRI_TRY(hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments));
@@ -523,7 +509,9 @@ static hr_status enqueue_kernel(launching *l)
     if (!kept) {
         HRI_TRY(record_before(l));
     }
-    HRI_TRY(run_kernel(l));
+    HRI_TRY(checker == NULL ? hri_stream_launch(stream, &l->launch)
+                            : checker->launch(l->context, stream, &l->launch,
+                                              l->part->pieces));
     if (!kept) {
         HRI_TRY(end_views(l));
     }

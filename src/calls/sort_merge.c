@@ -359,13 +359,6 @@ static hr_status join_runs(const joining *j)
     return HR_OK;
 }
 
-static hr_status join_and_finish(const joining *j)
-{
-    const hr_status status = join_runs(j);
-    const hr_status finished = hri_sort_finish(j->sort);
-    return status == HR_OK ? finished : status;
-}
-
 uint64_t hri_sort_join_bytes(uint32_t bands)
 {
     enum { CUT = sizeof(uint64_t) + DIGITS * sizeof(int64_t) };
@@ -383,10 +376,15 @@ hr_status hri_sort_join(hri_sorting *s)
                  .found = calloc(runs * (runs - 1) * DIGITS, sizeof *j.found)};
     const bool made =
         j.cuts != NULL && j.begin != NULL && j.end != NULL && j.found != NULL;
-    hr_status status =
-        made ? join_and_finish(&j)
-             : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "sort: no memory to join %u runs", s->count);
+    hr_status status;
+    if (made) {
+        status = join_runs(&j);
+        const hr_status finished = hri_sort_finish(s);
+        status = status == HR_OK ? finished : status;
+    } else {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "sort: no memory to join %u runs", s->count);
+    }
     free(j.cuts);
     free(j.begin);
     free(j.end);

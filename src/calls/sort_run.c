@@ -389,13 +389,6 @@ static hr_status sort_bands(const hri_sorting *s)
     return HR_OK;
 }
 
-static hr_status sort_all(const hri_sorting *s)
-{
-    const hr_status status = sort_bands(s);
-    const hr_status finished = hri_sort_finish(s);
-    return status == HR_OK ? finished : status;
-}
-
 /* What was being sorted has no values. */
 static hr_status forget(const hri_sorting *s)
 {
@@ -403,17 +396,11 @@ static hr_status forget(const hri_sorting *s)
     return s->to.values.array != NULL ? hr_discard(s->to.values) : HR_OK;
 }
 
-/* Tell how many rows the bands have sorted, in points of the domain. */
-static void count_rows(const hri_sorting *s, hri_progress *progress)
-{
-    for (uint32_t i = 0; i < s->count; i++) {
-        hri_progress_add(progress, (uint64_t)s->bands[i].rows * HRI_SORT_ITEMS);
-    }
-}
-
 static hr_status sort_and_join(hri_sorting *s)
 {
-    HRI_TRY(sort_all(s));
+    const hr_status status = sort_bands(s);
+    const hr_status finished = hri_sort_finish(s);
+    HRI_TRY(status == HR_OK ? finished : status);
     return s->count > 1 && s->to.keys.extent.size[0] == 1 ? hri_sort_join(s)
                                                           : HR_OK;
 }
@@ -502,7 +489,10 @@ static hr_status sort_pieces(hri_sorting *s, const hri_splitting *split,
         most = told ? grain * hri_rounds_next(&rounds, rows) : rows;
         HRI_TRY(sort_piece(s, split, done, most, spoiled));
         if (told) {
-            count_rows(s, split->progress);
+            for (uint32_t i = 0; i < s->count; i++) { /* in points */
+                hri_progress_add(split->progress,
+                                 (uint64_t)s->bands[i].rows * HRI_SORT_ITEMS);
+            }
             HRI_TRY(hri_progress_status(split->progress, HR_OK));
         }
     }

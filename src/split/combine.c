@@ -286,24 +286,19 @@ static hr_status fold_all(const hri_splitting *s, uint32_t k)
     return HR_OK;
 }
 
-/* After an error, which the caller is told: combined views have no values. */
-static void forget(const hri_splitting *s)
+/* After an error of bands or folds, which the caller is told: combined views
+ * have no values. */
+static void give_up(const hri_splitting *s)
 {
     const hr_band all = {.count = s->domain.size[0]};
+    destroy_copies(s);
+    pthread_mutex_lock(&s->context->lock);
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
         if (hri_split_is_combined(s, k)) {
             hri_uses_forget_failed(s->arguments[k].view.array);
             (void)hri_split_forget(s, k, &all);
         }
     }
-}
-
-/* After an error of bands or folds. */
-static void give_up(const hri_splitting *s)
-{
-    destroy_copies(s);
-    pthread_mutex_lock(&s->context->lock);
-    forget(s);
     pthread_mutex_unlock(&s->context->lock);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What filters cost, and how they are cut. */
 #include "filter/cost.h"
 
 #include <math.h>
@@ -14,6 +15,147 @@
 #include "filter/piece.h"
 #include "model/model.h"
 
+/* ---- rates: how fast accelerators filter */
+
+enum {
+    REACH = 24, /* of the window that is measured */
+    COLS = 1024,
+    MIN_EDGE = 128,  /* of blocks of transforms; the window is a small part of
+                        it */
+    MIN_ROWS = 256,  /* the first size; each next one has four times as many */
+    MAX_ROWS = 16384 /* of COLS columns */
+};
+
+/* Pictures of zeros to try filters on. */
+typedef struct pictures {
+    hri_filter_job job;
+    hri_accelerator *accelerator;
+    hr_queue *queue;
+    void *in, *out;
+    hri_filter_tables tables;
+    hri_filter_piece piece;
+} pictures;
+
+/* Open what all sizes need. */
+static hr_status open_pictures(pictures *p)
+{
+    hri_filter_job *job = &p->job;
+    const hr_type type = job->in.type;
+    const int64_t cols = job->in.cols;
+    const int64_t rows = hri_max(MAX_ROWS * COLS / cols, job->edge);
+    const size_t count = (size_t)(rows * cols);
+    p->in = calloc(count, hr_type_size(type));
+    p->out = calloc(count, hr_type_size(type));
+    HRI_TRY(hr_window_radial(REACH, &job->window));
+    if (p->in == NULL || p->out == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
+    if (job->method == HR_FILTER_SEPARABLE) {
+        HRI_TRY(
+            hri_factors_find(job->window, 1e-6, 2 * REACH + 1, &job->factors));
+    }
+    job->in = hr_matrix_row_major(p->in, type, rows, cols, 0);
+    job->out = hr_matrix_row_major(p->out, type, rows, cols, 0);
+    const ptrdiff_t index = p->accelerator - job->context->accelerators;
+    return hri_queue_open(job->context, (uint32_t)index, false,
+                          hri_measure_name, &p->queue);
+}
+
+static hr_status prepare_pictures(void *data, int64_t rows)
+{
+    pictures *p = data;
+    p->tables = (hri_filter_tables){0};
+    p->piece = (hri_filter_piece){0};
+    if (p->queue == NULL) {
+        HRI_TRY(open_pictures(p));
+    }
+    p->job.in.rows = p->job.out.rows = rows;
+    HRI_TRY(hri_filter_tables_init(&p->tables, &p->job));
+    return hri_filter_piece_init(&p->piece, &p->job, p->accelerator, 0, rows);
+}
+
+/* Filter once. The first time also copies the data. */
+static hr_status filter_pictures(void *data, double *seconds)
+{
+    pictures *p = data;
+    (void)seconds; /* the time that callers see is what counts */
+    HRI_TRY(hri_filter_piece_launch(&p->piece, &p->job, &p->tables, p->queue));
+    return hr_queue_finish(p->queue);
+}
+
+static hr_status finish_pictures(void *data)
+{
+    pictures *p = data;
+    hr_status status = hri_filter_piece_finish(&p->piece);
+    hri_filter_tables_finish(&p->tables);
+    return status;
+}
+
+static double count_products(const void *data, int64_t rows)
+{
+    const pictures *p = data;
+    return (double)rows * (double)p->job.out.cols *
+           hri_filter_products(&p->job);
+}
+
+static void release_pictures(void *data)
+{
+    pictures *p = data;
+    hr_queue_destroy(p->queue);
+    hri_filter_job_finish(&p->job);
+    free(p->in);
+    free(p->out);
+}
+
+double hri_filter_work(const hri_filter_job *job)
+{
+    const double n = (double)hri_filter_extent(job);
+    return n * n * (double)job->out.rows * (double)job->out.cols;
+}
+
+hr_status hri_filter_rate(const hri_filter_job *job,
+                          hri_accelerator *accelerator, double *rate)
+{
+    static const char *const names[2][3] = {
+        {"filter-direct-f32", "filter-separable-f32", "filter-fft-f32"},
+        {"filter-direct-f64", "filter-separable-f64", "filter-fft-f64"}};
+    /* large transforms leave the cache, so each edge is measured by itself, on
+     * whole blocks */
+    const int64_t edge =
+        job->method == HR_FILTER_FFT ? hri_max(hri_fft_edge(job), MIN_EDGE) : 0;
+    const int64_t block = hri_max(edge - 2 * REACH, 0);
+    const int64_t cols = edge > 0 ? 2 * block : COLS;
+    const hri_trial trial = {.prepare = prepare_pictures,
+                             .run = filter_pictures,
+                             .finish = finish_pictures,
+                             .first = edge > 0 ? block : MIN_ROWS,
+                             .most = hri_max(MAX_ROWS * COLS / cols, block),
+                             .growth = 4,
+                             .enough = hri_long_for_launches};
+    pictures p = {.job = {.context = job->context,
+                          .scale = 1.0,
+                          .method = job->method,
+                          .edge = edge,
+                          .options = {.edges = HR_EDGES_CLAMPED},
+                          .in = {.type = job->in.type, .cols = cols}},
+                  .accelerator = accelerator};
+    const hri_question question = {
+        .name = names[job->in.type == HR_F64][job->method - HR_FILTER_DIRECT],
+        .shape = edge,
+        .operations = hri_filter_work(job),
+        .guess = hri_guess(job->method == HR_FILTER_FFT ? HRI_GUESS_TRANSFORM
+                                                        : HRI_GUESS_FILTER),
+        .keep = job->context->checker == NULL,
+        .trial = &trial,
+        .units = count_products,
+        .release = release_pictures,
+        .data = &p,
+        .bytes = sizeof p};
+    return hri_model_ask(accelerator, &question, rate);
+}
+
+/* ---- shares */
+
 enum { PIECES = 4 }; /* of a share, beside its two ends */
 
 /* Rows of an end. Few rows are best, but with too few of them most of what an
@@ -24,30 +166,32 @@ static int64_t end_rows(const hri_filter_job *job)
     return hri_round_up(hri_max(8 * job->window->reach, 256), block);
 }
 
+/* Find what the accelerator's link and memory do, and its overheads. The caller
+ * holds the context's lock. */
+static hr_status ask_model(const hri_filter_job *job, hri_share *share)
+{
+    hri_accelerator *a = share->accelerator;
+    const bool measure = !hri_model_is_small(hri_filter_work(job));
+    const bool staged = a->device->info.staged; /* pictures are in ordinary
+                                                   memory */
+    share->use = (hri_link_use){.accelerator = a};
+    if (!a->in_place && job->views[0].array == NULL) {
+        HRI_TRY(hri_model_know_link(job->context, a));
+        share->use = hri_model_link_use(a, staged, staged);
+    }
+    HRI_TRY(hri_model_overheads(a, measure, &share->overheads));
+    return measure && a->in_place
+               ? hri_bandwidth_know(job->context, a, &share->memory)
+               : HR_OK;
+}
+
 /* Find what the accelerator does with the device to itself. What is not known
  * is measured, unless the job is small. */
 static hr_status know_share(const hri_filter_job *job, hri_share *share)
 {
-    hri_accelerator *a = share->accelerator;
-    const bool measure = !hri_model_is_small(hri_filter_work(job));
-    const bool moves = !a->in_place && job->views[0].array == NULL;
-    const bool staged = a->device->info.staged; /* pictures are in ordinary
-                                                   memory */
-    hr_status status = hri_filter_rate(job, a, &share->rate);
+    HRI_TRY(hri_filter_rate(job, share->accelerator, &share->rate));
     pthread_mutex_lock(&job->context->lock);
-    if (status == HR_OK && moves) {
-        status = hri_model_know_link(job->context, a);
-    }
-    if (status == HR_OK) {
-        status = hri_model_overheads(a, measure, &share->overheads);
-    }
-    if (status == HR_OK && measure && a->in_place) {
-        status = hri_bandwidth_know(job->context, a, &share->memory);
-    }
-    share->flow = (hri_link_use){.accelerator = a};
-    if (moves) {
-        share->flow = hri_model_link_use(a, staged, staged);
-    }
+    const hr_status status = ask_model(job, share);
     pthread_mutex_unlock(&job->context->lock);
     return status;
 }
@@ -73,17 +217,17 @@ static double sharers(const hri_share *shares, uint32_t count, uint32_t i)
 }
 
 /* Set the seconds for a row for the first `count` shares when they work side by
- * side. flows has room for as many. Where buffers are in host memory, the
- * host's CPUs do the copies. */
+ * side. uses has room for as many. The host's CPUs copy to buffers in host
+ * memory. */
 static void set_rows(const hri_filter_job *job, hri_share *shares,
-                     uint32_t count, hri_link_use *flows)
+                     uint32_t count, hri_link_use *uses)
 {
     const double products = (double)job->out.cols * hri_filter_products(job);
     const double up = row_bytes(&job->in), down = row_bytes(&job->out);
     for (uint32_t i = 0; i < count; i++) {
-        flows[i] = shares[i].flow;
+        uses[i] = shares[i].use;
     }
-    hri_model_link_uses(job->context, flows, count);
+    hri_model_link_uses(job->context, uses, count);
     double same = 0.0;
     for (uint32_t i = 0; i < count; i++) {
         hri_share *s = &shares[i];
@@ -91,7 +235,7 @@ static void set_rows(const hri_filter_job *job, hri_share *shares,
                           shares[i - 1].accelerator->device_index) {
             same = sharers(shares, count, i);
         }
-        const hri_link *link = &flows[i].beside;
+        const hri_link *link = &uses[i].beside;
         const double there = hri_cost_bytes(up, link->up),
                      home = hri_cost_bytes(down, link->down);
         s->compute = same * products / s->rate;
@@ -131,8 +275,8 @@ static double host_memory(const hri_filter_job *job, const hri_share *shares,
             rows * (row_bytes(&job->in) + row_bytes(&job->out));
         load.rate = fmax(load.rate, s->memory);
         load.in_place += s->accelerator->in_place ? bytes : 0.0;
-        load.staged += s->flow.staged_up ? bytes : 0.0;
-        load.copied += s->link > 0.0 && !s->flow.staged_up ? bytes : 0.0;
+        load.staged += s->use.staged_up ? bytes : 0.0;
+        load.copied += s->link > 0.0 && !s->use.staged_up ? bytes : 0.0;
     }
     return hri_host_memory_seconds(&load);
 }
@@ -154,10 +298,10 @@ static double setup_seconds(const hri_filter_job *job, const hri_share *s)
 /* Seconds for the first `count` shares together. Bands are in proportion to
  * speeds, and each band also computes on rows of its neighbours. */
 static double seconds_of(const hri_filter_job *job, hri_share *shares,
-                         uint32_t count, hri_link_use *flows)
+                         uint32_t count, hri_link_use *uses)
 {
     double speed = 0.0, most = 0.0;
-    set_rows(job, shares, count, flows);
+    set_rows(job, shares, count, uses);
     for (uint32_t i = 0; i < count; i++) {
         speed += 1.0 / shares[i].row;
     }
@@ -269,9 +413,9 @@ static int64_t cut_into_pieces(const hri_filter_job *job, hri_share *s)
     return hri_ceil_div(between, hri_min(between / least, PIECES));
 }
 
-/* Of rows that a call which tells its progress does at a time: they are not
- * planned to take long. Separable filters compute `reach` rows on either side
- * twice, which shall not take most of the time. */
+/* Make pieces brief in a call that tells its progress. Separable filters
+ * compute `reach` rows on either side of a piece twice. So their pieces stay
+ * high enough that this does not take most of the time. */
 static void keep_brief(const hri_filter_job *job, hri_share *s)
 {
     const double most = hri_progress_seconds();
@@ -303,17 +447,17 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
                               s->room > stay ? s->room - stay : 0);
     s->ends = hri_min(s->ends, s->height);
     keep_brief(job, s);
+    if (s->height > 0) {
+        return HR_OK;
+    }
     const uint64_t needed =
         stay +
         hri_filter_piece_bytes(job, s->accelerator, hri_filter_block(job));
-    return s->height > 0
-               ? HR_OK
-               : hri_fail(
-                     HR_ERROR_OUT_OF_MEMORY,
-                     "filter: %lld rows of pictures in arrays, with working "
-                     "memory, need %llu bytes, but %s may hold %llu bytes more",
-                     (long long)rows, (unsigned long long)needed,
-                     s->accelerator->path, (unsigned long long)s->room);
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "filter: %lld rows of pictures in arrays, with working "
+                    "memory, need %llu bytes, but %s may hold %llu bytes more",
+                    (long long)rows, (unsigned long long)needed,
+                    s->accelerator->path, (unsigned long long)s->room);
 }
 
 /* Whether the accelerator can do a part. There must be room for a block of
@@ -338,15 +482,15 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
     pthread_mutex_lock(&job->context->lock);
     s->room = hri_accelerator_room(s->accelerator);
     pthread_mutex_unlock(&job->context->lock);
-    return least <= s->room
-               ? HR_OK
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "filter: rows of %lld elements with a reach of %lld "
-                          "need %llu bytes, but %s may hold %llu bytes more",
-                          (long long)job->in.cols,
-                          (long long)job->window->reach,
-                          (unsigned long long)least, a->path,
-                          (unsigned long long)s->room);
+    if (least <= s->room) {
+        return HR_OK;
+    }
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "filter: rows of %lld elements with a reach of %lld "
+                    "need %llu bytes, but %s may hold %llu bytes more",
+                    (long long)job->in.cols, (long long)job->window->reach,
+                    (unsigned long long)least, a->path,
+                    (unsigned long long)s->room);
 }
 
 /* List the accelerators that can take part in plan->shares. Returns how
@@ -356,30 +500,31 @@ static hr_status list_shares(const hri_filter_job *job,
                              uint32_t count, hri_filter_plan *plan,
                              uint32_t *found)
 {
-    hr_status status = HR_OK, refused = HR_OK;
+    hr_status refused = HR_OK;
     *found = 0;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         hri_share *s = &plan->shares[*found];
         *s = (hri_share){.accelerator = accelerators[i]};
         const hr_status fits = check_room(job, s);
-        if (fits == HR_OK) {
-            for (uint32_t j = 0; j < count; j++) {
-                s->siblings += accelerators[j]->device_index ==
-                               accelerators[i]->device_index;
-            }
-            status = know_share(job, s);
-            ++*found;
+        if (fits != HR_OK) {
+            refused = fits;
+            continue;
         }
-        refused = fits != HR_OK ? fits : refused;
+        for (uint32_t j = 0; j < count; j++) {
+            s->siblings +=
+                accelerators[j]->device_index == accelerators[i]->device_index;
+        }
+        HRI_TRY(know_share(job, s));
+        ++*found;
     }
-    return status != HR_OK || *found > 0 ? status : refused;
+    return *found > 0 ? HR_OK : refused;
 }
 
 /* What a plan is made with. The candidates of a set are the first shares. */
 typedef struct choice {
     const hri_filter_job *job;
     hri_share *shares;
-    hri_link_use *flows;       /* [shares] */
+    hri_link_use *uses;        /* [shares] */
     hri_candidate *candidates; /* [shares] */
     hri_portion *portions;     /* [shares] */
 } choice;
@@ -389,16 +534,16 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 {
     const choice *c = data;
     (void)set;
-    *seconds = seconds_of(c->job, c->shares, count, c->flows);
+    *seconds = seconds_of(c->job, c->shares, count, c->uses);
     return HR_OK;
 }
 
 /* Sort the shares, and find how many of the first ones take part. */
-static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
+static hr_status choose_shares(choice *c, uint32_t count, hri_filter_plan *plan)
 {
     hri_set set = {0};
     for (uint32_t i = 0; i < count; i++) {
-        set_rows(c->job, &c->shares[i], 1, c->flows);
+        set_rows(c->job, &c->shares[i], 1, c->uses);
     }
     qsort(c->shares, count, sizeof c->shares[0], by_row);
     /* rows count already how siblings slow each other, so each share is a
@@ -407,19 +552,19 @@ static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
         c->candidates[i] = (hri_candidate){
             .index = i, .device = i, .seconds = c->shares[i].row};
     }
-    hr_status status = hri_choose_set(c->candidates, count, predict, c, &set);
+    HRI_TRY(hri_choose_set(c->candidates, count, predict, c, &set));
     plan->count = set.count > 0 ? set.count : 1;
     plan->seconds = set.seconds;
-    set_rows(c->job, c->shares, plan->count, c->flows);
+    set_rows(c->job, c->shares, plan->count, c->uses);
     const hri_share *s = &c->shares[0];
     plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
-    return status;
+    return HR_OK;
 }
 
 /* Give the first `count` shares their rows, in whole blocks. Rows that do not
  * fit into memory at once are done in lower pieces, so memory does not limit
  * shares. */
-static hr_status cut(const choice *c, const hri_filter_plan *plan)
+static hr_status cut_shares(const choice *c, const hri_filter_plan *plan)
 {
     bool held;
     const hri_distribution d = {.caller = "filter",
@@ -431,16 +576,27 @@ static hr_status cut(const choice *c, const hri_filter_plan *plan)
         d.portions[i].weight = 1.0 / c->shares[i].row;
         d.portions[i].most = INT64_MAX;
     }
-    hr_status status = hri_distribute(&d, &held);
-    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
+    HRI_TRY(hri_distribute(&d, &held));
+    for (uint32_t i = 0; i < plan->count; i++) {
         hri_share *s = &c->shares[i];
         s->first = d.portions[i].first;
         s->last = s->first + d.portions[i].count;
         if (s->last > s->first) {
-            status = set_height(c->job, s);
+            HRI_TRY(set_height(c->job, s));
         }
     }
-    return status;
+    return HR_OK;
+}
+
+static hr_status make_plan(choice *c, hri_accelerator *const *accelerators,
+                           uint32_t count, hri_filter_plan *plan)
+{
+    if (c->uses == NULL || c->candidates == NULL || c->portions == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
+    HRI_TRY(list_shares(c->job, accelerators, count, plan, &count));
+    HRI_TRY(choose_shares(c, count, plan));
+    return cut_shares(c, plan);
 }
 
 hr_status hri_filter_plan_make(const hri_filter_job *job,
@@ -449,20 +605,11 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
 {
     choice c = {.job = job,
                 .shares = plan->shares,
-                .flows = calloc(count, sizeof *c.flows),
+                .uses = calloc(count, sizeof *c.uses),
                 .candidates = calloc(count, sizeof *c.candidates),
                 .portions = calloc(count, sizeof *c.portions)};
-    hr_status status =
-        c.flows != NULL && c.candidates != NULL && c.portions != NULL
-            ? list_shares(job, accelerators, count, plan, &count)
-            : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
-    if (status == HR_OK) {
-        status = choose(&c, count, plan);
-    }
-    if (status == HR_OK) {
-        status = cut(&c, plan);
-    }
-    free(c.flows);
+    const hr_status status = make_plan(&c, accelerators, count, plan);
+    free(c.uses);
     free(c.candidates);
     free(c.portions);
     return status;

@@ -22,17 +22,17 @@ double hri_filter_work(const hri_filter_job *job);
  * worked on. */
 typedef struct hri_share {
     hri_accelerator *accelerator;
-    double siblings;   /* accelerators on its device that were asked for */
-    uint64_t room;     /* bytes of its memory that it may use */
-    double rate;       /* multiplications and additions a second, alone */
-    double memory;     /* bytes/s of the host's memory, if it works in place; 0:
-                          no limit */
-    hri_link_use flow; /* its link when others are idle */
+    double siblings;  /* accelerators on its device that were asked for */
+    uint64_t room;    /* bytes of its memory that it may use */
+    double rate;      /* multiplications and additions a second, alone */
+    double memory;    /* bytes/s of the host's memory, if it works in place; 0:
+                         no limit */
+    hri_link_use use; /* its link when others are idle */
     hri_overheads overheads;
-    double row;     /* seconds for a row beside the others: the larger of the
-                       next two */
-    double compute; /* arithmetic */
-    double link;    /* copying it in and out */
+    double row;     /* seconds for a row beside the others: the larger of
+                       compute and link, or both where CPUs copy */
+    double compute; /* seconds of arithmetic for a row */
+    double link;    /* seconds to copy a row in and out */
     int64_t first, last, height, ends;
 } hri_share;
 

@@ -28,46 +28,38 @@ static hr_status open_queues(executor *e)
     hr_context *context = e->job->context;
     const uint32_t index =
         (uint32_t)(e->share->accelerator - context->accelerators);
-    hr_status status = HR_OK;
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        status = hri_queue_open(context, index, false, "filter", &e->queues[i]);
+    for (int i = 0; i < 2; i++) {
+        HRI_TRY(hri_queue_open(context, index, false, "filter", &e->queues[i]));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Wait for a piece, if there is one. */
 static hr_status finish_piece(executor *e, hri_filter_piece *piece)
 {
     const int64_t elements = (piece->last - piece->first) * e->job->out.cols;
-    const hr_status status = hri_filter_piece_finish(piece);
-    if (status == HR_OK) {
-        hri_progress_add(e->progress, (uint64_t)elements);
-    }
-    return status;
+    HRI_TRY(hri_filter_piece_finish(piece));
+    hri_progress_add(e->progress, (uint64_t)elements);
+    return HR_OK;
 }
 
-static hr_status begin(executor *e, hri_filter_piece *piece, hr_queue *queue)
+static hr_status begin_piece(executor *e, hri_filter_piece *piece,
+                             hr_queue *queue)
 {
-    const int64_t last = hri_share_piece(e->job, e->share, e->next);
-    hr_status status = finish_piece(e, piece);
-    if (status == HR_OK) {
-        status = hri_filter_piece_init(piece, e->job, e->share->accelerator,
-                                       e->next, last);
-    }
-    if (status == HR_OK) {
-        status = hri_filter_piece_launch(piece, e->job, e->tables, queue);
-    }
-    if (status == HR_OK && piece->own[1] != NULL) {
-        /* it goes home as soon as it is done */
-        status = hr_synchronize_async(piece->out, NULL);
-    }
-    e->next = last;
-    return status;
+    const int64_t first = e->next;
+    e->next = hri_share_piece(e->job, e->share, first);
+    HRI_TRY(finish_piece(e, piece));
+    HRI_TRY(hri_filter_piece_init(piece, e->job, e->share->accelerator, first,
+                                  e->next));
+    HRI_TRY(hri_filter_piece_launch(piece, e->job, e->tables, queue));
+    /* it goes home as soon as it is done */
+    return piece->own[1] != NULL ? hr_synchronize_async(piece->out, NULL)
+                                 : HR_OK;
 }
 
-/* Begin one more piece, after the one before the last is done. False when
- * nothing is left, something failed, or the program cancelled. */
-static bool step(executor *e)
+/* Begin the next piece once the last but one is done. False when nothing is
+ * left, something failed, or the program cancelled. */
+static bool begin_next(executor *e)
 {
     if (e->next >= e->share->last || e->call.error.status != HR_OK ||
         hri_progress_stopped(e->progress)) {
@@ -75,12 +67,13 @@ static bool step(executor *e)
     }
     const int half = (int)(e->count % 2);
     e->count++;
-    hri_error_keep(&e->call.error, begin(e, &e->pieces[half], e->queues[half]));
+    hri_error_keep(&e->call.error,
+                   begin_piece(e, &e->pieces[half], e->queues[half]));
     return true;
 }
 
 /* Wait for the last pieces, and free what the executor has. */
-static void finish(executor *e)
+static void finish_executor(executor *e)
 {
     for (uint64_t i = 0; i < 2; i++) { /* the older piece first */
         hri_error_keep(&e->call.error,
@@ -91,9 +84,9 @@ static void finish(executor *e)
     }
 }
 
-static hr_status run(void *e)
+static hr_status run_executor(void *e)
 {
-    while (step(e)) {
+    while (begin_next(e)) {
     }
     return HR_OK;
 }
@@ -104,9 +97,26 @@ static void run_one_at_a_time(executor *executors, uint32_t count)
     while (more) {
         more = false;
         for (uint32_t i = 0; i < count; i++) {
-            more = step(&executors[i]) || more;
+            more = begin_next(&executors[i]) || more;
         }
     }
+}
+
+/* Open the executors' queues, and let them work. Each keeps its own error. */
+static hr_status start_executors(const hri_filter_job *job,
+                                 hri_progress *progress, executor *executors,
+                                 uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        HRI_TRY(open_queues(&executors[i]));
+    }
+    if (job->options.one_thread) {
+        run_one_at_a_time(executors, count);
+    } else {
+        (void)hri_progress_call(progress, run_executor, executors, count,
+                                sizeof *executors);
+    }
+    return HR_OK;
 }
 
 static hr_status run_executors(const hri_filter_job *job,
@@ -115,7 +125,6 @@ static hr_status run_executors(const hri_filter_job *job,
                                hri_progress *progress, executor *executors)
 {
     const uint32_t count = plan->count;
-    hr_status status = HR_OK;
     for (uint32_t i = 0; i < count; i++) {
         const hri_share *s = &plan->shares[i];
         executors[i] = (executor){.job = job,
@@ -127,22 +136,16 @@ static hr_status run_executors(const hri_filter_job *job,
         executors[i].call.threads = i > 0 || hri_progress_is_told(progress)
                                         ? &s->accelerator->threads
                                         : NULL;
-        status = status == HR_OK ? open_queues(&executors[i]) : status;
     }
-    if (status == HR_OK && job->options.one_thread) {
-        run_one_at_a_time(executors, count);
-    } else if (status == HR_OK) {
-        (void)hri_progress_call(progress, run, executors, count,
-                                sizeof *executors);
-    }
+    const hr_status started = start_executors(job, progress, executors, count);
     for (uint32_t i = 0; i < count; i++) {
-        finish(&executors[i]);
+        finish_executor(&executors[i]);
     }
+    HRI_TRY(started);
     for (uint32_t i = 0; i < count; i++) {
-        status = status == HR_OK ? hri_error_raise(&executors[i].call.error)
-                                 : status;
+        HRI_TRY(hri_error_raise(&executors[i].call.error));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan)
@@ -155,16 +158,22 @@ hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan)
     if (!hri_progress_tell(&progress, 0.0)) {
         return hri_error_raise(&progress.error);
     }
+    hr_status status;
     executor *executors = calloc(plan->count, sizeof *executors);
-    hr_status status = executors != NULL ? hri_filter_job_transpose(job)
-                                         : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                                    "filter: out of memory");
-    if (status == HR_OK) {
-        status = hri_filter_tables_init(&tables, job);
+    if (executors == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+        goto done;
     }
-    if (status == HR_OK) {
-        status = run_executors(job, &tables, plan, &progress, executors);
+    status = hri_filter_job_transpose(job);
+    if (status != HR_OK) {
+        goto done;
     }
+    status = hri_filter_tables_init(&tables, job);
+    if (status != HR_OK) {
+        goto done;
+    }
+    status = run_executors(job, &tables, plan, &progress, executors);
+done:
     hri_filter_tables_finish(&tables);
     free(executors);
     return hri_progress_end(&progress, status);

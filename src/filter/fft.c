@@ -12,6 +12,25 @@
 #include "base/size.h"
 #include "filter/kernels.h"
 
+/* SYM(result, name, arguments): the functions of FFTW 3 [Frigo2005]. They have
+ * the prefix fftwf_ in libfftw3f and fftw_ in libfftw3. Real and complex data
+ * are pointers to either type. New-array execution is the only call that
+ * threads may make at the same time. */
+#define FFTW                                                                   \
+    SYM(void *, plan_dft_r2c_2d,                                               \
+        (int rows, int cols, void *in, void *out, unsigned flags))             \
+    SYM(void *, plan_dft_c2r_2d,                                               \
+        (int rows, int cols, void *in, void *out, unsigned flags))             \
+    SYM(void, execute_dft_r2c, (const void *plan, void *in, void *out))        \
+    SYM(void, execute_dft_c2r, (const void *plan, void *in, void *out))        \
+    SYM(void, destroy_plan, (void *plan))
+
+struct hri_fftw {
+#define SYM(result, name, args) result(*name) args;
+    FFTW
+#undef SYM
+};
+
 #define REAL       float
 #define NAME(word) word##_float
 #include "filter/fft.inc"
@@ -28,18 +47,14 @@
 
 static const char *const libraries[] = {"libfftw3f.so.3", "libfftw3.so.3"};
 
-static const hri_symbol symbols_float[] = {
 #define SYM(result, name, args)                                                \
     {"fftwf_" #name, offsetof(hri_fftw, name), true},
-#include "filter/fftw.inc"
+static const hri_symbol symbols_float[] = {FFTW};
 #undef SYM
-};
 
-static const hri_symbol symbols_double[] = {
 #define SYM(result, name, args) {"fftw_" #name, offsetof(hri_fftw, name), true},
-#include "filter/fftw.inc"
+static const hri_symbol symbols_double[] = {FFTW};
 #undef SYM
-};
 
 /* FFTW's planner, and finding FFTW, are for one thread at a time. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
@@ -56,14 +71,15 @@ static hr_status load(int which, hri_fftw *api)
         return hri_fail(HR_ERROR_INVALID, "HEADRACE_FFTW is \"%.64s\", not off",
                         choice);
     }
-    hr_status status = hri_library_load(
+    const hr_status status = hri_library_load(
         libraries[which], which == 0 ? symbols_float : symbols_double,
         sizeof symbols_float / sizeof symbols_float[0], api);
-    return status == HR_OK ? HR_OK
-                           : hri_fail(HR_ERROR_UNSUPPORTED,
-                                      "filter: no library for Fourier "
-                                      "transforms: %s",
-                                      hr_last_error());
+    if (status != HR_OK) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "filter: no library for Fourier transforms: %s",
+                        hr_last_error());
+    }
+    return HR_OK;
 }
 
 /* A child of fork() gets the planner while no thread uses it. */
@@ -141,10 +157,7 @@ hr_status hri_fft_init(hri_fft *fft, const hri_filter_job *job)
     enum { ESTIMATE = 1 << 6 };
     const int64_t edge = hri_fft_edge(job);
     *fft = (hri_fft){.edge = edge};
-    hr_status status = hri_fft_find(job->in.type, &fft->api);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_fft_find(job->in.type, &fft->api));
     const size_t bytes =
         (size_t)hri_fft_scratch(edge) * hr_type_size(job->in.type);
     fft->spectrum = aligned_alloc(64, (bytes + 63) / 64 * 64);

@@ -9,11 +9,7 @@
 #include "filter/job.h"
 #include "filter/kernels.h"
 
-typedef struct hri_fftw {
-#define SYM(result, name, args) result(*name) args;
-#include "filter/fftw.inc"
-#undef SYM
-} hri_fftw;
+typedef struct hri_fftw hri_fftw; /* its functions */
 
 /* Plans for one block, and the transform of the window. */
 struct hri_fft {

@@ -40,9 +40,9 @@ typedef struct call {
     hri_filter_job job;
     bool views;               /* pictures are views; else they are matrices */
     hr_filter_report *report; /* of hr_filter_plan; NULL: do the work */
-    hri_indices wanted;
-    hri_accelerator **able; /* those of them that can do the method and are not
-                               lost */
+    hri_indices wanted;       /* accelerators */
+    hri_accelerator **able;   /* wanted ones that can do the method and are not
+                                 lost */
     hri_filter_plan plan;
     double factoring; /* seconds spent on finding factors */
 } call;
@@ -57,22 +57,15 @@ static const hri_struct report_struct = HRI_STRUCT(
 static hr_status take_options(call *c, const hr_filter_options *options)
 {
     c->job.options = (hr_filter_options)HR_FILTER_OPTIONS_INIT;
-    hr_status status =
-        hri_struct_read(&options_struct, options, &c->job.options);
-    return status == HR_OK
-               ? hri_struct_check(&report_struct, c->job.options.report)
-               : status;
+    HRI_TRY(hri_struct_read(&options_struct, options, &c->job.options));
+    return hri_struct_check(&report_struct, c->job.options.report);
 }
 
 static hr_status choose_accelerators(call *c)
 {
     const hr_filter_options *o = &c->job.options;
-    hr_status status =
-        hri_indices_read(c->job.context, "filter", o->accelerators,
-                         o->accelerator_count, &c->wanted);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_indices_read(c->job.context, "filter", o->accelerators,
+                             o->accelerator_count, &c->wanted));
     c->able = calloc(c->wanted.count, sizeof(hri_accelerator *));
     c->plan.shares = calloc(c->wanted.count, sizeof *c->plan.shares);
     return c->able != NULL && c->plan.shares != NULL
@@ -92,8 +85,8 @@ static hr_status find_factors(hri_filter_job *job)
         job->options.tolerance > 0.0 ? job->options.tolerance : usual;
     const bool open = job->options.method == HR_FILTER_AUTO;
     hri_factors *f = &job->factors;
-    hr_status status = hri_factors_find(job->asked, tolerance,
-                                        open ? hri_max(n / 2, 1) : n, f);
+    HRI_TRY(hri_factors_find(job->asked, tolerance,
+                             open ? hri_max(n / 2, 1) : n, f));
     if (open && f->error > tolerance) {
         f->rank = 0;
     }
@@ -102,7 +95,7 @@ static hr_status find_factors(hri_filter_job *job)
         f->down = f->across;
         f->across = down;
     }
-    return status;
+    return HR_OK;
 }
 
 /* Plan a method. Only accelerators of the host can do Fourier transforms. */
@@ -112,7 +105,9 @@ static hr_status plan_method(call *c, hr_filter_method method)
     hr_context *context = c->job.context;
     const hri_fftw *api;
     uint32_t count = 0;
-    hr_status status = fft ? hri_fft_find(c->job.in.type, &api) : HR_OK;
+    if (fft) {
+        HRI_TRY(hri_fft_find(c->job.in.type, &api));
+    }
     c->job.method = method;
     for (uint32_t i = 0; i < c->wanted.count; i++) {
         hri_accelerator *a =
@@ -122,10 +117,8 @@ static hr_status plan_method(call *c, hr_filter_method method)
             c->able[count++] = a;
         }
     }
-    if (status == HR_OK && count == 0) {
-        status = hri_indices_check(context, &c->wanted);
-    }
-    if (status == HR_OK && count == 0) {
+    if (count == 0) {
+        HRI_TRY(hri_indices_check(context, &c->wanted));
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "filter: none of %u accelerator%s transforms; use the "
                         "host%s",
@@ -133,9 +126,7 @@ static hr_status plan_method(call *c, hr_filter_method method)
                         context->checker != NULL ? ", without HEADRACE_CHECK"
                                                  : "");
     }
-    return status == HR_OK
-               ? hri_filter_plan_make(&c->job, c->able, count, &c->plan)
-               : status;
+    return hri_filter_plan_make(&c->job, c->able, count, &c->plan);
 }
 
 /* Find the fastest method that is possible. The direct one always is, and comes
@@ -166,16 +157,15 @@ static hr_status find_fastest(call *c, hr_filter_method *fastest)
 static hr_status choose_method(call *c)
 {
     hr_filter_method wanted = c->job.options.method;
-    hr_status status = HR_OK;
     if (wanted == HR_FILTER_AUTO || wanted == HR_FILTER_SEPARABLE) {
         const uint64_t start_ns = hri_clock_ns();
-        status = find_factors(&c->job);
+        HRI_TRY(find_factors(&c->job));
         c->factoring = hri_seconds_since(start_ns);
     }
-    if (status == HR_OK && wanted == HR_FILTER_AUTO) {
-        status = find_fastest(c, &wanted);
+    if (wanted == HR_FILTER_AUTO) {
+        HRI_TRY(find_fastest(c, &wanted));
     }
-    return status == HR_OK ? plan_method(c, wanted) : status;
+    return plan_method(c, wanted);
 }
 
 /* ---- calls */
@@ -185,22 +175,17 @@ static bool is_empty(const call *c)
     return c->job.out.rows == 0 || c->job.out.cols == 0;
 }
 
-static hr_status prepare(call *c, const hr_filter_options *options)
+static hr_status make_plan(call *c, const hr_filter_options *options)
 {
-    hr_status status = take_options(c, options);
-    if (status == HR_OK) {
-        status = hri_filter_job_init(&c->job, c->views, c->report != NULL);
+    HRI_TRY(take_options(c, options));
+    HRI_TRY(hri_filter_job_init(&c->job, c->views, c->report != NULL));
+    HRI_TRY(choose_accelerators(c));
+    if (!is_empty(c)) {
+        return choose_method(c);
     }
-    if (status == HR_OK) {
-        status = choose_accelerators(c);
-    }
-    if (status == HR_OK && is_empty(c)) {
-        const hr_filter_method wanted = c->job.options.method;
-        c->job.method = wanted == HR_FILTER_AUTO ? HR_FILTER_DIRECT : wanted;
-    } else if (status == HR_OK) {
-        status = choose_method(c);
-    }
-    return status;
+    const hr_filter_method wanted = c->job.options.method;
+    c->job.method = wanted == HR_FILTER_AUTO ? HR_FILTER_DIRECT : wanted;
+    return HR_OK;
 }
 
 /* A number for work whose plans are wrong in the same way: pictures and windows
@@ -307,12 +292,11 @@ static hr_status run_and_report(call *c)
 {
     hr_context *context = c->job.context;
     const hr_traffic before = hr_context_traffic(context);
-    hr_status status = is_empty(c) ? HR_OK : hri_filter_run(&c->job, &c->plan);
+    if (!is_empty(c)) {
+        HRI_TRY(hri_filter_run(&c->job, &c->plan));
+    }
     const double predicted = expected(c);
     const double seen = hri_seconds_since(c->start_ns);
-    if (status != HR_OK) {
-        return status;
-    }
     if (!is_empty(c)) {
         hri_model_saw(context->model, HR_ENGINE_FILTER, predicted, seen);
         hri_model_correct(context->model, likeness(c), c->plan.seconds,
@@ -336,15 +320,24 @@ static hr_status run_and_report(call *c)
     return HR_OK;
 }
 
-/* Plan and run. A context runs one filter at a time, since plans depend on the
- * memory that accelerators have left. */
+/* Plan, and run unless only a report is wanted. */
+static hr_status plan_and_run(call *c, const hr_filter_options *options)
+{
+    HRI_TRY(make_plan(c, options));
+    if (c->report == NULL) {
+        return run_and_report(c);
+    }
+    const hr_filter_report r = report_of(c);
+    hri_struct_write(&report_struct, &r, c->report);
+    return HR_OK;
+}
+
+/* A context runs one filter at a time, since plans depend on the memory that
+ * accelerators have left. */
 static hr_status filter(call *c, const hr_filter_options *options)
 {
     hr_context *context = c->job.context;
-    const hr_status usable = hri_context_check(context, "filter");
-    if (usable != HR_OK) {
-        return usable;
-    }
+    HRI_TRY(hri_context_check(context, "filter"));
     if (c->job.asked == NULL) {
         return hri_fail(HR_ERROR_INVALID, "filter: the window is NULL");
     }
@@ -355,13 +348,7 @@ static hr_status filter(call *c, const hr_filter_options *options)
     }
     pthread_mutex_lock(&context->filters);
     c->start_ns = hri_clock_ns();
-    hr_status status = prepare(c, options);
-    if (status == HR_OK && c->report != NULL) {
-        const hr_filter_report r = report_of(c);
-        hri_struct_write(&report_struct, &r, c->report);
-    } else if (status == HR_OK) {
-        status = run_and_report(c);
-    }
+    const hr_status status = plan_and_run(c, options);
     hri_filter_job_finish(&c->job);
     free(c->able);
     free(c->plan.shares);
@@ -420,12 +407,12 @@ hr_status hr_filter_plan(hr_context *context, const hr_window *window,
     if (report == NULL) {
         return hri_fail(HR_ERROR_INVALID, "filter plan: the report is NULL");
     }
+    HRI_TRY(hri_struct_check(&report_struct, report));
     call c = {.job = {.context = context,
                       .asked = window,
                       .scale = scale,
                       .in = in,
                       .out = out},
               .report = report};
-    hr_status status = hri_struct_check(&report_struct, report);
-    return status == HR_OK ? filter(&c, options) : status;
+    return filter(&c, options);
 }

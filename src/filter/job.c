@@ -67,12 +67,10 @@ static hr_status check_weights(const hri_filter_job *job)
 
 static hr_status check_types(hr_type in, hr_type out)
 {
-    hr_status status = hri_type_check("filter", "in", in);
-    if (status == HR_OK) {
-        status = hri_type_check("filter", "out", out);
-    }
-    if (status != HR_OK || (in == out && (in == HR_F32 || in == HR_F64))) {
-        return status;
+    HRI_TRY(hri_type_check("filter", "in", in));
+    HRI_TRY(hri_type_check("filter", "out", out));
+    if (in == out && (in == HR_F32 || in == HR_F64)) {
+        return HR_OK;
     }
     return hri_fail(
         HR_ERROR_UNSUPPORTED,
@@ -84,13 +82,8 @@ static hr_status check_types(hr_type in, hr_type out)
 static hr_status check_matrices(const hri_filter_job *job, bool shapes)
 {
     const hr_matrix *in = &job->in, *out = &job->out;
-    hr_status status = hri_matrix_check("filter", "in", in);
-    if (status == HR_OK) {
-        status = hri_matrix_check("filter", "out", out);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_matrix_check("filter", "in", in));
+    HRI_TRY(hri_matrix_check("filter", "out", out));
     if (in->rows != out->rows || in->cols != out->cols) {
         return hri_fail(
             HR_ERROR_INVALID, "filter: in is %lldx%lld, but out is %lldx%lld",
@@ -111,14 +104,14 @@ static hr_status check_matrices(const hri_filter_job *job, bool shapes)
 static hr_status copy_window(const hr_window *window, bool transposed,
                              hr_window **out)
 {
-    hr_status status = hr_window_create(window->reach, window->values, out);
+    HRI_TRY(hr_window_create(window->reach, window->values, out));
     const int64_t n = 2 * window->reach + 1;
-    for (int64_t i = 0; i < n && transposed && status == HR_OK; i++) {
+    for (int64_t i = 0; i < n && transposed; i++) {
         for (int64_t j = 0; j < n; j++) {
             (*out)->values[j * n + i] = window->values[i * n + j];
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Without values beyond the edges the output is smaller. */
@@ -168,15 +161,14 @@ static hr_status check_view(const hri_filter_job *job, int which)
 
 static hr_status check_views(const hri_filter_job *job)
 {
-    hr_status status = check_view(job, 0);
-    if (status == HR_OK) {
-        status = check_view(job, 1);
+    HRI_TRY(check_view(job, 0));
+    HRI_TRY(check_view(job, 1));
+    if (job->views[0].array == job->views[1].array) {
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "filter: in and out are views of one array, not of two");
     }
-    return status != HR_OK || job->views[0].array != job->views[1].array
-               ? status
-               : hri_fail(
-                     HR_ERROR_INVALID,
-                     "filter: in and out are views of one array, not of two");
+    return HR_OK;
 }
 
 hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
@@ -190,33 +182,23 @@ hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
 
 hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan)
 {
-    hr_status status = check_types(job->in.type, job->out.type);
-    if (status == HR_OK && views) {
-        status = check_views(job);
+    HRI_TRY(check_types(job->in.type, job->out.type));
+    if (views) {
+        HRI_TRY(check_views(job));
     }
     job->in = hri_matrix_tidy(job->in);
     job->out = hri_matrix_tidy(job->out);
-    if (status == HR_OK) {
-        status = check_matrices(job, views || plan);
-    }
-    if (status == HR_OK) {
-        status = check_numbers(job);
-    }
-    if (status == HR_OK) {
-        status = check_weights(job);
-    }
+    HRI_TRY(check_matrices(job, views || plan));
+    HRI_TRY(check_numbers(job));
+    HRI_TRY(check_weights(job));
     job->transposed = job->out.col_stride != 1;
-    if (status == HR_OK) {
-        status = copy_window(job->asked, job->transposed, &job->window);
-    }
-    if (status == HR_OK && job->transposed) {
+    HRI_TRY(copy_window(job->asked, job->transposed, &job->window));
+    if (job->transposed) {
         job->in = hr_matrix_transpose(job->in);
         job->out = hr_matrix_transpose(job->out);
     }
-    if (status == HR_OK) {
-        cut_out(job);
-    }
-    return status;
+    cut_out(job);
+    return HR_OK;
 }
 
 /* Copy a square, so that its lines stay in the first-level cache. */
@@ -265,16 +247,6 @@ void hri_filter_job_finish(hri_filter_job *job)
     hri_factors_free(&job->factors);
     free(job->by_rows);
     *job = (hri_filter_job){0};
-}
-
-int64_t hri_filter_extent(const hri_filter_job *job)
-{
-    return 2 * job->window->reach + 1;
-}
-
-int64_t hri_filter_rank(const hri_filter_job *job)
-{
-    return job->method == HR_FILTER_SEPARABLE ? job->factors.rank : 0;
 }
 
 double hri_filter_products(const hri_filter_job *job)

@@ -22,8 +22,8 @@ typedef struct hri_filter_job {
     hr_matrix in, out;
     hr_view views[2];
     int64_t top, left;
-    const hr_window *asked; /* the caller's window, */
-    hr_window *window;      /* and a copy of it, or its transpose */
+    const hr_window *asked; /* the caller's window */
+    hr_window *window;      /* a copy of asked, or its transpose */
     bool transposed;
     hr_filter_method method;
     hri_factors factors; /* none if the method is direct */
@@ -42,14 +42,20 @@ void hri_filter_job_finish(hri_filter_job *job);
 hr_status hri_filter_job_transpose(hri_filter_job *job);
 
 /* 2 reach + 1 */
-int64_t hri_filter_extent(const hri_filter_job *job);
+static inline int64_t hri_filter_extent(const hri_filter_job *job)
+{
+    return 2 * job->window->reach + 1;
+}
 
 /* Rows [first, first + count) of in (which = 0) or out (1), which is a view. */
 hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
                              int64_t first, int64_t count);
 
 /* The number of separable filters. 0: another method. */
-int64_t hri_filter_rank(const hri_filter_job *job);
+static inline int64_t hri_filter_rank(const hri_filter_job *job)
+{
+    return job->method == HR_FILTER_SEPARABLE ? job->factors.rank : 0;
+}
 
 /* Multiplications and additions for an element of out, or a number that takes
  * as long. */

@@ -34,7 +34,7 @@ static void find_rows(const hri_filter_job *job, int64_t first, int64_t last,
 }
 
 /* Make a view of rows [first, last) of in (0) or out (1). */
-static hr_status take_rows(hri_filter_piece *piece, const hri_filter_job *job,
+static hr_status view_rows(hri_filter_piece *piece, const hri_filter_job *job,
                            int which, int64_t first, int64_t last)
 {
     const hr_matrix *m = which == 0 ? &job->in : &job->out;
@@ -45,14 +45,11 @@ static hr_status take_rows(hri_filter_piece *piece, const hri_filter_job *job,
     }
     const size_t element = hr_type_size(m->type);
     const size_t row = (size_t)m->row_stride * element;
-    hr_status status =
-        hr_array_wrap(job->context, (char *)m->data + (size_t)first * row,
-                      element, hr_extent2(last - first, m->cols),
-                      last - first > 1 ? row : 0, &piece->own[which]);
-    if (status == HR_OK) {
-        *view = hr_view_of(piece->own[which]);
-    }
-    return status;
+    HRI_TRY(hr_array_wrap(job->context, (char *)m->data + (size_t)first * row,
+                          element, hr_extent2(last - first, m->cols),
+                          last - first > 1 ? row : 0, &piece->own[which]));
+    *view = hr_view_of(piece->own[which]);
+    return HR_OK;
 }
 
 hr_status hri_filter_piece_init(hri_filter_piece *piece,
@@ -63,19 +60,17 @@ hr_status hri_filter_piece_init(hri_filter_piece *piece,
     int64_t from, to;
     find_rows(job, first, last, &from, &to);
     *piece = (hri_filter_piece){.first = first, .last = last};
-    hr_status status = take_rows(piece, job, 0, from, to);
-    if (status == HR_OK) {
-        status = take_rows(piece, job, 1, first, last);
+    HRI_TRY(view_rows(piece, job, 0, from, to));
+    HRI_TRY(view_rows(piece, job, 1, first, last));
+    if (hri_filter_rank(job) == 0 ||
+        hri_filter_strips(job->context, accelerator)) {
+        return HR_OK;
     }
-    if (status == HR_OK && hri_filter_rank(job) > 0 &&
-        !hri_filter_strips(job->context, accelerator)) {
-        status = hr_array_create_anywhere(
-            job->context, hr_type_size(job->in.type),
-            hr_extent3(job->factors.rank, last - first + 2 * job->window->reach,
-                       job->out.cols),
-            &piece->planes);
-    }
-    return status;
+    return hr_array_create_anywhere(
+        job->context, hr_type_size(job->in.type),
+        hr_extent3(job->factors.rank, last - first + 2 * job->window->reach,
+                   job->out.cols),
+        &piece->planes);
 }
 
 uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
@@ -184,18 +179,14 @@ static hr_status launch_separable(const work *w, hr_view planes)
         hr_out(planes), shape,    w->constant};
     const hr_argument down[] = {hr_in(planes), table_of(&w->tables->down),
                                 w->out, shape};
-    hr_status status = hr_launch(
+    HRI_TRY(hr_launch(
         w->queue,
         w->single ? &hri_filter_across_float : &hri_filter_across_double,
         hr_extent2(w->rows + 2 * w->shape.reach, hri_ceil_div(cols, SIDE)),
-        &tile, across, 6);
-    return status == HR_OK
-               ? hr_launch(w->queue,
-                           w->single ? &hri_filter_down_float
-                                     : &hri_filter_down_double,
-                           hr_extent2(hri_ceil_div(w->rows, OWN), cols), &tall,
-                           down, 4)
-               : status;
+        &tile, across, 6));
+    return hr_launch(
+        w->queue, w->single ? &hri_filter_down_float : &hri_filter_down_double,
+        hr_extent2(hri_ceil_div(w->rows, OWN), cols), &tall, down, 4);
 }
 
 hr_status hri_filter_piece_launch(hri_filter_piece *piece,

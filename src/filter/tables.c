@@ -22,8 +22,8 @@ static void put(const hri_table *table, hr_type type, int64_t at, double value)
     }
 }
 
-static hr_status make(const hri_filter_job *job, hr_extent extent,
-                      hri_table *table)
+static hr_status make_table(const hri_filter_job *job, hr_extent extent,
+                            hri_table *table)
 {
     const size_t element = hr_type_size(job->in.type);
     const size_t count = (size_t)hr_extent_count(extent);
@@ -38,8 +38,8 @@ static hr_status make(const hri_filter_job *job, hr_extent extent,
 
 /* The first and last rows of the picture, in host memory. */
 typedef struct ends {
-    int64_t count, last; /* rows in each; the index of the first of the last
-                            ones */
+    int64_t count; /* rows in each end */
+    int64_t last;  /* the index of the bottom's first row */
     const char *top, *bottom;
     size_t row_bytes;
     void *fetched; /* copies of a view's rows; NULL: the rows are the
@@ -47,17 +47,14 @@ typedef struct ends {
 } ends;
 
 /* Fetch rows of in, which is a view. */
-static hr_status fetch(const hri_filter_job *job, int64_t first, int64_t count,
-                       void *to)
+static hr_status fetch_rows(const hri_filter_job *job, int64_t first,
+                            int64_t count, void *to)
 {
     hr_array *array = NULL;
+    HRI_TRY(hr_array_wrap(job->context, to, hr_type_size(job->in.type),
+                          hr_extent2(count, job->in.cols), 0, &array));
     hr_status status =
-        hr_array_wrap(job->context, to, hr_type_size(job->in.type),
-                      hr_extent2(count, job->in.cols), 0, &array);
-    if (status == HR_OK) {
-        status = hr_copy(hri_filter_view_rows(job, 0, first, count),
-                         hr_view_of(array));
-    }
+        hr_copy(hri_filter_view_rows(job, 0, first, count), hr_view_of(array));
     if (status == HR_OK) {
         status = hr_synchronize(hr_view_of(array));
     }
@@ -86,10 +83,8 @@ static hr_status find_ends(const hri_filter_job *job, ends *e)
     }
     e->top = e->fetched;
     e->bottom = e->top + bytes;
-    hr_status status = fetch(job, 0, e->count, e->fetched);
-    return status == HR_OK
-               ? fetch(job, e->last, e->count, (char *)e->fetched + bytes)
-               : status;
+    HRI_TRY(fetch_rows(job, 0, e->count, e->fetched));
+    return fetch_rows(job, e->last, e->count, (char *)e->fetched + bytes);
 }
 
 /* Fill the apron: the rows that windows read above and below the picture. */
@@ -120,14 +115,12 @@ static hr_status make_apron(hri_filter_tables *t, const hri_filter_job *job)
 {
     const int64_t reach = job->window->reach;
     if (job->options.edges == HR_EDGES_LEFT || reach == 0) {
-        return make(job, hr_extent2(1, 1), &t->apron);
+        return make_table(job, hr_extent2(1, 1), &t->apron);
     }
     ends e = {0};
-    hr_status status =
-        make(job, hr_extent2(2 * reach, job->in.cols), &t->apron);
-    if (status == HR_OK && job->options.edges != HR_EDGES_CONSTANT) {
-        status = find_ends(job, &e);
-    }
+    HRI_TRY(make_table(job, hr_extent2(2 * reach, job->in.cols), &t->apron));
+    const hr_status status =
+        job->options.edges != HR_EDGES_CONSTANT ? find_ends(job, &e) : HR_OK;
     if (status == HR_OK) {
         fill_apron(job, &e, &t->apron);
     }
@@ -190,29 +183,23 @@ static hr_status make_weights(hri_filter_tables *t, const hri_filter_job *job)
 {
     const int64_t n = hri_filter_extent(job), rank = hri_filter_rank(job);
     const hr_extent all = hr_extent2(rank > 0 ? rank : n, n);
-    hr_status status = make(job, all, &t->down);
-    if (status == HR_OK) {
-        status = make(job, hr_extent1(all.size[0] * n), &t->strip_down);
-    }
-    if (status == HR_OK) { /* kernels need one of each argument, used or not */
-        status = make(job, hr_extent1(rank > 0 ? rank * n : 1), &t->across);
-    }
-    if (status == HR_OK && rank > 0) {
+    HRI_TRY(make_table(job, all, &t->down));
+    HRI_TRY(make_table(job, hr_extent1(all.size[0] * n), &t->strip_down));
+    /* kernels need one of each argument, used or not */
+    HRI_TRY(make_table(job, hr_extent1(rank > 0 ? rank * n : 1), &t->across));
+    if (rank > 0) {
         t->folded = is_symmetric(job->window);
         fill_separable(t, job);
-    } else if (status == HR_OK) {
+    } else {
         fill_direct(t, job);
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_filter_tables_init(hri_filter_tables *tables,
                                  const hri_filter_job *job)
 {
-    hr_status status = make_apron(tables, job);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(make_apron(tables, job));
     if (job->method != HR_FILTER_FFT) {
         return make_weights(tables, job);
     }

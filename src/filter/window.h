@@ -19,10 +19,10 @@ typedef struct hri_factors {
 /* The factors that were found last, and for which question. */
 typedef struct hri_cached_factors {
     pthread_mutex_t lock;
-    double tolerance; /* the tolerance of the question, */
-    int64_t most;     /* and its limit; */
-    int64_t spanned;  /* if fewer than the limit, any higher limit gives the
-                         same */
+    double tolerance; /* of the question */
+    int64_t most;     /* the limit of the question */
+    int64_t spanned;  /* columns that span the table; if fewer than the limit,
+                         a higher limit gives the same factors */
     hri_factors factors;
 } hri_cached_factors;
 

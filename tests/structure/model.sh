@@ -33,8 +33,7 @@ BEGIN {
     may["src/distribute/partition.c", "probe"] = 1
     # How exactly a window is factored, which is no time.
     may["src/filter/filter.c", "cost"] = 1
-    may["src/filter/rate.c", "cost"] = 1
-    may["src/filter/factor.c", "cost"] = 1
+    may["src/filter/cost.c", "cost"] = 1
 }
 FNR == 1 {
     split(FILENAME, part, "/")

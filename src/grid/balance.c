@@ -19,7 +19,7 @@ enum {
 };
 
 /* Learn from what was timed, and compare it with what was expected. */
-static void learn(const hr_grid *grid, hri_timing *b)
+static void learn_rows(const hr_grid *grid, hri_timing *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         const double row_seconds = hri_timing_row(b, i);
@@ -121,7 +121,7 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 }
 
 /* List the accelerators with known speeds. */
-static uint32_t list(const hr_grid *grid, hri_candidate *all)
+static uint32_t list_candidates(const hr_grid *grid, hri_candidate *all)
 {
     const hri_timing *b = grid->timing;
     uint32_t count = 0;
@@ -145,17 +145,16 @@ static hr_status rebalance(choice *c, hri_candidate *all, int64_t left)
     const double now = step_of(grid->timing, grid->bands, c->steps);
     const double steps = (double)left + (double)grid->state.steps;
     hri_set set = {.count = hri_grid_busy(grid)};
-    hr_status status = hri_choose_set(all, list(grid, all), predict, c, &set);
-    if (status != HR_OK || set.count == 0 ||
-        !hri_model_pays(set.seconds, now) ||
+    HRI_TRY(hri_choose_set(all, list_candidates(grid, all), predict, c, &set));
+    if (set.count == 0 || !hri_model_pays(set.seconds, now) ||
         (now - set.seconds) * steps <= cost_of(grid)) {
-        return status;
+        return HR_OK;
     }
-    status = lay_out(c, all, set.count);
-    return status == HR_OK ? hri_grid_rebalance(grid, c->weights) : status;
+    HRI_TRY(lay_out(c, all, set.count));
+    return hri_grid_rebalance(grid, c->weights);
 }
 
-static hr_status move(hr_grid *grid, int64_t left)
+static hr_status move_bands(hr_grid *grid, int64_t left)
 {
     const uint32_t bands = grid->band_count;
     choice c = {.grid = grid,
@@ -218,16 +217,16 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_phase *phases,
     if (!b->pending || !hri_timing_is_done(b)) {
         return HR_OK;
     }
-    learn(grid, b);
+    learn_rows(grid, b);
     if (!is_known(grid)) {
         return HR_OK;
     }
-    hr_status status = move(grid, left);
+    hr_status status = move_bands(grid, left);
     if (status == HR_OK) { /* a move has set the number to one */
         const uint32_t steps =
             grid->wanted > 0 ? grid->wanted : best_steps(grid, phases, count);
         status = hri_grid_widen(grid, phases, count, steps);
     }
-    /* when there is no room, everything stays as it is */
+    /* without memory everything stays as it is */
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }

@@ -230,7 +230,7 @@ static uint64_t find_enough(const hr_grid *grid, const weighing *w)
                : UINT64_MAX;
 }
 
-static hr_status refuse(const hr_grid *grid, const weighing *w)
+static hr_status refuse_bands(const hr_grid *grid, const weighing *w)
 {
     const uint32_t bands = grid->band_count, fields = grid->field_count;
     const uint64_t enough = find_enough(grid, w);
@@ -280,13 +280,18 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
     }
     set_portions(grid, weights, stay, &w, d.portions);
     hr_status status = hri_distribute(&d, &held);
-    if (status == HR_OK && !held) {
-        status = refuse(grid, &w);
+    if (status != HR_OK) {
+        goto done;
     }
-    for (uint32_t b = 0; b < count && status == HR_OK; b++) {
+    if (!held) {
+        status = refuse_bands(grid, &w);
+        goto done;
+    }
+    for (uint32_t b = 0; b < count; b++) {
         bands[b].first = d.portions[b].first;
         bands[b].end = bands[b].first + d.portions[b].count;
     }
+done:
     free(d.portions);
     return status;
 }

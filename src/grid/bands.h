@@ -69,20 +69,11 @@ void hri_boundary_add_ends(const hri_row_ends *ends, uint32_t argument,
  * everything beyond the ends. */
 bool hri_boundary_fills_ends(const hr_grid *grid, const hri_field *f,
                              int64_t first, int64_t end);
-/* Compute rows first to before end, which lie beyond an end of dimension 0,
- * from rows that the storage has. */
-hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
-                                uint32_t band, int64_t first, int64_t end);
-/* The row that gives its values to a row beyond an end. It lies inside, or is
- * the row itself where the boundary is the user's. The boundary must not be
- * constant. */
-int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
-                            int64_t row);
 /* Set the cells of new storage. Takes the context's lock itself. */
 hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                            const hri_storage *storage, hr_queue *queue);
 
-/* exchange.c: copy `depth` rows of neighbouring bands to each band. */
+/* Copy `depth` rows of neighbouring bands to each band. */
 hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth);
 /* Fill rows beyond the ends of dimension 0. */
 hr_status hri_exchange_ends(hr_grid *grid, hri_field *f);

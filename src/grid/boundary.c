@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells beyond the ends of a grid. */
+/* What a band holds beside its own cells: cells beyond the ends of the grid,
+ * and rows of other bands. */
 #include <string.h>
 
 #include "arrays/launch.h"
@@ -62,8 +63,11 @@ static hr_view view_units(const hr_grid *grid, const hri_storage *storage,
 
 /* ---- values that follow from cells inside */
 
-int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
-                            int64_t row)
+/* The row that gives its values to a row beyond an end. It lies inside, or is
+ * the row itself where the boundary is the user's. The boundary must not be
+ * constant. */
+static int64_t source_of(const hr_grid *grid, const hri_field *field,
+                         int64_t row)
 {
     return hri_shell_source(
         field->sides[row < 0 ? HRI_BEFORE : HRI_AFTER][0].boundary,
@@ -113,8 +117,9 @@ static bool is_by_rows(const hr_grid *grid, const hr_queue *queue)
 
 /* Fill the shell of a band's storage. The kernel reads and writes only rows lo
  * to before hi. */
-static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
-                      hr_queue *queue, hri_shell *s, int64_t lo, int64_t hi)
+static hr_status fill_shell(const hr_grid *grid, const hri_field *f,
+                            uint32_t band, hr_queue *queue, hri_shell *s,
+                            int64_t lo, int64_t hi)
 {
     static const hr_kernel *const kernels[] = {
         &hri_halo_fill1, &hri_halo_fill2, &hri_halo_fill4, &hri_halo_fill8};
@@ -134,17 +139,16 @@ static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
     part.tile = by_rows ? &tile : NULL;
     part.windows = windows;
     part.kept = grid->keeping;
-    hr_status status = HR_OK;
-    for (uint32_t q = 0; q < f->components && status == HR_OK; q++) {
+    for (uint32_t q = 0; q < f->components; q++) {
         const hr_argument arguments[] = {
             hr_inout(view_units(grid, &f->storage[band], &cells, q, unit,
                                 &windows[0])),
             hr_value(s, sizeof *s)};
-        status = hri_launch_part(grid->context, queue,
-                                 by_rows ? &hri_halo_rows : kernels[unit],
-                                 &part, arguments, 2);
+        HRI_TRY(hri_launch_part(grid->context, queue,
+                                by_rows ? &hri_halo_rows : kernels[unit], &part,
+                                arguments, 2));
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- behind kernels */
@@ -352,17 +356,19 @@ hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
         s.in[last] = s.lo[last];
         s.out[last] = s.hi[last];
     }
-    return fill(grid, f, band, queue, &s, lo, hi);
+    return fill_shell(grid, f, band, queue, &s, lo, hi);
 }
 
-hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
-                                uint32_t band, int64_t first, int64_t end)
+/* Compute rows first to before end, which lie beyond an end of dimension 0,
+ * from rows that the storage has. */
+static hr_status fill_ends(const hr_grid *grid, const hri_field *f,
+                           uint32_t band, int64_t first, int64_t end)
 {
     const uint32_t a = axis_of(grid, 0);
     hri_shell s = shell_of(grid, f, first, end);
     int64_t lo = first, hi = end;
     for (int64_t row = first; row < end; row++) {
-        const int64_t source = hri_boundary_source(grid, f, row);
+        const int64_t source = source_of(grid, f, row);
         lo = hri_min(lo, source);
         hi = hri_max(hi, source + 1);
     }
@@ -370,16 +376,155 @@ hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
     /* with one band, all work is in one queue (replay.c) */
     hr_queue *queue = hri_grid_busy(grid) > 1 ? grid->bands[band].edge
                                               : grid->bands[band].inner;
-    return fill(grid, f, band, queue, &s, lo, hi);
+    return fill_shell(grid, f, band, queue, &s, lo, hi);
+}
+
+/* ---- copies from band to band */
+
+hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
+                         const hri_storage *to, int64_t shift,
+                         uint32_t components, hr_queue *queue, uint64_t *bytes)
+{
+    hri_cells target = *cells;
+    hri_boxes source = {0}, destination = {0}; /* one box each: of each row some
+                                                  cells, of all components */
+    target.lo[0] += shift;
+    target.hi[0] += shift;
+    const hr_view here = hri_storage_list(from, cells, 0, components);
+    const hr_view there = hri_storage_list(to, &target, 0, components);
+    hr_status status = hri_view_region(&here, &source);
+    if (status != HR_OK) {
+        goto done;
+    }
+    status = hri_view_region(&there, &destination);
+    if (status != HR_OK) {
+        goto done;
+    }
+    *bytes += (uint64_t)hri_box_volume(&source.of[0]);
+    status = hri_array_copy(from->array, &source.of[0], to->array,
+                            hri_place_of(queue->context, queue->accelerator),
+                            &destination.of[0], queue);
+done:
+    hri_boxes_finish(&source);
+    hri_boxes_finish(&destination);
+    return status;
+}
+
+/* ---- rows of bands beside */
+
+/* Copy rows first to before end of other bands to a band. Row r goes to the
+ * place of the band's row r + shift. */
+static hr_status fetch_rows(hr_grid *grid, const hri_field *f, uint32_t band,
+                            int64_t first, int64_t end, int64_t shift)
+{
+    while (first < end) {
+        const uint32_t owner = hri_grid_owner(grid, first);
+        const int64_t stop = first < grid->bands[owner].end
+                                 ? hri_min(end, grid->bands[owner].end)
+                                 : end;
+        const hri_cells cells = hri_field_rows(grid, f, first, stop);
+        HRI_TRY(hri_copy_cells(&f->storage[owner], &cells, &f->storage[band],
+                               shift, f->components, grid->bands[band].link,
+                               &grid->state.halo_bytes));
+        first = stop;
+    }
+    return HR_OK;
+}
+
+hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth)
+{
+    const int64_t n = grid->extent.size[0];
+    hri_rows lack;
+    for (int s = 0; s < HRI_SIDES; s++) {
+        lack.of[s] = depth.of[s] > f->valid.of[s] ? depth.of[s] : 0;
+        f->valid.of[s] = hri_max(f->valid.of[s], depth.of[s]);
+    }
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_band *band = &grid->bands[b];
+        if (hri_band_is_empty(band)) {
+            continue;
+        }
+        HRI_TRY(fetch_rows(grid, f, b,
+                           hri_max(0, band->first - lack.of[HRI_BEFORE]),
+                           band->first, 0));
+        HRI_TRY(fetch_rows(grid, f, b, band->end,
+                           hri_min(n, band->end + lack.of[HRI_AFTER]), 0));
+    }
+    const bool any = lack.of[HRI_BEFORE] > 0 || lack.of[HRI_AFTER] > 0;
+    grid->state.exchanges += any && hri_grid_busy(grid) > 1;
+    return HR_OK;
+}
+
+/* ---- rows beyond the ends */
+
+/* Fill rows in runs. A run has rows that follow each other and come from rows
+ * that do so, too. Either all of these belong to the band or none does. */
+static hr_status fill_runs(hr_grid *grid, const hri_field *f, uint32_t band,
+                           int64_t first, int64_t end)
+{
+    for (int64_t row = first, run; row < end; row += run) {
+        const int64_t source = source_of(grid, f, row);
+        const bool own = hri_grid_owner(grid, source) == band;
+        run = 1;
+        while (row + run < end &&
+               source_of(grid, f, row + run) == source + run &&
+               (hri_grid_owner(grid, source + run) == band) == own) {
+            run++;
+        }
+        HRI_TRY(own ? fill_ends(grid, f, band, row, row + run)
+                    : fetch_rows(grid, f, band, source, source + run,
+                                 row - source));
+    }
+    return HR_OK;
+}
+
+/* Fill the rows of a band beyond an end of the grid. If all of them follow from
+ * its own rows, this is one launch. */
+static hr_status fill_side(hr_grid *grid, const hri_field *f, uint32_t band,
+                           int side)
+{
+    const hri_cells *cells = &f->storage[band].cells;
+    const int64_t n = grid->extent.size[0];
+    const bool before = side == HRI_BEFORE;
+    const int64_t first = before ? cells->lo[0] : hri_max(n, cells->lo[0]);
+    const int64_t end = before ? hri_min(0, cells->hi[0]) : cells->hi[0];
+    const hr_boundary rule = f->sides[side][0].boundary;
+    bool own = true;
+    if (rule == HR_BOUNDARY_CONSTANT || first >= end) {
+        return HR_OK;
+    }
+    for (int64_t row = first; row < end; row++) {
+        const int64_t source = source_of(grid, f, row);
+        own = own && hri_grid_owner(grid, source) == band;
+    }
+    if (!own) {
+        return fill_runs(grid, f, band, first, end);
+    }
+    return rule == HR_BOUNDARY_USER /* the rows are their own sources */
+               ? HR_OK
+               : fill_ends(grid, f, band, first, end);
+}
+
+hr_status hri_exchange_ends(hr_grid *grid, hri_field *f)
+{
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        for (int side = 0; side < HRI_SIDES; side++) {
+            if (!hri_band_is_empty(&grid->bands[b])) {
+                HRI_TRY(fill_side(grid, f, b, side));
+            }
+        }
+    }
+    f->ends_stale = false;
+    return HR_OK;
 }
 
 /* ---- constant values */
 
 /* Set cells to a value, which a small array holds. */
-static hr_status set(const hr_grid *grid, const hri_field *field,
-                     const hri_storage *storage, hr_queue *queue,
-                     const hri_cells *cells, int64_t component,
-                     const unsigned char *value)
+static hr_status set_cells(const hr_grid *grid, const hri_field *field,
+                           const hri_storage *storage, hr_queue *queue,
+                           const hri_cells *cells, int64_t component,
+                           const unsigned char *value)
 {
     static const hr_kernel *const kernels[] = {&hri_halo_set1, &hri_halo_set2,
                                                &hri_halo_set4, &hri_halo_set8};
@@ -392,22 +537,20 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
     }
     const hr_view to =
         view_units(grid, storage, cells, component, unit, &windows[0]);
-    hr_status status = hr_array_wrap(grid->context, value, (size_t)1 << unit,
-                                     hr_extent1((int64_t)units), 0, &array);
-    if (status == HR_OK) {
-        const hr_argument arguments[] = {hr_out(to), hr_in(hr_view_of(array))};
-        hri_part part = hri_part_of(to.extent);
-        for (uint32_t a = 0; a < HR_MAX_KERNEL_RANK; a++) {
-            part.domain.size[a] = windows[0].extent[a];
-            part.first[a] = windows[0].first[a];
-            part.end[a] = part.first[a] + to.extent.size[a];
-        }
-        part.windows = windows;
-        pthread_mutex_lock(&grid->context->lock);
-        status = hri_launch_part(grid->context, queue, kernels[unit], &part,
-                                 arguments, 2);
-        pthread_mutex_unlock(&grid->context->lock);
+    HRI_TRY(hr_array_wrap(grid->context, value, (size_t)1 << unit,
+                          hr_extent1((int64_t)units), 0, &array));
+    const hr_argument arguments[] = {hr_out(to), hr_in(hr_view_of(array))};
+    hri_part part = hri_part_of(to.extent);
+    for (uint32_t a = 0; a < HR_MAX_KERNEL_RANK; a++) {
+        part.domain.size[a] = windows[0].extent[a];
+        part.first[a] = windows[0].first[a];
+        part.end[a] = part.first[a] + to.extent.size[a];
     }
+    part.windows = windows;
+    pthread_mutex_lock(&grid->context->lock);
+    const hr_status status = hri_launch_part(
+        grid->context, queue, kernels[unit], &part, arguments, 2);
+    pthread_mutex_unlock(&grid->context->lock);
     hr_array_destroy(array);
     return status;
 }
@@ -416,11 +559,10 @@ static hr_status set_component(const hr_grid *grid, const hri_field *field,
                                const hri_storage *storage, hr_queue *queue,
                                int64_t component)
 {
-    hr_status status = set(grid, field, storage, queue, &storage->cells,
-                           component, field->values);
-    for (uint32_t d = grid->extent.rank;
-         d-- > 0 && field->valued && status == HR_OK;) {
-        for (int side = 0; side < HRI_SIDES && status == HR_OK; side++) {
+    HRI_TRY(set_cells(grid, field, storage, queue, &storage->cells, component,
+                      field->values));
+    for (uint32_t d = grid->extent.rank; d-- > 0 && field->valued;) {
+        for (int side = 0; side < HRI_SIDES; side++) {
             const hr_side *x = &field->sides[side][d];
             hri_cells cells = storage->cells;
             if (side == HRI_BEFORE) {
@@ -429,20 +571,19 @@ static hr_status set_component(const hr_grid *grid, const hri_field *field,
                 cells.lo[d] = hri_max(cells.lo[d], grid->extent.size[d]);
             }
             if (x->boundary == HR_BOUNDARY_CONSTANT) {
-                status = set(grid, field, storage, queue, &cells, component,
-                             x->value);
+                HRI_TRY(set_cells(grid, field, storage, queue, &cells,
+                                  component, x->value));
             }
         }
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                            const hri_storage *storage, hr_queue *queue)
 {
-    hr_status status = HR_OK;
-    for (uint32_t q = 0; q < field->components && status == HR_OK; q++) {
-        status = set_component(grid, field, storage, queue, q);
+    for (uint32_t q = 0; q < field->components; q++) {
+        HRI_TRY(set_component(grid, field, storage, queue, q));
     }
-    return status;
+    return HR_OK;
 }

@@ -66,7 +66,6 @@ static hr_status refuse_extent(const hr_extent *extent)
 static hr_status check_fields(hr_extent extent, const hr_field *fields,
                               uint32_t count)
 {
-    hr_status status = HR_OK;
     if (fields == NULL) {
         return hri_fail(HR_ERROR_INVALID, "grid: the list of fields is NULL");
     }
@@ -74,26 +73,25 @@ static hr_status check_fields(hr_extent extent, const hr_field *fields,
         return hri_fail(HR_ERROR_INVALID, "grid: %u fields, not 1 to %d", count,
                         HR_MAX_FIELDS);
     }
-    for (uint32_t f = 0; f < count && status == HR_OK; f++) {
+    for (uint32_t f = 0; f < count; f++) {
         if (fields[f].element_bytes == 0 ||
             fields[f].element_bytes > INT32_MAX) {
-            status = hri_fail(HR_ERROR_INVALID,
-                              "grid: field %u has elements of %zu bytes, not "
-                              "1 to %d",
-                              f, fields[f].element_bytes, INT32_MAX);
+            return hri_fail(HR_ERROR_INVALID,
+                            "grid: field %u has elements of %zu bytes, not "
+                            "1 to %d",
+                            f, fields[f].element_bytes, INT32_MAX);
         }
-        if (status == HR_OK && fields[f].components > HR_MAX_COMPONENTS) {
-            status = hri_fail(HR_ERROR_INVALID,
-                              "grid: field %u has %u components, not 1 to %d",
-                              f, fields[f].components, HR_MAX_COMPONENTS);
+        if (fields[f].components > HR_MAX_COMPONENTS) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "grid: field %u has %u components, not 1 to %d", f,
+                            fields[f].components, HR_MAX_COMPONENTS);
         }
-        for (uint32_t d = 0; d < extent.rank && status == HR_OK; d++) {
-            status = check_side(f, &fields[f].before[d]);
-            status =
-                status == HR_OK ? check_side(f, &fields[f].after[d]) : status;
+        for (uint32_t d = 0; d < extent.rank; d++) {
+            HRI_TRY(check_side(f, &fields[f].before[d]));
+            HRI_TRY(check_side(f, &fields[f].after[d]));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 static const hri_struct options_struct = HRI_STRUCT(
@@ -112,10 +110,7 @@ static hr_status read_part(const hr_grid_part *given, const hr_extent *extent,
     if (given == NULL) {
         return HR_OK;
     }
-    hr_status status = hri_struct_read(&part_struct, given, part);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_read(&part_struct, given, part));
     if (part->whole.rank != extent->rank || part->begin == NULL ||
         part->finish == NULL || part->agree == NULL || part->join == NULL) {
         return hri_fail(HR_ERROR_INVALID,
@@ -137,14 +132,12 @@ static hr_status read_part(const hr_grid_part *given, const hr_extent *extent,
     return HR_OK;
 }
 
-static hr_status check(const hr_context *context, hr_extent extent,
-                       const hr_field *fields, uint32_t count,
-                       const hr_grid_options *options, hri_indices *indices)
+static hr_status check_grid(const hr_context *context, hr_extent extent,
+                            const hr_field *fields, uint32_t count,
+                            const hr_grid_options *options,
+                            hri_indices *indices)
 {
-    hr_status status = hri_context_check(context, "grid");
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_context_check(context, "grid"));
     if (hr_extent_count(extent) == 0 || extent.rank > HR_MAX_KERNEL_RANK) {
         return refuse_extent(&extent);
     }
@@ -153,9 +146,9 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         "grid: steps_per_exchange is %u, not 0 to %d",
                         options->steps_per_exchange, MAX_STEPS_ASKED);
     }
-    status = hri_indices_read(context, "grid", options->accelerators,
-                              options->accelerator_count, indices);
-    return status == HR_OK ? check_fields(extent, fields, count) : status;
+    HRI_TRY(hri_indices_read(context, "grid", options->accelerators,
+                             options->accelerator_count, indices));
+    return check_fields(extent, fields, count);
 }
 
 /* ---- fields */
@@ -230,27 +223,27 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
                         const hr_grid_options *options,
                         const hri_indices *indices)
 {
-    hr_status status = make_bands(grid, indices, options->weights != NULL);
+    HRI_TRY(make_bands(grid, indices, options->weights != NULL));
     grid->wanted = options->steps_per_exchange;
     if (hri_grid_has_far(grid)) { /* it exchanges with others in each step */
         grid->wanted = 1;
     }
     grid->state.steps_per_exchange = 1;
-    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+    for (uint32_t f = 0; f < grid->field_count; f++) {
         grid->fields[f].element_bytes = fields[f].element_bytes;
         grid->fields[f].components =
             fields[f].components > 0 ? fields[f].components : 1;
-        status = copy_sides(grid, &fields[f], &grid->fields[f]);
+        HRI_TRY(copy_sides(grid, &fields[f], &grid->fields[f]));
     }
-    if (status == HR_OK) {
-        pthread_mutex_lock(&grid->context->lock);
-        status = hri_grid_lay_out(grid, options->weights, false, grid->bands);
-        pthread_mutex_unlock(&grid->context->lock);
+    pthread_mutex_lock(&grid->context->lock);
+    const hr_status status =
+        hri_grid_lay_out(grid, options->weights, false, grid->bands);
+    pthread_mutex_unlock(&grid->context->lock);
+    HRI_TRY(status);
+    if (options->weights == NULL) { /* else bands stay */
+        HRI_TRY(hri_timing_create(grid));
     }
-    if (status == HR_OK && options->weights == NULL) { /* else bands stay */
-        status = hri_timing_create(grid);
-    }
-    return status == HR_OK ? hri_grid_renew(grid) : status;
+    return hri_grid_renew(grid);
 }
 
 void hr_grid_destroy(hr_grid *grid)
@@ -281,18 +274,12 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     hr_grid_options read = HR_GRID_OPTIONS_INIT;
     hr_grid_part part;
     hri_indices indices;
-    hr_status status = grid == NULL
-                           ? hri_fail(HR_ERROR_INVALID, "grid: grid is NULL")
-                           : hri_struct_read(&options_struct, options, &read);
-    if (status == HR_OK) {
-        status = check(context, extent, fields, count, &read, &indices);
+    if (grid == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: grid is NULL");
     }
-    if (status == HR_OK) {
-        status = read_part(read.part, &extent, &part);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_read(&options_struct, options, &read));
+    HRI_TRY(check_grid(context, extent, fields, count, &read, &indices));
+    HRI_TRY(read_part(read.part, &extent, &part));
     hr_grid *g = calloc(1, sizeof *g + indices.count * sizeof g->bands[0]);
     if (g == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
@@ -301,7 +288,7 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     g->extent = extent;
     g->part = part;
     g->field_count = count;
-    status = set_up(g, fields, &read, &indices);
+    const hr_status status = set_up(g, fields, &read, &indices);
     if (status != HR_OK) {
         g->part.release = NULL; /* its data stay the caller's */
         hr_grid_destroy(g);
@@ -318,10 +305,7 @@ hr_status hr_grid_describe_field(const hr_grid *grid, uint32_t field,
         return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
                         grid == NULL ? "the grid" : "described");
     }
-    hr_status status = hri_field_find(grid, "grid", field);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_field_find(grid, "grid", field));
     const hri_field *f = &grid->fields[hri_field_index(field)];
     *described = (hr_field){
         .element_bytes = f->element_bytes,
@@ -354,10 +338,7 @@ hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,
                         : state == NULL ? "state"
                                         : "bands");
     }
-    hr_status status = hri_struct_check(&state_struct, state);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_check(&state_struct, state));
     hr_grid_state now = grid->state;
     now.band_count = 0;
     for (uint32_t b = 0; b < grid->band_count; b++) {

@@ -12,8 +12,8 @@
  * direction, which the test unit/circles asks the object files about. From the
  * bottom: state.c (names, queues, errors), bands.c (rows of bands), phase.c
  * (rules, and how many halo rows several steps need), boundary.c and shell.h
- * (cells beyond the ends), exchange.c (rows between bands), step.c (a step:
- * edges of bands in urgent queues), timing.c, move.c (new storage), balance.c
+ * (cells beyond the ends, rows between bands), step.c (a step: edges of bands
+ * in urgent queues), timing.c, move.c (new storage), balance.c
  * (which accelerators, how many steps from one exchange), replay.c (small grids
  * as graphs), and the public calls on top: grid.c, run.c, section.c, reduce.c.
  *
@@ -56,8 +56,8 @@ typedef struct hri_storage {
     int64_t offset;                     /* elements before the first of them */
     uint32_t rank;                      /* of the grid */
     int64_t stride[HR_MAX_KERNEL_RANK]; /* elements from cell to cell in each
-                                           dimension of the grid, */
-    int64_t plane;                      /* and from component to component */
+                                           dimension of the grid */
+    int64_t plane; /* elements from component to component */
 } hri_storage;
 
 typedef struct hri_band {

@@ -17,25 +17,21 @@ static hr_status create_storage(hr_grid *grid, const hri_field *field,
                                 const hri_band *bands, hri_storage **storage)
 {
     hri_storage *made = *storage = calloc(grid->band_count, sizeof *made);
-    hr_status status = HR_OK;
     if (made == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+    for (uint32_t b = 0; b < grid->band_count; b++) {
         if (hri_band_is_empty(&bands[b])) {
             continue;
         }
-        status = hri_storage_create(grid, field, &bands[b], &made[b]);
-        if (status == HR_OK) {
-            status = hri_boundary_set(grid, field, &made[b], bands[b].inner);
-        }
+        HRI_TRY(hri_storage_create(grid, field, &bands[b], &made[b]));
+        HRI_TRY(hri_boundary_set(grid, field, &made[b], bands[b].inner));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_grid_renew(hr_grid *grid)
 {
-    hr_status status = HR_OK;
     hri_grid_forget_graph(grid);
     hri_timing_forget(grid->timing);
     for (uint32_t f = 0; f < grid->field_count; f++) {
@@ -46,18 +42,16 @@ hr_status hri_grid_renew(hr_grid *grid)
         field->ends_stale = false;
         field->far_stale = true;
     }
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+    for (uint32_t b = 0; b < grid->band_count; b++) {
         hri_band_destroy_queues(&grid->bands[b]);
-        status = hri_band_create_queues(grid, &grid->bands[b]);
+        HRI_TRY(hri_band_create_queues(grid, &grid->bands[b]));
     }
-    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
-        status = create_storage(grid, &grid->fields[f], grid->bands,
-                                &grid->fields[f].storage);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        HRI_TRY(create_storage(grid, &grid->fields[f], grid->bands,
+                               &grid->fields[f].storage));
     }
-    if (status == HR_OK) {
-        grid->error = (hri_error){0};
-    }
-    return status;
+    grid->error = (hri_error){0};
+    return HR_OK;
 }
 
 /* ---- moving the old values */
@@ -81,36 +75,33 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
                             const hri_storage *storage)
 {
     const hri_cells old = all_rows(grid, field, &grid->bands[from]);
-    hr_status status = HR_OK;
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+    for (uint32_t b = 0; b < grid->band_count; b++) {
         const hri_cells now = all_rows(grid, field, &bands[b]);
         const hri_cells cells = hri_box_meet(&old, &now);
         if (!hri_box_is_empty(&cells)) {
             uint64_t bytes = 0;
-            status =
-                hri_copy_cells(&field->storage[from], &cells, &storage[b], 0,
-                               field->components, bands[b].inner, &bytes);
+            HRI_TRY(hri_copy_cells(&field->storage[from], &cells, &storage[b],
+                                   0, field->components, bands[b].inner,
+                                   &bytes));
             grid->state.moved_bytes += b != from ? bytes : 0;
         }
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status bring(hr_grid *grid, const hri_field *field,
-                       const hri_band *bands, const hri_storage *storage)
+/* Copy all rows. The caller holds the context's lock. */
+static hr_status bring_bands(hr_grid *grid, const hri_field *field,
+                             const hri_band *bands, const hri_storage *storage)
 {
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        status = bring_band(grid, field, b, bands, storage);
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        HRI_TRY(bring_band(grid, field, b, bands, storage));
     }
-    pthread_mutex_unlock(&grid->context->lock);
-    return status;
+    return HR_OK;
 }
 
 /* Replace the old storage of all fields by the new. */
-static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
-                    hri_storage **storage)
+static void replace_storage(hr_grid *grid, const hri_band *bands,
+                            const hri_rows *depth, hri_storage **storage)
 {
     hri_grid_forget_graph(grid);
     for (uint32_t f = 0; f < grid->field_count; f++) {
@@ -128,34 +119,42 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
     }
 }
 
-/* Give the bands other rows, and the storage other depths, and move all values.
- * On failure the grid is as it was. */
-static hr_status move(hr_grid *grid, const hri_band *bands,
-                      const hri_rows *depth)
+/* Make the new storage of all fields, with their values. */
+static hr_status make_storage(hr_grid *grid, const hri_band *bands,
+                              const hri_rows *depth, hri_storage **storage)
 {
-    hri_storage *storage[HR_MAX_FIELDS] = {NULL};
-    hr_status status = HR_OK;
-    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+    for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field field = grid->fields[f]; /* with the new depth */
         field.depth = depth[f];
-        status = create_storage(grid, &field, bands, &storage[f]);
-        if (status == HR_OK) {
-            status = bring(grid, &field, bands, storage[f]);
-        }
+        HRI_TRY(create_storage(grid, &field, bands, &storage[f]));
+        pthread_mutex_lock(&grid->context->lock);
+        const hr_status status = bring_bands(grid, &field, bands, storage[f]);
+        pthread_mutex_unlock(&grid->context->lock);
+        HRI_TRY(status);
     }
+    return HR_OK;
+}
+
+/* Give the bands other rows, and the storage other depths, and move all values.
+ * On failure the grid is as it was. */
+static hr_status move_values(hr_grid *grid, const hri_band *bands,
+                             const hri_rows *depth)
+{
+    hri_storage *storage[HR_MAX_FIELDS] = {NULL};
+    const hr_status status = make_storage(grid, bands, depth, storage);
     if (status != HR_OK) {
         for (uint32_t f = 0; f < grid->field_count; f++) {
             hri_storage_destroy(storage[f], grid->band_count);
         }
         return status;
     }
-    replace(grid, bands, depth, storage);
+    replace_storage(grid, bands, depth, storage);
     return HR_OK;
 }
 
 /* ---- other rows */
 
-static bool are_same_kind(const hr_grid *grid, const hri_band *bands)
+static bool have_same_rows(const hr_grid *grid, const hri_band *bands)
 {
     bool same = true;
     for (uint32_t b = 0; b < grid->band_count; b++) {
@@ -165,31 +164,38 @@ static bool are_same_kind(const hr_grid *grid, const hri_band *bands)
     return same;
 }
 
-hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
+/* The same in `bands`, which hold what the grid's bands do. */
+static hr_status rebalance_bands(hr_grid *grid, const double *weights,
+                                 hri_band *bands)
 {
     hri_rows depth[HR_MAX_FIELDS];
+    pthread_mutex_lock(&grid->context->lock);
+    hr_status status = hri_grid_lay_out(grid, weights, true, bands);
+    if (status == HR_OK && !have_same_rows(grid, bands)) {
+        status = hri_grid_lay_out(grid, weights, false, bands);
+    }
+    pthread_mutex_unlock(&grid->context->lock);
+    HRI_TRY(status);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        depth[f] = grid->fields[f].depth;
+    }
+    if (!have_same_rows(grid, bands)) {
+        HRI_TRY(move_values(grid, bands, depth));
+        grid->state.moves++;
+    }
+    grid->state.steps_per_exchange = 1; /* halos are widened again later, if
+                                           bands allow it */
+    return HR_OK;
+}
+
+hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
+{
     hri_band *bands = calloc(grid->band_count, sizeof *bands);
     if (bands == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
     memcpy(bands, grid->bands, grid->band_count * sizeof *bands);
-    pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_grid_lay_out(grid, weights, true, bands);
-    if (status == HR_OK && !are_same_kind(grid, bands)) {
-        status = hri_grid_lay_out(grid, weights, false, bands);
-    }
-    pthread_mutex_unlock(&grid->context->lock);
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        depth[f] = grid->fields[f].depth;
-    }
-    if (status == HR_OK && !are_same_kind(grid, bands)) {
-        status = move(grid, bands, depth);
-        grid->state.moves += status == HR_OK;
-    }
-    if (status == HR_OK) {
-        grid->state.steps_per_exchange = 1; /* halos are widened again later, if
-                                               bands allow it */
-    }
+    const hr_status status = rebalance_bands(grid, weights, bands);
     free(bands);
     return status;
 }
@@ -222,14 +228,14 @@ hr_status hri_grid_widen(hr_grid *grid, const hr_phase *phases, size_t count,
         }
     }
     fits = fits && !(more && grid->full);
-    hr_status status = fits && more ? move(grid, grid->bands, room) : HR_OK;
-    if (status == HR_ERROR_OUT_OF_MEMORY) {
-        status = HR_OK;
-        fits = false;
-        grid->full = true;
+    if (fits && more) {
+        const hr_status status = move_values(grid, grid->bands, room);
+        fits = status != HR_ERROR_OUT_OF_MEMORY;
+        grid->full = !fits;
+        if (fits) {
+            HRI_TRY(status);
+        }
     }
-    if (status == HR_OK) {
-        grid->state.steps_per_exchange = fits ? steps : 1;
-    }
-    return status;
+    grid->state.steps_per_exchange = fits ? steps : 1;
+    return HR_OK;
 }

@@ -158,24 +158,24 @@ static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
                         "%s: argument %zu is field %u, but the grid has %u",
                         name, i, index, grid->field_count);
     }
-    hr_status status = hri_field_find(grid, name, a->field - 1);
+    HRI_TRY(hri_field_find(grid, name, a->field - 1));
     const hr_parameter *p = &phase->kernel->parameters(phase->kernel)[i];
-    if (status == HR_OK && !p->list && !hri_argument_is_one(grid, a)) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "%s: %s is one view, but field %u has %u components",
-                          name, p->name, index, grid->fields[index].components);
+    if (!p->list && !hri_argument_is_one(grid, a)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is one view, but field %u has %u components",
+                        name, p->name, index, grid->fields[index].components);
     }
-    for (size_t j = 0; j < i && status == HR_OK; j++) {
+    for (size_t j = 0; j < i; j++) {
         const hr_argument *b = &phase->arguments[j];
         if (share_values(grid, a, b) &&
             (hri_argument_writes(a) || hri_argument_writes(b))) {
-            status = hri_fail(
+            return hri_fail(
                 HR_ERROR_INVALID,
                 "%s: field %u is two arguments, and one of them is written",
                 name, index);
         }
     }
-    return status;
+    return HR_OK;
 }
 
 hri_cells hri_phase_cells(const hr_grid *grid, const hr_phase *phase)
@@ -247,24 +247,27 @@ static hr_status check_phase(const hr_grid *grid, const hr_phase *phase)
             hri_plural(phase->kernel->parameter_count), phase->argument_count,
             phase->argument_count == 1 ? " was" : "s were");
     }
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < phase->argument_count && status == HR_OK; i++) {
-        status = check_argument(grid, phase, i);
+    for (size_t i = 0; i < phase->argument_count; i++) {
+        HRI_TRY(check_argument(grid, phase, i));
     }
-    if (status == HR_OK) {
-        status = check_cells(grid, phase);
+    HRI_TRY(check_cells(grid, phase));
+    return check_launch(grid, phase);
+}
+
+static hr_status check_phases(const hr_grid *grid, const hr_phase *phases,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        HRI_TRY(check_phase(grid, &phases[i]));
     }
-    return status == HR_OK ? check_launch(grid, phase) : status;
+    return HR_OK;
 }
 
 hr_status hri_phases_check(const hr_grid *grid, const hr_phase *phases,
                            size_t count)
 {
-    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = check_phase(grid, &phases[i]);
-    }
+    const hr_status status = check_phases(grid, phases, count);
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

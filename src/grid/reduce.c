@@ -38,40 +38,38 @@ static bool is_offered(hr_type type)
 
 static hr_status check_accelerators(const hr_grid *grid)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < grid->band_count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < grid->band_count; i++) {
         const hri_band *band = &grid->bands[i];
         if (!hri_band_is_empty(band)) {
-            status = hri_accelerator_check_double(
-                &grid->context->accelerators[band->accelerator]);
+            HRI_TRY(hri_accelerator_check_double(
+                &grid->context->accelerators[band->accelerator]));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status check_field(const hr_grid *grid, hr_type type, uint32_t name)
 {
     const uint32_t index = hri_field_index(name);
     const hri_field *f = &grid->fields[index];
-    hr_status status = hri_field_find(grid, "reduce", name);
-    if (status == HR_OK && f->components > 1 &&
-        hri_field_part(name) == HRI_ALL_COMPONENTS) {
-        status = hri_fail(HR_ERROR_INVALID,
-                          "reduce: field %u has %u components, and one of them "
-                          "is reduced at a time",
-                          index, f->components);
+    HRI_TRY(hri_field_find(grid, "reduce", name));
+    if (f->components > 1 && hri_field_part(name) == HRI_ALL_COMPONENTS) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "reduce: field %u has %u components, and one of them "
+                        "is reduced at a time",
+                        index, f->components);
     }
-    if (status == HR_OK && f->element_bytes != hr_type_size(type)) {
-        status = hri_fail(
-            HR_ERROR_INVALID,
-            "reduce: field %u has elements of %zu byte%s, not %zu", index,
-            f->element_bytes, hri_plural(f->element_bytes), hr_type_size(type));
+    if (f->element_bytes != hr_type_size(type)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "reduce: field %u has elements of %zu byte%s, not %zu",
+                        index, f->element_bytes, hri_plural(f->element_bytes),
+                        hr_type_size(type));
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status check(const hr_grid *grid, hr_reduction reduction,
-                       hr_type type, uint32_t a, uint32_t b)
+static hr_status check_reduction(const hr_grid *grid, hr_reduction reduction,
+                                 hr_type type, uint32_t a, uint32_t b)
 {
     if ((int)reduction < HR_REDUCE_SUM || reduction > HR_REDUCE_MAX_ABS) {
         return hri_fail(HR_ERROR_INVALID,
@@ -81,10 +79,7 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
                             : "reduce: unknown reduction %d",
                         (int)reduction);
     }
-    const hr_status known = hri_type_check("reduce", NULL, type);
-    if (known != HR_OK) {
-        return known;
-    }
+    HRI_TRY(hri_type_check("reduce", NULL, type));
     if (reduction == HR_REDUCE_PRODUCT && hri_grid_is_part(grid)) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "reduce: products of a grid in parts are not offered");
@@ -96,13 +91,10 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
     }
     const uint32_t fields[] = {a, b};
     for (int i = 0; i < 1 + hri_reduction_takes_two(reduction); i++) {
-        hr_status status = check_field(grid, type, fields[i]);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(check_field(grid, type, fields[i]));
     }
-    hr_status status = check_accelerators(grid);
-    return status == HR_OK ? hri_error_raise(&grid->error) : status;
+    HRI_TRY(check_accelerators(grid));
+    return hri_error_raise(&grid->error);
 }
 
 /* A view of rows first to before end of a field, without the cells beyond the
@@ -145,8 +137,8 @@ static hri_unit unit_of(const hr_grid *grid, int64_t *pieces)
     return unit;
 }
 
-static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
-                        uint32_t b, uint32_t band)
+static hr_status reduce_band(const hr_reducing *r, hr_type type, uint32_t a,
+                             uint32_t b, uint32_t band)
 {
     const hr_grid *grid = r->grid;
     const hri_band *x = &grid->bands[band];
@@ -158,11 +150,8 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
     const hr_extent tile = hr_extent2(1, items);
     hri_window windows[4] = {{{0}, {0}}};
     hr_view out;
-    hr_status status = hr_view_section(
-        hr_view_of(r->rows), origin, hr_extent2(end - first, r->pieces), &out);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_view_section(hr_view_of(r->rows), origin,
+                            hr_extent2(end - first, r->pieces), &out));
     hr_argument arguments[4];
     size_t n = 0;
     for (; n < 1U + hri_reduction_takes_two(r->reduction); n++) {
@@ -195,8 +184,21 @@ static void discard(hr_reducing *r)
     free(r);
 }
 
-static hr_status enqueue(hr_grid *grid, hr_reduction reduction, hr_type type,
-                         uint32_t a, uint32_t b, hr_reducing **reducing)
+/* Enqueue the work of all bands. The caller holds the context's lock. */
+static hr_status reduce_bands(const hr_reducing *r, hr_type type, uint32_t a,
+                              uint32_t b)
+{
+    for (uint32_t i = 0; i < r->grid->band_count; i++) {
+        if (!hri_band_is_empty(&r->grid->bands[i])) {
+            HRI_TRY(reduce_band(r, type, a, b, i));
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status enqueue_reduction(hr_grid *grid, hr_reduction reduction,
+                                   hr_type type, uint32_t a, uint32_t b,
+                                   hr_reducing **reducing)
 {
     hr_reducing *r = *reducing = calloc(1, sizeof *r);
     if (r == NULL) {
@@ -209,20 +211,15 @@ static hr_status enqueue(hr_grid *grid, hr_reduction reduction, hr_type type,
     (void)unit_of(grid, &r->pieces);
     /* in memory that the first accelerator copies to without blocking the
      * caller */
-    hr_status status =
-        hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
-                                hr_extent2(r->count, r->pieces), &r->rows);
+    HRI_TRY(hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
+                                    hr_extent2(r->count, r->pieces), &r->rows));
     pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t i = 0; i < grid->band_count && status == HR_OK; i++) {
-        if (!hri_band_is_empty(&grid->bands[i])) {
-            status = launch(r, type, a,
-                            hri_reduction_takes_two(reduction) ? b : a, i);
-        }
-    }
+    const hr_status status =
+        reduce_bands(r, type, a, hri_reduction_takes_two(reduction) ? b : a);
     pthread_mutex_unlock(&grid->context->lock);
+    HRI_TRY(status);
     /* the numbers are copied while steps go on */
-    return status == HR_OK ? hr_synchronize_async(hr_view_of(r->rows), NULL)
-                           : status;
+    return hr_synchronize_async(hr_view_of(r->rows), NULL);
 }
 
 hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
@@ -234,9 +231,9 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
                         grid == NULL ? "the grid" : "reducing");
     }
     hr_reducing *r = NULL;
-    hr_status status = check(grid, reduction, type, a, b);
-    if (status == HR_OK) {
-        status = enqueue(grid, reduction, type, a, b, &r);
+    hr_status status = check_reduction(grid, reduction, type, a, b);
+    if (status == HR_OK) { /* the parts agree in any case */
+        status = enqueue_reduction(grid, reduction, type, a, b, &r);
     }
     const int64_t asked[] = {(int64_t)reduction, (int64_t)type, a, b};
     const int64_t hash =
@@ -283,11 +280,11 @@ static hr_status join_extreme(const hr_reducing *r, const double *x,
     const hr_grid_part *part = &r->grid->part;
     int64_t key = key_of(
         sign * hri_reduction_join(r->reduction, x, r->count * r->pieces));
-    hr_status status = hri_grid_is_part(r->grid)
-                           ? part->join(part->data, &key, 1, true)
-                           : HR_OK;
+    if (hri_grid_is_part(r->grid)) {
+        HRI_TRY(part->join(part->data, &key, 1, true));
+    }
     *value = sign * of_key(key) + 0.0;
-    return status;
+    return HR_OK;
 }
 
 /* The sum of all numbers, of all parts. */
@@ -296,15 +293,15 @@ static hr_status join_sum(const hr_reducing *r, const double *x, double *value)
     hri_exact sum = {{0}};
     const hr_grid_part *part = &r->grid->part;
     hri_exact_add(&sum, x, r->count * r->pieces);
-    hr_status status =
-        hri_grid_is_part(r->grid)
-            ? part->join(part->data, sum.numbers, HRI_EXACT_NUMBERS, false)
-            : HR_OK;
+    if (hri_grid_is_part(r->grid)) {
+        HRI_TRY(part->join(part->data, sum.numbers, HRI_EXACT_NUMBERS, false));
+    }
     *value = hri_exact_value(&sum);
-    return status;
+    return HR_OK;
 }
 
-static hr_status join(const hr_reducing *r, const double *x, double *value)
+static hr_status join_numbers(const hr_reducing *r, const double *x,
+                              double *value)
 {
     if (is_sum(r->reduction)) {
         return join_sum(r, x, value);
@@ -328,7 +325,7 @@ hr_status hr_grid_reduced(hr_reducing *reducing, double *value)
     const bool mapped = status == HR_OK;
     status = hri_grid_agree(reducing->grid, status, NULL);
     if (status == HR_OK) {
-        status = join(reducing, mapping.data, &result);
+        status = join_numbers(reducing, mapping.data, &result);
     }
     if (mapped) {
         const hr_status unmapped = hr_unmap(&mapping);

@@ -104,22 +104,21 @@ static bool is_offered(const hr_grid *grid)
  * instead that all storage is written until the fence. */
 static hr_status use_storage(const hr_grid *grid, hri_fence *fence)
 {
-    hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        for (uint32_t b = 0; b < grid->band_count; b++) {
             hr_array *a = grid->fields[f].storage[b].array;
             if (a == NULL) {
                 continue;
             }
             const hri_box all = hri_array_box(a);
             const hri_boxes region = hri_boxes_of(&all);
-            status = fence != NULL
-                         ? hri_array_end(a, a->home, &region, HR_OUT, fence)
-                         : hri_uses_order(a, a->home, &region, true,
-                                          hri_grid_origin(grid)->stream);
+            HRI_TRY(fence != NULL
+                        ? hri_array_end(a, a->home, &region, HR_OUT, fence)
+                        : hri_uses_order(a, a->home, &region, true,
+                                         hri_grid_origin(grid)->stream));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether the fields are stored as before, with the same rows valid. */
@@ -135,21 +134,27 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
     return same;
 }
 
+static hr_status run_steps(hr_grid *grid, const hr_phase *phases, size_t count,
+                           int64_t steps)
+{
+    for (int64_t n = 0; n < steps; n++) {
+        HRI_TRY(hri_grid_run_step(grid, phases, count, HR_OK));
+    }
+    return HR_OK;
+}
+
+/* Record the steps of r. The caller holds the context's lock. */
 static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                             hri_replay *r)
 {
     hri_stream *stream = hri_grid_origin(grid)->stream;
     const uint64_t steps = grid->state.steps;
-    hr_status status = hri_stream_begin_graph(stream);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_stream_record_pending(stream));
+    HRI_TRY(hri_stream_begin_graph(stream));
     grid->keeping = true;
-    for (int64_t n = 0; n < r->steps && status == HR_OK; n++) {
-        status = hri_grid_run_step(grid, phases, count, HR_OK);
-    }
+    hr_status status = run_steps(grid, phases, count, r->steps);
     grid->keeping = false;
-    hr_status ended = hri_stream_end_graph(stream, &r->graph);
+    const hr_status ended = hri_stream_end_graph(stream, &r->graph);
     status = status == HR_OK ? ended : status;
     grid->state.steps = steps;
     if (status == HR_OK && !is_as_before(grid, r->fields)) {
@@ -161,8 +166,8 @@ static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
 
 /* Make a graph of a suitable number of steps. Without success r->graph is
  * NULL. */
-static void make(hr_grid *grid, const hr_phase *phases, size_t count,
-                 hri_replay *r)
+static void make_graph(hr_grid *grid, const hr_phase *phases, size_t count,
+                       hri_replay *r)
 {
     hri_grid_drop_graph(grid, r);
     r->period = period_of(grid, phases, count);
@@ -172,18 +177,15 @@ static void make(hr_grid *grid, const hr_phase *phases, size_t count,
     r->steps = hri_round_up(MIN_STEPS, r->period);
     memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_stream_record_pending(hri_grid_origin(grid)->stream);
-    if (status == HR_OK) {
-        status = keep_steps(grid, phases, count, r);
-    }
-    if (status != HR_OK) {
+    if (keep_steps(grid, phases, count, r) != HR_OK) {
         hri_grid_drop_graph(grid, r);
     }
     pthread_mutex_unlock(&grid->context->lock);
 }
 
 /* What is kept for these phases. NULL: nothing can be kept. */
-static hri_replay *find(hr_grid *grid, const hr_phase *phases, size_t count)
+static hri_replay *find_replay(hr_grid *grid, const hr_phase *phases,
+                               size_t count)
 {
     const hri_replay *old = grid->replay;
     hri_replay *r = calloc(1, sizeof *r);
@@ -198,53 +200,52 @@ static hri_replay *find(hr_grid *grid, const hr_phase *phases, size_t count)
     }
     hri_grid_forget_graph(grid);
     grid->replay = r;
-    make(grid, phases, count, r);
+    make_graph(grid, phases, count, r);
     return r;
 }
 
 /* ---- running */
 
 /* Run single steps until swaps have brought the fields to where the graph needs
- * them. If they do not get there, make a new graph. */
-static hr_status align(hr_grid *grid, const hr_phase *phases, size_t count,
-                       hri_replay *r, int64_t *done)
+ * them, or a period is over. The caller holds the context's lock. */
+static hr_status run_single(hr_grid *grid, const hr_phase *phases, size_t count,
+                            const hri_replay *r, int64_t *done)
 {
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&grid->context->lock);
-    while (*done + 1 < r->period && status == HR_OK &&
-           !is_as_before(grid, r->fields)) {
-        status = hri_grid_run_step(grid, phases, count, HR_OK);
+    while (*done + 1 < r->period && !is_as_before(grid, r->fields)) {
+        HRI_TRY(hri_grid_run_step(grid, phases, count, HR_OK));
         ++*done;
     }
-    pthread_mutex_unlock(&grid->context->lock);
-    if (status == HR_OK && !is_as_before(grid, r->fields)) {
-        make(grid, phases, count, r);
-    }
-    return status;
+    return HR_OK;
 }
 
-static hr_status run(hr_grid *grid, const hri_replay *r)
+/* Bring the fields to where the graph needs them. If they do not get there,
+ * make a new graph. */
+static hr_status align_fields(hr_grid *grid, const hr_phase *phases,
+                              size_t count, hri_replay *r, int64_t *done)
+{
+    pthread_mutex_lock(&grid->context->lock);
+    const hr_status status = run_single(grid, phases, count, r, done);
+    pthread_mutex_unlock(&grid->context->lock);
+    HRI_TRY(status);
+    if (!is_as_before(grid, r->fields)) {
+        make_graph(grid, phases, count, r);
+    }
+    return HR_OK;
+}
+
+static hr_status run_graph(hr_grid *grid, const hri_replay *r)
 {
     hri_stream *stream = hri_grid_origin(grid)->stream;
     hri_fence *fence = NULL;
-    hr_status status = use_storage(grid, NULL);
-    if (status == HR_OK) {
-        status = hri_stream_record_pending(stream);
-    }
-    if (status == HR_OK) {
-        status = hri_stream_run_graph(stream, r->graph);
-    }
-    if (status == HR_OK) {
-        status = hri_fence_create(stream, &fence);
-    }
-    if (status == HR_OK) {
-        status = use_storage(grid, fence);
-    }
+    HRI_TRY(use_storage(grid, NULL));
+    HRI_TRY(hri_stream_record_pending(stream));
+    HRI_TRY(hri_stream_run_graph(stream, r->graph));
+    HRI_TRY(hri_fence_create(stream, &fence));
+    const hr_status status = use_storage(grid, fence);
     hri_fence_drop(fence);
-    if (status == HR_OK) {
-        grid->state.steps += (uint64_t)r->steps;
-    }
-    return status;
+    HRI_TRY(status);
+    grid->state.steps += (uint64_t)r->steps;
+    return HR_OK;
 }
 
 hr_status hri_replay_steps(hr_grid *grid, const hr_phase *phases, size_t count,
@@ -254,16 +255,17 @@ hr_status hri_replay_steps(hr_grid *grid, const hr_phase *phases, size_t count,
     if (steps < 2 * (int64_t)MIN_STEPS || !is_offered(grid)) {
         return HR_OK;
     }
-    hri_replay *r = find(grid, phases, count);
+    hri_replay *r = find_replay(grid, phases, count);
     if (r == NULL || r->graph == NULL) {
         return HR_OK; /* there is no graph */
     }
-    hr_status status = align(grid, phases, count, r, done);
-    for (; r->graph != NULL && steps - *done >= r->steps && status == HR_OK;
-         *done += r->steps) {
+    HRI_TRY(align_fields(grid, phases, count, r, done));
+    while (r->graph != NULL && steps - *done >= r->steps) {
         pthread_mutex_lock(&grid->context->lock);
-        status = run(grid, r);
+        const hr_status status = run_graph(grid, r);
         pthread_mutex_unlock(&grid->context->lock);
+        HRI_TRY(status);
+        *done += r->steps;
     }
-    return status;
+    return HR_OK;
 }

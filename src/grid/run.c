@@ -15,8 +15,8 @@
 
 enum { FIRST_STEPS = 2 }; /* then halos have their final width */
 
-static hr_status check(const hr_grid *grid, const hr_phase *phases,
-                       size_t count, int64_t steps)
+static hr_status check_steps(const hr_grid *grid, const hr_phase *phases,
+                             size_t count, int64_t steps)
 {
     if (grid == NULL || (phases == NULL && count > 0)) {
         return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
@@ -26,11 +26,9 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
         return hri_fail(HR_ERROR_INVALID, "grid: %lld steps, not 0 or more",
                         (long long)steps);
     }
-    hr_status status = hri_context_check(grid->context, "grid");
-    if (status == HR_OK) {
-        status = hri_error_raise(&grid->error);
-    }
-    return status == HR_OK ? hri_phases_check(grid, phases, count) : status;
+    HRI_TRY(hri_context_check(grid->context, "grid"));
+    HRI_TRY(hri_error_raise(&grid->error));
+    return hri_phases_check(grid, phases, count);
 }
 
 /* A hash of what all parts must be given alike. */
@@ -61,15 +59,15 @@ static uint64_t hash_of(const hr_grid *grid, const hr_phase *phases,
     return hash;
 }
 
-/* The same for all parts of a grid. They agree on which fields other parts must
- * bring, since some may have written what others have not. *told: whether any
- * part tells its progress. */
+/* Check the steps for all parts of a grid. They agree on which fields other
+ * parts must bring, since some may have written what others have not. *told:
+ * whether any part tells its progress. */
 static hr_status check_parts(hr_grid *grid, const hr_phase *phases,
                              size_t count, int64_t steps, int64_t every,
                              hr_status status, bool *told)
 {
     if (status == HR_OK) {
-        status = check(grid, phases, count, steps);
+        status = check_steps(grid, phases, count, steps);
     }
     if (grid == NULL || !hri_grid_is_part(grid)) {
         return status;
@@ -80,40 +78,60 @@ static hr_status check_parts(hr_grid *grid, const hr_phase *phases,
     for (uint32_t f = 0; f < grid->field_count; f++) {
         a.any[0] |= (uint64_t)grid->fields[f].far_stale << f;
     }
-    status = hri_grid_agree(grid, status, &a);
-    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+    HRI_TRY(hri_grid_agree(grid, status, &a));
+    for (uint32_t f = 0; f < grid->field_count; f++) {
         grid->fields[f].far_stale = (a.any[0] >> f & 1) != 0;
     }
     *told = a.any[1] != 0;
-    return status == HR_OK && a.least[0] != -a.least[1]
-               ? hri_fail(HR_ERROR_INVALID,
+    return a.least[0] == -a.least[1]
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
                           "grid: the parts were given different steps, phases "
-                          "or fields")
-               : status;
+                          "or fields");
 }
 
-/* Enqueue `steps` steps, after which `more` will follow. */
-static hr_status enqueue(hr_grid *grid, const hr_phase *phases, size_t count,
-                         int64_t steps, int64_t more)
+/* Enqueue the next of `left` steps: one, or as graphs. *done counts them. */
+static hr_status enqueue_next(hr_grid *grid, const hr_phase *phases,
+                              size_t count, int64_t left, bool graphs,
+                              int64_t *done)
+{
+    *done = 0;
+    if (graphs) {
+        HRI_TRY(hri_replay_steps(grid, phases, count, left, done));
+    }
+    if (*done > 0) {
+        return HR_OK;
+    }
+    *done = 1;
+    hri_timing_begin(grid);
+    pthread_mutex_lock(&grid->context->lock);
+    const hr_status status = hri_grid_run_step(grid, phases, count, HR_OK);
+    pthread_mutex_unlock(&grid->context->lock);
+    return status;
+}
+
+/* Enqueue `steps` steps, after which `more` will follow. Other parts wait for
+ * each step, also for those after an error. */
+static hr_status enqueue_steps(hr_grid *grid, const hr_phase *phases,
+                               size_t count, int64_t steps, int64_t more)
 {
     hr_status status = HR_OK;
-    const bool all = hri_grid_is_part(grid); /* others wait for each step */
-    for (int64_t n = 0; n < steps && (status == HR_OK || all);) {
-        int64_t done = 0;
-        if (n == FIRST_STEPS && status == HR_OK) {
-            status = hri_replay_steps(grid, phases, count, steps - n, &done);
-        }
-        if (done == 0 && (status == HR_OK || all)) {
-            hri_timing_begin(grid);
-            pthread_mutex_lock(&grid->context->lock);
-            status = hri_grid_run_step(grid, phases, count, status);
-            pthread_mutex_unlock(&grid->context->lock);
-            done = 1;
-        }
+    int64_t n = 0, done;
+    while (n < steps) {
+        status = enqueue_next(grid, phases, count, steps - n, n == FIRST_STEPS,
+                              &done);
         n += done;
         if (status == HR_OK) {
             status = hri_balance_settle(grid, phases, count, steps - n + more);
         }
+        if (status != HR_OK) {
+            break;
+        }
+    }
+    for (; n < steps && hri_grid_is_part(grid); n++) {
+        pthread_mutex_lock(&grid->context->lock);
+        (void)hri_grid_run_step(grid, phases, count, status);
+        pthread_mutex_unlock(&grid->context->lock);
     }
     return hri_grid_keep(grid, status);
 }
@@ -126,14 +144,14 @@ typedef struct telling {
     bool agreed; /* all parts know of the error */
 } telling;
 
-/* The same. Where progress is told, wait for some steps before the next ones,
- * so that the program can cancel between them. */
+/* Make steps. If progress is told, wait for some steps before the next ones, so
+ * that the program can cancel between them. */
 static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                             int64_t steps, telling *t)
 {
     hr_status status = HR_OK;
     if (!t->any) {
-        return enqueue(grid, phases, count, steps, 0);
+        return enqueue_steps(grid, phases, count, steps, 0);
     }
     for (int64_t n = 0; n < steps;) {
         hri_agreement a = {{0}, {hri_rounds_next(&t->rounds, steps - n), 0}};
@@ -145,7 +163,7 @@ static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
         const int64_t now = a.least[0];
         t->rounds.items = now;
         n += now;
-        status = enqueue(grid, phases, count, now, steps - n);
+        status = enqueue_steps(grid, phases, count, now, steps - n);
         if (status == HR_OK) {
             status = hri_grid_finish(grid);
         }
@@ -159,38 +177,32 @@ static hr_status make_steps(hr_grid *grid, const hr_phase *phases, size_t count,
 
 /* Before steps: check them, and tell that none is done. status: of what was
  * checked before. every: steps between calls of a function. */
-static hr_status begin(hr_grid *grid, const hr_phase *phases, size_t count,
-                       int64_t steps, int64_t every, hr_status status,
-                       telling *t)
+static hr_status begin_steps(hr_grid *grid, const hr_phase *phases,
+                             size_t count, int64_t steps, int64_t every,
+                             hr_status status, telling *t)
 {
     t->any = grid != NULL && grid->progress != NULL;
     t->agreed = false;
-    status = check_parts(grid, phases, count, steps, every, status, &t->any);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_parts(grid, phases, count, steps, every, status, &t->any));
     t->rounds = (hri_rounds){0};
     hri_progress_init(&t->progress, "grid", grid->progress, grid->progress_data,
                       (double)steps);
     (void)hri_progress_tell(&t->progress, 0.0);
-    status = hri_progress_status(&t->progress, status);
+    status = hri_progress_status(&t->progress, HR_OK);
     return t->any ? hri_grid_agree(grid, status, NULL) : status;
 }
 
 /* Step the grid. The phases have been checked. */
-static hr_status step(hr_grid *grid, const hr_phase *phases, size_t count,
-                      int64_t steps, telling *t)
+static hr_status step_grid(hr_grid *grid, const hr_phase *phases, size_t count,
+                           int64_t steps, telling *t)
 {
     char text[64];
-    hr_status status = grid->wanted > 0
-                           ? hri_grid_widen(grid, phases, count, grid->wanted)
-                           : HR_OK;
-    if (status != HR_OK) {
-        return status;
+    if (grid->wanted > 0) {
+        HRI_TRY(hri_grid_widen(grid, phases, count, grid->wanted));
     }
     const uint64_t start_ns = hri_trace_now(grid->context->trace != NULL);
     hri_range_begin("hr_grid_step");
-    status = make_steps(grid, phases, count, steps, t);
+    hr_status status = make_steps(grid, phases, count, steps, t);
     if (hri_grid_is_part(grid)) {
         status = t->agreed ? status : hri_grid_agree(grid, status, NULL);
         status =
@@ -209,26 +221,45 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
 {
     HRI_USUAL_ARITHMETIC;
     telling t;
-    hr_status status = begin(grid, phases, count, steps, steps, HR_OK, &t);
-    return status == HR_OK
-               ? hri_progress_end(&t.progress,
-                                  step(grid, phases, count, steps, &t))
-               : status;
+    HRI_TRY(begin_steps(grid, phases, count, steps, steps, HR_OK, &t));
+    return hri_progress_end(&t.progress,
+                            step_grid(grid, phases, count, steps, &t));
 }
 
 static hr_status call_function(hr_grid *grid, int64_t done,
                                hr_grid_function function, void *data)
 {
-    hr_status status = HR_OK;
-    if (!function(data, grid, done)) {
-        status = hri_error_raise(&grid->error); /* may be the reason */
-        status = status != HR_OK
-                     ? status
-                     : hri_fail(HR_ERROR_CANCELLED,
-                                "grid: ended by the caller after %lld steps",
-                                (long long)done);
+    if (function(data, grid, done)) {
+        return hri_grid_agree(grid, HR_OK, NULL);
+    }
+    hr_status status = hri_error_raise(&grid->error); /* may be the reason */
+    if (status == HR_OK) {
+        status = hri_fail(HR_ERROR_CANCELLED,
+                          "grid: ended by the caller after %lld steps",
+                          (long long)done);
     }
     return hri_grid_agree(grid, status, NULL);
+}
+
+/* Step the grid, and call the function after each `every` steps. */
+static hr_status step_and_call(hr_grid *grid, const hr_phase *phases,
+                               size_t count, int64_t steps, int64_t every,
+                               hr_grid_function function, void *data,
+                               telling *t)
+{
+    for (int64_t done = 0; done < steps;) {
+        const int64_t next = hri_min(every, steps - done);
+        if (done > 0) { /* the function may have changed them */
+            HRI_TRY(
+                check_parts(grid, phases, count, next, every, HR_OK, &t->any));
+        }
+        HRI_TRY(step_grid(grid, phases, count, next, t));
+        done += next;
+        if (next == every) {
+            HRI_TRY(call_function(grid, done, function, data));
+        }
+    }
+    return HR_OK;
 }
 
 hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
@@ -246,20 +277,10 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                          : "grid: a call after every %lld steps, not 1 or more",
                      (long long)every);
     }
-    status = begin(grid, phases, count, steps, every, status, &t);
-    for (int64_t done = 0; done < steps && status == HR_OK;) {
-        const int64_t now = hri_min(every, steps - done);
-        if (done > 0) { /* the function may have changed them */
-            status =
-                check_parts(grid, phases, count, now, every, HR_OK, &t.any);
-        }
-        status = status == HR_OK ? step(grid, phases, count, now, &t) : status;
-        done += now;
-        if (status == HR_OK && now == every) {
-            status = call_function(grid, done, function, data);
-        }
-    }
-    return hri_progress_end(&t.progress, status);
+    HRI_TRY(begin_steps(grid, phases, count, steps, every, status, &t));
+    return hri_progress_end(
+        &t.progress,
+        step_and_call(grid, phases, count, steps, every, function, data, &t));
 }
 
 hr_status hr_grid_set_progress(hr_grid *grid, hr_progress_function function,
@@ -296,6 +317,6 @@ hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
                         grid == NULL ? "the grid is NULL"
                                      : "the weights are NULL");
     }
-    hr_status status = hri_error_raise(&grid->error);
-    return status == HR_OK ? rebalance(grid, weights) : status;
+    HRI_TRY(hri_error_raise(&grid->error));
+    return rebalance(grid, weights);
 }

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "grid/bands.h"
 
-static hr_status check(const hr_grid *grid, uint32_t field)
+static hr_status check_field(const hr_grid *grid, uint32_t field)
 {
     return grid == NULL ? hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL")
                         : hri_field_find(grid, "grid", field);
@@ -114,23 +114,32 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
     }
     at[0] = cells.lo[0] - origin[0];
     extent.size[0] = cells.hi[0] - cells.lo[0];
-    hr_status status = hr_view_section(*view, at, extent, &outside);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_view_section(*view, at, extent, &outside));
     const hr_view inside =
         hri_storage_view(&f->storage[band], &cells, component);
     return write ? hr_copy_async(outside, inside, NULL)
                  : hr_copy_async(inside, outside, NULL);
 }
 
+/* Fill the cells beyond the ends that follow from rows first to before end. The
+ * caller holds the context's lock. */
+static hr_status fill_sides(hr_grid *grid, const hri_field *f, int64_t first,
+                            int64_t end)
+{
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_cells rows = meet_rows(grid, b, first, end);
+        HRI_TRY(hri_boundary_fill(grid, f, b, grid->bands[b].inner, rows.lo[0],
+                                  rows.hi[0], NULL));
+    }
+    return HR_OK;
+}
+
 /* Note that values of a view were written to a field. */
-static hr_status renew(hr_grid *grid, hri_field *f, const int64_t *origin,
-                       const hr_view *view)
+static hr_status renew_sides(hr_grid *grid, hri_field *f, const int64_t *origin,
+                             const hr_view *view)
 {
     const int64_t *size =
         view->extent.size + (view->extent.rank - grid->extent.rank);
-    hr_status status = HR_OK;
     bool inside = true; /* some cells are not beyond a side */
     const int64_t end = origin[0] + size[0];
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
@@ -143,11 +152,7 @@ static hr_status renew(hr_grid *grid, hri_field *f, const int64_t *origin,
     f->ends_stale = true;
     f->far_stale = f->far_stale || inside;
     pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        const hri_cells rows = meet_rows(grid, b, origin[0], end);
-        status = hri_boundary_fill(grid, f, b, grid->bands[b].inner, rows.lo[0],
-                                   rows.hi[0], NULL);
-    }
+    const hr_status status = fill_sides(grid, f, origin[0], end);
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }
@@ -160,42 +165,33 @@ static hr_status copy_parts(const hr_grid *grid, uint32_t field,
     const hri_field *f = &grid->fields[hri_field_index(field)];
     uint32_t first;
     const uint32_t count = parts_of(grid, field, &first);
-    hr_status status = HR_OK;
-    for (uint32_t q = 0; q < count && status == HR_OK; q++) {
+    for (uint32_t q = 0; q < count; q++) {
         hr_view part = *view;
         if (count > 1) {
-            status = hr_view_project(*view, q, &part);
+            HRI_TRY(hr_view_project(*view, q, &part));
         }
-        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-            status = copy_part(grid, f, b, first + q, origin, &part, write);
+        for (uint32_t b = 0; b < grid->band_count; b++) {
+            HRI_TRY(copy_part(grid, f, b, first + q, origin, &part, write));
         }
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *from,
-                      const hr_view *view, bool write)
+static hr_status copy_section(hr_grid *grid, uint32_t field,
+                              const int64_t *from, const hr_view *view,
+                              bool write)
 {
     int64_t origin[HR_MAX_KERNEL_RANK] = {0}; /* in the part */
-    hr_status status = check(grid, field);
-    for (uint32_t d = 0; d < HR_MAX_KERNEL_RANK && from != NULL; d++) {
-        if (status == HR_OK && d < grid->extent.rank) {
-            origin[d] = from[d] - grid->part.origin[d];
-        }
+    HRI_TRY(check_field(grid, field));
+    for (uint32_t d = 0; d < grid->extent.rank && from != NULL; d++) {
+        origin[d] = from[d] - grid->part.origin[d];
     }
-    if (status == HR_OK) {
-        status = hri_error_raise(&grid->error);
-    }
-    if (status == HR_OK) {
-        status = check_section(grid, field, origin, view);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    status = copy_parts(grid, field, origin, view, write);
+    HRI_TRY(hri_error_raise(&grid->error));
+    HRI_TRY(check_section(grid, field, origin, view));
+    hr_status status = copy_parts(grid, field, origin, view, write);
     if (status == HR_OK && write) {
-        status =
-            renew(grid, &grid->fields[hri_field_index(field)], origin, view);
+        status = renew_sides(grid, &grid->fields[hri_field_index(field)],
+                             origin, view);
     }
     /* after a refusal or a read the grid still has its values */
     return write && status != HR_ERROR_INVALID ? hri_grid_keep(grid, status)
@@ -206,14 +202,14 @@ hr_status hr_grid_write(hr_grid *grid, uint32_t field, const int64_t *origin,
                         hr_view from)
 {
     HRI_USUAL_ARITHMETIC;
-    return copy(grid, field, origin, &from, true);
+    return copy_section(grid, field, origin, &from, true);
 }
 
 hr_status hr_grid_read(hr_grid *grid, uint32_t field, const int64_t *origin,
                        hr_view to)
 {
     HRI_USUAL_ARITHMETIC;
-    return copy(grid, field, origin, &to, false);
+    return copy_section(grid, field, origin, &to, false);
 }
 
 /* ---- all of a field */
@@ -233,33 +229,32 @@ static hr_extent whole_of(const hr_grid *grid, uint32_t field)
     return extent;
 }
 
+static hr_status copy_view(hr_grid *grid, uint32_t field, const hr_view *view,
+                           bool write)
+{
+    if (write && grid->error.status != HR_OK) {
+        HRI_TRY(hri_grid_renew(grid));
+    }
+    HRI_TRY(copy_section(grid, field, NULL, view, write));
+    if (!write) {
+        HRI_TRY(hri_grid_keep(grid, hr_synchronize(*view)));
+    }
+    return hri_grid_finish(grid);
+}
+
 static hr_status copy_all(hr_grid *grid, uint32_t field, const void *data,
                           bool write)
 {
     hr_array *array = NULL;
-    hr_status status = check(grid, field);
-    if (status == HR_OK && data == NULL) {
-        status = hri_fail(HR_ERROR_INVALID, "grid: data is NULL");
+    HRI_TRY(check_field(grid, field));
+    if (data == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: data is NULL");
     }
-    if (status == HR_OK) {
-        status =
-            hr_array_wrap(grid->context, data,
+    HRI_TRY(hr_array_wrap(grid->context, data,
                           grid->fields[hri_field_index(field)].element_bytes,
-                          whole_of(grid, field), 0, &array);
-    }
-    if (status == HR_OK && write && grid->error.status != HR_OK) {
-        status = hri_grid_renew(grid);
-    }
-    if (status == HR_OK) {
-        const hr_view view = hr_view_of(array);
-        status = copy(grid, field, NULL, &view, write);
-    }
-    if (status == HR_OK && !write) {
-        status = hri_grid_keep(grid, hr_synchronize(hr_view_of(array)));
-    }
-    if (status == HR_OK) { /* after a failure there is nothing to copy */
-        status = hri_grid_finish(grid);
-    }
+                          whole_of(grid, field), 0, &array));
+    const hr_view view = hr_view_of(array);
+    const hr_status status = copy_view(grid, field, &view, write);
     hr_array_destroy(array);
     return status;
 }

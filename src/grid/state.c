@@ -66,16 +66,15 @@ hr_status hri_band_create_queues(const hr_grid *grid, hri_band *band)
     const bool one = a->device->info.host || a->device->info.emulated;
     hr_queue **const queues[] = {&band->inner, &band->edge, &band->link};
     static const char *const names[] = {"inner", "edge", "link"};
-    hr_status status = HR_OK;
-    for (int q = 0; q < 3 && status == HR_OK; q++) {
+    for (int q = 0; q < 3; q++) {
         if (one && q > 0) {
             *queues[q] = band->inner;
         } else {
-            status = hri_queue_open(grid->context, band->accelerator, q > 0,
-                                    names[q], queues[q]);
+            HRI_TRY(hri_queue_open(grid->context, band->accelerator, q > 0,
+                                   names[q], queues[q]));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 void hri_band_destroy_queues(hri_band *band)
@@ -143,6 +142,16 @@ static hr_status finish_storage(const hri_storage *storage)
     return status;
 }
 
+static hr_status finish_fields(const hr_grid *grid)
+{
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (uint32_t b = 0; b < grid->band_count; b++) {
+            HRI_TRY(finish_storage(&grid->fields[f].storage[b]));
+        }
+    }
+    return HR_OK;
+}
+
 hr_status hri_grid_finish(hr_grid *grid)
 {
     for (uint32_t b = 0; b < grid->band_count; b++) {
@@ -153,12 +162,8 @@ hr_status hri_grid_finish(hr_grid *grid)
         }
     }
     pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (uint32_t b = 0;
-             b < grid->band_count && grid->error.status == HR_OK; b++) {
-            hri_error_keep(&grid->error,
-                           finish_storage(&grid->fields[f].storage[b]));
-        }
+    if (grid->error.status == HR_OK) { /* else storage may be incomplete */
+        hri_error_keep(&grid->error, finish_fields(grid));
     }
     pthread_mutex_unlock(&grid->context->lock);
     return hri_error_raise(&grid->error);

@@ -13,9 +13,9 @@ typedef struct running {
     hr_grid *grid;
     const hr_phase *phases, *phase; /* all phases, and the present one */
     size_t count;
-    size_t number;   /* counts kernels that run for all rows; SIZE_MAX: does
-                        not */
-    hri_cells cells; /* that the phase runs for */
+    size_t number;            /* of the kernel, of those that run for all rows;
+                                 SIZE_MAX: not one of them */
+    hri_cells cells;          /* that the phase runs for */
     int64_t extra[HRI_SIDES]; /* rows of neighbours that a band computes
                                  itself */
     int64_t edge[HRI_SIDES];  /* rows of a band that read from neighbours, or
@@ -44,17 +44,16 @@ static hr_status exchange_wide(running *s)
 {
     hr_grid *grid = s->grid;
     hri_rows need[HR_MAX_FIELDS], room[HR_MAX_FIELDS];
-    hr_status status = HR_OK;
     hri_phases_need(grid, s->phases, s->count, (size_t)(s->phase - s->phases),
                     grid->state.steps_per_exchange, need, room);
-    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+    for (uint32_t f = 0; f < grid->field_count; f++) {
         for (int side = 0; side < HRI_SIDES; side++) {
             need[f].of[side] =
                 hri_min(need[f].of[side], grid->fields[f].depth.of[side]);
         }
-        status = hri_exchange(grid, &grid->fields[f], need[f]);
+        HRI_TRY(hri_exchange(grid, &grid->fields[f], need[f]));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether the phase reads rows beyond the ends that must be computed again. */
@@ -71,8 +70,7 @@ static bool lacks_ends(const running *s, const hr_argument *a)
 static hr_status fetch_needs(running *s, bool *exchanged)
 {
     hr_grid *grid = s->grid;
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < s->phase->argument_count && status == HR_OK; i++) {
+    for (size_t i = 0; i < s->phase->argument_count; i++) {
         const hr_argument *a = &s->phase->arguments[i];
         if (!lacks_rows(grid, a)) {
             continue;
@@ -81,16 +79,16 @@ static hr_status fetch_needs(running *s, bool *exchanged)
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
-        status = is_wide(grid) ? exchange_wide(s) : hri_exchange(grid, f, halo);
+        HRI_TRY(is_wide(grid) ? exchange_wide(s) : hri_exchange(grid, f, halo));
     }
-    for (size_t i = 0; i < s->phase->argument_count && status == HR_OK; i++) {
+    for (size_t i = 0; i < s->phase->argument_count; i++) {
         const hr_argument *a = &s->phase->arguments[i];
         if (lacks_ends(s, a)) {
-            status = hri_exchange_ends(
-                grid, &grid->fields[hri_field_index(a->field - 1)]);
+            HRI_TRY(hri_exchange_ends(
+                grid, &grid->fields[hri_field_index(a->field - 1)]));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Find how many rows of its neighbours each band can compute itself. These need
@@ -163,9 +161,9 @@ static hri_cells cells_for(const running *s, uint32_t argument,
 
 /* Launch the phase for these cells. Kernels see indices of the whole grid, so
  * *ends becomes that, too. */
-static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
-                        const hri_cells *cells, hri_fence **start,
-                        hri_row_ends *ends)
+static hr_status launch_cells(const running *s, uint32_t band, hr_queue *queue,
+                              const hri_cells *cells, hri_fence **start,
+                              hri_row_ends *ends)
 {
     const hr_grid *grid = s->grid;
     const int64_t *origin = grid->part.origin;
@@ -234,19 +232,19 @@ static hr_status run_rows(const running *s, uint32_t band, bool inner,
         hri_boundary_row_ends(grid, s->phase, band, queue, &cells, &ends)
             ? &ends
             : NULL;
-    hr_status status = launch(s, band, queue, &cells, start, done);
-    if (status == HR_OK && start != NULL) {
-        status = hri_timing_end(grid, s->number, band);
+    HRI_TRY(launch_cells(s, band, queue, &cells, start, done));
+    if (start != NULL) {
+        HRI_TRY(hri_timing_end(grid, s->number, band));
     }
-    for (size_t i = 0; i < s->phase->argument_count && status == HR_OK; i++) {
+    for (size_t i = 0; i < s->phase->argument_count; i++) {
         const hr_argument *a = &s->phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL && hri_argument_writes(a)) {
-            status = hri_boundary_fill(grid, f, band, queue, cells.lo[0],
-                                       cells.hi[0], done);
+            HRI_TRY(hri_boundary_fill(grid, f, band, queue, cells.lo[0],
+                                      cells.hi[0], done));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Run the edges of a band, or its inner part. Both together are the band's own
@@ -271,23 +269,22 @@ static hr_status run_part(const running *s, uint32_t band, bool inner)
     if (inner) {
         return run_rows(s, band, true, first, end);
     }
-    hr_status status = run_rows(s, band, false, lo, first);
-    return status == HR_OK ? run_rows(s, band, false, end, hi) : status;
+    HRI_TRY(run_rows(s, band, false, lo, first));
+    return run_rows(s, band, false, end, hi);
 }
 
 /* Run the edges of all bands, then their inner parts. */
 static hr_status run_bands(const running *s)
 {
     const hr_grid *grid = s->grid;
-    hr_status status = HR_OK;
     for (int inner = 0; inner < 2; inner++) {
-        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        for (uint32_t b = 0; b < grid->band_count; b++) {
             if (!hri_band_is_empty(&grid->bands[b])) {
-                status = run_part(s, b, inner == 1);
+                HRI_TRY(run_part(s, b, inner == 1));
             }
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Note which rows are valid once the phase has run. */
@@ -370,7 +367,7 @@ static bool add_reach(const hr_grid *grid, const hri_field *f, bool near,
     return any;
 }
 
-/* From now on they count as brought. */
+/* Find the far fields of the phase. They count as brought afterwards. */
 static void find_far(const running *s, far_fields *far)
 {
     hr_grid *grid = s->grid;
@@ -438,21 +435,28 @@ static hr_status run_cells(running *s, const hri_cells *cells, bool exchanged)
 static hr_status run_borders(running *s, const hri_cells *all,
                              const hri_cells *inner, bool exchanged)
 {
-    hr_status status = HR_OK;
     hri_cells left = *all;
-    for (uint32_t d = 0; d < s->grid->extent.rank && status == HR_OK; d++) {
+    for (uint32_t d = 0; d < s->grid->extent.rank; d++) {
         hri_cells border = left;
         border.hi[d] = inner->lo[d];
-        status = run_cells(s, &border, exchanged);
+        HRI_TRY(run_cells(s, &border, exchanged));
         border.hi[d] = left.hi[d];
         border.lo[d] = inner->hi[d];
-        if (status == HR_OK) {
-            status = run_cells(s, &border, exchanged);
-        }
+        HRI_TRY(run_cells(s, &border, exchanged));
         left.lo[d] = inner->lo[d];
         left.hi[d] = inner->hi[d];
     }
-    return status;
+    return HR_OK;
+}
+
+/* Run what reads values of other parts, once these have come. The inner cells
+ * have run if they are not empty. */
+static hr_status run_outer(running *s, const hri_cells *all,
+                           const hri_cells *inner, bool exchanged)
+{
+    HRI_TRY(fetch_needs(s, &exchanged));
+    return hri_box_is_empty(inner) ? run_cells(s, all, exchanged)
+                                   : run_borders(s, all, inner, exchanged);
 }
 
 /* Run the phase, most of it while values of other parts come. After an error
@@ -472,11 +476,7 @@ static hr_status run_beside(running *s, const far_fields *far, bool exchanged,
     s->number = split ? SIZE_MAX : s->number;
     s->cells = all;
     if (status == HR_OK) {
-        status = fetch_needs(s, &exchanged);
-    }
-    if (status == HR_OK) {
-        status = split ? run_borders(s, &all, &inner, exchanged)
-                       : run_cells(s, &all, exchanged);
+        status = run_outer(s, &all, &inner, exchanged);
     }
     s->cells = all;
     return status;

@@ -26,20 +26,19 @@ void hri_timing_destroy(hri_timing *timing)
     free(timing);
 }
 
-/* The overheads of enqueueing: the largest of all bands' accelerators. */
+/* Find the overheads of enqueueing: the largest of all bands' accelerators. The
+ * caller holds the context's lock. */
 static hr_status know_overheads(const hr_grid *grid, hri_timing *b)
 {
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t i = 0; i < b->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < b->count; i++) {
         hri_overheads o;
-        status = hri_model_overheads(
-            &grid->context->accelerators[grid->bands[i].accelerator], true, &o);
+        HRI_TRY(hri_model_overheads(
+            &grid->context->accelerators[grid->bands[i].accelerator], true,
+            &o));
         b->overheads.launch = fmax(b->overheads.launch, o.launch);
         b->overheads.copy = fmax(b->overheads.copy, o.copy);
     }
-    pthread_mutex_unlock(&grid->context->lock);
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_timing_create(hr_grid *grid)
@@ -55,7 +54,10 @@ hr_status hri_timing_create(hr_grid *grid)
     grid->timing = b;
     b->next = 1;
     b->count = count;
-    return know_overheads(grid, b);
+    pthread_mutex_lock(&grid->context->lock);
+    const hr_status status = know_overheads(grid, b);
+    pthread_mutex_unlock(&grid->context->lock);
+    return status;
 }
 
 /* ---- during steps */

@@ -154,9 +154,9 @@ hr_status hri_filter_rate(const hri_filter_job *job,
     return hri_model_ask(accelerator, &question, rate);
 }
 
-/* ---- shares */
+/* ---- bands */
 
-enum { PIECES = 4 }; /* of a share, beside its two ends */
+enum { PIECES = 4 }; /* of a band, beside its two ends */
 
 /* Rows of an end. Few rows are best, but with too few of them most of what an
  * end reads is read by its neighbour, too. */
@@ -168,30 +168,30 @@ static int64_t end_rows(const hri_filter_job *job)
 
 /* Find what the accelerator's link and memory do, and its overheads. The caller
  * holds the context's lock. */
-static hr_status ask_model(const hri_filter_job *job, hri_share *share)
+static hr_status ask_model(const hri_filter_job *job, hri_filter_band *band)
 {
-    hri_accelerator *a = share->accelerator;
+    hri_accelerator *a = band->accelerator;
     const bool measure = !hri_model_is_small(hri_filter_work(job));
     const bool staged = a->device->info.staged; /* pictures are in ordinary
                                                    memory */
-    share->use = (hri_link_use){.accelerator = a};
+    band->use = (hri_link_use){.accelerator = a};
     if (!a->in_place && job->views[0].array == NULL) {
         HRI_TRY(hri_model_know_link(job->context, a));
-        share->use = hri_model_link_use(a, staged, staged);
+        band->use = hri_model_link_use(a, staged, staged);
     }
-    HRI_TRY(hri_model_overheads(a, measure, &share->overheads));
+    HRI_TRY(hri_model_overheads(a, measure, &band->overheads));
     return measure && a->in_place
-               ? hri_bandwidth_know(job->context, a, &share->memory)
+               ? hri_bandwidth_know(job->context, a, &band->memory)
                : HR_OK;
 }
 
 /* Find what the accelerator does with the device to itself. What is not known
  * is measured, unless the job is small. */
-static hr_status know_share(const hri_filter_job *job, hri_share *share)
+static hr_status know_band(const hri_filter_job *job, hri_filter_band *band)
 {
-    HRI_TRY(hri_filter_rate(job, share->accelerator, &share->rate));
+    HRI_TRY(hri_filter_rate(job, band->accelerator, &band->rate));
     pthread_mutex_lock(&job->context->lock);
-    const hr_status status = ask_model(job, share);
+    const hr_status status = ask_model(job, band);
     pthread_mutex_unlock(&job->context->lock);
     return status;
 }
@@ -204,57 +204,56 @@ static double row_bytes(const hr_matrix *picture)
 
 /* How many accelerators share its device. Virtual ones of the device were asked
  * for to take part, so all of them count. Others count when they take part. */
-static double sharers(const hri_share *shares, uint32_t count, uint32_t i)
+static double sharers(const hri_filter_band *bands, uint32_t count, uint32_t i)
 {
-    const hri_accelerator *a = shares[i].accelerator;
-    double same = shares[i].siblings;
+    const hri_accelerator *a = bands[i].accelerator;
+    double same = bands[i].siblings;
     for (uint32_t j = 0; j < count; j++) {
-        const hri_accelerator *other = shares[j].accelerator;
+        const hri_accelerator *other = bands[j].accelerator;
         same += other->device_index != a->device_index &&
                 hri_accelerators_same_kind(other, a);
     }
     return same;
 }
 
-/* Set the seconds for a row for the first `count` shares when they work side by
+/* Set the seconds for a row of the first `count` bands when they work side by
  * side. uses has room for as many. The host's CPUs copy to buffers in host
  * memory. */
-static void set_rows(const hri_filter_job *job, hri_share *shares,
+static void set_rows(const hri_filter_job *job, hri_filter_band *bands,
                      uint32_t count, hri_link_use *uses)
 {
     const double products = (double)job->out.cols * hri_filter_products(job);
     const double up = row_bytes(&job->in), down = row_bytes(&job->out);
     for (uint32_t i = 0; i < count; i++) {
-        uses[i] = shares[i].use;
+        uses[i] = bands[i].use;
     }
     hri_model_link_uses(job->context, uses, count);
     double same = 0.0;
     for (uint32_t i = 0; i < count; i++) {
-        hri_share *s = &shares[i];
-        if (i == 0 || s->accelerator->device_index !=
-                          shares[i - 1].accelerator->device_index) {
-            same = sharers(shares, count, i);
+        hri_filter_band *b = &bands[i];
+        if (i == 0 || b->accelerator->device_index !=
+                          bands[i - 1].accelerator->device_index) {
+            same = sharers(bands, count, i);
         }
         const hri_link *link = &uses[i].beside;
         const double there = hri_cost_bytes(up, link->up),
                      home = hri_cost_bytes(down, link->down);
-        s->compute = same * products / s->rate;
-        if (hri_in_host_memory(s->accelerator)) {
-            s->link = there + home;
-            s->row = s->compute + s->link;
+        b->compute = same * products / b->rate;
+        if (hri_in_host_memory(b->accelerator)) {
+            b->link = there + home;
+            b->row = b->compute + b->link;
         } else {
-            s->link =
+            b->link =
                 fmax(fmax(there, home), hri_cost_bytes(up + down, link->both));
-            s->row = fmax(s->compute, s->link);
+            b->row = fmax(b->compute, b->link);
         }
     }
 }
 
-/* The fastest first. Of equal ones, which are in one list, the earlier one
- * first. */
+/* The fastest first. If two in one list are equal, the earlier one is first. */
 static int by_row(const void *x, const void *y)
 {
-    const hri_share *a = x, *b = y;
+    const hri_filter_band *a = x, *b = y;
     if (a->row != b->row) {
         return a->row < b->row ? -1 : 1;
     }
@@ -264,65 +263,66 @@ static int by_row(const void *x, const void *y)
 
 /* Seconds of host memory for the rows of accelerators in place, and for the
  * copies of the others at the same time. */
-static double host_memory(const hri_filter_job *job, const hri_share *shares,
-                          uint32_t count, double speed)
+static double host_memory(const hri_filter_job *job,
+                          const hri_filter_band *bands, uint32_t count,
+                          double speed)
 {
     hri_host_load load = {0};
     for (uint32_t i = 0; i < count; i++) {
-        const hri_share *s = &shares[i];
-        const double rows = (double)job->out.rows / speed / s->row;
+        const hri_filter_band *b = &bands[i];
+        const double rows = (double)job->out.rows / speed / b->row;
         const double bytes =
             rows * (row_bytes(&job->in) + row_bytes(&job->out));
-        load.rate = fmax(load.rate, s->memory);
-        load.in_place += s->accelerator->in_place ? bytes : 0.0;
-        load.staged += s->use.staged_up ? bytes : 0.0;
-        load.copied += s->link > 0.0 && !s->use.staged_up ? bytes : 0.0;
+        load.rate = fmax(load.rate, b->memory);
+        load.in_place += b->accelerator->in_place ? bytes : 0.0;
+        load.staged += b->use.staged_up ? bytes : 0.0;
+        load.copied += b->link > 0.0 && !b->use.staged_up ? bytes : 0.0;
     }
     return hri_host_memory_seconds(&load);
 }
 
 /* Seconds to transform the window: one of a block's two transforms, on one
  * CPU. */
-static double setup_seconds(const hri_filter_job *job, const hri_share *s)
+static double setup_seconds(const hri_filter_job *job, const hri_filter_band *b)
 {
     if (job->method != HR_FILTER_FFT) {
         return 0.0;
     }
     const double elements = (double)job->out.rows * (double)job->out.cols;
     const double blocks = hri_fft_blocks(job, hri_fft_edge(job));
-    const double processors = s->accelerator->device->info.compute_units;
+    const double processors = b->accelerator->device->info.compute_units;
     return 0.5 * processors * elements * hri_filter_products(job) / blocks /
-           s->rate;
+           b->rate;
 }
 
-/* Seconds for the first `count` shares together. Bands are in proportion to
+/* Seconds for the first `count` bands together. Their rows are in proportion to
  * speeds, and each band also computes on rows of its neighbours. */
-static double seconds_of(const hri_filter_job *job, hri_share *shares,
+static double seconds_of(const hri_filter_job *job, hri_filter_band *bands,
                          uint32_t count, hri_link_use *uses)
 {
     double speed = 0.0, most = 0.0;
-    set_rows(job, shares, count, uses);
+    set_rows(job, bands, count, uses);
     for (uint32_t i = 0; i < count; i++) {
-        speed += 1.0 / shares[i].row;
+        speed += 1.0 / bands[i].row;
     }
     const double rows = (double)job->out.rows;
     for (uint32_t i = 0; i < count; i++) {
-        const hri_share *s = &shares[i];
-        const hri_overheads *o = &s->overheads;
+        const hri_filter_band *b = &bands[i];
+        const hri_overheads *o = &b->overheads;
         double own = rows / speed + o->launch + 2.0 * o->copy + o->wait;
-        if (!s->accelerator->in_place) {
+        if (!b->accelerator->in_place) {
             /* the first piece comes, and the last goes, while nothing is worked
              * on */
-            const double share = rows / speed / s->row;
-            const double ends = hri_in_host_memory(s->accelerator)
+            const double band = rows / speed / b->row;
+            const double ends = hri_in_host_memory(b->accelerator)
                                     ? 0.0
-                                    : fmin(share, (double)end_rows(job));
-            own += s->link * (ends + 2.0 * (double)job->window->reach);
+                                    : fmin(band, (double)end_rows(job));
+            own += b->link * (ends + 2.0 * (double)job->window->reach);
         }
         most = own > most ? own : most;
     }
-    return fmax(most, host_memory(job, shares, count, speed)) +
-           setup_seconds(job, &shares[0]);
+    return fmax(most, host_memory(job, bands, count, speed)) +
+           setup_seconds(job, &bands[0]);
 }
 
 /* For holds_blocks: a job, and an accelerator's memory for pieces. */
@@ -368,103 +368,104 @@ static uint64_t bytes_to_come(const hri_filter_job *job, int which,
                : (uint64_t)(last - first) * (uint64_t)row;
 }
 
-/* Bytes that pictures in arrays take of a share's room: all rows of the share
+/* Bytes that pictures in arrays take of a band's room: all rows of the band
  * stay there. */
-static uint64_t bytes_that_stay(const hri_filter_job *job, const hri_share *s)
+static uint64_t bytes_that_stay(const hri_filter_job *job,
+                                const hri_filter_band *b)
 {
     const int64_t reach = job->window->reach;
     uint64_t bytes = 0;
     if (job->views[0].array != NULL) {
         pthread_mutex_lock(&job->context->lock);
         bytes =
-            bytes_to_come(job, 0, s->accelerator,
-                          hri_max(job->top + s->first - reach, 0),
-                          hri_min(job->top + s->last + reach, job->in.rows)) +
-            bytes_to_come(job, 1, s->accelerator, s->first, s->last);
+            bytes_to_come(job, 0, b->accelerator,
+                          hri_max(job->top + b->first - reach, 0),
+                          hri_min(job->top + b->last + reach, job->in.rows)) +
+            bytes_to_come(job, 1, b->accelerator, b->first, b->last);
         pthread_mutex_unlock(&job->context->lock);
     }
     return bytes;
 }
 
-int64_t hri_share_piece(const hri_filter_job *job, const hri_share *s,
-                        int64_t next)
+int64_t hri_filter_piece_end(const hri_filter_job *job,
+                             const hri_filter_band *b, int64_t next)
 {
     const int64_t block = hri_filter_block(job);
-    int64_t rows = s->ends;
-    if (next > s->first && s->last - next > s->ends) {
-        rows = hri_round_up(s->last - next - s->ends, block);
-        rows = hri_min(rows, s->height);
+    int64_t rows = b->ends;
+    if (next > b->first && b->last - next > b->ends) {
+        rows = hri_round_up(b->last - next - b->ends, block);
+        rows = hri_min(rows, b->height);
     }
-    return hri_min(next + rows, s->last);
+    return hri_min(next + rows, b->last);
 }
 
-/* Set the rows of a share's ends, and return the height of the pieces in
+/* Set the rows of a band's ends, and return the height of the pieces in
  * between. These are equal, and none of them is lower than an end. */
-static int64_t cut_into_pieces(const hri_filter_job *job, hri_share *s)
+static int64_t cut_into_pieces(const hri_filter_job *job, hri_filter_band *b)
 {
     const int64_t block = hri_filter_block(job);
-    const int64_t rows = s->last - s->first, least = end_rows(job);
+    const int64_t rows = b->last - b->first, least = end_rows(job);
     const int64_t between = rows - 2 * least;
     if (between < least) { /* one piece, or two halves */
-        s->ends = between < 0 ? rows : hri_ceil_div(rows, 2 * block) * block;
-        return s->ends;
+        b->ends = between < 0 ? rows : hri_ceil_div(rows, 2 * block) * block;
+        return b->ends;
     }
-    s->ends = least;
+    b->ends = least;
     return hri_ceil_div(between, hri_min(between / least, PIECES));
 }
 
 /* Make pieces brief in a call that tells its progress. Separable filters
  * compute `reach` rows on either side of a piece twice. So their pieces stay
  * high enough that this does not take most of the time. */
-static void keep_brief(const hri_filter_job *job, hri_share *s)
+static void keep_brief(const hri_filter_job *job, hri_filter_band *b)
 {
     const double most = hri_progress_seconds();
     const int64_t least = hri_filter_rank(job) > 0 ? 4 * job->window->reach : 1;
-    if (job->options.progress != NULL && s->row * (double)s->height > most) {
-        const int64_t rows = hri_max((int64_t)(most / s->row), least);
+    if (job->options.progress != NULL && b->row * (double)b->height > most) {
+        const int64_t rows = hri_max((int64_t)(most / b->row), least);
         const int64_t brief = hri_round_up(rows, hri_filter_block(job));
-        s->height = hri_min(s->height, brief);
-        s->ends = hri_min(s->ends, s->height);
+        b->height = hri_min(b->height, brief);
+        b->ends = hri_min(b->ends, b->height);
     }
 }
 
 /* Set the height of pieces. There are a few, so that some are copied while
  * others are worked on. */
-static hr_status set_height(const hri_filter_job *job, hri_share *s)
+static hr_status set_height(const hri_filter_job *job, hri_filter_band *b)
 {
-    const int64_t rows = s->last - s->first;
-    s->height = s->ends = rows;
-    if (s->accelerator->in_place) {
-        keep_brief(job, s);
+    const int64_t rows = b->last - b->first;
+    b->height = b->ends = rows;
+    if (b->accelerator->in_place) {
+        keep_brief(job, b);
         return HR_OK;
     }
-    const uint64_t stay = bytes_that_stay(job, s);
+    const uint64_t stay = bytes_that_stay(job, b);
     int64_t wanted = rows;
     if (job->views[0].array == NULL) { /* else nothing is copied */
-        wanted = cut_into_pieces(job, s);
+        wanted = cut_into_pieces(job, b);
     }
-    s->height = rows_that_fit(job, s->accelerator, wanted,
-                              s->room > stay ? s->room - stay : 0);
-    s->ends = hri_min(s->ends, s->height);
-    keep_brief(job, s);
-    if (s->height > 0) {
+    b->height = rows_that_fit(job, b->accelerator, wanted,
+                              b->room > stay ? b->room - stay : 0);
+    b->ends = hri_min(b->ends, b->height);
+    keep_brief(job, b);
+    if (b->height > 0) {
         return HR_OK;
     }
     const uint64_t needed =
         stay +
-        hri_filter_piece_bytes(job, s->accelerator, hri_filter_block(job));
+        hri_filter_piece_bytes(job, b->accelerator, hri_filter_block(job));
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                     "filter: %lld rows of pictures in arrays, with working "
                     "memory, need %llu bytes, but %s may hold %llu bytes more",
                     (long long)rows, (unsigned long long)needed,
-                    s->accelerator->path, (unsigned long long)s->room);
+                    b->accelerator->path, (unsigned long long)b->room);
 }
 
 /* Whether the accelerator can do a part. There must be room for a block of
  * rows, and for the scratch memory of a strip. */
-static hr_status check_room(const hri_filter_job *job, hri_share *s)
+static hr_status check_room(const hri_filter_job *job, hri_filter_band *b)
 {
-    const hri_accelerator *a = s->accelerator;
+    const hri_accelerator *a = b->accelerator;
     const uint64_t scratch = hri_filter_piece_scratch(job, a);
     if (scratch > HRI_MAX_TILE_BYTES) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -480,9 +481,9 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
     const uint64_t least =
         hri_filter_piece_bytes(job, a, hri_filter_block(job));
     pthread_mutex_lock(&job->context->lock);
-    s->room = hri_accelerator_room(s->accelerator);
+    b->room = hri_accelerator_room(b->accelerator);
     pthread_mutex_unlock(&job->context->lock);
-    if (least <= s->room) {
+    if (least <= b->room) {
         return HR_OK;
     }
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -490,43 +491,43 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
                     "need %llu bytes, but %s may hold %llu bytes more",
                     (long long)job->in.cols, (long long)job->window->reach,
                     (unsigned long long)least, a->path,
-                    (unsigned long long)s->room);
+                    (unsigned long long)b->room);
 }
 
-/* List the accelerators that can take part in plan->shares. Returns how
+/* List the accelerators that can take part in plan->bands. Returns how
  * many. */
-static hr_status list_shares(const hri_filter_job *job,
-                             hri_accelerator *const *accelerators,
-                             uint32_t count, hri_filter_plan *plan,
-                             uint32_t *found)
+static hr_status list_bands(const hri_filter_job *job,
+                            hri_accelerator *const *accelerators,
+                            uint32_t count, hri_filter_plan *plan,
+                            uint32_t *found)
 {
     hr_status refused = HR_OK;
     *found = 0;
     for (uint32_t i = 0; i < count; i++) {
-        hri_share *s = &plan->shares[*found];
-        *s = (hri_share){.accelerator = accelerators[i]};
-        const hr_status fits = check_room(job, s);
+        hri_filter_band *b = &plan->bands[*found];
+        *b = (hri_filter_band){.accelerator = accelerators[i]};
+        const hr_status fits = check_room(job, b);
         if (fits != HR_OK) {
             refused = fits;
             continue;
         }
         for (uint32_t j = 0; j < count; j++) {
-            s->siblings +=
+            b->siblings +=
                 accelerators[j]->device_index == accelerators[i]->device_index;
         }
-        HRI_TRY(know_share(job, s));
+        HRI_TRY(know_band(job, b));
         ++*found;
     }
     return *found > 0 ? HR_OK : refused;
 }
 
-/* What a plan is made with. The candidates of a set are the first shares. */
+/* What a plan is made with. The candidates of a set are the first bands. */
 typedef struct choice {
     const hri_filter_job *job;
-    hri_share *shares;
-    hri_link_use *uses;        /* [shares] */
-    hri_candidate *candidates; /* [shares] */
-    hri_portion *portions;     /* [shares] */
+    hri_filter_band *bands;
+    hri_link_use *uses;        /* [bands] */
+    hri_candidate *candidates; /* [bands] */
+    hri_portion *portions;     /* [bands] */
 } choice;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -534,37 +535,37 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 {
     const choice *c = data;
     (void)set;
-    *seconds = seconds_of(c->job, c->shares, count, c->uses);
+    *seconds = seconds_of(c->job, c->bands, count, c->uses);
     return HR_OK;
 }
 
-/* Sort the shares, and find how many of the first ones take part. */
-static hr_status choose_shares(choice *c, uint32_t count, hri_filter_plan *plan)
+/* Sort the bands, and find how many of the first ones take part. */
+static hr_status choose_bands(choice *c, uint32_t count, hri_filter_plan *plan)
 {
     hri_set set = {0};
     for (uint32_t i = 0; i < count; i++) {
-        set_rows(c->job, &c->shares[i], 1, c->uses);
+        set_rows(c->job, &c->bands[i], 1, c->uses);
     }
-    qsort(c->shares, count, sizeof c->shares[0], by_row);
-    /* rows count already how siblings slow each other, so each share is a
-     * device of its own here */
+    qsort(c->bands, count, sizeof c->bands[0], by_row);
+    /* seconds for a row count already how siblings slow each other, so each
+     * band is a device of its own here */
     for (uint32_t i = 0; i < count; i++) {
         c->candidates[i] = (hri_candidate){
-            .index = i, .device = i, .seconds = c->shares[i].row};
+            .index = i, .device = i, .seconds = c->bands[i].row};
     }
     HRI_TRY(hri_choose_set(c->candidates, count, predict, c, &set));
     plan->count = set.count > 0 ? set.count : 1;
     plan->seconds = set.seconds;
-    set_rows(c->job, c->shares, plan->count, c->uses);
-    const hri_share *s = &c->shares[0];
-    plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
+    set_rows(c->job, c->bands, plan->count, c->uses);
+    const hri_filter_band *b = &c->bands[0];
+    plan->bound = b->link > b->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
     return HR_OK;
 }
 
-/* Give the first `count` shares their rows, in whole blocks. Rows that do not
+/* Give the first `count` bands their rows, in whole blocks. Rows that do not
  * fit into memory at once are done in lower pieces, so memory does not limit
- * shares. */
-static hr_status cut_shares(const choice *c, const hri_filter_plan *plan)
+ * them. */
+static hr_status cut_bands(const choice *c, const hri_filter_plan *plan)
 {
     bool held;
     const hri_distribution d = {.caller = "filter",
@@ -573,16 +574,16 @@ static hr_status cut_shares(const choice *c, const hri_filter_plan *plan)
                                 .portions = c->portions,
                                 .count = plan->count};
     for (uint32_t i = 0; i < plan->count; i++) {
-        d.portions[i].weight = 1.0 / c->shares[i].row;
+        d.portions[i].weight = 1.0 / c->bands[i].row;
         d.portions[i].most = INT64_MAX;
     }
     HRI_TRY(hri_distribute(&d, &held));
     for (uint32_t i = 0; i < plan->count; i++) {
-        hri_share *s = &c->shares[i];
-        s->first = d.portions[i].first;
-        s->last = s->first + d.portions[i].count;
-        if (s->last > s->first) {
-            HRI_TRY(set_height(c->job, s));
+        hri_filter_band *b = &c->bands[i];
+        b->first = d.portions[i].first;
+        b->last = b->first + d.portions[i].count;
+        if (b->last > b->first) {
+            HRI_TRY(set_height(c->job, b));
         }
     }
     return HR_OK;
@@ -594,9 +595,9 @@ static hr_status make_plan(choice *c, hri_accelerator *const *accelerators,
     if (c->uses == NULL || c->candidates == NULL || c->portions == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
     }
-    HRI_TRY(list_shares(c->job, accelerators, count, plan, &count));
-    HRI_TRY(choose_shares(c, count, plan));
-    return cut_shares(c, plan);
+    HRI_TRY(list_bands(c->job, accelerators, count, plan, &count));
+    HRI_TRY(choose_bands(c, count, plan));
+    return cut_bands(c, plan);
 }
 
 hr_status hri_filter_plan_make(const hri_filter_job *job,
@@ -604,7 +605,7 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
                                uint32_t count, hri_filter_plan *plan)
 {
     choice c = {.job = job,
-                .shares = plan->shares,
+                .bands = plan->bands,
                 .uses = calloc(count, sizeof *c.uses),
                 .candidates = calloc(count, sizeof *c.candidates),
                 .portions = calloc(count, sizeof *c.portions)};

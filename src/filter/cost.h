@@ -8,7 +8,7 @@
 
 /* Multiplications and additions a second for job's method and type. On first
  * use this is measured with a small picture, and kept for later processes, too.
- * Where measuring would take longer than the job, or there is no memory for it,
+ * If measuring would take longer than the job, or there is no memory for it,
  * the rate is guessed and not kept. Takes the context's lock. */
 hr_status hri_filter_rate(const hri_filter_job *job,
                           hri_accelerator *accelerator, double *rate);
@@ -20,7 +20,7 @@ double hri_filter_work(const hri_filter_job *job);
 /* An accelerator's rows of out. It does `height` of them at a time. The first
  * and last piece have `ends` rows, since they are copied while nothing is
  * worked on. */
-typedef struct hri_share {
+typedef struct hri_filter_band {
     hri_accelerator *accelerator;
     double siblings;  /* accelerators on its device that were asked for */
     uint64_t room;    /* bytes of its memory that it may use */
@@ -34,22 +34,22 @@ typedef struct hri_share {
     double compute; /* seconds of arithmetic for a row */
     double link;    /* seconds to copy a row in and out */
     int64_t first, last, height, ends;
-} hri_share;
+} hri_filter_band;
 
 /* The end of the piece that begins at row `next`. */
-int64_t hri_share_piece(const hri_filter_job *job, const hri_share *share,
-                        int64_t next);
+int64_t hri_filter_piece_end(const hri_filter_job *job,
+                             const hri_filter_band *band, int64_t next);
 
-/* A plan: the first `count` of shares do the job in so many seconds. */
+/* A plan: the first `count` of bands do the job in so many seconds. */
 typedef struct hri_filter_plan {
-    hri_share *shares; /* those after the first count would not make it
+    hri_filter_band *bands; /* those after the first count would not make it
                           faster */
     uint32_t count;
     double seconds;
     hr_bound bound;
 } hri_filter_plan;
 
-/* Plan job's method for these accelerators and their memory limits. shares has
+/* Plan job's method for these accelerators and their memory limits. bands has
  * room for all of them. HR_ERROR_OUT_OF_MEMORY, with the numbers, when none has
  * enough memory. HR_ERROR_UNSUPPORTED when the window is too large for all. */
 hr_status hri_filter_plan_make(const hri_filter_job *job,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Executors: accelerators that work on their shares. */
+/* Executors: accelerators that work on their bands of rows. */
 #include "filter/piece.h"
 
 #include <stdlib.h>
@@ -9,30 +9,19 @@
 #include "arrays/array.h"
 #include "base/progress.h"
 
-/* An accelerator that works on its share of out, from row `next` on. It has two
+/* An accelerator that works on its band of out, from row `next` on. It has two
  * queues, so that one piece is copied while the other is worked on. */
 typedef struct executor {
     hri_call call;
     const hri_filter_job *job;
     hri_progress *progress;
     const hri_filter_tables *tables;
-    const hri_share *share;
+    const hri_filter_band *band;
     hr_queue *queues[2];
     hri_filter_piece pieces[2];
     int64_t next;
     uint64_t count; /* pieces begun so far */
 } executor;
-
-static hr_status open_queues(executor *e)
-{
-    hr_context *context = e->job->context;
-    const uint32_t index =
-        (uint32_t)(e->share->accelerator - context->accelerators);
-    for (int i = 0; i < 2; i++) {
-        HRI_TRY(hri_queue_open(context, index, false, "filter", &e->queues[i]));
-    }
-    return HR_OK;
-}
 
 /* Wait for a piece, if there is one. */
 static hr_status finish_piece(executor *e, hri_filter_piece *piece)
@@ -47,9 +36,9 @@ static hr_status begin_piece(executor *e, hri_filter_piece *piece,
                              hr_queue *queue)
 {
     const int64_t first = e->next;
-    e->next = hri_share_piece(e->job, e->share, first);
+    e->next = hri_filter_piece_end(e->job, e->band, first);
     HRI_TRY(finish_piece(e, piece));
-    HRI_TRY(hri_filter_piece_init(piece, e->job, e->share->accelerator, first,
+    HRI_TRY(hri_filter_piece_init(piece, e->job, e->band->accelerator, first,
                                   e->next));
     HRI_TRY(hri_filter_piece_launch(piece, e->job, e->tables, queue));
     /* it goes home as soon as it is done */
@@ -61,7 +50,7 @@ static hr_status begin_piece(executor *e, hri_filter_piece *piece,
  * left, something failed, or the program cancelled. */
 static bool begin_next(executor *e)
 {
-    if (e->next >= e->share->last || e->call.error.status != HR_OK ||
+    if (e->next >= e->band->last || e->call.error.status != HR_OK ||
         hri_progress_stopped(e->progress)) {
         return false;
     }
@@ -107,8 +96,12 @@ static hr_status start_executors(const hri_filter_job *job,
                                  hri_progress *progress, executor *executors,
                                  uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        HRI_TRY(open_queues(&executors[i]));
+    hr_context *context = job->context;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        executor *e = &executors[i / 2];
+        const ptrdiff_t index = e->band->accelerator - context->accelerators;
+        HRI_TRY(hri_queue_open(context, (uint32_t)index, false, "filter",
+                               &e->queues[i % 2]));
     }
     if (job->options.one_thread) {
         run_one_at_a_time(executors, count);
@@ -126,11 +119,11 @@ static hr_status run_executors(const hri_filter_job *job,
 {
     const uint32_t count = plan->count;
     for (uint32_t i = 0; i < count; i++) {
-        const hri_share *s = &plan->shares[i];
+        const hri_filter_band *s = &plan->bands[i];
         executors[i] = (executor){.job = job,
                                   .progress = progress,
                                   .tables = tables,
-                                  .share = s,
+                                  .band = s,
                                   .next = s->first};
         /* the first one runs on the calling thread, unless that tells */
         executors[i].call.threads = i > 0 || hri_progress_is_told(progress)

@@ -124,9 +124,8 @@ double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
 }
 
 /* Choose the edge of blocks. Powers of two, and one and a half times these, are
- * fast to transform. Of these edges the one with the fewest operations for each
- * CPU is best, where CPUs take blocks in turn. Edges above MAX_EDGE leave the
- * cache. */
+ * fast to transform. The best of these edges has the fewest operations for each
+ * CPU, as CPUs take blocks in turn. Edges above MAX_EDGE leave the cache. */
 int64_t hri_fft_edge(const hri_filter_job *job)
 {
     enum { MIN_EDGE = 32, MAX_EDGE = 2048 };

@@ -54,21 +54,14 @@ static const hri_struct options_struct = HRI_STRUCT(
 static const hri_struct report_struct = HRI_STRUCT(
     hr_filter_report, "filter report", "HR_FILTER_REPORT_INIT", rank);
 
-static hr_status take_options(call *c, const hr_filter_options *options)
-{
-    c->job.options = (hr_filter_options)HR_FILTER_OPTIONS_INIT;
-    HRI_TRY(hri_struct_read(&options_struct, options, &c->job.options));
-    return hri_struct_check(&report_struct, c->job.options.report);
-}
-
 static hr_status choose_accelerators(call *c)
 {
     const hr_filter_options *o = &c->job.options;
     HRI_TRY(hri_indices_read(c->job.context, "filter", o->accelerators,
                              o->accelerator_count, &c->wanted));
     c->able = calloc(c->wanted.count, sizeof(hri_accelerator *));
-    c->plan.shares = calloc(c->wanted.count, sizeof *c->plan.shares);
-    return c->able != NULL && c->plan.shares != NULL
+    c->plan.bands = calloc(c->wanted.count, sizeof *c->plan.bands);
+    return c->able != NULL && c->plan.bands != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
 }
@@ -177,7 +170,9 @@ static bool is_empty(const call *c)
 
 static hr_status make_plan(call *c, const hr_filter_options *options)
 {
-    HRI_TRY(take_options(c, options));
+    c->job.options = (hr_filter_options)HR_FILTER_OPTIONS_INIT;
+    HRI_TRY(hri_struct_read(&options_struct, options, &c->job.options));
+    HRI_TRY(hri_struct_check(&report_struct, c->job.options.report));
     HRI_TRY(hri_filter_job_init(&c->job, c->views, c->report != NULL));
     HRI_TRY(choose_accelerators(c));
     if (!is_empty(c)) {
@@ -197,7 +192,7 @@ static uint64_t likeness(const call *c)
     const double elements = (double)job->out.rows * (double)job->out.cols;
     uint64_t like = 0;
     for (uint32_t i = 0; i < c->plan.count; i++) {
-        like = 31 * like + c->plan.shares[i].accelerator->device_index + 1;
+        like = 31 * like + c->plan.bands[i].accelerator->device_index + 1;
     }
     like = 64 * like + (uint64_t)(log2(elements + 1.0));
     like = 64 * like + (uint64_t)(log2((double)job->window->reach + 1.0));
@@ -229,11 +224,11 @@ static hr_filter_report report_of(const call *c)
     const int64_t reach = job->window->reach;
     const uint64_t element = hr_type_size(job->in.type);
     for (uint32_t i = 0; i < c->plan.count; i++) {
-        const hri_share *s = &c->plan.shares[i];
+        const hri_filter_band *s = &c->plan.bands[i];
         const int64_t rows = s->last - s->first;
         int64_t pieces = 0;
         for (int64_t at = s->first; at < s->last; pieces++) {
-            at = hri_share_piece(job, s, at);
+            at = hri_filter_piece_end(job, s, at);
         }
         r.pieces += pieces;
         r.accelerators += rows > 0;
@@ -254,7 +249,7 @@ static uint64_t compulsory(const call *c)
     const hri_filter_job *job = &c->job;
     int64_t elements = 0;
     for (uint32_t i = 0; i < c->plan.count; i++) {
-        const hri_share *s = &c->plan.shares[i];
+        const hri_filter_band *s = &c->plan.bands[i];
         const int64_t rows = s->last - s->first;
         if (rows > 0 && !s->accelerator->in_place) {
             const int64_t near = rows + 2 * job->window->reach;
@@ -351,7 +346,7 @@ static hr_status filter(call *c, const hr_filter_options *options)
     const hr_status status = plan_and_run(c, options);
     hri_filter_job_finish(&c->job);
     free(c->able);
-    free(c->plan.shares);
+    free(c->plan.bands);
     pthread_mutex_unlock(&context->filters);
     return status;
 }

@@ -101,7 +101,7 @@ static hr_argument table_of(const hri_table *table)
     return hr_in(hr_view_of(table->array));
 }
 
-/* Launch enough items for all threads. Strips lie side by side. Where there are
+/* Launch enough items for all threads. Strips lie side by side. If there are
  * few strips, each is cut into parts of at least a window's height. */
 static hr_status launch_strips(work *w)
 {

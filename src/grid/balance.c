@@ -144,7 +144,7 @@ static hr_status rebalance(choice *c, hri_candidate *all, int64_t left)
     hr_grid *grid = c->grid;
     const double now = step_of(grid->timing, grid->bands, c->steps);
     const double steps = (double)left + (double)grid->state.steps;
-    hri_set set = {.count = hri_grid_busy(grid)};
+    hri_set set = {.count = hri_grid_busy_bands(grid)};
     HRI_TRY(hri_choose_set(all, list_candidates(grid, all), predict, c, &set));
     if (set.count == 0 || !hri_model_pays(set.seconds, now) ||
         (now - set.seconds) * steps <= cost_of(grid)) {
@@ -175,8 +175,8 @@ static hr_status move_bands(hr_grid *grid, int64_t left)
 }
 
 /* The number of steps from one exchange with which a step takes least. More
- * steps need fewer exchanges, but two bands both compute some cells. Where a
- * step takes long, exchanges are hidden behind it. */
+ * steps need fewer exchanges, but two bands both compute some cells. Exchanges
+ * are hidden behind a step that takes long. */
 static uint32_t best_steps(const hr_grid *grid, const hr_phase *phases,
                            size_t count)
 {

@@ -24,8 +24,8 @@ static int64_t line_grain(const hri_field *field, int64_t cells)
     return grain;
 }
 
-/* Where the first of a row's cells lies in storage, and the length of the row,
- * in elements. Halo cells count. */
+/* Find where the first of a row's cells lies in storage, and the length of the
+ * row, in elements. Halo cells count. */
 static void measure_row(const hr_grid *grid, const hri_field *field,
                         int64_t cells, int64_t *lead, int64_t *pitch)
 {
@@ -153,7 +153,7 @@ hr_view hri_storage_argument(const hri_field *field, const hri_storage *storage,
                              const hr_parameter *parameter,
                              const hr_argument *argument)
 {
-    const int64_t part = hri_field_part(argument->field - 1);
+    const int64_t part = hri_component_index(argument->field - 1);
     const bool all = part == HRI_ALL_COMPONENTS;
     return !parameter->list ? hri_storage_view(storage, cells, all ? 0 : part)
                             : hri_storage_list(storage, cells, all ? 0 : part,
@@ -251,19 +251,6 @@ static hr_status refuse_bands(const hr_grid *grid, const weighing *w)
         bands, hri_plural(bands), (unsigned long long)enough);
 }
 
-static void set_portions(const hr_grid *grid, const double *weights, bool stay,
-                         const weighing *w, hri_portion *portions)
-{
-    const int64_t grain = hri_grid_grain(grid);
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        const hri_band *band = &grid->bands[b];
-        const int64_t has = stay ? band->end - band->first : 0;
-        portions[b].weight = weights != NULL ? weights[b] : 1;
-        portions[b].most = hri_max(rows_that_fit(capacity_of(grid, b), w),
-                                   hri_round_up(has, grain));
-    }
-}
-
 hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
                            bool stay, hri_band *bands)
 {
@@ -278,7 +265,13 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
     if (d.portions == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    set_portions(grid, weights, stay, &w, d.portions);
+    for (uint32_t b = 0; b < count; b++) {
+        const hri_band *band = &grid->bands[b];
+        const int64_t has = stay ? band->end - band->first : 0;
+        d.portions[b].weight = weights != NULL ? weights[b] : 1;
+        d.portions[b].most = hri_max(rows_that_fit(capacity_of(grid, b), &w),
+                                     hri_round_up(has, d.grain));
+    }
     hr_status status = hri_distribute(&d, &held);
     if (status != HR_OK) {
         goto done;

@@ -48,7 +48,7 @@ hri_cells hri_field_rows(const hr_grid *grid, const hri_field *field,
  * holds the context's lock. */
 
 /* boundary.c: compute a band's cells beyond the ends of dimensions 1 and
- * higher, for rows first to before end, and where hri_boundary_fills_ends, also
+ * higher, for rows first to before end, and where hri_boundary_fills_all, also
  * those beyond the ends of dimension 0. done: what an epilogue has done in
  * these rows; NULL: nothing. */
 hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
@@ -67,16 +67,16 @@ void hri_boundary_add_ends(const hri_row_ends *ends, uint32_t argument,
                            hri_cells *cells);
 /* Whether one band has all rows, and these are all, so that one launch fills
  * everything beyond the ends. */
-bool hri_boundary_fills_ends(const hr_grid *grid, const hri_field *f,
-                             int64_t first, int64_t end);
+bool hri_boundary_fills_all(const hr_grid *grid, const hri_field *f,
+                            int64_t first, int64_t end);
 /* Set the cells of new storage. Takes the context's lock itself. */
 hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                            const hri_storage *storage, hr_queue *queue);
 
 /* Copy `depth` rows of neighbouring bands to each band. */
-hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth);
+hr_status hri_exchange_rows(hr_grid *grid, hri_field *f, hri_rows depth);
 /* Fill rows beyond the ends of dimension 0. */
-hr_status hri_exchange_ends(hr_grid *grid, hri_field *f);
+hr_status hri_boundary_fill_ends(hr_grid *grid, hri_field *f);
 /* Copy whole rows of one band's storage to another band's storage of the same
  * field, or to new storage. */
 hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,

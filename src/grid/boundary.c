@@ -153,18 +153,6 @@ static hr_status fill_shell(const hr_grid *grid, const hri_field *f,
 
 /* ---- behind kernels */
 
-/* Whether there are cells beyond the ends of a dimension that may follow from
- * others. */
-static bool follows(const hri_field *f, uint32_t d)
-{
-    bool any = false;
-    for (int side = 0; side < HRI_SIDES; side++) {
-        const hr_side *x = &f->sides[side][d];
-        any = any || (x->halo > 0 && x->boundary != HR_BOUNDARY_CONSTANT);
-    }
-    return any;
-}
-
 /* Whether each tile of a phase on the host has whole rows. */
 static bool has_whole_rows(const hr_grid *grid, const hr_phase *phase,
                            const hri_cells *cells)
@@ -231,8 +219,8 @@ static bool list_field(const hr_grid *grid, const hri_field *f, uint32_t band,
         int64_t hi = grid->extent.size[d] + f->sides[HRI_AFTER][d].halo;
         const bool wanted =
             d == last ||
-            (all && (d > 0 || hri_boundary_fills_ends(grid, f, cells->lo[0],
-                                                      cells->hi[0])));
+            (all && (d > 0 || hri_boundary_fills_all(grid, f, cells->lo[0],
+                                                     cells->hi[0])));
         if (d == 0) {
             lo = f->storage[band].cells.lo[0];
             hi = f->storage[band].cells.hi[0];
@@ -319,20 +307,17 @@ void hri_boundary_shift_ends(hri_row_ends *ends, const int64_t *origin)
     }
 }
 
-/* Whether rows beyond the ends of dimension 0 follow from rows inside, on
- * either side. */
-static bool has_ends(const hri_field *f)
+bool hri_boundary_fills_all(const hr_grid *grid, const hri_field *f,
+                            int64_t first, int64_t end)
 {
-    return follows(f, 0) &&
-           f->sides[HRI_BEFORE][0].boundary != HR_BOUNDARY_USER &&
-           f->sides[HRI_AFTER][0].boundary != HR_BOUNDARY_USER;
-}
-
-bool hri_boundary_fills_ends(const hr_grid *grid, const hri_field *f,
-                             int64_t first, int64_t end)
-{
-    return has_ends(f) && first <= 0 && end >= grid->extent.size[0] &&
-           hri_grid_busy(grid) == 1;
+    const hr_side *before = &f->sides[HRI_BEFORE][0];
+    const hr_side *after = &f->sides[HRI_AFTER][0];
+    const bool follows =
+        (before->halo > 0 && before->boundary != HR_BOUNDARY_CONSTANT) ||
+        (after->halo > 0 && after->boundary != HR_BOUNDARY_CONSTANT);
+    return follows && before->boundary != HR_BOUNDARY_USER &&
+           after->boundary != HR_BOUNDARY_USER && first <= 0 &&
+           end >= grid->extent.size[0] && hri_grid_busy_bands(grid) == 1;
 }
 
 hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
@@ -340,7 +325,7 @@ hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
                             const hri_row_ends *done)
 {
     const uint32_t a = axis_of(grid, 0), last = HR_MAX_KERNEL_RANK - 1;
-    const bool all = hri_boundary_fills_ends(grid, f, first, end);
+    const bool all = hri_boundary_fills_all(grid, f, first, end);
     const hri_cells *cells = &f->storage[band].cells;
     const int64_t lo = all ? cells->lo[0] : first;
     const int64_t hi = all ? cells->hi[0] : end;
@@ -374,8 +359,8 @@ static hr_status fill_ends(const hr_grid *grid, const hri_field *f,
     }
     s.in[a] = s.out[a] = first; /* the inner box is empty */
     /* with one band, all work is in one queue (replay.c) */
-    hr_queue *queue = hri_grid_busy(grid) > 1 ? grid->bands[band].edge
-                                              : grid->bands[band].inner;
+    hr_queue *queue = hri_grid_busy_bands(grid) > 1 ? grid->bands[band].edge
+                                                    : grid->bands[band].inner;
     return fill_shell(grid, f, band, queue, &s, lo, hi);
 }
 
@@ -431,7 +416,7 @@ static hr_status fetch_rows(hr_grid *grid, const hri_field *f, uint32_t band,
     return HR_OK;
 }
 
-hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth)
+hr_status hri_exchange_rows(hr_grid *grid, hri_field *f, hri_rows depth)
 {
     const int64_t n = grid->extent.size[0];
     hri_rows lack;
@@ -451,7 +436,7 @@ hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth)
                            hri_min(n, band->end + lack.of[HRI_AFTER]), 0));
     }
     const bool any = lack.of[HRI_BEFORE] > 0 || lack.of[HRI_AFTER] > 0;
-    grid->state.exchanges += any && hri_grid_busy(grid) > 1;
+    grid->state.exchanges += any && hri_grid_busy_bands(grid) > 1;
     return HR_OK;
 }
 
@@ -505,7 +490,7 @@ static hr_status fill_side(hr_grid *grid, const hri_field *f, uint32_t band,
                : fill_ends(grid, f, band, first, end);
 }
 
-hr_status hri_exchange_ends(hr_grid *grid, hri_field *f)
+hr_status hri_boundary_fill_ends(hr_grid *grid, hri_field *f)
 {
     for (uint32_t b = 0; b < grid->band_count; b++) {
         for (int side = 0; side < HRI_SIDES; side++) {

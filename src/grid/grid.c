@@ -307,10 +307,11 @@ hr_status hr_grid_describe_field(const hr_grid *grid, uint32_t field,
     }
     HRI_TRY(hri_field_find(grid, "grid", field));
     const hri_field *f = &grid->fields[hri_field_index(field)];
-    *described = (hr_field){
-        .element_bytes = f->element_bytes,
-        .components =
-            hri_field_part(field) == HRI_ALL_COMPONENTS ? f->components : 1};
+    *described = (hr_field){.element_bytes = f->element_bytes,
+                            .components =
+                                hri_component_index(field) == HRI_ALL_COMPONENTS
+                                    ? f->components
+                                    : 1};
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         described->before[d] = f->sides[HRI_BEFORE][d];
         described->after[d] = f->sides[HRI_AFTER][d];
@@ -324,7 +325,7 @@ hr_status hr_grid_finish(hr_grid *grid)
 {
     HRI_USUAL_ARITHMETIC;
     return grid != NULL
-               ? hri_grid_keep(
+               ? hri_grid_keep_error(
                      grid, hri_grid_agree(grid, hri_grid_finish(grid), NULL))
                : hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
 }

@@ -7,7 +7,7 @@
  * order (arrays/array.h).
  *
  * A grid keeps no order of its own: a launch waits for just those copies and
- * launches that touch its boxes. Of each field it knows how many halo rows are
+ * launches that touch its boxes. It knows how many halo rows of each field are
  * valid, as the neighbour has them. The files depend on each other in one
  * direction, which the test unit/circles asks the object files about. From the
  * bottom: state.c (names, queues, errors), bands.c (rows of bands), phase.c
@@ -133,7 +133,7 @@ static inline uint32_t hri_field_index(uint32_t name)
 }
 
 /* The component that is named, or HRI_ALL_COMPONENTS. */
-static inline int64_t hri_field_part(uint32_t name)
+static inline int64_t hri_component_index(uint32_t name)
 {
     return (int64_t)(name >> HRI_FIELD_BITS) - 1;
 }
@@ -152,18 +152,18 @@ static inline const hri_field *hri_argument_field(const hr_grid *grid,
 }
 
 /* Whether an argument that is a field stands for one view. */
-static inline bool hri_argument_is_one(const hr_grid *grid,
-                                       const hr_argument *argument)
+static inline bool hri_argument_is_view(const hr_grid *grid,
+                                        const hr_argument *argument)
 {
-    return hri_field_part(argument->field - 1) != HRI_ALL_COMPONENTS ||
+    return hri_component_index(argument->field - 1) != HRI_ALL_COMPONENTS ||
            hri_argument_field(grid, argument)->components == 1;
 }
 
 /* Whether an argument that is a field stands for all of its components. */
-static inline bool hri_argument_is_all(const hr_grid *grid,
-                                       const hr_argument *argument)
+static inline bool hri_argument_is_whole(const hr_grid *grid,
+                                         const hr_argument *argument)
 {
-    return hri_field_part(argument->field - 1) == HRI_ALL_COMPONENTS ||
+    return hri_component_index(argument->field - 1) == HRI_ALL_COMPONENTS ||
            hri_argument_field(grid, argument)->components == 1;
 }
 
@@ -220,7 +220,7 @@ static inline bool hri_band_is_empty(const hri_band *band)
 }
 
 /* How many bands have rows. */
-uint32_t hri_grid_busy(const hr_grid *grid);
+uint32_t hri_grid_busy_bands(const hr_grid *grid);
 /* The band that has a row. Rows beyond the ends belong to the first and the
  * last band with rows. */
 uint32_t hri_grid_owner(const hr_grid *grid, int64_t row);
@@ -233,7 +233,7 @@ static inline int64_t hri_grid_grain(const hr_grid *grid)
 
 /* The queue of the first band that has rows. With one band it is the only
  * queue. */
-static inline hr_queue *hri_grid_origin(const hr_grid *grid)
+static inline hr_queue *hri_grid_first_queue(const hr_grid *grid)
 {
     return grid->bands[hri_grid_owner(grid, 0)].inner;
 }
@@ -245,7 +245,7 @@ void hri_band_destroy_queues(hri_band *band);
 /* ---- state.c: work on the grid */
 
 /* Keep the first error of work on the grid. Returns status. */
-hr_status hri_grid_keep(hr_grid *grid, hr_status status);
+hr_status hri_grid_keep_error(hr_grid *grid, hr_status status);
 /* Wait for all work on the grid, and keep its error. The caller does not hold
  * the context's lock. */
 hr_status hri_grid_finish(hr_grid *grid);

@@ -89,16 +89,6 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
     return HR_OK;
 }
 
-/* Copy all rows. The caller holds the context's lock. */
-static hr_status bring_bands(hr_grid *grid, const hri_field *field,
-                             const hri_band *bands, const hri_storage *storage)
-{
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        HRI_TRY(bring_band(grid, field, b, bands, storage));
-    }
-    return HR_OK;
-}
-
 /* Replace the old storage of all fields by the new. */
 static void replace_storage(hr_grid *grid, const hri_band *bands,
                             const hri_rows *depth, hri_storage **storage)
@@ -127,8 +117,14 @@ static hr_status make_storage(hr_grid *grid, const hri_band *bands,
         hri_field field = grid->fields[f]; /* with the new depth */
         field.depth = depth[f];
         HRI_TRY(create_storage(grid, &field, bands, &storage[f]));
+        hr_status status = HR_OK;
         pthread_mutex_lock(&grid->context->lock);
-        const hr_status status = bring_bands(grid, &field, bands, storage[f]);
+        for (uint32_t b = 0; b < grid->band_count; b++) {
+            status = bring_band(grid, &field, b, bands, storage[f]);
+            if (status != HR_OK) {
+                break;
+            }
+        }
         pthread_mutex_unlock(&grid->context->lock);
         HRI_TRY(status);
     }

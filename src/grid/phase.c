@@ -131,7 +131,7 @@ static bool share_values(const hr_grid *grid, const hr_argument *a,
 {
     const hri_field *f = hri_argument_field(grid, a);
     return f != NULL && f == hri_argument_field(grid, b) &&
-           (hri_argument_is_all(grid, a) || hri_argument_is_all(grid, b) ||
+           (hri_argument_is_whole(grid, a) || hri_argument_is_whole(grid, b) ||
             a->field == b->field);
 }
 
@@ -160,7 +160,7 @@ static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
     }
     HRI_TRY(hri_field_find(grid, name, a->field - 1));
     const hr_parameter *p = &phase->kernel->parameters(phase->kernel)[i];
-    if (!p->list && !hri_argument_is_one(grid, a)) {
+    if (!p->list && !hri_argument_is_view(grid, a)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s is one view, but field %u has %u components",
                         name, p->name, index, grid->fields[index].components);
@@ -254,20 +254,17 @@ static hr_status check_phase(const hr_grid *grid, const hr_phase *phase)
     return check_launch(grid, phase);
 }
 
-static hr_status check_phases(const hr_grid *grid, const hr_phase *phases,
-                              size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        HRI_TRY(check_phase(grid, &phases[i]));
-    }
-    return HR_OK;
-}
-
 hr_status hri_phases_check(const hr_grid *grid, const hr_phase *phases,
                            size_t count)
 {
+    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    const hr_status status = check_phases(grid, phases, count);
+    for (size_t i = 0; i < count; i++) {
+        status = check_phase(grid, &phases[i]);
+        if (status != HR_OK) {
+            break;
+        }
+    }
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }
@@ -296,20 +293,13 @@ static void go_back(const hr_grid *grid, const hr_phase *phase, hri_rows *need)
         for (int s = 0; s < HRI_SIDES && f != NULL; s++) {
             int64_t *n = &need[hri_field_index(a->field - 1)].of[s];
             if (a->access == HR_OUT && phase->extent.rank == 0 &&
-                hri_argument_is_all(grid, a)) {
+                hri_argument_is_whole(grid, a)) {
                 *n = 0;
             } else {
                 *n = hri_max(*n, made[s] + (a->near ? f->sides[s][0].halo : 0));
             }
         }
     }
-}
-
-static void swap_needs(hri_rows *need, const uint32_t *pair)
-{
-    const hri_rows old = need[pair[0]];
-    need[pair[0]] = need[pair[1]];
-    need[pair[1]] = old;
 }
 
 static void find_room(const hr_grid *grid, const hri_rows *need, hri_rows *room)
@@ -347,7 +337,9 @@ void hri_phases_need(const hr_grid *grid, const hr_phase *phases, size_t count,
         if (s->kernel != NULL) {
             go_back(grid, s, need);
         } else {
-            swap_needs(need, s->swap);
+            const hri_rows old = need[s->swap[0]];
+            need[s->swap[0]] = need[s->swap[1]];
+            need[s->swap[1]] = old;
         }
     }
     find_room(grid, need, room);

@@ -23,19 +23,6 @@ struct hr_reducing {
     hr_reduction reduction;
 };
 
-/* Whether numbers are added. */
-static bool is_sum(hr_reduction r)
-{
-    return r == HR_REDUCE_SUM || r == HR_REDUCE_SUM_ABS || r == HR_REDUCE_DOT ||
-           r == HR_REDUCE_DISTANCE;
-}
-
-/* The types of elements that fields are reduced with. */
-static bool is_offered(hr_type type)
-{
-    return type == HR_F32 || type == HR_F64 || type == HR_I32;
-}
-
 static hr_status check_accelerators(const hr_grid *grid)
 {
     for (uint32_t i = 0; i < grid->band_count; i++) {
@@ -53,7 +40,7 @@ static hr_status check_field(const hr_grid *grid, hr_type type, uint32_t name)
     const uint32_t index = hri_field_index(name);
     const hri_field *f = &grid->fields[index];
     HRI_TRY(hri_field_find(grid, "reduce", name));
-    if (f->components > 1 && hri_field_part(name) == HRI_ALL_COMPONENTS) {
+    if (f->components > 1 && hri_component_index(name) == HRI_ALL_COMPONENTS) {
         return hri_fail(HR_ERROR_INVALID,
                         "reduce: field %u has %u components, and one of them "
                         "is reduced at a time",
@@ -84,7 +71,7 @@ static hr_status check_reduction(const hr_grid *grid, hr_reduction reduction,
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "reduce: products of a grid in parts are not offered");
     }
-    if (!is_offered(type)) {
+    if (type != HR_F32 && type != HR_F64 && type != HR_I32) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "reduce: only f32, f64 and i32 are offered, not %s",
                         hr_type_name(type));
@@ -107,7 +94,7 @@ static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
     for (uint32_t d = 1; d < grid->extent.rank; d++) {
         cells.hi[d] = grid->extent.size[d];
     }
-    const int64_t part = hri_field_part(field);
+    const int64_t part = hri_component_index(field);
     const hr_view v = hri_view_in_space(
         hri_storage_view(&grid->fields[hri_field_index(field)].storage[band],
                          &cells, part == HRI_ALL_COMPONENTS ? 0 : part));
@@ -184,18 +171,6 @@ static void discard(hr_reducing *r)
     free(r);
 }
 
-/* Enqueue the work of all bands. The caller holds the context's lock. */
-static hr_status reduce_bands(const hr_reducing *r, hr_type type, uint32_t a,
-                              uint32_t b)
-{
-    for (uint32_t i = 0; i < r->grid->band_count; i++) {
-        if (!hri_band_is_empty(&r->grid->bands[i])) {
-            HRI_TRY(reduce_band(r, type, a, b, i));
-        }
-    }
-    return HR_OK;
-}
-
 static hr_status enqueue_reduction(hr_grid *grid, hr_reduction reduction,
                                    hr_type type, uint32_t a, uint32_t b,
                                    hr_reducing **reducing)
@@ -211,11 +186,20 @@ static hr_status enqueue_reduction(hr_grid *grid, hr_reduction reduction,
     (void)unit_of(grid, &r->pieces);
     /* in memory that the first accelerator copies to without blocking the
      * caller */
-    HRI_TRY(hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
+    HRI_TRY(hr_array_create_staging(hri_grid_first_queue(grid), sizeof(double),
                                     hr_extent2(r->count, r->pieces), &r->rows));
+    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    const hr_status status =
-        reduce_bands(r, type, a, hri_reduction_takes_two(reduction) ? b : a);
+    for (uint32_t i = 0; i < grid->band_count; i++) {
+        if (hri_band_is_empty(&grid->bands[i])) {
+            continue;
+        }
+        status = reduce_band(r, type, a,
+                             hri_reduction_takes_two(reduction) ? b : a, i);
+        if (status != HR_OK) {
+            break;
+        }
+    }
     pthread_mutex_unlock(&grid->context->lock);
     HRI_TRY(status);
     /* the numbers are copied while steps go on */
@@ -303,14 +287,18 @@ static hr_status join_sum(const hr_reducing *r, const double *x, double *value)
 static hr_status join_numbers(const hr_reducing *r, const double *x,
                               double *value)
 {
-    if (is_sum(r->reduction)) {
+    switch (r->reduction) {
+    case HR_REDUCE_SUM:
+    case HR_REDUCE_SUM_ABS:
+    case HR_REDUCE_DOT:
+    case HR_REDUCE_DISTANCE:
         return join_sum(r, x, value);
-    }
-    if (r->reduction == HR_REDUCE_PRODUCT) {
+    case HR_REDUCE_PRODUCT:
         *value = hri_reduction_join(r->reduction, x, r->count * r->pieces);
         return HR_OK;
+    default:
+        return join_extreme(r, x, value);
     }
-    return join_extreme(r, x, value);
 }
 
 hr_status hr_grid_reduced(hr_reducing *reducing, double *value)

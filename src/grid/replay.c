@@ -93,14 +93,14 @@ static int64_t period_of(const hr_grid *grid, const hr_phase *phases,
 static bool is_offered(const hr_grid *grid)
 {
     return grid->context->checker == NULL && grid->context->profiles == NULL &&
-           !hri_grid_has_far(grid) && hri_grid_busy(grid) == 1 &&
+           !hri_grid_has_far(grid) && hri_grid_busy_bands(grid) == 1 &&
            hr_extent_count(grid->extent) <= MAX_CELLS &&
-           !hri_grid_origin(grid)->accelerator->device->info.host;
+           !hri_grid_first_queue(grid)->accelerator->device->info.host;
 }
 
 /* ---- making a graph */
 
-/* Make the origin wait for everything that uses the storage. With a fence, note
+/* Make the queue wait for everything that uses the storage. With a fence, note
  * instead that all storage is written until the fence. */
 static hr_status use_storage(const hr_grid *grid, hri_fence *fence)
 {
@@ -115,7 +115,7 @@ static hr_status use_storage(const hr_grid *grid, hri_fence *fence)
             HRI_TRY(fence != NULL
                         ? hri_array_end(a, a->home, &region, HR_OUT, fence)
                         : hri_uses_order(a, a->home, &region, true,
-                                         hri_grid_origin(grid)->stream));
+                                         hri_grid_first_queue(grid)->stream));
         }
     }
     return HR_OK;
@@ -134,25 +134,22 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
     return same;
 }
 
-static hr_status run_steps(hr_grid *grid, const hr_phase *phases, size_t count,
-                           int64_t steps)
-{
-    for (int64_t n = 0; n < steps; n++) {
-        HRI_TRY(hri_grid_run_step(grid, phases, count, HR_OK));
-    }
-    return HR_OK;
-}
-
 /* Record the steps of r. The caller holds the context's lock. */
 static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                             hri_replay *r)
 {
-    hri_stream *stream = hri_grid_origin(grid)->stream;
+    hri_stream *stream = hri_grid_first_queue(grid)->stream;
     const uint64_t steps = grid->state.steps;
     HRI_TRY(hri_stream_record_pending(stream));
     HRI_TRY(hri_stream_begin_graph(stream));
+    hr_status status = HR_OK;
     grid->keeping = true;
-    hr_status status = run_steps(grid, phases, count, r->steps);
+    for (int64_t n = 0; n < r->steps; n++) {
+        status = hri_grid_run_step(grid, phases, count, HR_OK);
+        if (status != HR_OK) {
+            break;
+        }
+    }
     grid->keeping = false;
     const hr_status ended = hri_stream_end_graph(stream, &r->graph);
     status = status == HR_OK ? ended : status;
@@ -207,24 +204,18 @@ static hri_replay *find_replay(hr_grid *grid, const hr_phase *phases,
 /* ---- running */
 
 /* Run single steps until swaps have brought the fields to where the graph needs
- * them, or a period is over. The caller holds the context's lock. */
-static hr_status run_single(hr_grid *grid, const hr_phase *phases, size_t count,
-                            const hri_replay *r, int64_t *done)
-{
-    while (*done + 1 < r->period && !is_as_before(grid, r->fields)) {
-        HRI_TRY(hri_grid_run_step(grid, phases, count, HR_OK));
-        ++*done;
-    }
-    return HR_OK;
-}
-
-/* Bring the fields to where the graph needs them. If they do not get there,
- * make a new graph. */
+ * them. If they do not get there in a period, make a new graph. */
 static hr_status align_fields(hr_grid *grid, const hr_phase *phases,
                               size_t count, hri_replay *r, int64_t *done)
 {
+    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    const hr_status status = run_single(grid, phases, count, r, done);
+    for (; *done + 1 < r->period && !is_as_before(grid, r->fields); ++*done) {
+        status = hri_grid_run_step(grid, phases, count, HR_OK);
+        if (status != HR_OK) {
+            break;
+        }
+    }
     pthread_mutex_unlock(&grid->context->lock);
     HRI_TRY(status);
     if (!is_as_before(grid, r->fields)) {
@@ -235,7 +226,7 @@ static hr_status align_fields(hr_grid *grid, const hr_phase *phases,
 
 static hr_status run_graph(hr_grid *grid, const hri_replay *r)
 {
-    hri_stream *stream = hri_grid_origin(grid)->stream;
+    hri_stream *stream = hri_grid_first_queue(grid)->stream;
     hri_fence *fence = NULL;
     HRI_TRY(use_storage(grid, NULL));
     HRI_TRY(hri_stream_record_pending(stream));

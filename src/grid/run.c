@@ -133,7 +133,7 @@ static hr_status enqueue_steps(hr_grid *grid, const hr_phase *phases,
         (void)hri_grid_run_step(grid, phases, count, status);
         pthread_mutex_unlock(&grid->context->lock);
     }
-    return hri_grid_keep(grid, status);
+    return hri_grid_keep_error(grid, status);
 }
 
 /* What a call tells, and how many steps it makes between. */
@@ -205,8 +205,9 @@ static hr_status step_grid(hr_grid *grid, const hr_phase *phases, size_t count,
     hr_status status = make_steps(grid, phases, count, steps, t);
     if (hri_grid_is_part(grid)) {
         status = t->agreed ? status : hri_grid_agree(grid, status, NULL);
-        status =
-            status == HR_ERROR_CANCELLED ? status : hri_grid_keep(grid, status);
+        status = status == HR_ERROR_CANCELLED
+                     ? status
+                     : hri_grid_keep_error(grid, status);
     }
     hri_format(text, sizeof text, ",\"steps\":%lld,\"enqueued\":%s",
                (long long)steps,

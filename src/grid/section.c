@@ -15,7 +15,7 @@ static hr_status check_field(const hr_grid *grid, uint32_t field)
 /* How many components a field's name stands for, and the first of them. */
 static uint32_t parts_of(const hr_grid *grid, uint32_t field, uint32_t *first)
 {
-    const int64_t part = hri_field_part(field);
+    const int64_t part = hri_component_index(field);
     const bool all = part == HRI_ALL_COMPONENTS;
     *first = all ? 0 : (uint32_t)part;
     return all ? grid->fields[hri_field_index(field)].components : 1;
@@ -121,20 +121,8 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
                  : hr_copy_async(inside, outside, NULL);
 }
 
-/* Fill the cells beyond the ends that follow from rows first to before end. The
- * caller holds the context's lock. */
-static hr_status fill_sides(hr_grid *grid, const hri_field *f, int64_t first,
-                            int64_t end)
-{
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        const hri_cells rows = meet_rows(grid, b, first, end);
-        HRI_TRY(hri_boundary_fill(grid, f, b, grid->bands[b].inner, rows.lo[0],
-                                  rows.hi[0], NULL));
-    }
-    return HR_OK;
-}
-
-/* Note that values of a view were written to a field. */
+/* Note that values of a view were written to a field, and fill the cells beyond
+ * the ends that follow from them. */
 static hr_status renew_sides(hr_grid *grid, hri_field *f, const int64_t *origin,
                              const hr_view *view)
 {
@@ -151,8 +139,16 @@ static hr_status renew_sides(hr_grid *grid, hri_field *f, const int64_t *origin,
     }
     f->ends_stale = true;
     f->far_stale = f->far_stale || inside;
+    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    const hr_status status = fill_sides(grid, f, origin[0], end);
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_cells rows = meet_rows(grid, b, origin[0], end);
+        status = hri_boundary_fill(grid, f, b, grid->bands[b].inner, rows.lo[0],
+                                   rows.hi[0], NULL);
+        if (status != HR_OK) {
+            break;
+        }
+    }
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }
@@ -194,8 +190,9 @@ static hr_status copy_section(hr_grid *grid, uint32_t field,
                              origin, view);
     }
     /* after a refusal or a read the grid still has its values */
-    return write && status != HR_ERROR_INVALID ? hri_grid_keep(grid, status)
-                                               : status;
+    return write && status != HR_ERROR_INVALID
+               ? hri_grid_keep_error(grid, status)
+               : status;
 }
 
 hr_status hr_grid_write(hr_grid *grid, uint32_t field, const int64_t *origin,
@@ -237,7 +234,7 @@ static hr_status copy_view(hr_grid *grid, uint32_t field, const hr_view *view,
     }
     HRI_TRY(copy_section(grid, field, NULL, view, write));
     if (!write) {
-        HRI_TRY(hri_grid_keep(grid, hr_synchronize(*view)));
+        HRI_TRY(hri_grid_keep_error(grid, hr_synchronize(*view)));
     }
     return hri_grid_finish(grid);
 }

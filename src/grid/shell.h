@@ -101,9 +101,9 @@ static inline bool hri_shell_row(const hri_shell *s, int64_t t, int64_t *i,
     return false;
 }
 
-/* ---- what follows from rows of fields that a kernel writes. Where a tile has
- * whole rows, the host fills it behind each tile, while they are in its
- * cache. */
+/* ---- what follows from rows of fields that a kernel writes. If a tile has
+ * whole rows, the host fills it behind each tile, while they are in its cache.
+ */
 
 enum { HRI_MAX_ENDS = 16 };
 

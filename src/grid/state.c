@@ -18,7 +18,7 @@ uint32_t hr_field_component(uint32_t field, uint32_t component)
 hr_status hri_field_find(const hr_grid *grid, const char *who, uint32_t name)
 {
     const uint32_t index = hri_field_index(name);
-    const int64_t part = hri_field_part(name);
+    const int64_t part = hri_component_index(name);
     if (index >= grid->field_count) {
         return hri_fail(HR_ERROR_INVALID, "%s: field index %u is not below %u",
                         who, part == HRI_ALL_COMPONENTS ? name : index,
@@ -34,7 +34,7 @@ hr_status hri_field_find(const hr_grid *grid, const char *who, uint32_t name)
 
 /* ---- bands */
 
-uint32_t hri_grid_busy(const hr_grid *grid)
+uint32_t hri_grid_busy_bands(const hr_grid *grid)
 {
     uint32_t busy = 0;
     for (uint32_t b = 0; b < grid->band_count; b++) {
@@ -117,7 +117,7 @@ hr_status hri_grid_agree(const hr_grid *grid, hr_status status,
                : status;
 }
 
-hr_status hri_grid_keep(hr_grid *grid, hr_status status)
+hr_status hri_grid_keep_error(hr_grid *grid, hr_status status)
 {
     hri_error_keep(&grid->error, status);
     return status;
@@ -172,7 +172,7 @@ hr_status hri_grid_finish(hr_grid *grid)
 void hri_grid_drop_graph(const hr_grid *grid, hri_replay *r)
 {
     if (r->graph != NULL) {
-        const hr_queue *queue = hri_grid_origin(grid);
+        const hr_queue *queue = hri_grid_first_queue(grid);
         (void)hri_stream_finish(queue->stream); /* its error does not matter */
         queue->accelerator->device->ops->destroy_graph(r->graph);
         r->graph = NULL;

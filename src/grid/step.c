@@ -51,7 +51,7 @@ static hr_status exchange_wide(running *s)
             need[f].of[side] =
                 hri_min(need[f].of[side], grid->fields[f].depth.of[side]);
         }
-        HRI_TRY(hri_exchange(grid, &grid->fields[f], need[f]));
+        HRI_TRY(hri_exchange_rows(grid, &grid->fields[f], need[f]));
     }
     return HR_OK;
 }
@@ -79,12 +79,13 @@ static hr_status fetch_needs(running *s, bool *exchanged)
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
-        HRI_TRY(is_wide(grid) ? exchange_wide(s) : hri_exchange(grid, f, halo));
+        HRI_TRY(is_wide(grid) ? exchange_wide(s)
+                              : hri_exchange_rows(grid, f, halo));
     }
     for (size_t i = 0; i < s->phase->argument_count; i++) {
         const hr_argument *a = &s->phase->arguments[i];
         if (lacks_ends(s, a)) {
-            HRI_TRY(hri_exchange_ends(
+            HRI_TRY(hri_boundary_fill_ends(
                 grid, &grid->fields[hri_field_index(a->field - 1)]));
         }
     }
@@ -116,7 +117,7 @@ static void find_extra(running *s)
 static void find_edges(running *s, bool exchanged)
 {
     const bool soon = s->extra[HRI_BEFORE] == 0 && s->extra[HRI_AFTER] == 0;
-    const bool alone = hri_grid_busy(s->grid) == 1;
+    const bool alone = hri_grid_busy_bands(s->grid) == 1;
     for (size_t i = 0; !alone && i < s->phase->argument_count; i++) {
         const hr_argument *a = &s->phase->arguments[i];
         const hri_field *f = hri_argument_field(s->grid, a);
@@ -297,7 +298,7 @@ static void settle(const running *s)
         }
         hri_field *f = &s->grid->fields[hri_field_index(a->field - 1)];
         const bool all =
-            s->phase->extent.rank == 0 && hri_argument_is_all(s->grid, a);
+            s->phase->extent.rank == 0 && hri_argument_is_whole(s->grid, a);
         for (int side = 0; side < HRI_SIDES; side++) {
             f->valid.of[side] =
                 all ? s->extra[side]
@@ -305,8 +306,8 @@ static void settle(const running *s)
         }
         f->far_stale = true;
         /* ends of all components follow at once */
-        f->ends_stale = !hri_boundary_fills_ends(s->grid, f, s->cells.lo[0],
-                                                 s->cells.hi[0]);
+        f->ends_stale =
+            !hri_boundary_fills_all(s->grid, f, s->cells.lo[0], s->cells.hi[0]);
     }
 }
 

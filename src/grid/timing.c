@@ -26,25 +26,10 @@ void hri_timing_destroy(hri_timing *timing)
     free(timing);
 }
 
-/* Find the overheads of enqueueing: the largest of all bands' accelerators. The
- * caller holds the context's lock. */
-static hr_status know_overheads(const hr_grid *grid, hri_timing *b)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        hri_overheads o;
-        HRI_TRY(hri_model_overheads(
-            &grid->context->accelerators[grid->bands[i].accelerator], true,
-            &o));
-        b->overheads.launch = fmax(b->overheads.launch, o.launch);
-        b->overheads.copy = fmax(b->overheads.copy, o.copy);
-    }
-    return HR_OK;
-}
-
 hr_status hri_timing_create(hr_grid *grid)
 {
     const uint32_t count = grid->band_count;
-    if (hri_grid_busy(grid) < 2) {
+    if (hri_grid_busy_bands(grid) < 2) {
         return HR_OK;
     }
     hri_timing *b = calloc(1, sizeof *b + count * sizeof b->bands[0]);
@@ -54,8 +39,18 @@ hr_status hri_timing_create(hr_grid *grid)
     grid->timing = b;
     b->next = 1;
     b->count = count;
+    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    const hr_status status = know_overheads(grid, b);
+    for (uint32_t i = 0; i < count; i++) {
+        hri_overheads o;
+        status = hri_model_overheads(
+            &grid->context->accelerators[grid->bands[i].accelerator], true, &o);
+        if (status != HR_OK) {
+            break;
+        }
+        b->overheads.launch = fmax(b->overheads.launch, o.launch);
+        b->overheads.copy = fmax(b->overheads.copy, o.copy);
+    }
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

@@ -131,8 +131,8 @@ static void much_scratch(hr_context *context)
     TEST_CASE("more filters than strips have memory for");
     enum { N = 2 * HR_MAX_REACH + 1 };
     hr_window *window = NULL;
-    hri_share share;
-    hri_filter_plan plan = {.shares = &share};
+    hri_filter_band band;
+    hri_filter_plan plan = {.bands = &band};
     hri_accelerator *accelerator = &context->accelerators[0];
     CHECK(hr_window_box(HR_MAX_REACH, &window) == HR_OK);
     hri_filter_job job = {.context = context,

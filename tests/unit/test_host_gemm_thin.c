@@ -129,7 +129,7 @@ static void thin_products_have_the_bits_of_others(void)
 
 static atomic_llong packed;
 
-static void count_pack(const hri_panel *panel)
+static void count_pack(const hri_builtin_panel *panel)
 {
     atomic_fetch_add(&packed, panel->panel_width * panel->depth);
     hri_builtin_variant_at(0)->pack(panel);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "backends/host/host.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "backends/host/arithmetic.h"
 #include "backends/host/compiler.h"
@@ -12,124 +10,13 @@
 #include "base/machine.h"
 #include "base/matrix.h"
 #include "base/pages.h"
-#include "base/size.h"
 #include "base/threads.h"
-
-/* ---- what commands do */
-
-/* A plain mutex would let one queue go on again and again while the others
- * wait. */
-static struct {
-    pthread_mutex_t lock;
-    bool busy; /* it is somebody's turn */
-    host_place *first, *last;
-} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-bool hri_host_line_enter(host_place *place)
-{
-    pthread_mutex_lock(&line.lock);
-    const bool waits = line.busy;
-    line.busy = true;
-    if (waits) {
-        place->next = NULL;
-        *(line.first != NULL ? &line.last->next : &line.first) = place;
-        line.last = place;
-    }
-    pthread_mutex_unlock(&line.lock);
-    return !waits;
-}
-
-/* The line stays busy for the next one, so that no other gets before it. */
-void hri_host_line_leave(void)
-{
-    pthread_mutex_lock(&line.lock);
-    host_place *next = line.first;
-    line.busy = next != NULL;
-    if (next != NULL) {
-        line.first = next->next;
-        next->serve(next);
-    }
-    pthread_mutex_unlock(&line.lock);
-}
-
-static _Thread_local unsigned forking; /* handlers below that have been run */
-
-/* A child of fork() has none of the threads, so no product runs there yet. */
-static void clear_line(void)
-{
-    pthread_mutex_init(&line.lock, NULL);
-    line.busy = false;
-    line.first = line.last = NULL;
-    forking = 0;
-}
-
-__attribute__((constructor)) static void clear_line_in_children(void)
-{
-    (void)pthread_atfork(NULL, NULL, clear_line);
-}
-
-/* A thread that waits in the line. */
-typedef struct thread_place {
-    host_place base; /* first: see serve_thread */
-    pthread_cond_t served;
-    bool is_served;
-} thread_place;
-
-/* The line's lock is held. */
-static void serve_thread(host_place *base)
-{
-    thread_place *place = (thread_place *)base;
-    place->is_served = true;
-    pthread_cond_signal(&place->served);
-}
-
-static void wait_in_line(void)
-{
-    thread_place place = {.base.serve = serve_thread,
-                          .served = PTHREAD_COND_INITIALIZER};
-    if (hri_host_line_enter(&place.base)) {
-        return;
-    }
-    pthread_mutex_lock(&line.lock);
-    while (!place.is_served) {
-        pthread_cond_wait(&place.served, &line.lock);
-    }
-    pthread_mutex_unlock(&line.lock);
-    pthread_cond_destroy(&place.served);
-}
-
-static void before_fork(void)
-{
-    if (forking++ == 0) {
-        wait_in_line();
-    }
-}
-
-static void in_parent(void)
-{
-    if (--forking == 0) {
-        hri_host_line_leave();
-    }
-}
-
-/* OpenBLAS ends its threads before a fork, and hangs when they are at work. So
- * fork() waits in the line as products do. A child that was forked in the
- * middle of this comes here once more, and has the handlers twice. */
-static void watch_forks(void)
-{
-    (void)pthread_atfork(before_fork, in_parent, NULL);
-}
-
-hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
-{
-    return hri_host_gemm(hri_host_pool(device), gemm);
-}
 
 static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
 {
     const hri_thread_was was = hri_thread_set_own(); /* as a queue's would be */
-    wait_in_line();
-    hr_status status = hri_host_multiply(device, gemm);
+    hri_host_line_wait();
+    hr_status status = hri_host_gemm(hri_host_pool(device), gemm);
     hri_host_line_leave();
     hri_thread_restore(&was);
     return status;
@@ -256,7 +143,7 @@ static hri_device_ops by_queue;
 
 static void begin(void)
 {
-    watch_forks();
+    hri_host_line_watch_forks();
     by_queue = host_ops;
     by_queue.gemm_now = NULL;
 }
@@ -302,17 +189,14 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
 static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
 {
     static atomic_bool begun;
-    hr_status status = hri_host_arithmetic_load();
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_host_arithmetic_load());
     /* Handlers that come later run first: before OpenBLAS's. */
     hri_call_once(&begun, begin);
     host_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");
     }
-    status = hri_pool_hold(threads, &device->pool);
+    hr_status status = hri_pool_hold(threads, &device->pool);
     if (status != HR_OK) {
         free(device);
         return status;

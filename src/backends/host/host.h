@@ -48,7 +48,7 @@ static inline unsigned char *hri_host_address(const hri_place *place)
     return start != NULL ? start + place->offset : NULL;
 }
 
-/* host.c: the line of those that want to multiply, or to copy much. In the
+/* threads.c: the line of those that want to multiply, or to copy much. In the
  * whole process one at a time has its turn, with all threads, in the order in
  * which they came. */
 typedef struct host_place {
@@ -60,11 +60,12 @@ typedef struct host_place {
 /* Get into the line. True when the turn has come already. False when serve will
  * be called. */
 bool hri_host_line_enter(host_place *place);
+/* Get into the line, and block until the turn has come. */
+void hri_host_line_wait(void);
 /* The turn is over. */
 void hri_host_line_leave(void);
-
-/* host.c: multiply now. The caller has its turn. */
-hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
+/* From now on fork() waits in the line, too. It is called once. */
+void hri_host_line_watch_forks(void);
 
 /* copy.c: copy or transpose now. For a long copy the caller has its turn, and
  * the pool's threads share it where each gets a piece. */
@@ -97,7 +98,7 @@ typedef struct host_runnable {
 void hri_host_run_soon(host_runnable *r, bool first);
 /* Take it, to run it on this thread. False: no thread is to run it, or one has
  * begun to. */
-bool hri_host_take(host_runnable *r);
+bool hri_host_take_runnable(host_runnable *r);
 /* Put it behind the others, which waited for longer. False: there are none. */
 bool hri_host_give_way(host_runnable *r);
 /* Count one more queue, or one less. There are as many threads as queues, but
@@ -110,7 +111,6 @@ void hri_host_threads_drop(void);
 /* queue.c: functions of hri_device_ops. */
 hr_status hri_host_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
-/* event.c: the same. */
 hr_status hri_host_event_create(hri_device *device, bool timed,
                                 hri_event **event);
 

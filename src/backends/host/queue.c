@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues, see host.h. */
+/* Queues and their events, see host.h. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -8,9 +8,25 @@
 
 #include "backends/host/arithmetic.h"
 #include "backends/host/host.h"
-#include "backends/host/queue.h"
 #include "base/clock.h"
 #include "base/threads.h"
+
+typedef struct host_queue host_queue;
+typedef struct host_event host_event;
+
+/* A record of an event: record `number` of a queue, from 1 on. */
+typedef struct host_record {
+    host_queue *of;
+    uint64_t number;
+} host_record;
+
+struct host_event {
+    hri_event base;           /* first: see hri_event */
+    _Atomic uint32_t holders; /* its owner, and commands that record it */
+    pthread_mutex_t lock;     /* guards what follows */
+    host_record last;         /* its queue is held; number 0: never recorded */
+    uint64_t time_ns;         /* when the last record was passed */
+};
 
 typedef enum command_kind {
     COMMAND_COPY,
@@ -70,14 +86,15 @@ struct host_queue {
 
 enum { FIRST_CAPACITY = 32 };
 
-void hri_host_queue_hold(host_queue *queue)
+/* Hold a queue while its records are looked at. Both accept NULL. */
+static void hold_queue(host_queue *queue)
 {
     if (queue != NULL) {
         atomic_fetch_add(&queue->holders, 1);
     }
 }
 
-void hri_host_queue_release(host_queue *queue)
+static void release_queue(host_queue *queue)
 {
     if (queue == NULL || atomic_fetch_sub(&queue->holders, 1) > 1) {
         return;
@@ -88,6 +105,54 @@ void hri_host_queue_release(host_queue *queue)
     free(queue->ring);
     free(queue);
 }
+
+/* ---- records of events */
+
+/* Make this the event's last record. The event is held until the record has
+ * run. */
+static void set_record(host_event *event, host_record record)
+{
+    hold_queue(record.of);
+    atomic_fetch_add(&event->holders, 1);
+    pthread_mutex_lock(&event->lock);
+    host_queue *old = event->last.of;
+    event->last = record;
+    pthread_mutex_unlock(&event->lock);
+    release_queue(old);
+}
+
+/* The event's last record, with its queue held for the caller. number 0: never
+ * recorded. */
+static host_record get_record(host_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    const host_record record = event->last;
+    hold_queue(record.of);
+    pthread_mutex_unlock(&event->lock);
+    return record;
+}
+
+static void release_event(host_event *event)
+{
+    if (atomic_fetch_sub(&event->holders, 1) == 1) {
+        release_queue(event->last.of);
+        pthread_mutex_destroy(&event->lock);
+        free(event);
+    }
+}
+
+/* The queue has passed that record of the event. */
+static void pass_record(host_event *event, host_record record)
+{
+    pthread_mutex_lock(&event->lock);
+    if (event->last.of == record.of && event->last.number == record.number) {
+        event->time_ns = hri_clock_ns();
+    }
+    pthread_mutex_unlock(&event->lock);
+    release_event(event);
+}
+
+/* ---- records that have been passed */
 
 /* Let queues go on that wait for the record, or for earlier ones. The lock is
  * held. */
@@ -135,12 +200,31 @@ static bool wait_for_record(host_queue *queue, host_record record)
     return waits;
 }
 
-/* ---- queues */
+/* ---- running commands */
+
+/* The error of a queue that failed before this record, which has been passed.
+ * The queue's lock is held. */
+static hr_status error_before(host_queue *queue, uint64_t number)
+{
+    return queue->failed != 0 && number >= queue->failed
+               ? hri_error_raise(&queue->error)
+               : HR_OK;
+}
+
+/* The error of the queue that was waited for becomes that of the one that
+ * waited: later work would read what never arrived. Releases the record's
+ * queue. */
+static hr_status take_over_error(host_record record)
+{
+    pthread_mutex_lock(&record.of->lock);
+    const hr_status status = error_before(record.of, record.number);
+    pthread_mutex_unlock(&record.of->lock);
+    release_queue(record.of);
+    return status;
+}
 
 static hr_status run_command(host_queue *queue, const host_command *command)
 {
-    hr_status status = HR_OK;
-    bool done;
     switch (command->kind) {
     case COMMAND_COPY:
         hri_host_copy(hri_host_pool(queue->base.device), &command->as.copy);
@@ -150,8 +234,8 @@ static hr_status run_command(host_queue *queue, const host_command *command)
                command->as.fill.bytes);
         break;
     case COMMAND_GEMM:
-        status = hri_host_multiply(queue->base.device, &command->as.gemm);
-        break;
+        return hri_host_gemm(hri_host_pool(queue->base.device),
+                             &command->as.gemm);
     case COMMAND_PACK:
         hri_host_pack(&command->as.pack);
         break;
@@ -159,17 +243,12 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         hri_host_launch_run(command->as.launch);
         break;
     case COMMAND_RECORD:
-        hri_host_event_pass(command->as.record.event,
-                            command->as.record.record);
+        pass_record(command->as.record.event, command->as.record.record);
         break;
     case COMMAND_WAIT:
-        /* later work would read what never arrived, so the error of the queue
-         * waited for becomes ours */
-        status = hri_host_record_look(command->as.wait, true, &done);
-        hri_host_queue_release(command->as.wait.of);
-        break;
+        return take_over_error(command->as.wait);
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether a command takes a turn in the line. */
@@ -287,7 +366,7 @@ static bool may_run(void)
  * lock is held, and released meanwhile. False: another thread does. */
 static bool run_here(host_queue *queue, uint64_t record)
 {
-    if (!hri_host_take(&queue->runnable)) {
+    if (!hri_host_take_runnable(&queue->runnable)) {
         return false;
     }
     pthread_mutex_unlock(&queue->lock);
@@ -298,10 +377,11 @@ static bool run_here(host_queue *queue, uint64_t record)
     return true;
 }
 
-hr_status hri_host_record_look(host_record record, bool wait, bool *done)
+/* Whether the record has been passed, waiting for it if `wait`. Returns the
+ * queue's error if the queue failed before the record. */
+static hr_status look_at_record(host_record record, bool wait, bool *done)
 {
     host_queue *queue = record.of;
-    hr_status status = HR_OK;
     const bool runs = wait && may_run();
     pthread_mutex_lock(&queue->lock);
     while (wait && queue->passed < record.number) {
@@ -313,14 +393,84 @@ hr_status hri_host_record_look(host_record record, bool wait, bool *done)
         pthread_cond_wait(&queue->progress, &queue->lock);
     }
     const bool passed = queue->passed >= record.number;
-    if (passed && queue->failed != 0 && record.number >= queue->failed) {
-        status = hri_error_raise(&queue->error);
-    }
+    const hr_status status =
+        passed ? error_before(queue, record.number) : HR_OK;
     pthread_mutex_unlock(&queue->lock);
-    if (status == HR_OK) {
-        *done = passed;
+    HRI_TRY(status);
+    *done = passed;
+    return HR_OK;
+}
+
+/* ---- events */
+
+static void event_destroy(hri_event *base)
+{
+    if (base != NULL) {
+        release_event((host_event *)base);
     }
+}
+
+/* Whether the event is done, waiting for it if `wait`. */
+static hr_status look_at_event(hri_event *base, bool wait, bool *done)
+{
+    const host_record record = get_record((host_event *)base);
+    if (record.number == 0) {
+        *done = true;
+        return HR_OK;
+    }
+    hr_status status = look_at_record(record, wait, done);
+    release_queue(record.of);
     return status;
+}
+
+static hr_status event_query(hri_event *base, bool *done)
+{
+    return look_at_event(base, false, done);
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    bool done;
+    return look_at_event(base, true, &done);
+}
+
+static hr_status time_of(hri_event *base, uint64_t *ns)
+{
+    host_event *event = (host_event *)base;
+    pthread_mutex_lock(&event->lock);
+    const bool recorded = event->last.number != 0;
+    *ns = event->time_ns;
+    pthread_mutex_unlock(&event->lock);
+    return recorded
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "host: the event has no time: it was never recorded");
+}
+
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
+{
+    return hri_elapsed(time_of, from, to, ns);
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .elapsed = event_elapsed,
+};
+
+hr_status hri_host_event_create(hri_device *device, bool timed, hri_event **out)
+{
+    (void)timed; /* all are */
+    host_event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host event: out of memory");
+    }
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    atomic_init(&event->holders, 1);
+    pthread_mutex_init(&event->lock, NULL);
+    *out = &event->base;
+    return HR_OK;
 }
 
 /* ---- commands that come */
@@ -344,24 +494,31 @@ static hr_status grow(host_queue *queue)
     return HR_OK;
 }
 
+/* The lock is held. */
+static hr_status append_command(host_queue *queue, const host_command *command)
+{
+    if (queue->count == queue->capacity) {
+        HRI_TRY(grow(queue));
+    }
+    size_t place = (queue->head + queue->count++) % queue->capacity;
+    host_command *next = &queue->ring[place];
+    *next = *command;
+    if (next->kind == COMMAND_RECORD) {
+        next->as.record.record = (host_record){queue, ++queue->recorded};
+        set_record(next->as.record.event, next->as.record.record);
+    }
+    if (!queue->active) {
+        queue->active = true;
+        hri_host_run_soon(&queue->runnable, false);
+    }
+    return HR_OK;
+}
+
 static hr_status enqueue(hri_queue *base, const host_command *command)
 {
     host_queue *queue = (host_queue *)base;
     pthread_mutex_lock(&queue->lock);
-    hr_status status = queue->count == queue->capacity ? grow(queue) : HR_OK;
-    if (status == HR_OK) {
-        size_t place = (queue->head + queue->count++) % queue->capacity;
-        host_command *next = &queue->ring[place];
-        *next = *command;
-        if (next->kind == COMMAND_RECORD) {
-            next->as.record.record = (host_record){queue, ++queue->recorded};
-            hri_host_event_set(next->as.record.event, next->as.record.record);
-        }
-        if (!queue->active) {
-            queue->active = true;
-            hri_host_run_soon(&queue->runnable, false);
-        }
-    }
+    hr_status status = append_command(queue, command);
     pthread_mutex_unlock(&queue->lock);
     return status;
 }
@@ -396,12 +553,9 @@ static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
 static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
 {
     host_command next = {.kind = COMMAND_LAUNCH};
-    hr_status status = hri_host_launch_create(hri_host_pool(queue->device),
-                                              launch, &next.as.launch);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = enqueue(queue, &next);
+    HRI_TRY(hri_host_launch_create(hri_host_pool(queue->device), launch,
+                                   &next.as.launch));
+    hr_status status = enqueue(queue, &next);
     if (status != HR_OK) {
         hri_host_launch_destroy(next.as.launch);
     }
@@ -418,14 +572,13 @@ static hr_status queue_record(hri_queue *queue, hri_event *event)
 static hr_status queue_wait(hri_queue *queue, hri_event *event)
 {
     const host_command next = {.kind = COMMAND_WAIT,
-                               .as.wait =
-                                   hri_host_event_get((host_event *)event)};
+                               .as.wait = get_record((host_event *)event)};
     if (next.as.wait.number == 0) {
         return HR_OK;
     }
     hr_status status = enqueue(queue, &next);
     if (status != HR_OK) {
-        hri_host_queue_release(next.as.wait.of);
+        release_queue(next.as.wait.of);
     }
     return status;
 }
@@ -456,7 +609,7 @@ static void queue_destroy(hri_queue *base)
     hri_host_threads_drop();
     free(queue->ring);
     queue->ring = NULL; /* events may hold the rest for long */
-    hri_host_queue_release(queue);
+    release_queue(queue);
 }
 
 static const hri_queue_ops queue_ops = {
@@ -496,7 +649,7 @@ hr_status hri_host_queue_create(hri_device *device, bool urgent,
             ? hri_host_threads_hold()
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "host queue: out of memory");
     if (status != HR_OK) {
-        hri_host_queue_release(queue);
+        release_queue(queue);
         return status;
     }
     *out = &queue->base;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads that run the commands of the host's queues, see host.h. */
+/* The threads that run the commands of the host's queues, and the line in which
+ * commands wait for all CPUs, see host.h. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -28,7 +29,17 @@ static struct {
          .lock = PTHREAD_MUTEX_INITIALIZER,
          .work = PTHREAD_COND_INITIALIZER};
 
-/* A child of fork() has none of the threads. */
+/* The line. A plain mutex would let one queue go on again and again while the
+ * others wait. */
+static struct {
+    pthread_mutex_t lock;
+    bool busy; /* it is somebody's turn */
+    host_place *first, *last;
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local unsigned forking; /* handlers of a fork that have begun */
+
+/* A child of fork() has none of the threads, so no product runs there yet. */
 static void forget_in_child(void)
 {
     pthread_mutex_init(&all.change, NULL);
@@ -38,6 +49,10 @@ static void forget_in_child(void)
     all.threads = NULL;
     all.first = all.last = NULL;
     all.waking = all.stop = false;
+    pthread_mutex_init(&line.lock, NULL);
+    line.busy = false;
+    line.first = line.last = NULL;
+    forking = 0;
 }
 
 __attribute__((constructor)) static void watch_forks(void)
@@ -80,7 +95,7 @@ void hri_host_run_soon(host_runnable *r, bool first)
     wake_and_unlock();
 }
 
-bool hri_host_take(host_runnable *r)
+bool hri_host_take_runnable(host_runnable *r)
 {
     host_runnable *before = NULL;
     pthread_mutex_lock(&all.lock);
@@ -188,4 +203,85 @@ void hri_host_threads_drop(void)
         stop_all();
     }
     pthread_mutex_unlock(&all.change);
+}
+
+/* ---- the line of those that multiply, or copy much */
+
+bool hri_host_line_enter(host_place *place)
+{
+    pthread_mutex_lock(&line.lock);
+    const bool waits = line.busy;
+    line.busy = true;
+    if (waits) {
+        place->next = NULL;
+        *(line.first != NULL ? &line.last->next : &line.first) = place;
+        line.last = place;
+    }
+    pthread_mutex_unlock(&line.lock);
+    return !waits;
+}
+
+/* The line stays busy for the next one, so that no other gets before it. */
+void hri_host_line_leave(void)
+{
+    pthread_mutex_lock(&line.lock);
+    host_place *next = line.first;
+    line.busy = next != NULL;
+    if (next != NULL) {
+        line.first = next->next;
+        next->serve(next);
+    }
+    pthread_mutex_unlock(&line.lock);
+}
+
+/* A thread that waits in the line. */
+typedef struct thread_place {
+    host_place base; /* first: see serve_thread */
+    pthread_cond_t served;
+    bool is_served;
+} thread_place;
+
+/* The line's lock is held. */
+static void serve_thread(host_place *base)
+{
+    thread_place *place = (thread_place *)base;
+    place->is_served = true;
+    pthread_cond_signal(&place->served);
+}
+
+void hri_host_line_wait(void)
+{
+    thread_place place = {.base.serve = serve_thread,
+                          .served = PTHREAD_COND_INITIALIZER};
+    if (hri_host_line_enter(&place.base)) {
+        return;
+    }
+    pthread_mutex_lock(&line.lock);
+    while (!place.is_served) {
+        pthread_cond_wait(&place.served, &line.lock);
+    }
+    pthread_mutex_unlock(&line.lock);
+    pthread_cond_destroy(&place.served);
+}
+
+static void before_fork(void)
+{
+    if (forking++ == 0) {
+        hri_host_line_wait();
+    }
+}
+
+static void in_parent(void)
+{
+    if (--forking == 0) {
+        hri_host_line_leave();
+    }
+}
+
+/* OpenBLAS ends its threads before a fork, and hangs when they are at work. So
+ * fork() waits in the line as products do. A child that was forked in the
+ * middle of this comes here once more, and has the handlers twice. */
+void hri_host_line_watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, in_parent, NULL);
 }

@@ -30,7 +30,7 @@ static bool copies_can_be_had(void)
 /* The core type that a type's products should end up with on this CPU. */
 static const char *best_core(hr_type type, const char *chosen)
 {
-    const char *wish = hri_core_wish(hri_cpu_here(), type, chosen);
+    const char *wish = hri_openblas_better_core(hri_cpu_here(), type, chosen);
     return wish != NULL ? wish : chosen;
 }
 

@@ -41,10 +41,14 @@ static void core_types(void)
         const hri_cpu cpu = rows[i].cpu;
         const char *chosen = rows[i].chosen;
         TEST_CASE(chosen);
-        CHECK(is(hri_core_wish(cpu, HR_F32, chosen), rows[i].single));
-        CHECK(is(hri_core_wish(cpu, HR_C32, chosen), rows[i].single));
-        CHECK(is(hri_core_wish(cpu, HR_C64, chosen), rows[i].single));
-        CHECK(is(hri_core_wish(cpu, HR_F64, chosen), rows[i].real_double));
+        CHECK(
+            is(hri_openblas_better_core(cpu, HR_F32, chosen), rows[i].single));
+        CHECK(
+            is(hri_openblas_better_core(cpu, HR_C32, chosen), rows[i].single));
+        CHECK(
+            is(hri_openblas_better_core(cpu, HR_C64, chosen), rows[i].single));
+        CHECK(is(hri_openblas_better_core(cpu, HR_F64, chosen),
+                 rows[i].real_double));
     }
 }
 

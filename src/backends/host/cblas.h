@@ -108,7 +108,7 @@ int hri_openblas_limit(const hri_cblas *cblas, int threads);
 void hri_openblas_set(const hri_cblas *cblas, int threads);
 void hri_openblas_restore(const hri_cblas *cblas, int limit, int before);
 
-/* core.c: OpenBLAS's core types, and which of them suits a CPU. */
+/* Kinds of CPUs that OpenBLAS's core types suit. */
 typedef enum hri_cpu {
     HRI_CPU_BASELINE,
     HRI_CPU_AVX2,      /* with FMA */
@@ -121,6 +121,7 @@ hri_cpu hri_cpu_here(void);
 
 /* The core type that products of this type should use instead of the one that
  * OpenBLAS chose. NULL: its choice is right. */
-const char *hri_core_wish(hri_cpu cpu, hr_type type, const char *chosen);
+const char *hri_openblas_better_core(hri_cpu cpu, hr_type type,
+                                     const char *chosen);
 
 #endif

@@ -23,34 +23,26 @@ static struct {
     char name[128];
 } chosen;
 
-/* Use the CBLAS that the user names, and no other in its place. */
-static hr_status choose_wish(const char *wish)
-{
-    if (hri_cblas_open(wish, true, &chosen.cblas) == HR_OK) {
-        chosen.use_cblas = true;
-        return HR_OK;
-    }
-    return hri_library_refuse("HEADRACE_CBLAS", wish, "CBLAS");
-}
-
+/* A CBLAS that the user names is used, and no other in its place. */
 static hr_status choose(void)
 {
     const char *wish = hri_environment("HEADRACE_CBLAS");
-    hr_status status = HR_OK;
+    snprintf(chosen.name, sizeof chosen.name, "none");
     if (wish == NULL || wish[0] == '\0') {
         chosen.use_cblas = hri_cblas_find(&chosen.cblas);
     } else if (strcmp(wish, "builtin") != 0) {
-        status = choose_wish(wish);
+        if (hri_cblas_open(wish, true, &chosen.cblas) != HR_OK) {
+            return hri_library_refuse("HEADRACE_CBLAS", wish, "CBLAS");
+        }
+        chosen.use_cblas = true;
     }
-    if (status != HR_OK) {
-        snprintf(chosen.name, sizeof chosen.name, "none");
-    } else if (chosen.use_cblas) {
+    if (chosen.use_cblas) {
         snprintf(chosen.name, sizeof chosen.name, "%s", chosen.cblas.name);
     } else {
         snprintf(chosen.name, sizeof chosen.name, "built-in (%s)",
                  hri_builtin_variant_at(0)->name);
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_host_arithmetic_load(void)
@@ -84,8 +76,8 @@ static bool asks_cblas(const hri_gemm *gemm)
 }
 
 /* By so many threads of a CBLAS, else by the pool. */
-static hr_status multiply(hri_pool *pool, uint32_t threads,
-                          const hri_gemm *gemm)
+static hr_status multiply_one(hri_pool *pool, uint32_t threads,
+                              const hri_gemm *gemm)
 {
     return asks_cblas(gemm) && hri_cblas_gemm(&chosen.cblas, threads, gemm)
                ? HR_OK
@@ -101,17 +93,23 @@ typedef struct batch {
     hri_error error; /* guarded by lock */
 } batch;
 
+static hr_status multiply_products(const hri_gemm *gemm, int64_t first,
+                                   int64_t end)
+{
+    for (int64_t i = first; i < end; i++) {
+        const hri_gemm one = hri_gemm_at(gemm, i);
+        HRI_TRY(multiply_one(NULL, 0, &one));
+    }
+    return HR_OK;
+}
+
 static void multiply_piece(void *data, int64_t index)
 {
     batch *b = data;
     const int64_t end = hri_min((index + 1) * b->piece, b->gemm->batch.count);
-    hr_status status = HR_OK;
     const bool asks = asks_cblas(b->gemm);
     const int before = asks ? hri_cblas_enter(&chosen.cblas, b->gemm) : 0;
-    for (int64_t i = index * b->piece; i < end && status == HR_OK; i++) {
-        const hri_gemm one = hri_gemm_at(b->gemm, i);
-        status = multiply(NULL, 0, &one);
-    }
+    hr_status status = multiply_products(b->gemm, index * b->piece, end);
     if (asks) {
         hri_cblas_leave(&chosen.cblas, before);
     }
@@ -153,10 +151,8 @@ static hr_status multiply_batch(hri_pool *pool, const hri_gemm *gemm)
 
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
 {
-    hr_status status = hri_host_arithmetic_load();
-    if (status != HR_OK) {
-        return status;
-    }
-    return gemm->batch.count > 1 ? multiply_batch(pool, gemm)
-                                 : multiply(pool, hri_pool_threads(pool), gemm);
+    HRI_TRY(hri_host_arithmetic_load());
+    return gemm->batch.count > 1
+               ? multiply_batch(pool, gemm)
+               : multiply_one(pool, hri_pool_threads(pool), gemm);
 }

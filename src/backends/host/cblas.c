@@ -159,15 +159,12 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
 
 /* Find the library's functions and its name. With `any`, a library that is not
  * recognised will do, too. */
-static hr_status know(void *library, const char *name, bool any,
-                      hri_cblas *cblas)
+static hr_status know_library(void *library, const char *name, bool any,
+                              hri_cblas *cblas)
 {
     static verdict (*const vendors[])(void *, hri_cblas *) = {
         know_openblas, know_blis, know_mkl};
-    hr_status status = hri_library_resolve(library, name, symbols, 4, cblas);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_library_resolve(library, name, symbols, 4, cblas));
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
         verdict is = vendors[i](library, cblas);
         if (is == LONG_INTEGERS) {
@@ -204,7 +201,7 @@ hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas)
         return hri_fail(HR_ERROR_UNAVAILABLE, "%s",
                         why != NULL ? why : "it cannot be loaded");
     }
-    hr_status status = know(library, name, any, &found);
+    hr_status status = know_library(library, name, any, &found);
     if (status != HR_OK) {
         dlclose(library);
         return status;
@@ -261,8 +258,8 @@ static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
     function(HRI_CBLAS_ROW_MAJOR, a->trans, b->trans, m, n, k, alpha, a->data, \
              a->ld, b->data, b->ld, beta, to, c->ld)
 
-static void call(const hri_cblas *cblas, const hri_gemm *gemm,
-                 const argument *a, const argument *b, const argument *c)
+static void call_gemm(const hri_cblas *cblas, const hri_gemm *gemm,
+                      const argument *a, const argument *b, const argument *c)
 {
     const int m = (int)gemm->m, n = (int)gemm->n, k = (int)gemm->k;
     const hri_factor alpha = hri_factor_of(gemm->type, gemm->alpha);
@@ -389,11 +386,11 @@ bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
     }
     c.ld = (int)ldc;
     if (threads == 0) {
-        call(cblas, gemm, &a, &b, &c);
+        call_gemm(cblas, gemm, &a, &b, &c);
         return true;
     }
     const int before = limit_threads(cblas, (int)threads, gemm);
-    call(cblas, gemm, &a, &b, &c);
+    call_gemm(cblas, gemm, &a, &b, &c);
     restore_threads(cblas, (int)threads, before);
     return true;
 }

@@ -96,9 +96,9 @@ hr_status hri_host_compiler_find(host_compiler *compiler)
 {
     static const char *const names[] = {"cc", "gcc", "clang"};
     const char *own = hri_environment("HEADRACE_CC");
-    hr_status status = hri_library_check_rights("the C compiler");
-    if (status != HR_OK || (own != NULL && own[0] != '\0')) {
-        return status != HR_OK ? status : find_named(own, compiler);
+    HRI_TRY(hri_library_check_rights("the C compiler"));
+    if (own != NULL && own[0] != '\0') {
+        return find_named(own, compiler);
     }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (find_in_path(names[i], compiler)) {
@@ -197,8 +197,9 @@ char *hri_host_folder_read(const char *path, size_t *count)
 
 /* ---- compiling */
 
-static hr_status run(const host_compiler *compiler, const hr_kernel *kernel,
-                     const host_folder *folder, int *code)
+static hr_status run_compiler(const host_compiler *compiler,
+                              const hr_kernel *kernel,
+                              const host_folder *folder, int *code)
 {
     const char *all[OPTIONS + OTHERS] = {compiler->path};
     size_t count = 1;
@@ -215,7 +216,7 @@ static hr_status run(const host_compiler *compiler, const hr_kernel *kernel,
     return hri_program_run(all, folder->messages, MAX_SECONDS, code);
 }
 
-/* Where the code is not known, the library tells whether it was made. */
+/* If the code is not known, the library tells whether it was made. */
 hr_status hri_host_compile(const host_compiler *compiler,
                            const hr_kernel *kernel, const char *source,
                            const host_folder *folder)
@@ -223,17 +224,15 @@ hr_status hri_host_compile(const host_compiler *compiler,
     struct stat s;
     int code = 0;
     size_t bytes;
-    hr_status status =
-        hri_host_folder_write(folder->source, source, strlen(source));
-    if (status == HR_OK) {
-        status = run(compiler, kernel, folder, &code);
-    }
-    if (status != HR_OK || code == 0 ||
+    HRI_TRY(hri_host_folder_write(folder->source, source, strlen(source)));
+    HRI_TRY(run_compiler(compiler, kernel, folder, &code));
+    if (code == 0 ||
         (code == HRI_CODE_UNKNOWN && stat(folder->library, &s) == 0)) {
-        return status;
+        return HR_OK;
     }
     char *messages = hri_host_folder_read(folder->messages, &bytes);
-    status = hri_build_failed("host", kernel, compiler->path, messages, NULL);
+    hr_status status =
+        hri_build_failed("host", kernel, compiler->path, messages, NULL);
     free(messages);
     return status;
 }

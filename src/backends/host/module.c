@@ -54,8 +54,8 @@ static hr_status find_kernel(host_module *module, const hr_kernel *kernel)
 }
 
 /* Load the library of a folder. The file is not needed afterwards. */
-static hr_status load(hri_device *device, const hr_kernel *kernel,
-                      const host_folder *folder, hri_module **out)
+static hr_status load_library(hri_device *device, const hr_kernel *kernel,
+                              const host_folder *folder, hri_module **out)
 {
     host_module *module = calloc(1, sizeof *module);
     if (module == NULL) {
@@ -81,14 +81,14 @@ hr_status hri_host_module_load(hri_device *device, const hr_kernel *kernel,
                                const hri_image *image, hri_module **out)
 {
     host_folder folder;
-    hr_status status = hri_host_folder_create(&folder);
+    HRI_TRY(hri_host_folder_create(&folder));
+    hr_status status =
+        hri_host_folder_write(folder.library, image->bytes, image->count);
     if (status != HR_OK) {
-        return status;
+        goto done;
     }
-    status = hri_host_folder_write(folder.library, image->bytes, image->count);
-    if (status == HR_OK) {
-        status = load(device, kernel, &folder, out);
-    }
+    status = load_library(device, kernel, &folder, out);
+done:
     hri_host_folder_remove(&folder);
     return status;
 }
@@ -105,17 +105,19 @@ hr_status hri_host_module_build(hri_device *device, const hr_kernel *kernel,
                         "install a C compiler, or name one in HEADRACE_CC",
                         kernel->name, hr_last_error());
     }
-    hr_status status = hri_host_folder_create(&folder);
+    HRI_TRY(hri_host_folder_create(&folder));
+    hr_status status = hri_host_compile(&compiler, kernel, source, &folder);
     if (status != HR_OK) {
-        return status;
+        goto done;
     }
-    status = hri_host_compile(&compiler, kernel, source, &folder);
-    if (status == HR_OK) {
-        status = load(device, kernel, &folder, out);
+    status = load_library(device, kernel, &folder, out);
+    if (status != HR_OK) {
+        goto done;
     }
-    if (status == HR_OK && image != NULL) {
+    if (image != NULL) {
         image->bytes = hri_host_folder_read(folder.library, &image->count);
     }
+done:
     hri_host_folder_remove(&folder);
     return status;
 }

@@ -359,7 +359,7 @@ HR_COMPLEX_(hr_c64, double)
 #define HR_NOTHING_()
 
 /* Compilers of devices need no variadic macros: they get the macros for as many
- * parameters as a file's kernels have (src/runtime/source.c). */
+ * parameters as a file's kernels have (src/kernels/source.c). */
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
 
 /* clang-format off */

@@ -7,7 +7,7 @@
 
 #include "base/pages.h"
 #include "base/size.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 hr_extent hr_extent1(int64_t size)
 {

@@ -6,7 +6,7 @@
 #include "arrays/profile.h"
 #include "base/arithmetic.h"
 #include "base/size.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 hr_argument hr_in(hr_view view)
 {

@@ -5,7 +5,7 @@
 
 #include "arrays/array.h"
 #include "base/size.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 /* ---- between the caller's memory and the copy */
 

@@ -13,7 +13,7 @@
 #include "base/size.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "split/split.h"
 
 static const char call[] = "histogram";

@@ -12,7 +12,7 @@
 #include "base/matrix.h"
 #include "calls/reduction.h"
 #include "calls/views.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "split/split.h"
 
 extern const char hri_reduce_with_text[]; /* kernels/dialect/reduce_with.c */

@@ -21,7 +21,7 @@
 #include "calls/reduction.h"
 #include "calls/scan.h"
 #include "calls/views.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "split/split.h"
 
 /* As in kernels/dialect/scan_numbers.inc and scan_once.inc. */

@@ -10,8 +10,8 @@
 #include "arrays/array.h"
 #include "base/arithmetic.h"
 #include "calls/views.h"
-#include "runtime/module.h"
-#include "runtime/words.h"
+#include "kernels/kernels.h"
+#include "kernels/words.h"
 
 static const char name[] = "transform"; /* of the kernel, and of its file */
 

@@ -2,7 +2,7 @@
 #include "calls/views.h"
 
 #include "arrays/array.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 enum { SHORT = 256 }; /* elements of a row */
 

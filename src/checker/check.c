@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "checker/watch.h"
 #include "hal/backend.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 enum { ALIGNMENT = 64 };
 

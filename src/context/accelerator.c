@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "runtime/staging.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"

@@ -19,7 +19,7 @@
 #include "flow/flow.h"
 #include "gemm/plans.h"
 #include "model/model.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "runtime/trace.h"
 
 static const hri_struct options_struct = HRI_STRUCT(

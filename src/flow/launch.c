@@ -2,7 +2,7 @@
 /* Launches of kernels by tasks: on places, without arrays. */
 #include "arrays/launch.h"
 #include "flow/flow.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 hr_status hri_run_modules(const hr_kernel *kernel,
                           hri_accelerator *const *accelerators, uint32_t count,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cache.h"
+#include "base/cache.h"
 
 enum { LINE = 512, MAX_LINES = 1000 };
 static const double max_value = 1e18; /* integers hold the sums of a few */

@@ -15,7 +15,7 @@
 
 typedef struct hri_block hri_block;   /* a buffer kept for reuse */
 typedef struct hri_fence hri_fence;   /* stream.h */
-typedef struct hri_loaded hri_loaded; /* module.c */
+typedef struct hri_loaded hri_loaded; /* kernels/module.c */
 typedef struct hri_stream hri_stream; /* stream.h */
 typedef struct hri_model hri_model;   /* src/model */
 
@@ -175,7 +175,7 @@ struct hr_context {
     struct hr_queue *default_queues;   /* [accelerator_count], of
                                           hr_queue_default; NULL: none yet */
     struct hri_text *texts;            /* of hr_kernel_create */
-    struct hri_read *kernels;          /* that were read (module.h) */
+    struct hri_read *kernels;          /* that were read (kernels/module.c) */
     struct hri_profile *profiles;      /* of hr_profile_kernel */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
                                           checked */

@@ -8,7 +8,7 @@
 #include "base/format.h"
 #include "base/size.h"
 #include "base/structs.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "runtime/nvtx.h"
 #include "runtime/trace.h"
 #include "split/split.h"

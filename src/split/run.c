@@ -7,7 +7,7 @@
 #include "arrays/launch.h"
 #include "base/arithmetic.h"
 #include "base/size.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "runtime/nvtx.h"
 #include "runtime/trace.h"
 #include "split/split.h"

@@ -12,7 +12,7 @@
  * for it (predict.c).
  *
  * hr_run gives bands of memory that is read only if the kernel's text shows
- * that points use nothing but their own row of it (src/runtime/own_rows.c). */
+ * that points use nothing but their own row of it (src/kernels/indexing.c). */
 #ifndef HRI_SPLIT_SPLIT_H
 #define HRI_SPLIT_SPLIT_H
 

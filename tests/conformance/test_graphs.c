@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "support/conformance.h"
 
 extern const hr_kernel axpy;

@@ -3,7 +3,7 @@
  * arguments of the launch. On the host they are part of the program, too. */
 #include <stdlib.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "support/conformance.h"
 
 extern const hr_kernel axpy, broken;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "runtime/cache.h"
+#include "base/cache.h"
 #include "support/files.h"
 
 static char folder[64];

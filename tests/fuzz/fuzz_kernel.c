@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 static hr_context *context;
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "support/files.h"
 
 /* The file of this target and source. */

@@ -8,7 +8,8 @@ set -eu
 cd "$1"
 
 files=$(find src/arrays src/blas src/checker src/context src/distribute \
-    src/calls src/filter src/flow src/gemm src/grid src/mpi src/pblas src/runtime src/split \
+    src/calls src/filter src/flow src/gemm src/grid src/kernels src/mpi src/pblas \
+    src/runtime src/split \
     -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || { echo "model: no sources in $1"; exit 1; }
 

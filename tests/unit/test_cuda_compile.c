@@ -6,7 +6,7 @@
 
 #include "backends/cuda/cuda.h"
 #include "filter/kernels.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "test.h"
 
 extern const hr_kernel axpy, integers, broken, matmul_blocked,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "support/conformance.h"
 #include "support/fake_cuda/use.h"
 #include "support/fault_backend.h"

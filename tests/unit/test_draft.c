@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/draft.h"
-#include "runtime/cache.h"
+#include "base/cache.h"
 #include "support/files.h"
 
 static char folder[64];

@@ -7,7 +7,7 @@
 #include "backends/host/cblas.h"
 #include "base/cpus.h"
 #include "base/environment.h"
-#include "runtime/cache.h"
+#include "base/cache.h"
 #include "test.h"
 
 static bool secure;

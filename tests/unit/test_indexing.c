@@ -3,7 +3,7 @@
  * that surely runs, and nothing that may not run. */
 #include <headrace/kernel.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "test.h"
 
 static const hr_parameter *parameters_of(const hr_kernel *kernel)

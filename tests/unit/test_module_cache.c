@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/draft.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "support/files.h"
 #include "test.h"
 

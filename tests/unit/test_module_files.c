@@ -5,7 +5,7 @@
  * process of its own, as drivers do not like to be forked. */
 #include <unistd.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "support/fault_backend.h"
 #include "support/files.h"
 #include "test.h"

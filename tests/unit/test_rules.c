@@ -2,7 +2,7 @@
 /* What must not leave a block of items, and what may; and includes. */
 #include <headrace/kernel.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "test.h"
 
 static hr_status check(const char *text)

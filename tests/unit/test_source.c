@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What compilers at run time get of a kernel: the dialect, what is defined for
  * the kernel, and the text of its file. */
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "test.h"
 
 static const hr_parameter parameter = {.name = "a", .type = "TYPE"};

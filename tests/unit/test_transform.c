@@ -7,7 +7,7 @@
 
 #include <headrace/headrace.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 #include "support/without_compiler.h"
 #include "test.h"
 

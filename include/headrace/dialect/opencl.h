@@ -24,7 +24,7 @@ typedef long hr_index;
     __local type name extents __attribute__((aligned(16)))
 
 /* A CPU's compiler takes long, so it gets few kernels, and loops as they are
- * (src/runtime/source.c). */
+ * (src/kernels/source.c). */
 #ifdef HR_EMULATED
 #define HR_UNROLL         _Pragma("nounroll")
 #define HR_WANTED_(names) HR_ONLY_##names

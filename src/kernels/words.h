@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of kernels without its comments and strings, and the words of C in
  * it. Any thread. */
-#ifndef HRI_RUNTIME_WORDS_H
-#define HRI_RUNTIME_WORDS_H
+#ifndef HRI_KERNELS_WORDS_H
+#define HRI_KERNELS_WORDS_H
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -30,6 +30,21 @@ static inline size_t hri_word_length(const char *at)
         length++;
     }
     return length;
+}
+
+/* The first word between `at` and `end`. NULL: there is none. */
+static inline const char *hri_find_word(const char *at, const char *end)
+{
+    while (at < end && !hri_in_word(*at)) {
+        at++;
+    }
+    return at < end ? at : NULL;
+}
+
+/* The word behind the one at `word`. */
+static inline const char *hri_next_word(const char *word, const char *end)
+{
+    return hri_find_word(word + hri_word_length(word), end);
 }
 
 /* Whether `word` stands at `at`. */

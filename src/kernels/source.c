@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/module.h"
-#include "runtime/words.h"
+#include "kernels/kernels.h"
+#include "kernels/words.h"
 
 /* include/headrace/dialect.h and what it includes, for compilers of devices and
  * for C compilers */
@@ -127,8 +127,7 @@ static void shorten_suffix(char *end)
     }
 }
 
-/* Whether a word is the same in the text: not in the middle of one does a line
- * go on. */
+/* Whether a word is the same in the text: it does not go on in another line. */
 static bool is_whole(const char *text, const char *blanked, const char *word)
 {
     return strncmp(text + (word - blanked), word, hri_word_length(word)) == 0;
@@ -156,21 +155,22 @@ static void adapt_longs(char *text, const char *blanked)
 
 /* Change a kernel's text to what compilers read. False: there is no
  * memory. */
-static bool adapt(char *text, bool device)
+static bool adapt_text(char *text, bool device)
 {
     static const char signature[] = "\xEF\xBB\xBF"; /* of UTF-8 */
     if (strncmp(text, signature, sizeof signature - 1) == 0) {
         memset(text, ' ', sizeof signature - 1);
     }
     char *blanked = hri_text_blanked(text);
-    if (blanked != NULL) {
-        remove_includes(text, blanked);
-        if (device) {
-            adapt_longs(text, blanked);
-        }
-        free(blanked);
+    if (blanked == NULL) {
+        return false;
     }
-    return blanked != NULL;
+    remove_includes(text, blanked);
+    if (device) {
+        adapt_longs(text, blanked);
+    }
+    free(blanked);
+    return true;
 }
 
 static bool is_for_device(hri_source_form form)
@@ -232,17 +232,18 @@ char *hri_kernel_source(const hr_kernel *kernel, hri_source_form form)
         bytes += 160 + 2 * strlen(p[i].name) + strlen(p[i].type);
     }
     char *source = malloc(bytes);
-    if (source != NULL) {
-        char *line = append_start(source, kernel, form);
-        line = device ? append_forms(line, kernel->text) : line;
-        char *end =
-            line + sprintf(line, "%s 1 \"%s\"\n%s", device ? "#line" : "#",
-                           kernel->file, kernel->text);
-        append_sizes(end, kernel);
-        if (!adapt(end - strlen(kernel->text), device)) {
-            free(source);
-            source = NULL;
-        }
+    if (source == NULL) {
+        return NULL;
+    }
+    char *end = append_start(source, kernel, form);
+    end = device ? append_forms(end, kernel->text) : end;
+    end += sprintf(end, "%s 1 \"%s\"\n", device ? "#line" : "#", kernel->file);
+    char *text = end;
+    end += sprintf(end, "%s", kernel->text);
+    append_sizes(end, kernel);
+    if (!adapt_text(text, device)) {
+        free(source);
+        return NULL;
     }
     return source;
 }

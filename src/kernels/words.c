@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/words.h"
+#include "kernels/words.h"
 
 #include <stdlib.h>
 

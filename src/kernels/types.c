@@ -2,7 +2,7 @@
 /* The types that the dialect defines. */
 #include <string.h>
 
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 typedef enum kind { INTEGER = 1, FRACTION, COMPLEX } kind;
 

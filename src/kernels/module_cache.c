@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/hash.h"
-#include "runtime/cache.h"
 
 enum { VERSION = 1, MAX_FILES = 256, MAX_REMOVED = 16, MAX_NAME = 48 };
 enum { MAX_IMAGE_BYTES = 1 << 26 };
@@ -59,15 +59,16 @@ static bool fits(const header *h, const struct stat *s, const char *target,
 static bool follows(FILE *file, const char *text, size_t bytes)
 {
     char read[4096];
-    bool same = true;
-    while (bytes > 0 && same) {
-        size_t part = bytes < sizeof read ? bytes : sizeof read;
-        same =
-            fread(read, 1, part, file) == part && memcmp(read, text, part) == 0;
+    while (bytes > 0) {
+        const size_t part = bytes < sizeof read ? bytes : sizeof read;
+        if (fread(read, 1, part, file) != part ||
+            memcmp(read, text, part) != 0) {
+            return false;
+        }
         text += part;
         bytes -= part;
     }
-    return same;
+    return true;
 }
 
 static bool read_image(FILE *file, const header *h, hri_image *image)
@@ -103,9 +104,8 @@ bool hri_module_cache_find(const char *target, const char *source,
         fread(&h, sizeof h, 1, file) == 1 && fstat(fileno(file), &s) == 0 &&
         fits(&h, &s, target, source) && follows(file, target, strlen(target)) &&
         follows(file, source, strlen(source)) && read_image(file, &h, image);
-    if (found) {
-        (void)futimens(fileno(file), NULL); /* the time of use decides what is
-                                               removed */
+    if (found) { /* the time of use decides what is removed */
+        (void)futimens(fileno(file), NULL);
     }
     fclose(file);
     return found;
@@ -148,9 +148,9 @@ static bool remove_one(DIR *folder)
             snprintf(oldest, sizeof oldest, "%s", entry->d_name);
         }
     }
-    return count > MAX_FILES && (unlinkat(dirfd(folder), oldest, 0) == 0 ||
-                                 errno == ENOENT); /* another process removed it
-                                                      first */
+    /* ENOENT: another process removed it first */
+    return count > MAX_FILES &&
+           (unlinkat(dirfd(folder), oldest, 0) == 0 || errno == ENOENT);
 }
 
 static void remove_old(void)

@@ -3,8 +3,8 @@
  * XDG_CACHE_HOME/headrace, else HOME/.cache/headrace. If HEADRACE_CACHE is set
  * but empty, no files are kept. A file that cannot be read or written counts as
  * missing, and nothing reports it. Any thread. */
-#ifndef HRI_RUNTIME_CACHE_H
-#define HRI_RUNTIME_CACHE_H
+#ifndef HRI_BASE_CACHE_H
+#define HRI_BASE_CACHE_H
 
 #include <limits.h>
 #include <stdbool.h>

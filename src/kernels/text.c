@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that are known as text alone. This file finds a kernel in its text
  * and reads its parameters. The rest of the text is for the compilers. */
-#include "base/arithmetic.h"
-#include "runtime/module.h"
+#include "kernels/kernels.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -10,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "hal/backend.h"
-#include "runtime/words.h"
+#include "kernels/words.h"
 
 typedef struct hri_text {
     hr_kernel kernel; /* first: a pointer to it is one to the hri_text */
@@ -29,7 +29,7 @@ static const hr_parameter *parameters_of(const hr_kernel *kernel)
     return ((const hri_text *)kernel)->parameters;
 }
 
-static const char *keep(hri_text *text, const char *words, size_t length)
+static const char *keep_words(hri_text *text, const char *words, size_t length)
 {
     char *kept = text->free_words;
     memcpy(kept, words, length);
@@ -62,7 +62,7 @@ static void skip_space(reader *r)
     r->at = hri_skip_space(r->at);
 }
 
-static bool take(reader *r, char c)
+static bool take_character(reader *r, char c)
 {
     skip_space(r);
     bool there = *r->at == c;
@@ -144,13 +144,13 @@ static hr_status take_parameter(reader *r, uint32_t i)
     const char *words[4] = {"", "", "", ""};
     int count = 0;
     bool closed = false;
-    if (!take(r, '(')) {
+    if (!take_character(r, '(')) {
         return wrong(r, "a parameter is (KIND, type, rank, name)");
     }
     do {
         words[count++] = take_words(r);
-        closed = take(r, ')');
-    } while (!closed && count < 4 && take(r, ','));
+        closed = take_character(r, ')');
+    } while (!closed && count < 4 && take_character(r, ','));
     if (count != 4 || !closed) {
         return wrong(
             r, "the parameter (%s, %s, ... is not (KIND, type, rank, name)",
@@ -190,7 +190,7 @@ static hr_status take_parameters(reader *r, uint32_t count)
 {
     hri_text *to = r->to;
     uint32_t found = 0;
-    for (; take(r, ','); found++) {
+    for (; take_character(r, ','); found++) {
         if (found == count || found == HR_MAX_PARAMETERS) {
             return wrong(r,
                          "HR_KERNEL%u has more than %u parameter%s; the number "
@@ -198,17 +198,14 @@ static hr_status take_parameters(reader *r, uint32_t count)
                          count, count, hri_plural(count));
         }
         hr_parameter *p = &to->parameters[found];
-        hr_status status = take_parameter(r, found);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(take_parameter(r, found));
         for (uint32_t i = 0; i < found; i++) {
             if (strcmp(to->parameters[i].name, p->name) == 0) {
                 return wrong(r, "two parameters have the name %s", p->name);
             }
         }
     }
-    if (!take(r, ')')) {
+    if (!take_character(r, ')')) {
         return wrong(r, "the list of parameters has no end");
     }
     if (found != count) {
@@ -233,7 +230,7 @@ static bool find_kernel(reader *r, uint32_t *count)
         }
         *count = (uint32_t)strtoul(at, &end, 10);
         r->at = end;
-        if (!take(r, '(')) {
+        if (!take_character(r, '(')) {
             continue;
         }
         skip_space(r);
@@ -264,8 +261,8 @@ static hr_status read_text(hri_text *to, const char *blanked)
 
 /* ---- the calls */
 
-static hr_status create(const char *text, const char *name, const char *file,
-                        hri_text **out)
+static hr_status create_text(const char *text, const char *name,
+                             const char *file, hri_text **out)
 {
     const size_t bytes = strlen(text);
     char *blanked = hri_text_blanked(text);
@@ -278,11 +275,11 @@ static hr_status create(const char *text, const char *name, const char *file,
         return hri_no_memory_for(file, name);
     }
     to->free_words = to->words;
-    to->kernel.name = keep(to, name, strlen(name));
-    to->kernel.file = keep(to, file, strlen(file));
-    to->kernel.text = keep(to, text, bytes);
+    to->kernel.name = keep_words(to, name, strlen(name));
+    to->kernel.file = keep_words(to, file, strlen(file));
+    to->kernel.text = keep_words(to, text, bytes);
     to->kernel.parameters = parameters_of;
-    hr_status status = read_text(to, blanked);
+    const hr_status status = read_text(to, blanked);
     free(blanked);
     if (status != HR_OK) {
         free(to);
@@ -316,10 +313,7 @@ hr_status hr_kernel_create(hr_context *context, const char *text,
             "%s: the file name has a quote, a backslash or a control character",
             name);
     }
-    hr_status status = create(text, name, file != NULL ? file : "text", &made);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(create_text(text, name, file != NULL ? file : "text", &made));
     pthread_mutex_lock(&context->lock);
     made->context = context;
     made->kernel.reproducible = context->reproducible;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/cache.h"
+#include "base/cache.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/module.h"
+/* What a context has read of kernels, and what its accelerators have loaded. */
+#include "kernels/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,27 +25,26 @@ typedef struct hri_read {
 hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
                           const hri_indexings **indexings)
 {
-    hri_read *k = context->kernels;
-    while (k != NULL && (k->kernel != kernel || k->text != kernel->text)) {
-        k = k->next;
+    for (const hri_read *k = context->kernels; k != NULL; k = k->next) {
+        if (k->kernel == kernel && k->text == kernel->text) {
+            *indexings = &k->indexings;
+            return HR_OK;
+        }
     }
+    HRI_TRY(hri_rules_check(kernel));
+    hri_read *k = calloc(1, sizeof *k);
     if (k == NULL) {
-        k = calloc(1, sizeof *k);
-        hr_status status = k != NULL
-                               ? hri_rules_check(kernel)
-                               : hri_no_memory_for(kernel->file, kernel->name);
-        if (status == HR_OK) {
-            status = hri_indexings_find(kernel, &k->indexings);
-        }
-        if (status != HR_OK) {
-            free(k);
-            return status;
-        }
-        k->kernel = kernel;
-        k->text = kernel->text;
-        k->next = context->kernels;
-        context->kernels = k;
+        return hri_no_memory_for(kernel->file, kernel->name);
     }
+    const hr_status status = hri_indexings_find(kernel, &k->indexings);
+    if (status != HR_OK) {
+        free(k);
+        return status;
+    }
+    k->kernel = kernel;
+    k->text = kernel->text;
+    k->next = context->kernels;
+    context->kernels = k;
     *indexings = &k->indexings;
     return HR_OK;
 }
@@ -72,7 +72,8 @@ static bool load_kept(hri_device *device, const hr_kernel *kernel,
         return false;
     }
     hri_error_keep(&before, HR_ERROR_BUILD);
-    bool taken = device->ops->load(device, kernel, &image, module) == HR_OK;
+    const bool taken =
+        device->ops->load(device, kernel, &image, module) == HR_OK;
     if (!taken) { /* keep the message of the last error */
         (void)hri_error_raise(&before);
     }
@@ -88,15 +89,14 @@ static hri_source_form form_for(const hri_accelerator *a)
                                     : HRI_SOURCE_HOST;
 }
 
-static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
-                       hri_module **module)
+static hr_status build_module(hri_accelerator *a, const hr_kernel *kernel,
+                              hri_module **module)
 {
     hri_device *device = a->device;
     const char *target = device->info.target;
     const bool keeps =
         target[0] != '\0' && !device->info.caches && hri_module_cache_wanted();
     hri_image image = {0};
-    hr_status status = HR_OK;
     if (kernel->text == NULL) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,
@@ -109,10 +109,12 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
     if (source == NULL) {
         return hri_no_memory_for(a->path, kernel->name);
     }
-    if (!keeps || !load_kept(device, kernel, source, module)) {
-        status = device->ops->build(device, kernel, source,
-                                    keeps ? &image : NULL, module);
+    if (keeps && load_kept(device, kernel, source, module)) {
+        free(source);
+        return HR_OK;
     }
+    const hr_status status = device->ops->build(device, kernel, source,
+                                                keeps ? &image : NULL, module);
     if (status == HR_OK && image.bytes != NULL) {
         hri_module_cache_keep(target, source, &image);
     }
@@ -149,17 +151,17 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
             return HR_OK;
         }
     }
+    HRI_TRY(check_reproducible(a, kernel));
     hri_loaded *l = calloc(1, sizeof *l);
     if (l == NULL) {
         return hri_no_memory_for(a->path, kernel->name);
     }
-    hr_status status = check_reproducible(a, kernel);
-    if (status == HR_OK && !(a->device->info.host && kernel->host != NULL)) {
-        status = build(a, kernel, &l->module);
-    }
-    if (status != HR_OK) {
-        free(l);
-        return status;
+    if (!a->device->info.host || kernel->host == NULL) {
+        const hr_status status = build_module(a, kernel, &l->module);
+        if (status != HR_OK) {
+            free(l);
+            return status;
+        }
     }
     l->kernel = kernel;
     l->next = a->loaded;

@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The caller's kernels: read on their first launch in a context, and compiled
- * for an accelerator on their first launch there. The caller of the first two
- * functions holds the context's lock. */
-#ifndef HRI_RUNTIME_MODULE_H
-#define HRI_RUNTIME_MODULE_H
+ * for an accelerator on their first launch there. */
+#ifndef HRI_KERNELS_KERNELS_H
+#define HRI_KERNELS_KERNELS_H
 
 #include "runtime/runtime.h"
-
-/* The module of a kernel. *module is NULL where the kernel is part of the
- * program. */
-hr_status hri_accelerator_module(hri_accelerator *accelerator,
-                                 const hr_kernel *kernel, hri_module **module);
-void hri_modules_close(hri_accelerator *accelerator);
-
-/* For which compiler a source is. */
-typedef enum hri_source_form {
-    HRI_SOURCE_DEVICE,   /* OpenCL's or NVRTC */
-    HRI_SOURCE_EMULATED, /* OpenCL's, for a CPU */
-    HRI_SOURCE_HOST,     /* a C compiler */
-    HRI_SOURCE_CHECKED   /* the same, for the checker */
-} hri_source_form;
-
-/* The dialect followed by the kernel's definitions and the text of its file.
- * The caller frees it. NULL when there is no memory. The kernel must have its
- * text. Any thread. */
-char *hri_kernel_source(const hr_kernel *kernel, hri_source_form form);
 
 /* ---- text.c: kernels that are known as text alone (hr_kernel_create). The
  * caller holds the context's lock. */
@@ -50,6 +30,20 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
+
+/* ---- types.c: the dialect's types */
+
+/* The bytes of a type. 0 for a type that the dialect does not define. */
+size_t hri_element_bytes(const char *type);
+
+/* The type as the library names it, which lives as long as the process. NULL
+ * for a type that the dialect does not define, or that has not these bytes, and
+ * for NULL. */
+const char *hri_element_name(const char *type, size_t bytes);
+
+/* Whether elements of type a can be used as type b: unless both are types of
+ * the dialect and of another kind. NULL: not known. */
+bool hri_element_agrees(const char *a, const char *b);
 
 /* ---- rules.c: HR_ERROR_BUILD with file and line when the text of a kernel's
  * file breaks a rule that compilers do not check. The host needs no text. */
@@ -77,9 +71,26 @@ typedef struct hri_indexings {
 } hri_indexings;
 
 /* Read the kernel's text. What cannot be told from it for sure is not found.
- * HR_ERROR_BUILD for what is no element of a view (elements.c);
- * HR_ERROR_OUT_OF_MEMORY. */
+ * HR_ERROR_BUILD for what is no element of a view; HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found);
+
+/* ---- source.c: what compilers get */
+
+/* For which compiler a source is. */
+typedef enum hri_source_form {
+    HRI_SOURCE_DEVICE,   /* OpenCL's or NVRTC */
+    HRI_SOURCE_EMULATED, /* OpenCL's, for a CPU */
+    HRI_SOURCE_HOST,     /* a C compiler */
+    HRI_SOURCE_CHECKED   /* the same, for the checker */
+} hri_source_form;
+
+/* The dialect followed by the kernel's definitions and the text of its file.
+ * The caller frees it. NULL when there is no memory. The kernel must have its
+ * text. Any thread. */
+char *hri_kernel_source(const hr_kernel *kernel, hri_source_form form);
+
+/* ---- module.c: kernels that a context has read, and modules that its
+ * accelerators have loaded. The caller holds the context's lock. */
 
 /* The rules of rules.c, and what hri_indexings_find finds. Each context reads a
  * kernel once. */
@@ -89,23 +100,15 @@ hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
 /* Forget what was read. */
 void hri_kernels_forget(hr_context *context);
 
-/* ---- types.c: the dialect's types */
-
-/* The bytes of a type. 0 for a type that the dialect does not define. */
-size_t hri_element_bytes(const char *type);
-
-/* The type as the library names it, which lives as long as the process. NULL
- * for a type that the dialect does not define, or that has not these bytes, and
- * for NULL. */
-const char *hri_element_name(const char *type, size_t bytes);
-
-/* Whether elements of type a can be used as type b: unless both are types of
- * the dialect and of another kind. NULL: not known. */
-bool hri_element_agrees(const char *a, const char *b);
+/* The module of a kernel. *module is NULL if the kernel is part of the
+ * program. */
+hr_status hri_accelerator_module(hri_accelerator *accelerator,
+                                 const hr_kernel *kernel, hri_module **module);
+void hri_modules_close(hri_accelerator *accelerator);
 
 /* ---- module_cache.c: machine code of kernels, kept in files between
- * processes. The folder is `modules` in that of cache.h. Each file has the code
- * of one source for one target. A file is used only if this user owns it,
+ * processes. The folder is `modules` in that of base/cache.h. Each file has the
+ * code of one source for one target. A file is used only if this user owns it,
  * nobody else may write to it, target and source are those asked for, and its
  * checksums are right. Any other file counts as missing and is replaced. If
  * there are too many files, the one that was used longest ago is removed. Any

@@ -57,31 +57,23 @@ typedef struct reading {
 
 /* ---- macros */
 
-/* Write the names, unless `names` is NULL. Returns their number. */
-static size_t find_definitions(const char *text, const char **names)
-{
-    size_t count = 0;
-    for (const char *at = text; (at = strchr(at, '#')) != NULL; at++) {
-        const char *word = hri_skip_space(at + 1);
-        if (hri_word_is(word, "define")) {
-            if (names != NULL) {
-                names[count] = hri_skip_space(word + sizeof "define" - 1);
-            }
-            count++;
-        }
-    }
-    return count;
-}
-
 /* The caller frees the names. False: there is no memory. */
 static bool find_macros(macros *m, const char *text)
 {
-    m->count = find_definitions(text, NULL);
-    m->names = calloc(m->count + 1, sizeof *m->names);
+    size_t directives = 1;
+    for (const char *at = text; (at = strchr(at, '#')) != NULL; at++) {
+        directives++;
+    }
+    m->names = calloc(directives, sizeof *m->names);
     if (m->names == NULL) {
         return false;
     }
-    find_definitions(text, m->names);
+    for (const char *at = text; (at = strchr(at, '#')) != NULL; at++) {
+        const char *word = hri_skip_space(at + 1);
+        if (hri_word_is(word, "define")) {
+            m->names[m->count++] = hri_skip_space(word + sizeof "define" - 1);
+        }
+    }
     return true;
 }
 

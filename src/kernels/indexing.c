@@ -828,11 +828,16 @@ static bool find_body(reading *r)
            (nested == 0 || count_word(r, r->kernel->name) == 1);
 }
 
-/* Whether the text defines macros of the dialect anew. */
+/* Whether the text defines macros of the dialect anew. Two choose how a file is
+ * compiled: those of the build stand before the text. */
 static bool changes_dialect(const reading *r)
 {
+    static const char *const choices[] = {"HR_REPRODUCIBLE", "HR_VARIANTS",
+                                          NULL};
     for (size_t i = 0; i < r->macros.count; i++) {
-        if (strncmp(r->macros.names[i], "HR_", 3) == 0) {
+        const char *name = r->macros.names[i];
+        if (strncmp(name, "HR_", 3) == 0 &&
+            !hri_word_is_one_of(name, choices)) {
             return true;
         }
     }

@@ -77,6 +77,9 @@ static void surely_runs(void)
              "HR_AT1(a, i) = SQUARE(i) + N;"),
          "a0:i0"},
         {"#if A\n" IN_EACH("HR_AT1(a, i) = 1;") "#endif\n", "a0:i0"},
+        {"#define HR_VARIANTS 0\n#define HR_REPRODUCIBLE 1\n" IN_EACH(
+             "HR_AT1(a, i) = 1;"),
+         "a0:i0"},
         {IN_EACH("\n#pragma unroll\nHR_AT1(a, i) = 1;"), "a0:i0"},
         {"HR_KERNEL1(other, (IN, float, 1, a)) { return; }\n" IN_EACH(
              "HR_AT1(a, i) = 1;"),

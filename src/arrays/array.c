@@ -253,18 +253,14 @@ hr_status hri_array_create_results(hr_context *context, size_t element_bytes,
 
 /* ---- freeing them */
 
-void hr_array_destroy(hr_array *array)
+static void destroy_array(void *data)
 {
-    if (array == NULL) {
-        return;
-    }
+    hr_array *array = data;
     hr_context *context = array->context;
     const hri_box box = hri_array_box(array);
     const hri_boxes all = hri_boxes_of(&box);
     hri_fences fences = {0};
-    hri_error told = {0}; /* the thread's message stays as it is */
     const int places = 1 + (int)context->accelerator_count;
-    hri_error_keep(&told, HR_ERROR_BACKEND);
     pthread_mutex_lock(&context->lock);
     bool listed =
         hri_uses_collect(array, HRI_NOWHERE, &all, false, &fences) == HR_OK;
@@ -292,7 +288,13 @@ void hr_array_destroy(hr_array *array)
     }
     free(array->stores);
     free(array);
-    (void)hri_error_raise(&told);
+}
+
+void hr_array_destroy(hr_array *array)
+{
+    if (array != NULL) {
+        hri_keep_message(destroy_array, array);
+    }
 }
 
 /* ---- asking them */

@@ -45,12 +45,10 @@ static void drop_first(launches *x)
     free(t);
 }
 
-/* Add the launches that have ended to the sums. Those that failed have no time.
- * The thread's message stays as it is. */
+/* Add the launches that have ended to the sums. Those that failed have no
+ * time. */
 static void settle(const hri_profile *p, launches *x)
 {
-    hri_error told = {0};
-    hri_error_keep(&told, HR_ERROR_LOST);
     while (x->first != NULL) {
         const timed *t = x->first;
         bool done = false;
@@ -72,7 +70,6 @@ static void settle(const hri_profile *p, launches *x)
         x->sum.running--;
         drop_first(x);
     }
-    (void)hri_error_raise(&told);
 }
 
 static void begin(launches *x)

@@ -40,6 +40,14 @@ hr_status hri_error_raise(const hri_error *error)
     return error->status;
 }
 
+void hri_keep_message(void (*function)(void *data), void *data)
+{
+    char kept[HRI_MESSAGE_BYTES];
+    memcpy(kept, message, sizeof kept);
+    function(data);
+    memcpy(message, kept, sizeof kept);
+}
+
 /* A child of fork() has none of the other threads. What one of them tries would
  * never be done there, and a library would stay half loaded. So fork() waits
  * for such threads. */

@@ -46,6 +46,11 @@ void hri_error_keep(hri_error *error, hr_status status);
 /* Make the kept error this thread's own. Returns its status. */
 hr_status hri_error_raise(const hri_error *error);
 
+/* Call function, whose errors nobody is told: this thread's message stays as it
+ * is. For cleanups after an error, and functions that destroy something. What
+ * returns HR_OK need not do this: it may change the message. */
+void hri_keep_message(void (*function)(void *data), void *data);
+
 /* Something that the process tries once, and the result. */
 typedef struct hri_once {
     pthread_mutex_t lock; /* guards error until done */

@@ -67,16 +67,11 @@ static bool load_kept(hri_device *device, const hr_kernel *kernel,
                       const char *source, hri_module **module)
 {
     hri_image image;
-    hri_error before = {0};
     if (!hri_module_cache_find(device->info.target, source, &image)) {
         return false;
     }
-    hri_error_keep(&before, HR_ERROR_BUILD);
     const bool taken =
         device->ops->load(device, kernel, &image, module) == HR_OK;
-    if (!taken) { /* keep the message of the last error */
-        (void)hri_error_raise(&before);
-    }
     free(image.bytes);
     return taken;
 }

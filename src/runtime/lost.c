@@ -33,23 +33,18 @@ hr_status hri_accelerator_check(const hri_accelerator *accelerator)
                : device->ops->check(device);
 }
 
-/* The thread keeps its last message. */
 bool hri_accelerator_is_lost(const hri_accelerator *accelerator)
 {
-    hri_error told = {0};
-    hri_error_keep(&told, HR_ERROR_LOST);
-    const bool lost = hri_accelerator_check(accelerator) != HR_OK;
-    (void)hri_error_raise(&told);
-    return lost;
+    hri_device *device = accelerator->device;
+    return is_known(&accelerator->loss) || device->ops->check(device) != HR_OK;
 }
 
 hr_status hri_indices_check(const hr_context *context,
                             const hri_indices *indices)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < indices->count && status == HR_OK; i++) {
-        status = hri_accelerator_check(
-            &context->accelerators[hri_indices_at(indices, i)]);
+    for (uint32_t i = 0; i < indices->count; i++) {
+        HRI_TRY(hri_accelerator_check(
+            &context->accelerators[hri_indices_at(indices, i)]));
     }
-    return status;
+    return HR_OK;
 }

@@ -365,7 +365,6 @@ void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host)
 void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes)
 {
     hri_block *block = NULL;
-    hri_error told = {0}; /* the thread's message stays as it is */
     uint64_t size = MIN_SMALL;
     if (accelerator->in_place || !accelerator->device->info.staged ||
         accelerator->device->info.emulated || bytes > HRI_SMALL_BYTES) {
@@ -374,11 +373,9 @@ void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes)
     while (size < bytes + HRI_SCATTER_BYTES) { /* few sizes, to be used again */
         size *= 2;
     }
-    hri_error_keep(&told, HR_ERROR_OUT_OF_MEMORY);
     pthread_mutex_lock(&accelerator->memory_lock);
     hr_status status = obtain(accelerator, size, SMALL, &block);
     pthread_mutex_unlock(&accelerator->memory_lock);
-    (void)hri_error_raise(&told);
     return status == HR_OK ? (char *)block->host + hri_scatter() : NULL;
 }
 

@@ -325,7 +325,7 @@ hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
 /* HR_OK, or HR_ERROR_LOST with a sentence: somebody saw it, or the backend
  * knows it. Waits for nothing. Any thread. */
 hr_status hri_accelerator_check(const hri_accelerator *accelerator);
-/* The same. This thread's message stays as it is. */
+/* Whether it is lost, likewise. */
 bool hri_accelerator_is_lost(const hri_accelerator *accelerator);
 
 /* Whether a context can be used: it is not NULL, nor of a parent process, whose

@@ -95,15 +95,12 @@ static hri_staging *staging_of(const hri_copy_pool *pool)
 }
 
 /* Wait for the uploads of another stream. Their errors are that stream's, whose
- * fences tell them. The error message of this thread stays as it is. */
+ * fences tell them. */
 static void await_uploads(const hri_staging *staging)
 {
-    hri_error told = {0};
-    hri_error_keep(&told, HR_ERROR_BACKEND);
     for (uint32_t i = 0; i < staging->pieces; i++) {
         (void)staging->events[i]->ops->wait(staging->events[i]);
     }
-    (void)hri_error_raise(&told);
 }
 
 bool hri_copy_pool_is_wanted(const hri_copy_pool *pool)

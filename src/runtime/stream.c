@@ -241,12 +241,14 @@ hr_status hri_stream_finish(hri_stream *s)
     return s->error.status != HR_OK ? hri_error_raise(&s->error) : status;
 }
 
+static void finish_stream(void *stream)
+{
+    (void)hri_stream_finish(stream);
+}
+
 void hri_stream_settle(hri_stream *s)
 {
-    hri_error told = {0};
-    hri_error_keep(&told, HR_ERROR_BACKEND);
-    (void)hri_stream_finish(s);
-    (void)hri_error_raise(&told);
+    hri_keep_message(finish_stream, s);
 }
 
 bool hri_stream_has_failed(const hri_stream *s)

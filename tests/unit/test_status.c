@@ -122,6 +122,20 @@ static void check_threads(void)
     CHECK(strcmp(hr_last_error(), "elsewhere") == 0);
 }
 
+static void fail_with(void *sentence)
+{
+    (void)hri_fail(HR_ERROR_IO, "%s", (const char *)sentence);
+}
+
+static void check_kept_message(void)
+{
+    char ignored[] = "ignored";
+    TEST_CASE("a cleanup leaves the sentence of the error before");
+    CHECK(hri_fail(HR_ERROR_LOST, "why") == HR_ERROR_LOST);
+    hri_keep_message(fail_with, ignored);
+    CHECK(strcmp(hr_last_error(), "why") == 0);
+}
+
 static void check_version(void)
 {
     char text[32];
@@ -137,6 +151,7 @@ int main(void)
     TEST(check_texts());
     TEST(check_names());
     TEST(check_threads());
+    TEST(check_kept_message());
     TEST(check_version());
     return test_end();
 }

@@ -158,16 +158,13 @@ static hr_status host_probe(uint32_t *count)
 static void describe_compiler(hri_device_info *info)
 {
     host_compiler compiler;
-    hri_error before = {0};
-    hri_error_keep(&before, HR_ERROR_UNAVAILABLE);
     if (hri_host_compiler_find(&compiler) == HR_OK) {
         snprintf(info->compiler, sizeof info->compiler, "%.*s",
                  (int)sizeof info->compiler - 1, compiler.path);
         hri_host_compiler_target(&compiler, info->target, sizeof info->target);
-    } else { /* keep the message of the last error */
+    } else {
         snprintf(info->compiler, sizeof info->compiler, "none: %.*s",
                  (int)sizeof info->compiler - 8, hr_last_error());
-        (void)hri_error_raise(&before);
     }
 }
 

@@ -2,7 +2,7 @@
 #include "base/environment.h"
 #include "bench/bench.h"
 #include "console/context.h"
-#include "runtime/trace.h"
+#include "trace/trace.h"
 
 static hri_trace *timeline;
 

@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 #include "runtime/staging.h"
 #include "runtime/stream.h"
-#include "runtime/trace.h"
+#include "trace/traced.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {

@@ -20,7 +20,7 @@
 #include "gemm/plans.h"
 #include "model/model.h"
 #include "kernels/kernels.h"
-#include "runtime/trace.h"
+#include "trace/trace.h"
 
 static const hri_struct options_struct = HRI_STRUCT(
     hr_context_options, "context options", "HR_CONTEXT_OPTIONS_INIT", log);

@@ -16,8 +16,8 @@
 #include "filter/cost.h"
 #include "filter/fft.h"
 #include "filter/piece.h"
-#include "runtime/nvtx.h"
-#include "runtime/trace.h"
+#include "trace/nvtx.h"
+#include "trace/trace.h"
 
 const char *hr_edges_name(hr_edges edges)
 {
@@ -279,8 +279,8 @@ static void tell(const call *c, const hr_filter_report *r)
         hri_format(more + length, sizeof more - (size_t)length,
                    ",\"compulsory\":%llu", (unsigned long long)compulsory(c));
     }
-    hri_traced_call(c->job.context, "hr_filter", c->start_ns, 2.0 * r->products,
-                    more);
+    hri_trace_call(c->job.context->trace, "hr_filter", c->start_ns,
+                   2.0 * r->products, more);
 }
 
 static hr_status run_and_report(call *c)

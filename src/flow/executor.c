@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "runtime/trace.h"
+#include "trace/traced.h"
 
 static hr_status no_memory(const hri_executor *executor)
 {

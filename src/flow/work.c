@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "flow/executor.h"
-#include "runtime/stamped.h"
+#include "trace/traced.h"
 
 /* Where a task's operands are in the executor that runs it. NULL: in the
  * caller's memory. */

@@ -17,7 +17,7 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "gemm/batch.h"
-#include "runtime/nvtx.h"
+#include "trace/nvtx.h"
 
 hr_matrices hr_matrices_strided(hr_matrix first, int64_t stride)
 {

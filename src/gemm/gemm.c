@@ -12,7 +12,7 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "gemm/call.h"
-#include "runtime/nvtx.h"
+#include "trace/nvtx.h"
 
 /* ---- arguments */
 

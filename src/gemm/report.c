@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "gemm/call.h"
-#include "runtime/trace.h"
+#include "trace/trace.h"
 
 const char *hr_bound_name(hr_bound bound)
 {
@@ -211,5 +211,5 @@ void hri_report_trace(const hri_gemm_call *c, const hr_gemm_report *r,
                    (unsigned long long)r->device_to_host,
                    (unsigned long long)r->peer);
     }
-    hri_traced_call(c->context, name, c->start_ns, c->flops, more);
+    hri_trace_call(c->context->trace, name, c->start_ns, c->flops, more);
 }

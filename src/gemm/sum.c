@@ -10,7 +10,7 @@
 #include "base/matrix.h"
 #include "base/progress.h"
 #include "gemm/call.h"
-#include "runtime/nvtx.h"
+#include "trace/nvtx.h"
 
 /* The arguments. */
 typedef struct sum {

@@ -10,8 +10,8 @@
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
-#include "runtime/nvtx.h"
-#include "runtime/trace.h"
+#include "trace/nvtx.h"
+#include "trace/trace.h"
 
 enum { FIRST_STEPS = 2 }; /* then halos have their final width */
 
@@ -212,7 +212,7 @@ static hr_status step_grid(hr_grid *grid, const hr_phase *phases, size_t count,
     hri_format(text, sizeof text, ",\"steps\":%lld,\"enqueued\":%s",
                (long long)steps,
                hri_progress_is_told(&t->progress) ? "false" : "true");
-    hri_traced_call(grid->context, "hr_grid_step", start_ns, 0, text);
+    hri_trace_call(grid->context->trace, "hr_grid_step", start_ns, 0, text);
     hri_range_end();
     return status;
 }

@@ -42,7 +42,7 @@ typedef struct hri_queue hri_queue;
 typedef struct hri_event hri_event;
 typedef struct hri_module hri_module;
 typedef struct hri_graph hri_graph;   /* recorded commands, enqueued as one */
-typedef struct hri_traced hri_traced; /* runtime/traced.c */
+typedef struct hri_traced hri_traced; /* trace/track.h */
 typedef struct hri_track hri_track;   /* likewise */
 
 typedef struct hri_device_info {

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "runtime/trace.h"
+#include "trace/traced.h"
 
 /* ---- measuring on a thread that is watched */
 

@@ -8,8 +8,8 @@
  * outlives it. */
 #include <stdlib.h>
 
-#include "runtime/stamped.h"
 #include "runtime/stream.h"
+#include "trace/traced.h"
 
 /* Make the stream's pending fence. NULL: there is no memory for it. */
 static hri_fence *make(hri_stream *stream)

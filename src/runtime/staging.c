@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 #include "hal/backend.h"
-#include "runtime/nvtx.h"
-#include "runtime/trace.h"
+#include "trace/nvtx.h"
+#include "trace/traced.h"
 
 /* ---- the list of jobs */
 

@@ -9,9 +9,9 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "kernels/kernels.h"
-#include "runtime/nvtx.h"
-#include "runtime/trace.h"
 #include "split/split.h"
+#include "trace/nvtx.h"
+#include "trace/trace.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
 {
@@ -300,7 +300,7 @@ void hri_split_trace(const hri_splitting *s, uint64_t start_ns)
                    (unsigned long long)r->traffic.down,
                    (unsigned long long)r->traffic.peer);
     }
-    hri_traced_call(s->context, hri_split_name(s), start_ns, 0, more);
+    hri_trace_call(s->context->trace, hri_split_name(s), start_ns, 0, more);
 }
 
 /* Do the work of all bands, with the copies of combined views around it. */

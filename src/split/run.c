@@ -8,9 +8,9 @@
 #include "base/arithmetic.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
-#include "runtime/nvtx.h"
-#include "runtime/trace.h"
 #include "split/split.h"
+#include "trace/nvtx.h"
+#include "trace/trace.h"
 
 static hr_argument data_of(hr_access access, const void *data, const char *type,
                            size_t element_bytes, const hr_extent *extent,

@@ -18,22 +18,23 @@ BEGIN {
     may["src/base"] = ""
     may["src/hal"] = "base"
     may["src/backends"] = "hal base"
-    may["src/runtime"] = "hal base"
-    may["src/kernels"] = "runtime hal base"
-    may["src/model"] = "runtime hal base"
+    may["src/trace"] = "hal base"
+    may["src/runtime"] = "trace hal base"
+    may["src/kernels"] = "runtime trace hal base"
+    may["src/model"] = "runtime trace hal base"
     may["src/distribute"] = "model/pays.h base"
-    may["src/arrays"] = "kernels runtime hal base"
-    may["src/checker"] = "arrays kernels runtime hal base"
+    may["src/arrays"] = "kernels runtime trace hal base"
+    may["src/checker"] = "arrays kernels runtime trace hal base"
     # May use everything, and nothing may use it.
-    may["src/flow"] = "arrays kernels runtime hal base"
-    may["src/context"] = "gemm flow checker arrays kernels model runtime hal" \
+    may["src/flow"] = "arrays kernels runtime trace hal base"
+    may["src/context"] = "gemm flow checker arrays kernels model runtime trace hal" \
         " base"
-    may["src/gemm"] = "flow distribute model runtime hal base"
-    may["src/filter"] = "arrays distribute model runtime hal base"
-    may["src/split"] = "arrays kernels distribute model runtime hal base"
-    may["src/calls"] = "split arrays kernels distribute model runtime hal" \
+    may["src/gemm"] = "flow distribute model runtime trace hal base"
+    may["src/filter"] = "arrays distribute model runtime trace hal base"
+    may["src/split"] = "arrays kernels distribute model runtime trace hal base"
+    may["src/calls"] = "split arrays kernels distribute model runtime trace hal" \
         " base"
-    may["src/grid"] = "calls/reduction.h arrays distribute model runtime hal" \
+    may["src/grid"] = "calls/reduction.h arrays distribute model runtime trace hal" \
         " base"
     may["src/files"] = "base"
     # Programs of the shared library may use headers that need no object.
@@ -49,7 +50,7 @@ BEGIN {
     may["src/console"] = "base/draft.h base/quantity.h base/status.h " pure # with their .c files
     may["src/cli"] = "console base/json.h base/status.h" # likewise
     may["include"] = ""
-    may["bench"] = "bench console base runtime/trace.h"
+    may["bench"] = "bench console base trace/trace.h"
     # folders in examples
     may["examples"] = "support fdtd cartoonizer mandelbrot black_scholes " \
         "conjugate_gradient steady gray_scott cylinder"
@@ -92,7 +93,7 @@ function allowed(name, local,    list, i, n) {
     }
     if (!local) {
         # The system and the public headers, and no internal ones.
-        return name !~ /^(base|hal|backends|runtime|kernels|model|distribute|arrays|checker|flow|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi|pblas)\//
+        return name !~ /^(base|hal|backends|trace|runtime|kernels|model|distribute|arrays|checker|flow|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi|pblas)\//
     }
     if (layer == "include") {
         return 0

@@ -9,7 +9,7 @@ cd "$1"
 
 files=$(find src/arrays src/blas src/checker src/context src/distribute \
     src/calls src/filter src/flow src/gemm src/grid src/kernels src/mpi src/pblas \
-    src/runtime src/split \
+    src/runtime src/split src/trace \
     -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || { echo "model: no sources in $1"; exit 1; }
 
@@ -25,9 +25,9 @@ BEGIN {
     may["src/arrays/event.c", "clock"] = 1
     may["src/arrays/profile.c", "clock"] = 1
     may["src/runtime/fence.c", "clock"] = 1
-    may["src/runtime/track.c", "clock"] = 1
-    may["src/runtime/stamped.c", "clock"] = 1
-    may["src/runtime/stamped.h", "clock"] = 1
+    may["src/trace/track.c", "clock"] = 1
+    may["src/trace/traced.c", "clock"] = 1
+    may["src/trace/traced.h", "clock"] = 1
     may["src/runtime/stream.h", "clock"] = 1
     # Steps of the search for cuts, which say nothing about the machine.
     may["src/gemm/blocking.c", "threshold"] = 1

@@ -3,7 +3,7 @@
  * hands out tables. The one of callbacks has a table of each module, with
  * places where the profiler puts its functions. We call three of them. NVIDIA
  * declares all this in nvtx3/nvtxDetail/nvtxTypes.h and nvtx3/nvToolsExt.h. */
-#include "runtime/nvtx.h"
+#include "trace/nvtx.h"
 
 #include <stdbool.h>
 #include <stddef.h>

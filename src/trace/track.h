@@ -1,15 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* A track is a queue of a traced device. A command of it begins when it was
+/* Tracks: the queues of traced devices. A command of a queue begins when it was
  * enqueued, the one before has ended and what it waits for is there. So it
  * needs one timestamp, behind it, and a wait for the same device's event needs
  * none. Commands become bars when their times are known. */
-#ifndef HRI_RUNTIME_TRACK_H
-#define HRI_RUNTIME_TRACK_H
+#ifndef HRI_TRACE_TRACK_H
+#define HRI_TRACE_TRACK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
-#include "runtime/timestamps.h"
-#include "runtime/trace.h"
+#include "hal/hal.h"
+#include "trace/trace.h"
+
+/* ---- timestamps: points of the queues of a traced device, whose times are
+ * read later */
+
+typedef struct hri_timestamp {
+    struct hri_timestamp *next;
+    hri_event *event; /* the device's own */
+    atomic_uint users;
+} hri_timestamp;
+
+/* The timestamps of a device. */
+typedef struct hri_timestamps {
+    hri_device *device;
+    const hri_device_ops *ops; /* the device's own */
+    pthread_mutex_t lock;      /* guards what follows */
+    hri_timestamp *idle;
+    uint32_t idle_count;
+} hri_timestamps;
+
+void hri_timestamps_open(hri_timestamps *timestamps, hri_device *device);
+/* Nobody uses a timestamp or an event that holds one any more. */
+void hri_timestamps_close(hri_timestamps *timestamps);
+/* Have `count` timestamps ready: drivers take long to make them. */
+hr_status hri_timestamps_prepare(hri_timestamps *timestamps, uint32_t count);
+
+/* A timestamp that nobody else uses; the first was never recorded.
+ * HR_ERROR_OUT_OF_MEMORY and the driver's. */
+hr_status hri_timestamp_make(hri_timestamps *timestamps,
+                             hri_timestamp **timestamp);
+hr_status hri_timestamp_take(hri_timestamps *timestamps,
+                             hri_timestamp **timestamp);
+/* One more user of a timestamp; one less. The second accepts NULL. */
+hri_timestamp *hri_timestamp_keep(hri_timestamp *timestamp);
+void hri_timestamp_drop(hri_timestamps *timestamps, hri_timestamp *timestamp);
+
+/* ---- devices and their queues */
 
 enum {
     HRI_TRACK_CAPACITY = 8192 /* commands that it keeps before it waits; a power
@@ -39,8 +76,9 @@ static inline hri_trace_kind hri_traced_kind(const hri_traced *traced,
 
 typedef struct hri_traced_command {
     hri_span span;            /* begin_ns: when it was enqueued */
-    hri_timestamp *end;       /* behind it; NULL: it is a wait for */
-    hri_timestamp *source;    /* this one */
+    hri_timestamp *end;       /* behind it; NULL: it is a wait */
+    hri_timestamp *source;    /* that it waits for; NULL: it is no wait for an
+                                 event of this device */
     _Atomic uint64_t over_ns; /* the program found the queue empty then; 0: it
                                  did not look */
 } hri_traced_command;
@@ -62,6 +100,11 @@ struct hri_track {
     uint64_t base_ns;     /* then, by hri_clock_ns */
     uint64_t end_ns;      /* of the last bar */
 };
+
+/* A track of a queue, in no list yet. NULL: there is no memory. The second
+ * function frees it, when all commands have been written. */
+hri_track *hri_track_create(hri_traced *traced, hri_queue *queue);
+void hri_track_free(hri_track *track);
 
 /* Note when a timestamp is passed by the host's clock. */
 hr_status hri_track_set_base(hri_track *track);
@@ -85,14 +128,11 @@ hr_status hri_track_end(hri_track *track, hri_traced_command *command,
 void hri_track_is_over(hri_track *track);
 
 /* Write the oldest commands that have run, at most `limit`. `wait`: wait for
- * them. Errors belong to whoever waits for the queue: this thread's message
- * stays. */
+ * them. Errors belong to whoever waits for the queue. */
 void hri_track_write(hri_track *track, uint32_t limit, bool wait);
 
-/* Write the oldest command if it has run and no other thread writes. */
-bool hri_track_write_one(hri_track *track);
-
-/* Free it. All commands have been written. */
-void hri_track_free(hri_track *track);
+/* Write one command of the device that has run. False: there is none, or
+ * another thread looks. Any thread. */
+bool hri_traced_write_one(hri_traced *traced);
 
 #endif

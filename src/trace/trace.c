@@ -4,7 +4,7 @@
  * stdio, which would write it twice where a child of fork() ends. The file gets
  * its name when it is complete: until then it is a draft beside it, where the
  * folder may be written. */
-#include "runtime/trace.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/draft.h"
 #include "base/format.h"
+#include "base/status.h"
 
 enum { BUFFER = 64 << 10, MAX_BAR = 1024, BARS = 1 << 16 };
 
@@ -53,7 +54,7 @@ static hri_trace *traces;
 
 /* ---- the file */
 
-static void flush(hri_trace *t)
+static void flush_buffer(hri_trace *t)
 {
     size_t done = 0;
     while (done < t->used && t->error == 0) {
@@ -69,11 +70,11 @@ static void flush(hri_trace *t)
     t->used = 0;
 }
 
-static void put(hri_trace *t, const char *text)
+static void put_text(hri_trace *t, const char *text)
 {
     const size_t length = strlen(text);
     if (t->used + length > BUFFER) {
-        flush(t);
+        flush_buffer(t);
     }
     memcpy(t->buffer + t->used, text, length);
     t->used += length;
@@ -82,13 +83,14 @@ static void put(hri_trace *t, const char *text)
 /* Put one object of the list of events. */
 static void put_event(hri_trace *t, const char *text)
 {
-    put(t, t->any ? ",\n" : "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
-    put(t, text);
+    put_text(t, t->any ? ",\n"
+                       : "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
+    put_text(t, text);
     t->any = true;
 }
 
 /* Copy text as it stands in a string of JSON, as far as there is room. */
-static const char *escape(const char *text, char *to, size_t bytes)
+static const char *escape_text(const char *text, char *to, size_t bytes)
 {
     size_t at = 0;
     for (; *text != '\0' && at + 3 < bytes; text++) {
@@ -109,7 +111,8 @@ static void put_name(hri_trace *t, const char *what, uint32_t process,
     hri_format(text, sizeof text,
                "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,"
                "\"args\":{\"name\":\"%s\"}}",
-               what, process, thread, escape(name, escaped, sizeof escaped));
+               what, process, thread,
+               escape_text(name, escaped, sizeof escaped));
     put_event(t, text);
 }
 
@@ -146,8 +149,9 @@ static void put_bar(hri_trace *t, const bar *b)
                "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,"
                "\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"seconds\":"
                "%.9f%s%s%s%s}}",
-               escape(s->name, name, sizeof name), name_of(s->kind), b->process,
-               b->thread, (double)(int64_t)(s->begin_ns - t->start_ns) * 1e-3,
+               escape_text(s->name, name, sizeof name), name_of(s->kind),
+               b->process, b->thread,
+               (double)(int64_t)(s->begin_ns - t->start_ns) * 1e-3,
                seconds * 1e6, seconds, bytes, flops, to,
                s->more != NULL ? s->more : "");
     put_event(t, text);
@@ -192,7 +196,7 @@ static int begin_in_place(hri_trace *t, int error)
 }
 
 /* Begin a file. Returns 0, or an error number. */
-static int begin(hri_trace *t)
+static int begin_file(hri_trace *t)
 {
     struct stat s;
     t->any = false;
@@ -214,7 +218,7 @@ static int open_file(hri_trace *t)
     if (reopen(t)) {
         return 0;
     }
-    const int error = begin(t);
+    const int error = begin_file(t);
     if (error == 0) {
         put_name(t, "process_name", 0, 0, "host");
     }
@@ -238,10 +242,10 @@ static void close_file(hri_trace *t)
 {
     struct stat s = {0};
     put_bars(t);
-    flush(t);
+    flush_buffer(t);
     const off_t end = t->end;
-    put(t, "\n]}\n");
-    flush(t);
+    put_text(t, "\n]}\n");
+    flush_buffer(t);
     t->end = end; /* what comes later takes the place of the brackets */
     if (fstat(t->file, &s) != 0 && t->error == 0) {
         t->error = errno;
@@ -277,7 +281,7 @@ static char *path_of(const char *path, bool child)
 }
 
 /* NULL: there is no memory. */
-static hri_trace *make(void)
+static hri_trace *make_trace(void)
 {
     hri_trace *t = calloc(1, sizeof *t);
     bar *bars = malloc(BARS * sizeof *bars);
@@ -295,25 +299,30 @@ static hri_trace *make(void)
 
 /* The trace of a path in this process. It stays until the process ends. NULL:
  * there is no memory. */
-static hri_trace *find(const char *path)
+static hri_trace *find_trace(const char *path)
 {
     bool child = false;
     for (hri_trace *t = traces; t != NULL; t = t->next) {
         child = child || t->process != getpid();
     }
     char *name = path_of(path, child);
-    hri_trace *t = traces;
-    while (t != NULL && name != NULL &&
-           (t->process != getpid() || strcmp(t->path, name) != 0)) {
-        t = t->next;
+    if (name == NULL) {
+        return NULL;
     }
-    if (t == NULL && name != NULL && (t = make()) != NULL) {
-        t->path = name;
-        t->next = traces;
-        traces = t;
-        return t;
+    for (hri_trace *t = traces; t != NULL; t = t->next) {
+        if (t->process == getpid() && strcmp(t->path, name) == 0) {
+            free(name);
+            return t;
+        }
     }
-    free(name);
+    hri_trace *t = make_trace();
+    if (t == NULL) {
+        free(name);
+        return NULL;
+    }
+    t->path = name;
+    t->next = traces;
+    traces = t;
     return t;
 }
 
@@ -332,11 +341,10 @@ static void take_lock(void)
 }
 
 /* Contexts that are still there when the process ends, such as the default
- * one, leave complete files, too. Drivers are there: this was registered after
- * they were loaded. */
+ * one, leave complete files, too. Devices write what they have done before this
+ * (traced.c). */
 static void complete_files(void)
 {
-    hri_traced_write_all();
     if (pthread_mutex_trylock(&lock) != 0) {
         return;
     }
@@ -349,23 +357,29 @@ static void complete_files(void)
     pthread_mutex_unlock(&lock);
 }
 
-hr_status hri_trace_hold(const char *path, hri_trace **trace)
+/* The lock is held. */
+static hr_status hold_file(const char *path, hri_trace **trace)
 {
     static bool registered;
-    hr_status status = HR_OK;
-    int error = 0;
-    take_lock();
-    hri_trace *t = find(path);
     registered = registered || atexit(complete_files) == 0;
+    hri_trace *t = find_trace(path);
     if (t == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "trace: no memory");
-    } else if (t->file < 0 && (error = open_file(t)) != 0) {
-        status = hri_fail(HR_ERROR_IO, "trace: %s cannot be written: %s",
-                          t->path, strerror(error));
-    } else {
-        t->holders++;
-        *trace = t;
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "trace: no memory");
     }
+    const int error = t->file < 0 ? open_file(t) : 0;
+    if (error != 0) {
+        return hri_fail(HR_ERROR_IO, "trace: %s cannot be written: %s", t->path,
+                        strerror(error));
+    }
+    t->holders++;
+    *trace = t;
+    return HR_OK;
+}
+
+hr_status hri_trace_hold(const char *path, hri_trace **trace)
+{
+    take_lock();
+    const hr_status status = hold_file(path, trace);
     pthread_mutex_unlock(&lock);
     return status;
 }
@@ -437,4 +451,18 @@ void hri_trace_here(hri_trace *t, const hri_span *span)
     hri_span ended = *span;
     ended.end_ns = hri_clock_ns();
     hri_trace_write(t, 0, thread, &ended);
+}
+
+void hri_trace_call(hri_trace *t, const char *name, uint64_t begin_ns,
+                    double flops, const char *more)
+{
+    hri_span span = {.kind = HRI_TRACE_CALL,
+                     .begin_ns = begin_ns,
+                     .flops = flops,
+                     .more = more};
+    if (t == NULL) {
+        return;
+    }
+    hri_format(span.name, sizeof span.name, "%.60s", name);
+    hri_trace_here(t, &span);
 }

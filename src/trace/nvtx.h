@@ -3,8 +3,8 @@
  * thread does. The profiler is a library that the variable
  * NVTX_INJECTION64_PATH names. It is loaded with the first range. Without one,
  * or where it cannot be loaded or refuses, there are no ranges. */
-#ifndef HRI_RUNTIME_NVTX_H
-#define HRI_RUNTIME_NVTX_H
+#ifndef HRI_TRACE_NVTX_H
+#define HRI_TRACE_NVTX_H
 
 /* The calling thread begins something, and ends what it began last. Calls are
  * paired on every path. The first one may load the profiler, and so change

@@ -2,8 +2,8 @@
 /* Deferred commands, and the thread that gives them to the accelerator's
  * queue.
  *
- * From 1 MiB on, threads stage a deferred copy through pinned memory
- * (staged.c). Uploads behind one another share a copy pool: during one, threads
+ * From 1 MiB on, a copy pool stages a deferred copy through pinned memory.
+ * Uploads behind one another share a copy pool: during one, threads
  * bring the next to pinned memory, if only records and waits that are passed
  * stand between them. Before a staged copy the thread waits for whatever else
  * may hold up the queue. A wait for a fence whose record is deferred is
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "hal/backend.h"
 #include "runtime/staging.h"
 #include "runtime/stream.h"
 
@@ -26,6 +27,95 @@ struct hri_node {
                           follow the node */
     hri_epilogue epilogue;
 };
+
+/* ---- copies by a copy pool */
+
+static void fail_stager(void *data, hr_status status)
+{
+    hri_stager *s = data;
+    pthread_mutex_lock(&s->lock);
+    hri_error_keep(&s->error, status);
+    pthread_mutex_unlock(&s->lock);
+    hri_copy_pool_stop(&s->copy_pool);
+}
+
+void hri_stager_begin(hri_stager *s, hri_accelerator *accelerator,
+                      uint64_t stream, hri_queue *queue, bool up)
+{
+    *s = (hri_stager){.queue = queue,
+                      .copy_pool = {.accelerator = accelerator,
+                                    .up = up,
+                                    .stream = stream,
+                                    .queues = &s->lock,
+                                    .fail = fail_stager,
+                                    .fail_data = s}};
+    pthread_mutex_init(&s->lock, NULL);
+    hr_status status = hri_copy_pool_init(&s->copy_pool);
+    if (status == HR_OK) {
+        status = hri_copy_pool_start(&s->copy_pool);
+    }
+    if (status != HR_OK) {
+        fail_stager(s, status);
+    }
+}
+
+hr_status hri_stager_put(hri_stager *s, const hri_copy *copy, bool held,
+                         hri_slices *slices)
+{
+    hri_copy slice = hri_copy_flatten(copy); /* fewer boxes are better for a
+                                                copy pool */
+    const size_t count = slice.depth;
+    *slices =
+        (hri_slices){.jobs = calloc(count, sizeof(hri_job)), .count = count};
+    if (slices->jobs == NULL) {
+        *slices = (hri_slices){0};
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: no memory for a copy of %zu slices",
+                        s->copy_pool.accelerator->path, count);
+    }
+    slice.depth = 1;
+    for (size_t i = 0; i < count; i++) {
+        slices->jobs[i] =
+            (hri_job){.copy = slice, .queue = s->queue, .held = held};
+        hri_copy_pool_put(&s->copy_pool, &slices->jobs[i], false);
+        slice.to.offset += slice.to_slice;
+        slice.from.offset += slice.from_slice;
+    }
+    return HR_OK;
+}
+
+void hri_stager_let(hri_stager *s, const hri_slices *slices)
+{
+    for (size_t i = 0; i < slices->count; i++) {
+        hri_copy_pool_let(&s->copy_pool, &slices->jobs[i]);
+    }
+}
+
+bool hri_stager_wait(hri_stager *s, const hri_slices *slices)
+{
+    bool done = true;
+    for (size_t i = 0; i < slices->count && done; i++) {
+        done = hri_copy_pool_wait(&s->copy_pool, &slices->jobs[i]);
+    }
+    return done;
+}
+
+hr_status hri_stager_end(hri_stager *s, bool drop)
+{
+    if (drop) {
+        hri_copy_pool_stop(&s->copy_pool);
+    }
+    hri_copy_pool_join(&s->copy_pool);
+    if (!s->copy_pool.up || s->error.status != HR_OK) {
+        /* wait, since another copy gets the pinned memory next */
+        hri_error_keep(&s->error, s->queue->ops->finish(s->queue));
+    }
+    hri_copy_pool_finish(&s->copy_pool);
+    pthread_mutex_destroy(&s->lock);
+    return hri_error_raise(&s->error);
+}
+
+/* ---- the deferral of an accelerator */
 
 void hri_deferral_init(hri_deferral *deferral)
 {
@@ -153,9 +243,28 @@ static void run_until(hri_stream *s, const hri_node *end)
     }
 }
 
-/* Run the first command, a staged copy, and uploads behind it with all between
- * them. The next upload comes to pinned memory during the one before, so that
- * the link need not wait for it, but enters the queue in its turn. */
+/* Wait for a copy. Uploads behind it, with all between them, follow in the same
+ * way. The next upload comes to pinned memory during the one before, so that
+ * the link need not wait for it, but enters the queue in its turn. *now and
+ * *next are what is left in the end. */
+static void run_copies(hri_stream *s, hri_stager *stager, upload *now,
+                       upload *next)
+{
+    while (wait_and_look(s, stager, now, next) && next->node != NULL) {
+        drop_first(s, now->node);
+        free(now->slices.jobs);
+        *now = (upload){0};
+        run_until(s, next->node);
+        if (s->error.status != HR_OK) {
+            return;
+        }
+        hri_stager_let(stager, &next->slices);
+        *now = *next;
+        *next = (upload){0};
+    }
+}
+
+/* Run the first command, a staged copy, and uploads behind it. */
 static void run_staged(hri_stream *s, hri_node *n)
 {
     upload now = {.node = n}, next = {0};
@@ -169,20 +278,8 @@ static void run_staged(hri_stream *s, hri_node *n)
     hri_stager_begin(&stager, s->accelerator, s->serial, s->queue,
                      is_upload(&n->command));
     status = hri_stager_put(&stager, n->command.copy, false, &now.slices);
-    while (status == HR_OK) {
-        if (!wait_and_look(s, &stager, &now, &next) || next.node == NULL) {
-            break;
-        }
-        drop_first(s, now.node);
-        free(now.slices.jobs);
-        now = (upload){0};
-        run_until(s, next.node);
-        status = s->error.status;
-        if (status == HR_OK) {
-            hri_stager_let(&stager, &next.slices);
-            now = next;
-            next = (upload){0};
-        }
+    if (status == HR_OK) {
+        run_copies(s, &stager, &now, &next);
     }
     hri_error_keep(&s->error, status);
     hri_error_keep(&s->error, hri_stager_end(&stager, next.node != NULL));
@@ -328,11 +425,12 @@ hr_status hri_deferred_add(hri_stream *s, const hri_command *command)
 void hri_deferred_close(hri_stream *s)
 {
     hri_deferral *deferral = &s->accelerator->deferral;
-    if (s->thread != NULL) {
-        pthread_mutex_lock(&deferral->lock);
-        s->closed = true;
-        pthread_cond_broadcast(&deferral->changed);
-        pthread_mutex_unlock(&deferral->lock);
-        hri_thread_join(s->thread);
+    if (s->thread == NULL) {
+        return;
     }
+    pthread_mutex_lock(&deferral->lock);
+    s->closed = true;
+    pthread_cond_broadcast(&deferral->changed);
+    pthread_mutex_unlock(&deferral->lock);
+    hri_thread_join(s->thread);
 }

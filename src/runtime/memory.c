@@ -271,10 +271,7 @@ static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
         return HR_OK;
     }
     if (kind == BUFFER) {
-        hr_status status = check_fits(accelerator, bytes);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(check_fits(accelerator, bytes));
         most = limit_of(accelerator) - accelerator->device->info.gemm_bytes -
                bytes;
     }

@@ -24,10 +24,7 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
     }
     hri_queue **place = &accelerator->queues[use];
     if (*place == NULL) {
-        hr_status status = device->ops->create_queue(device, false, place);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(device->ops->create_queue(device, false, place));
         (*place)->name = names[use];
         accelerator->allocations++;
     }
@@ -71,32 +68,32 @@ static hr_status grow(hri_accelerator *a)
 
 /* Take an idle event, else a new one. The pool's lock is held, and released
  * while the device makes one. */
-static hr_status take(hri_accelerator *a, hri_event **event)
+static hr_status take_event(hri_accelerator *a, hri_event **event)
 {
     hri_event *idle = pop(&a->events, HRI_EVENTS_FREE);
-    hr_status status = idle == NULL ? grow(a) : HR_OK;
-    if (status == HR_OK && idle == NULL) {
-        a->events.made++;
-        pthread_mutex_unlock(&a->events.lock);
-        status = a->device->ops->create_event(a->device, true, &idle);
-        pthread_mutex_lock(&a->events.lock);
-        a->events.made -= status != HR_OK;
-    }
-    if (status == HR_OK) {
+    if (idle != NULL) {
         *event = idle;
+        return HR_OK;
     }
+    HRI_TRY(grow(a));
+    a->events.made++;
+    pthread_mutex_unlock(&a->events.lock);
+    const hr_status status =
+        a->device->ops->create_event(a->device, true, event);
+    pthread_mutex_lock(&a->events.lock);
+    a->events.made -= status != HR_OK;
     return status;
 }
 
 hr_status hri_events_take(hri_accelerator *a, hri_event **event)
 {
     pthread_mutex_lock(&a->events.lock);
-    hr_status status = take(a, event);
+    hr_status status = take_event(a, event);
     pthread_mutex_unlock(&a->events.lock);
     return status;
 }
 
-static void give(hri_accelerator *a, hri_event_list list, hri_event *event)
+static void put_back(hri_accelerator *a, hri_event_list list, hri_event *event)
 {
     if (event != NULL) {
         pthread_mutex_lock(&a->events.lock);
@@ -107,43 +104,59 @@ static void give(hri_accelerator *a, hri_event_list list, hri_event *event)
 
 void hri_events_give(hri_accelerator *a, hri_event *event)
 {
-    give(a, HRI_EVENTS_FREE, event);
+    put_back(a, HRI_EVENTS_FREE, event);
+}
+
+/* The pool's lock is held. */
+static hr_status lend_event(hri_accelerator *a, hri_event **event)
+{
+    hri_event_pool *pool = &a->events;
+    hri_event *again = pop(pool, HRI_EVENTS_RETURNED);
+    if (again != NULL) {
+        *event = again;
+        return HR_OK;
+    }
+    const bool idle = pool->count[HRI_EVENTS_FREE] > 0;
+    HRI_TRY(take_event(a, event));
+    a->allocations += !idle;
+    push(pool, HRI_EVENTS_LENT, *event);
+    return HR_OK;
 }
 
 hr_status hri_accelerator_take_event(hri_accelerator *a, hri_event **event)
 {
-    hri_event_pool *pool = &a->events;
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&pool->lock);
-    hri_event *again = pop(pool, HRI_EVENTS_RETURNED);
-    if (again != NULL) {
-        *event = again;
-    } else {
-        const bool idle = pool->count[HRI_EVENTS_FREE] > 0;
-        status = take(a, event);
-        if (status == HR_OK) {
-            a->allocations += !idle;
-            push(pool, HRI_EVENTS_LENT, *event);
-        }
-    }
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&a->events.lock);
+    hr_status status = lend_event(a, event);
+    pthread_mutex_unlock(&a->events.lock);
     return status;
 }
 
 void hri_accelerator_recycle_event(hri_accelerator *a, hri_event *event)
 {
-    give(a, HRI_EVENTS_RETURNED, event);
+    put_back(a, HRI_EVENTS_RETURNED, event);
 }
 
 hr_status hri_event_wait_awake(hri_event *event, double seconds)
 {
     uint64_t since_ns = 0;
     bool done = false;
-    hr_status status = event->ops->query(event, &done);
-    while (status == HR_OK && !done && hri_linger(&since_ns, seconds)) {
-        status = event->ops->query(event, &done);
+    HRI_TRY(event->ops->query(event, &done));
+    while (!done && hri_linger(&since_ns, seconds)) {
+        HRI_TRY(event->ops->query(event, &done));
     }
-    return status == HR_OK && !done ? event->ops->wait(event) : status;
+    return done ? HR_OK : event->ops->wait(event);
+}
+
+/* No event is returned any more, and those that were lent go to a list. */
+static void end_loans(hri_event_pool *pool, hri_event_list list)
+{
+    hri_event *event;
+    pthread_mutex_lock(&pool->lock);
+    pool->count[HRI_EVENTS_RETURNED] = 0;
+    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
+        push(pool, list, event);
+    }
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void destroy_all(hri_event_pool *pool, hri_event_list list)
@@ -159,18 +172,11 @@ static void destroy_all(hri_event_pool *pool, hri_event_list list)
 
 void hri_accelerator_recall(hri_accelerator *a)
 {
-    hri_event_pool *pool = &a->events;
-    hri_event *event;
     if (a->setting_up) {
         return;
     }
     memset(a->lent, 0, sizeof a->lent);
-    pthread_mutex_lock(&pool->lock);
-    pool->count[HRI_EVENTS_RETURNED] = 0;
-    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
-        push(pool, HRI_EVENTS_FREE, event);
-    }
-    pthread_mutex_unlock(&pool->lock);
+    end_loans(&a->events, HRI_EVENTS_FREE);
 }
 
 void hri_accelerator_forget(hri_accelerator *a)
@@ -193,19 +199,12 @@ void hri_accelerator_forget(hri_accelerator *a)
 
 void hri_accelerator_part(hri_accelerator *a)
 {
-    hri_event_pool *pool = &a->events;
-    hri_event *event;
     for (int i = 0; i < HRI_QUEUES; i++) {
         a->queues[i] = a->lent[i] ? NULL : a->queues[i];
         a->lent[i] = false;
     }
     a->parted++;
-    pthread_mutex_lock(&pool->lock);
-    pool->count[HRI_EVENTS_RETURNED] = 0;
-    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
-        push(pool, HRI_EVENTS_PARTED, event);
-    }
-    pthread_mutex_unlock(&pool->lock);
+    end_loans(&a->events, HRI_EVENTS_PARTED);
 }
 
 void hri_accelerator_part_ends(hri_accelerator *a)

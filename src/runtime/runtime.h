@@ -101,7 +101,7 @@ typedef struct hri_default_queue {
     double rows;             /* and its number of rows */
 } hri_default_queue;
 
-/* Why an accelerator no longer works (lost.c). */
+/* Why an accelerator no longer works (check.c). */
 typedef struct hri_loss {
     atomic_bool known; /* then the error never changes */
     hri_error error;
@@ -314,7 +314,7 @@ static inline uint32_t hri_indices_at(const hri_indices *indices, uint32_t i)
 /* Whether an accelerator of the context is among them. */
 bool hri_indices_have(const hri_indices *indices, uint32_t index);
 
-/* ---- lost.c: accelerators that no longer work */
+/* ---- check.c: accelerators that no longer work */
 
 /* Take note of what the caller found out about this accelerator. HR_ERROR_LOST
  * means that it is lost for as long as its context exists. The first such

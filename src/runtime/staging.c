@@ -16,7 +16,7 @@ typedef struct work {
 
 /* Take the next piece. If there is none, wait for one if `patient`. job is NULL
  * when no more will come. */
-static work take(hri_copy_pool *pool, bool patient)
+static work take_piece(hri_copy_pool *pool, bool patient)
 {
     work w = {0};
     hri_lock_soon(&pool->lock);
@@ -66,7 +66,7 @@ static void touch_ends(hri_copy_pool *pool, uint32_t *threads)
 }
 
 /* A piece is done or has failed. The job may be gone when this returns. */
-static void finish(hri_copy_pool *pool, hri_job *job, bool well)
+static void finish_piece(hri_copy_pool *pool, hri_job *job, bool well)
 {
     void (*done)(void *) = job->done;
     void *data = job->data;
@@ -217,27 +217,31 @@ hr_status hri_gather_all(hri_accelerator *accelerator, const hri_gather *gather,
 
 /* ---- threads */
 
+/* Enqueue a copy of a job, and the event behind it. The queues are locked. */
+static hr_status enqueue_copy(const hri_copy_pool *pool, hri_job *job,
+                              const hri_copy *copy, hri_event *event)
+{
+    hri_queue *queue = job->queue;
+    if (job->after != NULL && !pool->direct && !job->waited) {
+        HRI_TRY(queue->ops->wait(queue, job->after));
+        job->waited = true;
+    }
+    if (!has_landed(pool, job)) {
+        HRI_TRY(queue->ops->copy(queue, copy));
+    }
+    return queue->ops->record(queue, event);
+}
+
 /* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
 static hr_status enqueue_piece(const hri_copy_pool *pool, hri_job *job,
                                const hri_piece *p, void *pinned,
                                hri_event *event)
 {
-    hri_queue *queue = job->queue;
     const hri_copy copy =
         pool->direct ? job->copy
                      : hri_piece_pinned(&job->copy, p, pinned, pool->up);
-    hr_status status = HR_OK;
     hri_lock_soon(pool->queues);
-    if (job->after != NULL && !pool->direct && !job->waited) {
-        status = queue->ops->wait(queue, job->after);
-        job->waited = status == HR_OK;
-    }
-    if (status == HR_OK && !has_landed(pool, job)) {
-        status = queue->ops->copy(queue, &copy);
-    }
-    if (status == HR_OK) {
-        status = queue->ops->record(queue, event);
-    }
+    const hr_status status = enqueue_copy(pool, job, &copy, event);
     pthread_mutex_unlock(pool->queues);
     return status;
 }
@@ -284,7 +288,7 @@ static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
 {
     hri_copy_pool *pool = copy_thread->pool;
     copy_to_pinned(pool, w, pinned);
-    *next = pool->alone ? take(pool, false) : (work){0};
+    *next = pool->alone ? take_piece(pool, false) : (work){0};
     if (!continues(w, next)) {
         return false;
     }
@@ -298,31 +302,29 @@ static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
     hri_copy_pool *pool = copy_thread->pool;
     const uint64_t at = copy_thread->sent % pool->depth;
     hri_event *event = copy_thread->events[at];
+    void *pinned = copy_thread->pinned[at];
     const work this = *w;
-    bool both = false, go = true;
     hr_status status = HR_OK;
     *w = (work){0};
     if (copy_thread->sent++ >= pool->depth) { /* its earlier copy may go on */
         status = event->ops->wait(event);
     }
-    if (status == HR_OK && !touch(pool, this.job, &pool->touching)) {
-        finish(pool, this.job, false);
-        return HR_OK;
+    if (status != HR_OK || !touch(pool, this.job, &pool->touching)) {
+        finish_piece(pool, this.job, false);
+        return status;
     }
-    if (status == HR_OK) {
-        both = pack(copy_thread, &this, copy_thread->pinned[at], w);
-        touch_ends(pool, &pool->touching);
-        hri_piece piece = this.piece;
-        piece.rows += both ? w->piece.rows : 0;
-        go = wait_while_held(pool, this.job);
-        status = go ? enqueue_piece(pool, this.job, &piece,
-                                    copy_thread->pinned[at], event)
-                    : HR_OK;
+    const bool both = pack(copy_thread, &this, pinned, w);
+    touch_ends(pool, &pool->touching);
+    hri_piece piece = this.piece;
+    piece.rows += both ? w->piece.rows : 0;
+    const bool may = wait_while_held(pool, this.job);
+    if (may) {
+        status = enqueue_piece(pool, this.job, &piece, pinned, event);
     }
-    go = go && status == HR_OK;
-    finish(pool, this.job, go);
-    if (w->job != NULL && (both || !go)) {
-        finish(pool, w->job, go);
+    const bool sent = may && status == HR_OK;
+    finish_piece(pool, this.job, sent);
+    if (w->job != NULL && (both || !sent)) {
+        finish_piece(pool, w->job, sent);
         *w = (work){0};
     }
     return status;
@@ -331,15 +333,14 @@ static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
 static hr_status carry_up(hri_copy_thread *copy_thread, bool patient)
 {
     hri_copy_pool *pool = copy_thread->pool;
-    hr_status status = HR_OK;
-    work w = take(pool, patient);
-    while (status == HR_OK && w.job != NULL) {
-        status = carry_piece(copy_thread, &w);
-        if (status == HR_OK && w.job == NULL) {
-            w = take(pool, patient);
+    work w = take_piece(pool, patient);
+    while (w.job != NULL) {
+        HRI_TRY(carry_piece(copy_thread, &w));
+        if (w.job == NULL) {
+            w = take_piece(pool, patient);
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* The copies that a thread has under way to the caller's memory. */
@@ -387,23 +388,24 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
 {
     hri_copy_pool *pool = copy_thread->pool;
     const uint32_t at = way->arrived++ % pool->depth;
-    hri_event *event = copy_thread->events[at];
     hri_job *job = way->of[at].job;
-    hr_status status = wait_for(pool, event);
+    const hri_piece *piece = &way->of[at].piece;
     const hri_device *device = pool->accelerator->device;
-    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
     uint32_t *threads = pool->direct ? &pool->landing : &pool->touching;
-    if (status == HR_OK && !goes_home(pool, job) && touch(pool, job, threads)) {
-        hri_range_begin("from pinned");
-        status = land(pool, job, &way->of[at].piece, copy_thread->pinned[at]);
-        hri_range_end();
-        hri_traced_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
-                        way->of[at].piece.rows * way->of[at].piece.width);
-        finish(pool, job, status == HR_OK);
-        touch_ends(pool, threads);
-    } else {
-        finish(pool, job, status == HR_OK && goes_home(pool, job));
+    hr_status status = wait_for(pool, copy_thread->events[at]);
+    const bool home = goes_home(pool, job);
+    if (status != HR_OK || home || !touch(pool, job, threads)) {
+        finish_piece(pool, job, status == HR_OK && home);
+        return status;
     }
+    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
+    hri_range_begin("from pinned");
+    status = land(pool, job, piece, copy_thread->pinned[at]);
+    hri_range_end();
+    hri_traced_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
+                    piece->rows * piece->width);
+    finish_piece(pool, job, status == HR_OK);
+    touch_ends(pool, threads);
     return status;
 }
 
@@ -413,16 +415,14 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
 static hr_status wait_to_send(hri_copy_thread *copy_thread, const hri_job *job,
                               way_home *way)
 {
-    hr_status status = HR_OK;
     bool done = job->after == NULL;
-    while (status == HR_OK && !done && way->arrived < way->sent) {
-        status = job->after->ops->query(job->after, &done);
-        if (status == HR_OK && !done) {
-            status = receive(copy_thread, way);
+    while (!done && way->arrived < way->sent) {
+        HRI_TRY(job->after->ops->query(job->after, &done));
+        if (!done) {
+            HRI_TRY(receive(copy_thread, way));
         }
     }
-    return status == HR_OK && !done ? wait_for(copy_thread->pool, job->after)
-                                    : status;
+    return done ? HR_OK : wait_for(copy_thread->pool, job->after);
 }
 
 static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
@@ -433,7 +433,7 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
         pool->direct ? wait_to_send(copy_thread, w->job, way) : HR_OK;
     const bool goes = goes_home(pool, w->job);
     if (status != HR_OK || (goes && !touch(pool, w->job, &pool->touching))) {
-        finish(pool, w->job, false);
+        finish_piece(pool, w->job, false);
         return status;
     }
     const uint32_t at = way->sent++ % pool->depth;
@@ -446,26 +446,33 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     return status;
 }
 
+/* Bring pieces home until none is left. */
+static hr_status bring_home(hri_copy_thread *copy_thread, bool patient,
+                            way_home *way)
+{
+    hri_copy_pool *pool = copy_thread->pool;
+    for (;;) {
+        work w = {0};
+        if (way->sent - way->arrived < pool->depth) {
+            w = take_piece(pool, patient && way->sent == way->arrived);
+        }
+        if (w.job != NULL) {
+            HRI_TRY(send_home(copy_thread, &w, way));
+        } else if (way->arrived < way->sent) {
+            HRI_TRY(receive(copy_thread, way));
+        } else {
+            return HR_OK;
+        }
+    }
+}
+
 static hr_status carry_down(hri_copy_thread *copy_thread, bool patient)
 {
     hri_copy_pool *pool = copy_thread->pool;
-    hr_status status = HR_OK;
     way_home way = {0};
-    while (status == HR_OK) {
-        work w = {0};
-        if (way.sent - way.arrived < pool->depth) {
-            w = take(pool, patient && way.sent == way.arrived);
-        }
-        if (w.job != NULL) {
-            status = send_home(copy_thread, &w, &way);
-        } else if (way.arrived < way.sent) {
-            status = receive(copy_thread, &way);
-        } else {
-            break;
-        }
-    }
-    while (way.arrived < way.sent) {
-        finish(pool, way.of[way.arrived++ % pool->depth].job, false);
+    const hr_status status = bring_home(copy_thread, patient, &way);
+    while (way.arrived < way.sent) { /* after an error */
+        finish_piece(pool, way.of[way.arrived++ % pool->depth].job, false);
     }
     return status;
 }
@@ -512,7 +519,6 @@ static uint32_t useful_threads(const hri_copy_pool *pool)
 hr_status hri_copy_pool_init(hri_copy_pool *pool)
 {
     hri_accelerator *a = pool->accelerator;
-    hr_status status = HR_OK;
     pool->thread_count = pool->direct ? 1 : useful_threads(pool);
     pool->depth = pool->direct                    ? HRI_COPIES
                   : pool->stream != 0 && pool->up ? HRI_STREAM_PIECES
@@ -524,24 +530,25 @@ hr_status hri_copy_pool_init(hri_copy_pool *pool)
     }
     if (!pool->direct) {
         hri_staging_take(pool);
+        return HR_OK;
     }
-    for (uint32_t i = 0; i < HRI_COPIES && pool->direct && status == HR_OK;
-         i++) {
-        status = hri_accelerator_take_event(a, &pool->threads[0].events[i]);
+    for (uint32_t i = 0; i < HRI_COPIES; i++) {
+        HRI_TRY(hri_accelerator_take_event(a, &pool->threads[0].events[i]));
     }
-    return status;
+    return HR_OK;
 }
 
 void hri_copy_pool_finish(hri_copy_pool *pool)
 {
-    if (pool->accelerator != NULL) {
-        if (!pool->direct) {
-            hri_staging_give(pool);
-        }
-        pthread_cond_destroy(&pool->changed);
-        pthread_mutex_destroy(&pool->lock);
-        pool->accelerator = NULL;
+    if (pool->accelerator == NULL) {
+        return;
     }
+    if (!pool->direct) {
+        hri_staging_give(pool);
+    }
+    pthread_cond_destroy(&pool->changed);
+    pthread_mutex_destroy(&pool->lock);
+    pool->accelerator = NULL;
 }
 
 hr_status hri_copy_pool_start(hri_copy_pool *pool)

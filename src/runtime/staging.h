@@ -153,7 +153,7 @@ void hri_copy_pool_let(hri_copy_pool *pool, hri_job *job);
 /* Whether another pool waits for the pinned memory of this one. */
 bool hri_copy_pool_is_wanted(const hri_copy_pool *pool);
 
-/* ---- staged.c: copies of a stream by a copy pool. They neither need nor take
+/* ---- deferred.c: copies of a stream by a copy pool. They neither need nor take
  * the context's lock */
 
 typedef struct hri_stager {

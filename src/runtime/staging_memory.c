@@ -57,18 +57,17 @@ static size_t staging_bytes(const hri_staging *staging)
 hr_status hri_staging_open(hri_accelerator *a)
 {
     hri_device *device = a->device;
-    hr_status status = HR_OK;
-    for (int way = 0; way < HRI_WAYS && status == HR_OK; way++) {
+    for (int way = 0; way < HRI_WAYS; way++) {
         hri_staging *staging = &a->staging[way];
         const size_t bytes = staging_bytes(staging);
-        status = device->ops->allocate_pinned(device, bytes, &staging->pinned);
-        a->pinned_used += status == HR_OK ? bytes : 0;
-        for (uint32_t i = 0; i < staging->pieces && status == HR_OK; i++) {
-            status =
-                device->ops->create_event(device, false, &staging->events[i]);
+        HRI_TRY(device->ops->allocate_pinned(device, bytes, &staging->pinned));
+        a->pinned_used += bytes;
+        for (uint32_t i = 0; i < staging->pieces; i++) {
+            HRI_TRY(
+                device->ops->create_event(device, false, &staging->events[i]));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 void hri_staging_close(hri_accelerator *a)

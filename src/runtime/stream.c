@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "trace/traced.h"
+
 enum {
     MIN_STAGED_BYTES = 1 << 20, /* fewer bytes are not worth waking threads */
     MAX_TAKEN_BYTES = 64 << 10  /* of ordinary memory that drivers copy without
@@ -60,17 +62,15 @@ static void note_wait(hri_stream *s, hri_fence *fence)
 
 hr_status hri_stream_await_link(hri_stream *s)
 {
-    hr_status status = s->busy ? s->queue->ops->finish(s->queue) : HR_OK;
-    for (int i = 0; i < HRI_FENCES_BEFORE && status == HR_OK; i++) {
-        if (s->before[i] != NULL) {
-            status = s->before[i]->event->ops->wait(s->before[i]->event);
-        }
+    if (s->busy) {
+        HRI_TRY(s->queue->ops->finish(s->queue));
     }
-    if (status == HR_OK) {
-        forget_before(s);
-        s->busy = false;
+    for (int i = 0; i < HRI_FENCES_BEFORE && s->before[i] != NULL; i++) {
+        HRI_TRY(s->before[i]->event->ops->wait(s->before[i]->event));
     }
-    return status;
+    forget_before(s);
+    s->busy = false;
+    return HR_OK;
 }
 
 /* An error that the driver does not know is kept and told later. */
@@ -173,31 +173,223 @@ hr_status hri_stream_launch(hri_stream *s, const hri_launch *launch)
     return enqueue(s, &c);
 }
 
-/* ---- fences */
+/* ---- fences: there are three layers. A public hr_event holds each hri_fence
+ * that it stands for, and a fence holds an hri_event of the HAL. A fence is
+ * recorded once, knows the error of its queue, and outlives it. Launches on the
+ * same arrays record nothing (stream.h). */
 
-hr_status hri_stream_record(hri_stream *s, hri_fence *fence)
+/* Make the stream's pending fence. NULL: there is no memory for it. */
+static hri_fence *make_fence(hri_stream *stream)
 {
-    const hri_command c = {.kind = HRI_COMMAND_RECORD, .fence = fence};
-    hr_status status = HR_OK;
-    if (hri_deferred_is_empty(s)) {
-        status = hri_command_run(s, &c);
-        if (status == HR_OK && s->error.status != HR_OK) {
-            fence->error = s->error;
-        }
+    hri_fence *f = calloc(1, sizeof *f);
+    if (f == NULL) {
+        return NULL;
+    }
+    f->accelerator = stream->accelerator;
+    f->serial = stream->serial;
+    f->pending = stream;
+    atomic_init(&f->deferred, false);
+    atomic_init(&f->holders, 0);
+    stream->pending = f;
+    return f;
+}
+
+hr_status hri_fence_create(hri_stream *stream, hri_fence **fence)
+{
+    hri_fence *f =
+        stream->pending != NULL ? stream->pending : make_fence(stream);
+    if (f == NULL) {
+        (void)hri_stream_finish(stream);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a fence",
+                        stream->accelerator->path);
+    }
+    hri_fence_hold(f);
+    *fence = f;
+    return HR_OK;
+}
+
+hr_status hri_fence_create_recorded(hri_stream *stream, hri_fence **fence)
+{
+    hri_fence *f = NULL;
+    HRI_TRY(hri_fence_create(stream, &f));
+    const hr_status status = hri_fence_record(f);
+    if (status != HR_OK) {
+        hri_fence_drop(f);
         return status;
     }
+    *fence = f;
+    return HR_OK;
+}
+
+hr_status hri_fence_create_end(hri_stream *stream, hri_fence **fence)
+{
+    if (stream->last == NULL || stream->grown) {
+        return hri_fence_create_recorded(stream, fence);
+    }
+    hri_fence_hold(stream->last);
+    *fence = stream->last;
+    return HR_OK;
+}
+
+/* Give the event back. The fence then has none. */
+static void give_event(hri_fence *fence)
+{
+    hri_events_give(fence->accelerator, fence->event);
+    fence->event = NULL;
+}
+
+/* Enqueue the record of a fence that has an event. */
+static hr_status enqueue_record(hri_stream *s, hri_fence *fence)
+{
+    const hri_command c = {.kind = HRI_COMMAND_RECORD, .fence = fence};
+    if (hri_deferred_is_empty(s)) {
+        HRI_TRY(hri_command_run(s, &c));
+        if (s->error.status != HR_OK) {
+            fence->error = s->error;
+        }
+        return HR_OK;
+    }
     atomic_store(&fence->deferred, true);
-    status = hri_deferred_add(s, &c);
+    const hr_status status = hri_deferred_add(s, &c);
     if (status != HR_OK) {
         atomic_store(&fence->deferred, false);
     }
     return status;
 }
 
+static void finish_stream(void *stream)
+{
+    (void)hri_stream_finish(stream);
+}
+
+void hri_stream_settle(hri_stream *s)
+{
+    hri_keep_message(finish_stream, s);
+}
+
+hr_status hri_fence_record(hri_fence *fence)
+{
+    hri_stream *stream = fence->pending;
+    if (stream == NULL) {
+        return HR_OK;
+    }
+    hr_status status = hri_events_take(fence->accelerator, &fence->event);
+    if (status == HR_OK) {
+        status = enqueue_record(stream, fence);
+    }
+    if (status != HR_OK) {
+        give_event(fence);
+        hri_stream_settle(stream);
+        return status;
+    }
+    fence->number = stream->records++;
+    fence->pending = NULL;
+    stream->pending = NULL;
+    stream->grown = false;
+    hri_fence_hold(fence);
+    hri_fence_drop(stream->last);
+    stream->last = fence;
+    return HR_OK;
+}
+
 hr_status hri_stream_record_pending(hri_stream *s)
 {
     return s->pending != NULL ? hri_fence_record(s->pending) : HR_OK;
 }
+
+void hri_fence_hold(hri_fence *fence)
+{
+    atomic_fetch_add(&fence->holders, 1);
+}
+
+/* The event goes back to the pool at once: it may be recorded again before it
+ * is done. */
+void hri_fence_drop(hri_fence *fence)
+{
+    if (fence == NULL || atomic_fetch_sub(&fence->holders, 1) > 1) {
+        return;
+    }
+    if (fence->pending != NULL) {
+        fence->pending->pending = NULL;
+    }
+    give_event(fence);
+    free(fence);
+}
+
+/* The threads of CPUs that compute do not wait awake for each other. */
+static hr_status wait_for_event(const hri_fence *fence)
+{
+    const hri_device_info *info = &fence->accelerator->device->info;
+    return info->host || info->emulated
+               ? fence->event->ops->wait(fence->event)
+               : hri_event_wait_awake(fence->event, hri_moment);
+}
+
+hr_status hri_fence_wait(hri_fence *fence)
+{
+    hri_fence_await_record(fence);
+    if (fence->event != NULL) {
+        HRI_TRY(wait_for_event(fence));
+    }
+    return hri_error_raise(&fence->error);
+}
+
+hr_status hri_fence_query(const hri_fence *fence, bool *done)
+{
+    bool passed = true;
+    if (fence->pending != NULL || hri_fence_is_deferred(fence)) {
+        *done = false;
+        return HR_OK;
+    }
+    if (fence->event != NULL) {
+        HRI_TRY(fence->event->ops->query(fence->event, &passed));
+    }
+    if (passed) {
+        HRI_TRY(hri_error_raise(&fence->error));
+    }
+    *done = passed;
+    return HR_OK;
+}
+
+hr_status hri_fence_elapsed(const hri_fence *from, const hri_fence *to,
+                            uint64_t *ns)
+{
+    if (from->event == NULL || to->event == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "%s: a fence was never recorded",
+                        from->accelerator->path);
+    }
+    return hri_event_elapsed(from->event, to->event, ns);
+}
+
+void hri_fence_await_record(hri_fence *fence)
+{
+    hri_deferral *deferral = &fence->accelerator->deferral;
+    if (!hri_fence_is_deferred(fence)) {
+        return;
+    }
+    pthread_mutex_lock(&deferral->lock);
+    while (hri_fence_is_deferred(fence)) {
+        pthread_cond_wait(&deferral->changed, &deferral->lock);
+    }
+    pthread_mutex_unlock(&deferral->lock);
+}
+
+void hri_fence_recorded(hri_fence *fence, const hri_error *error, bool failed)
+{
+    hri_deferral *deferral = &fence->accelerator->deferral;
+    if (error->status != HR_OK) {
+        fence->error = *error;
+    }
+    if (failed) {
+        give_event(fence);
+    }
+    pthread_mutex_lock(&deferral->lock);
+    atomic_store(&fence->deferred, false);
+    pthread_cond_broadcast(&deferral->changed);
+    pthread_mutex_unlock(&deferral->lock);
+}
+
+/* ---- waits */
 
 /* Whether the stream can wait instead of the calling thread. There is no event
  * where recording failed. */
@@ -215,13 +407,9 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
     if (fence->serial == s->serial) {
         return HR_OK;
     }
-    hr_status status = hri_fence_record(fence);
-    if (status == HR_OK) { /* so its holders do not wait for `fence` */
-        status = hri_stream_record_pending(s);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_fence_record(fence));
+    HRI_TRY(hri_stream_record_pending(s)); /* its holders need not wait for
+                                              `fence` */
     if (!can_wait(s, fence)) {
         return hri_fence_wait(fence);
     }
@@ -239,16 +427,6 @@ hr_status hri_stream_finish(hri_stream *s)
     hri_deferred_drain(s);
     hr_status status = s->queue->ops->finish(s->queue);
     return s->error.status != HR_OK ? hri_error_raise(&s->error) : status;
-}
-
-static void finish_stream(void *stream)
-{
-    (void)hri_stream_finish(stream);
-}
-
-void hri_stream_settle(hri_stream *s)
-{
-    hri_keep_message(finish_stream, s);
 }
 
 bool hri_stream_has_failed(const hri_stream *s)
@@ -328,27 +506,28 @@ void hri_stream_destroy(hri_stream *s)
     free(s);
 }
 
-/* ---- copy queues */
+/* ---- queues of an accelerator */
+
+/* Make the stream unless it is there. */
+static hr_status use_stream(hri_accelerator *accelerator, const char *name,
+                            hri_stream **place, hri_stream **stream)
+{
+    if (*place == NULL) {
+        HRI_TRY(hri_stream_create(accelerator, false, place));
+        (*place)->queue->name = name;
+    }
+    *stream = *place;
+    return HR_OK;
+}
 
 hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
                                      hri_stream **stream)
 {
-    hr_status status = HR_OK;
     if (accelerator->copy_queue != NULL &&
         hri_stream_has_failed(accelerator->copy_queue)) {
         hri_accelerator_drop_copy_queue(accelerator);
     }
-    if (accelerator->copy_queue == NULL) {
-        status =
-            hri_stream_create(accelerator, false, &accelerator->copy_queue);
-        if (status == HR_OK) {
-            accelerator->copy_queue->queue->name = "copies";
-        }
-    }
-    if (status == HR_OK) {
-        *stream = accelerator->copy_queue;
-    }
-    return status;
+    return use_stream(accelerator, "copies", &accelerator->copy_queue, stream);
 }
 
 void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
@@ -357,26 +536,14 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
     accelerator->copy_queue = NULL;
 }
 
-/* ---- default queues */
-
 hr_status hri_accelerator_default_queue(hri_accelerator *accelerator,
                                         hri_stream **stream)
 {
     hri_default_queue *queue = &accelerator->default_queue;
-    hr_status status = HR_OK;
     if (queue->stream != NULL && hri_stream_has_failed(queue->stream)) {
         hri_accelerator_drop_default_queue(accelerator);
     }
-    if (queue->stream == NULL) {
-        status = hri_stream_create(accelerator, false, &queue->stream);
-        if (status == HR_OK) {
-            queue->stream->queue->name = "default";
-        }
-    }
-    if (status == HR_OK) {
-        *stream = queue->stream;
-    }
-    return status;
+    return use_stream(accelerator, "default", &queue->stream, stream);
 }
 
 void hri_accelerator_drop_default_queue(hri_accelerator *accelerator)

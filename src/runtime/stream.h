@@ -72,9 +72,6 @@ hr_status hri_stream_wait(hri_stream *stream, hri_fence *fence);
 /* Record the pending fence, if any. Call this before the stream gets more
  * work. */
 hr_status hri_stream_record_pending(hri_stream *stream);
-/* Enqueue the record of a fence that has an event. Only hri_fence_record calls
- * this. */
-hr_status hri_stream_record(hri_stream *stream, hri_fence *fence);
 
 /* Block the calling thread until all work of the stream has run. */
 hr_status hri_stream_finish(hri_stream *stream);

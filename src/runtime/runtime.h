@@ -43,20 +43,22 @@ typedef struct hri_deferral {
 typedef enum hri_event_list {
     HRI_EVENTS_FREE,
     HRI_EVENTS_LENT,     /* all that the engine's call has taken */
-    HRI_EVENTS_RETURNED, /* those of them that the engine has given back */
+    HRI_EVENTS_RETURNED, /* events of HRI_EVENTS_LENT that the engine has given
+                            back */
     HRI_EVENTS_PARTED,   /* kept for calls that have returned */
     HRI_EVENT_LISTS
 } hri_event_list;
 
 enum {
-    HRI_THREAD_PIECES = 2, /* of a thread: one is copied while another is on the
-                              link */
-    HRI_COPIES = 4,        /* of pinned memory on the link in one direction */
-    HRI_MAX_COPY_THREADS = 8,
-    HRI_MAX_STREAM_THREADS = 9, /* for an array's copy */
-    HRI_STREAM_PIECES = 3, /* of a thread, where an array's copy goes up: one is
-                              copied, and more wait for the link */
-    HRI_EXECUTOR_THREADS = 3 /* of an executor of products, beside those */
+    HRI_THREAD_PIECES = 2, /* pieces of a copy thread: one is copied while
+                              another is on the link */
+    HRI_STREAM_PIECES = 3, /* the same where an array's copy goes up: one is
+                              copied, and two wait for the link */
+    HRI_COPIES = 4, /* copies of pinned memory on the link in one direction */
+    HRI_MAX_COPY_THREADS = 8,   /* copy threads for products, one way */
+    HRI_MAX_STREAM_THREADS = 9, /* copy threads for an array's copy */
+    HRI_EXECUTOR_THREADS = 3    /* threads of an executor of products, beside
+                                   its copy threads */
 };
 
 /* The pinned memory of copy pools (staging.h) for one direction. The copies of
@@ -81,8 +83,8 @@ typedef struct hri_event_pool {
     pthread_mutex_t lock; /* guards what follows */
     hri_event **of[HRI_EVENT_LISTS];
     uint32_t count[HRI_EVENT_LISTS];
-    uint32_t made, capacity; /* events that exist, with those of fences; room in
-                                each list */
+    uint32_t made;     /* events that exist, with those of fences */
+    uint32_t capacity; /* events that each list has room for */
 } hri_event_pool;
 
 /* The default queue of an accelerator. It takes kernels that the library
@@ -93,12 +95,13 @@ typedef struct hri_default_queue {
                            of its work */
     hri_fence *start;   /* right before the kernel that is timed; held; NULL:
                            none is timed */
-    hri_fence *end;     /* right behind it; held; NULL: likewise */
+    hri_fence *end;     /* right behind the kernel that is timed; held; NULL:
+                           none is timed */
     const hr_kernel *kernel; /* the kernel that is timed (src/model); NULL:
                                 none */
     uint32_t untimed;        /* launches that need not have been timed */
-    int64_t points;          /* points of each of its rows, */
-    double rows;             /* and its number of rows */
+    int64_t points;          /* points of a row of that kernel */
+    double rows;             /* rows of that kernel */
 } hri_default_queue;
 
 /* Why an accelerator no longer works (check.c). */
@@ -119,12 +122,14 @@ typedef struct hri_accelerator {
     bool checked;          /* the context has a checker */
     hri_loss loss;
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
-    pthread_mutex_t memory_lock; /* guards what follows, and blocks */
-    uint64_t call_limit;   /* memory_limit for the running call; 0: no other */
+    pthread_mutex_t memory_lock; /* guards the next five fields and blocks */
+    uint64_t call_limit;         /* bytes that the running call may hold; 0:
+                                    memory_limit */
     uint64_t memory_used;  /* bytes of buffers that exist, with cached ones */
     uint64_t memory_peak;  /* the most memory_used has been */
-    uint64_t pinned_used;  /* bytes of pinned memory that exist, but for */
-    uint64_t small_used;   /* those of small areas */
+    uint64_t pinned_used;  /* bytes of pinned memory that exist, without small
+                              areas */
+    uint64_t small_used;   /* bytes of small pinned areas that exist */
     hri_threads threads;   /* threads that work for it, on CPUs near it */
     uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: its copies
                               are not staged */
@@ -136,11 +141,13 @@ typedef struct hri_accelerator {
     hri_block *blocks; /* buffers and pinned areas, in use or cached */
     hri_queue *queues[HRI_QUEUES]; /* NULL: not made yet */
     bool lent[HRI_QUEUES];         /* to an engine's call */
-    uint32_t parted; /* runs that keep queues and events (pools.c). These two
-                        with the context's lock */
-    bool abandoned;  /* a product returned before its work here had ended.
-                        Others leave the accelerator out until it has */
-    _Atomic bool setting_up; /* that product may still be taking queues */
+    uint32_t parted; /* runs that keep queues and events (pools.c); guarded by
+                        the context's lock */
+    bool abandoned;  /* a product returned before its work here had ended, so
+                        that others leave the accelerator out; guarded by the
+                        context's lock */
+    _Atomic bool setting_up; /* an abandoned product may still be taking
+                                queues */
     hri_event_pool events;
     hri_deferral deferral;
     hri_stream *copy_queue;          /* stream.h; NULL until it is needed */
@@ -163,8 +170,8 @@ struct hr_context {
     pthread_mutex_t lock;    /* one engine call at a time */
     pthread_mutex_t filters; /* one hr_filter at a time; locked before `lock` */
     hri_accelerator *accelerators;
-    uint32_t accelerator_count; /* at least 1, except: */
-    bool may_be_empty;
+    uint32_t accelerator_count;   /* at least 1, unless may_be_empty */
+    bool may_be_empty;            /* there may be no accelerator */
     bool is_default;              /* stays until the process ends */
     bool reproducible;            /* see headrace/context.h */
     hr_accelerator_info *machine; /* what hr_machine_describe returns */
@@ -184,14 +191,16 @@ struct hr_context {
     struct hri_guard *guards;          /* of hr_map */
     pthread_mutex_t one_scan; /* one scan in one launch at a time; locked before
                                  `lock` */
-    struct hr_array *words;   /* of such scans (calls/scan.c); NULL: none yet */
-    uint32_t scans;           /* that have used them */
+    struct hr_array *words;   /* of scans in one launch (calls/scan.c); NULL:
+                                 none yet */
+    uint32_t scans;           /* scans that have used the words */
     hri_direct direct[HRI_DIRECT_KINDS];
     struct hri_plans *plans;         /* of the last products (gemm/plans.h) */
     struct hri_run_state *abandoned; /* runs that an accelerator has not
                                         let go of (flow/flow.h) */
-    atomic_bool has_abandoned;       /* whether there are any */
-    struct hr_context *next;         /* of those that an accelerator keeps */
+    atomic_bool has_abandoned;       /* `abandoned` is not empty */
+    struct hr_context *next;         /* in the list of contexts that are kept
+                                        for an accelerator's sake */
     double patience;  /* seconds that accelerators wait for a late one before
                          they do its tiles */
     hr_traffic moved; /* bytes that arrays have moved */
@@ -266,11 +275,12 @@ hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
  * NULL is accepted. */
 void hri_accelerator_recycle_event(hri_accelerator *accelerator,
                                    hri_event *event);
-/* Wait for an event that will be done soon: awake for so many seconds at
- * most. */
+/* Wait for an event that will be done soon. The thread stays awake for so many
+ * seconds at most. */
 hr_status hri_event_wait_awake(hri_event *event, double seconds);
-/* Take back all that the engine took, once none of its work is under way. It is
- * used again, or destroyed after an error. */
+/* Take back all that the engine took, once none of its work is under way. The
+ * first function keeps it for later calls. The second one, after an error,
+ * destroys it. */
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
 

@@ -34,10 +34,12 @@ struct hri_stream {
                            for. The driver does not know it, so later commands
                            are skipped here: their input never came */
     bool defers;        /* false: nothing is ever deferred */
-    /* what the queue may have to wait for, besides the link */
-    bool busy; /* more than these fences of the accelerator's or of peers: */
-    hri_fence *before[HRI_FENCES_BEFORE]; /* held; NULL from the first free one
-                                             on */
+    bool busy; /* the queue may have to wait for more than the link and the
+                  fences of `before` */
+    hri_fence *before[HRI_FENCES_BEFORE]; /* fences of the accelerator or of
+                                             peers that the queue may have to
+                                             wait for; held; NULL from the first
+                                             free one on */
     /* fields of deferred.c; changed with the lock of the accelerator's
      * deferral */
     _Atomic(hri_node *) deferred; /* the first command; NULL: all have run */
@@ -121,10 +123,9 @@ struct hri_fence {
     hri_stream *pending;  /* the stream that has yet to record it; NULL:
                              recorded */
     hri_event *event;     /* the driver's event. NULL: the fence is pending, or
-                             recording failed. Then all work has run, with this
-                             error: */
+                             recording failed and all work has run */
     hri_error error;      /* an error of its stream that the event cannot
-                             know */
+                             know, or why recording failed */
     atomic_bool deferred; /* the command that records it is still deferred */
     atomic_uint holders;
 };

@@ -84,10 +84,10 @@ hr_status hri_stager_put(hri_stager *s, const hri_copy *copy, bool held,
     return HR_OK;
 }
 
-void hri_stager_let(hri_stager *s, const hri_slices *slices)
+void hri_stager_release(hri_stager *s, const hri_slices *slices)
 {
     for (size_t i = 0; i < slices->count; i++) {
-        hri_copy_pool_let(&s->copy_pool, &slices->jobs[i]);
+        hri_copy_pool_release(&s->copy_pool, &slices->jobs[i]);
     }
 }
 
@@ -258,7 +258,7 @@ static void run_copies(hri_stream *s, hri_stager *stager, upload *now,
         if (s->error.status != HR_OK) {
             return;
         }
-        hri_stager_let(stager, &next->slices);
+        hri_stager_release(stager, &next->slices);
         *now = *next;
         *next = (upload){0};
     }

@@ -156,7 +156,7 @@ bool hri_copy_pool_wait(hri_copy_pool *pool, hri_job *job)
     return finished;
 }
 
-void hri_copy_pool_let(hri_copy_pool *pool, hri_job *job)
+void hri_copy_pool_release(hri_copy_pool *pool, hri_job *job)
 {
     pthread_mutex_lock(&pool->lock);
     job->held = false;

@@ -47,9 +47,9 @@ typedef struct hri_job {
     hri_gather gather; /* in the place of the box's host memory; then it has one
                           row */
     hri_queue *queue;
-    hri_event *after;         /* an event that its copies wait for, or NULL */
-    bool held;                /* its copies wait for hri_copy_pool_let, while
-                                 threads bring it to pinned memory */
+    hri_event *after; /* an event that its copies wait for, or NULL */
+    bool held;        /* its copies wait for hri_copy_pool_release, while
+                         threads bring it to pinned memory */
     void (*done)(void *data); /* NULL, or called once when the job is finished,
                                  by a thread of the copy pool that holds no
                                  lock */
@@ -149,12 +149,12 @@ void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent);
  * that. It will not touch the job any more. */
 bool hri_copy_pool_wait(hri_copy_pool *pool, hri_job *job);
 /* Let the copies of a job that is held go. */
-void hri_copy_pool_let(hri_copy_pool *pool, hri_job *job);
+void hri_copy_pool_release(hri_copy_pool *pool, hri_job *job);
 /* Whether another pool waits for the pinned memory of this one. */
 bool hri_copy_pool_is_wanted(const hri_copy_pool *pool);
 
-/* ---- deferred.c: copies of a stream by a copy pool. They neither need nor take
- * the context's lock */
+/* ---- deferred.c: copies of a stream by a copy pool. They neither need nor
+ * take the context's lock */
 
 typedef struct hri_stager {
     hri_copy_pool copy_pool;
@@ -174,10 +174,10 @@ typedef struct hri_slices {
 void hri_stager_begin(hri_stager *stager, hri_accelerator *accelerator,
                       uint64_t stream, hri_queue *queue, bool up);
 /* Put a copy between ordinary memory and a buffer, which is held until
- * hri_stager_let or not. */
+ * hri_stager_release or not. */
 hr_status hri_stager_put(hri_stager *stager, const hri_copy *copy, bool held,
                          hri_slices *slices);
-void hri_stager_let(hri_stager *stager, const hri_slices *slices);
+void hri_stager_release(hri_stager *stager, const hri_slices *slices);
 /* Wait until a copy is done, or to the accelerator: until all of it is
  * enqueued. False after an error. */
 bool hri_stager_wait(hri_stager *stager, const hri_slices *slices);

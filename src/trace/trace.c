@@ -442,7 +442,7 @@ void hri_trace_write(hri_trace *t, uint32_t process, uint32_t thread,
     pthread_mutex_unlock(&lock);
 }
 
-void hri_trace_here(hri_trace *t, const hri_span *span)
+void hri_trace_write_here(hri_trace *t, const hri_span *span)
 {
     static _Thread_local uint32_t thread;
     if (thread == 0) {
@@ -464,5 +464,5 @@ void hri_trace_call(hri_trace *t, const char *name, uint64_t begin_ns,
         return;
     }
     hri_format(span.name, sizeof span.name, "%.60s", name);
-    hri_trace_here(t, &span);
+    hri_trace_write_here(t, &span);
 }

@@ -57,7 +57,7 @@ void hri_trace_write(hri_trace *trace, uint32_t process, uint32_t thread,
                      const hri_span *span);
 
 /* Write a bar of the calling thread, which ends now. Any thread. */
-void hri_trace_here(hri_trace *trace, const hri_span *span);
+void hri_trace_write_here(hri_trace *trace, const hri_span *span);
 
 /* Write a call of the program that the calling thread has made since begin_ns.
  * `more` is that of hri_span. Nothing happens where `trace` is NULL. Any

@@ -76,6 +76,17 @@ static hr_status stamped_query(hri_event *event, bool *done)
     return status;
 }
 
+/* Write bars until there is none to write, or the event is done. */
+static hr_status write_until_done(hri_event *event, hri_traced *traced,
+                                  bool *done)
+{
+    HRI_TRY(event->ops->query(event, done));
+    while (!*done && hri_traced_write_one(traced)) {
+        HRI_TRY(event->ops->query(event, done));
+    }
+    return HR_OK;
+}
+
 /* Bars are made while the thread waits anyway: drivers take a microsecond or
  * two to tell when a command ended. Where asking fails, what runs may still use
  * memory of the caller: so it waits, which tells of errors too. */
@@ -85,11 +96,7 @@ static hr_status stamped_wait(hri_event *event)
     hri_timestamp *timestamp = keep_timestamp(e);
     hri_event *own = timestamp->event;
     bool done = false;
-    hr_status status = own->ops->query(own, &done);
-    while (status == HR_OK && !done &&
-           hri_traced_write_one(event->device->traced)) {
-        status = own->ops->query(own, &done);
-    }
+    hr_status status = write_until_done(own, event->device->traced, &done);
     if (status != HR_OK || !done) {
         status = own->ops->wait(own);
     }
@@ -391,7 +398,7 @@ static hr_status traced_gemm_now(hri_device *device, const hri_gemm *gemm)
     span.begin_ns = hri_trace_now(t->trace != NULL);
     const hr_status status = t->ops->gemm_now(device, gemm);
     if (t->trace != NULL) {
-        hri_trace_here(t->trace, &span);
+        hri_trace_write_here(t->trace, &span);
     }
     return status;
 }
@@ -515,7 +522,7 @@ void hri_traced_here(const hri_device *device, hri_trace_kind kind,
                      .begin_ns = begin_ns,
                      .bytes = bytes};
     hri_format(span.name, sizeof span.name, "%.60s", what);
-    hri_trace_here(device->traced->trace, &span);
+    hri_trace_write_here(device->traced->trace, &span);
 }
 
 void hri_traced_measure(const hri_device *device)

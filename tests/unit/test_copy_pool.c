@@ -110,7 +110,7 @@ static void held_copies_wait(bool drop)
     CHECK(hri_stager_wait(&stager, &slices[0]));
     CHECK(fault_backend_bytes(FAULT_UP) == BYTES_EACH);
     if (!drop) {
-        hri_stager_let(&stager, &slices[1]);
+        hri_stager_release(&stager, &slices[1]);
         CHECK(hri_stager_wait(&stager, &slices[1]));
     }
     CHECK(hri_stager_end(&stager, drop) == HR_OK);

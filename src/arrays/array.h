@@ -163,8 +163,6 @@ typedef struct hri_checker {
     /* Copy what was written back to `home`, which is the mapping of the memory
      * itself. Report wrong uses. */
     hr_status (*unmap)(const hr_mapping *mapping, const hr_mapping *home);
-    /* Called before the context's accelerators are closed. */
-    void (*close)(hr_context *context);
 } hri_checker;
 
 /* HR_OK also when there is no checker. */

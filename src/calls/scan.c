@@ -500,40 +500,61 @@ static bool can_once(const scanning *s)
            !hri_progress_is_told(&s->progress);
 }
 
-/* Give the context words for so many units, all 0. */
-static hr_status hold_words(hr_context *context, int64_t units)
+static void destroy_words(hr_context *context)
+{
+    hri_scan_words *w = hri_state_find(context, HRI_STATE_SCAN);
+    hr_array_destroy(w->words);
+    pthread_mutex_destroy(&w->lock);
+}
+
+/* The words of the context. NULL: no memory. */
+static hri_scan_words *words_of(hr_context *context)
+{
+    pthread_mutex_lock(&context->lock);
+    const bool first = hri_state_find(context, HRI_STATE_SCAN) == NULL;
+    hri_scan_words *w =
+        hri_state_make(context, HRI_STATE_SCAN, sizeof *w, destroy_words);
+    if (first && w != NULL) {
+        pthread_mutex_init(&w->lock, NULL);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return w;
+}
+
+/* Hold words for so many units, all 0. */
+static hr_status hold_words(hr_context *context, hri_scan_words *w,
+                            int64_t units)
 {
     const int64_t groups = hri_ceil_div(units, GROUP);
     const int64_t count =
         2 * (1 + units + groups + hri_ceil_div(groups, GROUP) + 1);
     hr_mapping m = {0};
-    if (context->words != NULL && context->scans < UINT32_MAX &&
-        context->words->extent.size[0] >= count) {
+    if (w->words != NULL && w->scans < UINT32_MAX &&
+        w->words->extent.size[0] >= count) {
         return HR_OK;
     }
-    hr_array_destroy(context->words);
-    context->words = NULL;
-    context->scans = 0;
+    hr_array_destroy(w->words);
+    w->words = NULL;
+    w->scans = 0;
     HRI_TRY(hr_array_create_anywhere(context, sizeof(uint64_t),
-                                     hr_extent1(count), &context->words));
-    HRI_TRY(hr_map(hr_view_of(context->words), HR_OUT, &m));
+                                     hr_extent1(count), &w->words));
+    HRI_TRY(hr_map(hr_view_of(w->words), HR_OUT, &m));
     memset(m.data, 0, (size_t)count * sizeof(uint64_t));
     return hr_unmap(&m);
 }
 
 /* Launch with the context's words. */
-static hr_status scan_with_words(scanning *s)
+static hr_status scan_with_words(scanning *s, hri_scan_words *w)
 {
     const int kind = (int)s->operation, exclusive = s->exclusive;
     const int64_t all = s->a.extent.size[0];
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
-    const hr_kernel *kernel =
-        begin_arguments(s, ONCE, all, arguments, rows, &n);
-    const uint32_t launch_number = ++s->context->scans;
-    rows[n] = s->context->words->extent.size[0];
-    arguments[n++] = hr_inout(hr_view_of(s->context->words));
+    const hr_kernel *kernel = begin_arguments(s, ONCE, all, arguments, rows, &n);
+    const uint32_t launch_number = ++w->scans;
+    rows[n] = w->words->extent.size[0];
+    arguments[n++] = hr_inout(hr_view_of(w->words));
     arguments[n++] = hr_value(&s->start.exact, sizeof s->start.exact);
     arguments[n++] = hr_value(&launch_number, sizeof launch_number);
     arguments[n++] = hr_value(&kind, sizeof kind);
@@ -548,17 +569,20 @@ static hr_status scan_with_words(scanning *s)
 
 static hr_status scan_once(scanning *s)
 {
-    hr_context *c = s->context;
-    pthread_mutex_lock(&c->one_scan);
-    hr_status status = hold_words(c, s->units);
+    hri_scan_words *w = words_of(s->context);
+    if (w == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of memory", call);
+    }
+    pthread_mutex_lock(&w->lock);
+    hr_status status = hold_words(s->context, w, s->units);
     if (status == HR_OK) {
-        status = scan_with_words(s);
+        status = scan_with_words(s, w);
     }
     if (status != HR_OK) { /* the words may hold anything */
-        hr_array_destroy(c->words);
-        c->words = NULL;
+        hr_array_destroy(w->words);
+        w->words = NULL;
     }
-    pthread_mutex_unlock(&c->one_scan);
+    pthread_mutex_unlock(&w->lock);
     return status;
 }
 

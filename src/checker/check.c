@@ -466,7 +466,7 @@ static hr_status check_launch(hr_context *context, hri_stream *stream,
                               const hri_launch *launch, hri_pieces *pieces)
 {
     const int64_t *tiles = launch->domain.tiles;
-    checking c = {.watch = {.findings = context->findings,
+    checking c = {.watch = {.findings = hri_findings_of(context),
                             .kernel = launch->kernel,
                             .rank = launch->rank,
                             .domain = launch->domain,
@@ -505,7 +505,7 @@ size_t hr_check_count(hr_context *context)
     if (context != NULL && context->checker != NULL) {
         pthread_mutex_lock(&context->lock);
         (void)hri_mapped_collect(context);
-        count = context->findings->count;
+        count = hri_findings_of(context)->count;
         pthread_mutex_unlock(&context->lock);
     }
     return count;
@@ -516,7 +516,7 @@ const char *hr_check_finding(hr_context *context, size_t index)
     const char *sentence = NULL;
     if (context != NULL && context->checker != NULL) {
         pthread_mutex_lock(&context->lock);
-        const hri_findings *f = context->findings;
+        const hri_findings *f = hri_findings_of(context);
         sentence = index < f->count ? f->of[index].sentence : NULL;
         pthread_mutex_unlock(&context->lock);
     }
@@ -527,7 +527,7 @@ const char *hr_check_finding(hr_context *context, size_t index)
  * number of others. HR_OK when there is none. */
 static hr_status tell_findings(hr_context *context)
 {
-    hri_findings *f = context->findings;
+    hri_findings *f = hri_findings_of(context);
     HRI_TRY(hri_mapped_collect(context));
     const size_t first = f->told, count = f->count - first;
     if (count == 0) {
@@ -541,14 +541,14 @@ static hr_status tell_findings(hr_context *context)
 
 static void close_checker(hr_context *context)
 {
-    hri_findings *f = context->findings;
+    hri_findings *f = hri_findings_of(context);
     hri_mapped_close(context);
     for (size_t i = 0; i < f->count; i++) {
         free(f->of[i].key);
         free(f->of[i].sentence);
     }
     free(f->of);
-    free(f);
+    context->checker = NULL;
 }
 
 static const hri_checker checker = {
@@ -557,13 +557,12 @@ static const hri_checker checker = {
     .tell = tell_findings,
     .map = hri_mapped_map,
     .unmap = hri_mapped_unmap,
-    .close = close_checker,
 };
 
 hr_status hri_checker_open(hr_context *context)
 {
-    context->findings = calloc(1, sizeof *context->findings);
-    if (context->findings == NULL) {
+    if (hri_state_make(context, HRI_STATE_CHECKER, sizeof(hri_findings),
+                       close_checker) == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
     }
     context->checker = &checker;

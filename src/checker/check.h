@@ -20,11 +20,17 @@ typedef struct hri_finding {
     char *key, *sentence;
 } hri_finding;
 
-/* What the checker of a context has found. */
+/* What the checker keeps in a context. */
 typedef struct hri_findings {
     hri_finding *of;
     size_t count, told;
+    struct hri_guard *guards; /* of hr_map */
 } hri_findings;
+
+static inline hri_findings *hri_findings_of(const hr_context *context)
+{
+    return hri_state_find(context, HRI_STATE_CHECKER);
+}
 
 /* report.c: keep a sentence, unless there is one with this key already. */
 hr_status hri_findings_add(hri_findings *findings, const char *key,

@@ -158,6 +158,7 @@ static hr_status create_guard(hr_context *context, size_t bytes,
                               hri_guard **guard)
 {
     static atomic_bool installed;
+    hri_findings *findings = hri_findings_of(context);
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     hri_guard *g = calloc(1, sizeof *g);
     const size_t whole = hri_round_up_bytes(bytes, page);
@@ -173,8 +174,8 @@ static hr_status create_guard(hr_context *context, size_t bytes,
     g->context = context;
     g->memory = memory;
     g->bytes = whole;
-    g->next = context->guards;
-    context->guards = g;
+    g->next = findings->guards;
+    findings->guards = g;
     *guard = g;
     return HR_OK;
 }
@@ -205,7 +206,7 @@ static void retire_guard(hri_guard *guard)
 /* Free the guards of a context that are no longer watched. */
 static void drop_guards(hr_context *context)
 {
-    hri_guard **link = &context->guards;
+    hri_guard **link = &hri_findings_of(context)->guards;
     pthread_mutex_lock(&lock);
     while (*link != NULL) {
         hri_guard *g = *link;
@@ -221,14 +222,15 @@ static void drop_guards(hr_context *context)
 
 void hri_mapped_close(hr_context *context)
 {
+    hri_guard *first = hri_findings_of(context)->guards;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < GUARDS && context->guards != NULL; i++) {
+    for (size_t i = 0; i < GUARDS && first != NULL; i++) {
         const hri_guard *g = atomic_load(&watched[i]);
         if (g != NULL && g->context == context) {
             atomic_store(&watched[i], NULL);
         }
     }
-    for (hri_guard *g = context->guards; g != NULL; g = g->next) {
+    for (hri_guard *g = first; g != NULL; g = g->next) {
         release_guard(g);
     }
     pthread_mutex_unlock(&lock);
@@ -283,7 +285,7 @@ hr_status hri_mapped_map(hr_mapping *mapping, const char *file, int line)
 
 hr_status hri_mapped_unmap(const hr_mapping *mapping, const hr_mapping *home)
 {
-    hri_guard *guard = mapping->view.array->context->guards;
+    hri_guard *guard = hri_findings_of(mapping->view.array->context)->guards;
     while (guard != NULL &&
            (guard->memory != mapping->data || guard->retired)) {
         guard = guard->next;
@@ -360,8 +362,8 @@ static hr_status collect_use(hri_findings *findings, const hri_guard *guard,
  * (note_fault). */
 hr_status hri_mapped_collect(hr_context *context)
 {
-    hri_findings *findings = context->findings;
-    for (hri_guard *g = context->guards; g != NULL; g = g->next) {
+    hri_findings *findings = hri_findings_of(context);
+    for (hri_guard *g = findings->guards; g != NULL; g = g->next) {
         const uintptr_t written = atomic_load(&g->written.address);
         if (written == 0 || written != atomic_load(&g->read.address)) {
             HRI_TRY(collect_use(findings, g, &g->read, "read"));

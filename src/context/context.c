@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +10,11 @@
 #include "base/arithmetic.h"
 #include "base/cpus.h"
 #include "base/environment.h"
-#include "base/format.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "checker/check.h"
 #include "context/machine.h"
 #include "flow/flow.h"
-#include "gemm/plans.h"
 #include "model/model.h"
 #include "kernels/kernels.h"
 #include "trace/trace.h"
@@ -189,7 +186,6 @@ static hr_status make_context(hri_machine *machine,
     }
     pthread_mutex_init(&context->lock, NULL);
     pthread_mutex_init(&context->filters, NULL);
-    pthread_mutex_init(&context->one_scan, NULL);
     pthread_mutex_init(&context->log_lock, NULL);
     context->log = options->log;
     context->log_data = options->log_data;
@@ -296,15 +292,11 @@ void hr_context_destroy(hr_context *context)
     if (context == NULL || context->is_default || !can_destroy(context)) {
         return;
     }
-    hr_array_destroy(context->words);
+    hri_states_destroy(context);
     hri_queues_close(context);
     hri_areas_free(context);
-    if (context->checker != NULL) {
-        context->checker->close(context);
-    }
     hri_predictions_keep(context);
     hri_profiles_destroy(context);
-    hri_plans_destroy(context->plans);
     hri_accelerators_close(context);
     if (hri_trace_drop(context->trace) != HR_OK) {
         hri_log(context, "%s", hr_last_error());
@@ -316,7 +308,6 @@ void hr_context_destroy(hr_context *context)
     free(context->machine);
     pthread_mutex_destroy(&context->log_lock);
     pthread_mutex_destroy(&context->filters);
-    pthread_mutex_destroy(&context->one_scan);
     pthread_mutex_destroy(&context->lock);
     free(context);
 }
@@ -325,21 +316,6 @@ uint32_t hr_thread_count(const hr_context *context)
 {
     return context != NULL ? hri_pool_threads(context->pool)
                            : hri_thread_count();
-}
-
-void hri_log(hr_context *context, const char *format, ...)
-{
-    if (context->log == NULL) {
-        return;
-    }
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    hri_format_list(line, sizeof line, format, arguments);
-    va_end(arguments);
-    pthread_mutex_lock(&context->log_lock);
-    context->log(context->log_data, line);
-    pthread_mutex_unlock(&context->log_lock);
 }
 
 /* Check the arguments of a function that describes. */

@@ -78,7 +78,7 @@ typedef enum hri_change {
 } hri_change;
 
 struct hri_run_state {
-    hri_run_state *next;  /* in context->abandoned */
+    hri_run_state *next;  /* of abandoned runs */
     const hri_flow *flow; /* the engine's */
     hri_engine engine;
     pthread_mutex_t lock; /* guards everything that several threads look at */

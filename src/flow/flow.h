@@ -266,9 +266,9 @@ uint32_t hri_run_accelerators(hr_context *context, uint32_t most,
 /* Carry out a flow on accelerators[part->accelerator]. Flow and engine's data
  * stay until drop, which is called in any case. Returns when all results are
  * home, or when nothing is under way any more after an error or on accelerators
- * that are not lost. What an accelerator that does not answer has of the run
- * stays in context->abandoned. The caller holds the context's lock, and has
- * called hri_runs_collect. progress is called on the calling thread, without a
+ * that are not lost. The context keeps what an accelerator that does not answer
+ * has of the run. The caller holds the context's lock, and has called
+ * hri_runs_collect. progress is called on the calling thread, without a
  * lock of the run. Errors: HR_ERROR_CANCELLED, HR_ERROR_LOST when others cannot
  * complete the results, and those of backends. */
 hr_status hri_run(hr_context *context, const hri_flow *flow,

@@ -8,6 +8,12 @@
 #include "base/clock.h"
 #include "flow/executor.h"
 
+/* What runs keep in a context. */
+typedef struct flow_state {
+    hri_run_state *abandoned; /* runs that an accelerator has not let go of */
+    atomic_bool any;          /* whether there are any */
+} flow_state;
+
 /* ---- a run, which may outlive the call */
 
 static void free_run(hri_run_state *run)
@@ -18,11 +24,15 @@ static void free_run(hri_run_state *run)
     free(run);
 }
 
-static hri_run_state *run_create(const hri_flow *flow, const hri_engine *engine,
+static hri_run_state *run_create(hr_context *context, const hri_flow *flow,
+                                 const hri_engine *engine,
                                  hri_accelerator *const *accelerators,
                                  const hri_run_call *call)
 {
-    hri_run_state *run = calloc(1, sizeof *run);
+    /* abandon() needs the state, which holds no run in the end */
+    void *state =
+        hri_state_make(context, HRI_STATE_FLOW, sizeof(flow_state), NULL);
+    hri_run_state *run = state != NULL ? calloc(1, sizeof *run) : NULL;
     if (run == NULL) {
         engine->drop(engine->data);
         return NULL;
@@ -63,6 +73,18 @@ static void run_destroy(hri_run_state *run)
 
 /* ---- runs that were abandoned */
 
+/* NULL: there was no run yet. */
+static flow_state *state_of(const hr_context *context)
+{
+    return hri_state_find(context, HRI_STATE_FLOW);
+}
+
+static hri_run_state *abandoned_of(const hr_context *context)
+{
+    const flow_state *state = state_of(context);
+    return state != NULL ? state->abandoned : NULL;
+}
+
 static bool has_settled(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -73,10 +95,11 @@ static bool has_settled(hri_run_state *run)
 
 void hri_runs_collect(hr_context *context)
 {
-    hri_run_state **link = &context->abandoned;
-    if (!context->has_abandoned) {
+    flow_state *state = state_of(context);
+    if (state == NULL || !state->any) {
         return;
     }
+    hri_run_state **link = &state->abandoned;
     while (*link != NULL) {
         hri_run_state *run = *link;
         if (has_settled(run)) {
@@ -86,7 +109,7 @@ void hri_runs_collect(hr_context *context)
             link = &run->next;
         }
     }
-    context->has_abandoned = context->abandoned != NULL;
+    state->any = state->abandoned != NULL;
 }
 
 /* Wait for a moment for a run to settle. */
@@ -120,12 +143,12 @@ bool hri_runs_await(hr_context *context, double seconds)
     hri_runs_collect(context);
     do {
         const uint64_t soon_ns = hri_in_ms(LOOK_MS);
-        any = context->abandoned != NULL;
-        if (any) {
-            await_one(context->abandoned, soon_ns);
+        hri_run_state *run = abandoned_of(context);
+        if (run != NULL) {
+            await_one(run, soon_ns);
             hri_runs_collect(context);
-            any = context->abandoned != NULL;
         }
+        any = abandoned_of(context) != NULL;
         any = any || await_threads(context, soon_ns);
     } while (any && hri_seconds_since(start_ns) < seconds);
     return !any;
@@ -150,16 +173,17 @@ hr_status hri_runs_settle(hr_context *context, const char *call, double seconds)
 hr_status hr_context_settle(hr_context *context, double seconds)
 {
     HRI_USUAL_ARITHMETIC;
-    hr_status status = hri_context_check(context, "settle");
-    if (status == HR_OK && !(seconds >= 0)) {
-        status = hri_fail(HR_ERROR_INVALID, "settle: %g seconds, not 0 or more",
-                          seconds);
+    HRI_TRY(hri_context_check(context, "settle"));
+    if (!(seconds >= 0)) {
+        return hri_fail(HR_ERROR_INVALID, "settle: %g seconds, not 0 or more",
+                        seconds);
     }
-    if (status != HR_OK || !context->has_abandoned) {
-        return status;
+    const flow_state *state = state_of(context);
+    if (state == NULL || !state->any) {
+        return HR_OK;
     }
     pthread_mutex_lock(&context->lock);
-    status = hri_runs_settle(context, "settle", seconds);
+    hr_status status = hri_runs_settle(context, "settle", seconds);
     pthread_mutex_unlock(&context->lock);
     return status;
 }
@@ -167,7 +191,7 @@ hr_status hr_context_settle(hr_context *context, double seconds)
 bool hri_runs_cancelled(const hr_context *context)
 {
     bool any = false;
-    for (hri_run_state *r = context->abandoned; r != NULL; r = r->next) {
+    for (hri_run_state *r = abandoned_of(context); r != NULL; r = r->next) {
         pthread_mutex_lock(&r->lock);
         any = any || r->error.status == HR_ERROR_CANCELLED;
         pthread_mutex_unlock(&r->lock);
@@ -206,9 +230,10 @@ static void abandon(hr_context *context, hri_run_state *run)
             hri_executor_finish(e);
         }
     }
-    run->next = context->abandoned;
-    context->abandoned = run;
-    context->has_abandoned = true;
+    flow_state *state = state_of(context);
+    run->next = state->abandoned;
+    state->abandoned = run;
+    state->any = true;
 }
 
 /* ---- the call */
@@ -300,7 +325,7 @@ hr_status hri_run(hr_context *context, const hri_flow *flow,
                           : hri_fail(HR_ERROR_LOST,
                                      "%s: no accelerator can be used", name);
     }
-    hri_run_state *run = run_create(flow, engine, accelerators, call);
+    hri_run_state *run = run_create(context, flow, engine, accelerators, call);
     if (run == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory to run", name);
     }

@@ -6,9 +6,9 @@
  * An executor is late when its task takes far longer than planned and the
  * others have waited for it, at once or, where pieces of k keep all in step, a
  * moment for each task. When one is lost, the others end what they began, and
- * the engine plans anew what is not home. What is left behind stays in
- * context->abandoned until its threads have settled; the next product, or
- * hr_context_destroy, collects it. A copy pool that is left touches no memory
+ * the engine plans anew what is not home. The context keeps what is left behind
+ * until its threads have settled; the next product, or hr_context_destroy,
+ * collects it. A copy pool that is left touches no memory
  * of the caller's again. */
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "gemm/call.h"
+#include "gemm/plans.h"
 
 static hri_operand operand_of(const hr_matrix *m)
 {
@@ -62,19 +63,22 @@ static double most_flops(const hr_context *context, const hri_accelerator *a,
     return context->accelerator_count == 1 ? HUGE_VAL : rate * hri_model_brief;
 }
 
-/* The same, looked up again when a figure of the model has changed. */
+/* The same, looked up again when a figure of the model has changed. NULL: no
+ * memory. */
 static const hri_direct *look_up(hr_context *context, hri_product_kind kind)
 {
-    hri_direct *d = &context->direct[kind.type % HRI_DIRECT_KINDS];
+    hri_gemm_state *state = hri_gemm_state_of(context);
+    if (state == NULL) {
+        return NULL;
+    }
+    hri_direct *d = &state->direct[kind.type % HRI_DIRECT_KINDS];
     const uint64_t version = hri_model_version(context);
     if (d->version != version || d->accelerator == NULL ||
-        d->type != kind.type || d->c_type != kind.c_type ||
-        d->compute != kind.compute) {
+        d->kind.type != kind.type || d->kind.c_type != kind.c_type ||
+        d->kind.compute != kind.compute) {
         hri_accelerator *a = in_place(context, kind);
         *d = (hri_direct){.version = version,
-                          .type = kind.type,
-                          .c_type = kind.c_type,
-                          .compute = kind.compute,
+                          .kind = kind,
                           .accelerator = a,
                           .most_flops =
                               a != NULL ? most_flops(context, a, kind) : 0.0};
@@ -101,7 +105,7 @@ hri_device *hri_direct_device(const hri_gemm_call *c)
     }
     const hri_direct *d = look_up(c->context, hri_kind_of(&c->product));
     const bool direct =
-        d->accelerator != NULL && hri_model_is_small(c->flops) &&
+        d != NULL && d->accelerator != NULL && hri_model_is_small(c->flops) &&
         c->flops < d->most_flops && is_wanted(c, d->accelerator);
     return direct ? d->accelerator->device : NULL;
 }

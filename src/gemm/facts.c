@@ -319,6 +319,7 @@ static hr_status make_plan(hri_gemm_call *c)
 {
     const hri_product *p = &c->product;
     const bool sums = c->terms != NULL;
+    hri_gemm_state *state = hri_gemm_state_of(c->context);
     hr_type type = p->a.type, c_type = p->c.type;
     hri_plan_shape shape = {
         .m = p->m,
@@ -346,9 +347,10 @@ static hr_status make_plan(hri_gemm_call *c)
     }
     gather_links(c);
     gather_groups(c);
-    return sums ? hri_plan_create(&shape, c->inputs, c->count, &c->plan)
-                : hri_plans_get(&c->context->plans, &shape, c->inputs, c->count,
-                                &c->plan);
+    return sums || state == NULL
+               ? hri_plan_create(&shape, c->inputs, c->count, &c->plan)
+               : hri_plans_get(&state->plans, &shape, c->inputs, c->count,
+                               &c->plan);
 }
 
 hr_status hri_call_plan(hri_gemm_call *c)

@@ -155,3 +155,16 @@ void hri_plans_destroy(hri_plans *plans)
     }
     free(plans);
 }
+
+/* ---- in a context */
+
+static void destroy_state(hr_context *context)
+{
+    hri_plans_destroy(hri_gemm_state_of(context)->plans);
+}
+
+hri_gemm_state *hri_gemm_state_of(hr_context *context)
+{
+    return hri_state_make(context, HRI_STATE_GEMM, sizeof(hri_gemm_state),
+                          destroy_state);
+}

@@ -155,16 +155,22 @@ typedef struct hri_accelerator {
     hri_loaded *loaded;              /* the caller's kernels, loaded */
 } hri_accelerator;
 
-/* Products of one kind that need no plan (gemm/direct.c). */
-typedef struct hri_direct {
-    uint64_t version; /* of the model, when this was found */
-    hr_type type, c_type;
-    hr_compute compute;
-    hri_accelerator *accelerator; /* in place; NULL: none */
-    double most_flops;
-} hri_direct;
+/* Engines that keep something in a context, in the order in which they destroy
+ * it. */
+typedef enum hri_state_of {
+    HRI_STATE_SCAN,
+    HRI_STATE_GEMM,
+    HRI_STATE_FLOW,
+    HRI_STATE_CHECKER,
+    HRI_STATES
+} hri_state_of;
 
-enum { HRI_DIRECT_KINDS = 8 }; /* that are kept, by type */
+/* What an engine keeps in a context. Its type is the engine's own. */
+typedef struct hri_state {
+    _Atomic(void *) data; /* NULL: the engine has not needed it yet */
+    void (*destroy)(hr_context *context); /* what the data holds; or
+ NULL */
+} hri_state;
 
 struct hr_context {
     pthread_mutex_t lock;    /* one engine call at a time */
@@ -186,21 +192,8 @@ struct hr_context {
     struct hri_profile *profiles;      /* of hr_profile_kernel */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
                                           checked */
-    struct hri_findings *findings;     /* of the checker, and of what it
-                                          found */
-    struct hri_guard *guards;          /* of hr_map */
-    pthread_mutex_t one_scan; /* one scan in one launch at a time; locked before
-                                 `lock` */
-    struct hr_array *words;   /* of scans in one launch (calls/scan.c); NULL:
-                                 none yet */
-    uint32_t scans;           /* scans that have used the words */
-    hri_direct direct[HRI_DIRECT_KINDS];
-    struct hri_plans *plans;         /* of the last products (gemm/plans.h) */
-    struct hri_run_state *abandoned; /* runs that an accelerator has not
-                                        let go of (flow/flow.h) */
-    atomic_bool has_abandoned;       /* `abandoned` is not empty */
-    struct hr_context *next;         /* in the list of contexts that are kept
-                                        for an accelerator's sake */
+    hri_state states[HRI_STATES];      /* of engines */
+    struct hr_context *next;           /* of those that an accelerator keeps */
     double patience;  /* seconds that accelerators wait for a late one before
                          they do its tiles */
     hr_traffic moved; /* bytes that arrays have moved */
@@ -219,6 +212,19 @@ void hri_areas_free(hr_context *context);
 hr_status hri_context_create_from(const hri_backend *const *backends,
                                   const hr_context_options *options,
                                   hr_context **context);
+
+/* The state of an engine. NULL: it has none yet. Any thread. */
+static inline void *hri_state_find(const hr_context *context, hri_state_of of)
+{
+    return atomic_load(&context->states[of].data);
+}
+/* The same. The first time it is made: so many bytes, all zero, which
+ * hri_states_destroy frees after it has called destroy. NULL: no memory. With
+ * the context's lock. */
+void *hri_state_make(hr_context *context, hri_state_of of, size_t bytes,
+                     void (*destroy)(hr_context *context));
+/* Before the context's accelerators are closed. */
+void hri_states_destroy(hr_context *context);
 
 /* Write one line to the context's log, if it has one. Any thread. */
 void hri_log(hr_context *context, const char *format, ...)

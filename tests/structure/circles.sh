@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # circles.sh OBJECTS FOLDER...: of the objects that the file OBJECTS lists,
 # those of a folder may use each other only in one direction, and none may use a
-# public function of another. Prints what breaks this. Fails if anything does,
-# or if nothing was looked at.
+# public function of another. The folders of src may use each other only in one
+# direction, too, but for the list of backends (hal/registry.c). Prints what
+# breaks this. Fails if anything does, or if nothing was looked at.
 set -eu
 for tool in nm tsort; do
     command -v $tool >/dev/null || { echo "skip: no $tool"; exit 77; }
@@ -12,16 +13,31 @@ objects=$1
 shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
 bad=0
+
+# symbols: "object symbol type" for each symbol of the objects in $work/files.
+symbols() {
+    xargs nm -A -P <"$work/files" | sed 's/: / /' |
+        awk '{ print $1, $2, $3 }' >"$work/symbols"
+}
+
+# circle WHAT: whether the pairs "user definer" in $work/uses go in a circle.
+circle() {
+    if ! tsort "$work/uses" >/dev/null 2>"$work/loops"; then
+        echo "circles: $1:"
+        cat "$work/loops"
+        bad=1
+    fi
+}
+
 for folder; do
     grep "/src/$folder/[^/]*\$" "$objects" >"$work/files" ||
         { echo "circles: no objects of src/$folder"; exit 1; }
-    while read -r file; do
-        nm -P "$file" | awk -v file="${file##*/}" '{ print file, $1, $2 }'
-    done <"$work/files" >"$work/symbols"
+    symbols
     # "user definer" for each function that an object uses of another.
+    : >"$work/public"
     awk '
+        { sub(/.*\//, "", $1) }
         NR == FNR { if ($3 ~ /[TDRB]/) { maker[$2] = $1 } next }
         $3 == "U" && $2 in maker {
             print $1, maker[$2]
@@ -30,15 +46,29 @@ for folder; do
             }
         }' public="$work/public" "$work/symbols" "$work/symbols" |
         sort -u >"$work/uses"
-    if ! tsort "$work/uses" >/dev/null 2>"$work/loops"; then
-        echo "circles: src/$folder goes in a circle:"
-        cat "$work/loops"
-        bad=1
-    fi
+    circle "src/$folder goes in a circle"
     if [ -s "$work/public" ]; then
         cat "$work/public"
         bad=1
     fi
-    : >"$work/public"
 done
+
+grep '/src/.*/' "$objects" >"$work/files" ||
+    { echo "circles: no objects of src"; exit 1; }
+symbols
+# "folder folder", and for people the symbols by which one uses the other.
+awk '
+    { object = $1; sub(/.*\/src\//, "", $1); sub(/\/[^\/]*$/, "", $1) }
+    NR == FNR { if ($3 ~ /[TDRB]/) { maker[$2] = $1 } next }
+    $3 == "U" && $2 in maker && maker[$2] != $1 && object !~ /\/hal\/registry\./ {
+        print $1, maker[$2], $2
+    }' "$work/symbols" "$work/symbols" | sort -u >"$work/by"
+cut -d ' ' -f 1,2 "$work/by" | sort -u >"$work/uses"
+circle "folders of src go in a circle"
+if [ -s "$work/loops" ]; then
+    # which symbols: of pairs whose two folders are in a circle
+    awk 'NR == FNR { if (NF == 2) { loop[$2] = 1 } next }
+        $1 in loop && $2 in loop { print $1 " uses " $3 " of " $2 }' \
+        "$work/loops" "$work/by"
+fi
 exit $bad

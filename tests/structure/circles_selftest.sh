@@ -6,13 +6,13 @@ cc=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/src/f"
+mkdir -p "$work/src/f" "$work/src/g/inner" "$work/src/hal"
 bad=0
 
-# object NAME CODE: compile it into the folder.
+# object NAME CODE [FOLDER]: compile it into the folder, src/f or another.
 object() {
     printf '%s\n' "$2" >"$work/$1"
-    "$cc" -c -o "$work/src/f/$1.o" "$work/$1"
+    "$cc" -c -o "$work/src/${3:-f}/$1.o" "$work/$1"
 }
 
 # try pass|fail WHAT: the objects that are there now.
@@ -37,4 +37,14 @@ try fail "a public function in use"
 object d.c 'int hri_d(void) { return 3; }'
 object c.c 'int hri_a(void); int hri_c(void) { return hri_a(); }'
 try fail "a circle"
+object c.c 'int hri_c(void) { return 1; }'
+object e.c 'int hri_a(void); int hri_e(void) { return hri_a(); }' g/inner
+try pass "folders in one direction"
+object c.c 'int hri_e(void); int hri_c(void) { return hri_e(); }'
+try fail "a circle of folders"
+object c.c 'int hri_h(void); int hri_c(void) { return hri_h(); }'
+object registry.c 'int hri_e(void); int hri_h(void) { return hri_e(); }' hal
+try pass "the list of backends"
+object other.c 'int hri_e(void); int hri_o(void) { return hri_e(); }' hal
+try fail "a circle beside the list of backends"
 exit $bad

@@ -27,15 +27,14 @@ BEGIN {
     may["src/checker"] = "arrays kernels runtime trace hal base"
     # May use everything, and nothing may use it.
     may["src/flow"] = "arrays kernels runtime trace hal base"
-    may["src/context"] = "gemm flow checker arrays kernels model runtime trace hal" \
-        " base"
+    may["src/context"] = "flow checker arrays kernels model runtime trace hal base"
     may["src/gemm"] = "flow distribute model runtime trace hal base"
     may["src/filter"] = "arrays distribute model runtime trace hal base"
     may["src/split"] = "arrays kernels distribute model runtime trace hal base"
-    may["src/calls"] = "split arrays kernels distribute model runtime trace hal" \
-        " base"
-    may["src/grid"] = "calls/reduction.h arrays distribute model runtime trace hal" \
-        " base"
+    may["src/calls"] = "split arrays kernels distribute model runtime trace" \
+        " hal base"
+    may["src/grid"] = "calls/reduction.h arrays distribute model runtime trace" \
+        " hal base"
     may["src/files"] = "base"
     # Programs of the shared library may use headers that need no object.
     pure = "base/arithmetic.h base/environment.h base/kind.h base/matrix.h" \

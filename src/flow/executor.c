@@ -103,12 +103,12 @@ bool hri_executor_stopped(hri_executor *executor)
 
 /* ---- signs of work */
 
-void hri_executor_signs(hri_executor *executor)
+void hri_executor_note_work(hri_executor *executor)
 {
     executor->sign_ns = hri_clock_ns();
 }
 
-void hri_executor_idles(hri_executor *executor, bool idle)
+void hri_executor_set_idle(hri_executor *executor, bool idle)
 {
     if (idle != executor->idle) {
         executor->idle = idle;
@@ -126,15 +126,12 @@ double hri_executor_silence(const hri_executor *executor, uint64_t now_ns)
 
 /* ---- slots */
 
-static hr_status allocate(hri_executor *executor, uint64_t bytes,
-                          hri_buffer **buffer)
+static hr_status allocate_buffer(hri_executor *executor, uint64_t bytes,
+                                 hri_buffer **buffer)
 {
-    hr_status status =
-        hri_accelerator_allocate(executor->accelerator, bytes, buffer);
-    if (status == HR_OK) {
-        executor->buffers[executor->buffer_count++] = *buffer;
-    }
-    return status;
+    HRI_TRY(hri_accelerator_allocate(executor->accelerator, bytes, buffer));
+    executor->buffers[executor->buffer_count++] = *buffer;
+    return HR_OK;
 }
 
 /* Allocate all memory of the part at once, if one buffer may hold it. An H200
@@ -146,7 +143,7 @@ static hr_status allocate_whole(hri_executor *executor)
     const uint64_t bytes = hri_flow_memory(executor->run->flow, executor->part);
     return bytes <= most &&
                    bytes <= executor->accelerator->device->info.allocation_bytes
-               ? allocate(executor, bytes, &executor->whole)
+               ? allocate_buffer(executor, bytes, &executor->whole)
                : HR_OK;
 }
 
@@ -168,10 +165,7 @@ static hr_status allocate_places(hri_executor *executor, uint64_t bytes,
     for (int64_t first = 0; first < count; first += per_buffer) {
         int64_t here = hri_min(per_buffer, count - first);
         hri_buffer *buffer;
-        hr_status status = allocate(executor, bytes * (uint64_t)here, &buffer);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(allocate_buffer(executor, bytes * (uint64_t)here, &buffer));
         for (int64_t i = 0; i < here; i++) {
             places[first + i] = hri_at(buffer, (size_t)i * (size_t)bytes);
         }
@@ -182,11 +176,10 @@ static hr_status allocate_places(hri_executor *executor, uint64_t bytes,
 static hr_status take_events(hri_executor *executor, hri_event **events,
                              int count)
 {
-    hr_status status = HR_OK;
-    for (int i = 0; i < count && status == HR_OK; i++) {
-        status = hri_accelerator_take_event(executor->accelerator, &events[i]);
+    for (int i = 0; i < count; i++) {
+        HRI_TRY(hri_accelerator_take_event(executor->accelerator, &events[i]));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Bytes of the only panel of A in its slot. */
@@ -248,32 +241,19 @@ static hr_status allocate_tiles(hri_executor *executor)
 {
     size_t count = (size_t)executor->part->slots[HRI_C];
     executor->tiles = calloc(count, sizeof *executor->tiles);
-    hr_status status =
-        executor->tiles != NULL
-            ? allocate_slots(executor, HRI_C, &executor->places[HRI_C],
-                             &executor->held[HRI_C])
-            : no_memory(executor);
-    for (size_t i = 0; i < count && status == HR_OK; i++) {
+    if (executor->tiles == NULL) {
+        return no_memory(executor);
+    }
+    HRI_TRY(allocate_slots(executor, HRI_C, &executor->places[HRI_C],
+                           &executor->held[HRI_C]));
+    for (size_t i = 0; i < count; i++) {
         hri_tile_slot *tile = &executor->tiles[i];
-        hri_event **events[] = {&tile->ready, &tile->fetched};
         tile->executor = executor;
         tile->pinned = hri_pinned_of(executor, HRI_C, (int32_t)i);
-        for (int e = 0; e < 2 && status == HR_OK; e++) {
-            status =
-                hri_accelerator_take_event(executor->accelerator, events[e]);
-        }
+        HRI_TRY(take_events(executor, &tile->ready, 1));
+        HRI_TRY(take_events(executor, &tile->fetched, 1));
     }
-    return status;
-}
-
-/* ---- what is gathered */
-
-void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot)
-{
-    char *first = executor->gathered[side];
-    return first != NULL
-               ? first + (size_t)slot * executor->run->flow->slot_bytes[side]
-               : NULL;
+    return HR_OK;
 }
 
 /* A pinned place for each slot of a side that is gathered, and for the spare
@@ -290,133 +270,99 @@ static hr_status allocate_pinned(hri_executor *executor)
         offsets[side] = bytes;
         bytes += part->gathered[side] ? slots * (size_t)each[side] : 0;
     }
-    const hr_status status =
-        bytes > 0 ? hri_accelerator_allocate_pinned(executor->accelerator,
-                                                    bytes, &host)
-                  : HR_OK;
+    if (bytes == 0) {
+        return HR_OK;
+    }
+    HRI_TRY(
+        hri_accelerator_allocate_pinned(executor->accelerator, bytes, &host));
     executor->pinned = host;
-    for (int side = HRI_A; side <= HRI_C && host != NULL; side++) {
+    for (int side = HRI_A; side <= HRI_C; side++) {
         executor->gathered[side] =
             part->gathered[side] ? executor->pinned + offsets[side] : NULL;
     }
-    return status;
+    return HR_OK;
 }
 
-/* Note that one more or less thread of the executor uses the caller's memory.
- * False when it must not begin. */
-static bool may_gather(hri_executor *executor, bool begin)
+/* The slots of A or B, with a spare one. */
+static hr_status allocate_panels(hri_executor *executor, int side)
 {
-    hri_run_state *run = executor->run;
-    pthread_mutex_lock(&run->lock);
-    const bool stopped = hri_is_stopped(executor);
-    const bool may = !begin || !stopped;
-    executor->gathering += begin && may;
-    executor->gathering -= !begin;
-    if (!begin && stopped && executor->gathering == 0) { /* watch.c waits */
-        pthread_cond_broadcast(&run->ended);
+    const hri_flow_part *part = executor->part;
+    executor->loads[side] =
+        calloc((size_t)part->slots[side] + 1, sizeof(hri_load));
+    if (executor->loads[side] == NULL) {
+        return no_memory(executor);
     }
-    pthread_mutex_unlock(&run->lock);
-    return may;
-}
-
-hr_status hri_executor_gather(hri_executor *executor,
-                              const hri_passage *passage, bool *done)
-{
-    const hri_device *device = executor->accelerator->device;
-    *done = true;
-    if (passage->gather.pinned == NULL) {
-        return HR_OK;
-    }
-    *done = may_gather(executor, true);
-    if (!*done) {
-        return HR_OK;
-    }
-    const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
-    const hr_status status = hri_gather_all(
-        executor->accelerator, &passage->gather, passage->copy.width, false);
-    hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
-                    passage->copy.width);
-    (void)may_gather(executor, false);
-    return status;
+    HRI_TRY(allocate_slots(executor, side, &executor->places[side],
+                           &executor->held[side]));
+    return part->spare && part->slots[side] > 0
+               ? allocate_places(executor,
+                                 executor->run->flow->slot_bytes[side], 1,
+                                 &executor->spare[side])
+               : HR_OK;
 }
 
 static hr_status allocate_memory(hri_executor *executor)
 {
+    const hri_flow_part *part = executor->part;
     size_t buffers = 2; /* for the spare panels */
-    buffers +=
-        executor->part->packed ? (size_t)executor->part->slots[HRI_A] : 0;
+    buffers += part->packed ? (size_t)part->slots[HRI_A] : 0;
     for (int side = HRI_A; side <= HRI_C; side++) {
-        buffers += (size_t)executor->part->slots[side];
+        buffers += (size_t)part->slots[side];
     }
     executor->buffers = calloc(buffers, sizeof(hri_buffer *));
-    executor->arrivals = calloc((size_t)executor->part->delivery_count + 1,
-                                sizeof *executor->arrivals);
+    executor->arrivals =
+        calloc((size_t)part->delivery_count + 1, sizeof *executor->arrivals);
     if (executor->buffers == NULL || executor->arrivals == NULL) {
         return no_memory(executor);
     }
-    hr_status status = allocate_pinned(executor);
-    if (status == HR_OK) {
-        status = allocate_whole(executor);
+    HRI_TRY(allocate_pinned(executor));
+    HRI_TRY(allocate_whole(executor));
+    HRI_TRY(allocate_panels(executor, HRI_A));
+    HRI_TRY(allocate_panels(executor, HRI_B));
+    if (part->spare) {
+        HRI_TRY(take_events(executor, executor->spare_ready, 2));
     }
-    for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
-        executor->loads[side] =
-            calloc((size_t)executor->part->slots[side] + 1, sizeof(hri_load));
-        status = executor->loads[side] != NULL
-                     ? allocate_slots(executor, side, &executor->places[side],
-                                      &executor->held[side])
-                     : no_memory(executor);
-        if (status == HR_OK && executor->part->spare &&
-            executor->part->slots[side] > 0) {
-            status =
-                allocate_places(executor, executor->run->flow->slot_bytes[side],
-                                1, &executor->spare[side]);
-        }
+    if (part->packed) {
+        HRI_TRY(allocate_slots(executor, HRI_A, &executor->packed,
+                               &executor->packed_of));
     }
-    if (status == HR_OK && executor->part->spare) {
-        status = take_events(executor, executor->spare_ready, 2);
-    }
-    if (status == HR_OK && executor->part->packed) {
-        status = allocate_slots(executor, HRI_A, &executor->packed,
-                                &executor->packed_of);
-    }
-    return status == HR_OK ? allocate_tiles(executor) : status;
+    return allocate_tiles(executor);
 }
 
-static void fail(void *executor, hr_status status)
+/* ---- setting up */
+
+static void fail_executor(void *executor, hr_status status)
 {
     hri_executor_fail(executor, status);
 }
 
 /* The copy pool that brings tiles home, and one for panels if their memory
  * needs staging. */
-static hr_status gather_copy_pools(hri_executor *executor)
+static hr_status make_copy_pools(hri_executor *executor)
 {
-    hri_run_state *run = executor->run;
-    bool up = executor->staged.of[HRI_A] || executor->staged.of[HRI_B] ||
-              (executor->staged.of[HRI_C] && run->flow->reads_result);
-    hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
-                               .queues = &executor->queues,
-                               .helped = executor->brief,
-                               .alone = executor->alone,
-                               .fail = fail,
-                               .fail_data = executor};
-    hr_status status = HR_OK;
+    const bool up =
+        executor->staged.of[HRI_A] || executor->staged.of[HRI_B] ||
+        (executor->staged.of[HRI_C] && executor->run->flow->reads_result);
+    const hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
+                                     .queues = &executor->queues,
+                                     .helped = executor->brief,
+                                     .alone = executor->alone,
+                                     .fail = fail_executor,
+                                     .fail_data = executor};
     if (up) {
         executor->up_pool = copy_pool;
         executor->up_pool.up = true;
         executor->up_pool.bytes = executor->part->up;
-        status = hri_copy_pool_init(&executor->up_pool);
+        HRI_TRY(hri_copy_pool_init(&executor->up_pool));
     }
-    if (status == HR_OK) {
-        executor->down_pool = copy_pool;
-        executor->down_pool.queues = &executor->down_queue;
-        executor->down_pool.bytes = executor->part->down;
-        executor->down_pool.direct = !executor->staged.of[HRI_C];
-        status = hri_copy_pool_init(&executor->down_pool);
-    }
-    return status == HR_OK && !executor->brief
-               ? take_events(executor, executor->under_way, HRI_COPIES)
-               : status;
+    executor->down_pool = copy_pool;
+    executor->down_pool.queues = &executor->down_queue;
+    executor->down_pool.bytes = executor->part->down;
+    executor->down_pool.direct = !executor->staged.of[HRI_C];
+    HRI_TRY(hri_copy_pool_init(&executor->down_pool));
+    return executor->brief
+               ? HR_OK
+               : take_events(executor, executor->under_way, HRI_COPIES);
 }
 
 static hr_status take_queues(hri_executor *executor)
@@ -430,19 +376,17 @@ static hr_status take_queues(hri_executor *executor)
                                          [HRI_QUEUE_FETCH] = &executor->fetch};
     const int count =
         executor->part->in_place || executor->brief ? 1 : HRI_QUEUES;
-    hr_status status = HR_OK;
-    for (int i = 0; i < count && status == HR_OK; i++) {
-        status = hri_accelerator_take_queue(a, (hri_queue_use)i, all[i]);
+    for (int i = 0; i < count; i++) {
+        HRI_TRY(hri_accelerator_take_queue(a, (hri_queue_use)i, all[i]));
     }
     if (executor->brief) {
         executor->up = executor->fetch = executor->down = executor->compute;
     }
-    if (status == HR_OK && executor->timed) {
-        status = take_events(executor, executor->begun, HRI_WINDOW);
+    if (executor->timed) {
+        HRI_TRY(take_events(executor, executor->begun, HRI_WINDOW));
+        HRI_TRY(take_events(executor, executor->done, HRI_WINDOW));
     }
-    return status == HR_OK && executor->timed
-               ? take_events(executor, executor->done, HRI_WINDOW)
-               : status;
+    return HR_OK;
 }
 
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
@@ -480,21 +424,15 @@ static void place_result(hri_executor *executor)
 
 static hr_status set_up(hri_executor *executor)
 {
-    hri_accelerator *accelerator = executor->accelerator;
-    if (!executor->part->in_place) {
-        hri_accelerator_fit(accelerator);
+    if (executor->part->in_place) {
+        return take_queues(executor);
     }
-    hr_status status = take_queues(executor);
-    if (status == HR_OK && !executor->part->in_place) {
-        status = allocate_memory(executor);
-        if (status == HR_OK) {
-            status = gather_copy_pools(executor);
-        }
-        if (status == HR_OK) {
-            place_result(executor);
-        }
-    }
-    return status;
+    hri_accelerator_fit(executor->accelerator);
+    HRI_TRY(take_queues(executor));
+    HRI_TRY(allocate_memory(executor));
+    HRI_TRY(make_copy_pools(executor));
+    place_result(executor);
+    return HR_OK;
 }
 
 /* ---- the executor's life */
@@ -516,14 +454,12 @@ static hr_status start_threads(hri_executor *executor)
     if (executor->part->in_place) {
         return HR_OK;
     }
-    hr_status status = executor->brief
-                           ? HR_OK
-                           : hri_executor_start(executor, &executor->feeder,
-                                                hri_feeder_main, false);
-    if (status == HR_OK) {
-        status = hri_copy_pool_start(&executor->up_pool);
+    if (!executor->brief) {
+        HRI_TRY(hri_executor_start(executor, &executor->feeder, hri_feeder_main,
+                                   false));
     }
-    return status == HR_OK ? hri_copy_pool_start(&executor->down_pool) : status;
+    HRI_TRY(hri_copy_pool_start(&executor->up_pool));
+    return hri_copy_pool_start(&executor->down_pool);
 }
 
 /* Any thread, with the run's lock, or when no other one uses the run. */
@@ -534,7 +470,7 @@ static void give_back_copy_pools(hri_executor *executor)
 }
 
 /* The executor has come so far. */
-static void reach(hri_executor *executor, hri_executor_state state)
+static void reach_state(hri_executor *executor, hri_executor_state state)
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
@@ -556,8 +492,8 @@ static void reach(hri_executor *executor, hri_executor_state state)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* The executor is set up, or cannot be. */
-static void is_set_up(hri_executor *executor)
+/* Note that the executor is set up, or cannot be. */
+static void note_set_up(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
@@ -570,7 +506,7 @@ static void is_set_up(hri_executor *executor)
     pthread_mutex_unlock(&run->lock);
 }
 
-bool hri_executor_goes(hri_executor *executor)
+bool hri_executor_await_start(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
@@ -635,18 +571,18 @@ void *hri_executor_main(void *argument)
         hri_thread_stay_awake();
     }
     hr_status status = set_up(executor);
-    reach(executor, HRI_WORKING);
+    reach_state(executor, HRI_WORKING);
     if (status == HR_OK && !hri_executor_stopped(executor)) {
         status = start_threads(executor);
     }
     hri_executor_fail(executor, status);
-    is_set_up(executor);
-    if (hri_executor_goes(executor) && status == HR_OK) {
+    note_set_up(executor);
+    if (hri_executor_await_start(executor) && status == HR_OK) {
         hri_executor_fail(executor, hri_compute(executor));
     }
-    reach(executor, HRI_DONE);
+    reach_state(executor, HRI_DONE);
     settle(executor);
-    reach(executor, HRI_SETTLED);
+    reach_state(executor, HRI_SETTLED);
     return NULL;
 }
 
@@ -656,7 +592,7 @@ static bool has_parted(const hri_executor *executor)
     return executor->tied && executor->left_at > HRI_SETTING_UP;
 }
 
-void hri_executor_part(hri_executor *executor)
+void hri_executor_abandon(hri_executor *executor)
 {
     hri_accelerator *a = executor->accelerator;
     const bool settled = executor->left_at == HRI_SETTLED;

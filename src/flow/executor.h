@@ -95,8 +95,8 @@ struct hri_run_state {
     uint8_t *home; /* [unit_count] 1: the result is in the caller's memory */
     hr_release_function release; /* of terms; NULL: none */
     void *release_data;
-    int64_t come,
-        released; /* terms; where all are there, INT64_MAX have come */
+    int64_t come;     /* terms that have come; INT64_MAX: all are there */
+    int64_t released; /* terms that have been released */
     hri_executor *executors;
 };
 
@@ -135,12 +135,12 @@ struct hri_executor {
     hr_status failed; /* HR_OK, or how its queues ended */
     bool lost;        /* it failed or is late: others do its tiles */
     bool late;        /* it was lost because it took too long */
-    bool idle;        /* its compute thread waits for other executors, or */
-    bool awaits;      /* for a term */
+    bool idle;        /* its compute thread waits for other executors */
+    bool awaits;      /* its compute thread waits for a term */
     uint64_t sign_ns; /* when its work went on last */
     uint64_t idle_ns; /* when it became idle or done */
-    uint64_t cpu_ns;  /* CPU time that it may have had since cpu_sign_ns, */
-    uint64_t cpu_sign_ns; /* its last sign when watch.c looked */
+    uint64_t cpu_ns;  /* CPU time that it may have had since cpu_sign_ns */
+    uint64_t cpu_sign_ns; /* sign_ns when watch.c looked last */
     uint64_t awaited_ns;  /* for which the others waited for it, a moment at a
                              time or at once */
 
@@ -165,9 +165,9 @@ struct hri_executor {
     uint64_t handed_out;  /* bytes of it */
     hri_place *places[3]; /* [slot] of HRI_A, HRI_B and HRI_C */
     hri_place spare[2];   /* for the panels of stolen tiles */
-    char *pinned;         /* what is gathered: */
-    char *gathered[3];    /* its slots of each side, spare ones last; NULL: it
-                             is not gathered */
+    char *pinned;         /* memory for what is gathered at once */
+    char *gathered[3];    /* slots of each side in it, spare ones last; NULL:
+                             the side is not gathered */
     hri_place *packed;    /* [slot] of HRI_A, where part->packed */
     int64_t *packed_of;   /* [slot] the delivery it holds; -1: none */
     hri_event *spare_ready[2];
@@ -208,9 +208,10 @@ hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
  * thread. Takes a hri_executor * and returns NULL. The caller of hri_run holds
  * the context's lock while the executor is set up, or has left the run. */
 void *hri_executor_main(void *executor);
-/* hri_run returns, but the executor has not settled, or one that has not may
- * still use what this one holds. With the context's lock. */
-void hri_executor_part(hri_executor *executor);
+/* Leave the executor to its run, which outlives hri_run: it has not settled, or
+ * one that has not may still use what this one holds. With the context's
+ * lock. */
+void hri_executor_abandon(hri_executor *executor);
 /* Give back what a settled executor holds. With the context's lock. */
 void hri_executor_finish(hri_executor *executor);
 
@@ -241,16 +242,16 @@ static inline bool hri_is_stopped(const hri_executor *executor)
 
 /* Wait until every executor is set up. So C stays as it was when one cannot be,
  * or when the system refuses a thread. False when the run has stopped. */
-bool hri_executor_goes(hri_executor *executor);
+bool hri_executor_await_start(hri_executor *executor);
 
 /* The same as hri_is_stopped, without the lock. */
 bool hri_executor_stopped(hri_executor *executor);
 
-/* The executor's work went on. Its compute thread waits for others, or works
- * again. For how many seconds it has shown no sign of work. The run's lock is
- * held. */
-void hri_executor_signs(hri_executor *executor);
-void hri_executor_idles(hri_executor *executor, bool idle);
+/* Note that the executor's work went on. The run's lock is held. */
+void hri_executor_note_work(hri_executor *executor);
+/* Note whether its compute thread waits for others. The run's lock is held. */
+void hri_executor_set_idle(hri_executor *executor, bool idle);
+/* For how many seconds it has shown no sign of work. The run's lock is held. */
 double hri_executor_silence(const hri_executor *executor, uint64_t now_ns);
 
 static inline uint64_t hri_copy_bytes(const hri_copy *copy)
@@ -279,10 +280,10 @@ void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot);
 hr_status hri_executor_gather(hri_executor *executor,
                               const hri_passage *passage, bool *done);
 
-/* Whether the panel can be brought: from the host, or from an executor that has
+/* Whether a panel can come: from the host, or from an executor that has
  * it. The run's lock is held. */
-static inline bool hri_is_there(const hri_executor *executor,
-                                const hri_delivery *d)
+static inline bool hri_panel_can_come(const hri_executor *executor,
+                                      const hri_delivery *d)
 {
     return d->source < 0 ||
            executor->run->executors[d->source].arrivals[d->origin].issued;

@@ -16,28 +16,23 @@ static bool is_free(const hri_executor *executor, const hri_delivery *d)
            (old < 0 || executor->arrivals[old].pulls == 0);
 }
 
-/* Where another executor has the panel. */
-static hri_arrival *origin_of(const hri_executor *executor,
-                              const hri_delivery *d)
+/* The i-th executor that pulls a delivery, and its arrival there. */
+static const hri_puller *puller_of(const hri_executor *executor,
+                                   const hri_delivery *d, int32_t i)
 {
-    return &executor->run->executors[d->source].arrivals[d->origin];
+    return &executor->run->flow->pullers[d->pullers + i];
 }
 
-/* The arrival of a delivery at the i-th executor that pulls it. */
 static hri_arrival *pulled_by(const hri_executor *executor,
-                              const hri_delivery *d, int32_t i)
+                              const hri_puller *puller)
 {
-    const hri_forward *f = &executor->run->flow->forwards[d->forwards + i];
-    return &executor->run->executors[f->part].arrivals[f->delivery];
+    return &executor->run->executors[puller->part].arrivals[puller->delivery];
 }
 
-/* Whether others have taken the only task that needs d. */
-static bool is_stolen(const hri_executor *executor, const hri_delivery *d)
-{
-    return d->only >= executor->end;
-}
+/* ---- slots */
 
-/* The last product that reads a slot, and the copies to other executors. */
+/* What reads the old content of a slot: the last product, and other
+ * executors. */
 typedef struct readers {
     hri_event *product;      /* NULL: it has run */
     const hri_delivery *old; /* that others have pulled; NULL: none */
@@ -70,16 +65,16 @@ static bool take_slot(hri_executor *executor, int64_t number)
         hri_accelerator_recycle_event(executor->accelerator,
                                       executor->arrivals[held].ready);
         executor->arrivals[held].ready = NULL;
-        for (int32_t i = 0; i < old->forward_count; i++) {
-            const hri_forward *f = &run->flow->forwards[old->forwards + i];
-            hri_arrival *there = pulled_by(executor, old, i);
-            hri_accelerator_recycle_event(run->executors[f->part].accelerator,
-                                          there->pulled);
+        for (int32_t i = 0; i < old->puller_count; i++) {
+            const hri_puller *puller = puller_of(executor, old, i);
+            hri_arrival *there = pulled_by(executor, puller);
+            hri_accelerator_recycle_event(
+                run->executors[puller->part].accelerator, there->pulled);
             there->pulled = NULL;
         }
     }
     executor->held[d->side][d->slot] = number;
-    executor->arrivals[number].pulls = d->forward_count;
+    executor->arrivals[number].pulls = d->puller_count;
     return true;
 }
 
@@ -96,18 +91,18 @@ static hr_status wait_for(hri_event *event, hri_queue *queue)
 static hr_status wait_for_readers(const hri_executor *executor, readers r,
                                   hri_queue *queue)
 {
-    hr_status status = wait_for(r.product, queue);
-    for (int32_t i = 0;
-         r.old != NULL && i < r.old->forward_count && status == HR_OK; i++) {
-        status = wait_for(pulled_by(executor, r.old, i)->pulled, queue);
-        if (status != HR_OK && queue == NULL) {
-            const hri_forward *f =
-                &executor->run->flow->forwards[r.old->forwards + i];
-            hri_executor_fail(&executor->run->executors[f->part], status);
-            status = HR_OK;
+    HRI_TRY(wait_for(r.product, queue));
+    for (int32_t i = 0; r.old != NULL && i < r.old->puller_count; i++) {
+        const hri_puller *puller = puller_of(executor, r.old, i);
+        const hr_status status =
+            wait_for(pulled_by(executor, puller)->pulled, queue);
+        if (queue == NULL) {
+            hri_executor_fail(&executor->run->executors[puller->part], status);
+        } else if (status != HR_OK) {
+            return status;
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Take the slot of delivery `number` once queue waits until it is free. If
@@ -121,79 +116,84 @@ static hr_status free_slot(hri_executor *executor, int64_t number,
     const readers r = find_readers(executor, d);
     *taken = !hri_is_stopped(executor);
     executor->feeds = executor->feeds || d->source >= 0 ||
-                      (r.old != NULL && r.old->forward_count > 0);
+                      (r.old != NULL && r.old->puller_count > 0);
     pthread_mutex_unlock(&run->lock);
-    hr_status status = *taken ? wait_for_readers(executor, r, queue) : HR_OK;
-    if (*taken) {
-        pthread_mutex_lock(&run->lock);
-        *taken = take_slot(executor, number) && !hri_is_stopped(executor);
-        pthread_mutex_unlock(&run->lock);
+    if (!*taken) {
+        return HR_OK;
     }
-    return status;
-}
-
-/* Wake the feeders of executors that pull the delivery, and threads that wait
- * for what they pull. */
-static void tell_readers(const hri_executor *executor, const hri_delivery *d)
-{
-    hri_run_state *run = executor->run;
-    for (int32_t i = 0; i < d->forward_count; i++) {
-        const hri_forward *f = &run->flow->forwards[d->forwards + i];
-        pthread_cond_broadcast(&run->executors[f->part].changed[HRI_FREED]);
-        pthread_cond_broadcast(&run->executors[f->part].changed[HRI_ARRIVED]);
-    }
-}
-
-/* Take an event of the executor's. NULL: the run was left, and none is ours. */
-static hr_status take_event(hri_executor *executor, hri_event **event)
-{
-    hri_run_state *run = executor->run;
-    const hr_status status =
-        hri_accelerator_take_event(executor->accelerator, event);
+    const hr_status status = wait_for_readers(executor, r, queue);
     pthread_mutex_lock(&run->lock);
-    *event = run->left ? NULL : *event;
+    *taken = take_slot(executor, number) && !hri_is_stopped(executor);
     pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-/* The panel of delivery `number` comes on queue. Threads that wait for it may
- * go on. */
-static hr_status arrive(hri_executor *executor, int64_t number,
-                        hri_queue *queue)
+/* ---- arrivals */
+
+/* Record `count` new events of the executor on queue. *left: the run was left,
+ * and no event is ours. */
+static hr_status record_new(hri_executor *executor, hri_queue *queue,
+                            hri_event **events, int count, bool *left)
 {
+    hri_run_state *run = executor->run;
+    for (int i = 0; i < count; i++) {
+        HRI_TRY(hri_accelerator_take_event(executor->accelerator, &events[i]));
+    }
+    pthread_mutex_lock(&run->lock);
+    *left = run->left;
+    pthread_mutex_unlock(&run->lock);
+    for (int i = 0; i < count && !*left; i++) {
+        HRI_TRY(queue->ops->record(queue, events[i]));
+    }
+    return HR_OK;
+}
+
+/* The copy of delivery `number` has been enqueued on queue. Threads that wait
+ * for the panel may go on, and where it comes from another executor's slot,
+ * that slot is being read. */
+static hr_status arrive(hri_executor *executor, int64_t number,
+                        hri_queue *queue, const hri_copy *copy)
+{
+    enum { READY, PULLED, EVENTS };
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
     hri_arrival *a = &executor->arrivals[number];
-    hri_event *ready = NULL;
-    hr_status status = HR_OK;
+    hri_executor *from = d->source >= 0 ? &run->executors[d->source] : NULL;
+    hri_event *events[EVENTS] = {NULL, NULL};
+    bool left = false, read = false;
     if (!executor->brief) { /* else its products follow in the same queue */
-        status = take_event(executor, &ready);
-        if (status != HR_OK || ready == NULL) {
-            return status;
-        }
-        status = queue->ops->record(queue, ready);
+        HRI_TRY(record_new(executor, queue, events, from != NULL ? EVENTS : 1,
+                           &left));
+    }
+    if (left) {
+        return HR_OK;
     }
     pthread_mutex_lock(&run->lock);
-    a->ready = ready;
-    a->issued = status == HR_OK;
-    hri_executor_signs(executor);
+    if (from != NULL) {
+        executor->share.peer += hri_copy_bytes(copy);
+        a->pulled = events[PULLED];
+        read = --from->arrivals[d->origin].pulls == 0;
+    } else {
+        executor->share.up += hri_copy_bytes(copy);
+    }
+    a->ready = events[READY];
+    a->issued = true;
+    hri_executor_note_work(executor);
     pthread_mutex_unlock(&run->lock);
+    if (read) {
+        pthread_cond_broadcast(&from->changed[HRI_FREED]);
+    }
     pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
-    tell_readers(executor, d);
-    return status;
+    for (int32_t i = 0; i < d->puller_count; i++) {
+        /* its feeder may pull the panel, and threads wait for what it pulls */
+        hri_executor *to = &run->executors[puller_of(executor, d, i)->part];
+        pthread_cond_broadcast(&to->changed[HRI_FREED]);
+        pthread_cond_broadcast(&to->changed[HRI_ARRIVED]);
+    }
+    return HR_OK;
 }
 
-/* The panel of delivery `number` has been enqueued on executor->up. The queue's
- * lock is held. */
-static hr_status loaded(hri_executor *executor, int64_t number,
-                        const hri_copy *copy)
-{
-    hri_run_state *run = executor->run;
-    pthread_mutex_lock(&run->lock);
-    executor->share.up += hri_copy_bytes(copy);
-    pthread_mutex_unlock(&run->lock);
-    return arrive(executor, number, executor->up);
-}
+/* ---- from the host */
 
 static void load_done(void *data)
 {
@@ -201,7 +201,8 @@ static void load_done(void *data)
     hri_executor *executor =
         load->executor; /* *load may be used for the next panel from now on */
     hri_lock_soon(&executor->queues);
-    hr_status status = loaded(executor, load->number, &load->job.copy);
+    hr_status status =
+        arrive(executor, load->number, executor->up, &load->job.copy);
     pthread_mutex_unlock(&executor->queues);
     hri_executor_fail(executor, status);
 }
@@ -214,25 +215,26 @@ static hr_status load_staged(hri_executor *executor, int64_t number,
     const hri_delivery *d = &executor->part->deliveries[number];
     hri_load *load = &executor->loads[d->side][d->slot];
     bool taken;
-    hr_status status = free_slot(executor, number, NULL, &taken);
-    if (status == HR_OK && taken) {
-        *load = (hri_load){
-            .job = {.copy = passage->copy,
-                    .gather = passage->gather,
-                    .queue = executor->up,
-                    .done = load_done,
-                    .data = load},
-            .executor = executor,
-            .number = number,
-        };
-        hri_copy_pool_put(&executor->up_pool, &load->job, false);
+    HRI_TRY(free_slot(executor, number, NULL, &taken));
+    if (!taken) {
+        return HR_OK;
     }
-    return status;
+    *load = (hri_load){
+        .job = {.copy = passage->copy,
+                .gather = passage->gather,
+                .queue = executor->up,
+                .done = load_done,
+                .data = load},
+        .executor = executor,
+        .number = number,
+    };
+    hri_copy_pool_put(&executor->up_pool, &load->job, false);
+    return HR_OK;
 }
 
 /* Note that the feeder is about to use the caller's memory, or that it has
  * enqueued the copy. False when it must not begin. */
-static bool begin_load(hri_executor *executor, bool begin)
+static bool set_loading(hri_executor *executor, bool begin)
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
@@ -242,40 +244,46 @@ static bool begin_load(hri_executor *executor, bool begin)
     return may;
 }
 
-/* Enqueue the copy of a panel from pinned memory. Wait first if too many are
- * under way, and until the slot is free: then nothing holds up a copy of the
- * caller's memory. A brief flow has too few for that. */
+/* Enqueue the copy of a panel, with `last` behind it. */
+static hr_status enqueue_load(hri_executor *executor, int64_t number,
+                              const hri_copy *copy, hri_event *last)
+{
+    hri_queue *q = executor->up;
+    HRI_TRY(q->ops->copy(q, copy));
+    if (last != NULL) {
+        HRI_TRY(q->ops->record(q, last));
+    }
+    return arrive(executor, number, q, copy);
+}
+
+/* Bring a panel from pinned memory. Wait first if too many copies are under
+ * way, and until the slot is free: then nothing holds up a copy of the caller's
+ * memory. A brief flow has too few for that. */
 static hr_status load_pinned(hri_executor *executor, int64_t number,
                              const hri_passage *passage)
 {
     hri_event *last = executor->under_way[executor->loaded % HRI_COPIES];
-    bool taken = false;
-    hr_status status = last == NULL || executor->loaded++ < HRI_COPIES
-                           ? HR_OK
-                           : last->ops->wait(last);
-    if (status == HR_OK) {
-        status = free_slot(executor, number, NULL, &taken);
+    bool taken;
+    if (last != NULL && executor->loaded++ >= HRI_COPIES) {
+        HRI_TRY(last->ops->wait(last));
     }
-    if (status == HR_OK && taken) {
-        status = hri_executor_gather(executor, passage, &taken);
+    HRI_TRY(free_slot(executor, number, NULL, &taken));
+    if (!taken) {
+        return HR_OK;
     }
-    if (status != HR_OK || !taken || !begin_load(executor, true)) {
-        return status;
+    HRI_TRY(hri_executor_gather(executor, passage, &taken));
+    if (!taken || !set_loading(executor, true)) {
+        return HR_OK;
     }
     hri_lock_soon(&executor->queues);
-    status = executor->up->ops->copy(executor->up, &passage->copy);
-    if (status == HR_OK && last != NULL) {
-        status = executor->up->ops->record(executor->up, last);
-    }
-    if (status == HR_OK) {
-        status = loaded(executor, number, &passage->copy);
-    }
+    const hr_status status =
+        enqueue_load(executor, number, &passage->copy, last);
     pthread_mutex_unlock(&executor->queues);
-    begin_load(executor, false);
+    set_loading(executor, false);
     return status;
 }
 
-static hr_status load(hri_executor *executor, int64_t number)
+static hr_status load_panel(hri_executor *executor, int64_t number)
 {
     const hri_delivery *d = &executor->part->deliveries[number];
     const hri_task reader = hri_delivery_reader(d);
@@ -289,59 +297,31 @@ static hr_status load(hri_executor *executor, int64_t number)
                : load_pinned(executor, number, &passage);
 }
 
-/* The slot of another executor has been read, once the event is done. */
-static void pulled(hri_executor *executor, int64_t number, hri_event *event)
-{
-    hri_run_state *run = executor->run;
-    const hri_delivery *d = &executor->part->deliveries[number];
-    hri_arrival *origin = origin_of(executor, d);
-    pthread_mutex_lock(&run->lock);
-    executor->arrivals[number].pulled = event;
-    const bool last = --origin->pulls == 0;
-    pthread_mutex_unlock(&run->lock);
-    if (last) {
-        pthread_cond_broadcast(&run->executors[d->source].changed[HRI_FREED]);
-    }
-}
+/* ---- from other executors */
 
 /* Copy a panel from the slot of another executor. */
-static hr_status pull(hri_executor *executor, int64_t number)
+static hr_status pull_panel(hri_executor *executor, int64_t number)
 {
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
     const hri_executor *from = &run->executors[d->source];
     const hri_task reader = hri_delivery_reader(d);
     hri_queue *q = executor->peer;
-    hri_event *done = NULL;
-    bool taken = false;
-    hr_status status = free_slot(executor, number, q, &taken);
-    if (status != HR_OK || !taken) {
-        return status;
+    bool taken;
+    HRI_TRY(free_slot(executor, number, q, &taken));
+    if (!taken) {
+        return HR_OK;
     }
     hri_copy copy = run->engine.box(run->engine.data, d->side, &reader,
                                     executor->places[d->side][d->slot]);
     copy.from = from->places[d->side][from->part->deliveries[d->origin].slot];
     copy.from_pitch = copy.to_pitch;
-    status = q->ops->wait(q, origin_of(executor, d)->ready);
-    if (status == HR_OK) {
-        status = q->ops->copy(q, &copy);
-    }
-    if (status == HR_OK) {
-        status = take_event(executor, &done);
-    }
-    if (status != HR_OK || done == NULL) {
-        return status;
-    }
-    status = q->ops->record(q, done);
-    if (status != HR_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&run->lock);
-    executor->share.peer += hri_copy_bytes(&copy);
-    pthread_mutex_unlock(&run->lock);
-    pulled(executor, number, done);
-    return arrive(executor, number, q);
+    HRI_TRY(q->ops->wait(q, from->arrivals[d->origin].ready));
+    HRI_TRY(q->ops->copy(q, &copy));
+    return arrive(executor, number, q, &copy);
 }
+
+/* ---- the feeder */
 
 /* How panels come: from others, or from the host, which may hold up the feeder
  * for a moment. */
@@ -358,70 +338,72 @@ static int64_t next_of(const hri_executor *executor, int way, int64_t from)
     return from;
 }
 
-/* Whether a panel may come now, or need not. The run's lock is held. */
+/* The next delivery of this way, without those whose only task others have
+ * taken. The run's lock is held. */
+static int64_t next_needed(const hri_executor *executor, int way, int64_t from)
+{
+    const hri_flow_part *part = executor->part;
+    while (from < part->delivery_count &&
+           part->deliveries[from].only >= executor->end) {
+        from = next_of(executor, way, from + 1);
+    }
+    return from;
+}
+
+/* Whether a panel may come now. The run's lock is held. */
 static bool may_come(hri_executor *executor, int64_t number)
 {
     const hri_delivery *d = &executor->part->deliveries[number];
-    if (is_stolen(executor, d)) {
-        return true;
-    }
     if (!is_free(executor, d)) {
         executor->wanted = hri_min(executor->wanted, d->after + 1);
         return false;
     }
-    return hri_is_there(executor, d);
+    return hri_panel_can_come(executor, d);
 }
 
-/* Wait until the next panel may come, and choose its way. False when none is
- * left, or the executor is stopped. The run's lock is held. */
-static bool await_next(hri_executor *executor, const int64_t next[WAYS],
-                       int *way)
+/* Wait until the next panel may come: next[*way]. False when none is left, or
+ * the executor is stopped. */
+static bool await_next(hri_executor *executor, int64_t next[WAYS], int *way)
 {
     const int64_t count = executor->part->delivery_count;
-    while (!hri_is_stopped(executor) &&
-           (next[LOADS] < count || next[PULLS] < count)) {
-        for (*way = 0; *way < WAYS; ++*way) {
-            if (next[*way] < count && may_come(executor, next[*way])) {
-                return true;
-            }
+    hri_run_state *run = executor->run;
+    bool left = true, found = false;
+    pthread_mutex_lock(&run->lock);
+    while (!hri_is_stopped(executor) && left && !found) {
+        left = false;
+        for (int w = 0; w < WAYS && !found; w++) {
+            next[w] = next_needed(executor, w, next[w]);
+            left = left || next[w] < count;
+            found = next[w] < count && may_come(executor, next[w]);
+            *way = w;
         }
-        pthread_cond_wait(&executor->changed[HRI_FREED], &executor->run->lock);
+        if (left && !found) {
+            pthread_cond_wait(&executor->changed[HRI_FREED], &run->lock);
+        }
     }
-    return false;
+    pthread_mutex_unlock(&run->lock);
+    return found;
 }
 
 hr_status hri_executor_feed(hri_executor *executor)
 {
     static hr_status (*const bring[WAYS])(hri_executor *, int64_t) = {
-        [PULLS] = pull, [LOADS] = load};
-    hri_run_state *run = executor->run;
+        [PULLS] = pull_panel, [LOADS] = load_panel};
     int64_t next[WAYS] = {[PULLS] = next_of(executor, PULLS, 0),
                           [LOADS] = next_of(executor, LOADS, 0)};
-    hr_status status = HR_OK;
-    bool any = true;
-    while (status == HR_OK && any) {
-        int way;
-        pthread_mutex_lock(&run->lock);
-        any = await_next(executor, next, &way);
-        const int64_t number = any ? next[way] : 0;
-        const bool needed =
-            any && !is_stolen(executor, &executor->part->deliveries[number]);
-        pthread_mutex_unlock(&run->lock);
-        if (needed) {
-            status = bring[way](executor, number);
-        }
-        if (any) {
-            next[way] = next_of(executor, way, number + 1);
-        }
+    int way;
+    while (await_next(executor, next, &way)) {
+        HRI_TRY(bring[way](executor, next[way]));
+        next[way] = next_of(executor, way, next[way] + 1);
     }
-    return status;
+    return HR_OK;
 }
 
 void *hri_feeder_main(void *argument)
 {
     hri_executor *executor = argument;
     hri_run_state *run = executor->run;
-    if (hri_executor_goes(executor)) {
+    if (hri_executor_await_start(executor)) {
         hri_executor_fail(executor, hri_executor_feed(executor));
     }
     pthread_mutex_lock(&run->lock);

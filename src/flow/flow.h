@@ -37,11 +37,10 @@ enum { HRI_WINDOW = 3 };
 
 /* The arrival of a panel in a slot of one part. */
 typedef struct hri_delivery {
-    int64_t after; /* the part's task that must have run before the slot is
-                      overwritten; -1: none */
-    int64_t
-        forwards; /* the first in flow->forwards of the parts that copy it */
-    int32_t forward_count;
+    int64_t after;   /* the part's task that must have run before the slot is
+                        overwritten; -1: none */
+    int64_t pullers; /* the first of them in flow->pullers */
+    int32_t puller_count; /* other parts that copy the panel from the slot */
     int32_t index, chunk; /* which panel */
     int32_t slot;
     int64_t only;   /* the part's only task that needs it, if nobody copies the
@@ -51,10 +50,11 @@ typedef struct hri_delivery {
     int64_t origin; /* that part's delivery of the panel */
 } hri_delivery;
 
-typedef struct hri_forward {
+/* A part that copies a panel from the slot of another one. */
+typedef struct hri_puller {
     int32_t part;
     int64_t delivery; /* of that part */
-} hri_forward;
+} hri_puller;
 
 /* A task reads panel (row, chunk) of A and panel (col, chunk) of B, and writes
  * result `unit`. The tasks of a result are in one part, in order of chunks. */
@@ -62,9 +62,7 @@ typedef struct hri_task {
     int64_t a, b; /* deliveries to this part; -1: it needs none */
     int64_t unit;
     int32_t row, col, chunk;
-    int32_t slot;     /* of the result where it stays for several tasks; -1:
-                         any */
-    bool first, last; /* the result's first task, and its last one */
+    int32_t slot; /* of the result where it stays for several tasks; -1: any */
 } hri_task;
 
 /* One accelerator's part of the work. */
@@ -94,20 +92,30 @@ typedef struct hri_flow {
     uint64_t slot_bytes[HRI_SIDES];
     hri_flow_part *parts;
     uint32_t part_count;
-    hri_forward *forwards;
-    int64_t forward_count;
-    int64_t unit_count; /* results */
-    int64_t chunks;     /* tasks of each result */
-    bool reads_result;  /* first tasks need the old one */
-    bool few;           /* one thread alone carries all bytes of a brief flow:
-                           waking others takes longer */
-    double seconds;     /* of the whole run, predicted */
+    hri_puller *pullers; /* of all deliveries */
+    int64_t unit_count;  /* results */
+    int64_t chunks;      /* tasks of each result */
+    bool reads_result;   /* first tasks need the old one */
+    bool few;            /* one thread alone carries all bytes of a brief flow:
+                            waking others takes longer */
+    double seconds;      /* of the whole run, predicted */
 } hri_flow;
 
 /* Which panel, or result, a task has of a side. */
 static inline int64_t hri_task_index(const hri_task *task, int side)
 {
     return side == HRI_A ? task->row : side == HRI_B ? task->col : task->unit;
+}
+
+/* Whether a task is the first of its result, and whether it is the last. */
+static inline bool hri_task_is_first(const hri_task *task)
+{
+    return task->chunk == 0;
+}
+
+static inline bool hri_task_is_last(const hri_flow *flow, const hri_task *task)
+{
+    return task->chunk == flow->chunks - 1;
 }
 
 /* Whether one thread carries it out: it has one task, not in place. Old results
@@ -188,7 +196,7 @@ typedef struct hri_engine {
     void (*drop)(void *data);
 } hri_engine;
 
-/* launch.c: find or build the modules of a kernel for accelerators. With the
+/* units.c: find or build the modules of a kernel for accelerators. With the
  * context's lock. */
 hr_status hri_run_modules(const hr_kernel *kernel,
                           hri_accelerator *const *accelerators, uint32_t count,
@@ -220,8 +228,8 @@ typedef struct hri_run_share {
     uint64_t tiles, tiles_stolen;
     uint64_t up, down, peer, stolen; /* bytes; stolen: those of them for tiles
                                         stolen from other executors */
-    bool lost;                       /* the accelerator failed, or */
-    bool late;                       /* was lost because it took too long */
+    bool lost; /* the accelerator failed, or took too long */
+    bool late; /* it took too long */
 } hri_run_share;
 
 /* Chunks that come one after another: the terms of a sum of products. */
@@ -253,8 +261,8 @@ typedef struct hri_run_outcome {
     uint8_t *home;   /* [unit_count] the caller's: 1: the result is complete in
                         the caller's memory, 0: it is as it was. NULL: results
                         that are missing are an error */
-    bool unfinished; /* results are missing since an accelerator was lost; */
-    hri_error lost;  /* why */
+    bool unfinished; /* results are missing since an accelerator was lost */
+    hri_error lost;  /* why the first one was */
 } hri_run_outcome;
 
 /* The accelerators of a context that a run may have: not lost, and not held by

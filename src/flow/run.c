@@ -29,7 +29,7 @@ static hri_run_state *run_create(hr_context *context, const hri_flow *flow,
                                  hri_accelerator *const *accelerators,
                                  const hri_run_call *call)
 {
-    /* abandon() needs the state, which holds no run in the end */
+    /* abandon_run needs the state, which holds no run in the end */
     void *state =
         hri_state_make(context, HRI_STATE_FLOW, sizeof(flow_state), NULL);
     hri_run_state *run = state != NULL ? calloc(1, sizeof *run) : NULL;
@@ -54,8 +54,8 @@ static hri_run_state *run_create(hr_context *context, const hri_flow *flow,
     return run;
 }
 
-/* All executors have settled. Of a run that was left, those that were not tied
- * gave everything back then. */
+/* Free a run whose executors have all settled. Those of a run that was left
+ * gave everything back then, unless they were tied. */
 static void run_destroy(hri_run_state *run)
 {
     for (uint32_t i = 0; i < run->flow->part_count; i++) {
@@ -220,12 +220,12 @@ static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 
 /* Leave the run to the executors that have not settled. What is tied to them
  * stays with it. */
-static void abandon(hr_context *context, hri_run_state *run)
+static void abandon_run(hr_context *context, hri_run_state *run)
 {
     for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *e = &run->executors[i];
         if (e->tied) {
-            hri_executor_part(e);
+            hri_executor_abandon(e);
         } else {
             hri_executor_finish(e);
         }
@@ -273,7 +273,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call,
 }
 
 /* Give the run back, or leave it to the threads that have not settled. */
-static void leave(hr_context *context, hri_run_state *run, bool left)
+static void leave_run(hr_context *context, hri_run_state *run, bool left)
 {
     for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *e = &run->executors[i];
@@ -284,7 +284,7 @@ static void leave(hr_context *context, hri_run_state *run, bool left)
         }
     }
     if (left) {
-        abandon(context, run);
+        abandon_run(context, run);
     } else {
         run_destroy(run);
     }
@@ -344,6 +344,6 @@ hr_status hri_run(hr_context *context, const hri_flow *flow,
     }
     const hri_error error = conclude(run, outcome);
     pthread_mutex_unlock(&run->lock);
-    leave(context, run, left);
+    leave_run(context, run, left);
     return hri_error_raise(&error);
 }

@@ -36,7 +36,7 @@ static bool is_over(hri_run_state *run)
     return over;
 }
 
-static void *ask(void *argument)
+static void *ask_for_terms(void *argument)
 {
     const hri_terms_asker *a = argument;
     hri_run_state *run = a->run;
@@ -61,7 +61,7 @@ void hri_terms_ask(hri_terms_asker *a, hri_accelerator *accelerator)
     if (a->terms == NULL || a->terms->await == NULL) {
         return;
     }
-    a->thread = hri_threads_start(&accelerator->threads, ask, a);
+    a->thread = hri_threads_start(&accelerator->threads, ask_for_terms, a);
     if (a->thread == NULL) {
         hri_run_fail(a->run, hri_fail(HR_ERROR_OUT_OF_MEMORY,
                                       "%s: the system refused a thread",
@@ -94,7 +94,7 @@ void hri_terms_wait(hri_executor *executor, int64_t term)
         pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     executor->awaits = false;
-    hri_executor_signs(executor);
+    hri_executor_note_work(executor);
     pthread_mutex_unlock(&run->lock);
 }
 

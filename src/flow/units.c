@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Flows, and those whose results need nothing of each other. */
+/* What short engines need: flows whose results need nothing of each other, and
+ * launches of kernels by tasks, on places, without arrays. */
 #include <stdlib.h>
 
+#include "arrays/launch.h"
 #include "base/size.h"
 #include "flow/flow.h"
+#include "kernels/kernels.h"
+
+/* ---- flows */
 
 void hri_flow_finish(hri_flow *flow)
 {
@@ -12,7 +17,7 @@ void hri_flow_finish(hri_flow *flow)
         free(flow->parts[i].tasks);
     }
     free(flow->parts);
-    free(flow->forwards);
+    free(flow->pullers);
 }
 
 uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_part *part)
@@ -69,9 +74,7 @@ hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
                            .unit = unit,
                            .row = shared[HRI_A] ? 0 : unit,
                            .col = shared[HRI_B] ? 0 : unit,
-                           .slot = -1,
-                           .first = true,
-                           .last = true};
+                           .slot = -1};
         if (!part->in_place) {
             task->a = deliver(part, HRI_A, t, task->row, shared[HRI_A]);
             task->b = deliver(part, HRI_B, t, task->col, shared[HRI_B]);
@@ -103,14 +106,13 @@ hr_status hri_flow_spread(hri_flow *flow, const char *call,
 {
     static const bool none_shared[2] = {false, false};
     const int64_t parts = hri_min(count, flow->unit_count);
-    hr_status status = HR_OK;
     flow->parts = calloc((size_t)parts + 1, sizeof *flow->parts);
     if (flow->parts == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for its parts",
                         call);
     }
     flow->part_count = (uint32_t)parts;
-    for (uint32_t i = 0; i < parts && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < parts; i++) {
         hri_flow_part *part = &flow->parts[i];
         const int64_t first = flow->unit_count * i / parts;
         const int64_t units = flow->unit_count * (i + 1) / parts - first;
@@ -123,7 +125,59 @@ hr_status hri_flow_spread(hri_flow *flow, const char *call,
                          part);
         }
         part->memory = hri_flow_memory(flow, part);
-        status = hri_flow_add_units(part, call, first, units, none_shared);
+        HRI_TRY(hri_flow_add_units(part, call, first, units, none_shared));
     }
+    return HR_OK;
+}
+
+/* ---- launches */
+
+hr_status hri_run_modules(const hr_kernel *kernel,
+                          hri_accelerator *const *accelerators, uint32_t count,
+                          hri_module **modules)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        HRI_TRY(hri_accelerator_module(accelerators[i], kernel, &modules[i]));
+    }
+    return HR_OK;
+}
+
+hri_kernel_argument hri_place_argument(hri_place place, hr_extent extent)
+{
+    hri_kernel_argument argument = {.place = place};
+    int64_t stride = 1;
+    for (uint32_t d = extent.rank; d-- > 0;) {
+        argument.held[d] = argument.shape.extent[d] = extent.size[d];
+        argument.shape.stride[d] = stride;
+        stride *= extent.size[d];
+    }
+    return argument;
+}
+
+hr_status hri_task_launch(const hri_flow_task *task, const hr_kernel *kernel,
+                          hri_module *module, hr_extent domain,
+                          const hri_kernel_argument *arguments)
+{
+    const hri_part whole = hri_part_of(domain);
+    hri_launch launch = {.kernel = module != NULL && module->kernel != NULL
+                                       ? module->kernel
+                                       : kernel,
+                         .module = module,
+                         .arguments = arguments};
+    const hr_parameter *parameters = kernel->parameters(kernel);
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        if (parameters[i].kind == HR_PARAMETER_TILE) {
+            return hri_fail(HR_ERROR_UNSUPPORTED,
+                            "%s: tasks give no tile memory, which %s is",
+                            kernel->name, parameters[i].name);
+        }
+    }
+    HRI_TRY(hri_tile_choose(&launch, &whole, task->queue->device->info.host));
+    HRI_TRY(hri_tile_fit(&launch, true, NULL));
+    /* streams may launch the same module */
+    pthread_mutex_t *one = &task->accelerator->deferral.launches;
+    pthread_mutex_lock(one);
+    const hr_status status = task->queue->ops->launch(task->queue, &launch);
+    pthread_mutex_unlock(one);
     return status;
 }

@@ -72,7 +72,7 @@ static uint32_t executors(const hri_run_state *run)
 
 /* Call the program's progress function, and stop all threads when it says so.
  * The run's lock is held, and released for the call. */
-static void tell(const watcher *w)
+static void tell_progress(const watcher *w)
 {
     hri_run_state *run = w->run;
     hri_progress *progress = w->call->progress;
@@ -118,7 +118,7 @@ static double slowness_of(const hri_executor *e)
 
 /* How much longer tasks take than planned, by executors that have ended
  * some. */
-static double slowness(const hri_run_state *run)
+static double least_slowness(const hri_run_state *run)
 {
     double least = 0.0;
     for (uint32_t i = 0; i < executors(run); i++) {
@@ -185,7 +185,7 @@ static bool is_silent(const watcher *w, const hri_executor *e)
 
 /* Seconds for which all executors that are not slow have waited for those that
  * are. Below 0: one of them works, or none is slow. */
-static double waited(const watcher *w)
+static double seconds_waited(const watcher *w)
 {
     const hri_run_state *run = w->run;
     uint64_t since_ns = 0;
@@ -212,7 +212,8 @@ static bool works_on_cpu(const hri_executor *e)
 
 /* Share the CPU time that the process got since the last tick among the
  * executors that work with it. What other threads of the program took counts,
- * too. Where none does, nobody asks for it: asking takes 0.3 microseconds. */
+ * too. If no executor works with it, nobody asks: asking takes 0.3
+ * microseconds. */
 static void share_cpu(watcher *w)
 {
     uint32_t working = 0;
@@ -249,7 +250,7 @@ static bool had_time(const watcher *w, const hri_executor *e)
                                                            w->slowness * cpus;
 }
 
-static void lose(const watcher *w, hri_executor *e, bool late)
+static void lose_executor(const watcher *w, hri_executor *e, bool late)
 {
     hri_error why = {0};
     hri_error_keep(&why, hri_fail(HR_ERROR_LOST,
@@ -282,7 +283,8 @@ static void lose_late(watcher *w)
     const double elapsed = (double)(w->now_ns - w->start_ns) * 1e-9;
     const double patience = w->patience * (1.0 + executors(run) / crowd);
     share_cpu(w);
-    const double others = waited(w), enough = fmax(patience, elapsed / 20);
+    const double others = seconds_waited(w),
+                 enough = fmax(patience, elapsed / 20);
     if (run->error.status != HR_OK || run->halted) {
         return;
     }
@@ -292,7 +294,7 @@ static void lose_late(watcher *w)
         e->awaited_ns += awaited ? w->tick_ns : 0;
         const bool late = awaited && is_late(w, e, others, enough);
         if (late || is_silent(w, e)) {
-            lose(w, e, !is_silent(w, e));
+            lose_executor(w, e, !is_silent(w, e));
         }
     }
 }
@@ -330,10 +332,10 @@ static bool may_return(const watcher *w)
 }
 
 /* Let no thread of an executor that has not settled touch the caller's memory
- * again. Where old C is read, a tile is lost of which half is home, or may be:
- * a device that is lost may have copied what it does not confirm. The run's
+ * again. A tile of which half is home, or may be, is lost if its old values are
+ * needed: a lost device may have copied what it does not confirm. The run's
  * lock is held, and released for a moment. */
-static void let_go(const watcher *w)
+static void let_go_of_memory(const watcher *w)
 {
     hri_run_state *run = w->run;
     for (uint32_t i = 0; i < executors(run); i++) {
@@ -357,7 +359,7 @@ static void let_go(const watcher *w)
     }
 }
 
-static void pass(uint64_t *stamp_ns, uint64_t since_ns, uint64_t away_ns)
+static void skip_time(uint64_t *stamp_ns, uint64_t since_ns, uint64_t away_ns)
 {
     *stamp_ns += *stamp_ns > 0 && *stamp_ns <= since_ns ? away_ns : 0;
 }
@@ -365,19 +367,19 @@ static void pass(uint64_t *stamp_ns, uint64_t since_ns, uint64_t away_ns)
 /* Look at the clock. When this thread has not looked for long, the process was
  * stopped, or the program took that long to hear of progress: such time counts
  * for nobody. The run's lock is held. */
-static void look(watcher *w)
+static void look_at_clock(watcher *w)
 {
     const uint64_t since_ns = w->now_ns, tick_ns = hri_clock_ns() - since_ns;
     const uint64_t away_ns = tick_ns > stopped_ns ? tick_ns : 0;
     w->now_ns += tick_ns;
     w->tick_ns = tick_ns < longest_tick_ns ? tick_ns : longest_tick_ns;
-    pass(&w->start_ns, since_ns, away_ns);
-    pass(&w->stop_ns, since_ns, away_ns);
+    skip_time(&w->start_ns, since_ns, away_ns);
+    skip_time(&w->stop_ns, since_ns, away_ns);
     for (uint32_t i = 0; i < executors(w->run) && away_ns > 0; i++) {
-        pass(&w->run->executors[i].sign_ns, since_ns, away_ns);
-        pass(&w->run->executors[i].idle_ns, since_ns, away_ns);
+        skip_time(&w->run->executors[i].sign_ns, since_ns, away_ns);
+        skip_time(&w->run->executors[i].idle_ns, since_ns, away_ns);
     }
-    w->slowness = slowness(w->run);
+    w->slowness = least_slowness(w->run);
 }
 
 void hri_run_watch(hri_run_state *run, const hri_run_call *call,
@@ -393,7 +395,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call,
                    run->executors[0].brief ? hri_brief_moment : 0.0);
     hri_lock_soon(&run->lock);
     for (;;) {
-        look(&w);
+        look_at_clock(&w);
         lose_late(&w);
         if (w.stop_ns == 0 && (run->error.status != HR_OK || run->halted)) {
             w.stop_ns = w.now_ns;
@@ -403,9 +405,9 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call,
         }
         pause_watching(run);
         if (call->progress != NULL && hri_progress_is_due(call->progress)) {
-            tell(&w);
+            tell_progress(&w);
         }
     }
-    let_go(&w);
+    let_go_of_memory(&w);
     pthread_mutex_unlock(&run->lock);
 }

@@ -33,20 +33,17 @@ typedef struct source {
 /* ---- tasks that have run */
 
 /* Wait until the next task has run, and count it. */
-static hr_status collect(hri_executor *executor)
+static hr_status collect_task(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
     int at = (int)(executor->collected % HRI_WINDOW);
     hri_event *begun = executor->begun[at], *done = executor->done[at];
-    uint64_t ns = 0;
-    hr_status status = executor->timed ? done->ops->wait(done) : HR_OK;
-    if (status == HR_OK && executor->timed) {
-        status = hri_event_elapsed(begun, done, &ns);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
     const hri_issued *task = &executor->window[at];
+    uint64_t ns = 0;
+    if (executor->timed) {
+        HRI_TRY(done->ops->wait(done));
+        HRI_TRY(hri_event_elapsed(begun, done, &ns));
+    }
     pthread_mutex_lock(&run->lock);
     executor->share.seconds_busy += (double)ns * 1e-9;
     executor->share.flops += task->flops;
@@ -56,7 +53,7 @@ static hr_status collect(hri_executor *executor)
         run->home[task->unit] = 1;
         executor->share.tiles += (uint64_t)task->count;
     }
-    hri_executor_signs(executor);
+    hri_executor_note_work(executor);
     hri_terms_release(run);
     pthread_mutex_unlock(&run->lock);
     return HR_OK;
@@ -65,15 +62,15 @@ static hr_status collect(hri_executor *executor)
 /* Wait until at most `most` tasks are under way. */
 static hr_status throttle(hri_executor *executor, int64_t most)
 {
-    hr_status status = HR_OK;
-    while (status == HR_OK && executor->issued - executor->collected > most) {
-        status = collect(executor);
+    while (executor->issued - executor->collected > most) {
+        HRI_TRY(collect_task(executor));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Count bytes of a copy. Several threads do so, so the lock is taken. */
-static void count(hri_executor *executor, uint64_t *bytes, const hri_copy *copy)
+static void count_bytes(hri_executor *executor, uint64_t *bytes,
+                        const hri_copy *copy)
 {
     pthread_mutex_lock(&executor->run->lock);
     *bytes += hri_copy_bytes(copy);
@@ -82,7 +79,7 @@ static void count(hri_executor *executor, uint64_t *bytes, const hri_copy *copy)
 
 /* The status of an executor that must not begin anything. The run's lock is
  * held. */
-static hr_status stop_status(hri_run_state *run)
+static hr_status stop_status(const hri_run_state *run)
 {
     return run->error.status != HR_OK
                ? hri_error_raise(&run->error)
@@ -90,7 +87,8 @@ static hr_status stop_status(hri_run_state *run)
                           run->engine.call);
 }
 
-static hr_status stopped(hri_run_state *run)
+/* The same, without the lock. */
+static hr_status raise_stop(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);
     hr_status status = stop_status(run);
@@ -114,7 +112,7 @@ static hr_status fetch_copy(hri_executor *executor, const hri_passage *passage,
             hri_copy_pool_help(&executor->up_pool);
         }
         if (!hri_copy_pool_wait(&executor->up_pool, &job)) {
-            return stopped(executor->run);
+            return raise_stop(executor->run);
         }
     }
     hri_lock_soon(&executor->queues);
@@ -125,12 +123,12 @@ static hr_status fetch_copy(hri_executor *executor, const hri_passage *passage,
         status = q->ops->record(q, event);
     }
     pthread_mutex_unlock(&executor->queues);
-    count(executor, &executor->share.up, copy);
+    count_bytes(executor, &executor->share.up, copy);
     return status;
 }
 
 /* Products that a task has. */
-static int64_t count_of(const hri_executor *executor, const hri_task *task)
+static int64_t products_of(const hri_executor *executor, const hri_task *task)
 {
     const hri_engine *g = &executor->run->engine;
     return g->count != NULL ? g->count(g->data, task) : 1;
@@ -138,23 +136,29 @@ static int64_t count_of(const hri_executor *executor, const hri_task *task)
 
 /* ---- tiles of C */
 
-/* Take the slot for the task's tile, so that the compute queue may write it.
- * Where beta is not 0, start to bring old C into it. */
-static hr_status open_tile(hri_executor *executor, const hri_task *task,
-                           int32_t slot)
+/* Wait until the tile in a slot is home. */
+static hr_status await_tile_slot(hri_executor *executor,
+                                 const hri_tile_slot *tile)
 {
     hri_run_state *run = executor->run;
-    hri_tile_slot *tile = &executor->tiles[slot];
     pthread_mutex_lock(&run->lock);
     while (tile->draining && !hri_is_stopped(executor)) {
         pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     hr_status status = hri_is_stopped(executor) ? stop_status(run) : HR_OK;
     pthread_mutex_unlock(&run->lock);
-    if (status != HR_OK) {
-        return status; /* the copy pool may not have released the tile */
-    }
-    if (!run->flow->reads_result) {
+    return status;
+}
+
+/* Take the slot for the task's tile, so that the compute queue may write it.
+ * Where beta is not 0, start to bring old C into it. */
+static hr_status open_tile(hri_executor *executor, const hri_task *task,
+                           int32_t slot)
+{
+    hri_queue *q = executor->compute;
+    hri_tile_slot *tile = &executor->tiles[slot];
+    HRI_TRY(await_tile_slot(executor, tile));
+    if (!executor->run->flow->reads_result) {
         return HR_OK;
     }
     bool gathered;
@@ -163,14 +167,12 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
                        .slot = executor->places[HRI_C][slot],
                        .pinned = tile->pinned};
     hri_passage_find(executor, &old);
-    status = hri_executor_gather(executor, &old, &gathered);
-    if (status != HR_OK || !gathered) {
-        return status == HR_OK ? stopped(run) : status;
+    HRI_TRY(hri_executor_gather(executor, &old, &gathered));
+    if (!gathered) {
+        return raise_stop(executor->run);
     }
-    status = fetch_copy(executor, &old, tile->fetched);
-    return status == HR_OK
-               ? executor->compute->ops->wait(executor->compute, tile->fetched)
-               : status;
+    HRI_TRY(fetch_copy(executor, &old, tile->fetched));
+    return q->ops->wait(q, tile->fetched);
 }
 
 /* The copy pool has brought a tile home. */
@@ -183,7 +185,7 @@ static void tile_is_home(void *data)
     tile->draining = false;
     run->home[tile->unit] = 1;
     executor->share.tiles += (uint64_t)tile->count;
-    hri_executor_signs(executor);
+    hri_executor_note_work(executor);
     pthread_mutex_unlock(&run->lock);
     pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
 }
@@ -192,6 +194,7 @@ static void tile_is_home(void *data)
 static hr_status store_tile(hri_executor *executor, const hri_task *task,
                             int32_t slot)
 {
+    hri_queue *q = executor->compute;
     hri_tile_slot *tile = &executor->tiles[slot];
     hri_passage home = {.side = HRI_C,
                         .task = task,
@@ -201,27 +204,24 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
     hri_passage_find(executor, &home);
     /* the tile follows in the same queue, unless it must not wait there */
     const bool follows = executor->brief && !executor->down_pool.direct;
-    hr_status status =
-        follows
-            ? HR_OK
-            : executor->compute->ops->record(executor->compute, tile->ready);
-    if (status == HR_OK) {
-        count(executor, &executor->share.down, &home.copy);
-        tile->draining = true;
-        tile->unit = task->unit;
-        tile->count = count_of(executor, task);
-        tile->home = (hri_job){.copy = home.copy,
-                               .gather = home.gather,
-                               .queue = executor->down,
-                               .after = follows ? NULL : tile->ready,
-                               .done = tile_is_home,
-                               .data = tile};
-        hri_copy_pool_put(&executor->down_pool, &tile->home, false);
-        if (executor->brief) {
-            hri_copy_pool_help(&executor->down_pool);
-        }
+    if (!follows) {
+        HRI_TRY(q->ops->record(q, tile->ready));
     }
-    return status;
+    count_bytes(executor, &executor->share.down, &home.copy);
+    tile->draining = true;
+    tile->unit = task->unit;
+    tile->count = products_of(executor, task);
+    tile->home = (hri_job){.copy = home.copy,
+                           .gather = home.gather,
+                           .queue = executor->down,
+                           .after = follows ? NULL : tile->ready,
+                           .done = tile_is_home,
+                           .data = tile};
+    hri_copy_pool_put(&executor->down_pool, &tile->home, false);
+    if (executor->brief) {
+        hri_copy_pool_help(&executor->down_pool);
+    }
+    return HR_OK;
 }
 
 /* ---- one task */
@@ -231,117 +231,108 @@ static double flops_of(const hri_engine *g, const hri_task *task)
     return g->flops != NULL ? g->flops(g->data, task) : 0.0;
 }
 
-/* Enqueue the task, between two events. */
-static hr_status issue(hri_executor *executor, const hri_task *task,
-                       const source *from, const hri_place *tile)
+/* Note that the task has been enqueued. */
+static void note_issued(hri_executor *executor, const hri_task *task)
 {
     hri_run_state *run = executor->run;
-    const hri_engine *g = &run->engine;
-    hri_queue *q = executor->compute;
-    const hri_flow_task command = {
-        .task = task,
-        .part = (uint32_t)(executor - run->executors),
-        .accelerator = executor->accelerator,
-        .queue = q,
-        .places = {from->place[HRI_A], from->place[HRI_B], tile},
-        .packed = from->packed};
-    int at = (int)(executor->issued % HRI_WINDOW);
-    hr_status status = HR_OK;
-    for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
-        if (from->ready[side] != NULL) {
-            status = q->ops->wait(q, from->ready[side]);
-        }
-    }
-    if (status == HR_OK && executor->timed) {
-        status = q->ops->record(q, executor->begun[at]);
-    }
-    if (status == HR_OK) {
-        status = g->run(g->data, &command);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    if (executor->timed) {
-        status = q->ops->record(q, executor->done[at]);
-    }
     pthread_mutex_lock(&run->lock);
-    executor->window[at] = (hri_issued){.flops = flops_of(g, task),
-                                        .count = count_of(executor, task),
-                                        .unit = task->unit,
-                                        .last = task->last};
-    executor->issued += status == HR_OK;
-    hri_executor_signs(executor);
+    executor->window[executor->issued % HRI_WINDOW] =
+        (hri_issued){.flops = flops_of(&run->engine, task),
+                     .count = products_of(executor, task),
+                     .unit = task->unit,
+                     .last = hri_task_is_last(run->flow, task)};
+    executor->issued++;
+    hri_executor_note_work(executor);
     const bool wakes = executor->issued >= executor->wanted;
     executor->wanted = wakes ? INT64_MAX : executor->wanted;
     pthread_mutex_unlock(&run->lock);
     if (wakes) {
         pthread_cond_broadcast(&executor->changed[HRI_FREED]);
     }
-    return status;
+}
+
+/* Enqueue the task, between two events. */
+static hr_status issue_task(hri_executor *executor, const hri_task *task,
+                            const source *from, const hri_place *tile)
+{
+    const hri_engine *g = &executor->run->engine;
+    hri_queue *q = executor->compute;
+    const hri_flow_task command = {
+        .task = task,
+        .part = (uint32_t)(executor - executor->run->executors),
+        .accelerator = executor->accelerator,
+        .queue = q,
+        .places = {from->place[HRI_A], from->place[HRI_B], tile},
+        .packed = from->packed};
+    const int at = (int)(executor->issued % HRI_WINDOW);
+    for (int side = HRI_A; side <= HRI_B; side++) {
+        if (from->ready[side] != NULL) {
+            HRI_TRY(q->ops->wait(q, from->ready[side]));
+        }
+    }
+    if (executor->timed) {
+        HRI_TRY(q->ops->record(q, executor->begun[at]));
+    }
+    HRI_TRY(g->run(g->data, &command));
+    if (executor->timed) {
+        HRI_TRY(q->ops->record(q, executor->done[at]));
+    }
+    note_issued(executor, task);
+    return HR_OK;
 }
 
 static hr_status run_task(hri_executor *executor, const hri_task *task,
                           const source *from)
 {
+    const hri_flow *flow = executor->run->flow;
     /* alone in place, tasks are so long that none needs to wait in the queue */
-    bool alone =
-        executor->part->in_place && executor->run->flow->part_count == 1;
-    hr_status status = throttle(executor, alone ? 0 : HRI_WINDOW - 1);
-    if (status != HR_OK) {
-        return status;
+    const bool alone = executor->part->in_place && flow->part_count == 1;
+    HRI_TRY(throttle(executor, alone ? 0 : HRI_WINDOW - 1));
+    if (executor->part->in_place) {
+        return issue_task(executor, task, from, NULL);
     }
     int32_t slot = task->slot;
-    const hri_place *tile = NULL;
-    if (!executor->part->in_place) {
-        if (slot < 0) {
-            slot = (int32_t)(executor->stores++ % executor->part->slots[HRI_C]);
-        }
-        if (task->first) {
-            status = open_tile(executor, task, slot);
-        }
-        tile = &executor->places[HRI_C][slot];
+    if (slot < 0) {
+        slot = (int32_t)(executor->stores++ % executor->part->slots[HRI_C]);
     }
-    if (status == HR_OK) {
-        status = issue(executor, task, from, tile);
+    if (hri_task_is_first(task)) {
+        HRI_TRY(open_tile(executor, task, slot));
     }
-    return status == HR_OK && task->last && tile != NULL
-               ? store_tile(executor, task, slot)
-               : status;
+    HRI_TRY(issue_task(executor, task, from, &executor->places[HRI_C][slot]));
+    return hri_task_is_last(flow, task) ? store_tile(executor, task, slot)
+                                        : HR_OK;
 }
 
 /* ---- the executor's own tasks */
 
-/* Wait, for executor `who`, until delivery `number` of executor has been
- * enqueued, and give its place and event. When `who` is stopped these mean
- * nothing. */
-static void await(hri_executor *who, hri_executor *executor, int side,
-                  int64_t number, source *from)
+/* Wait, for `executor`, until delivery `number` of `owner` has been enqueued.
+ * Set its place and event, unless there is no such delivery. They mean nothing
+ * when the executor is stopped: the owner may be gone. */
+static void await_panel(hri_executor *executor, hri_executor *owner, int side,
+                        int64_t number, source *from)
 {
     hri_run_state *run = executor->run;
     if (number < 0) {
-        return; /* in place, or there is no such delivery */
+        return;
     }
-    const hri_arrival *a = &executor->arrivals[number];
-    hri_wait_awake(&a->issued, who->brief ? hri_brief_moment : 0.0);
+    const hri_arrival *a = &owner->arrivals[number];
+    hri_wait_awake(&a->issued, executor->brief ? hri_brief_moment : 0.0);
     pthread_mutex_lock(&run->lock);
-    const hri_delivery *d = &executor->part->deliveries[number];
-    while (!hri_is_stopped(who) && !a->issued) {
+    const hri_delivery *d = &owner->part->deliveries[number];
+    while (!hri_is_stopped(executor) && !a->issued) {
         /* to bring a panel is its own work, once there is one */
-        hri_executor_idles(who, executor != who || !hri_is_there(executor, d));
-        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
+        hri_executor_set_idle(executor, executor != owner ||
+                                            !hri_panel_can_come(owner, d));
+        pthread_cond_wait(&owner->changed[HRI_ARRIVED], &run->lock);
     }
-    hri_executor_idles(who, false);
-    const hri_place *slot =
-        executor == who || !hri_is_stopped(who)
-            ? &executor->places[side][executor->part->deliveries[number].slot]
-            : NULL; /* the executor may be gone */
-    if (executor == who) {
-        from->place[side] = slot;
+    hri_executor_set_idle(executor, false);
+    if (executor == owner) {
+        from->place[side] = &owner->places[side][d->slot];
         from->ready[side] = a->ready;
-    } else if (slot != NULL) {
-        from->there[side] = *slot;
+    } else if (!hri_is_stopped(executor)) {
+        from->there[side] = owner->places[side][d->slot];
         from->ready[side] = a->ready;
-        who->steals = true;
+        executor->steals = true;
     }
     pthread_mutex_unlock(&run->lock);
 }
@@ -352,24 +343,21 @@ static hr_status pack_panel(hri_executor *executor, const hri_task *task,
                             source *from)
 {
     hri_queue *q = executor->compute;
-    int32_t slot = executor->part->deliveries[task->a].slot;
-    hr_status status = HR_OK;
+    const hri_engine *g = &executor->run->engine;
+    const int32_t slot = executor->part->deliveries[task->a].slot;
     if (executor->packed_of[slot] != task->a) {
-        const hri_engine *g = &executor->run->engine;
-        if (from->ready[HRI_A] != NULL) {
-            status = q->ops->wait(q, from->ready[HRI_A]);
-        }
-        if (status == HR_OK) {
-            status = g->pack(g->data, task, q, *from->place[HRI_A],
-                             executor->packed[slot]);
-        }
         executor->packed_of[slot] = task->a;
+        if (from->ready[HRI_A] != NULL) {
+            HRI_TRY(q->ops->wait(q, from->ready[HRI_A]));
+        }
+        HRI_TRY(g->pack(g->data, task, q, *from->place[HRI_A],
+                        executor->packed[slot]));
     }
     from->place[HRI_A] = &executor->packed[slot];
     from->ready[HRI_A] = NULL; /* the queue is in order, so there is no need to
                                   wait */
     from->packed = true;
-    return status;
+    return HR_OK;
 }
 
 /* The executor's next own task, and whether its term has come. NULL when none
@@ -387,42 +375,28 @@ static const hri_task *next_own(hri_executor *executor, bool *come)
     return task;
 }
 
-/* Earlier terms are released first: this one may come to where they were. */
-static hr_status await_term(hri_executor *executor, int64_t term)
-{
-    const hr_status status = throttle(executor, 0);
-    if (status == HR_OK) {
-        hri_terms_wait(executor, term);
-    }
-    return status;
-}
-
 static hr_status run_own(hri_executor *executor)
 {
     const hri_task *task;
-    hr_status status = HR_OK;
     bool come;
-    while (status == HR_OK && (task = next_own(executor, &come)) != NULL) {
+    while ((task = next_own(executor, &come)) != NULL) {
         source from = {0};
-        if (!come) {
-            status = await_term(executor, task->chunk);
+        if (!come) { /* earlier terms are released first: this one may come to
+                        where they were */
+            HRI_TRY(throttle(executor, 0));
+            hri_terms_wait(executor, task->chunk);
         }
-        if (status != HR_OK) {
-            break;
-        }
-        await(executor, executor, HRI_A, task->a, &from);
-        await(executor, executor, HRI_B, task->b, &from);
+        await_panel(executor, executor, HRI_A, task->a, &from);
+        await_panel(executor, executor, HRI_B, task->b, &from);
         if (hri_executor_stopped(executor)) {
             break;
         }
         if (executor->packed != NULL) {
-            status = pack_panel(executor, task, &from);
+            HRI_TRY(pack_panel(executor, task, &from));
         }
-        if (status == HR_OK) {
-            status = run_task(executor, task, &from);
-        }
+        HRI_TRY(run_task(executor, task, &from));
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- stealing */
@@ -456,15 +430,17 @@ static bool has_room(const hri_executor *executor, const hri_executor *other)
     const hri_engine *g = &executor->run->engine;
     const hri_task *task = &other->part->tasks[other->end - 1];
     const hri_place place = {0};
-    bool room = true;
-    for (int side = HRI_A; side < HRI_SIDES && room; side++) {
-        if (executor->part->slots[side] > 0 && !executor->part->in_place) {
-            const hri_copy box = g->box(g->data, side, task, place);
-            room =
-                hri_copy_bytes(&box) <= executor->run->flow->slot_bytes[side];
+    for (int side = HRI_A; side < HRI_SIDES && !executor->part->in_place;
+         side++) {
+        if (executor->part->slots[side] == 0) {
+            continue;
+        }
+        const hri_copy box = g->box(g->data, side, task, place);
+        if (hri_copy_bytes(&box) > executor->run->flow->slot_bytes[side]) {
+            return false;
         }
     }
-    return room;
+    return true;
 }
 
 /* The executor that is furthest behind. NULL when nobody has tasks left.
@@ -491,7 +467,7 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
 /* Steal the last task of the executor that is furthest behind, if this ends
  * sooner than leaving it there. While others have tasks left, look again: one
  * may turn out to be slow. NULL: none has, or the executor is stopped. */
-static const hri_task *steal(hri_executor *executor, hri_executor **victim)
+static const hri_task *steal_task(hri_executor *executor, hri_executor **victim)
 {
     hri_run_state *run = executor->run;
     const uint32_t look_ms = LOOK_MS + run->flow->part_count / LOOKS_PER_MS;
@@ -508,13 +484,13 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
             task = &behind->part->tasks[--behind->end];
             *victim = behind;
         } else {
-            hri_executor_idles(executor, true);
+            hri_executor_set_idle(executor, true);
             const uint64_t soon_ns = hri_in_ms(look_ms);
             hri_wait_until(&executor->changed[HRI_ARRIVED], &run->lock,
                            soon_ns);
         }
     }
-    hri_executor_idles(executor, false);
+    hri_executor_set_idle(executor, false);
     pthread_mutex_unlock(&run->lock);
     if (task != NULL) { /* its feeder may wait to bring what the task needs */
         pthread_cond_broadcast(&(*victim)->changed[HRI_FREED]);
@@ -522,9 +498,8 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
     return task;
 }
 
-/* Find the executor's own copy of a panel. False when it has none. */
-static bool find_own(hri_executor *executor, int side, int32_t index,
-                     source *from)
+/* The executor's own delivery of a panel that lies in a slot. -1: none. */
+static int64_t find_own(hri_executor *executor, int side, int64_t index)
 {
     int64_t found = -1;
     pthread_mutex_lock(&executor->run->lock);
@@ -535,8 +510,27 @@ static bool find_own(hri_executor *executor, int side, int32_t index,
         }
     }
     pthread_mutex_unlock(&executor->run->lock);
-    await(executor, executor, side, found, from);
-    return found >= 0;
+    return found;
+}
+
+/* Copy a panel from the victim, which is a peer, into the spare slot. */
+static hr_status copy_from_victim(hri_executor *executor, hri_executor *victim,
+                                  int side, int64_t number, hri_copy copy)
+{
+    hri_queue *q = executor->fetch;
+    source there = {0};
+    await_panel(executor, victim, side, number, &there);
+    if (hri_executor_stopped(executor)) {
+        return HR_OK;
+    }
+    copy.from = there.there[side];
+    copy.from_pitch = copy.to_pitch;
+    HRI_TRY(q->ops->wait(q, there.ready[side]));
+    HRI_TRY(q->ops->copy(q, &copy));
+    HRI_TRY(q->ops->record(q, executor->spare_ready[side]));
+    count_bytes(executor, &executor->share.peer, &copy);
+    count_bytes(executor, &executor->share.stolen, &copy);
+    return HR_OK;
 }
 
 /* Bring a panel of a stolen task into the executor's spare slot: from the
@@ -544,102 +538,77 @@ static bool find_own(hri_executor *executor, int side, int32_t index,
 static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
                              int side, const hri_task *task, source *from)
 {
-    const int32_t index = side == HRI_A ? task->row : task->col;
-    int64_t number = side == HRI_A ? task->a : task->b;
-    if (find_own(executor, side, index, from)) {
+    const int64_t number = side == HRI_A ? task->a : task->b;
+    const int64_t own = find_own(executor, side, hri_task_index(task, side));
+    if (own >= 0) {
+        await_panel(executor, executor, side, own, from);
         return HR_OK;
     }
     hri_queue *q = executor->fetch;
+    hri_event *ready = executor->spare_ready[side];
     hri_passage passage = {
         .side = side,
         .task = task,
         .slot = executor->spare[side],
         .pinned = hri_pinned_of(executor, side, executor->part->slots[side])};
     hri_passage_find(executor, &passage);
-    hri_copy copy = passage.copy;
     hri_device *device = executor->accelerator->device;
-    /* what nobody else needs does not come to the victim any more */
-    bool peers = number >= 0 && victim->part->deliveries[number].only < 0 &&
-                 device->ops->is_peer(device, victim->accelerator->device);
     bool gathered;
-    hr_status status =
-        passage.pinned != NULL && executor->share.tiles_stolen > 0
-            ? executor->spare_ready[side]->ops->wait(
-                  executor->spare_ready[side])
-            : HR_OK;
-    if (status == HR_OK) {
-        status = hri_executor_gather(executor, &passage, &gathered);
+    if (passage.pinned != NULL && executor->share.tiles_stolen > 0) {
+        HRI_TRY(ready->ops->wait(ready));
     }
-    if (status != HR_OK || !gathered) {
-        return status;
+    HRI_TRY(hri_executor_gather(executor, &passage, &gathered));
+    if (!gathered) {
+        return HR_OK;
     }
-    if (executor->issued >
-        0) { /* the last stolen task has read the spare slot */
-        status = q->ops->wait(
-            q, executor->done[(executor->issued - 1) % HRI_WINDOW]);
+    if (executor->issued > 0) { /* the last stolen task has read the spare
+                                   slot */
+        HRI_TRY(q->ops->wait(
+            q, executor->done[(executor->issued - 1) % HRI_WINDOW]));
     }
-    if (status == HR_OK && peers) {
-        source there = {0};
-        await(executor, victim, side, number, &there);
-        if (hri_executor_stopped(executor)) {
-            return HR_OK;
-        }
-        copy.from = there.there[side];
-        copy.from_pitch = copy.to_pitch;
-        status = q->ops->wait(q, there.ready[side]);
-        if (status == HR_OK) {
-            status = q->ops->copy(q, &copy);
-        }
-        if (status == HR_OK) {
-            status = q->ops->record(q, executor->spare_ready[side]);
-        }
-        count(executor, &executor->share.peer, &copy);
-    } else if (status == HR_OK) {
-        status = fetch_copy(executor, &passage, executor->spare_ready[side]);
+    /* what nobody else needs does not come to the victim any more */
+    if (number >= 0 && victim->part->deliveries[number].only < 0 &&
+        device->ops->is_peer(device, victim->accelerator->device)) {
+        HRI_TRY(copy_from_victim(executor, victim, side, number, passage.copy));
+    } else {
+        HRI_TRY(fetch_copy(executor, &passage, ready));
+        count_bytes(executor, &executor->share.stolen, &passage.copy);
     }
-    count(executor, &executor->share.stolen, &copy);
     from->place[side] = &executor->spare[side];
-    from->ready[side] = executor->spare_ready[side];
-    return status;
+    from->ready[side] = ready;
+    return HR_OK;
 }
 
 static hr_status run_stolen(hri_executor *executor)
 {
     const hri_task *task;
     hri_executor *victim = NULL;
-    hr_status status = HR_OK;
-    while (status == HR_OK && executor->part->spare &&
-           (task = steal(executor, &victim)) != NULL) {
+    while (executor->part->spare &&
+           (task = steal_task(executor, &victim)) != NULL) {
         source from = {0};
-        for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
+        for (int side = HRI_A; side <= HRI_B; side++) {
             if (!executor->part->in_place && executor->part->slots[side] > 0) {
-                status = bring_panel(executor, victim, side, task, &from);
+                HRI_TRY(bring_panel(executor, victim, side, task, &from));
             }
         }
-        if (status == HR_OK && !hri_executor_stopped(executor)) {
-            executor->share.tiles_stolen += (uint64_t)count_of(executor, task);
-            status = run_task(executor, task, &from);
+        if (!hri_executor_stopped(executor)) {
+            executor->share.tiles_stolen +=
+                (uint64_t)products_of(executor, task);
+            HRI_TRY(run_task(executor, task, &from));
         }
-        if (status == HR_OK) {
-            status = throttle(executor, 1); /* look for more only when the last
-                                               task is nearly done */
-        }
+        HRI_TRY(throttle(executor, 1)); /* look for more only when the last task
+                                           is nearly done */
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_compute(hri_executor *executor)
 {
-    hr_status status = HR_OK;
     if (executor->brief) {
-        status = hri_executor_feed(executor);
+        HRI_TRY(hri_executor_feed(executor));
         hri_copy_pool_help(&executor->up_pool);
     }
-    if (status == HR_OK) {
-        status = run_own(executor);
-    }
-    if (status == HR_OK) {
-        status = run_stolen(executor);
-    }
-    return status == HR_OK ? throttle(executor, 0) : status;
+    HRI_TRY(run_own(executor));
+    HRI_TRY(run_stolen(executor));
+    return throttle(executor, 0);
 }

@@ -186,7 +186,7 @@ static uint64_t moved_by(const hri_gemm_call *c)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        const hri_run_share *s = hri_done_by(c, i);
+        const hri_run_share *s = hri_call_share(c, i);
         bytes += s->up + s->down;
     }
     return bytes;

@@ -61,7 +61,8 @@ static inline bool hri_has_product(const hri_product *p)
 }
 
 /* What an accelerator of the call did. */
-static inline hri_run_share *hri_done_by(const hri_gemm_call *c, uint32_t index)
+static inline hri_run_share *hri_call_share(const hri_gemm_call *c,
+                                            uint32_t index)
 {
     return &c->done[c->accelerators[index] - c->context->accelerators];
 }

@@ -195,11 +195,11 @@ static void load(forecast *f, executor *e)
     const double bytes = height * width * f->plan->shape.size;
     double there = carry(f, e, &e->up, e->starts[LOAD], d->side, height, width);
     e->arrivals[e->next[LOAD]++] = there;
-    for (int32_t i = 0; i < d->forward_count; i++) {
+    for (int32_t i = 0; i < d->puller_count; i++) {
         if (e->accelerator->sharers > 0) {
             there = copy(f, e, &e->up, there, bytes, row);
         }
-        const hri_forward *to = &f->plan->flow.forwards[d->forwards + i];
+        const hri_puller *to = &f->plan->flow.pullers[d->pullers + i];
         f->executors[to->part].arrivals[to->delivery] = there;
         f->executors[to->part].stale = true;
     }
@@ -219,13 +219,15 @@ static double *tile_of(executor *e, int64_t number)
 static bool wants_old(const forecast *f, const executor *e,
                       const hri_task *task)
 {
-    return f->plan->shape.read_c && task->first && !e->part->in_place;
+    return f->plan->shape.read_c && hri_task_is_first(task) &&
+           !e->part->in_place;
 }
 
 /* Whether a task's tile goes home after the task. */
-static bool is_last(const executor *e, const hri_task *task)
+static bool goes_home(const forecast *f, const executor *e,
+                      const hri_task *task)
 {
-    return task->last && !e->part->in_place;
+    return hri_task_is_last(&f->plan->flow, task) && !e->part->in_place;
 }
 
 /* Old C is fetched when the task is issued: its panels have been enqueued, and
@@ -257,10 +259,11 @@ static void fetch(forecast *f, executor *e)
     *tile_of(e, number) = INFINITY; /* until the tile is home */
 }
 
-static double start_of_home(executor *e)
+static double start_of_home(const forecast *f, executor *e)
 {
     int64_t *next = &e->next[HOME];
-    while (*next < e->next[PRODUCT] && !is_last(e, &e->part->tasks[*next])) {
+    while (*next < e->next[PRODUCT] &&
+           !goes_home(f, e, &e->part->tasks[*next])) {
         ++*next;
     }
     return *next == e->next[PRODUCT] ? INFINITY
@@ -291,7 +294,7 @@ static double start_of_product(const forecast *f, executor *e)
     if (wants_old(f, e, task)) {
         start =
             fmax(start, number < e->next[FETCH] ? e->ends[number] : INFINITY);
-    } else if (task->first) {
+    } else if (hri_task_is_first(task)) {
         start = fmax(start, *tile_of(e, number));
     }
     return fmax(start, fmax(e->arrivals[task->a], e->arrivals[task->b]));
@@ -313,7 +316,7 @@ static void multiply(forecast *f, executor *e)
         f->host = e->compute;
     }
     e->ends[number] = e->compute;
-    if (is_last(e, task)) {
+    if (goes_home(f, e, task)) {
         *tile_of(e, number) = INFINITY; /* until the tile is home */
     }
 }
@@ -331,7 +334,7 @@ static executor *next_step(forecast *f, int *step)
             e->starts[LOAD] = start_of_load(e);
             e->starts[FETCH] = start_of_fetch(f, e);
             e->starts[PRODUCT] = start_of_product(f, e);
-            e->starts[HOME] = start_of_home(e);
+            e->starts[HOME] = start_of_home(f, e);
             e->stale = false;
         }
         for (int s = 0; s < STEPS; s++) {

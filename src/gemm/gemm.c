@@ -91,7 +91,8 @@ static void add_done(hri_gemm_call *c, const hri_run_outcome *outcome)
 {
     for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
         const hri_run_share *s = &outcome->shares[i];
-        hri_run_share *sum = hri_done_by(c, c->plan->flow.parts[i].accelerator);
+        hri_run_share *sum =
+            hri_call_share(c, c->plan->flow.parts[i].accelerator);
         sum->seconds_busy += s->seconds_busy;
         sum->flops += s->flops;
         sum->tiles += s->tiles;

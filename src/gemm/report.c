@@ -129,7 +129,7 @@ static void report_helper(const hri_gemm_call *c, uint32_t index,
 static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t share,
                         hr_gemm_report *report)
 {
-    const hri_run_share *s = hri_done_by(c, index);
+    const hri_run_share *s = hri_call_share(c, index);
     report->host_to_device += s->up;
     report->device_to_host += s->down;
     report->peer += s->peer;
@@ -160,7 +160,7 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
     report->recomputed = c->recomputed;
     report->host_to_device = report->device_to_host = report->peer = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        const hri_run_share *s = hri_done_by(c, i);
+        const hri_run_share *s = hri_call_share(c, i);
         const hri_plan_accelerator *f = &c->inputs[i];
         report->lost += s->lost;
         report->late += s->late;
@@ -173,7 +173,7 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
         }
     }
     for (uint32_t i = 0; i < c->count; i++) {
-        if (!is_planned(c, i) && hri_done_by(c, i)->tiles > 0) {
+        if (!is_planned(c, i) && hri_call_share(c, i)->tiles > 0) {
             report_helper(c, i, report);
             report_done(c, i, share++, report);
         }

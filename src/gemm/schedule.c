@@ -33,7 +33,7 @@ typedef struct builder {
     panel *panels;     /* [panel_count], in order of delivery */
     int64_t panel_count;
     uint32_t *lacking; /* room for a list of parts that lack a panel */
-    int64_t forward_capacity;
+    int64_t puller_count, puller_capacity; /* of the flow */
     /* the present phase */
     int64_t phase;
     int32_t block_row, block_col, chunk;
@@ -196,21 +196,20 @@ static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
     return number;
 }
 
-static hr_status add_forward(builder *b, uint32_t part, int64_t delivery)
+static hr_status add_puller(builder *b, uint32_t part, int64_t delivery)
 {
     hri_plan *p = b->plan;
-    if (p->flow.forward_count == b->forward_capacity) {
-        int64_t capacity = b->forward_capacity * 2 + 64;
-        hri_forward *more =
-            realloc(p->flow.forwards, (size_t)capacity * sizeof *more);
+    if (b->puller_count == b->puller_capacity) {
+        int64_t capacity = b->puller_capacity * 2 + 64;
+        hri_puller *more =
+            realloc(p->flow.pullers, (size_t)capacity * sizeof *more);
         if (more == NULL) {
             return no_memory();
         }
-        p->flow.forwards = more;
-        b->forward_capacity = capacity;
+        p->flow.pullers = more;
+        b->puller_capacity = capacity;
     }
-    p->flow.forwards[p->flow.forward_count++] =
-        (hri_forward){(int32_t)part, delivery};
+    p->flow.pullers[b->puller_count++] = (hri_puller){(int32_t)part, delivery};
     return HR_OK;
 }
 
@@ -243,7 +242,7 @@ static hr_status deliver_group(builder *b, const panel *p, int32_t index,
         b->accelerators[b->plan->flow.parts[lacking[0]].accelerator].peers;
     uint32_t loader = pick_loader(b, lacking, *count, peers);
     int64_t number = deliver(b, loader, p->side, index, -1);
-    int64_t first = b->plan->flow.forward_count;
+    int64_t first = b->puller_count;
     uint32_t left = 0;
     for (uint32_t i = 0; i < *count; i++) {
         uint32_t part = lacking[i];
@@ -253,16 +252,16 @@ static hr_status deliver_group(builder *b, const panel *p, int32_t index,
         } else if (part != loader) {
             int64_t d = deliver(b, part, p->side, index, (int32_t)loader);
             b->plan->flow.parts[part].deliveries[d].origin = number;
-            hr_status status = add_forward(b, part, d);
+            hr_status status = add_puller(b, part, d);
             if (status != HR_OK) {
                 return status;
             }
         }
     }
     *count = left;
-    hri_delivery *sent = &b->plan->flow.parts[loader].deliveries[number];
-    sent->forwards = first;
-    sent->forward_count = (int32_t)(b->plan->flow.forward_count - first);
+    hri_delivery *loaded = &b->plan->flow.parts[loader].deliveries[number];
+    loaded->pullers = first;
+    loaded->puller_count = (int32_t)(b->puller_count - first);
     return HR_OK;
 }
 
@@ -339,8 +338,6 @@ static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
         .chunk = b->chunk,
         .unit = row * b->plan->tile_cols + col,
         .slot = chunks > 1 ? i * cols + j : -1,
-        .first = b->chunk == 0,
-        .last = b->chunk == chunks - 1,
     };
 }
 
@@ -402,7 +399,7 @@ static void count_products(hri_plan *p, hri_flow_part *part)
                       (double)hri_plan_length(p, hri_plan_col, task->col);
         part->flops += s->flops * tile *
                        (double)hri_plan_length(p, hri_plan_chunk, task->chunk);
-        if (task->last && !part->in_place) {
+        if (hri_task_is_last(&p->flow, task) && !part->in_place) {
             uint64_t bytes = (uint64_t)tile * s->c_size;
             part->down += bytes;
             part->up += s->read_c ? bytes : 0;

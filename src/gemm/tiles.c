@@ -99,7 +99,7 @@ static hr_status run(const void *data, const hri_flow_task *f)
         .n = hri_plan_length(t->plan, hri_plan_col, f->task->col),
         .k = hri_plan_length(t->plan, hri_plan_chunk, f->task->chunk),
         .alpha = p->alpha,
-        .beta = f->task->first ? p->beta : hr_real(1.0),
+        .beta = hri_task_is_first(f->task) ? p->beta : hr_real(1.0),
         .a = operand(t, HRI_A, f),
         .b = operand(t, HRI_B, f),
         .c = operand(t, HRI_C, f),

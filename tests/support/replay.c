@@ -82,7 +82,7 @@ static bool put(model *m, executor *e, int64_t number)
     }
     *held = number;
     e->arrived[number] = true;
-    e->pulls[number] = d->forward_count;
+    e->pulls[number] = d->puller_count;
     return true;
 }
 

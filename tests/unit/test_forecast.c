@@ -100,13 +100,13 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                               .slot = i % b_slots,
                                               .source = -1,
                                               .side = HRI_B};
-        r->tasks[i] = (hri_task){.a = 0,
-                                 .b = i + 1,
-                                 .unit = i,
-                                 .col = i,
-                                 .slot = -1,
-                                 .first = true,
-                                 .last = true};
+        r->tasks[i] = (hri_task){
+            .a = 0,
+            .b = i + 1,
+            .unit = i,
+            .col = i,
+            .slot = -1,
+        };
     }
     r->panel = EDGE * EDGE * 4 / r->accelerator.up.rate;
     r->old = EDGE * EDGE * 4 / r->accelerator.up.rate;
@@ -191,17 +191,17 @@ static void hosts_by_hand(void)
                 r.panel + 3 * ((r.product - TASK) / 4 + TASK) + 0.75 * r.home));
 }
 
-/* A comes to the first accelerator and is forwarded to the second, which has
- * tile 2 alone and is slower. */
-static void forward_by_hand(void)
+/* A comes to the first accelerator. The second one pulls it: it has tile 2
+ * alone and is slower. */
+static void pull_by_hand(void)
 {
-    TEST_CASE("a forwarded panel is there when it has been loaded");
+    TEST_CASE("a pulled panel is there when it has been loaded");
     row r;
     row_init(&r, 3, 3, false);
     hri_plan_accelerator accelerators[2] = {r.accelerator, r.accelerator};
     accelerators[0].up.rate = 1e7;
     accelerators[1].rate = r.accelerator.rate / 100;
-    hri_forward forward = {1, 0};
+    hri_puller puller = {1, 0};
     hri_delivery second[2] = {{.after = -1, .source = 0, .side = HRI_A},
                               r.deliveries[3]};
     hri_task task = r.tasks[2];
@@ -214,16 +214,15 @@ static void forward_by_hand(void)
     parts[1].delivery_count = 2;
     parts[1].tasks = &task;
     parts[1].task_count = 1;
-    r.deliveries[0].forward_count = 1;
+    r.deliveries[0].puller_count = 1;
     r.plan.flow.parts = parts;
     r.plan.flow.part_count = 2;
-    r.plan.flow.forwards = &forward;
-    r.plan.flow.forward_count = 1;
+    r.plan.flow.pullers = &puller;
     double slow = (r.product - TASK) * 100 + TASK;
     CHECK(slow > 20 * r.panel);
     CHECK(takes(&r.plan, accelerators, 10 * r.panel + slow + r.home));
 
-    TEST_CASE("on a host a forwarded panel is copied once more");
+    TEST_CASE("on a host a pulled panel is copied once more");
     for (int i = 0; i < 2; i++) {
         accelerators[i].up.rate = r.accelerator.up.rate;
         accelerators[i].sharers = 1;
@@ -500,7 +499,7 @@ int main(void)
 {
     TEST(rows_by_hand());
     TEST(hosts_by_hand());
-    TEST(forward_by_hand());
+    TEST(pull_by_hand());
     TEST(row_lengths());
     TEST(estimates_by_hand());
     TEST(random_bounds());

@@ -129,18 +129,6 @@ static int replay(const hri_plan *p, const hri_flow_part *part, uint8_t *seen)
     return ok;
 }
 
-static uint64_t part_memory(const hri_plan *p, const hri_flow_part *part)
-{
-    uint64_t bytes = 0;
-    for (int side = HRI_A; side <= HRI_C; side++) {
-        bytes += (uint64_t)part->slots[side] * p->flow.slot_bytes[side];
-    }
-    if (part->spare && !part->in_place) {
-        bytes += p->flow.slot_bytes[HRI_A] + p->flow.slot_bytes[HRI_B];
-    }
-    return bytes;
-}
-
 static uint64_t element_bytes(const hri_plan *p, const hri_delivery *d)
 {
     int64_t width =
@@ -152,19 +140,20 @@ static uint64_t element_bytes(const hri_plan *p, const hri_delivery *d)
     return (uint64_t)(width * depth) * p->shape.size;
 }
 
-/* Forwards lead where they say, and each delivery from a part is in exactly one
- * of that part's lists. */
-static int forwards_agree(const hri_plan *p)
+/* Pullers are where deliveries say, and each delivery from a part is in exactly
+ * one of that part's lists. */
+static int pullers_agree(const hri_plan *p)
 {
-    int64_t from_parts = 0;
+    int64_t from_parts = 0, pullers = 0;
     int ok = 1;
     for (uint32_t i = 0; i < p->flow.part_count; i++) {
         const hri_flow_part *part = &p->flow.parts[i];
         for (int64_t n = 0; n < part->delivery_count; n++) {
             const hri_delivery *d = &part->deliveries[n];
             from_parts += d->source >= 0;
-            for (int32_t f = 0; f < d->forward_count; f++) {
-                const hri_forward *to = &p->flow.forwards[d->forwards + f];
+            pullers += d->puller_count;
+            for (int32_t f = 0; f < d->puller_count; f++) {
+                const hri_puller *to = &p->flow.pullers[d->pullers + f];
                 const hri_delivery *e =
                     &p->flow.parts[to->part].deliveries[to->delivery];
                 ok = ok && e->source == (int32_t)i &&
@@ -173,7 +162,7 @@ static int forwards_agree(const hri_plan *p)
             }
         }
     }
-    return ok && from_parts == p->flow.forward_count;
+    return ok && from_parts == pullers;
 }
 
 static void check_plan(const problem *q, const hri_plan *p)
@@ -186,7 +175,7 @@ static void check_plan(const problem *q, const hri_plan *p)
         const hri_flow_part *part = &p->flow.parts[i];
         const hri_plan_accelerator *a = &q->accelerators[part->accelerator];
         replayed = replayed && replay(p, part, seen);
-        inside = inside && part->memory == part_memory(p, part) &&
+        inside = inside && part->memory == hri_flow_memory(&p->flow, part) &&
                  (a->in_place || part->memory + a->own <= a->memory);
         for (int side = HRI_A; side <= HRI_C; side++) {
             inside = inside &&
@@ -206,7 +195,7 @@ static void check_plan(const problem *q, const hri_plan *p)
     CHECK(replayed);
     CHECK(inside);
     CHECK(counted && up == p->up && down == p->down && peer == p->peer);
-    CHECK(forwards_agree(p));
+    CHECK(pullers_agree(p));
     int once = 1;
     for (size_t i = 0; i < tiles; i++) {
         once = once && seen[i] == (uint8_t)p->blocking.chunks;

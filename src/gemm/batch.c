@@ -31,7 +31,7 @@ hr_matrices hr_matrices_listed(hr_matrix shape, void *const *list)
 
 /* ---- arguments */
 
-static hri_matrices normal(const hr_matrices *m, const hr_matrix *first)
+static hri_matrices normal_operand(const hr_matrices *m, const hr_matrix *first)
 {
     return (hri_matrices){
         .first = *first,
@@ -46,9 +46,9 @@ static hri_matrices normal(const hr_matrices *m, const hr_matrix *first)
 static void set_operands(hri_batch_call *b, const hr_matrices operands[3])
 {
     const hri_product *p = &b->one.product;
-    b->operands[0] = normal(&operands[p->transposed], &p->a);
-    b->operands[1] = normal(&operands[!p->transposed], &p->b);
-    b->operands[2] = normal(&operands[2], &p->c);
+    b->operands[0] = normal_operand(&operands[p->transposed], &p->a);
+    b->operands[1] = normal_operand(&operands[!p->transposed], &p->b);
+    b->operands[2] = normal_operand(&operands[2], &p->c);
 }
 
 static hr_status open_call(hri_batch_call *b, hr_context *context,
@@ -61,20 +61,31 @@ static hr_status open_call(hri_batch_call *b, hr_context *context,
             operands[i].matrix.data = b->count > 0 ? operands[i].list[0] : NULL;
         }
     }
-    hr_status status =
-        hri_call_open(&b->one, context, alpha, operands[0].matrix,
-                      operands[1].matrix, beta, operands[2].matrix);
-    if (status == HR_OK) {
-        status = hri_batch_check(b->count, operands);
+    HRI_TRY(hri_call_open(&b->one, context, alpha, operands[0].matrix,
+                          operands[1].matrix, beta, operands[2].matrix));
+    HRI_TRY(hri_batch_check(b->count, operands));
+    if (data) {
+        HRI_TRY(hri_batch_check_data(b->count, alpha, operands));
     }
-    if (status == HR_OK && data) {
-        status = hri_batch_check_data(b->count, alpha, operands);
-    }
-    if (status == HR_OK) {
-        set_operands(b, operands);
-        b->one.flops *= (double)b->count;
-    }
-    return status;
+    set_operands(b, operands);
+    b->one.flops *= (double)b->count;
+    return HR_OK;
+}
+
+static hr_status allocate_done(hri_batch_call *b)
+{
+    const uint32_t accelerators = b->one.context->accelerator_count;
+    b->done = calloc(accelerators, sizeof *b->done);
+    b->memory = calloc(accelerators, sizeof *b->memory);
+    return b->done != NULL && b->memory != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
+}
+
+static void free_done(const hri_batch_call *b)
+{
+    free(b->done);
+    free(b->memory);
 }
 
 /* ---- products without arithmetic */
@@ -86,7 +97,7 @@ static void scale_one(void *data, int64_t index)
     hri_matrix_scale(NULL, b->one.product.beta, &c);
 }
 
-static void scale(hri_batch_call *b)
+static void scale_all(hri_batch_call *b)
 {
     const hri_product *p = &b->one.product;
     if (p->m > 0 && p->n > 0) {
@@ -99,8 +110,8 @@ static void scale(hri_batch_call *b)
 static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count);
 
 /* Add what a part did to the report's figures. */
-static void add(hri_batch_call *b, const hri_gemm_call *planned,
-                const hri_batch_part *part)
+static void add_done(hri_batch_call *b, const hri_gemm_call *planned,
+                     const hri_batch_part *part)
 {
     const hri_accelerator *a = planned->accelerators[part->accelerator];
     const size_t index = (size_t)(a - b->one.context->accelerators);
@@ -128,11 +139,10 @@ static void add(hri_batch_call *b, const hri_gemm_call *planned,
     }
 }
 
-/* What lost accelerators left is done by others. */
+/* Do what lost accelerators left. */
 static hr_status do_rest(hri_batch_call *b, const hri_batch_done *done)
 {
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < done->count && status == HR_OK; i++) {
+    for (int64_t i = 0; i < done->count; i++) {
         const int64_t first = done->starts[i];
         if (done->home[i]) {
             continue;
@@ -144,11 +154,13 @@ static hr_status do_rest(hri_batch_call *b, const hri_batch_done *done)
         hri_log(b->one.context, "%s; others compute its products",
                 done->lost.message);
         b->recomputed += (uint64_t)count;
-        status = do_range(b, first, count);
+        const hr_status status = do_range(b, first, count);
+        if (status == HR_ERROR_OUT_OF_MEMORY && done->lost.status != HR_OK) {
+            return hri_error_raise(&done->lost);
+        }
+        HRI_TRY(status);
     }
-    return status == HR_ERROR_OUT_OF_MEMORY && done->lost.status != HR_OK
-               ? hri_error_raise(&done->lost)
-               : status;
+    return HR_OK;
 }
 
 static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
@@ -160,14 +172,14 @@ static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
     hr_status status = hri_batch_run(b, planned, plan, &done);
     hri_call_unlimit(planned);
     for (uint32_t i = 0; i < plan->count; i++) {
-        add(b, planned, &plan->parts[i]);
+        add_done(b, planned, &plan->parts[i]);
     }
     hri_error_keep(&b->one.lost, hri_error_raise(&done.lost));
-    if (status == HR_OK && done.lost.status == HR_OK) {
-        hri_model_saw(b->one.context->model, HR_ENGINE_GEMM, plan->seconds,
-                      hri_seconds_since(start_ns));
-    }
     if (status == HR_OK) {
+        if (done.lost.status == HR_OK) {
+            hri_model_saw(b->one.context->model, HR_ENGINE_GEMM, plan->seconds,
+                          hri_seconds_since(start_ns));
+        }
         status = do_rest(b, &done);
     }
     free(done.starts);
@@ -192,33 +204,45 @@ static uint64_t moved_by(const hri_gemm_call *c)
     return bytes;
 }
 
+/* Multiply product i by the plan of one. */
+static hr_status do_one(hri_batch_call *b, hri_gemm_call *planned, int64_t i)
+{
+    const uint64_t before = moved_by(planned);
+    planned->product.a = hri_matrices_at(&b->operands[0], i);
+    planned->product.b = hri_matrices_at(&b->operands[1], i);
+    planned->product.c = hri_matrices_at(&b->operands[2], i);
+    const hr_status status = hri_call_multiply(planned);
+    b->compulsory += hri_compulsory_of(planned, moved_by(planned) - before);
+    for (uint32_t p = 0; p < planned->plan->flow.part_count; p++) {
+        const hri_flow_part *part = &planned->plan->flow.parts[p];
+        const hri_accelerator *a = planned->accelerators[part->accelerator];
+        if (!a->in_place) {
+            b->memory[a - planned->context->accelerators] =
+                part->memory + planned->inputs[part->accelerator].own;
+        }
+    }
+    return status;
+}
+
 /* One product after the other, each on all accelerators that its plan has. */
+static hr_status do_products(hri_batch_call *b, hri_gemm_call *planned,
+                             int64_t first, int64_t count)
+{
+    for (int64_t i = first; i < first + count; i++) {
+        const bool lost = planned->lost.status != HR_OK;
+        HRI_TRY(do_one(b, planned, i));
+        if (!lost && planned->lost.status != HR_OK && i + 1 < first + count) {
+            HRI_TRY(plan_again(planned));
+        }
+    }
+    return HR_OK;
+}
+
 static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
                          int64_t first, int64_t count)
 {
-    hr_status status = HR_OK;
     planned->done = b->done;
-    for (int64_t i = first; i < first + count && status == HR_OK; i++) {
-        const bool lost = planned->lost.status != HR_OK;
-        const uint64_t before = moved_by(planned);
-        planned->product.a = hri_matrices_at(&b->operands[0], i);
-        planned->product.b = hri_matrices_at(&b->operands[1], i);
-        planned->product.c = hri_matrices_at(&b->operands[2], i);
-        status = hri_call_multiply(planned);
-        b->compulsory += hri_compulsory_of(planned, moved_by(planned) - before);
-        for (uint32_t p = 0; p < planned->plan->flow.part_count; p++) {
-            const hri_flow_part *part = &planned->plan->flow.parts[p];
-            const hri_accelerator *a = planned->accelerators[part->accelerator];
-            if (!a->in_place) {
-                b->memory[a - planned->context->accelerators] =
-                    part->memory + planned->inputs[part->accelerator].own;
-            }
-        }
-        if (status == HR_OK && !lost && planned->lost.status != HR_OK &&
-            i + 1 < first + count) {
-            status = plan_again(planned);
-        }
-    }
+    const hr_status status = do_products(b, planned, first, count);
     b->recomputed += planned->recomputed;
     b->one.lost = planned->lost;
     b->one.flops_done = planned->flops_done;
@@ -260,7 +284,7 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
         part->share.tiles = (uint64_t)part->count;
         part->share.flops = flops * (double)part->count;
         hri_batch_traffic(b, part, a, &part->share.up, &part->share.down);
-        add(b, planned, part);
+        add_done(b, planned, part);
     }
     const uint64_t count = (uint64_t)b->count;
     for (uint32_t i = 0; plan->count == 0 && i < planned->plan->flow.part_count;
@@ -286,6 +310,7 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
 
 static hr_status make_plan(hri_batch_call *b)
 {
+    HRI_TRY(allocate_done(b));
     hri_gemm_call planned = b->one;
     hri_batch_plan plan = {0};
     hr_status status = hri_call_plan(&planned);
@@ -370,58 +395,34 @@ static void fill_report(const hri_batch_call *b, hr_gemm_report *report)
 
 /* ---- the call */
 
-static hr_status allocate(hri_batch_call *b)
-{
-    const uint32_t accelerators = b->one.context->accelerator_count;
-    b->done = calloc(accelerators, sizeof *b->done);
-    b->memory = calloc(accelerators, sizeof *b->memory);
-    return b->done != NULL && b->memory != NULL
-               ? HR_OK
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
-}
-
-static void release(const hri_batch_call *b)
-{
-    free(b->done);
-    free(b->memory);
-}
-
-static hr_status run(hri_batch_call *b)
+static hr_status run_batch(hri_batch_call *b)
 {
     hri_device *device = hri_direct_device(&b->one);
     if (b->count == 0 || !hri_has_product(&b->one.product)) {
-        scale(b);
+        scale_all(b);
         return HR_OK;
     }
     if (device != NULL) {
         const hri_gemm gemm = hri_batch_in_place(b, 0, b->count);
         return device->ops->gemm_now(device, &gemm);
     }
-    hr_status status = allocate(b);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(allocate_done(b));
     hri_progress_init(b->one.progress, "gemm batch", b->one.options.progress,
                       b->one.options.progress_data, b->one.flops);
     return hri_progress_end(b->one.progress, do_range(b, 0, b->count));
 }
 
 /* Read and check all arguments; the data, too, unless only a plan is wanted. */
-static hr_status begin(hri_batch_call *call, hr_context *context,
-                       hr_scalar alpha, hr_scalar beta, hr_matrices operands[3],
-                       bool data, const hr_gemm_options *options,
-                       hr_gemm_report *report)
+static hr_status begin_call(hri_batch_call *call, hr_context *context,
+                            hr_scalar alpha, hr_scalar beta,
+                            hr_matrices operands[3], bool data,
+                            const hr_gemm_options *options,
+                            hr_gemm_report *report)
 {
-    hr_status status = hri_context_check(context, "gemm batch");
-    if (status == HR_OK) {
-        status = hri_call_options(&call->one, options);
-    }
-    if (status == HR_OK) {
-        status = hri_report_read(call->one.options.report, report);
-    }
-    return status == HR_OK
-               ? open_call(call, context, alpha, beta, operands, data)
-               : status;
+    HRI_TRY(hri_context_check(context, "gemm batch"));
+    HRI_TRY(hri_call_options(&call->one, options));
+    HRI_TRY(hri_report_read(call->one.options.report, report));
+    return open_call(call, context, alpha, beta, operands, data);
 }
 
 hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
@@ -435,22 +436,19 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
         .one = {.start_ns = hri_clock_ns(), .progress = &progress}};
     hr_matrices operands[3] = {a, b, c};
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
-    hr_status status =
-        begin(&call, context, alpha, beta, operands, true, options, &filled);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(begin_call(&call, context, alpha, beta, operands, true, options,
+                       &filled));
     hri_range_begin("hr_gemm_batch");
     pthread_mutex_lock(&context->lock);
     hri_runs_collect(context);
-    status = run(&call);
+    const hr_status status = run_batch(&call);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         fill_report(&call, &filled);
         hri_report_trace(&call.one, &filled, "hr_gemm_batch");
         hri_call_write_report(&call.one, &filled);
     }
-    release(&call);
+    free_done(&call);
     hri_range_end();
     return status;
 }
@@ -464,18 +462,15 @@ hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
     hri_batch_call call = {.count = count, .one.start_ns = hri_clock_ns()};
     hr_matrices operands[3] = {a, b, c};
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
-    hr_status status =
-        begin(&call, context, alpha, beta, operands, false, options, &filled);
-    if (status == HR_OK && call.one.options.report == NULL) {
-        status = hri_fail(HR_ERROR_INVALID, "gemm batch: the report is NULL");
-    }
-    if (status != HR_OK) {
-        return status;
+    hr_status status = HR_OK;
+    HRI_TRY(begin_call(&call, context, alpha, beta, operands, false, options,
+                       &filled));
+    if (call.one.options.report == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm batch: the report is NULL");
     }
     if (count > 0 && hri_has_product(&call.one.product)) {
         pthread_mutex_lock(&context->lock);
-        status = allocate(&call);
-        status = status == HR_OK ? make_plan(&call) : status;
+        status = make_plan(&call);
         pthread_mutex_unlock(&context->lock);
     }
     if (status == HR_OK) {
@@ -483,6 +478,6 @@ hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
         filled.seconds = call.seconds;
         hri_call_write_report(&call.one, &filled);
     }
-    release(&call);
+    free_done(&call);
     return status;
 }

@@ -36,15 +36,14 @@ static hr_status check_stride(int64_t count, char name, const hr_matrices *m)
 
 hr_status hri_batch_check(int64_t count, const hr_matrices operands[3])
 {
-    hr_status status = HR_OK;
     if (count < 0) {
         return hri_fail(HR_ERROR_INVALID,
                         "gemm batch: %lld products, not 0 or more", (ll)count);
     }
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
-        status = check_stride(count, names[i], &operands[i]);
+    for (int i = 0; i < 3; i++) {
+        HRI_TRY(check_stride(count, names[i], &operands[i]));
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- pointers */
@@ -215,28 +214,33 @@ static bool meet(const range *x, const range *y)
     return x->start < y->end && y->start < x->end;
 }
 
-static hr_status check_overlaps(int64_t count, const hr_matrices operands[3],
-                                bool reads)
+/* all: of the operands, made here. */
+static hr_status check_spots(int64_t count, const hr_matrices operands[3],
+                             bool reads, spots all[3])
 {
     const range c = range_of(count, &operands[2]);
     bool wanted[3] = {false, false, !are_apart(count, &operands[2])};
-    spots all[3] = {{.count = 0}};
-    hr_status status = HR_OK;
     for (int i = 0; i < 2 && reads; i++) {
         const range x = range_of(count, &operands[i]);
         wanted[i] = meet(&c, &x);
     }
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
+    for (int i = 0; i < 3; i++) {
         if (wanted[i] || (i == 2 && (wanted[0] || wanted[1]))) {
-            status = spots_make(count, &operands[i], i == 2, &all[i]);
+            HRI_TRY(spots_make(count, &operands[i], i == 2, &all[i]));
         }
     }
-    if (status == HR_OK && wanted[2]) {
-        status = check_results(&all[2]);
+    if (wanted[2]) {
+        HRI_TRY(check_results(&all[2]));
     }
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        status = check_against(&all[2], names[i], &all[i]);
-    }
+    HRI_TRY(check_against(&all[2], names[0], &all[0]));
+    return check_against(&all[2], names[1], &all[1]);
+}
+
+static hr_status check_overlaps(int64_t count, const hr_matrices operands[3],
+                                bool reads)
+{
+    spots all[3] = {{.count = 0}};
+    const hr_status status = check_spots(count, operands, reads, all);
     for (int i = 0; i < 3; i++) {
         free(all[i].all);
     }
@@ -251,9 +255,9 @@ hr_status hri_batch_check_data(int64_t count, hr_scalar alpha,
     if (count == 0 || c->rows == 0 || c->cols == 0) {
         return HR_OK;
     }
-    hr_status status = check_pointers(count, 'C', &operands[2]);
-    for (int i = 0; i < 2 && reads && status == HR_OK; i++) {
-        status = check_pointers(count, names[i], &operands[i]);
+    HRI_TRY(check_pointers(count, 'C', &operands[2]));
+    for (int i = 0; i < 2 && reads; i++) {
+        HRI_TRY(check_pointers(count, names[i], &operands[i]));
     }
-    return status == HR_OK ? check_overlaps(count, operands, reads) : status;
+    return check_overlaps(count, operands, reads);
 }

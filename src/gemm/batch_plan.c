@@ -63,7 +63,7 @@ typedef struct planning {
     const hri_gemm_call *planned;
     int64_t first, count;
     hri_candidate *candidates;
-    hri_link_use *flows;    /* of a set */
+    hri_link_use *links;    /* of a set */
     hri_portion *portions;  /* of a set */
     double *seconds;        /* of a set: for a product, */
     double *fill;           /* and to bring it there and home */
@@ -212,19 +212,19 @@ static void predict_products(planning *p, const hri_candidate *set,
         hri_batch_side s[3];
         hri_batch_sides(p->call, a->device, p->first, p->count, s);
         const bool staged = a->device->info.staged && !a->in_place;
-        p->flows[i] =
+        p->links[i] =
             hri_model_link_use(a, staged && (!s[0].direct || !s[1].direct),
                                staged && !s[2].direct);
-        packing = packing || p->flows[i].staged_up || p->flows[i].staged_down;
+        packing = packing || p->links[i].staged_up || p->links[i].staged_down;
     }
-    hri_model_link_uses(p->planned->context, p->flows, count);
+    hri_model_link_uses(p->planned->context, p->links, count);
     for (uint32_t i = 0; i < count; i++) {
         hri_accelerator *a = p->list[i];
         const double beside = crowd(p, count, a);
         p->fill[i] = 0.0;
         p->seconds[i] = a->in_place ? in_place(p, set[i].index, beside, packing)
                                     : on_device(p, set[i].index, beside,
-                                                &p->flows[i], &p->fill[i]);
+                                                &p->links[i], &p->fill[i]);
     }
 }
 
@@ -280,10 +280,10 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
                          double *seconds)
 {
     planning *p = data;
-    hr_status status = distribute(p, set, count);
+    HRI_TRY(distribute(p, set, count));
     const int64_t group = least_group(p, set, count);
     *seconds = 0.0;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const hri_accelerator *a = accelerator_of(p, set[i].index);
         const int64_t threads = a->in_place ? (int64_t)threads_of(a) : 1;
         const int64_t products = p->portions[i].count;
@@ -294,7 +294,7 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
                     start_of(p, set[i].index, products, group, p->fill[i]));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- the plan */
@@ -302,32 +302,32 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 /* Accelerators that can take part: in place, or with memory for a product. */
 static hr_status list_candidates(planning *p, uint32_t *count)
 {
-    hr_status status = HR_OK;
     *count = 0;
-    for (uint32_t i = 0; i < p->planned->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < p->planned->count; i++) {
         const hri_accelerator *a = accelerator_of(p, i);
         if (a->in_place || most_group(p, i) > 0) {
             hri_candidate one = {.index = i,
                                  .device = p->planned->inputs[i].device};
-            status = predict(p, &one, 1, &one.seconds);
+            HRI_TRY(predict(p, &one, 1, &one.seconds));
             p->candidates[(*count)++] = one;
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether a thread, or an accelerator that takes whole products, would work too
  * long on one. */
 static bool is_long(const planning *p, const hri_candidate *set, uint32_t count)
 {
-    bool is = false;
     for (uint32_t i = 0; i < count; i++) {
         const hri_accelerator *a = accelerator_of(p, set[i].index);
         const double seconds =
             p->seconds[i] * (a->in_place ? threads_of(a) : 1);
-        is = is || (isfinite(seconds) && seconds > long_product);
+        if (isfinite(seconds) && seconds > long_product) {
+            return true;
+        }
     }
-    return is;
+    return false;
 }
 
 /* The part of candidate i. In place a group is what runs between two looks at
@@ -369,22 +369,20 @@ static void set_groups(const planning *p, uint32_t count, hri_batch_plan *plan)
     }
 }
 
-static hr_status fill(planning *p, uint32_t count, hri_batch_plan *plan)
+static hr_status fill_plan(planning *p, uint32_t count, hri_batch_plan *plan)
 {
-    hr_status status = distribute(p, p->candidates, count);
+    HRI_TRY(distribute(p, p->candidates, count));
     plan->parts = calloc(count, sizeof *plan->parts);
-    if (status == HR_OK && plan->parts == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
+    if (plan->parts == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
     }
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (p->portions[i].count > 0) {
             plan->parts[plan->count++] = part_of(p, i);
         }
     }
-    if (status == HR_OK) {
-        set_groups(p, count, plan);
-    }
-    return status;
+    set_groups(p, count, plan);
+    return HR_OK;
 }
 
 /* Seconds for one product after the other. In place one needs a thread of its
@@ -397,16 +395,16 @@ static double each_of(const planning *p)
     return plan->flow.seconds + (thread ? hri_model_executor(true) : 0.0);
 }
 
-static hr_status choose(planning *p, hri_batch_plan *plan)
+static hr_status choose_parts(planning *p, hri_batch_plan *plan)
 {
     uint32_t count;
     hri_set set = {0};
-    hr_status status = list_candidates(p, &count);
-    if (status == HR_OK && count > 0) {
-        status = hri_choose_set(p->candidates, count, predict, p, &set);
+    HRI_TRY(list_candidates(p, &count));
+    if (count > 0) {
+        HRI_TRY(hri_choose_set(p->candidates, count, predict, p, &set));
     }
-    if (status != HR_OK || set.count == 0) {
-        return status;
+    if (set.count == 0) {
+        return HR_OK;
     }
     const double each = each_of(p) * (double)p->count;
     predict_products(p, p->candidates, set.count);
@@ -416,7 +414,7 @@ static hr_status choose(planning *p, hri_batch_plan *plan)
         return HR_OK;
     }
     plan->seconds = set.seconds;
-    return fill(p, set.count, plan);
+    return fill_plan(p, set.count, plan);
 }
 
 void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
@@ -447,7 +445,7 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
                   .first = first,
                   .count = count,
                   .candidates = calloc(most, sizeof *p.candidates),
-                  .flows = calloc(most, sizeof *p.flows),
+                  .links = calloc(most, sizeof *p.links),
                   .portions = calloc(most, sizeof *p.portions),
                   .seconds = calloc(most, sizeof *p.seconds),
                   .fill = calloc(most, sizeof *p.fill),
@@ -455,12 +453,12 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
     *plan = (hri_batch_plan){.seconds =
                                  planned->plan->flow.seconds * (double)count};
     hr_status status =
-        p.candidates != NULL && p.flows != NULL && p.portions != NULL &&
+        p.candidates != NULL && p.links != NULL && p.portions != NULL &&
                 p.seconds != NULL && p.fill != NULL && p.list != NULL
-            ? choose(&p, plan)
+            ? choose_parts(&p, plan)
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
     free(p.candidates);
-    free(p.flows);
+    free(p.links);
     free(p.portions);
     free(p.seconds);
     free(p.fill);

@@ -26,21 +26,21 @@ static hr_status no_memory(void)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
 }
 
-static int64_t products_of(const groups *g, int64_t group)
+static int64_t products_of_group(const groups *g, int64_t group)
 {
     return g->starts[group + 1] - g->starts[group];
 }
 
-static int64_t count_products(const void *data, const hri_task *task)
+static int64_t products_of_task(const void *data, const hri_task *task)
 {
-    return products_of(data, task->unit);
+    return products_of_group(data, task->unit);
 }
 
-static double flops(const void *data, const hri_task *task)
+static double flops_of_task(const void *data, const hri_task *task)
 {
     const groups *g = data;
     return hri_flops_of(&g->call.one.product) *
-           (double)products_of(g, task->unit);
+           (double)products_of_group(g, task->unit);
 }
 
 /* ---- in the caller's memory */
@@ -73,14 +73,14 @@ static bool is_dense(const groups *g, int side)
            (x->shared || (m->list == NULL && m->step == (int64_t)x->bytes));
 }
 
-static hri_copy box(const void *data, int side, const hri_task *task,
-                    hri_place slot)
+static hri_copy box_of(const void *data, int side, const hri_task *task,
+                       hri_place slot)
 {
     const groups *g = data;
     const hri_batch_side *x = &g->sides[side];
     const hri_matrices *m = &g->call.operands[side];
     const int64_t group = hri_task_index(task, side);
-    const size_t products = x->shared ? 1 : (size_t)products_of(g, group);
+    const size_t products = x->shared ? 1 : (size_t)products_of_group(g, group);
     const size_t before = (size_t)(g->starts[group] * m->step);
     hri_copy copy = {.to = slot,
                      .from = m->list != NULL
@@ -100,8 +100,8 @@ static hri_copy box(const void *data, int side, const hri_task *task,
     return copy;
 }
 
-/* Of matrices that lie without gaps in pinned memory, from product `item` on.
- */
+/* Copy bytes of matrices, from product `item` on, which lie without gaps in
+ * pinned memory. */
 static void gather_bytes(const void *data, int side, int64_t item, void *pinned,
                          size_t first, size_t bytes, bool home)
 {
@@ -125,7 +125,7 @@ static void gather_bytes(const void *data, int side, int64_t item, void *pinned,
     }
 }
 
-static hri_gather gather(const void *data, int side, const hri_task *task)
+static hri_gather gather_of(const void *data, int side, const hri_task *task)
 {
     const groups *g = data;
     return (hri_gather){.copy = gather_bytes,
@@ -150,7 +150,7 @@ static hri_gemm in_slots(const groups *g, const hri_flow_task *f)
 {
     hri_gemm gemm = hri_gemm_in_place(&g->call.one.product);
     hri_operand *const to[] = {&gemm.a, &gemm.b, &gemm.c};
-    gemm.batch = (hri_batch){.count = count_products(g, f->task)};
+    gemm.batch = (hri_batch){.count = products_of_task(g, f->task)};
     for (int side = HRI_A; side < HRI_SIDES; side++) {
         const hri_batch_side *x = &g->sides[side];
         *to[side] =
@@ -160,13 +160,13 @@ static hri_gemm in_slots(const groups *g, const hri_flow_task *f)
     return gemm;
 }
 
-static hr_status run(const void *data, const hri_flow_task *f)
+static hr_status run_task(const void *data, const hri_flow_task *f)
 {
     const groups *g = data;
     const hri_gemm gemm =
         f->places[HRI_C] == NULL
             ? hri_batch_in_place(&g->call, g->starts[f->task->unit],
-                                 count_products(g, f->task))
+                                 products_of_task(g, f->task))
             : in_slots(g, f);
     return f->queue->ops->gemm(f->queue, &gemm);
 }
@@ -267,14 +267,13 @@ static hr_status fill_parts(groups *g, const hri_batch_plan *batch,
 
 static hr_status add_all_tasks(groups *g, const hri_batch_plan *batch)
 {
-    hr_status status = HR_OK;
     int64_t group = 0;
-    for (uint32_t i = 0; i < batch->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < batch->count; i++) {
         hri_flow_part *part = &g->flow.parts[i];
-        status = add_tasks(part, &batch->parts[i], g, group);
+        HRI_TRY(add_tasks(part, &batch->parts[i], g, group));
         group += part->task_count;
     }
-    return status;
+    return HR_OK;
 }
 
 static int64_t count_groups_of_all(const hri_batch_plan *batch,
@@ -320,11 +319,11 @@ static hri_engine engine_of(groups *g)
 {
     return (hri_engine){.call = "gemm",
                         .data = g,
-                        .box = box,
-                        .gather = gather,
-                        .run = run,
-                        .flops = flops,
-                        .count = count_products,
+                        .box = box_of,
+                        .gather = gather_of,
+                        .run = run_task,
+                        .flops = flops_of_task,
+                        .count = products_of_task,
                         .drop = drop_groups};
 }
 
@@ -340,10 +339,10 @@ static void note_home(hri_batch_call *call, const hri_batch_done *done)
 
 /* The groups of a run before it begins, without deliveries and tasks, but with
  * room for the starts of so many. *made: the caller's, also after an error. */
-static hr_status prepare(const hri_batch_call *call,
-                         const hri_gemm_call *planned,
-                         const hri_batch_plan *batch, int64_t count_of_all,
-                         hri_staged *staged, groups **made)
+static hr_status make_groups(const hri_batch_call *call,
+                             const hri_gemm_call *planned,
+                             const hri_batch_plan *batch, int64_t count_of_all,
+                             hri_staged *staged, groups **made)
 {
     groups *g =
         calloc(1, sizeof *g + (size_t)(count_of_all + 1) * sizeof g->starts[0]);
@@ -374,9 +373,9 @@ hr_status hri_batch_memory(const hri_batch_call *call,
 {
     groups *g = NULL;
     hri_staged *staged = calloc(planned->count, sizeof *staged);
-    const hr_status status = staged != NULL
-                                 ? prepare(call, planned, batch, 0, staged, &g)
-                                 : no_memory();
+    const hr_status status =
+        staged != NULL ? make_groups(call, planned, batch, 0, staged, &g)
+                       : no_memory();
     if (status == HR_OK) {
         note_memory(g, batch);
     }
@@ -422,9 +421,9 @@ static hr_status run_flow(hri_batch_call *call, const hri_gemm_call *planned,
 {
     groups *g = NULL;
     hri_staged *staged = calloc(planned->count, sizeof *staged);
-    hr_status status =
-        staged != NULL ? prepare(call, planned, batch, done->count, staged, &g)
-                       : no_memory();
+    hr_status status = staged != NULL ? make_groups(call, planned, batch,
+                                                    done->count, staged, &g)
+                                      : no_memory();
     if (status == HR_OK) {
         status = add_all_tasks(g, batch);
     }
@@ -478,7 +477,7 @@ hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                              .starts =
                                  calloc((size_t)rows + 1, sizeof *done->starts),
                              .home = calloc((size_t)rows, 1)};
-    hr_status status = HR_OK;
+    hr_status status;
     if (done->starts == NULL || done->home == NULL) {
         done->count = 0;
         return no_memory();

@@ -24,7 +24,7 @@ typedef struct hri_gemm_call {
     uint32_t count;                 /* accelerators that take part */
     hri_accelerator **accelerators; /* [count] */
     hri_plan_accelerator *inputs;   /* [count] for the planner */
-    hri_link_use *flows;            /* [count] */
+    hri_link_use *links;            /* [count] */
     hri_staged *staged;             /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
     hri_run_share *done; /* [accelerators of the context] what they did; NULL

@@ -69,8 +69,8 @@ static hr_status check_shapes(const hr_matrix *a, const hr_matrix *b,
     return HR_OK;
 }
 
-/* Where products are formed in f32, a factor that f32 cannot hold would become
- * infinity or zero. */
+/* A factor that f32 cannot hold would become infinity or zero where products
+ * are formed in f32. */
 static hr_status check_single(const char *name, double x, hr_type c_type)
 {
     bool in_double = c_type == HR_F64 || c_type == HR_C64 || c_type == HR_I32;
@@ -90,13 +90,8 @@ static hr_status check_scalar(const char *name, hr_scalar s, hr_type c_type)
                         "gemm: %s is %g%+gi but the matrices are real", name,
                         s.re, s.im);
     }
-    hr_status status = check_single(name, s.re, c_type);
-    if (status == HR_OK) {
-        status = check_single(name, s.im, c_type);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_single(name, s.re, c_type));
+    HRI_TRY(check_single(name, s.im, c_type));
     if (c_type == HR_I32 &&
         !(s.re == floor(s.re) && s.re >= -0x1p31 && s.re < 0x1p31)) {
         return hri_fail(HR_ERROR_INVALID,
@@ -111,26 +106,16 @@ hr_status hri_gemm_check(hr_scalar alpha, const hr_matrix *a,
 {
     static const char *const names[] = {"A", "B", "C"};
     const hr_matrix *const matrices[] = {a, b, c};
-    hr_status status = HR_OK;
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
-        status = hri_type_check("gemm", names[i], matrices[i]->type);
+    for (int i = 0; i < 3; i++) {
+        HRI_TRY(hri_type_check("gemm", names[i], matrices[i]->type));
     }
-    if (status == HR_OK) {
-        status = check_types(a, b, c);
+    HRI_TRY(check_types(a, b, c));
+    for (int i = 0; i < 3; i++) {
+        HRI_TRY(hri_matrix_check("gemm", names[i], matrices[i]));
     }
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
-        status = hri_matrix_check("gemm", names[i], matrices[i]);
-    }
-    if (status == HR_OK) {
-        status = check_shapes(a, b, c);
-    }
-    if (status == HR_OK) {
-        status = check_scalar("alpha", alpha, c->type);
-    }
-    if (status == HR_OK) {
-        status = check_scalar("beta", beta, c->type);
-    }
-    return status;
+    HRI_TRY(check_shapes(a, b, c));
+    HRI_TRY(check_scalar("alpha", alpha, c->type));
+    return check_scalar("beta", beta, c->type);
 }
 
 hr_status hri_gemm_check_data(hr_scalar alpha, const hr_matrix *a,

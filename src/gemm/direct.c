@@ -31,7 +31,7 @@ hri_gemm hri_gemm_in_place(const hri_product *p)
                       .c = operand_of(&p->c)};
 }
 
-static hr_status multiply(hri_device *device, const hri_product *p)
+static hr_status multiply_now(hri_device *device, const hri_product *p)
 {
     const hri_gemm gemm = hri_gemm_in_place(p);
     return device->ops->gemm_now(device, &gemm);
@@ -113,7 +113,7 @@ hri_device *hri_direct_device(const hri_gemm_call *c)
 bool hri_gemm_directly(const hri_gemm_call *c, hr_status *status)
 {
     hri_device *device = hri_direct_device(c);
-    *status = device != NULL ? multiply(device, &c->product) : HR_OK;
+    *status = device != NULL ? multiply_now(device, &c->product) : HR_OK;
     return device != NULL;
 }
 
@@ -135,7 +135,7 @@ bool hri_plan_is_direct(const hri_gemm_call *c)
 hr_status hri_plan_directly(const hri_gemm_call *c, hri_run_outcome *outcome)
 {
     const uint64_t start_ns = hri_clock_ns();
-    hr_status status = multiply(only_device(c), &c->product);
+    hr_status status = multiply_now(only_device(c), &c->product);
     outcome->shares[0] =
         (hri_run_share){.seconds_busy = hri_seconds_since(start_ns),
                         .flops = hri_flops_of(&c->product),

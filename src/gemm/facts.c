@@ -56,17 +56,13 @@ static hr_status choose_accelerators(hri_gemm_call *c)
 {
     const double moment = 0.01; /* seconds */
     hri_indices wanted;
-    hr_status status =
-        hri_indices_read(c->context, "gemm", c->options.accelerators,
-                         c->options.accelerator_count, &wanted);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_indices_read(c->context, "gemm", c->options.accelerators,
+                             c->options.accelerator_count, &wanted));
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
     c->inputs = calloc(wanted.count, sizeof *c->inputs);
-    c->flows = calloc(wanted.count, sizeof *c->flows);
+    c->links = calloc(wanted.count, sizeof *c->links);
     c->staged = calloc(wanted.count, sizeof *c->staged);
-    if (c->accelerators == NULL || c->inputs == NULL || c->flows == NULL ||
+    if (c->accelerators == NULL || c->inputs == NULL || c->links == NULL ||
         c->staged == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
@@ -90,7 +86,7 @@ static hr_status choose_accelerators(hri_gemm_call *c)
             hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
             hri_manner(c->product.compute));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether accelerators are left after those that turned out to be lost are
@@ -125,21 +121,14 @@ static hr_status measure_one(hri_gemm_call *c, uint32_t i,
     hri_plan_accelerator *f = &c->inputs[i];
     const hri_product_kind kind = hri_kind_of(&c->product);
     const bool small = hri_model_is_small(c->flops);
-    hr_status status = hri_accelerator_rate(a, kind, &f->rate);
-    if (status == HR_OK && !small) {
-        status = hri_accelerator_tile_rates(a, kind, f->tile_rates);
+    HRI_TRY(hri_accelerator_rate(a, kind, &f->rate));
+    if (!small) {
+        HRI_TRY(hri_accelerator_tile_rates(a, kind, f->tile_rates));
+        HRI_TRY(hri_model_overheads(a, true, overheads));
     }
-    if (status == HR_OK && !small) {
-        status = hri_model_overheads(a, true, overheads);
-    }
-    if (status == HR_OK) {
-        status = hri_model_know_link(c->context, a);
-        if (status == HR_ERROR_OUT_OF_MEMORY) {
-            status = HR_OK; /* it is out of memory for others: plan without
-                               links */
-        }
-    }
-    return status;
+    /* without memory, which others have, plan without links */
+    const hr_status status = hri_model_know_link(c->context, a);
+    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }
 
 /* How many accelerators take turns on the host's CPUs, if this one does. */
@@ -173,13 +162,12 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
         f->memory = c->options.memory_limit;
     }
     f->packed = wants_packing(p, a->device);
-    hr_status status = hri_model_overheads(a, false, &overheads);
+    HRI_TRY(hri_model_overheads(a, false, &overheads));
     /* speeds matter when they differ, or when the work takes long; and an
      * accelerator that cannot take part may have no memory to measure in */
-    if (status == HR_OK &&
-        (!hri_model_is_small(c->flops) || sharing < c->count) &&
+    if ((!hri_model_is_small(c->flops) || sharing < c->count) &&
         hri_plan_fits(f, least)) {
-        status = measure_one(c, i, &overheads);
+        HRI_TRY(measure_one(c, i, &overheads));
     }
     f->task = overheads.task;
     f->start = hri_model_executor(f->tile_rates[0] == 0.0);
@@ -197,7 +185,7 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;
     }
-    return status;
+    return HR_OK;
 }
 
 /* Where any copies may be staged, those of C of at most TINY_BYTES always are:
@@ -230,16 +218,17 @@ static bool is_any_staged(const hri_gemm_call *c, hri_device *device, int side)
     const hr_matrix *of = t == NULL       ? (side == HRI_A ? &p->a : &p->b)
                           : side == HRI_A ? t->a
                                           : t->b;
-    bool staged = false;
-    for (int64_t i = 0; i < (t != NULL ? t->come.count : 1) && !staged; i++) {
-        staged = is_staged(device, &of[i], TINIEST_BYTES);
+    for (int64_t i = 0; i < (t != NULL ? t->come.count : 1); i++) {
+        if (is_staged(device, &of[i], TINIEST_BYTES)) {
+            return true;
+        }
     }
-    return staged;
+    return false;
 }
 
 /* How most bytes travel: matrices of few bytes do not count, unless both do. */
-static hri_link_use flow_of(hri_accelerator *a, const hri_product *p,
-                            const hri_staged *staged)
+static hri_link_use link_use_of(hri_accelerator *a, const hri_product *p,
+                                const hri_staged *staged)
 {
     const bool one = extent_bytes(&p->a) > TINY_BYTES;
     const bool other = extent_bytes(&p->b) > TINY_BYTES;
@@ -261,26 +250,26 @@ static void gather_links(hri_gemm_call *c)
                                     is_any_staged(c, device, HRI_B),
                                     is_staged(device, &p->c, TINY_BYTES)}};
         c->staged[i] = staged;
-        c->flows[i] = flow_of(c->accelerators[i], p, &staged);
+        c->links[i] = link_use_of(c->accelerators[i], p, &staged);
     }
-    hri_model_link_uses(c->context, c->flows, c->count);
+    hri_model_link_uses(c->context, c->links, c->count);
     for (uint32_t i = 0; i < c->count; i++) {
-        const hri_link_use *flow = &c->flows[i];
+        const hri_link_use *link = &c->links[i];
         hri_plan_accelerator *f = &c->inputs[i];
-        f->up.rate = flow->beside.up;
-        f->down.rate = flow->beside.down;
-        f->both.rate = flow->beside.both;
+        f->up.rate = link->beside.up;
+        f->down.rate = link->beside.down;
+        f->both.rate = link->beside.both;
         if (f->both.rate > 0.0) { /* copy pools pack rows into pieces */
             const double copy_pools = hri_model_staged_copy;
             const double slow = hri_model_one_thread;
-            f->up.start = flow->staged_up ? copy_pools : f->up.start;
-            f->down.start = flow->staged_down ? copy_pools : f->down.start;
-            f->up.few = flow->staged_up ? slow : f->up.rate;
-            f->down.few = flow->staged_down ? slow : f->down.rate;
-            f->up.alone = flow->staged_up ? 0.0 : flow->alone.up;
-            f->down.alone = flow->staged_down ? 0.0 : flow->alone.down;
+            f->up.start = link->staged_up ? copy_pools : f->up.start;
+            f->down.start = link->staged_down ? copy_pools : f->down.start;
+            f->up.few = link->staged_up ? slow : f->up.rate;
+            f->down.few = link->staged_down ? slow : f->down.rate;
+            f->up.alone = link->staged_up ? 0.0 : link->alone.up;
+            f->down.alone = link->staged_down ? 0.0 : link->alone.down;
             f->both.alone =
-                f->up.alone > 0 && f->down.alone > 0 ? flow->alone.both : 0.0;
+                f->up.alone > 0 && f->down.alone > 0 ? link->alone.both : 0.0;
         } else {
             f->up.start = f->down.start = 0.0;
         }
@@ -340,10 +329,7 @@ static hr_status make_plan(hri_gemm_call *c)
     };
     uint64_t least = hri_plan_min_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {
-        hr_status status = gather_one(c, i, least);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(gather_one(c, i, least));
     }
     gather_links(c);
     gather_groups(c);
@@ -355,11 +341,14 @@ static hr_status make_plan(hri_gemm_call *c)
 
 hr_status hri_call_plan(hri_gemm_call *c)
 {
-    hr_status status = choose_accelerators(c);
-    if (status == HR_OK && hri_has_product(&c->product)) {
-        do { /* measuring may find out that one is lost */
-            status = make_plan(c);
-        } while (status == HR_ERROR_LOST && leave_out_lost(c));
+    HRI_TRY(choose_accelerators(c));
+    if (!hri_has_product(&c->product)) {
+        return HR_OK;
+    }
+    hr_status status = make_plan(c);
+    while (status == HR_ERROR_LOST && leave_out_lost(c)) { /* measuring may find
+                                                              that one is */
+        status = make_plan(c);
     }
     return status;
 }
@@ -369,12 +358,12 @@ void hri_call_close(hri_gemm_call *c)
     hri_plan_destroy(c->plan);
     free(c->accelerators);
     free(c->inputs);
-    free(c->flows);
+    free(c->links);
     free(c->staged);
     c->plan = NULL;
     c->accelerators = NULL;
     c->inputs = NULL;
-    c->flows = NULL;
+    c->links = NULL;
     c->staged = NULL;
     c->count = 0;
 }

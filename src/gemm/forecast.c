@@ -83,7 +83,7 @@ static double *extents(const hri_plan *plan, int64_t count,
     return all;
 }
 
-static void finish(forecast *f)
+static void forecast_finish(forecast *f)
 {
     for (uint32_t i = 0; f->executors != NULL && i < f->plan->flow.part_count;
          i++) {
@@ -97,8 +97,8 @@ static void finish(forecast *f)
     free(f->depths);
 }
 
-static hr_status init(forecast *f, const hri_plan *plan,
-                      const hri_plan_accelerator *accelerators)
+static hr_status forecast_init(forecast *f, const hri_plan *plan,
+                               const hri_plan_accelerator *accelerators)
 {
     *f = (forecast){
         .plan = plan,
@@ -109,13 +109,13 @@ static hr_status init(forecast *f, const hri_plan *plan,
     };
     bool made = f->heights != NULL && f->widths != NULL && f->depths != NULL &&
                 f->executors != NULL;
-    for (uint32_t i = 0; i < plan->flow.part_count && made; i++) {
+    for (uint32_t i = 0; made && i < plan->flow.part_count; i++) {
         const hri_flow_part *part = &plan->flow.parts[i];
         made = executor_init(&f->executors[i], part,
                              &accelerators[part->accelerator]);
     }
     if (!made) {
-        finish(f);
+        forecast_finish(f);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
     }
     return HR_OK;
@@ -130,8 +130,8 @@ static bool is_host(const executor *e)
 
 /* Copy bytes within the host's memory, when it is the executor's turn. Returns
  * when that has been done. */
-static double copy(forecast *f, const executor *e, const way *w, double start,
-                   double bytes, double row)
+static double copy_on_host(forecast *f, const executor *e, const way *w,
+                           double start, double bytes, double row)
 {
     const double seconds = hri_cost_carry(&w->of, bytes, row);
     f->host = fmax(start, f->host) + seconds / e->accelerator->sharers;
@@ -148,7 +148,7 @@ static double carry(forecast *f, executor *e, way *w, double start, int side,
     const double row = hri_row_bytes(s, side, height, width);
     const double bytes = height * width * (side == HRI_C ? s->c_size : s->size);
     if (e->accelerator->sharers > 0) {
-        return w->free = copy(f, e, w, start, bytes, row);
+        return w->free = copy_on_host(f, e, w, start, bytes, row);
     }
     const bool brief = hri_flow_is_brief(&f->plan->flow);
     start = fmax(start, w->free);
@@ -184,7 +184,7 @@ static double start_of_load(executor *e)
                : fmax(e->up.free, end_of(e, part->deliveries[*next].after));
 }
 
-static void load(forecast *f, executor *e)
+static void load_panel(forecast *f, executor *e)
 {
     const hri_delivery *d = &e->part->deliveries[e->next[LOAD]];
     const bool of_a = d->side == HRI_A;
@@ -197,7 +197,7 @@ static void load(forecast *f, executor *e)
     e->arrivals[e->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->puller_count; i++) {
         if (e->accelerator->sharers > 0) {
-            there = copy(f, e, &e->up, there, bytes, row);
+            there = copy_on_host(f, e, &e->up, there, bytes, row);
         }
         const hri_puller *to = &f->plan->flow.pullers[d->pullers + i];
         f->executors[to->part].arrivals[to->delivery] = there;
@@ -250,7 +250,7 @@ static double start_of_fetch(const forecast *f, executor *e)
                   : INFINITY;
 }
 
-static void fetch(forecast *f, executor *e)
+static void fetch_tile(forecast *f, executor *e)
 {
     int64_t number = e->next[FETCH]++;
     const hri_task *task = &e->part->tasks[number];
@@ -300,7 +300,7 @@ static double start_of_product(const forecast *f, executor *e)
     return fmax(start, fmax(e->arrivals[task->a], e->arrivals[task->b]));
 }
 
-static void multiply(forecast *f, executor *e)
+static void run_product(forecast *f, executor *e)
 {
     int64_t number = e->next[PRODUCT]++;
     const hri_task *task = &e->part->tasks[number];
@@ -351,9 +351,9 @@ static executor *next_step(forecast *f, int *step)
 static double walk(forecast *f)
 {
     static void (*const steps[STEPS])(forecast *, executor *) = {
-        [FETCH] = fetch,
-        [LOAD] = load,
-        [PRODUCT] = multiply,
+        [FETCH] = fetch_tile,
+        [LOAD] = load_panel,
+        [PRODUCT] = run_product,
         [HOME] = send_home,
     };
     int step;
@@ -384,10 +384,8 @@ double hri_forecast_cost(const hri_blocking *b, uint32_t parts)
 hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)
 {
     forecast f;
-    hr_status status = init(&f, plan, accelerators);
-    if (status == HR_OK) {
-        plan->flow.seconds = walk(&f);
-        finish(&f);
-    }
-    return status;
+    HRI_TRY(forecast_init(&f, plan, accelerators));
+    plan->flow.seconds = walk(&f);
+    forecast_finish(&f);
+    return HR_OK;
 }

@@ -24,10 +24,7 @@ static const hri_struct report_struct =
 hr_status hri_call_options(hri_gemm_call *c, const hr_gemm_options *options)
 {
     c->options = (hr_gemm_options)HR_GEMM_OPTIONS_INIT;
-    hr_status status = hri_struct_read(&options_struct, options, &c->options);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_read(&options_struct, options, &c->options));
     if ((unsigned)c->options.compute > HR_COMPUTE_REPRODUCIBLE) {
         return hri_fail(HR_ERROR_INVALID, "gemm: unknown compute mode %d",
                         (int)c->options.compute);
@@ -49,10 +46,7 @@ hr_status hri_call_open(hri_gemm_call *c, hr_context *context, hr_scalar alpha,
                         hr_matrix a, hr_matrix b, hr_scalar beta,
                         hr_matrix result)
 {
-    hr_status status = hri_gemm_check(alpha, &a, &b, beta, &result);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_gemm_check(alpha, &a, &b, beta, &result));
     hr_compute compute = c->options.compute;
     if (context->reproducible && compute == HR_COMPUTE_TF32) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -122,7 +116,7 @@ static hr_status multiply_region(hri_gemm_call *c, const region *r)
     hri_gemm_call part = *c;
     part.accelerators = NULL;
     part.inputs = NULL;
-    part.flows = NULL;
+    part.links = NULL;
     part.staged = NULL;
     part.plan = NULL;
     part.count = 0;
@@ -169,15 +163,14 @@ static region take_region(const hri_plan *plan, uint8_t *home, int64_t tile)
 static hr_status multiply_rest(hri_gemm_call *c, uint8_t *home)
 {
     const int64_t tiles = c->plan->tile_rows * c->plan->tile_cols;
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < tiles && status == HR_OK; i++) {
+    for (int64_t i = 0; i < tiles; i++) {
         if (!home[i]) {
             const region r = take_region(c->plan, home, i);
             c->recomputed += (uint64_t)(r.rows * r.cols);
-            status = multiply_region(c, &r);
+            HRI_TRY(multiply_region(c, &r));
         }
     }
-    return status;
+    return HR_OK;
 }
 
 static double flops_of_home(const hri_gemm_call *c, const uint8_t *home)
@@ -196,8 +189,8 @@ static double flops_of_home(const hri_gemm_call *c, const uint8_t *home)
            ((double)c->product.m * (double)c->product.n);
 }
 
-/* Of what is staged, a thread that is alone lets the driver copy the larger
- * operands. */
+/* A thread that is alone lets the driver copy the larger operands of those that
+ * are staged. */
 static void choose_staged(hri_gemm_call *c)
 {
     const hri_flow *flow = &c->plan->flow;
@@ -220,15 +213,39 @@ static hr_status run_plan(hri_gemm_call *c, hri_run_outcome *outcome)
                                  .terms =
                                      c->terms != NULL ? &c->terms->come : NULL};
     choose_staged(c);
-    hr_status status =
-        hri_tiles_engine(&c->product, c->plan, c->terms, &engine);
-    if (status == HR_OK) {
-        hri_call_limit(c);
-        status = hri_run(c->context, &c->plan->flow, &engine, c->accelerators,
-                         &wanted, outcome);
-        hri_call_unlimit(c);
-    }
+    HRI_TRY(hri_tiles_engine(&c->product, c->plan, c->terms, &engine));
+    hri_call_limit(c);
+    const hr_status status = hri_run(c->context, &c->plan->flow, &engine,
+                                     c->accelerators, &wanted, outcome);
+    hri_call_unlimit(c);
     return status;
+}
+
+/* Carry out the plan, and complete C without accelerators that are lost. The
+ * outcome has room for shares and tiles. */
+static hr_status multiply_all(hri_gemm_call *c, hri_run_outcome *outcome)
+{
+    if (outcome->shares == NULL || outcome->home == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
+    }
+    if (hri_plan_is_direct(c)) {
+        HRI_TRY(hri_plan_directly(c, outcome));
+    } else if (!hri_progress_tell(c->progress, c->flops_done)) {
+        return hri_error_raise(&c->progress->error);
+    } else {
+        HRI_TRY(run_plan(c, outcome));
+    }
+    add_done(c, outcome);
+    c->flops_done += outcome->unfinished ? flops_of_home(c, outcome->home)
+                                         : hri_flops_of(&c->product);
+    if (!outcome->unfinished) {
+        return HR_OK;
+    }
+    if (c->terms != NULL) { /* they may be gone */
+        return hri_error_raise(&c->lost);
+    }
+    hri_log(c->context, "%s; others compute its tiles", c->lost.message);
+    return multiply_rest(c, outcome->home);
 }
 
 hr_status hri_call_multiply(hri_gemm_call *c)
@@ -238,29 +255,7 @@ hr_status hri_call_multiply(hri_gemm_call *c)
     hri_run_outcome outcome = {
         .shares = calloc(c->plan->flow.part_count, sizeof *outcome.shares),
         .home = calloc(tiles, 1)};
-    hr_status status =
-        outcome.shares != NULL && outcome.home != NULL
-            ? HR_OK
-            : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
-    if (status == HR_OK && hri_plan_is_direct(c)) {
-        status = hri_plan_directly(c, &outcome);
-    } else if (status == HR_OK &&
-               !hri_progress_tell(c->progress, c->flops_done)) {
-        status = hri_error_raise(&c->progress->error);
-    } else if (status == HR_OK) {
-        status = run_plan(c, &outcome);
-    }
-    if (status == HR_OK) {
-        add_done(c, &outcome);
-        c->flops_done += outcome.unfinished ? flops_of_home(c, outcome.home)
-                                            : hri_flops_of(&c->product);
-    }
-    if (status == HR_OK && outcome.unfinished && c->terms != NULL) {
-        status = hri_error_raise(&c->lost); /* its terms may be gone */
-    } else if (status == HR_OK && outcome.unfinished) {
-        hri_log(c->context, "%s; others compute its tiles", c->lost.message);
-        status = multiply_rest(c, outcome.home);
-    }
+    const hr_status status = multiply_all(c, &outcome);
     free(outcome.shares);
     free(outcome.home);
     return status;
@@ -298,6 +293,23 @@ hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
 
 /* ---- the calls */
 
+/* The call of hr_gemm with the context's lock. */
+static hr_status multiply_call(hri_gemm_call *this, hr_context *context,
+                               hr_scalar alpha, hr_matrix a, hr_matrix b,
+                               hr_scalar beta, hr_matrix c,
+                               hr_gemm_report *report)
+{
+    hr_status status;
+    hri_runs_collect(context);
+    HRI_TRY(hri_call_open(this, context, alpha, a, b, beta, c));
+    HRI_TRY(hri_gemm_check_data(alpha, &a, &b, &c));
+    if (hri_gemm_directly(this, &status)) {
+        return status;
+    }
+    HRI_TRY(hri_call_plan(this));
+    return hri_call_run(this, report);
+}
+
 hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
                   hr_matrix b, hr_scalar beta, hr_matrix c,
                   const hr_gemm_options *options)
@@ -309,37 +321,19 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     b = hri_matrix_tidy(b);
     c = hri_matrix_tidy(c);
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
-    hr_status status = hri_context_check(context, "gemm");
-    if (status == HR_OK) {
-        status = hri_call_options(&this, options);
-    }
-    if (status == HR_OK) {
-        status = hri_report_read(this.options.report, &filled);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_context_check(context, "gemm"));
+    HRI_TRY(hri_call_options(&this, options));
+    HRI_TRY(hri_report_read(this.options.report, &filled));
     hri_range_begin("hr_gemm");
     pthread_mutex_lock(&context->lock);
-    hri_runs_collect(context);
-    status = hri_call_open(&this, context, alpha, a, b, beta, c);
-    if (status == HR_OK) {
-        status = hri_gemm_check_data(alpha, &a, &b, &c);
-    }
-    if (status == HR_OK && !hri_gemm_directly(&this, &status)) {
-        status = hri_call_plan(&this);
-        if (status == HR_OK) {
-            status = hri_call_run(&this, &filled);
-        }
-    }
+    const hr_status status =
+        multiply_call(&this, context, alpha, a, b, beta, c, &filled);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         hri_report_trace(&this, &filled, "hr_gemm");
-    }
-    hri_call_close(&this);
-    if (status == HR_OK) {
         hri_call_write_report(&this, &filled);
     }
+    hri_call_close(&this);
     hri_range_end();
     return status;
 }
@@ -354,21 +348,14 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
     b = hri_matrix_tidy(b);
     c = hri_matrix_tidy(c);
     hr_gemm_report filled;
-    hr_status status = hri_context_check(context, "gemm");
-    if (status == HR_OK && report == NULL) {
-        status = hri_fail(HR_ERROR_INVALID, "gemm: the report is NULL");
+    HRI_TRY(hri_context_check(context, "gemm"));
+    if (report == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: the report is NULL");
     }
-    if (status == HR_OK) {
-        status = hri_report_read(report, &filled);
-    }
-    if (status == HR_OK) {
-        status = hri_call_options(&this, options);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_report_read(report, &filled));
+    HRI_TRY(hri_call_options(&this, options));
     pthread_mutex_lock(&context->lock);
-    status = hri_call_open(&this, context, alpha, a, b, beta, c);
+    hr_status status = hri_call_open(&this, context, alpha, a, b, beta, c);
     if (status == HR_OK) {
         status = hri_call_plan(&this);
     }

@@ -51,6 +51,13 @@ void hri_plan_destroy(hri_plan *plan)
     free(plan);
 }
 
+static hr_status no_memory(void)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+}
+
+/* ---- sets of accelerators */
+
 /* A set of accelerators, and what follows from it. */
 typedef struct candidate_set {
     uint32_t count;
@@ -105,15 +112,10 @@ static hr_status candidate_set_choose(candidate_set *set,
             set->accelerators[i].in_place ? 0 : set->accelerators[i].own;
         set->speeds[i] = set->accelerators[i].rate;
     }
-    hr_status status =
-        hri_partition_create(set->speeds, set->count, (double)shape->m,
-                             (double)shape->n, &set->partition);
-    if (status == HR_OK) {
-        status =
-            hri_blocking_choose(shape, set->accelerators, set->count,
-                                set->partition, set->rects, &set->blockings);
-    }
-    return status;
+    HRI_TRY(hri_partition_create(set->speeds, set->count, (double)shape->m,
+                                 (double)shape->n, &set->partition));
+    return hri_blocking_choose(shape, set->accelerators, set->count,
+                               set->partition, set->rects, &set->blockings);
 }
 
 bool hri_plan_fits(const hri_plan_accelerator *a, uint64_t least)
@@ -161,15 +163,14 @@ static bool is_better(const candidate_set *set, const candidate_set *best)
 /* Find the fastest set of the candidates. Accelerators with little memory, or
  * with little to do, may delay the others, so smaller sets are tried, too.
  * *best is kept unless another one is better. */
-static hr_status improve(const hri_plan_shape *shape,
-                         const hri_plan_accelerator *all,
-                         const hri_ranked *candidates, uint32_t count,
-                         candidate_set *best)
+static hr_status improve_set(const hri_plan_shape *shape,
+                             const hri_plan_accelerator *all,
+                             const hri_ranked *candidates, uint32_t count,
+                             candidate_set *best)
 {
     double flops =
         shape->flops * (double)shape->m * (double)shape->n * (double)shape->k;
-    hr_status status = HR_OK;
-    for (uint32_t n = count; status == HR_OK && n > 0; n = n * 3 / 4) {
+    for (uint32_t n = count; n > 0; n = n * 3 / 4) {
         double rate = 0.0;
         for (uint32_t i = 0; i < n; i++) {
             rate += all[candidates[i].index].rate;
@@ -178,22 +179,23 @@ static hr_status improve(const hri_plan_shape *shape,
             break; /* even smaller sets are not faster */
         }
         candidate_set set;
-        status = candidate_set_init(&set, n);
-        for (uint32_t i = 0; status == HR_OK && i < n; i++) {
+        HRI_TRY(candidate_set_init(&set, n));
+        for (uint32_t i = 0; i < n; i++) {
             set.members[i] = candidates[i].index;
         }
-        if (status == HR_OK) {
-            qsort(set.members, n, sizeof *set.members, lowest_first);
-            status = candidate_set_choose(&set, shape, all);
-        }
+        qsort(set.members, n, sizeof *set.members, lowest_first);
+        const hr_status status = candidate_set_choose(&set, shape, all);
         if (status == HR_OK && (best->count == 0 || is_better(&set, best))) {
             candidate_set_finish(best);
             *best = set;
-        } else {
-            candidate_set_finish(&set);
+            continue;
+        }
+        candidate_set_finish(&set);
+        if (status != HR_OK) {
+            return status;
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Whether all accelerators together could be worth it instead of the best set
@@ -238,8 +240,26 @@ static hr_status too_little_memory(const hri_plan_shape *shape,
                     (unsigned long long)most, hri_plural(most));
 }
 
-/* Choose the fastest set: accelerators with their own memory, the host in
- * place, or all together. */
+/* Find the fastest set: accelerators with their own memory, the host in place,
+ * or all together. list: room for all. */
+static hr_status find_best(const hri_plan_shape *shape,
+                           const hri_plan_accelerator *all, uint32_t count,
+                           hri_ranked *list, candidate_set *best)
+{
+    uint32_t others = list_candidates(shape, all, count, false, true, list);
+    HRI_TRY(improve_set(shape, all, list, others, best));
+    uint32_t in_place =
+        shape->terms > 0
+            ? 0 /* C does not leave the host: terms are products of their own */
+            : list_candidates(shape, all, count, true, false, list);
+    HRI_TRY(improve_set(shape, all, list, in_place, best));
+    if (others > 0 && in_place > 0 && may_pay(shape, all, count, best)) {
+        list_candidates(shape, all, count, true, true, list);
+        HRI_TRY(improve_set(shape, all, list, others + in_place, best));
+    }
+    return best->count > 0 ? HR_OK : too_little_memory(shape, all, count);
+}
+
 static hr_status choose_candidate_set(const hri_plan_shape *shape,
                                       const hri_plan_accelerator *all,
                                       uint32_t count, candidate_set *best)
@@ -251,29 +271,15 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
                         hri_plural(count));
     }
     *best = (candidate_set){0};
-    uint32_t others = list_candidates(shape, all, count, false, true, list);
-    hr_status status = improve(shape, all, list, others, best);
-    uint32_t in_place =
-        shape->terms > 0
-            ? 0 /* C does not leave the host: terms are products of their own */
-            : list_candidates(shape, all, count, true, false, list);
-    if (status == HR_OK) {
-        status = improve(shape, all, list, in_place, best);
-    }
-    if (status == HR_OK && others > 0 && in_place > 0 &&
-        may_pay(shape, all, count, best)) {
-        list_candidates(shape, all, count, true, true, list);
-        status = improve(shape, all, list, others + in_place, best);
-    }
+    const hr_status status = find_best(shape, all, count, list, best);
     free(list);
-    if (status == HR_OK && best->count == 0) {
-        status = too_little_memory(shape, all, count);
-    }
     if (status != HR_OK) {
         candidate_set_finish(best);
     }
     return status;
 }
+
+/* ---- the plan of a set */
 
 /* Whether a part is wide enough to pack A: packing a panel takes as long as it
  * saves on some 3,000 columns of C (2 per cent of 51 TFLOP/s in float, at 3.5
@@ -329,7 +335,7 @@ static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
     plan->flow.parts = calloc(set->count, sizeof *plan->flow.parts);
     plan->rects = calloc(set->count, sizeof *plan->rects);
     if (plan->flow.parts == NULL || plan->rects == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+        return no_memory();
     }
     hri_partition_rects(set->partition, plan->blocking.rows,
                         plan->blocking.cols, set->rects);
@@ -372,14 +378,15 @@ static hr_status keep_bounds(hri_plan *plan)
     }
     plan->bounds = malloc(bytes);
     if (plan->bounds == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+        return no_memory();
     }
     memcpy(plan->bounds, plan->shape.bounds, bytes);
     plan->shape.bounds = plan->blocking.bounds = plan->bounds;
     return HR_OK;
 }
 
-/* Make the plan of a set with one of its blockings. */
+/* Make the plan of a set with one of its blockings. The caller destroys *out,
+ * also after an error. */
 static hr_status make_plan(const hri_plan_shape *shape,
                            const hri_plan_accelerator *all,
                            const candidate_set *set,
@@ -387,7 +394,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
 {
     hri_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+        return no_memory();
     }
     plan->shape = *shape;
     plan->blocking = *blocking;
@@ -399,19 +406,10 @@ static hr_status make_plan(const hri_plan_shape *shape,
                             .few = hri_is_few(shape),
                             .seconds = blocking->seconds};
     hri_blocking_slot_bytes(shape, blocking, plan->flow.slot_bytes);
-    hr_status status = keep_bounds(plan);
-    if (status == HR_OK) {
-        status = fill_parts(plan, set);
-    }
-    if (status == HR_OK) {
-        status = hri_schedule(plan, all);
-    }
-    if (status != HR_OK) {
-        hri_plan_destroy(plan);
-        return status;
-    }
     *out = plan;
-    return HR_OK;
+    HRI_TRY(keep_bounds(plan));
+    HRI_TRY(fill_parts(plan, set));
+    return hri_schedule(plan, all);
 }
 
 /* The seconds to compare plans by. With k in pieces the last tiles cannot be
@@ -443,10 +441,10 @@ static int fewest_tasks_first(const void *x, const void *y)
  * as long as that takes little of the product's time. Keep the fastest in
  * *best. *estimated: the blocking with the least estimate was not among them.
  */
-static hr_status compare(const hri_plan_shape *shape,
-                         const hri_plan_accelerator *all,
-                         const candidate_set *set, hri_plan **best,
-                         bool *estimated)
+static hr_status compare_plans(const hri_plan_shape *shape,
+                               const hri_plan_accelerator *all,
+                               const candidate_set *set, hri_plan **best,
+                               bool *estimated)
 {
     const hri_blockings *list = &set->blockings;
     const hri_blocking *order[HRI_BLOCKINGS];
@@ -460,17 +458,19 @@ static hr_status compare(const hri_plan_shape *shape,
         order[i] = &list->of[i];
     }
     qsort(order, list->count, sizeof *order, fewest_tasks_first);
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < list->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < list->count; i++) {
         double cost = hri_forecast_cost(order[i], set->count);
         hri_plan *plan = NULL;
-        if (cost > left ||
-            make_plan(shape, all, set, order[i], &plan) != HR_OK) {
+        if (cost > left) {
+            continue;
+        }
+        if (make_plan(shape, all, set, order[i], &plan) != HR_OK) {
+            hri_plan_destroy(plan);
             continue;
         }
         left -= cost;
         *estimated = *estimated && order[i] != &list->of[0];
-        status = hri_forecast(plan, all);
+        const hr_status status = hri_forecast(plan, all);
         if (status == HR_OK &&
             (*best == NULL || risk(set, plan) < risk(set, *best))) {
             hri_plan *slower = *best;
@@ -478,8 +478,11 @@ static hr_status compare(const hri_plan_shape *shape,
             plan = slower;
         }
         hri_plan_destroy(plan);
+        if (status != HR_OK) {
+            return status;
+        }
     }
-    return status;
+    return HR_OK;
 }
 
 /* Make the plan of a set. An estimate alone must be much better than what a
@@ -490,16 +493,14 @@ static hr_status choose_plan(const hri_plan_shape *shape,
 {
     const hri_blocking *first = &set->blockings.of[0];
     bool estimated;
-    hr_status status = compare(shape, all, set, best, &estimated);
-    if (status == HR_OK &&
-        (*best == NULL ||
-         (estimated &&
-          hri_model_pays(first->seconds, (*best)->flow.seconds)))) {
-        hri_plan_destroy(*best);
-        *best = NULL;
-        status = make_plan(shape, all, set, first, best);
+    HRI_TRY(compare_plans(shape, all, set, best, &estimated));
+    if (*best != NULL &&
+        !(estimated && hri_model_pays(first->seconds, (*best)->flow.seconds))) {
+        return HR_OK;
     }
-    return status;
+    hri_plan_destroy(*best);
+    *best = NULL;
+    return make_plan(shape, all, set, first, best);
 }
 
 hr_status hri_plan_create(const hri_plan_shape *shape,
@@ -511,11 +512,8 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
     }
     candidate_set set;
     hri_plan *best = NULL;
-    hr_status status = choose_candidate_set(shape, accelerators, count, &set);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = choose_plan(shape, accelerators, &set, &best);
+    HRI_TRY(choose_candidate_set(shape, accelerators, count, &set));
+    const hr_status status = choose_plan(shape, accelerators, &set, &best);
     candidate_set_finish(&set);
     if (status != HR_OK) {
         hri_plan_destroy(best);

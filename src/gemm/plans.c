@@ -43,11 +43,12 @@ static bool same_way(const hri_way *a, const hri_way *b)
 
 static bool same_rates(const double *a, const double *b)
 {
-    bool same = true;
     for (int i = 0; i < HRI_TILE_RATES; i++) {
-        same = same && a[i] == b[i];
+        if (a[i] != b[i]) {
+            return false;
+        }
     }
-    return same;
+    return true;
 }
 
 static bool same_input(const hri_plan_accelerator *a,
@@ -67,14 +68,18 @@ static bool same_input(const hri_plan_accelerator *a,
 static bool is_of(const kept *k, const hri_plan_shape *shape,
                   const hri_plan_accelerator *inputs, uint32_t count)
 {
-    bool same = k->count == count && same_shape(&k->shape, shape);
-    for (uint32_t i = 0; i < count && same; i++) {
-        same = same_input(&k->inputs[i], &inputs[i]);
+    if (k->count != count || !same_shape(&k->shape, shape)) {
+        return false;
     }
-    return same;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!same_input(&k->inputs[i], &inputs[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
-static void drop(kept *k)
+static void drop_kept(kept *k)
 {
     hri_plan_destroy(k->plan);
     free(k->inputs);
@@ -88,8 +93,8 @@ static void put_first(hri_plans *plans, kept one, uint32_t before)
     plans->of[0] = one;
 }
 
-static hri_plan *find(hri_plans *plans, const hri_plan_shape *shape,
-                      const hri_plan_accelerator *inputs, uint32_t count)
+static hri_plan *find_plan(hri_plans *plans, const hri_plan_shape *shape,
+                           const hri_plan_accelerator *inputs, uint32_t count)
 {
     for (uint32_t i = 0; plans != NULL && i < plans->count; i++) {
         const kept found = plans->of[i];
@@ -112,9 +117,9 @@ static int64_t tasks_of(const hri_plan *plan)
 
 /* Keep a plan, in the place of the one that was not used for longest. Without
  * memory for it nothing is kept. */
-static void keep(hri_plans **plans, const hri_plan_shape *shape,
-                 const hri_plan_accelerator *inputs, uint32_t count,
-                 hri_plan *plan)
+static void keep_plan(hri_plans **plans, const hri_plan_shape *shape,
+                      const hri_plan_accelerator *inputs, uint32_t count,
+                      hri_plan *plan)
 {
     if (*plans == NULL) {
         *plans = calloc(1, sizeof **plans);
@@ -128,7 +133,7 @@ static void keep(hri_plans **plans, const hri_plan_shape *shape,
     memcpy(one.inputs, inputs, count * sizeof *inputs);
     one.plan = hri_plan_hold(plan);
     if ((*plans)->count == PLANS) {
-        drop(&(*plans)->of[--(*plans)->count]);
+        drop_kept(&(*plans)->of[--(*plans)->count]);
     }
     put_first(*plans, one, (*plans)->count++);
 }
@@ -137,21 +142,19 @@ hr_status hri_plans_get(hri_plans **plans, const hri_plan_shape *shape,
                         const hri_plan_accelerator *inputs, uint32_t count,
                         hri_plan **plan)
 {
-    *plan = find(*plans, shape, inputs, count);
+    *plan = find_plan(*plans, shape, inputs, count);
     if (*plan != NULL) {
         return HR_OK;
     }
-    hr_status status = hri_plan_create(shape, inputs, count, plan);
-    if (status == HR_OK) {
-        keep(plans, shape, inputs, count, *plan);
-    }
-    return status;
+    HRI_TRY(hri_plan_create(shape, inputs, count, plan));
+    keep_plan(plans, shape, inputs, count, *plan);
+    return HR_OK;
 }
 
 void hri_plans_destroy(hri_plans *plans)
 {
     for (uint32_t i = 0; plans != NULL && i < plans->count; i++) {
-        drop(&plans->of[i]);
+        drop_kept(&plans->of[i]);
     }
     free(plans);
 }

@@ -146,8 +146,8 @@ static hr_status allocate_part(builder *b, uint32_t i)
 /* ---- deliveries */
 
 /* The part's slot that holds the panel. NULL when none does. */
-static slot *find(const builder *b, uint32_t part, int side, int32_t index,
-                  int32_t chunk)
+static slot *find_slot(const builder *b, uint32_t part, int side, int32_t index,
+                       int32_t chunk)
 {
     slot *s = b->slots[part][side];
     for (int32_t i = 0; i < b->plan->flow.parts[part].slots[side]; i++) {
@@ -160,7 +160,7 @@ static slot *find(const builder *b, uint32_t part, int side, int32_t index,
 
 /* The slot to overwrite: an empty one, else the one needed longest ago. The
  * blocking has enough slots, so this phase does not need it. */
-static int32_t victim(const builder *b, uint32_t part, int side)
+static int32_t slot_to_overwrite(const builder *b, uint32_t part, int side)
 {
     const slot *s = b->slots[part][side];
     int32_t best = 0;
@@ -178,7 +178,7 @@ static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
                        int32_t source)
 {
     hri_flow_part *part = &b->plan->flow.parts[part_index];
-    int32_t at = victim(b, part_index, side);
+    int32_t at = slot_to_overwrite(b, part_index, side);
     slot *s = &b->slots[part_index][side][at];
     int64_t number = part->delivery_count++;
     part->deliveries[number] = (hri_delivery){
@@ -252,10 +252,7 @@ static hr_status deliver_group(builder *b, const panel *p, int32_t index,
         } else if (part != loader) {
             int64_t d = deliver(b, part, p->side, index, (int32_t)loader);
             b->plan->flow.parts[part].deliveries[d].origin = number;
-            hr_status status = add_puller(b, part, d);
-            if (status != HR_OK) {
-                return status;
-            }
+            HRI_TRY(add_puller(b, part, d));
         }
     }
     *count = left;
@@ -276,13 +273,12 @@ static int32_t global_index(const builder *b, int side, int32_t index)
 static hr_status deliver_phase(builder *b)
 {
     const uint32_t parts = b->plan->flow.part_count;
-    /* first note which panels are there, so that new ones do not overwrite
-     * them */
+    /* note which panels are there, so that new ones do not overwrite them */
     for (int64_t i = 0; i < b->panel_count; i++) {
         const panel *p = &b->panels[i];
         int32_t index = global_index(b, p->side, p->index);
         for (uint32_t part = 0; part < parts; part++) {
-            slot *s = find(b, part, p->side, index, b->chunk);
+            slot *s = find_slot(b, part, p->side, index, b->chunk);
             if (s != NULL) {
                 s->phase = b->phase;
             }
@@ -294,15 +290,12 @@ static hr_status deliver_phase(builder *b)
         uint32_t count = 0;
         for (uint32_t part = 0; part < parts; part++) {
             if (place_of(b->plan, part, p->side, p->index) >= 0 &&
-                find(b, part, p->side, index, b->chunk) == NULL) {
+                find_slot(b, part, p->side, index, b->chunk) == NULL) {
                 b->lacking[count++] = part;
             }
         }
         while (count > 0) {
-            hr_status status = deliver_group(b, p, index, &count);
-            if (status != HR_OK) {
-                return status;
-            }
+            HRI_TRY(deliver_group(b, p, index, &count));
         }
     }
     return HR_OK;
@@ -310,13 +303,13 @@ static hr_status deliver_phase(builder *b)
 
 /* ---- tasks */
 
-static int64_t use(builder *b, uint32_t part, int side, int32_t index,
-                   int64_t task)
+static int64_t use_panel(builder *b, uint32_t part, int side, int32_t index,
+                         int64_t task)
 {
     if (b->plan->flow.parts[part].in_place) {
         return -1;
     }
-    slot *s = find(b, part, side, index, b->chunk);
+    slot *s = find_slot(b, part, side, index, b->chunk);
     s->last_task = task;
     return s->delivery;
 }
@@ -331,8 +324,8 @@ static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
     int32_t col = global_index(b, HRI_B, r->col0 + j);
     int64_t number = part->task_count++;
     part->tasks[number] = (hri_task){
-        .a = use(b, part_index, HRI_A, row, number),
-        .b = use(b, part_index, HRI_B, col, number),
+        .a = use_panel(b, part_index, HRI_A, row, number),
+        .b = use_panel(b, part_index, HRI_B, col, number),
         .row = row,
         .col = col,
         .chunk = b->chunk,
@@ -375,10 +368,7 @@ static hr_status run_phases(builder *b)
                 part->steady = part->task_count;
             }
             for (b->chunk = 0; b->chunk < k->chunks; b->chunk++) {
-                hr_status status = deliver_phase(b);
-                if (status != HR_OK) {
-                    return status;
-                }
+                HRI_TRY(deliver_phase(b));
                 for (uint32_t part = 0; part < b->plan->flow.part_count;
                      part++) {
                     add_tasks(b, part);
@@ -429,32 +419,30 @@ static void count_compulsory(builder *b)
     }
 }
 
-static hr_status build(builder *b)
+static hr_status build_schedule(builder *b)
 {
-    const uint32_t parts = b->plan->flow.part_count;
-    b->slots = calloc(parts, sizeof *b->slots);
-    b->lacking = calloc(parts, sizeof *b->lacking);
-    hr_status status =
-        b->slots != NULL && b->lacking != NULL ? HR_OK : no_memory();
-    for (uint32_t i = 0; i < parts && status == HR_OK; i++) {
-        status = allocate_part(b, i);
+    hri_flow *flow = &b->plan->flow;
+    b->slots = calloc(flow->part_count, sizeof *b->slots);
+    b->lacking = calloc(flow->part_count, sizeof *b->lacking);
+    if (b->slots == NULL || b->lacking == NULL) {
+        return no_memory();
     }
-    if (status == HR_OK) {
-        status = list_panels(b);
+    for (uint32_t i = 0; i < flow->part_count; i++) {
+        HRI_TRY(allocate_part(b, i));
     }
-    return status == HR_OK ? run_phases(b) : status;
+    HRI_TRY(list_panels(b));
+    HRI_TRY(run_phases(b));
+    for (uint32_t i = 0; i < flow->part_count; i++) {
+        count_products(b->plan, &flow->parts[i]);
+    }
+    count_compulsory(b);
+    return HR_OK;
 }
 
 hr_status hri_schedule(hri_plan *plan, const hri_plan_accelerator *accelerators)
 {
     builder b = {.plan = plan, .accelerators = accelerators};
-    hr_status status = build(&b);
-    for (uint32_t i = 0; i < plan->flow.part_count && status == HR_OK; i++) {
-        count_products(plan, &plan->flow.parts[i]);
-    }
-    if (status == HR_OK) {
-        count_compulsory(&b);
-    }
+    const hr_status status = build_schedule(&b);
     for (uint32_t i = 0; i < plan->flow.part_count && b.slots != NULL; i++) {
         free(b.slots[i][HRI_A]);
         free(b.slots[i][HRI_B]);

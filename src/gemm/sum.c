@@ -27,22 +27,19 @@ typedef struct sum {
 static hr_status check_term(const sum *s, int64_t t)
 {
     const hr_matrix a = hri_matrix_tidy(s->a[t]), b = hri_matrix_tidy(s->b[t]);
-    hr_status status = hri_gemm_check(s->alpha, &a, &b, s->beta, &s->c);
-    if (status == HR_OK) {
-        status = hri_gemm_check_data(s->alpha, &a, &b, &s->c);
-    }
-    if (status == HR_OK && (a.type != s->a[0].type || b.type != s->b[0].type)) {
-        status =
-            hri_fail(HR_ERROR_INVALID,
-                     "gemm: term %lld is of %s and %s, but the first of "
-                     "%s and %s",
-                     (long long)t, hr_type_name(a.type), hr_type_name(b.type),
-                     hr_type_name(s->a[0].type), hr_type_name(s->b[0].type));
-    }
-    return status;
+    HRI_TRY(hri_gemm_check(s->alpha, &a, &b, s->beta, &s->c));
+    HRI_TRY(hri_gemm_check_data(s->alpha, &a, &b, &s->c));
+    return a.type == s->a[0].type && b.type == s->b[0].type
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "gemm: term %lld is of %s and %s, but the first of "
+                          "%s and %s",
+                          (long long)t, hr_type_name(a.type),
+                          hr_type_name(b.type), hr_type_name(s->a[0].type),
+                          hr_type_name(s->b[0].type));
 }
 
-static hr_status check(const sum *s)
+static hr_status check_sum(const sum *s)
 {
     if (s->terms.come.count < 1 || s->a == NULL || s->b == NULL) {
         return hri_fail(HR_ERROR_INVALID,
@@ -53,11 +50,10 @@ static hr_status check(const sum *s)
     if (s->options.report != NULL) {
         return hri_fail(HR_ERROR_INVALID, "gemm: a sum fills no report");
     }
-    hr_status status = HR_OK;
-    for (int64_t t = 0; t < s->terms.come.count && status == HR_OK; t++) {
-        status = check_term(s, t);
+    for (int64_t t = 0; t < s->terms.come.count; t++) {
+        HRI_TRY(check_term(s, t));
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- terms, one after another */
@@ -86,24 +82,21 @@ static hr_status multiply_each(const sum *s)
     const hri_terms *terms = &s->terms;
     part_of_progress p = {.options = &s->options};
     hr_gemm_options options = s->options;
-    hr_status status = HR_OK;
     for (int64_t t = 0; t < terms->come.count; t++) {
         p.all += flops_of(s, t);
     }
     options.progress = options.progress != NULL ? note_progress : NULL;
     options.progress_data = &p;
-    for (int64_t t = 0; t < terms->come.count && status == HR_OK; t++) {
-        status = hri_terms_await(&terms->come, "gemm", t);
-        if (status == HR_OK) {
-            status = hr_gemm(s->context, s->alpha, s->a[t], s->b[t],
-                             t == 0 ? s->beta : hr_real(1), s->c, &options);
-            p.before += flops_of(s, t);
-        }
-        if (status == HR_OK && terms->come.release != NULL) {
+    for (int64_t t = 0; t < terms->come.count; t++) {
+        HRI_TRY(hri_terms_await(&terms->come, "gemm", t));
+        HRI_TRY(hr_gemm(s->context, s->alpha, s->a[t], s->b[t],
+                        t == 0 ? s->beta : hr_real(1), s->c, &options));
+        p.before += flops_of(s, t);
+        if (terms->come.release != NULL) {
             terms->come.release(terms->come.data, t + 1);
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- C stays */
@@ -147,18 +140,17 @@ static bool leaves_host(const hri_gemm_call *c)
 
 /* Plan the first term, and then, if it leaves the host, the sum. *stays: there
  * is such a plan. The context is locked. */
-static hr_status plan(sum *s, hri_gemm_call *c, bool *stays)
+static hr_status plan_sum(sum *s, hri_gemm_call *c, bool *stays)
 {
     const hr_type type = s->c.type;
     *stays = false;
-    hr_status status =
-        hri_call_open(c, s->context, s->alpha, hri_matrix_tidy(s->a[0]),
-                      hri_matrix_tidy(s->b[0]), s->beta, s->c);
-    if (status != HR_OK || type == HR_F16 || type == HR_BF16 ||
+    HRI_TRY(hri_call_open(c, s->context, s->alpha, hri_matrix_tidy(s->a[0]),
+                          hri_matrix_tidy(s->b[0]), s->beta, s->c));
+    if (type == HR_F16 || type == HR_BF16 ||
         !read_terms(s, c->product.compute)) {
-        return status;
+        return HR_OK;
     }
-    status = hri_call_plan(c);
+    hr_status status = hri_call_plan(c);
     const bool leaves = status == HR_OK && leaves_host(c);
     hri_call_close(c);
     if (status != HR_OK || !leaves) {
@@ -183,7 +175,7 @@ static hr_status multiply_all(sum *s, bool *done)
     bool stays;
     pthread_mutex_lock(&s->context->lock);
     hri_runs_collect(s->context);
-    hr_status status = plan(s, &c, &stays);
+    hr_status status = plan_sum(s, &c, &stays);
     if (status == HR_OK && stays) {
         status = hri_call_run(&c, &report);
     }
@@ -196,7 +188,7 @@ static hr_status multiply_all(sum *s, bool *done)
     return status;
 }
 
-static hr_status multiply(sum *s)
+static hr_status multiply_sum(sum *s)
 {
     hri_terms *t = &s->terms;
     const size_t count = (size_t)t->come.count;
@@ -224,13 +216,8 @@ hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha, int64_t count,
 {
     HRI_USUAL_ARITHMETIC;
     hri_gemm_call call = {0};
-    hr_status status = hri_context_check(context, "gemm");
-    if (status == HR_OK) {
-        status = hri_call_options(&call, options);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_context_check(context, "gemm"));
+    HRI_TRY(hri_call_options(&call, options));
     sum s = {.context = context,
              .alpha = alpha,
              .beta = beta,
@@ -243,9 +230,9 @@ hr_status hr_gemm_sum(hr_context *context, hr_scalar alpha, int64_t count,
                             .release = call.options.release,
                             .data = call.options.terms_data}};
     hri_range_begin("hr_gemm_sum");
-    status = check(&s);
+    hr_status status = check_sum(&s);
     if (status == HR_OK) {
-        status = multiply(&s);
+        status = multiply_sum(&s);
     }
     if (status != HR_OK && s.terms.come.release != NULL && count > 0) {
         s.terms.come.release(s.terms.come.data, count);

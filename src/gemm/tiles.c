@@ -45,8 +45,8 @@ static hri_place place_of(const window *w)
     return hri_at_host(m->data, (size_t)first * hr_type_size(m->type));
 }
 
-static hri_copy box(const void *data, int side, const hri_task *task,
-                    hri_place slot)
+static hri_copy box_of(const void *data, int side, const hri_task *task,
+                       hri_place slot)
 {
     const window w = window_of(data, side, task);
     const hr_matrix *m = w.matrix;
@@ -67,7 +67,7 @@ static hri_copy box(const void *data, int side, const hri_task *task,
 
 /* An operand of the product, in a slot, or in the caller's memory when slot is
  * NULL. packed: a panel of A that lies by columns. */
-static hri_operand operand(const tiles *t, int side, const hri_flow_task *f)
+static hri_operand operand_of(const tiles *t, int side, const hri_flow_task *f)
 {
     const window w = window_of(t, side, f->task);
     const hr_matrix *m = w.matrix;
@@ -87,7 +87,7 @@ static hri_operand operand(const tiles *t, int side, const hri_flow_task *f)
     return o;
 }
 
-static hr_status run(const void *data, const hri_flow_task *f)
+static hr_status run_task(const void *data, const hri_flow_task *f)
 {
     const tiles *t = data;
     const hri_product *p = &t->product;
@@ -100,15 +100,15 @@ static hr_status run(const void *data, const hri_flow_task *f)
         .k = hri_plan_length(t->plan, hri_plan_chunk, f->task->chunk),
         .alpha = p->alpha,
         .beta = hri_task_is_first(f->task) ? p->beta : hr_real(1.0),
-        .a = operand(t, HRI_A, f),
-        .b = operand(t, HRI_B, f),
-        .c = operand(t, HRI_C, f),
+        .a = operand_of(t, HRI_A, f),
+        .b = operand_of(t, HRI_B, f),
+        .c = operand_of(t, HRI_C, f),
     };
     return f->queue->ops->gemm(f->queue, &gemm);
 }
 
-static hr_status pack(const void *data, const hri_task *task, hri_queue *queue,
-                      hri_place from, hri_place to)
+static hr_status pack_panel(const void *data, const hri_task *task,
+                            hri_queue *queue, hri_place from, hri_place to)
 {
     const window w = window_of(data, HRI_A, task);
     const hri_pack packing = {.type = w.matrix->type,
@@ -121,7 +121,7 @@ static hr_status pack(const void *data, const hri_task *task, hri_queue *queue,
     return queue->ops->pack(queue, &packing);
 }
 
-static double flops(const void *data, const hri_task *task)
+static double flops_of_task(const void *data, const hri_task *task)
 {
     const tiles *t = data;
     return hri_product_flops(
@@ -130,7 +130,7 @@ static double flops(const void *data, const hri_task *task)
         hri_plan_length(t->plan, hri_plan_chunk, task->chunk));
 }
 
-static void drop(void *data)
+static void drop_tiles(void *data)
 {
     tiles *t = data;
     free(t->terms[HRI_A]);
@@ -163,15 +163,15 @@ hr_status hri_tiles_engine(const hri_product *product, hri_plan *plan,
     t->product = *product;
     t->plan = hri_plan_hold(plan);
     if (terms != NULL && !keep_terms(t, terms)) {
-        drop(t);
+        drop_tiles(t);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
     *engine = (hri_engine){.call = "gemm",
                            .data = t,
-                           .box = box,
-                           .pack = pack,
-                           .run = run,
-                           .flops = flops,
-                           .drop = drop};
+                           .box = box_of,
+                           .pack = pack_panel,
+                           .run = run_task,
+                           .flops = flops_of_task,
+                           .drop = drop_tiles};
     return HR_OK;
 }

@@ -551,7 +551,8 @@ static hr_status scan_with_words(scanning *s, hri_scan_words *w)
     int64_t rows[MAX_ARGUMENTS] = {1, 1, 1, 1, 1, 1, 1};
     hr_argument arguments[MAX_ARGUMENTS];
     size_t n;
-    const hr_kernel *kernel = begin_arguments(s, ONCE, all, arguments, rows, &n);
+    const hr_kernel *kernel =
+        begin_arguments(s, ONCE, all, arguments, rows, &n);
     const uint32_t launch_number = ++w->scans;
     rows[n] = w->words->extent.size[0];
     arguments[n++] = hr_inout(hr_view_of(w->words));

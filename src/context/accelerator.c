@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
 #include "kernels/kernels.h"
+#include "model/model.h"
 #include "runtime/staging.h"
 #include "runtime/stream.h"
 #include "trace/traced.h"

@@ -15,8 +15,8 @@
 #include "checker/check.h"
 #include "context/machine.h"
 #include "flow/flow.h"
-#include "model/model.h"
 #include "kernels/kernels.h"
+#include "model/model.h"
 #include "trace/trace.h"
 
 static const hri_struct options_struct = HRI_STRUCT(

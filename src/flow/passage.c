@@ -3,7 +3,7 @@
  * in pieces that a copy pool gathers, or gathered at once into pinned memory
  * beside the slot. */
 #include "flow/executor.h"
-#include "trace/trace.h"
+#include "trace/traced.h"
 
 static hri_copy reversed(const hri_copy *copy)
 {

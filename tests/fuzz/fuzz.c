@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/printable.h"
 #include "base/cache.h"
+#include "base/printable.h"
 #include "support/files.h"
 
 static char folder[64];

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/draft.h"
 #include "base/cache.h"
+#include "base/draft.h"
 #include "support/files.h"
 
 static char folder[64];

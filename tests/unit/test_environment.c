@@ -5,9 +5,9 @@
 #include <sys/auxv.h>
 
 #include "backends/host/cblas.h"
+#include "base/cache.h"
 #include "base/cpus.h"
 #include "base/environment.h"
-#include "base/cache.h"
 #include "test.h"
 
 static bool secure;

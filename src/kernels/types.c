@@ -23,7 +23,7 @@ static const struct element {
     {"double", 8, FRACTION},        {"hr_c32", 8, COMPLEX},
     {"hr_c64", 16, COMPLEX}};
 
-static const struct element *find(const char *type)
+static const struct element *find_element(const char *type)
 {
     for (size_t i = 0; type != NULL && i < sizeof elements / sizeof elements[0];
          i++) {
@@ -36,19 +36,19 @@ static const struct element *find(const char *type)
 
 size_t hri_element_bytes(const char *type)
 {
-    const struct element *e = find(type);
+    const struct element *e = find_element(type);
     return e != NULL ? e->bytes : 0;
 }
 
 const char *hri_element_name(const char *type, size_t bytes)
 {
-    const struct element *e = find(type);
+    const struct element *e = find_element(type);
     return e != NULL && e->bytes == bytes ? e->name : NULL;
 }
 
 bool hri_element_agrees(const char *a, const char *b)
 {
-    const struct element *x = find(a), *y = find(b);
+    const struct element *x = find_element(a), *y = find_element(b);
     return x == NULL || y == NULL ||
            (x->kind == y->kind && x->bytes == y->bytes);
 }

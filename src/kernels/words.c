@@ -64,7 +64,7 @@ static void replace_digraph(char *at)
     }
 }
 
-static void blank(char *text)
+static void blank_text(char *text)
 {
     for (char *at = text; *at != '\0';) {
         const char *end = end_of_words(at);
@@ -99,7 +99,7 @@ char *hri_text_blanked(const char *text)
 {
     char *blanked = strdup(text);
     if (blanked != NULL) {
-        blank(blanked);
+        blank_text(blanked);
     }
     return blanked;
 }

@@ -157,9 +157,13 @@ static void adapt_longs(char *text, const char *blanked)
  * memory. */
 static bool adapt_text(char *text, bool device)
 {
-    static const char signature[] = "\xEF\xBB\xBF"; /* of UTF-8 */
-    if (strncmp(text, signature, sizeof signature - 1) == 0) {
-        memset(text, ' ', sizeof signature - 1);
+    /* The signature of UTF-8. In the text of a file it is behind the build's
+     * definitions. */
+    static const char signature[] = "\xEF\xBB\xBF";
+    for (char *at = text; (at = strstr(at, signature)) != NULL; at++) {
+        if (at == text || at[-1] == '\n') {
+            memset(at, ' ', sizeof signature - 1);
+        }
     }
     char *blanked = hri_text_blanked(text);
     if (blanked == NULL) {

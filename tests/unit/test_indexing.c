@@ -155,6 +155,7 @@ static const char *const unsure[] = {
     "#define STOP return\n" KERNEL(
         "if (n) { STOP; } HR_EACH1(i) { HR_AT1(a, i) = 1; }"),
     "#define HR_AT1(v, i) v[0]\n" IN_EACH("HR_AT1(a, i) = 1;"),
+    "#define F(x\n" IN_EACH("F(i); HR_AT1(a, i) = 1;"),
     "#define N 1\n#define N if (n)\n" IN_EACH("N HR_AT1(a, i) = 1;"),
     "#define L(x) x x\n#define L(x) L(x)\n" IN_EACH("L(i); HR_AT1(a, i) = 1;"),
     "#define MAKE(k) \\\n" HEAD "MAKE(k)\n",
@@ -166,6 +167,7 @@ static const char *const unsure[] = {
     /* conditions of the preprocessor */
     IN_EACH("\n#if A\nif (n)\n#endif\nHR_AT1(a, i) = 1;"),
     IN_EACH("\n#if 0\nHR_AT1(a, i) = 1;\n#endif\n"),
+    IN_EACH("n = 1\n#if A\n+ 1\n#endif\n; HR_AT1(a, i) = 1;"),
     "#if A\n" IN_EACH("HR_AT1(a, i) = 1;") "#else\n" IN_EACH("n;") "#endif\n",
     "#if A\n" IN_EACH("HR_AT1(a, i) = 1;") "#else\nMAKE(k)\n#endif\n",
     /* broken */

@@ -58,6 +58,21 @@ static void definitions(void)
     }
 }
 
+static void signatures(void)
+{
+    static const char *const texts[] = {
+        "\xEF\xBB\xBFown text \"\xEF\xBB\xBF\"",
+        "#define A 1\n#line 1 \"file.c\"\n\xEF\xBB\xBFown text "
+        "\"\xEF\xBB\xBF\""};
+    TEST_CASE("the signature of UTF-8 is for no compiler");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const hr_kernel kernel = kernel_of(texts[i]);
+        char *source = hri_kernel_source(&kernel, HRI_SOURCE_DEVICE);
+        CHECK(place_of(source, "\n   own text \"\xEF\xBB\xBF\"") > 0);
+        free(source);
+    }
+}
+
 static void emulated(void)
 {
     const hr_kernel asks = kernel_of("#if HR_WANTED(k)\n#endif\n");
@@ -93,6 +108,7 @@ static void emulated(void)
 int main(void)
 {
     TEST(definitions());
+    TEST(signatures());
     TEST(emulated());
     return test_end();
 }

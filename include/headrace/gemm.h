@@ -334,7 +334,7 @@ typedef struct hr_verify_report {
  *          HR_ERROR_OUT_OF_MEMORY. HR_ERROR_CANCELLED when report->progress
  *          said so: *report is as it was.
  * @threads Any thread.
- * @source  [Freivalds1979]; bounds [Higham2002], exact sums [Ogita2005]. */
+ * @source  [Freivalds1979]; bounds [Higham2002]. */
 HR_API HR_NODISCARD hr_status hr_gemm_verify(hr_context *context,
                                              hr_scalar alpha, hr_matrix a,
                                              hr_matrix b, hr_scalar beta,

@@ -29,6 +29,7 @@ BEGIN {
     may["src/flow"] = "arrays kernels runtime trace hal base"
     may["src/context"] = "flow checker arrays kernels model runtime trace hal base"
     may["src/gemm"] = "flow distribute model runtime trace hal base"
+    may["src/verify"] = "gemm/check.h runtime trace hal base"
     may["src/filter"] = "arrays distribute model runtime trace hal base"
     may["src/split"] = "arrays kernels distribute model runtime trace hal base"
     may["src/calls"] = "split arrays kernels distribute model runtime trace" \
@@ -92,7 +93,7 @@ function allowed(name, local,    list, i, n) {
     }
     if (!local) {
         # The system and the public headers, and no internal ones.
-        return name !~ /^(base|hal|backends|trace|runtime|kernels|model|distribute|arrays|checker|flow|context|gemm|filter|split|grid|files|console|cli|bench|blas|mpi|pblas)\//
+        return name !~ /^(base|hal|backends|trace|runtime|kernels|model|distribute|arrays|checker|flow|context|gemm|verify|filter|split|grid|files|console|cli|bench|blas|mpi|pblas)\//
     }
     if (layer == "include") {
         return 0

@@ -9,7 +9,7 @@ cd "$1"
 
 files=$(find src/arrays src/blas src/checker src/context src/distribute \
     src/calls src/filter src/flow src/gemm src/grid src/kernels src/mpi src/pblas \
-    src/runtime src/split src/trace \
+    src/runtime src/split src/trace src/verify \
     -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || { echo "model: no sources in $1"; exit 1; }
 
@@ -39,7 +39,6 @@ BEGIN {
 FNR == 1 {
     split(FILENAME, part, "/")
     engine = part[2] ~ /^(blas|distribute|filter|flow|gemm|grid|split)$/
-    exact = FILENAME ~ /^src\/gemm\/verify/ # bounds of rounding
     comment = 0
 }
 {
@@ -64,16 +63,16 @@ engine && line ~ /(->|\.)physical[^_a-z]/ {
     complain("sharing", "says who shares a device: hri_accelerators_same_kind")
 }
 # Factors a little less or more than 1, except for rounding.
-engine && !exact && (" " line " ") ~ \
+engine && (" " line " ") ~ \
     /[^0-9a-zA-Z_.](0?\.(8[0-9]|9)[0-9]*|1\.(0[0-9]*[1-9]|1[0-9]*))[^0-9]/ {
     complain("threshold", "has a threshold: hri_model_pays, hri_cost_risk")
 }
 # Microseconds to tenths of a millisecond.
-engine && !exact && (" " line " ") ~ /[^0-9a-zA-Z_.][0-9.]+[eE]-0?[3-7][^0-9]/ {
+engine && (" " line " ") ~ /[^0-9a-zA-Z_.][0-9.]+[eE]-0?[3-7][^0-9]/ {
     complain("cost", "has a cost in seconds: hri_model_overheads")
 }
 # Rates: 1e8 and more.
-engine && !exact && (" " line " ") ~ \
+engine && (" " line " ") ~ \
     /[^0-9a-zA-Z_.][0-9.]+[eE]\+?(0?[89]|1[0-9])[^0-9]/ {
     complain("rate", "has a rate: hri_guess")
 }

@@ -126,7 +126,7 @@ static void set_scales(tolerance *t, double *b_rows, double *a_cols)
         t->scales[j] = 1.0;
         if (weight > 0.0) {
             double ratio = power_above(largest) / power_above(weight);
-            t->scales[j] = fmin(ratio, 0x1p500);
+            t->scales[j] = fmin(ratio, 0x1p1000);
         }
     }
 }

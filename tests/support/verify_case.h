@@ -4,7 +4,7 @@
 #ifndef VERIFY_CASE_H
 #define VERIFY_CASE_H
 
-#include "gemm/verify.h"
+#include "verify/verify.h"
 #include "support/placed.h"
 #include "support/tolerance.h"
 

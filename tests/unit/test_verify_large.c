@@ -6,7 +6,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "gemm/verify.h"
+#include "verify/verify.h"
 #include "runtime/runtime.h"
 #include "support/random.h"
 #include "support/tolerance.h"

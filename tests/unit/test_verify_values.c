@@ -365,9 +365,9 @@ static void too_many_overflows(void)
         set_part(&x.problem.c, i / N, i % N, i % N == 1 ? (double)INFINITY : 0);
     }
     CHECK_FAILS(verify(&x, 1, &report), HR_ERROR_UNSUPPORTED,
-                "108 were not checked");
-    CHECK(report.unchecked == (M - HRI_VERIFY_LIMIT) * N);
-    CHECK(report.rows_checked == HRI_VERIFY_LIMIT);
+                "36 were not checked");
+    CHECK(report.unchecked == M - HRI_VERIFY_LIMIT);
+    CHECK(report.rows_checked == HRI_VERIFY_LIMIT + 1); /* and a column */
     CHECK(report.row == -1 && report.col == -1);
     set_part(&x.problem.c, 63, 1, -(double)INFINITY);
     CHECK_FAILS(verify(&x, 2, &report), HR_ERROR_MISMATCH, "(63, 1)");
@@ -456,7 +456,7 @@ static void subnormal_parts_of_large_elements(void)
     x.problem.beta = hr_real(1e300);
     verify_case_multiply(&x);
     hri_verify *v = hri_verify_create(pool, &x.problem, 1);
-    if (CHECK(v != NULL && hri_verify_scan(v) == HR_OK)) {
+    if (CHECK(v != NULL)) {
         for (int64_t i = 0; i < 80; i++) {
             hri_verify_miss miss;
             hri_verify_row(v, i, &miss);
@@ -517,18 +517,26 @@ static void overflows_hide_no_row(void)
 static void rows_not_looked_at(void)
 {
     TEST_CASE("more rows with hidden elements than can be recomputed");
-    enum { M = 90, N = 80, K = 80 };
+    enum { M = 90, N = 80, K = 40000 };
     random_source source = {89};
     verify_case x;
     hr_verify_report report;
     verify_case_init(&x, &source, 0, (int64_t[3]){M, N, K});
-    for (int64_t i = 0; i < N; i++) {
-        set_part(&x.problem.a, i, i, 1e38);
-        set_part(&x.problem.b, i, i, 1e38);
+    const hr_matrix *operands[2] = {&x.problem.a, &x.problem.b};
+    for (int64_t p = 0; p < K; p++) {
+        for (int64_t i = 0; i < M; i++) {
+            set_part(operands[0], i, p, p == i ? 1e38 : 0.0);
+        }
+        for (int64_t j = 0; j < N; j++) {
+            set_part(operands[1], p, j, p == j ? 1e38 : 0.0);
+        }
     }
-    verify_case_multiply(&x);
+    for (int64_t i = 0; i < M * N; i++) {
+        set_part(&x.problem.c, i / N, i % N,
+                 i / N == i % N ? (double)INFINITY : 0.0);
+    }
     CHECK(verify(&x, 1, &report) == HR_ERROR_UNSUPPORTED);
-    CHECK(report.unchecked == (N - HRI_VERIFY_LIMIT) * (N - 1));
+    CHECK(report.unchecked == (N - HRI_VERIFY_LIMIT) * N);
     CHECK(report.row == -1 && report.suspects == 0);
     verify_case_finish(&x);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hr_gemm_verify: a random test finds suspicious rows. These are recomputed and
  * judged element by element. docs/verify.md says why that is enough. */
-#include "gemm/verify.h"
+#include "verify/verify.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/matrix.h"
+#include "base/size.h"
 #include "base/status.h"
 #include "base/structs.h"
 #include "gemm/check.h"
@@ -36,10 +37,10 @@ static void transpose(hri_verify *v)
     const hri_verify old = *v;
     v->m = old.n;
     v->n = old.m;
-    v->a.matrix = hr_matrix_transpose(old.b.matrix);
-    v->b.matrix = hr_matrix_transpose(old.a.matrix);
-    v->c.matrix = hr_matrix_transpose(old.c.matrix);
-    v->c0.matrix = hr_matrix_transpose(old.c0.matrix);
+    v->a = hr_matrix_transpose(old.b);
+    v->b = hr_matrix_transpose(old.a);
+    v->c = hr_matrix_transpose(old.c);
+    v->c0 = hr_matrix_transpose(old.c0);
     v->transposed = !old.transposed;
 }
 
@@ -60,19 +61,18 @@ hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
                       .k = x->a.cols,
                       .alpha = round_scalar(x->alpha, x->c.type),
                       .beta = round_scalar(x->beta, x->c.type),
-                      .a.matrix = x->a,
-                      .b.matrix = x->b,
-                      .c0.matrix = x->c0,
-                      .c.matrix = x->c,
+                      .a = x->a,
+                      .b = x->b,
+                      .c0 = x->c0,
+                      .c = x->c,
                       .complex = hri_is_complex(x->c.type),
                       .integer = x->c.type == HR_I32,
                       .precision = hri_verify_precision_of(x->c.type)};
     v->old = !is_zero(v->beta);
     if (v->k == 0 || is_zero(v->alpha)) { /* A and B are not read */
-        v->k = v->a.matrix.cols = v->b.matrix.rows = 0;
+        v->k = v->a.cols = v->b.rows = 0;
         v->alpha = hr_real(0.0);
     }
-    hri_verify_signs_init(v);
     if (v->n > v->m) { /* rows are judged, so make them the short side */
         transpose(v);
     }
@@ -84,55 +84,12 @@ void hri_verify_destroy(hri_verify *v)
     if (v != NULL) {
         free(v->skip_rows);
         free(v->skip_cols);
-        free(v->infinite);
-        free(v->row_exponents);
-        free(v->holes);
         free(v->scales);
         free(v);
     }
 }
 
-/* ---- progress */
-
-typedef struct counted {
-    const hri_verify *v;
-    hri_pool_function function;
-    void *data;
-    int64_t elements;
-} counted;
-
-static void counted_task(void *data, int64_t index)
-{
-    const counted *c = data;
-    if (!hri_verify_stopped(c->v)) {
-        c->function(c->data, index);
-        hri_progress_add(c->v->progress, (uint64_t)c->elements);
-    }
-}
-
-void hri_verify_run(const hri_verify *v, int64_t count,
-                    hri_pool_function function, void *data, int64_t elements)
-{
-    counted c = {v, function, data, elements};
-    if (v->progress != NULL) {
-        hri_pool_run(v->pool, count, counted_task, &c);
-    } else {
-        hri_pool_run(v->pool, count, function, data);
-    }
-}
-
-bool hri_verify_stopped(const hri_verify *v)
-{
-    return v->progress != NULL && hri_progress_stopped(v->progress);
-}
-
-hr_status hri_verify_status(const hri_verify *v, hr_status status)
-{
-    return v->progress != NULL ? hri_progress_status(v->progress, status)
-                               : status;
-}
-
-/* The elements that scales (verify_scale.c) and the random test read. */
+/* The elements that the random test reads. */
 static double elements_of(const hri_verify_problem *x)
 {
     const double m = (double)x->c.rows, n = (double)x->c.cols;
@@ -145,30 +102,9 @@ static double elements_of(const hri_verify_problem *x)
 
 /* ---- the test */
 
-/* Judge what is not finite. Then run the random test again, with scales and
- * without such values. */
-static hr_status find_special(hri_verify *v, double *ratios,
-                              hri_verify_special *special)
-{
-    hr_status status = hri_verify_scan(v);
-    if (status == HR_OK) {
-        status = hri_verify_judge_special(v, special);
-    }
-    return status == HR_OK ? hri_verify_residuals(v, ratios) : status;
-}
-
-/* Run the random test. A row that is not finite calls for more. */
-static hr_status find_suspects(hri_verify *v, double *ratios,
-                               hri_verify_special *special)
-{
-    hr_status status = hri_verify_residuals(v, ratios);
-    for (int64_t i = 0; status == HR_OK && i < v->m; i++) {
-        if (isinf(ratios[i])) {
-            return find_special(v, ratios, special);
-        }
-    }
-    return status;
-}
+/* Products that may be recomputed for what is not finite, if these are more
+ * than those of 64 rows. */
+static const int64_t least_products = (int64_t)1 << 28;
 
 /* Rows in the order in which to recompute them: the worst first. */
 typedef struct worst_rows {
@@ -192,42 +128,62 @@ static void keep_worst(worst_rows *w, int64_t row, double ratio)
     w->ratios[at] = ratio;
 }
 
-/* Whether the random test told nothing of a row. */
-static bool is_untested(double ratio)
+static bool any_infinite(const hri_verify *v, const double *ratios)
 {
-    return isinf(ratio) || ratio == HRI_VERIFY_DULL;
+    for (int64_t i = 0; i < v->m; i++) {
+        if (isinf(ratios[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Count the elements of rows of which neither the random test nor `w` told
- * anything. Holes were judged before. */
-static int64_t count_untested(const hri_verify *v, const worst_rows *w,
-                              double *ratios)
+/* Recompute a row. True if an element is wrong. */
+static bool row_is_wrong(const hri_verify *v, int64_t row,
+                         hr_verify_report *report, hri_verify_miss *miss)
 {
-    int64_t rows = 0, cols = 0, holes = 0;
-    for (int i = 0; i < w->count; i++) {
-        ratios[w->rows[i]] = 0.0;
-    }
-    for (int64_t i = 0; i < v->m; i++) {
-        rows += is_untested(ratios[i]);
-    }
+    hri_verify_row(v, row, miss);
+    report->rows_checked++;
+    return miss->col >= 0;
+}
+
+/* Recompute the rows of which the random test tells nothing, as far as
+ * `windows` of 64 columns reach, until one has a wrong element. */
+static bool check_untested(const hri_verify *v, const double *ratios,
+                           int64_t windows, hr_verify_report *report,
+                           hri_verify_miss *miss)
+{
+    int64_t cols = 0;
     for (int64_t j = 0; j < v->n; j++) {
         cols += v->skip_cols == NULL || v->skip_cols[j] == 0;
     }
-    for (int64_t i = 0; i < v->hole_count; i++) {
-        holes += is_untested(ratios[v->holes[i].row]);
+    for (int64_t i = 0; i < v->m && !hri_verify_stopped(v); i++) {
+        if (!isinf(ratios[i])) {
+            continue;
+        }
+        windows -= hri_ceil_div(v->n, HRI_VERIFY_COLS);
+        if (windows < 0) {
+            report->unchecked += cols;
+        } else if (row_is_wrong(v, i, report, miss)) {
+            return true;
+        }
     }
-    return rows * cols - holes;
+    return false;
 }
 
-/* Recompute rows until one has a wrong element. */
-static bool check_rows(const hri_verify *v, const worst_rows *w,
-                       hr_verify_report *report, hri_verify_miss *miss)
+/* Recompute suspicious rows until one has a wrong element. */
+static bool check_suspects(const hri_verify *v, const double *ratios,
+                           hr_verify_report *report, hri_verify_miss *miss)
 {
-    for (int i = 0; i < w->count && !hri_verify_stopped(v); i++) {
-        hri_verify_row(v, w->rows[i], miss);
-        report->rows_checked++;
-        report->unchecked += miss->unchecked;
-        if (miss->col >= 0) {
+    worst_rows worst = {.count = 0};
+    for (int64_t i = 0; i < v->m; i++) {
+        if (ratios[i] > 0.0 && !isinf(ratios[i])) {
+            report->suspects++;
+            keep_worst(&worst, i, ratios[i]);
+        }
+    }
+    for (int i = 0; i < worst.count && !hri_verify_stopped(v); i++) {
+        if (row_is_wrong(v, worst.rows[i], report, miss)) {
             return true;
         }
     }
@@ -238,7 +194,7 @@ static bool check_rows(const hri_verify *v, const worst_rows *w,
 static void print_element(const hri_verify *v, const double x[2], char *text,
                           size_t size)
 {
-    const hr_type type = v->c.matrix.type;
+    const hr_type type = v->c.type;
     const bool wide = type == HR_F64 || type == HR_C64 || type == HR_I32;
     const int digits = wide ? 17 : 9;
     if (v->complex) {
@@ -279,72 +235,68 @@ static hr_status report_unchecked(const hr_verify_report *report)
 }
 
 /* Verify, once the arguments have been checked. */
-static hr_status verify(hri_verify *v, double *ratios, hr_verify_report *report)
+static hr_status verify_elements(hri_verify *v, double *ratios,
+                                 hr_verify_report *report)
 {
-    worst_rows worst = {.count = 0};
+    hri_verify_found found = {.miss = {.row = -1, .col = -1}};
     hri_verify_miss miss;
-    hri_verify_special special = {.miss = {.row = -1, .col = -1}};
-    hr_status status = find_suspects(v, ratios, &special);
-    if (status != HR_OK) {
-        return status;
+    int64_t windows =
+        hri_max(HRI_VERIFY_LIMIT * hri_ceil_div(v->n, HRI_VERIFY_COLS),
+                least_products / HRI_VERIFY_COLS / hri_max(v->k, 1));
+    HRI_TRY(hri_verify_residuals(v, ratios));
+    if (any_infinite(v, ratios)) {
+        HRI_TRY(hri_verify_places(v, &windows, &found));
+        HRI_TRY(hri_verify_residuals(v, ratios));
     }
-    report->rows_checked = special.rows_checked;
-    report->unchecked = special.unchecked;
-    for (int64_t i = 0; i < v->m; i++) {
-        if (ratios[i] > 0.0) {
-            report->suspects += ratios[i] != HRI_VERIFY_DULL;
-            keep_worst(&worst, i, ratios[i]);
-        }
+    report->rows_checked = found.rows_checked;
+    report->unchecked = found.unchecked;
+    if (found.miss.col >= 0) {
+        return report_miss(v, &found.miss, report);
     }
-    if (special.miss.col >= 0) {
-        return report_miss(v, &special.miss, report);
-    }
-    const bool missed = check_rows(v, &worst, report, &miss);
-    status = hri_verify_status(v, HR_OK);
-    if (status != HR_OK) {
-        return status;
-    }
-    if (missed) {
-        return report_miss(v, &miss, report);
-    }
-    report->unchecked += count_untested(v, &worst, ratios);
-    return report_unchecked(report);
+    const bool missed = check_suspects(v, ratios, report, &miss) ||
+                        check_untested(v, ratios, windows, report, &miss);
+    HRI_TRY(hri_verify_status(v, HR_OK));
+    return missed ? report_miss(v, &miss, report) : report_unchecked(report);
 }
 
 hr_status hri_verify_product(hri_pool *pool, const hri_verify_problem *problem,
                              uint64_t seed, hr_verify_report *report)
 {
-    uint64_t start = hri_clock_ns();
+    const uint64_t start = hri_clock_ns();
     hr_status status = HR_OK;
+    hri_verify *v = NULL;
+    double *ratios = NULL;
     *report = (hr_verify_report){.size = sizeof *report,
                                  .trials = HRI_VERIFY_TRIALS,
                                  .row = -1,
                                  .col = -1};
-    if (problem->c.rows > 0 && problem->c.cols > 0) {
-        hri_verify *v = hri_verify_create(pool, problem, seed);
-        double *ratios =
-            v != NULL ? malloc((size_t)v->m * sizeof *ratios) : NULL;
-        status = HR_ERROR_OUT_OF_MEMORY;
-        if (ratios != NULL) {
-            status = verify(v, ratios, report);
-        } else if (v != NULL) {
-            hri_fail(status, "verify: no memory for %lld rows", (ll)v->m);
-        }
-        free(ratios);
-        hri_verify_destroy(v);
+    if (problem->c.rows == 0 || problem->c.cols == 0) {
+        goto done;
     }
+    status = HR_ERROR_OUT_OF_MEMORY;
+    v = hri_verify_create(pool, problem, seed);
+    if (v == NULL) {
+        goto done;
+    }
+    ratios = malloc((size_t)v->m * sizeof *ratios);
+    if (ratios == NULL) {
+        hri_fail(status, "verify: no memory for %lld rows", (ll)v->m);
+        goto done;
+    }
+    status = verify_elements(v, ratios, report);
+done:
+    free(ratios);
+    hri_verify_destroy(v);
     report->seconds = hri_seconds_since(start);
     return status;
 }
 
-static hr_status check(const hri_verify_problem *x)
+static hr_status check_problem(const hri_verify_problem *x)
 {
-    hr_status status = hri_gemm_check(x->alpha, &x->a, &x->b, x->beta, &x->c);
-    if (status == HR_OK) {
-        status = hri_gemm_check_data(x->alpha, &x->a, &x->b, &x->c);
-    }
-    if (status != HR_OK || is_zero(x->beta)) {
-        return status;
+    HRI_TRY(hri_gemm_check(x->alpha, &x->a, &x->b, x->beta, &x->c));
+    HRI_TRY(hri_gemm_check_data(x->alpha, &x->a, &x->b, &x->c));
+    if (is_zero(x->beta)) {
+        return HR_OK;
     }
     if (x->c0.rows != x->c.rows || x->c0.cols != x->c.cols ||
         x->c0.type != x->c.type) {
@@ -373,25 +325,13 @@ static uint64_t fresh_seed(const void *context)
 static const hri_struct report_struct = HRI_STRUCT(
     hr_verify_report, "verify report", "HR_VERIFY_REPORT_INIT", suspects);
 
-/* The work is done, also where it has found something. */
-static hr_status end(hri_progress *progress, hr_status status)
-{
-    const bool found =
-        status == HR_ERROR_MISMATCH || status == HR_ERROR_UNSUPPORTED;
-    hri_error error = {0};
-    hri_error_keep(&error, status);
-    if (status == HR_OK || found) {
-        (void)hri_progress_end(progress, HR_OK);
-    }
-    return hri_error_raise(&error);
-}
-
 hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
                          hr_matrix b, hr_scalar beta, hr_matrix c0, hr_matrix c,
                          hr_verify_report *report)
 {
     HRI_USUAL_ARITHMETIC;
     hri_progress progress;
+    hri_error error = {0};
     const hri_verify_problem problem = {alpha,
                                         beta,
                                         hri_matrix_tidy(a),
@@ -400,30 +340,24 @@ hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
                                         hri_matrix_tidy(c),
                                         &progress};
     hr_verify_report asked = HR_VERIFY_REPORT_INIT, found;
-    hr_status status = hri_context_check(context, "verify");
-    if (status == HR_OK) {
-        status = hri_struct_read(&report_struct, report, &asked);
-    }
-    if (status == HR_OK) {
-        status = check(&problem);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_context_check(context, "verify"));
+    HRI_TRY(hri_struct_read(&report_struct, report, &asked));
+    HRI_TRY(check_problem(&problem));
     hri_progress_init(&progress, "verify", asked.progress, asked.progress_data,
                       elements_of(&problem));
     (void)hri_progress_tell(&progress, 0.0);
-    status = hri_progress_status(&progress, HR_OK);
-    if (status == HR_OK) {
-        status = hri_verify_product(context->pool, &problem,
-                                    fresh_seed(context), &found);
-        status = end(&progress, status);
+    HRI_TRY(hri_progress_status(&progress, HR_OK));
+    const hr_status status = hri_verify_product(context->pool, &problem,
+                                                fresh_seed(context), &found);
+    if (status != HR_OK && status != HR_ERROR_MISMATCH &&
+        status != HR_ERROR_UNSUPPORTED) {
+        return status;
     }
-    if (status == HR_OK || status == HR_ERROR_MISMATCH ||
-        status == HR_ERROR_UNSUPPORTED) {
-        found.progress = asked.progress;
-        found.progress_data = asked.progress_data;
-        hri_struct_write(&report_struct, &found, report);
-    }
-    return status;
+    hri_error_keep(&error,
+                   status); /* the work is done; it may have found some */
+    (void)hri_progress_end(&progress, HR_OK);
+    found.progress = asked.progress;
+    found.progress_data = asked.progress_data;
+    hri_struct_write(&report_struct, &found, report);
+    return hri_error_raise(&error);
 }

@@ -284,7 +284,7 @@ static void destroy_array(void *data)
     } else if (array->memory == HRI_MEMORY_PINNED) {
         array->pinned_by->ops->release_pinned(array->pinned_by, host);
     } else if (array->memory == HRI_MEMORY_SMALL) {
-        hri_accelerator_give_small(array->lender, host);
+        hri_accelerator_release_pinned(array->lender, host);
     }
     free(array->stores);
     free(array);

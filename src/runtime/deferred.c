@@ -233,16 +233,6 @@ static bool wait_and_look(hri_stream *s, hri_stager *stager, const upload *now,
     return done;
 }
 
-/* Run what comes before the node. */
-static void run_until(hri_stream *s, const hri_node *end)
-{
-    hri_node *n;
-    while ((n = atomic_load(&s->deferred)) != end) {
-        hand_on(s, &n->command);
-        drop_first(s, n);
-    }
-}
-
 /* Wait for a copy. Uploads behind it, with all between them, follow in the same
  * way. The next upload comes to pinned memory during the one before, so that
  * the link need not wait for it, but enters the queue in its turn. *now and
@@ -254,7 +244,10 @@ static void run_copies(hri_stream *s, hri_stager *stager, upload *now,
         drop_first(s, now->node);
         free(now->slices.jobs);
         *now = (upload){0};
-        run_until(s, next->node);
+        for (hri_node *n; (n = atomic_load(&s->deferred)) != next->node;) {
+            hand_on(s, &n->command);
+            drop_first(s, n);
+        }
         if (s->error.status != HR_OK) {
             return;
         }

@@ -68,30 +68,24 @@ static hri_block **oldest_cached(hri_accelerator *accelerator, block_kind kind)
     return oldest;
 }
 
-/* Free every cached block. The lock is held. */
-static void trim(hri_accelerator *accelerator)
+/* Free every cached block. False: there was none. The lock is held. */
+static bool trim(hri_accelerator *accelerator)
 {
     hri_block **link;
+    bool any = false;
     for (int i = 0; i < KINDS; i++) {
         while ((link = oldest_cached(accelerator, (block_kind)i)) != NULL) {
             free_block(accelerator, link);
+            any = true;
         }
     }
-}
-
-static bool has_cache(const hri_accelerator *accelerator)
-{
-    const hri_block *b = accelerator->blocks;
-    while (b != NULL && b->used) {
-        b = b->next;
-    }
-    return b != NULL;
+    return any;
 }
 
 void hri_accelerator_trim(hri_accelerator *accelerator)
 {
     pthread_mutex_lock(&accelerator->memory_lock);
-    trim(accelerator);
+    (void)trim(accelerator);
     pthread_mutex_unlock(&accelerator->memory_lock);
 }
 
@@ -146,7 +140,7 @@ void hri_accelerator_fit(hri_accelerator *accelerator)
     const uint64_t own = accelerator->device->info.gemm_bytes;
     pthread_mutex_lock(&accelerator->memory_lock);
     if (accelerator->memory_used + own > limit_of(accelerator)) {
-        trim(accelerator);
+        (void)trim(accelerator);
     }
     pthread_mutex_unlock(&accelerator->memory_lock);
 }
@@ -205,8 +199,7 @@ static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
     pthread_mutex_unlock(&accelerator->memory_lock);
     hr_status status = ask_device(accelerator, bytes, block);
     pthread_mutex_lock(&accelerator->memory_lock);
-    if (status == HR_ERROR_OUT_OF_MEMORY && has_cache(accelerator)) {
-        trim(accelerator);
+    if (status == HR_ERROR_OUT_OF_MEMORY && trim(accelerator)) {
         pthread_mutex_unlock(&accelerator->memory_lock);
         status = ask_device(accelerator, bytes, block);
         pthread_mutex_lock(&accelerator->memory_lock);
@@ -374,9 +367,4 @@ void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes)
     hr_status status = obtain(accelerator, size, SMALL, &block);
     pthread_mutex_unlock(&accelerator->memory_lock);
     return status == HR_OK ? (char *)block->host + hri_scatter() : NULL;
-}
-
-void hri_accelerator_give_small(hri_accelerator *accelerator, void *memory)
-{
-    release(accelerator, NULL, memory);
 }

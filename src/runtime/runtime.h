@@ -254,11 +254,10 @@ void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 /* Pinned memory for an array's few bytes on the host, where copies are staged:
  * so no thread has to carry them. It starts within its page like operands do
  * (base/pages.h). NULL: the accelerator stages no copies, there are too many
- * bytes, or arrays have all that may exist. The second function puts it
- * back. */
+ * bytes, or arrays have all that may exist.
+ * hri_accelerator_release_pinned puts it back. */
 enum { HRI_SMALL_BYTES = 128 << 10 };
 void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes);
-void hri_accelerator_give_small(hri_accelerator *accelerator, void *memory);
 
 /* Set the limit for the running call; 0: there is no other again. */
 void hri_accelerator_limit(hri_accelerator *accelerator, uint64_t bytes);

@@ -93,15 +93,6 @@ static hri_staging *staging_of(const hri_copy_pool *pool)
     return &pool->accelerator->staging[pool->up ? HRI_UP : HRI_DOWN];
 }
 
-/* Wait for the uploads of another stream. Their errors are that stream's, whose
- * fences tell them. */
-static void await_uploads(const hri_staging *staging)
-{
-    for (uint32_t i = 0; i < staging->pieces; i++) {
-        (void)staging->events[i]->ops->wait(staging->events[i]);
-    }
-}
-
 bool hri_copy_pool_is_wanted(const hri_copy_pool *pool)
 {
     hri_staging *staging = staging_of(pool);
@@ -123,7 +114,11 @@ void hri_staging_take(hri_copy_pool *pool)
     staging->taken++;
     pthread_mutex_unlock(&staging->lock);
     if (staging->owner != 0 && staging->owner != pool->stream) {
-        await_uploads(staging);
+        /* wait for the uploads of another stream, whose fences tell their
+         * errors */
+        for (uint32_t i = 0; i < staging->pieces; i++) {
+            (void)staging->events[i]->ops->wait(staging->events[i]);
+        }
     }
     for (uint32_t i = 0; i < pool->thread_count; i++) {
         /* its threads go on where those of the stream's last pool ended */

@@ -317,19 +317,15 @@ void hri_fence_drop(hri_fence *fence)
 }
 
 /* The threads of CPUs that compute do not wait awake for each other. */
-static hr_status wait_for_event(const hri_fence *fence)
-{
-    const hri_device_info *info = &fence->accelerator->device->info;
-    return info->host || info->emulated
-               ? fence->event->ops->wait(fence->event)
-               : hri_event_wait_awake(fence->event, hri_moment);
-}
-
 hr_status hri_fence_wait(hri_fence *fence)
 {
+    const hri_device_info *info = &fence->accelerator->device->info;
     hri_fence_await_record(fence);
-    if (fence->event != NULL) {
-        HRI_TRY(wait_for_event(fence));
+    hri_event *event = fence->event;
+    if (event != NULL) {
+        HRI_TRY(info->host || info->emulated
+                    ? event->ops->wait(event)
+                    : hri_event_wait_awake(event, hri_moment));
     }
     return hri_error_raise(&fence->error);
 }

@@ -116,19 +116,14 @@ static void put_name(hri_trace *t, const char *what, uint32_t process,
     put_event(t, text);
 }
 
-static const char *name_of(hri_trace_kind kind)
+static void put_bar(hri_trace *t, const bar *b)
 {
-    static const char *const names[] = {
+    static const char *const kinds[] = {
         [HRI_TRACE_CALL] = "call",      [HRI_TRACE_COMPUTE] = "compute",
         [HRI_TRACE_UP] = "up",          [HRI_TRACE_DOWN] = "down",
         [HRI_TRACE_PEER] = "peer",      [HRI_TRACE_INSIDE] = "inside",
         [HRI_TRACE_PACK] = "pack",      [HRI_TRACE_WAIT] = "wait",
         [HRI_TRACE_MEASURE] = "measure"};
-    return names[kind];
-}
-
-static void put_bar(hri_trace *t, const bar *b)
-{
     const hri_span *s = &b->span;
     const double seconds = (double)(s->end_ns - s->begin_ns) * 1e-9;
     const double per = seconds > 0 ? 1e-9 / seconds : 0.0;
@@ -149,7 +144,7 @@ static void put_bar(hri_trace *t, const bar *b)
                "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%u,"
                "\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"seconds\":"
                "%.9f%s%s%s%s}}",
-               escape_text(s->name, name, sizeof name), name_of(s->kind),
+               escape_text(s->name, name, sizeof name), kinds[s->kind],
                b->process, b->thread,
                (double)(int64_t)(s->begin_ns - t->start_ns) * 1e-3,
                seconds * 1e6, seconds, bytes, flops, to,
@@ -184,17 +179,6 @@ static bool reopen(hri_trace *t)
     return t->file >= 0;
 }
 
-/* Write an earlier file itself where its folder refuses a draft. Returns 0, or
- * the error number of the folder. */
-static int begin_in_place(hri_trace *t, int error)
-{
-    const bool refused = error == EACCES || error == EPERM || error == EROFS;
-    if (refused && t->target != NULL) {
-        t->file = open(t->target, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    }
-    return t->file >= 0 ? 0 : error;
-}
-
 /* Begin a file. Returns 0, or an error number. */
 static int begin_file(hri_trace *t)
 {
@@ -204,13 +188,18 @@ static int begin_file(hri_trace *t)
     t->error = 0;
     free(t->target);
     t->target = NULL;
-    if (stat(t->path, &s) != 0 || S_ISREG(s.st_mode)) {
-        const int error =
-            hri_draft_replace(t->path, &t->file, &t->draft, &t->target);
-        return error == 0 ? 0 : begin_in_place(t, error);
+    if (stat(t->path, &s) == 0 && !S_ISREG(s.st_mode)) { /* a device */
+        t->file = open(t->path, O_WRONLY | O_CLOEXEC);
+        return t->file >= 0 ? 0 : errno;
     }
-    t->file = open(t->path, O_WRONLY | O_CLOEXEC); /* a device */
-    return t->file >= 0 ? 0 : errno;
+    const int error =
+        hri_draft_replace(t->path, &t->file, &t->draft, &t->target);
+    const bool refused = error == EACCES || error == EPERM || error == EROFS;
+    if (refused && t->target != NULL) { /* the folder refuses a draft, but not
+                                           an earlier file */
+        t->file = open(t->target, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    }
+    return t->file >= 0 ? 0 : error;
 }
 
 static int open_file(hri_trace *t)

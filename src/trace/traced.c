@@ -56,16 +56,6 @@ static hri_timestamp *keep_timestamp(stamped_event *e)
     return timestamp;
 }
 
-/* Give an event another timestamp, of which it becomes a user. */
-static void set_timestamp(stamped_event *e, hri_timestamp *timestamp)
-{
-    pthread_mutex_lock(&e->lock);
-    hri_timestamp *before = e->timestamp;
-    e->timestamp = hri_timestamp_keep(timestamp);
-    pthread_mutex_unlock(&e->lock);
-    hri_timestamp_drop(e->timestamps, before);
-}
-
 static hr_status stamped_query(hri_event *event, bool *done)
 {
     stamped_event *e = (stamped_event *)event;
@@ -175,8 +165,8 @@ static hr_status traced_copy(hri_queue *queue, const hri_copy *copy)
         copy->to.buffer->device->traced != NULL) {
         c.span.to = copy->to.buffer->device->traced->process;
     }
-    const bool began = hri_track_begin(track, &c);
-    return hri_track_end(track, &c, began, track->ops->copy(queue, copy));
+    hri_track_begin(track, &c);
+    return hri_track_end(track, &c, track->ops->copy(queue, copy));
 }
 
 static hr_status traced_fill(hri_queue *queue, hri_buffer *buffer,
@@ -185,8 +175,8 @@ static hr_status traced_fill(hri_queue *queue, hri_buffer *buffer,
     hri_track *track = queue->track;
     hri_traced_command c = {
         .span = {.kind = HRI_TRACE_INSIDE, .name = "fill", .bytes = bytes}};
-    const bool began = hri_track_begin(track, &c);
-    return hri_track_end(track, &c, began,
+    hri_track_begin(track, &c);
+    return hri_track_end(track, &c,
                          track->ops->fill(queue, buffer, offset, bytes, value));
 }
 
@@ -210,8 +200,8 @@ static hr_status traced_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
     hri_track *track = queue->track;
     hri_traced_command c = {.span = span_of_gemm(gemm)};
-    const bool began = hri_track_begin(track, &c);
-    return hri_track_end(track, &c, began, track->ops->gemm(queue, gemm));
+    hri_track_begin(track, &c);
+    return hri_track_end(track, &c, track->ops->gemm(queue, gemm));
 }
 
 static hr_status traced_pack(hri_queue *queue, const hri_pack *pack)
@@ -222,8 +212,8 @@ static hr_status traced_pack(hri_queue *queue, const hri_pack *pack)
                  .name = "pack",
                  .bytes = (uint64_t)(pack->rows * pack->cols) *
                           hr_type_size(pack->type)}};
-    const bool began = hri_track_begin(track, &c);
-    return hri_track_end(track, &c, began, track->ops->pack(queue, pack));
+    hri_track_begin(track, &c);
+    return hri_track_end(track, &c, track->ops->pack(queue, pack));
 }
 
 static hr_status traced_launch(hri_queue *queue, const hri_launch *launch)
@@ -231,8 +221,8 @@ static hr_status traced_launch(hri_queue *queue, const hri_launch *launch)
     hri_track *track = queue->track;
     hri_traced_command c = {.span = {.kind = HRI_TRACE_COMPUTE}};
     hri_format(c.span.name, sizeof c.span.name, "%.60s", launch->kernel->name);
-    const bool began = hri_track_begin(track, &c);
-    return hri_track_end(track, &c, began, track->ops->launch(queue, launch));
+    hri_track_begin(track, &c);
+    return hri_track_end(track, &c, track->ops->launch(queue, launch));
 }
 
 static hr_status traced_wait(hri_queue *queue, hri_event *event)
@@ -248,9 +238,9 @@ static hr_status traced_wait(hri_queue *queue, hri_event *event)
         }
         event = timestamp->event;
     }
-    const bool began = hri_track_begin(track, &c);
+    hri_track_begin(track, &c);
     const hr_status status =
-        hri_track_end(track, &c, began, track->ops->wait(queue, event));
+        hri_track_end(track, &c, track->ops->wait(queue, event));
     if (stamped != NULL) {
         hri_timestamp_drop(stamped->timestamps, timestamp);
     }
@@ -262,8 +252,8 @@ static hr_status traced_run_graph(hri_queue *queue, hri_graph *graph)
     hri_track *track = queue->track;
     hri_traced_command c = {
         .span = {.kind = HRI_TRACE_COMPUTE, .name = "graph"}};
-    const bool began = hri_track_begin(track, &c);
-    return hri_track_end(track, &c, began, track->ops->run_graph(queue, graph));
+    hri_track_begin(track, &c);
+    return hri_track_end(track, &c, track->ops->run_graph(queue, graph));
 }
 
 static hr_status traced_begin_graph(hri_queue *queue)
@@ -291,8 +281,11 @@ static hr_status traced_record(hri_queue *queue, hri_event *event)
     }
     hri_timestamp *timestamp = NULL;
     HRI_TRY(hri_track_stamp(track, stamped->timed, &timestamp));
-    set_timestamp(stamped, timestamp);
-    hri_timestamp_drop(stamped->timestamps, timestamp);
+    pthread_mutex_lock(&stamped->lock);
+    hri_timestamp *before = stamped->timestamp;
+    stamped->timestamp = timestamp;
+    pthread_mutex_unlock(&stamped->lock);
+    hri_timestamp_drop(stamped->timestamps, before);
     return HR_OK;
 }
 
@@ -420,19 +413,10 @@ static void write_all(void)
     pthread_mutex_unlock(&devices_lock);
 }
 
-static void list_device(hri_traced *t)
-{
-    static bool registered;
-    pthread_mutex_lock(&devices_lock);
-    registered = registered || atexit(write_all) == 0;
-    t->next = devices;
-    devices = t;
-    pthread_mutex_unlock(&devices_lock);
-}
-
 /* Replace the device's functions. */
 static hr_status wrap_device(hri_device *device)
 {
+    static bool registered;
     hri_traced *t = calloc(1, sizeof *t);
     if (t == NULL) {
         return hri_no_memory_for(device->info.path, "a timeline");
@@ -448,7 +432,11 @@ static hr_status wrap_device(hri_device *device)
     pthread_mutex_init(&t->lock, NULL);
     device->traced = t;
     device->ops = &t->replaced;
-    list_device(t);
+    pthread_mutex_lock(&devices_lock);
+    registered = registered || atexit(write_all) == 0;
+    t->next = devices;
+    devices = t;
+    pthread_mutex_unlock(&devices_lock);
     return device->info.host ? HR_OK
                              : hri_timestamps_prepare(&t->timestamps, READY);
 }

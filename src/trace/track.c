@@ -126,40 +126,28 @@ static hr_status find_time(const hri_track *track,
     return HR_OK;
 }
 
-/* A command cannot end before it was enqueued, nor after the program found it
- * over. Where it seems so, the clocks of host and device have drifted. */
-static uint64_t set_clock(hri_track *track, const hri_traced_command *c,
-                          uint64_t end_ns)
-{
-    const uint64_t over_ns = atomic_load(&c->over_ns);
-    const uint64_t latest_ns = over_ns > 0 ? over_ns : end_ns;
-    const uint64_t right_ns =
-        later(c->span.begin_ns, end_ns < latest_ns ? end_ns : latest_ns);
-    track->base_ns += right_ns - end_ns;
-    return right_ns;
-}
-
-/* Make the timestamp the base, at times: few digits are counted since it. */
-static void move_base(hri_track *track, hri_timestamp *timestamp, uint64_t ns)
-{
-    enum { LONG_NS = 500000000 };
-    if (ns - track->base_ns > LONG_NS) {
-        hri_timestamp_drop(&track->of->timestamps, track->base);
-        track->base = hri_timestamp_keep(timestamp);
-        track->base_ns = ns;
-    }
-}
-
-/* When a command ended that has run. */
+/* When a command ended that has run. A command cannot end before it was
+ * enqueued, nor after the program found it over. Where it seems so, the clocks
+ * of host and device have drifted. At times the command's timestamp becomes the
+ * base: few digits are counted since it. */
 static hr_status find_end(hri_track *track, const hri_traced_command *c,
                           uint64_t *ns)
 {
+    enum { LONG_NS = 500000000 };
     if (c->end == NULL) {
         return find_time(track, c->source, ns);
     }
-    HRI_TRY(find_time(track, c->end, ns));
-    *ns = set_clock(track, c, *ns);
-    move_base(track, c->end, *ns);
+    uint64_t end_ns = 0;
+    HRI_TRY(find_time(track, c->end, &end_ns));
+    const uint64_t over_ns = atomic_load(&c->over_ns);
+    const uint64_t latest_ns = over_ns > 0 ? over_ns : end_ns;
+    *ns = later(c->span.begin_ns, end_ns < latest_ns ? end_ns : latest_ns);
+    track->base_ns += *ns - end_ns;
+    if (*ns - track->base_ns > LONG_NS) {
+        hri_timestamp_drop(&track->of->timestamps, track->base);
+        track->base = hri_timestamp_keep(c->end);
+        track->base_ns = *ns;
+    }
     return HR_OK;
 }
 
@@ -293,24 +281,23 @@ hr_status hri_track_stamp(hri_track *track, bool timed,
     return HR_OK;
 }
 
-bool hri_track_begin(hri_track *track, hri_traced_command *c)
+void hri_track_begin(hri_track *track, hri_traced_command *c)
 {
     enum { SOME = 64 };
-    const bool traced = !track->graph && track->of->trace != NULL;
-    if (traced && count_unwritten(track) == HRI_TRACK_CAPACITY) {
+    c->traced = !track->graph && track->of->trace != NULL;
+    if (c->traced && count_unwritten(track) == HRI_TRACK_CAPACITY) {
         hri_track_write(track, SOME, true);
     }
-    c->span.begin_ns = hri_trace_now(traced);
+    c->span.begin_ns = hri_trace_now(c->traced);
     c->span.kind = hri_traced_kind(track->of, c->span.kind);
     hri_track_leave(track);
-    return traced;
 }
 
 /* Errors of timestamps belong to whoever waits. */
-hr_status hri_track_end(hri_track *track, hri_traced_command *c, bool began,
+hr_status hri_track_end(hri_track *track, hri_traced_command *c,
                         hr_status status)
 {
-    if (began && status == HR_OK &&
+    if (c->traced && status == HR_OK &&
         (c->source != NULL ||
          hri_track_stamp(track, false, &c->end) == HR_OK)) {
         *command_of(track, atomic_load(&track->enqueued)) = *c;

@@ -75,10 +75,11 @@ static inline hri_trace_kind hri_traced_kind(const hri_traced *traced,
 }
 
 typedef struct hri_traced_command {
-    hri_span span;            /* begin_ns: when it was enqueued */
-    hri_timestamp *end;       /* behind it; NULL: it is a wait */
-    hri_timestamp *source;    /* that it waits for; NULL: it is no wait for an
-                                 event of this device */
+    bool traced;           /* false: it is of a graph, or the trace has ended */
+    hri_span span;         /* begin_ns: when it was enqueued */
+    hri_timestamp *end;    /* behind it; NULL: it waits for `source` */
+    hri_timestamp *source; /* of this device, that it waits for; NULL: it is
+                              another command */
     _Atomic uint64_t over_ns; /* the program found the queue empty then; 0: it
                                  did not look */
 } hri_traced_command;
@@ -118,11 +119,11 @@ void hri_track_leave(hri_track *track);
 hr_status hri_track_stamp(hri_track *track, bool timed,
                           hri_timestamp **timestamp);
 
-/* A command is about to be enqueued. False: it is not traced. Then it is, with
- * that status, which the second returns. That drops command->source. */
-bool hri_track_begin(hri_track *track, hri_traced_command *command);
+/* A command is about to be enqueued. Then it is, with that status, which the
+ * second function returns. It drops command->source. */
+void hri_track_begin(hri_track *track, hri_traced_command *command);
 hr_status hri_track_end(hri_track *track, hri_traced_command *command,
-                        bool began, hr_status status);
+                        hr_status status);
 
 /* The queue is empty. */
 void hri_track_is_over(hri_track *track);

@@ -1,10 +1,118 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/staging.h"
 
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "base/size.h"
 #include "hal/backend.h"
 #include "trace/nvtx.h"
 #include "trace/traced.h"
+
+/* ---- pieces: a box (depth 1) goes through pinned memory in them. There the
+ * rows of a piece lie without gaps */
+
+/* Move on to the next piece of a box, of at most `bytes` bytes. The box has one
+ * more. When rows is 0, go to the first piece. */
+static void next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
+{
+    size_t width = box->width < bytes ? box->width : bytes;
+    if (p->rows == 0) {
+        *p = (hri_piece){.width = width};
+    } else if (p->start + p->width < box->width) {
+        p->start += p->width;
+    } else {
+        p->row += p->rows;
+        p->start = 0;
+    }
+    size_t left = box->width - p->start;
+    p->width = left < width ? left : width;
+    p->rows = p->width < box->width ? 1 : bytes / p->width;
+    if (p->rows > box->height - p->row) {
+        p->rows = box->height - p->row;
+    }
+}
+
+static bool is_last_piece(const hri_copy *box, const hri_piece *p)
+{
+    return p->row + p->rows == box->height && p->start + p->width == box->width;
+}
+
+static hri_copy piece_of(const hri_copy *box, const hri_piece *p)
+{
+    hri_copy piece = *box;
+    piece.to.offset += p->row * box->to_pitch + p->start;
+    piece.from.offset += p->row * box->from_pitch + p->start;
+    piece.width = p->width;
+    piece.height = p->rows;
+    return piece;
+}
+
+/* The copy of the piece with pinned memory as its source, if `from`, or its
+ * destination. */
+static hri_copy pinned_piece(const hri_copy *box, const hri_piece *p,
+                             void *pinned, bool from)
+{
+    hri_copy piece = piece_of(box, p);
+    *(from ? &piece.from : &piece.to) = hri_at_host(pinned, 0);
+    *(from ? &piece.from_pitch : &piece.to_pitch) = p->width;
+    return piece;
+}
+
+/* memcpy past the caches. What arrives at home is not read again soon, and
+ * lines that are written whole need not be read first. A fence must follow. */
+static void copy_past_caches(char *to, const char *from, size_t bytes)
+{
+#if defined(__SSE2__)
+    size_t head = (16 - (uintptr_t)to % 16) % 16;
+    if (bytes >= 256) {
+        memcpy(to, from, head);
+        size_t at = head;
+        for (; at + 64 <= bytes; at += 64) {
+            const __m128i *f = (const __m128i *)(const void *)(from + at);
+            __m128i *t = (__m128i *)(void *)(to + at);
+            __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1);
+            __m128i c = _mm_loadu_si128(f + 2), d = _mm_loadu_si128(f + 3);
+            _mm_stream_si128(t, a);
+            _mm_stream_si128(t + 1, b);
+            _mm_stream_si128(t + 2, c);
+            _mm_stream_si128(t + 3, d);
+        }
+        memcpy(to + at, from + at, bytes - at);
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Smaller boxes are copied through the caches: one thread is faster so, and the
+ * caller finds them there. A product with a C of 64 KiB took 50 microseconds
+ * from its arithmetic to its end past them, and 21 through them (H100, November
+ * 2026). */
+enum { PAST_CACHES = 4 << 20 };
+
+/* Copy the piece from pinned memory to host memory. */
+static void copy_piece_down(const hri_copy *box, const hri_piece *p,
+                            const void *pinned)
+{
+    hri_copy piece = piece_of(box, p);
+    char *to = (char *)piece.to.host + piece.to.offset;
+    if (box->width * box->height < PAST_CACHES) {
+        piece.from = hri_at_host(pinned, 0);
+        piece.from_pitch = p->width;
+        hri_copy_rows(&piece);
+        return;
+    }
+    for (size_t r = 0; r < p->rows; r++) {
+        copy_past_caches(to + r * piece.to_pitch,
+                         (const char *)pinned + r * p->width, p->width);
+    }
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
 
 /* ---- the list of jobs */
 
@@ -29,10 +137,10 @@ static work take_piece(hri_copy_pool *pool, bool patient)
         job = NULL;
     }
     if (job != NULL) {
-        hri_piece_next(&job->copy, job->piece_bytes, &job->cursor);
+        next_piece(&job->copy, job->piece_bytes, &job->cursor);
         job->out++;
         w = (work){job, job->cursor};
-        if (hri_piece_is_last(&job->copy, &job->cursor)) {
+        if (is_last_piece(&job->copy, &job->cursor)) {
             pool->first = job->next;
         }
     }
@@ -73,7 +181,7 @@ static void finish_piece(hri_copy_pool *pool, hri_job *job, bool well)
     hri_lock_soon(&pool->lock);
     job->failed = job->failed || !well;
     const bool finished = --job->out == 0 && !job->failed &&
-                          hri_piece_is_last(&job->copy, &job->cursor);
+                          is_last_piece(&job->copy, &job->cursor);
     job->finished = finished;
     const bool torn = finished && job->torn;
     if (job->out == 0) {
@@ -237,9 +345,9 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, hri_job *job,
                                const hri_piece *p, void *pinned,
                                hri_event *event)
 {
-    const hri_copy copy =
-        pool->direct ? job->copy
-                     : hri_piece_pinned(&job->copy, p, pinned, pool->up);
+    const hri_copy copy = pool->direct
+                              ? job->copy
+                              : pinned_piece(&job->copy, p, pinned, pool->up);
     hri_lock_soon(pool->queues);
     const hr_status status = enqueue_copy(pool, job, &copy, event);
     pthread_mutex_unlock(pool->queues);
@@ -274,7 +382,9 @@ static void copy_to_pinned(const hri_copy_pool *pool, const work *w,
         g->copy(g->data, g->side, g->item, pinned, w->piece.start,
                 w->piece.width, false);
     } else {
-        hri_piece_up(&w->job->copy, &w->piece, pinned);
+        const hri_copy piece =
+            pinned_piece(&w->job->copy, &w->piece, pinned, false);
+        hri_copy_rows(&piece);
     }
     hri_range_end();
     hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
@@ -377,7 +487,7 @@ static hr_status land(const hri_copy_pool *pool, const hri_job *job,
     } else if (landed) {
         hri_copy_rows(&job->copy);
     } else {
-        hri_piece_down(&job->copy, piece, pinned);
+        copy_piece_down(&job->copy, piece, pinned);
     }
     return HR_OK;
 }

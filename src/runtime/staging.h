@@ -7,7 +7,6 @@
 #ifndef HRI_RUNTIME_STAGING_H
 #define HRI_RUNTIME_STAGING_H
 
-#include "runtime/pieces.h"
 #include "runtime/runtime.h"
 
 enum {
@@ -39,6 +38,12 @@ typedef struct hri_gather {
     int64_t item;
     void *pinned; /* where all of it is gathered at once; NULL: in pieces */
 } hri_gather;
+
+/* Where a piece of a box starts, and its size. */
+typedef struct hri_piece {
+    size_t row, rows;    /* of the box */
+    size_t start, width; /* bytes of each row */
+} hri_piece;
 
 /* A box (depth 1) to copy between host memory and a buffer. The caller keeps
  * the struct until the job is finished or its copy pool has been joined. */

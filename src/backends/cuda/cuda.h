@@ -51,10 +51,11 @@ typedef struct hri_cuda_unit {
     hri_cuda_kernel kernels[HRI_CUDA_TYPES][HRI_CUDA_FORMS];
     hri_device_info described; /* what the driver said last; path "": nothing */
     hri_cuda_peering *peers; /* by index; guarded by another lock, in unit.c */
-    struct hri_cuda_unit *next; /* the last three: of fault.c, with its lock */
-    uint64_t launches;          /* the number of the last launch of a kernel of
-                                   the caller's; 0: none */
-    char launched[48];          /* that kernel; a longer name is cut */
+    /* of fault.c, whose lock guards what follows */
+    struct hri_cuda_unit *next;
+    uint64_t launches; /* the number of the last launch of a kernel of the
+                          caller's; 0: none */
+    char launched[48]; /* that kernel; a longer name is cut */
 } hri_cuda_unit;
 
 /* Floats that a handle has room for. */
@@ -118,22 +119,12 @@ const char *hri_cuda_fault_cause(void);
 /* HR_OK, or after a fault HR_ERROR_LOST with a sentence that names it. */
 hr_status hri_cuda_fault_check(const char *path);
 
-/* event.c: functions of hri_device_ops and hri_queue_ops. */
+/* queue.c: functions of hri_device_ops. */
 hr_status hri_cuda_event_create(hri_device *device, bool timed,
                                 hri_event **event);
-hr_status hri_cuda_queue_record(hri_queue *queue, hri_event *event);
-hr_status hri_cuda_queue_wait(hri_queue *queue, hri_event *event);
-
-/* queue.c: functions of hri_device_ops. */
 hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
 void hri_cuda_graph_destroy(hri_graph *graph);
-/* The error of earlier work on the queue. While a graph is made, this is the
- * graph's error: it is separate from the queue's until the graph ends.
- * `outside` names a call that graphs cannot contain. Such a call fails with
- * HR_ERROR_INVALID while a graph is made, and the graph keeps the error. NULL:
- * graphs can contain it. */
-hr_status hri_cuda_queue_error(hri_cuda_queue *queue, const char *outside);
 
 /* launch.c: functions for the caller's kernels. The queue does not keep the
  * error of a launch. */
@@ -169,7 +160,6 @@ void hri_cuda_arithmetic_name(char *text, size_t bytes);
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
                                   hr_type type, hri_cuda_form form,
                                   const char **image);
-void hri_cuda_kernels_release(hri_cuda_unit *unit);
 
 /* cublas.c: load cuBLAS, once in the life of the process. HR_ERROR_UNAVAILABLE
  * when there is none or HEADRACE_CUBLAS is "off". Any thread. */

@@ -46,7 +46,7 @@ typedef struct program {
 static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
 static program *programs; /* guarded by programs_lock */
 
-static hr_status compile(const char *path, program *p)
+static hr_status compile_program(const char *path, program *p)
 {
     enum { DEFINITIONS = 11 };
     const layout *l = &layouts[p->type];
@@ -88,7 +88,7 @@ static hr_status add_program(const char *path, int capability, hr_type type,
     p->capability = capability;
     p->type = type;
     p->form = form;
-    hr_status status = compile(path, p);
+    hr_status status = compile_program(path, p);
     if (status != HR_OK) {
         free(p);
         return status;
@@ -119,38 +119,32 @@ hr_status hri_cuda_kernel_compile(const char *path, int capability,
     return status;
 }
 
+/* The unit's lock is held. */
+static hr_status load_kernel(const hri_cuda_unit *unit, hr_type type,
+                             hri_cuda_form form, hri_cuda_kernel *kernel)
+{
+    const char *image;
+    if (kernel->module != NULL) {
+        return HR_OK;
+    }
+    HRI_TRY(hri_cuda_kernel_compile(unit->path, unit->capability, type, form,
+                                    &image));
+    return hri_cuda_function_load(unit, image, NULL,
+                                  form == HRI_CUDA_ADD ? "add" : "gemm",
+                                  &kernel->module, &kernel->function);
+}
+
 /* A kernel of ours. It is compiled and loaded on first use. The unit's context
  * is current. */
 static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
                             hri_cuda_form form, cu_function *function)
 {
     hri_cuda_kernel *kernel = &unit->kernels[type][form];
-    hr_status status = HR_OK;
     pthread_mutex_lock(&unit->lock);
-    if (kernel->module == NULL) {
-        const char *image;
-        status = hri_cuda_kernel_compile(unit->path, unit->capability, type,
-                                         form, &image);
-        if (status == HR_OK) {
-            status = hri_cuda_function_load(
-                unit, image, NULL, form == HRI_CUDA_ADD ? "add" : "gemm",
-                &kernel->module, &kernel->function);
-        }
-    }
+    hr_status status = load_kernel(unit, type, form, kernel);
     *function = kernel->function;
     pthread_mutex_unlock(&unit->lock);
     return status;
-}
-
-void hri_cuda_kernels_release(hri_cuda_unit *unit)
-{
-    hri_cuda_kernel *all = &unit->kernels[0][0];
-    for (size_t i = 0; i < sizeof unit->kernels / sizeof *all; i++) {
-        if (all[i].module != NULL) {
-            hri_cuda.cuModuleUnload(all[i].module);
-            all[i] = (hri_cuda_kernel){0};
-        }
-    }
 }
 
 /* ---- products */
@@ -196,8 +190,8 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 
 /* Launch the kernel with the arguments of kernels/cuda/gemm.cu, one block for
  * each tile of C. */
-static cu_result launch(const hri_cuda_queue *queue, cu_function function,
-                        const hri_gemm *g)
+static cu_result launch_kernel(const hri_cuda_queue *queue,
+                               cu_function function, const hri_gemm *g)
 {
     const layout *l = &layouts[g->type];
     int64_t across = hri_ceil_div(g->n, l->wn * l->rn);
@@ -234,27 +228,24 @@ static cu_result launch(const hri_cuda_queue *queue, cu_function function,
 
 static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
 {
+    const hri_cuda_form form = g->compute == HR_COMPUTE_REPRODUCIBLE
+                                   ? HRI_CUDA_ORDERED
+                                   : HRI_CUDA_PLAIN;
     cu_function kernel;
-    hr_status status = hri_nvrtc_load();
-    if (status != HR_OK) {
+    if (hri_nvrtc_load() != HR_OK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "%s: cuBLAS does not multiply %s into %s, and the "
                         "kernel needs NVRTC: %s",
                         queue->unit->path, hr_type_name(g->type),
                         hr_type_name(g->c_type), hr_last_error());
     }
-    status = get_kernel(queue->unit, g->type,
-                        g->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_CUDA_ORDERED
-                                                              : HRI_CUDA_PLAIN,
-                        &kernel);
-    return status == HR_OK
-               ? hri_cuda_check(queue->unit->path, launch(queue, kernel, g),
-                                "cuLaunchKernel")
-               : status;
+    HRI_TRY(get_kernel(queue->unit, g->type, form, &kernel));
+    return hri_cuda_check(queue->unit->path, launch_kernel(queue, kernel, g),
+                          "cuLaunchKernel");
 }
 
 /* C := 0. */
-static cu_result clear(const hri_cuda_queue *queue, const hri_gemm *g)
+static cu_result clear_c(const hri_cuda_queue *queue, const hri_gemm *g)
 {
     const size_t element = hr_type_size(g->c_type);
     const size_t width = (size_t)g->n * element;
@@ -269,10 +260,10 @@ static cu_result clear(const hri_cuda_queue *queue, const hri_gemm *g)
 }
 
 /* C := beta C. A and B need not exist. */
-static hr_status scale(hri_cuda_queue *queue, const hri_gemm *g)
+static hr_status scale_c(hri_cuda_queue *queue, const hri_gemm *g)
 {
     if (g->beta.im == 0 && g->beta.re == 0) {
-        return hri_cuda_check(queue->unit->path, clear(queue, g),
+        return hri_cuda_check(queue->unit->path, clear_c(queue, g),
                               "cuMemsetD2D8Async");
     }
     if (g->beta.im == 0 && g->beta.re == 1) {
@@ -296,10 +287,7 @@ static hr_status add_sums(hri_cuda_queue *queue, const hri_gemm *g,
 {
     enum { THREADS = 256 };
     cu_function kernel;
-    hr_status status = get_kernel(queue->unit, g->type, HRI_CUDA_ADD, &kernel);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(get_kernel(queue->unit, g->type, HRI_CUDA_ADD, &kernel));
     uint32_t count = (uint32_t)g->batch.count;
     uint32_t rows = (uint32_t)g->m, cols = (uint32_t)g->n;
     cu_address c = hri_cuda_address(&g->c.place);
@@ -333,7 +321,7 @@ static hri_gemm part_of(const hri_gemm *g, int64_t row, int64_t col,
     return part;
 }
 
-static hr_status multiply(void *data, const hri_gemm *g);
+static hr_status multiply_one(void *data, const hri_gemm *g);
 
 /* A part whose sums there is room for. */
 static hr_status add_part(hri_cuda_queue *queue, const hri_gemm *part,
@@ -347,14 +335,11 @@ static hr_status add_part(hri_cuda_queue *queue, const hri_gemm *part,
                         .row_stride = g.n,
                         .col_stride = 1};
     g.batch.steps[2] = g.m * g.n * (int64_t)sizeof(float);
-    hr_status status = hri_cublas_gemm(queue, &g, &done);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_cublas_gemm(queue, &g, &done));
     if (done) {
         return add_sums(queue, part, sums);
     }
-    return part->batch.count > 1 ? hri_gemm_each(queue, part, multiply)
+    return part->batch.count > 1 ? hri_gemm_each(queue, part, multiply_one)
                                  : run_kernel(queue, part);
 }
 
@@ -380,19 +365,19 @@ static hr_status add_product(hri_cuda_queue *queue, const hri_gemm *g)
     const int64_t products =
         whole ? hri_min(count, HRI_CUBLAS_SUMS / (rows * cols)) : 1;
     cu_address sums;
-    hr_status status = hri_cublas_sums(queue, &sums);
-    for (int64_t p = 0; p < count && status == HR_OK; p += products) {
-        for (int64_t r = 0; r < g->m && status == HR_OK; r += rows) {
-            for (int64_t c = 0; c < g->n && status == HR_OK; c += cols) {
+    HRI_TRY(hri_cublas_sums(queue, &sums));
+    for (int64_t p = 0; p < count; p += products) {
+        for (int64_t r = 0; r < g->m; r += rows) {
+            for (int64_t c = 0; c < g->n; c += cols) {
                 hri_gemm part = part_of(g, r, c, p);
                 part.m = hri_min(rows, g->m - r);
                 part.n = hri_min(cols, g->n - c);
                 part.batch.count = hri_min(products, count - p);
-                status = add_part(queue, &part, sums);
+                HRI_TRY(add_part(queue, &part, sums));
             }
         }
     }
-    return status;
+    return HR_OK;
 }
 
 /* By cuBLAS, where that is there and offers it. */
@@ -406,37 +391,36 @@ static hr_status multiply_fast(hri_cuda_queue *queue, const hri_gemm *g,
     return hri_cublas_gemm(queue, g, done);
 }
 
-static hr_status multiply(void *data, const hri_gemm *g)
+static hr_status multiply_one(void *data, const hri_gemm *g)
 {
     hri_cuda_queue *queue = data;
     bool done = false;
     if (hri_gemm_only_scales(g)) {
-        return scale(queue, g);
+        return scale_c(queue, g);
     }
-    if (g->compute == HR_COMPUTE_REPRODUCIBLE) {
-        return run_kernel(queue, g);
+    if (g->compute != HR_COMPUTE_REPRODUCIBLE) {
+        HRI_TRY(multiply_fast(queue, g, &done));
     }
-    hr_status status = multiply_fast(queue, g, &done);
-    return status != HR_OK || done ? status : run_kernel(queue, g);
+    return done ? HR_OK : run_kernel(queue, g);
 }
 
 /* By one call of cuBLAS where it offers that. */
 static hr_status multiply_batch(hri_cuda_queue *queue, const hri_gemm *g)
 {
     bool done = false;
-    hr_status status = HR_OK;
     if (!hri_gemm_only_scales(g) && g->compute != HR_COMPUTE_REPRODUCIBLE) {
-        status = multiply_fast(queue, g, &done);
+        HRI_TRY(multiply_fast(queue, g, &done));
     }
-    return status != HR_OK || done ? status : hri_gemm_each(queue, g, multiply);
+    return done ? HR_OK : hri_gemm_each(queue, g, multiply_one);
 }
 
 hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *data)
 {
     const hri_gemm *g = data;
-    hr_status status = hri_gemm_check_offered(&queue->base, g);
-    if (status != HR_OK || g->m == 0 || g->n == 0) {
-        return status;
+    HRI_TRY(hri_gemm_check_offered(&queue->base, g));
+    if (g->m == 0 || g->n == 0) {
+        return HR_OK;
     }
-    return g->batch.count > 1 ? multiply_batch(queue, g) : multiply(queue, g);
+    return g->batch.count > 1 ? multiply_batch(queue, g)
+                              : multiply_one(queue, g);
 }

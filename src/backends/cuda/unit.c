@@ -45,33 +45,38 @@ static hr_status unit_init(hri_cuda_unit *unit, uint32_t index, uint32_t count)
     return status;
 }
 
+static hr_status no_gpu(cu_result error)
+{
+    return hri_fail(HR_ERROR_UNAVAILABLE,
+                    "the NVIDIA driver's library is there, but offers no GPU: "
+                    "%s (%d)",
+                    hri_cuda_error_name(error), (int)error);
+}
+
 /* Check that the driver is new enough, and count its devices. */
 static hr_status check_driver(int *count)
 {
     int version = 0;
     cu_result error = hri_cuda.cuDriverGetVersion(&version);
-    if (error == CU_SUCCESS && version < OLDEST_DRIVER) {
+    if (error != CU_SUCCESS) {
+        return no_gpu(error);
+    }
+    if (version < OLDEST_DRIVER) {
         return hri_fail(HR_ERROR_UNAVAILABLE,
                         "the NVIDIA driver supports CUDA %d.%d, but %d.0 or "
                         "later is needed",
                         version / 1000, version % 1000 / 10,
                         OLDEST_DRIVER / 1000);
     }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuInit(0);
+    error = hri_cuda.cuInit(0);
+    if (error != CU_SUCCESS) {
+        return no_gpu(error);
     }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuDeviceGetCount(count);
+    error = hri_cuda.cuDeviceGetCount(count);
+    if (error != CU_SUCCESS) {
+        return no_gpu(error);
     }
-    if (error == CU_SUCCESS && *count <= 0) {
-        error = CU_NO_DEVICE;
-    }
-    return error == CU_SUCCESS
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNAVAILABLE,
-                          "the NVIDIA driver's library is there, but offers no "
-                          "GPU: %s (%d)",
-                          hri_cuda_error_name(error), (int)error);
+    return *count > 0 ? HR_OK : no_gpu(CU_NO_DEVICE);
 }
 
 /* Products need cuBLAS or NVRTC. */
@@ -89,38 +94,27 @@ static hr_status check_arithmetic(void)
 static hr_status find_units(void)
 {
     int count = 0;
-    hr_status status = hri_cuda_load();
-    if (status == HR_OK) {
-        machine.process = getpid();
-        status = check_driver(&count);
-    }
-    if (status == HR_OK) {
-        status = check_arithmetic();
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_cuda_load());
+    machine.process = getpid();
+    HRI_TRY(check_driver(&count));
+    HRI_TRY(check_arithmetic());
     machine.units = calloc((size_t)count, sizeof *machine.units);
     if (machine.units == NULL) {
         return hri_no_memory("cuda");
     }
     machine.count = (uint32_t)count;
-    for (uint32_t i = 0; i < machine.count && status == HR_OK; i++) {
-        status = unit_init(&machine.units[i], i, machine.count);
+    for (uint32_t i = 0; i < machine.count; i++) {
+        HRI_TRY(unit_init(&machine.units[i], i, machine.count));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_cuda_unit_count(uint32_t *count)
 {
-    hr_status status = hri_once_run(&machine.found, find_units);
-    if (status == HR_OK) {
-        status = hri_library_check_process("CUDA", machine.process);
-    }
-    if (status == HR_OK) {
-        *count = machine.count;
-    }
-    return status;
+    HRI_TRY(hri_once_run(&machine.found, find_units));
+    HRI_TRY(hri_library_check_process("CUDA", machine.process));
+    *count = machine.count;
+    return HR_OK;
 }
 
 hri_cuda_unit *hri_cuda_unit_at(uint32_t index)
@@ -153,13 +147,25 @@ static void forget_peers(hri_cuda_unit *unit)
     pthread_mutex_unlock(&machine.lock);
 }
 
+/* The unit's context is current. */
+static void release_kernels(hri_cuda_unit *unit)
+{
+    hri_cuda_kernel *all = &unit->kernels[0][0];
+    for (size_t i = 0; i < sizeof unit->kernels / sizeof *all; i++) {
+        if (all[i].module != NULL) {
+            hri_cuda.cuModuleUnload(all[i].module);
+            all[i] = (hri_cuda_kernel){0};
+        }
+    }
+}
+
 void hri_cuda_unit_release(hri_cuda_unit *unit)
 {
     pthread_mutex_lock(&unit->lock);
     if (--unit->opens == 0) {
         forget_peers(unit);
         if (hri_cuda_enter(unit) == CU_SUCCESS) {
-            hri_cuda_kernels_release(unit);
+            release_kernels(unit);
             hri_cuda_leave();
         }
         hri_cuda.cuDevicePrimaryCtxRelease_v2(unit->id);

@@ -63,7 +63,7 @@ hr_status hri_cuda_library_load(const hri_cuda_library *library, void *table,
     return hri_error_raise(&first);
 }
 
-static hr_status load(void)
+static hr_status load_driver(void)
 {
     static const char *const names[] = {"libcuda.so.1", NULL};
     static const hri_cuda_library driver = {"HEADRACE_CUDA", names, symbols,
@@ -71,15 +71,14 @@ static hr_status load(void)
     const char *folder;
     /* The driver loads what CUDA_INJECTION64_PATH names, and writes to
      * CUDA_CACHE_PATH. */
-    hr_status status = hri_library_check_rights("CUDA");
-    return status == HR_OK ? hri_cuda_library_load(&driver, &hri_cuda, &folder)
-                           : status;
+    HRI_TRY(hri_library_check_rights("CUDA"));
+    return hri_cuda_library_load(&driver, &hri_cuda, &folder);
 }
 
 hr_status hri_cuda_load(void)
 {
     static hri_once once = HRI_ONCE_INIT;
-    return hri_once_run(&once, load);
+    return hri_once_run(&once, load_driver);
 }
 
 const char *hri_cuda_error_name(cu_result error)
@@ -138,9 +137,7 @@ hr_status hri_cuda_check(const char *path, cu_result error, const char *what)
                         path, what, hri_cuda_error_name(error), (int)error,
                         hri_cuda_fault_cause());
     }
-    hr_status status = hri_cuda_fault_check(path);
-    return status != HR_OK
-               ? status
-               : hri_fail(status_of(error), "%s: %s failed with %s (%d)", path,
-                          what, hri_cuda_error_name(error), (int)error);
+    HRI_TRY(hri_cuda_fault_check(path));
+    return hri_fail(status_of(error), "%s: %s failed with %s (%d)", path, what,
+                    hri_cuda_error_name(error), (int)error);
 }

@@ -53,11 +53,11 @@ enum {
     MATH_FULL_REDUCTION = 16 /* partial sums are never halves */
 };
 
-/* Written once, by find. */
+/* Written once, by find_cublas. */
 static cublas_api api;
 static char library_name[32];
 
-static hr_status find(void)
+static hr_status find_cublas(void)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", NULL};
@@ -65,23 +65,20 @@ static hr_status find(void)
         "HEADRACE_CUBLAS", names, symbols, sizeof symbols / sizeof symbols[0]};
     const char *folder;
     int major = 0, minor = 0;
-    hr_status status = hri_cuda_library_load(&library, &api, &folder);
-    if (status == HR_OK && (api.cublasGetProperty(MAJOR, &major) != SUCCESS ||
-                            api.cublasGetProperty(MINOR, &minor) != SUCCESS)) {
-        status =
-            hri_fail(HR_ERROR_UNAVAILABLE, "cuBLAS does not tell its version");
+    HRI_TRY(hri_cuda_library_load(&library, &api, &folder));
+    if (api.cublasGetProperty(MAJOR, &major) != SUCCESS ||
+        api.cublasGetProperty(MINOR, &minor) != SUCCESS) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "cuBLAS does not tell its version");
     }
-    if (status == HR_OK) {
-        snprintf(library_name, sizeof library_name, "cuBLAS %d.%d", major,
-                 minor);
-    }
-    return status;
+    snprintf(library_name, sizeof library_name, "cuBLAS %d.%d", major, minor);
+    return HR_OK;
 }
 
 hr_status hri_cublas_load(void)
 {
     static hri_once once = HRI_ONCE_INIT;
-    return hri_once_run(&once, find);
+    return hri_once_run(&once, find_cublas);
 }
 
 const char *hri_cublas_name(void)
@@ -109,7 +106,8 @@ uint64_t hri_cublas_bytes(int capability)
 }
 
 /* The error may be that of earlier work in the stream. */
-static hr_status check(const hri_cuda_queue *queue, int error, const char *what)
+static hr_status check_call(const hri_cuda_queue *queue, int error,
+                            const char *what)
 {
     if (error == SUCCESS) {
         return HR_OK;
@@ -126,7 +124,7 @@ static hr_status check(const hri_cuda_queue *queue, int error, const char *what)
 
 /* ---- handles */
 
-static void destroy(hri_cublas *blas)
+static void destroy_handle(hri_cublas *blas)
 {
     if (blas->handle != NULL) {
         api.cublasDestroy_v2(blas->handle);
@@ -137,76 +135,73 @@ static void destroy(hri_cublas *blas)
     free(blas);
 }
 
-static hr_status create(const hri_cuda_queue *queue, hri_cublas **out)
+static hr_status create_handle(const hri_cuda_queue *queue, hri_cublas **out)
 {
     const hri_cuda_unit *unit = queue->unit;
+    const size_t bytes = workspace_bytes(unit->capability);
     hri_cublas *blas = calloc(1, sizeof *blas);
     if (blas == NULL) {
         return hri_no_memory(unit->path);
     }
     hr_status status = hri_cuda_check(
         unit->path,
-        hri_cuda.cuMemAlloc_v2(&blas->workspace,
-                               workspace_bytes(unit->capability) + SUMS_BYTES),
+        hri_cuda.cuMemAlloc_v2(&blas->workspace, bytes + SUMS_BYTES),
         "allocating a workspace for cuBLAS");
-    blas->sums = blas->workspace + workspace_bytes(unit->capability);
-    if (status == HR_OK) {
-        status =
-            check(queue, api.cublasCreate_v2(&blas->handle), "cublasCreate");
-    }
-    if (status == HR_OK) {
-        status = check(queue,
-                       api.cublasSetMathMode(
-                           blas->handle, MATH_DEFAULT | MATH_FULL_REDUCTION),
-                       "cublasSetMathMode");
-    }
     if (status != HR_OK) {
-        destroy(blas);
-        return status;
+        goto fail;
+    }
+    blas->sums = blas->workspace + bytes;
+    status =
+        check_call(queue, api.cublasCreate_v2(&blas->handle), "cublasCreate");
+    if (status != HR_OK) {
+        goto fail;
+    }
+    status = check_call(
+        queue,
+        api.cublasSetMathMode(blas->handle, MATH_DEFAULT | MATH_FULL_REDUCTION),
+        "cublasSetMathMode");
+    if (status != HR_OK) {
+        goto fail;
     }
     *out = blas;
     return HR_OK;
+fail:
+    destroy_handle(blas);
+    return status;
 }
 
-/* Give the queue a handle unless it has one: an idle one, else a new one.
- * Setting the stream resets the workspace, so the workspace is set after it. */
-static hr_status take(hri_cuda_queue *queue)
+/* Give the queue a handle unless it has one: an idle one, else a new one. The
+ * queue keeps it also after an error, and gives it back in the end. Setting the
+ * stream resets the workspace, so the workspace is set after it. */
+static hr_status take_handle(hri_cuda_queue *queue)
 {
     if (queue->blas != NULL) {
         return HR_OK;
     }
     hri_cuda_device *device = (hri_cuda_device *)queue->base.device;
-    const hri_cuda_unit *unit = queue->unit;
-    hr_status status = HR_OK;
     pthread_mutex_lock(&device->lock);
     hri_cublas *blas = device->idle;
     device->idle = blas != NULL ? blas->next : NULL;
     pthread_mutex_unlock(&device->lock);
     if (blas == NULL) {
-        status = create(queue, &blas);
+        HRI_TRY(create_handle(queue, &blas));
     }
-    if (status != HR_OK) {
-        return status;
-    }
-    status = check(queue, api.cublasSetStream_v2(blas->handle, queue->stream),
-                   "cublasSetStream");
-    if (status == HR_OK) {
-        status = check(queue,
-                       api.cublasSetWorkspace_v2(
-                           blas->handle, (void *)(uintptr_t)blas->workspace,
-                           workspace_bytes(unit->capability)),
-                       "cublasSetWorkspace");
-    }
-    queue->blas = blas; /* kept also after an error: it goes back with the
-                           queue */
-    return status;
+    queue->blas = blas;
+    HRI_TRY(check_call(queue,
+                       api.cublasSetStream_v2(blas->handle, queue->stream),
+                       "cublasSetStream"));
+    return check_call(queue,
+                      api.cublasSetWorkspace_v2(
+                          blas->handle, (void *)(uintptr_t)blas->workspace,
+                          workspace_bytes(queue->unit->capability)),
+                      "cublasSetWorkspace");
 }
 
 hr_status hri_cublas_sums(hri_cuda_queue *queue, cu_address *sums)
 {
-    const hr_status status = take(queue);
-    *sums = status == HR_OK ? queue->blas->sums : 0;
-    return status;
+    HRI_TRY(take_handle(queue));
+    *sums = queue->blas->sums;
+    return HR_OK;
 }
 
 void hri_cublas_give_back(hri_cuda_queue *queue)
@@ -225,7 +220,7 @@ void hri_cublas_destroy(hri_cuda_device *device)
 {
     while (device->idle != NULL) {
         hri_cublas *next = device->idle->next;
-        destroy(device->idle);
+        destroy_handle(device->idle);
         device->idle = next;
     }
 }
@@ -317,7 +312,7 @@ static bool suits_batch(const hri_gemm *g, bool shorts)
 }
 
 /* Whether cuBLAS is there and offers this product, or this batch. */
-static bool suits(const hri_gemm *g)
+static bool suits_product(const hri_gemm *g)
 {
     if (hri_cublas_load() != HR_OK || (g->a.conjugate && is_row_major(&g->a)) ||
         (g->b.conjugate && is_row_major(&g->b))) {
@@ -366,7 +361,7 @@ static int compute_type(const hri_gemm *g)
     }
 }
 
-static int multiply(const hri_cublas *blas, const hri_gemm *g)
+static int multiply_one(const hri_cublas *blas, const hri_gemm *g)
 {
     const call c = call_of(g);
     const hri_factor alpha = hri_factor_of(g->type, g->alpha);
@@ -411,17 +406,18 @@ static int multiply_batch(const hri_cublas *blas, const hri_gemm *g)
 
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
 {
-    *done = suits(g);
-    hr_status status = *done ? take(queue) : HR_OK;
-    if (status != HR_OK || !*done) {
-        return status;
-    }
     const bool batch = g->batch.count > 1;
+    *done = suits_product(g);
+    if (!*done) {
+        return HR_OK;
+    }
+    HRI_TRY(take_handle(queue));
     int error =
-        batch ? multiply_batch(queue->blas, g) : multiply(queue->blas, g);
+        batch ? multiply_batch(queue->blas, g) : multiply_one(queue->blas, g);
     *done = error != NOT_SUPPORTED && error != ARCH_MISMATCH;
-    return *done ? check(queue, error,
-                         batch ? "cublasGemmStridedBatchedEx" : "cublasGemmEx")
+    return *done ? check_call(queue, error,
+                              batch ? "cublasGemmStridedBatchedEx"
+                                    : "cublasGemmEx")
                  : HR_OK;
 }
 
@@ -453,15 +449,12 @@ hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *data)
             queue->unit->path, hr_type_name(t->type), (long long)t->rows,
             (long long)t->cols);
     }
-    hr_status status = take(queue);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(take_handle(queue));
     /* seen by columns, the result is a rows x cols matrix: `from` transposed */
-    return check(queue,
-                 api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE, OP_NONE,
-                                 (int)t->rows, (int)t->cols, &one, from,
-                                 (int)t->from_stride, &zero, to,
-                                 (int)t->to_stride, to, (int)t->to_stride),
-                 "cublasSgeam");
+    return check_call(queue,
+                      api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE,
+                                      OP_NONE, (int)t->rows, (int)t->cols, &one,
+                                      from, (int)t->from_stride, &zero, to,
+                                      (int)t->to_stride, to, (int)t->to_stride),
+                      "cublasSgeam");
 }

@@ -17,18 +17,13 @@ static hr_status ask_driver(const hri_cuda_unit *unit, hri_device_info *info)
                          .proceeds = true};
     size_t bytes = 0;
     memcpy(d.path, unit->path, sizeof d.path);
-    hr_status status = hri_cuda_check(
-        unit->path, hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
-        "cuDeviceTotalMem");
-    if (status == HR_OK) {
-        status = hri_cuda_check(
-            unit->path,
-            hri_cuda.cuDeviceGetName(d.name, (int)sizeof d.name - 1, unit->id),
-            "cuDeviceGetName");
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_cuda_check(unit->path,
+                           hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
+                           "cuDeviceTotalMem"));
+    HRI_TRY(hri_cuda_check(
+        unit->path,
+        hri_cuda.cuDeviceGetName(d.name, (int)sizeof d.name - 1, unit->id),
+        "cuDeviceGetName"));
     /* In the form that the OpenCL backend uses, so that a card known through
      * both is recognised. */
     snprintf(d.physical_id, sizeof d.physical_id, "pci:%04x:%02x:%02x.0",
@@ -46,22 +41,24 @@ static hr_status ask_driver(const hri_cuda_unit *unit, hri_device_info *info)
     return HR_OK;
 }
 
-/* After a fault the driver need not answer. What it said before still holds. */
-static hr_status backend_describe(uint32_t index, hri_device_info *info)
+/* Ask for what the unit describes. After a fault the driver need not answer,
+ * and what it said before still holds. The unit's lock is held. */
+static hr_status describe_unit(hri_cuda_unit *unit)
 {
-    hr_status status = hri_check_index(&hri_backend_cuda, index);
-    if (status != HR_OK) {
-        return status;
-    }
-    hri_cuda_unit *unit = hri_cuda_unit_at(index);
-    pthread_mutex_lock(&unit->lock);
-    status = hri_cuda_fault_check(unit->path);
+    hr_status status = hri_cuda_fault_check(unit->path);
     if (status == HR_OK) {
         status = ask_driver(unit, &unit->described);
     }
-    if (status == HR_ERROR_LOST && unit->described.path[0] != '\0') {
-        status = HR_OK;
-    }
+    return status == HR_ERROR_LOST && unit->described.path[0] != '\0' ? HR_OK
+                                                                      : status;
+}
+
+static hr_status backend_describe(uint32_t index, hri_device_info *info)
+{
+    HRI_TRY(hri_check_index(&hri_backend_cuda, index));
+    hri_cuda_unit *unit = hri_cuda_unit_at(index);
+    pthread_mutex_lock(&unit->lock);
+    hr_status status = describe_unit(unit);
     if (status == HR_OK) {
         *info = unit->described;
     }
@@ -101,8 +98,8 @@ static hr_status ask_free(hri_cuda_device *device)
 }
 
 /* The device refused memory. Other errors are passed on. */
-static hr_status refused(const hri_cuda_device *device, const char *what,
-                         size_t bytes, cu_result error)
+static hr_status fail_refused(const hri_cuda_device *device, const char *what,
+                              size_t bytes, cu_result error)
 {
     const hri_device_info *info = &device->base.info;
     if ((error != CU_OUT_OF_MEMORY && error != CU_INVALID_VALUE &&
@@ -139,7 +136,7 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
     }
     if (error != CU_SUCCESS) {
         free(buffer);
-        return refused(device, "a buffer", bytes, error);
+        return fail_refused(device, "a buffer", bytes, error);
     }
     *out = &buffer->base;
     return HR_OK;
@@ -161,12 +158,10 @@ static void device_release(hri_buffer *base)
 static hr_status device_lend(hri_buffer *base, void **address)
 {
     const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
-    hr_status status =
-        hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
-    if (status == HR_OK) {
-        *address = (void *)(uintptr_t)((hri_cuda_buffer *)base)->memory;
-    }
-    return status;
+    HRI_TRY(
+        hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent"));
+    *address = (void *)(uintptr_t)((hri_cuda_buffer *)base)->memory;
+    return HR_OK;
 }
 
 /* cuMemcpyHtoD, too, may return before the bytes have come. */
@@ -207,7 +202,7 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
         hri_cuda_leave();
     }
     if (error != CU_SUCCESS) {
-        return refused(device, "pinned memory", bytes, error);
+        return fail_refused(device, "pinned memory", bytes, error);
     }
     *host = memory;
     return HR_OK;
@@ -283,18 +278,10 @@ static hr_status backend_open(uint32_t index, uint32_t threads,
 {
     (void)threads;
     hri_device_info info;
-    hr_status status = backend_describe(index, &info);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(backend_describe(index, &info));
     hri_cuda_unit *unit = hri_cuda_unit_at(index);
-    status = hri_cuda_fault_check(unit->path);
-    if (status == HR_OK) {
-        status = hri_cuda_unit_acquire(unit);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_cuda_fault_check(unit->path));
+    HRI_TRY(hri_cuda_unit_acquire(unit));
     hri_cuda_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         hri_cuda_unit_release(unit);
@@ -304,7 +291,7 @@ static hr_status backend_open(uint32_t index, uint32_t threads,
         .ops = &device_ops, .backend = &hri_backend_cuda, .info = info};
     device->unit = unit;
     pthread_mutex_init(&device->lock, NULL);
-    status = ask_free(device);
+    hr_status status = ask_free(device);
     if (status != HR_OK) {
         device_close(&device->base);
         return status;

@@ -33,7 +33,8 @@ static struct {
     pthread_mutex_t lock;  /* guards what follows, and the launches of units */
     hri_cuda_unit *units;  /* on which the caller's kernels were launched */
     uint64_t launches;     /* of those kernels, so far */
-    atomic_bool has_first; /* a fault is known; then these do not change: */
+    atomic_bool has_first; /* a fault is known; error and cause are constant
+                              then */
     cu_result error;
     char cause[160]; /* "a kernel on cuda:0 (the last was "x") failed" */
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -85,22 +86,23 @@ static void describe(const char *path, const char *what)
 
 bool hri_cuda_keep_fault(const char *path, cu_result error)
 {
+    const size_t count = sizeof faults / sizeof faults[0];
     size_t i = 0;
-    bool kept = false;
-    while (i < sizeof faults / sizeof faults[0] && faults[i].error != error) {
+    while (i < count && faults[i].error != error) {
         i++;
     }
-    if (i < sizeof faults / sizeof faults[0]) {
-        pthread_mutex_lock(&seen.lock);
-        if (!seen.has_first) {
-            describe(path, faults[i].what);
-            seen.error = error;
-            atomic_store_explicit(&seen.has_first, true, memory_order_release);
-            kept = true;
-        }
-        pthread_mutex_unlock(&seen.lock);
+    if (i == count) {
+        return false;
     }
-    return kept;
+    pthread_mutex_lock(&seen.lock);
+    const bool first = !seen.has_first;
+    if (first) {
+        describe(path, faults[i].what);
+        seen.error = error;
+        atomic_store_explicit(&seen.has_first, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&seen.lock);
+    return first;
 }
 
 const char *hri_cuda_fault_cause(void)

@@ -41,22 +41,21 @@ static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
     cu_function f = module->function;
     cu_result error =
         hri_cuda.cuFuncGetAttribute(&items, CU_FUNCTION_MAX_THREADS, f);
-    if (error == CU_SUCCESS) {
-        error =
-            hri_cuda.cuFuncGetAttribute(&bytes, CU_FUNCTION_SHARED_BYTES, f);
+    if (error != CU_SUCCESS) {
+        return error;
+    }
+    error = hri_cuda.cuFuncGetAttribute(&bytes, CU_FUNCTION_SHARED_BYTES, f);
+    if (error != CU_SUCCESS) {
+        return error;
     }
     bytes = hri_cuda_unit_number(unit, CU_ATTRIBUTE_MAX_SHARED_BYTES) - bytes;
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuFuncSetAttribute(f, CU_FUNCTION_MAX_DYNAMIC_BYTES,
-                                            bytes);
-    }
     module->base.most_items = items;
     module->base.most_bytes = (uint64_t)bytes;
     for (int i = 0; i < HR_MAX_KERNEL_RANK; i++) {
         module->base.most_tile[i] =
             hri_cuda_unit_number(unit, CU_ATTRIBUTE_MAX_BLOCK_X + i);
     }
-    return error;
+    return hri_cuda.cuFuncSetAttribute(f, CU_FUNCTION_MAX_DYNAMIC_BYTES, bytes);
 }
 
 static hr_status get_function(const hri_cuda_unit *unit,
@@ -94,6 +93,16 @@ hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
     return HR_OK;
 }
 
+/* The unit's context is current. */
+static hr_status load_module(const hri_cuda_unit *unit, const hr_kernel *kernel,
+                             const hri_image *image, hri_cuda_module *module)
+{
+    HRI_TRY(hri_cuda_function_load(unit, image->bytes, kernel, NULL,
+                                   &module->module, &module->function));
+    return hri_cuda_check(unit->path, find_limits(unit, module),
+                          "asking for a kernel's limits");
+}
+
 hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
                                const hri_image *image, hri_module **out)
 {
@@ -105,21 +114,19 @@ hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
     module->base.device = base;
     hr_status status =
         hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
-    if (status == HR_OK) {
-        status = hri_cuda_function_load(unit, image->bytes, kernel, NULL,
-                                        &module->module, &module->function);
-        if (status == HR_OK) {
-            status = hri_cuda_check(unit->path, find_limits(unit, module),
-                                    "asking for a kernel's limits");
-        }
-        hri_cuda_leave();
-    }
     if (status != HR_OK) {
-        hri_cuda_module_unload(&module->base);
-        return status;
+        goto fail;
+    }
+    status = load_module(unit, kernel, image, module);
+    hri_cuda_leave();
+    if (status != HR_OK) {
+        goto fail;
     }
     *out = &module->base;
     return HR_OK;
+fail:
+    hri_cuda_module_unload(&module->base);
+    return status;
 }
 
 hr_status hri_cuda_module_build(hri_device *base, const hr_kernel *kernel,
@@ -129,20 +136,18 @@ hr_status hri_cuda_module_build(hri_device *base, const hr_kernel *kernel,
     const hri_cuda_unit *unit = ((hri_cuda_device *)base)->unit;
     hri_image built = {0};
     char *code = NULL;
-    hr_status status =
+    HRI_TRY(
         hri_nvrtc_compile(unit->path, kernel, source, unit->capability,
                           kernel->reproducible ? reproducible_options : options,
-                          &code, &built.count);
-    if (status == HR_OK) {
-        built.bytes = code;
-        status = hri_cuda_module_load(base, kernel, &built, out);
-    }
-    if (status == HR_OK && image != NULL) {
-        *image = built;
-    } else {
+                          &code, &built.count));
+    built.bytes = code;
+    hr_status status = hri_cuda_module_load(base, kernel, &built, out);
+    if (status != HR_OK || image == NULL) {
         free(code);
+        return status;
     }
-    return status;
+    *image = built;
+    return HR_OK;
 }
 
 void hri_cuda_module_unload(hri_module *base)
@@ -167,7 +172,8 @@ typedef struct passed {
     unsigned tile_bytes;
 } passed;
 
-static void pass(const hri_launch *l, const hr_domain *domain, passed *x)
+static void pass_arguments(const hri_launch *l, const hr_domain *domain,
+                           passed *x)
 {
     const hr_parameter *p = l->kernel->parameters(l->kernel);
     size_t at = 0;
@@ -206,7 +212,7 @@ static cu_result launch_part(const hri_cuda_queue *queue, const hri_launch *l,
         blocks[i] = (unsigned)(i > 0 ? hri_min(left, most) : left);
         items[i] = (unsigned)domain.tile[d];
     }
-    pass(l, &domain, &x);
+    pass_arguments(l, &domain, &x);
     return hri_cuda.cuLaunchKernel(
         module->function, blocks[0], blocks[1], blocks[2], items[0], items[1],
         items[2], x.tile_bytes, queue->stream, x.pointers, NULL);
@@ -219,10 +225,12 @@ static cu_result launch_parts(const hri_cuda_queue *queue, const hri_launch *l)
     enum { MAX_BLOCKS = 65535 };
     const uint32_t last = l->rank - 1;
     const int64_t *tiles = l->domain.tiles;
-    cu_result error = CU_SUCCESS;
     int64_t first[HR_MAX_KERNEL_RANK] = {0};
-    while (error == CU_SUCCESS && first[0] < (last > 0 ? tiles[0] : 1)) {
-        error = launch_part(queue, l, first, MAX_BLOCKS);
+    while (first[0] < (last > 0 ? tiles[0] : 1)) {
+        cu_result error = launch_part(queue, l, first, MAX_BLOCKS);
+        if (error != CU_SUCCESS) {
+            return error;
+        }
         uint32_t d = last > 0 ? last - 1 : 0;
         first[d] += MAX_BLOCKS;
         if (d > 0 && first[d] >= tiles[d]) {
@@ -230,7 +238,7 @@ static cu_result launch_parts(const hri_cuda_queue *queue, const hri_launch *l)
             first[d - 1] += MAX_BLOCKS;
         }
     }
-    return error;
+    return CU_SUCCESS;
 }
 
 hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)

@@ -22,7 +22,7 @@ static const hri_symbol symbols[] = {
 #undef SYM
 };
 
-/* Written once, by find. */
+/* Written once, by find_nvrtc. */
 static nvrtc_api api;
 static char library_name[32];
 
@@ -36,7 +36,7 @@ static void open_companion(const char *folder, int major, int minor)
     (void)dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static hr_status find(void)
+static hr_status find_nvrtc(void)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
                                         "libnvrtc.so.11.2", NULL};
@@ -44,25 +44,22 @@ static hr_status find(void)
         "HEADRACE_NVRTC", names, symbols, sizeof symbols / sizeof symbols[0]};
     const char *folder;
     int major = 0, minor = 0;
-    hr_status status = hri_cuda_library_load(&library, &api, &folder);
-    if (status == HR_OK && api.nvrtcVersion(&major, &minor) != 0) {
-        status =
-            hri_fail(HR_ERROR_UNAVAILABLE, "NVRTC does not tell its version");
+    HRI_TRY(hri_cuda_library_load(&library, &api, &folder));
+    if (api.nvrtcVersion(&major, &minor) != 0) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "NVRTC does not tell its version");
     }
-    if (status == HR_OK) {
-        if (folder[0] != '\0') {
-            open_companion(folder, major, minor);
-        }
-        snprintf(library_name, sizeof library_name, "NVRTC %d.%d", major,
-                 minor);
+    if (folder[0] != '\0') {
+        open_companion(folder, major, minor);
     }
-    return status;
+    snprintf(library_name, sizeof library_name, "NVRTC %d.%d", major, minor);
+    return HR_OK;
 }
 
 hr_status hri_nvrtc_load(void)
 {
     static hri_once once = HRI_ONCE_INIT;
-    return hri_once_run(&once, find);
+    return hri_once_run(&once, find_nvrtc);
 }
 
 const char *hri_nvrtc_name(void)
@@ -105,8 +102,8 @@ static hr_status build_failed(const char *path, const hr_kernel *kernel,
 }
 
 /* Fetch the machine code or PTX of a program that has been compiled. */
-static hr_status fetch(const char *path, nvrtc_program program,
-                       bool machine_code, char **image, size_t *bytes)
+static hr_status fetch_code(const char *path, nvrtc_program program,
+                            bool machine_code, char **image, size_t *bytes)
 {
     int error = machine_code ? api.nvrtcGetCUBINSize(program, bytes)
                              : api.nvrtcGetPTXSize(program, bytes);
@@ -135,10 +132,7 @@ hr_status hri_nvrtc_compile(const char *path, const hr_kernel *kernel,
     char target_option[48];
     size_t size = 0;
     nvrtc_program program = NULL;
-    hr_status status = hri_nvrtc_load();
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_nvrtc_load());
     int target = target_for(capability), count = 0;
     if (target == 0) {
         return hri_fail(
@@ -159,12 +153,14 @@ hr_status hri_nvrtc_compile(const char *path, const hr_kernel *kernel,
                         path, api.nvrtcGetErrorString(error));
     }
     error = api.nvrtcCompileProgram(program, count, all);
-    status = error != 0
-                 ? build_failed(path, kernel, program, error)
-                 : fetch(path, program, target == capability, image, &size);
+    hr_status status =
+        error != 0
+            ? build_failed(path, kernel, program, error)
+            : fetch_code(path, program, target == capability, image, &size);
     api.nvrtcDestroyProgram(&program);
-    if (status == HR_OK && bytes != NULL) {
+    HRI_TRY(status);
+    if (bytes != NULL) {
         *bytes = size;
     }
-    return status;
+    return HR_OK;
 }

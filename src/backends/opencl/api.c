@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "backends/opencl/api.h"
-
-#include <stdbool.h>
+/* OpenCL itself: opening it, its errors, and questions about devices. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "backends/opencl/opencl.h"
 #include "base/cpus.h"
 #include "base/library.h"
 
@@ -25,23 +25,23 @@ static hr_status check_room(void)
                                   (12 + (size_t)hri_cpu_count()) * each);
 }
 
-static hr_status load(void)
+static hr_status load_opencl(void)
 {
     /* Loaders take drivers from where OCL_ICD_VENDORS says. PoCL writes to
      * POCL_CACHE_DIR. */
-    hr_status status = hri_library_check_rights("OpenCL");
-    status = status == HR_OK ? check_room() : status;
-    return status == HR_OK
-               ? hri_library_load("libOpenCL.so.1", symbols,
-                                  sizeof symbols / sizeof symbols[0], &hri_cl)
-               : status;
+    HRI_TRY(hri_library_check_rights("OpenCL"));
+    HRI_TRY(check_room());
+    return hri_library_load("libOpenCL.so.1", symbols,
+                            sizeof symbols / sizeof symbols[0], &hri_cl);
 }
 
 hr_status hri_cl_load(void)
 {
     static hri_once once = HRI_ONCE_INIT;
-    return hri_once_run(&once, load);
+    return hri_once_run(&once, load_opencl);
 }
+
+/* ---- errors */
 
 static const struct {
     cl_int error;
@@ -141,4 +141,68 @@ hr_status hri_cl_check(cl_int error, const char *what)
     }
     return hri_fail(status_of(error), "OpenCL: %s failed with %s (%d)", what,
                     hri_cl_error_name(error), (int)error);
+}
+
+/* ---- questions about devices */
+
+bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
+                     void *answer)
+{
+    return hri_cl.clGetDeviceInfo(unit->id, what, bytes, answer, NULL) ==
+           CL_SUCCESS;
+}
+
+uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
+{
+    uint64_t number = 0; /* little-endian: 4 and 8 bytes both fit */
+    return hri_cl_unit_ask(unit, what, sizeof number, &number) ? number : 0;
+}
+
+bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
+                      size_t bytes)
+{
+    memset(text, 0, bytes);
+    return hri_cl_unit_ask(unit, what, bytes - 1, text);
+}
+
+bool hri_cl_unit_is_ieee(const hri_cl_unit *unit)
+{
+    const uint64_t wanted =
+        CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
+    return (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) & wanted) ==
+           wanted;
+}
+
+bool hri_cl_unit_divides(const hri_cl_unit *unit)
+{
+    return (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
+            CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+}
+
+bool hri_cl_unit_is_pocl(const hri_cl_unit *unit)
+{
+    char version[256] = "";
+    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
+    return strstr(version, "PoCL") != NULL || strstr(version, "pocl") != NULL;
+}
+
+bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
+{
+    size_t bytes = 0, length = strlen(name);
+    bool found = false;
+    if (hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_EXTENSIONS, 0, NULL,
+                               &bytes) != CL_SUCCESS) {
+        return false;
+    }
+    char *list = calloc(bytes + 1, 1);
+    if (list != NULL &&
+        hri_cl_unit_ask(unit, CL_DEVICE_EXTENSIONS, bytes, list)) {
+        for (const char *at = list; !found && (at = strstr(at, name)) != NULL;
+             at += length) {
+            found = (at == list || at[-1] == ' ') &&
+                    (at[length] == ' ' || at[length] == '\0');
+        }
+    }
+    free(list);
+    return found;
 }

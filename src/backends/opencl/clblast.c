@@ -52,7 +52,7 @@ static clblast_api api;
 static bool wanted; /* constant after load; so is name */
 static const char *name = "OpenCL C kernel";
 
-static hr_status load(void)
+static hr_status load_clblast(void)
 {
     const char *wish = hri_environment("HEADRACE_CLBLAST");
     if (wish == NULL || wish[0] == '\0' || strcmp(wish, "off") == 0) {
@@ -72,7 +72,7 @@ static hr_status load(void)
 hr_status hri_cl_clblast_load(void)
 {
     static hri_once once = HRI_ONCE_INIT;
-    return hri_once_run(&once, load);
+    return hri_once_run(&once, load_clblast);
 }
 
 bool hri_cl_clblast_wanted(void)
@@ -136,7 +136,7 @@ static call call_of(const hri_gemm *g)
 
 /* Whether the operand fits: CLBlast's kernels count elements in int, also those
  * of tiles that reach beyond it. */
-static bool fits(const side *s, size_t rows, size_t cols)
+static bool fits_int(const side *s, size_t rows, size_t cols)
 {
     uint64_t lines = s->transpose == NO ? rows : cols, end;
     return hri_mul(lines + 256, s->ld, &end) && hri_add(end, s->offset, &end) &&
@@ -169,8 +169,8 @@ bool hri_cl_clblast_suits(hri_cl_queue *queue, const hri_gemm *g)
         return false;
     }
     call c = call_of(g);
-    return fits(&c.a, c.m, c.k) && fits(&c.b, c.k, c.n) &&
-           fits(&c.c, c.m, c.n) && needs_no_memory(queue, &c, g->type);
+    return fits_int(&c.a, c.m, c.k) && fits_int(&c.b, c.k, c.n) &&
+           fits_int(&c.c, c.m, c.n) && needs_no_memory(queue, &c, g->type);
 }
 
 /* The four differ only in the type of alpha and beta. */

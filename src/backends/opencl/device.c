@@ -49,7 +49,7 @@ static bool find_pci(const hri_cl_unit *unit, uint32_t *pci)
 }
 
 /* The PCI address, else the UUID, else "". */
-static void physical_id(const hri_cl_unit *unit, hri_device_info *info)
+static void find_physical_id(const hri_cl_unit *unit, hri_device_info *info)
 {
     uint32_t pci[4];
     unsigned char uuid[16];
@@ -75,7 +75,7 @@ static void read_name(const hri_cl_unit *unit, char *to, size_t bytes)
 
 /* The target is made of several texts about the driver and its compiler. If one
  * is missing, kernels are not kept. */
-static void target(const hri_cl_unit *unit, char *to, size_t bytes)
+static void make_target(const hri_cl_unit *unit, char *to, size_t bytes)
 {
     char version[160] = "", name[128] = "", device[160] = "", driver[64] = "";
     cl_platform_id platform = NULL;
@@ -96,10 +96,7 @@ static void target(const hri_cl_unit *unit, char *to, size_t bytes)
 
 static hr_status backend_describe(uint32_t index, hri_device_info *info)
 {
-    hr_status status = hri_check_index(&hri_backend_opencl, index);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_check_index(&hri_backend_opencl, index));
     const hri_cl_unit *unit = hri_cl_unit_at(index);
     hri_device_info d = {.staged = true,
                          .ieee = hri_cl_unit_is_ieee(unit) &&
@@ -108,8 +105,8 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
     memcpy(d.path, unit->path, sizeof d.path);
     read_name(unit, d.name, sizeof d.name);
     snprintf(d.arithmetic, sizeof d.arithmetic, "%s", hri_cl_arithmetic_name());
-    target(unit, d.target, sizeof d.target);
-    physical_id(unit, &d);
+    make_target(unit, d.target, sizeof d.target);
+    find_physical_id(unit, &d);
     d.memory_bytes = hri_cl_unit_number(unit, CL_DEVICE_GLOBAL_MEM_SIZE);
     d.emulated = (type & CL_DEVICE_TYPE_CPU) != 0;
     d.caches = hri_cl_unit_is_pocl(unit);
@@ -154,8 +151,8 @@ static void device_close(hri_device *base)
 
 /* The device refused memory: drivers have many codes for this. Other errors are
  * passed on. */
-static hr_status refused(const hri_cl_device *device, const char *what,
-                         size_t bytes, cl_int error)
+static hr_status fail_refused(const hri_cl_device *device, const char *what,
+                              size_t bytes, cl_int error)
 {
     const hri_device_info *info = &device->base.info;
     switch (error) {
@@ -188,31 +185,41 @@ static cl_int make_real(hri_cl_device *device, cl_mem memory, size_t bytes)
     return error != CL_SUCCESS ? error : finished;
 }
 
+/* Make a real buffer of at least one byte. */
+static cl_int create_memory(hri_cl_device *device, size_t bytes, cl_mem *out)
+{
+    cl_int error;
+    cl_mem memory = hri_cl.clCreateBuffer(
+        device->unit->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (error != CL_SUCCESS) {
+        return error;
+    }
+    error = make_real(device, memory, bytes);
+    if (error != CL_SUCCESS) {
+        hri_cl.clReleaseMemObject(memory);
+        return error;
+    }
+    *out = memory;
+    return CL_SUCCESS;
+}
+
 static hr_status device_allocate(hri_device *base, size_t bytes,
                                  hri_buffer **out)
 {
     hri_cl_device *device = (hri_cl_device *)base;
     size_t size = bytes > 0 ? bytes : 1;
     if (size > base->info.allocation_bytes) {
-        return refused(device, "a buffer", bytes, CL_INVALID_BUFFER_SIZE);
+        return fail_refused(device, "a buffer", bytes, CL_INVALID_BUFFER_SIZE);
     }
     hri_cl_buffer *buffer = calloc(1, sizeof *buffer);
     if (buffer == NULL) {
         return hri_no_memory(base->info.path);
     }
-    cl_int error;
     buffer->base = (hri_buffer){.device = base, .bytes = bytes};
-    buffer->memory = hri_cl.clCreateBuffer(
-        device->unit->context, CL_MEM_READ_WRITE, size, NULL, &error);
-    if (error == CL_SUCCESS) {
-        error = make_real(device, buffer->memory, size);
-        if (error != CL_SUCCESS) {
-            hri_cl.clReleaseMemObject(buffer->memory);
-        }
-    }
+    cl_int error = create_memory(device, size, &buffer->memory);
     if (error != CL_SUCCESS) {
         free(buffer);
-        return refused(device, "a buffer", bytes, error);
+        return fail_refused(device, "a buffer", bytes, error);
     }
     *out = &buffer->base;
     return HR_OK;
@@ -227,32 +234,38 @@ static void device_release(hri_buffer *base)
     }
 }
 
+static cl_int map_pinned(const hri_cl_device *device, hri_cl_pinned *pinned)
+{
+    cl_int error;
+    pinned->memory = hri_cl.clCreateBuffer(
+        device->unit->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+        pinned->bytes, NULL, &error);
+    if (error != CL_SUCCESS) {
+        return error;
+    }
+    pinned->host = hri_cl.clEnqueueMapBuffer(
+        device->setup, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+        pinned->bytes, 0, NULL, NULL, &error);
+    if (error != CL_SUCCESS) {
+        hri_cl.clReleaseMemObject(pinned->memory);
+    }
+    return error;
+}
+
 static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
                                         void **host)
 {
     hri_cl_device *device = (hri_cl_device *)base;
-    size_t size = bytes > 0 ? bytes : 1;
-    cl_int error;
     hri_cl_pinned *pinned = calloc(1, sizeof *pinned);
     if (pinned == NULL) {
         return hri_no_memory(base->info.path);
     }
-    pinned->memory = hri_cl.clCreateBuffer(
-        device->unit->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size,
-        NULL, &error);
-    if (error == CL_SUCCESS) {
-        pinned->host = hri_cl.clEnqueueMapBuffer(
-            device->setup, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-            0, size, 0, NULL, NULL, &error);
-        if (error != CL_SUCCESS) {
-            hri_cl.clReleaseMemObject(pinned->memory);
-        }
-    }
+    pinned->bytes = bytes > 0 ? bytes : 1;
+    cl_int error = map_pinned(device, pinned);
     if (error != CL_SUCCESS) {
         free(pinned);
-        return refused(device, "pinned memory", bytes, error);
+        return fail_refused(device, "pinned memory", bytes, error);
     }
-    pinned->bytes = size;
     pthread_mutex_lock(&device->unit->lock);
     pinned->next = device->unit->pinned;
     device->unit->pinned = pinned;
@@ -340,34 +353,34 @@ static const hri_device_ops device_ops = {
     .choose_variant = hri_cl_choose_variant,
 };
 
+/* Open device `index` on `threads` of the host's CPUs, where it has these. What
+ * was done before an error is for device_close. */
+static hr_status open_device(uint32_t index, uint32_t threads,
+                             hri_cl_device *device)
+{
+    cl_int error;
+    HRI_TRY(backend_describe(index, &device->base.info));
+    hri_cl_unit *unit = hri_cl_unit_within(hri_cl_unit_at(index), threads);
+    device->base.info.compute_units =
+        (uint32_t)hri_cl_unit_number(unit, CL_DEVICE_MAX_COMPUTE_UNITS);
+    HRI_TRY(hri_cl_unit_acquire(unit));
+    device->unit = unit;
+    device->setup =
+        hri_cl.clCreateCommandQueue(unit->context, unit->id, 0, &error);
+    return hri_cl_check(error, "clCreateCommandQueue");
+}
+
 static hr_status backend_open(uint32_t index, uint32_t threads,
                               hri_device **out)
 {
-    cl_int error;
-    hr_status status = hri_cl_clblast_load();
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_cl_clblast_load());
     hri_cl_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_no_memory("opencl");
     }
     device->base.ops = &device_ops;
     device->base.backend = &hri_backend_opencl;
-    status = backend_describe(index, &device->base.info);
-    hri_cl_unit *unit = NULL;
-    if (status == HR_OK) {
-        unit = hri_cl_unit_within(hri_cl_unit_at(index), threads);
-        device->base.info.compute_units =
-            (uint32_t)hri_cl_unit_number(unit, CL_DEVICE_MAX_COMPUTE_UNITS);
-        status = hri_cl_unit_acquire(unit);
-    }
-    if (status == HR_OK) {
-        device->unit = unit;
-        device->setup = hri_cl.clCreateCommandQueue(
-            device->unit->context, device->unit->id, 0, &error);
-        status = hri_cl_check(error, "clCreateCommandQueue");
-    }
+    hr_status status = open_device(index, threads, device);
     if (status != HR_OK) {
         device_close(&device->base);
         return status;

@@ -145,7 +145,7 @@ static bool is_aligned(const hri_operand *x, hr_type type, int loads)
 /* Whether a tuned kernel is the better one for a product. Its groups are small:
  * it needs several for each unit of the device. Tiles with an edge take it
  * longer. */
-static bool suits(const options *o, const hri_gemm *g, uint32_t units)
+static bool suits_product(const options *o, const hri_gemm *g, uint32_t units)
 {
     const int64_t tm = o->wm * o->rm, tn = o->wn * o->rn;
     const int64_t whole = (g->m / tm) * (g->n / tn);
@@ -167,7 +167,7 @@ static hri_cl_layout layout_of(const hri_cl_queue *queue, const hri_gemm *g,
     if (*purpose == HRI_CL_PLAIN && variant > 0) {
         const hri_cl_layout layout = HRI_CL_TUNED + variant - 1;
         const options o = options_for(unit, layout, g->type);
-        if (suits(&o, g, queue->base.device->info.compute_units)) {
+        if (suits_product(&o, g, queue->base.device->info.compute_units)) {
             *purpose = HRI_CL_FASTEST;
             return layout;
         }
@@ -181,28 +181,25 @@ static hri_cl_layout layout_of(const hri_cl_queue *queue, const hri_gemm *g,
 static hr_status program_of(hri_cl_unit *unit, hri_cl_layout layout,
                             hr_type type, bool ordered, cl_program *program)
 {
-    const options at = options_for(unit, layout, type), *o = &at;
     cl_program *cached = &unit->programs[layout][type][ordered];
-    hr_status status = HR_OK;
     if (*cached == NULL) {
+        const options o = options_for(unit, layout, type);
         char flags[320];
         snprintf(flags, sizeof flags,
                  "-cl-std=CL1.2 -DIN=%d -DWM=%d -DWN=%d -DRM=%d -DRN=%d "
                  "-DBM=%d -DBN=%d -DU=%d -DV=%d -DKC=%d -DPAD=%d "
                  "-DLOADS=%d -DBUFFERS=%d -DMMA=%d "
                  "-DHARDWARE_HALF=%d -DDEPTH=%d",
-                 (int)type, o->wm, o->wn, o->rm, o->rn, o->bm, o->bn, o->u,
-                 o->v, o->kc, o->pad, o->loads, o->buffers, o->mma,
-                 layout == HRI_CL_GPU, ordered ? HRI_ORDERED_DEPTH : 0);
-        status = hri_cl_program_build(
+                 (int)type, o.wm, o.wn, o.rm, o.rn, o.bm, o.bn, o.u, o.v, o.kc,
+                 o.pad, o.loads, o.buffers, o.mma, layout == HRI_CL_GPU,
+                 ordered ? HRI_ORDERED_DEPTH : 0);
+        HRI_TRY(hri_cl_program_build(
             unit, NULL,
             layout < HRI_CL_TUNED ? hri_cl_gemm_source : hri_cl_tuned_source,
-            flags, cached);
+            flags, cached));
     }
-    if (status == HR_OK) {
-        *program = *cached;
-    }
-    return status;
+    *program = *cached;
+    return HR_OK;
 }
 
 /* A driver may find that a compiled kernel leaves room for fewer items. */
@@ -221,17 +218,15 @@ static hr_status check_room(const hri_cl_unit *unit, cl_kernel kernel,
     return hri_cl_check(error, "clGetKernelWorkGroupInfo");
 }
 
-static hr_status create_in(hri_cl_unit *unit, hri_cl_layout layout,
-                           hr_type type, bool ordered, hri_cl_kernel *out)
+static hr_status create_kernel(hri_cl_unit *unit, hri_cl_layout layout,
+                               hr_type type, bool ordered, hri_cl_kernel *out)
 {
     cl_program program = NULL;
     const options o = options_for(unit, layout, type);
     pthread_mutex_lock(&unit->lock);
     hr_status status = program_of(unit, layout, type, ordered, &program);
     pthread_mutex_unlock(&unit->lock);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(status);
     cl_int error;
     cl_kernel kernel = hri_cl.clCreateKernel(program, "gemm", &error);
     if (error != CL_SUCCESS) {
@@ -262,9 +257,9 @@ static hr_status make_kernel(hri_cl_unit *unit, hri_cl_layout layout,
         hri_cl.clReleaseKernel(kernel->kernel);
         kernel->kernel = NULL;
     }
-    hr_status status = create_in(unit, layout, type, ordered, kernel);
+    hr_status status = create_kernel(unit, layout, type, ordered, kernel);
     if (status != HR_OK && layout == HRI_CL_GPU) {
-        status = create_in(unit, HRI_CL_SMALL, type, ordered, kernel);
+        status = create_kernel(unit, HRI_CL_SMALL, type, ordered, kernel);
     }
     kernel->layout = layout;
     return status;
@@ -335,14 +330,14 @@ static cl_int set_arguments(cl_kernel kernel, const hri_gemm *g)
         {factor_bytes, &beta},
         {sizeof flags, &flags},
     };
-    cl_int error = CL_SUCCESS;
-    for (cl_uint i = 0;
-         i < sizeof arguments / sizeof arguments[0] && error == CL_SUCCESS;
-         i++) {
-        error = hri_cl.clSetKernelArg(kernel, i, arguments[i].bytes,
-                                      arguments[i].value);
+    for (cl_uint i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+        cl_int error = hri_cl.clSetKernelArg(kernel, i, arguments[i].bytes,
+                                             arguments[i].value);
+        if (error != CL_SUCCESS) {
+            return error;
+        }
     }
-    return error;
+    return CL_SUCCESS;
 }
 
 static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g)
@@ -350,12 +345,8 @@ static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g)
     hri_cl_purpose purpose;
     const hri_cl_layout layout = layout_of(queue, g, &purpose);
     hri_cl_kernel *k = &queue->kernels[g->type][purpose];
-    hr_status status =
-        make_kernel(((hri_cl_device *)queue->base.device)->unit, layout,
-                    g->type, purpose == HRI_CL_ORDERED, k);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(make_kernel(((hri_cl_device *)queue->base.device)->unit, layout,
+                        g->type, purpose == HRI_CL_ORDERED, k));
     cl_int error = set_arguments(k->kernel, g);
     if (error == CL_SUCCESS) {
         const size_t items[2] = {
@@ -367,7 +358,7 @@ static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g)
     return hri_cl_check(error, "enqueueing a product");
 }
 
-static hr_status multiply(void *data, const hri_gemm *g)
+static hr_status multiply_one(void *data, const hri_gemm *g)
 {
     hri_cl_queue *queue = data;
     if (hri_gemm_only_scales(g)) {
@@ -382,10 +373,10 @@ static hr_status multiply(void *data, const hri_gemm *g)
 
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *g)
 {
-    hr_status status = hri_gemm_check_offered(&queue->base, g);
-    if (status != HR_OK || g->m == 0 || g->n == 0) {
-        return status;
+    HRI_TRY(hri_gemm_check_offered(&queue->base, g));
+    if (g->m == 0 || g->n == 0) {
+        return HR_OK;
     }
-    return g->batch.count > 1 ? hri_gemm_each(queue, g, multiply)
-                              : multiply(queue, g);
+    return g->batch.count > 1 ? hri_gemm_each(queue, g, multiply_one)
+                              : multiply_one(queue, g);
 }

@@ -79,14 +79,19 @@ static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
     cl_int error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,
                                                    CL_KERNEL_WORK_GROUP_SIZE,
                                                    sizeof items, &items, NULL);
-    if (error == CL_SUCCESS) {
-        error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,
-                                                CL_KERNEL_LOCAL_MEM_SIZE,
-                                                sizeof own, &own, NULL);
+    if (error != CL_SUCCESS) {
+        return error;
     }
-    if (error == CL_SUCCESS) {
-        error = hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_MAX_WORK_ITEM_SIZES,
-                                       sizeof sizes, sizes, NULL);
+    error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,
+                                            CL_KERNEL_LOCAL_MEM_SIZE,
+                                            sizeof own, &own, NULL);
+    if (error != CL_SUCCESS) {
+        return error;
+    }
+    error = hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_MAX_WORK_ITEM_SIZES,
+                                   sizeof sizes, sizes, NULL);
+    if (error != CL_SUCCESS) {
+        return error;
     }
     const uint64_t all = hri_cl_unit_number(unit, CL_DEVICE_LOCAL_MEM_SIZE);
     module->base.most_items = (int64_t)items;
@@ -94,7 +99,7 @@ static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
     for (int i = 0; i < HR_MAX_KERNEL_RANK; i++) {
         module->base.most_tile[i] = (int64_t)sizes[i];
     }
-    return error;
+    return CL_SUCCESS;
 }
 
 /* The kernel whose function has this prefix before its name. */
@@ -111,7 +116,7 @@ static cl_kernel find_kernel(cl_program program, const char *prefix,
 
 /* PoCL has a macro for each of OpenCL's functions, such as _cl_step for step.
  * So a kernel of that name gets that name. */
-static hr_status create_kernel(hri_cl_module *module, const hr_kernel *kernel)
+static hr_status make_kernel(hri_cl_module *module, const hr_kernel *kernel)
 {
     const hri_cl_unit *unit = ((hri_cl_device *)module->base.device)->unit;
     cl_int error;
@@ -124,14 +129,16 @@ static hr_status create_kernel(hri_cl_module *module, const hr_kernel *kernel)
     if (error == CL_INVALID_KERNEL_NAME) {
         return hri_build_lacks(unit->path, kernel, hri_cl_error_name(error));
     }
-    return hri_cl_check(error == CL_SUCCESS ? find_limits(unit, module) : error,
-                        "making a kernel");
+    if (error == CL_SUCCESS) {
+        error = find_limits(unit, module);
+    }
+    return hri_cl_check(error, "making a kernel");
 }
 
 /* Make the module of a program's kernel. The program then belongs to the
  * module. */
-static hr_status create(hri_device *base, const hr_kernel *kernel,
-                        cl_program program, hri_module **out)
+static hr_status create_module(hri_device *base, const hr_kernel *kernel,
+                               cl_program program, hri_module **out)
 {
     hri_cl_module *module = calloc(1, sizeof *module);
     if (module == NULL) {
@@ -140,7 +147,7 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     }
     module->base.device = base;
     module->program = program;
-    hr_status status = create_kernel(module, kernel);
+    hr_status status = make_kernel(module, kernel);
     if (status != HR_OK) {
         hri_cl_module_unload(&module->base);
         return status;
@@ -175,16 +182,14 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
                               hri_module **out)
 {
     const hri_cl_unit *unit = ((hri_cl_device *)base)->unit;
-    cl_program program;
-    hr_status status = hri_cl_program_build(
-        unit, kernel, source, hri_cl_module_options(unit), &program);
-    if (status == HR_OK) {
-        status = create(base, kernel, program, out);
-    }
-    if (status == HR_OK && image != NULL) {
+    cl_program program = NULL;
+    HRI_TRY(hri_cl_program_build(unit, kernel, source,
+                                 hri_cl_module_options(unit), &program));
+    HRI_TRY(create_module(base, kernel, program, out));
+    if (image != NULL) {
         *image = image_of(program);
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_cl_module_load(hri_device *base, const hr_kernel *kernel,
@@ -204,7 +209,7 @@ hr_status hri_cl_module_load(hri_device *base, const hr_kernel *kernel,
         hri_cl.clReleaseProgram(program);
         return hri_cl_check(error, "clBuildProgram");
     }
-    return create(base, kernel, program, out);
+    return create_module(base, kernel, program, out);
 }
 
 void hri_cl_module_unload(hri_module *base)
@@ -232,10 +237,10 @@ static cl_int set_view(cl_kernel kernel, cl_uint *at,
     shape.start += (int64_t)(a->place.offset / p->bytes);
     cl_int error =
         hri_cl.clSetKernelArg(kernel, (*at)++, sizeof memory, &memory);
-    return error == CL_SUCCESS
-               ? hri_cl.clSetKernelArg(kernel, (*at)++, hri_shape_bytes(p),
-                                       &shape)
-               : error;
+    if (error != CL_SUCCESS) {
+        return error;
+    }
+    return hri_cl.clSetKernelArg(kernel, (*at)++, hri_shape_bytes(p), &shape);
 }
 
 static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
@@ -244,9 +249,11 @@ static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
     cl_uint at = 0;
     cl_int error =
         hri_cl.clSetKernelArg(kernel, at++, sizeof l->domain, &l->domain);
-    for (uint32_t i = 0; i < l->kernel->parameter_count && error == CL_SUCCESS;
-         i++) {
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hri_kernel_argument *a = &l->arguments[i];
+        if (error != CL_SUCCESS) {
+            return error;
+        }
         error = p[i].kind == HR_PARAMETER_VIEW
                     ? set_view(kernel, &at, a, &p[i])
                     : hri_cl.clSetKernelArg(kernel, at++, a->bytes, a->value);
@@ -264,16 +271,18 @@ hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
         items[i] = tile[i] * (size_t)l->domain.tiles[d];
     }
     cl_int error = set_arguments(module->kernel, l);
-    if (error == CL_SUCCESS) {
-        error =
-            hri_cl.clEnqueueNDRangeKernel(queue->queue, module->kernel, l->rank,
+    if (error != CL_SUCCESS) {
+        goto done;
+    }
+    error = hri_cl.clEnqueueNDRangeKernel(queue->queue, module->kernel, l->rank,
                                           NULL, items, tile, 0, NULL, NULL);
+    if (error != CL_SUCCESS) {
+        goto done;
     }
-    if (error == CL_SUCCESS) {
-        error = hri_cl.clFlush(queue->queue);
-        if (error != CL_SUCCESS) { /* no work may go on that no event guards */
-            hri_cl.clFinish(queue->queue);
-        }
+    error = hri_cl.clFlush(queue->queue);
+    if (error != CL_SUCCESS) { /* no work may go on that no event guards */
+        hri_cl.clFinish(queue->queue);
     }
+done:
     return hri_cl_check(error, "launching a kernel");
 }

@@ -79,21 +79,8 @@ typedef struct hri_cl_queue {
     hri_cl_kernel kernels[HRI_CL_TYPES][HRI_CL_PURPOSES];
 } hri_cl_queue;
 
-/* unit.c: count the units of this machine, once. HR_ERROR_UNAVAILABLE when
- * there is no OpenCL. Any thread. */
-hr_status hri_cl_unit_count(uint32_t *count);
-/* The unit `index`, which is below the count. */
-hri_cl_unit *hri_cl_unit_at(uint32_t index);
-/* Where the device is the host's CPUs and has more than `threads` of them, the
- * part of it that has so many. Else, and where the driver cannot divide it, the
- * unit itself. Parts exist for the life of the process. */
-hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads);
-/* Hold the unit's context. The first hold makes it. Each acquire needs a
- * release. */
-hr_status hri_cl_unit_acquire(hri_cl_unit *unit);
-void hri_cl_unit_release(hri_cl_unit *unit);
-/* Ask for a property of the device. False when the device does not tell it, or
- * it has more bytes. */
+/* api.c: ask for a property of the device. False when the device does not tell
+ * it, or it has more bytes. */
 bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
                      void *answer);
 /* A property that is a number. 0 when the device does not tell. */
@@ -112,6 +99,20 @@ bool hri_cl_unit_divides(const hri_cl_unit *unit);
 bool hri_cl_unit_is_pocl(const hri_cl_unit *unit);
 /* Whether the device's list of extensions has this name. */
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
+
+/* unit.c: count the units of this machine, once. HR_ERROR_UNAVAILABLE when
+ * there is no OpenCL. Any thread. */
+hr_status hri_cl_unit_count(uint32_t *count);
+/* The unit `index`, which is below the count. */
+hri_cl_unit *hri_cl_unit_at(uint32_t index);
+/* Where the device is the host's CPUs and has more than `threads` of them, the
+ * part of it that has so many. Else, and where the driver cannot divide it, the
+ * unit itself. Parts exist for the life of the process. */
+hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads);
+/* Hold the unit's context. The first hold makes it. Each acquire needs a
+ * release. */
+hr_status hri_cl_unit_acquire(hri_cl_unit *unit);
+void hri_cl_unit_release(hri_cl_unit *unit);
 
 /* queue.c: functions of hri_device_ops. */
 hr_status hri_cl_event_create(hri_device *device, bool timed,

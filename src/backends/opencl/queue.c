@@ -24,7 +24,7 @@ typedef struct hri_cl_event {
     snapshot last;
 } hri_cl_event;
 
-static snapshot take(hri_cl_event *event)
+static snapshot take_snapshot(hri_cl_event *event)
 {
     pthread_mutex_lock(&event->lock);
     snapshot s = event->last;
@@ -36,7 +36,7 @@ static snapshot take(hri_cl_event *event)
     return s;
 }
 
-static void give_back(snapshot s)
+static void drop_snapshot(snapshot s)
 {
     if (s.marker != NULL) {
         hri_cl.clReleaseEvent(s.marker);
@@ -46,7 +46,7 @@ static void give_back(snapshot s)
 
 /* The marker's execution status. It is CL_COMPLETE, or higher while work is
  * left before it, or lower after an error, which the queue keeps. */
-static cl_int progress(snapshot s)
+static cl_int state_of(snapshot s)
 {
     cl_int state = CL_COMPLETE;
     if (s.marker == NULL) {
@@ -64,14 +64,13 @@ static cl_int progress(snapshot s)
 
 static hr_status event_query(hri_event *base, bool *done)
 {
-    snapshot s = take((hri_cl_event *)base);
-    bool complete = progress(s) <= CL_COMPLETE;
+    snapshot s = take_snapshot((hri_cl_event *)base);
+    bool complete = state_of(s) <= CL_COMPLETE;
     hr_status status = complete ? hri_sticky_raise(s.sticky) : HR_OK;
-    give_back(s);
-    if (status == HR_OK) {
-        *done = complete;
-    }
-    return status;
+    drop_snapshot(s);
+    HRI_TRY(status);
+    *done = complete;
+    return HR_OK;
 }
 
 /* Wait, and release the snapshot. */
@@ -79,24 +78,24 @@ static hr_status wait_for(snapshot s)
 {
     if (s.marker != NULL) {
         cl_int error = hri_cl.clWaitForEvents(1, &s.marker);
-        if (progress(s) >= CL_COMPLETE && error != CL_SUCCESS) {
+        if (state_of(s) >= CL_COMPLETE && error != CL_SUCCESS) {
             hri_sticky_keep(s.sticky, hri_cl_check(error, "clWaitForEvents"));
         }
     }
     hr_status status = hri_sticky_raise(s.sticky);
-    give_back(s);
+    drop_snapshot(s);
     return status;
 }
 
 static hr_status event_wait(hri_event *base)
 {
-    return wait_for(take((hri_cl_event *)base));
+    return wait_for(take_snapshot((hri_cl_event *)base));
 }
 
 static hr_status time_of(hri_event *base, uint64_t *ns)
 {
     cl_ulong end = 0;
-    snapshot s = take((hri_cl_event *)base);
+    snapshot s = take_snapshot((hri_cl_event *)base);
     hr_status status =
         s.marker == NULL
             ? hri_fail(HR_ERROR_INVALID,
@@ -105,11 +104,10 @@ static hr_status time_of(hri_event *base, uint64_t *ns)
                                s.marker, CL_PROFILING_COMMAND_END, sizeof end,
                                &end, NULL),
                            "clGetEventProfilingInfo");
-    give_back(s);
-    if (status == HR_OK) {
-        *ns = end;
-    }
-    return status;
+    drop_snapshot(s);
+    HRI_TRY(status);
+    *ns = end;
+    return HR_OK;
 }
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
@@ -123,7 +121,7 @@ static void event_destroy(hri_event *base)
     if (event == NULL) {
         return;
     }
-    give_back(event->last);
+    drop_snapshot(event->last);
     pthread_mutex_destroy(&event->lock);
     free(event);
 }
@@ -174,20 +172,20 @@ static hr_status queue_record(hri_queue *queue, hri_event *base)
     snapshot old = event->last;
     event->last = s;
     pthread_mutex_unlock(&event->lock);
-    give_back(old);
+    drop_snapshot(old);
     return status;
 }
 
 static hr_status queue_wait(hri_queue *base, hri_event *event)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    const snapshot s = take((hri_cl_event *)event);
+    const snapshot s = take_snapshot((hri_cl_event *)event);
     cl_int error = CL_SUCCESS;
     if (s.marker != NULL) {
         error = hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &s.marker,
                                                     NULL);
     }
-    give_back(s);
+    drop_snapshot(s);
     return hri_sticky_keep(queue->sticky,
                            hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
 }
@@ -276,9 +274,9 @@ static void queue_destroy(hri_queue *base)
 static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_sticky_raise(queue->sticky);
-    if (status != HR_OK || hri_copy_is_empty(copy)) {
-        return status;
+    HRI_TRY(hri_sticky_raise(queue->sticky));
+    if (hri_copy_is_empty(copy)) {
+        return HR_OK;
     }
     return hri_sticky_keep(
         queue->sticky,
@@ -299,67 +297,68 @@ static cl_int fill_window(hri_cl_queue *queue, hri_buffer *buffer,
     cl_mem part =
         hri_cl.clCreateSubBuffer(hri_cl_memory(buffer), CL_MEM_READ_WRITE,
                                  CL_BUFFER_CREATE_TYPE_REGION, &window, &error);
-    if (error == CL_SUCCESS) {
-        error = hri_cl.clEnqueueFillBuffer(queue->queue, part, &value, 1,
-                                           fill.origin - start, fill.size, 0,
-                                           NULL, NULL);
-        hri_cl.clReleaseMemObject(part); /* it lives until the fill has run */
+    if (error != CL_SUCCESS) {
+        return error;
     }
+    error = hri_cl.clEnqueueFillBuffer(queue->queue, part, &value, 1,
+                                       fill.origin - start, fill.size, 0, NULL,
+                                       NULL);
+    hri_cl.clReleaseMemObject(part); /* it lives until the fill has run */
     return error;
 }
 
 /* NVIDIA's driver 580 fills the wrong bytes, without an error, where a one-byte
  * pattern goes to more than 2 GiB or beyond them (measured on an H200). So
  * large buffers are filled window by window. */
-static cl_int fill(hri_cl_queue *queue, hri_buffer *buffer,
-                   cl_buffer_region all, uint8_t value)
+static cl_int fill_all(hri_cl_queue *queue, hri_buffer *buffer,
+                       cl_buffer_region all, uint8_t value)
 {
     if (all.origin + all.size <= FILL_WINDOW) {
         return hri_cl.clEnqueueFillBuffer(queue->queue, hri_cl_memory(buffer),
                                           &value, 1, all.origin, all.size, 0,
                                           NULL, NULL);
     }
-    cl_int error = CL_SUCCESS;
-    for (size_t done = 0; done < all.size && error == CL_SUCCESS;) {
+    for (size_t done = 0; done < all.size;) {
         size_t at = all.origin + done, left = all.size - done;
         size_t room = FILL_WINDOW - at % FILL_WINDOW;
         cl_buffer_region piece = {.origin = at,
                                   .size = left < room ? left : room};
-        error = fill_window(queue, buffer, piece, value);
+        cl_int error = fill_window(queue, buffer, piece, value);
+        if (error != CL_SUCCESS) {
+            return error;
+        }
         done += piece.size;
     }
-    return error;
+    return CL_SUCCESS;
 }
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_sticky_raise(queue->sticky);
-    if (status != HR_OK || bytes == 0) {
-        return status;
+    HRI_TRY(hri_sticky_raise(queue->sticky));
+    if (bytes == 0) {
+        return HR_OK;
     }
     const cl_buffer_region all = {.origin = offset, .size = bytes};
     return hri_sticky_keep(
         queue->sticky,
-        hri_cl_check(fill(queue, buffer, all, value), "enqueueing a fill"));
+        hri_cl_check(fill_all(queue, buffer, all, value), "enqueueing a fill"));
 }
 
 static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_sticky_raise(queue->sticky);
-    return status == HR_OK
-               ? hri_sticky_keep(queue->sticky, hri_cl_gemm(queue, gemm))
-               : status;
+    HRI_TRY(hri_sticky_raise(queue->sticky));
+    return hri_sticky_keep(queue->sticky, hri_cl_gemm(queue, gemm));
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_sticky_raise(queue->sticky);
+    HRI_TRY(hri_sticky_raise(queue->sticky));
     /* a refused launch has not been enqueued, so the queue goes on */
-    return status == HR_OK ? hri_cl_launch(queue, launch) : status;
+    return hri_cl_launch(queue, launch);
 }
 
 /* clFinish need not report commands that failed, but a last record does. */
@@ -399,15 +398,18 @@ hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
     }
     queue->base = (hri_queue){.ops = &queue_ops, .device = base};
     hr_status status = hri_sticky_create(base->info.path, &queue->sticky);
-    if (status == HR_OK) {
-        queue->queue = hri_cl.clCreateCommandQueue(
-            unit->context, unit->id, CL_QUEUE_PROFILING_ENABLE, &error);
-        status = hri_cl_check(error, "clCreateCommandQueue");
-    }
     if (status != HR_OK) {
-        queue_destroy(&queue->base);
-        return status;
+        goto fail;
+    }
+    queue->queue = hri_cl.clCreateCommandQueue(
+        unit->context, unit->id, CL_QUEUE_PROFILING_ENABLE, &error);
+    status = hri_cl_check(error, "clCreateCommandQueue");
+    if (status != HR_OK) {
+        goto fail;
     }
     *out = &queue->base;
     return HR_OK;
+fail:
+    queue_destroy(&queue->base);
+    return status;
 }

@@ -15,71 +15,9 @@ static struct {
     pid_t process; /* that has found them */
 } machine = {.found = HRI_ONCE_INIT};
 
-bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
-                     void *answer)
-{
-    return hri_cl.clGetDeviceInfo(unit->id, what, bytes, answer, NULL) ==
-           CL_SUCCESS;
-}
-
-uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
-{
-    uint64_t number = 0; /* little-endian: 4 and 8 bytes both fit */
-    return hri_cl_unit_ask(unit, what, sizeof number, &number) ? number : 0;
-}
-
-bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
-                      size_t bytes)
-{
-    memset(text, 0, bytes);
-    return hri_cl_unit_ask(unit, what, bytes - 1, text);
-}
-
-bool hri_cl_unit_is_ieee(const hri_cl_unit *unit)
-{
-    const uint64_t wanted =
-        CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
-    return (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) & wanted) ==
-           wanted;
-}
-
-bool hri_cl_unit_divides(const hri_cl_unit *unit)
-{
-    return (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
-            CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-}
-
-bool hri_cl_unit_is_pocl(const hri_cl_unit *unit)
-{
-    char version[256] = "";
-    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
-    return strstr(version, "PoCL") != NULL || strstr(version, "pocl") != NULL;
-}
-
-bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
-{
-    size_t bytes = 0, length = strlen(name);
-    bool found = false;
-    if (hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_EXTENSIONS, 0, NULL,
-                               &bytes) != CL_SUCCESS) {
-        return false;
-    }
-    char *list = calloc(bytes + 1, 1);
-    if (list != NULL &&
-        hri_cl_unit_ask(unit, CL_DEVICE_EXTENSIONS, bytes, list)) {
-        for (const char *at = list; !found && (at = strstr(at, name)) != NULL;
-             at += length) {
-            found = (at == list || at[-1] == ' ') &&
-                    (at[length] == ' ' || at[length] == '\0');
-        }
-    }
-    free(list);
-    return found;
-}
-
 /* Whether we can use it: we need OpenCL 1.2, a compiler and the host's byte
  * order. */
-static bool usable(const hri_cl_unit *unit)
+static bool is_usable(const hri_cl_unit *unit)
 {
     char version[256] = "";
     hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
@@ -113,7 +51,7 @@ static hr_status add_units(cl_platform_id platform, uint32_t index)
     for (cl_uint i = 0; i < count; i++) {
         hri_cl_unit unit = {.id = ids[i]};
         snprintf(unit.path, sizeof unit.path, "opencl:%u:%u", index, i);
-        if (usable(&unit)) {
+        if (is_usable(&unit)) {
             unit.layout = hri_cl_layout_for(&unit);
             unit.nvidia =
                 hri_cl_unit_extension(&unit, "cl_nv_compiler_options");
@@ -128,10 +66,7 @@ static hr_status find_units(void)
 {
     cl_platform_id platforms[64];
     cl_uint count = 0;
-    hr_status status = hri_cl_load();
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_cl_load());
     machine.process = getpid();
     cl_int error = hri_cl.clGetPlatformIDs(64, platforms, &count);
     if (error != CL_SUCCESS || count == 0) {
@@ -139,31 +74,26 @@ static hr_status find_units(void)
                         "libOpenCL.so.1 is there, but no OpenCL driver (%s)",
                         hri_cl_error_name(error));
     }
-    for (cl_uint i = 0; i < count && i < 64 && status == HR_OK; i++) {
-        status = add_units(platforms[i], i);
+    for (cl_uint i = 0; i < count && i < 64; i++) {
+        HRI_TRY(add_units(platforms[i], i));
     }
     for (uint32_t i = 0; i < machine.count; i++) {
         pthread_mutex_init(&machine.units[i].lock, NULL);
     }
-    if (status == HR_OK && machine.count == 0) {
-        return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "OpenCL has %u driver%s, but no device of version 1.2 "
-                        "or later with a compiler",
-                        count, count == 1 ? "" : "s");
-    }
-    return status;
+    return machine.count > 0
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNAVAILABLE,
+                          "OpenCL has %u driver%s, but no device of version "
+                          "1.2 or later with a compiler",
+                          count, count == 1 ? "" : "s");
 }
 
 hr_status hri_cl_unit_count(uint32_t *count)
 {
-    hr_status status = hri_once_run(&machine.found, find_units);
-    if (status == HR_OK) {
-        status = hri_library_check_process("OpenCL", machine.process);
-    }
-    if (status == HR_OK) {
-        *count = machine.count;
-    }
-    return status;
+    HRI_TRY(hri_once_run(&machine.found, find_units));
+    HRI_TRY(hri_library_check_process("OpenCL", machine.process));
+    *count = machine.count;
+    return HR_OK;
 }
 
 hri_cl_unit *hri_cl_unit_at(uint32_t index)

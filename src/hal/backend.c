@@ -62,12 +62,11 @@ uint32_t hri_one_variant(hri_device *device, hr_type type, hr_compute compute)
 hr_status hri_check_index(const hri_backend *backend, uint32_t index)
 {
     uint32_t count = 0;
-    hr_status status = backend->probe(&count);
-    return status == HR_OK && index >= count
-               ? hri_fail(HR_ERROR_INVALID,
-                          "%s: device index %u is not below %u", backend->name,
-                          index, count)
-               : status;
+    HRI_TRY(backend->probe(&count));
+    return index < count ? HR_OK
+                         : hri_fail(HR_ERROR_INVALID,
+                                    "%s: device index %u is not below %u",
+                                    backend->name, index, count);
 }
 
 hr_status hri_no_memory(const char *path)
@@ -84,14 +83,10 @@ hr_status hri_elapsed(hr_status (*time_of)(hri_event *event, uint64_t *ns),
                       hri_event *from, hri_event *to, uint64_t *ns)
 {
     uint64_t start = 0, end = 0;
-    hr_status status = time_of(from, &start);
-    if (status == HR_OK) {
-        status = time_of(to, &end);
-    }
-    if (status == HR_OK) {
-        *ns = end > start ? end - start : 0;
-    }
-    return status;
+    HRI_TRY(time_of(from, &start));
+    HRI_TRY(time_of(to, &end));
+    *ns = end > start ? end - start : 0;
+    return HR_OK;
 }
 
 /* ---- sticky errors */
@@ -181,8 +176,8 @@ void hri_copy_rows(const hri_copy *copy)
     }
 }
 
-/* Whether a copy is as drivers want it: rows do not overlap, and a slice is a
- * whole number of rows. */
+/* Tell whether a copy is as drivers want it: rows do not overlap, and a slice
+ * is a whole number of rows. */
 static bool is_regular(const hri_copy *c, size_t pitch, size_t slice)
 {
     return pitch >= c->width && (c->depth == 1 || (slice % pitch == 0 &&
@@ -205,19 +200,21 @@ int32_t hri_copy_enqueue(const hri_copy_commands *commands, void *queue,
     const size_t count = slices ? c.depth : c.height;
     hri_copy part = c;
     *(slices ? &part.depth : &part.height) = 1;
-    int32_t error = 0;
-    for (size_t i = 0; i < count && error == 0; i++) {
-        error = hri_copy_enqueue(commands, queue, &part);
+    for (size_t i = 0; i < count; i++) {
+        const int32_t error = hri_copy_enqueue(commands, queue, &part);
+        if (error != 0) {
+            return error;
+        }
         part.to.offset += slices ? c.to_slice : c.to_pitch;
         part.from.offset += slices ? c.from_slice : c.from_pitch;
     }
-    return error;
+    return 0;
 }
 
 /* ---- products */
 
 /* An integer of any size, modulo 2^32. */
-static uint32_t wrap(double x)
+static uint32_t wrap_to_32_bits(double x)
 {
     return (uint32_t)(int64_t)fmod(x, 0x1p32);
 }
@@ -229,7 +226,7 @@ hri_factor hri_factor_of(hr_type type, hr_scalar x)
     case HR_C64:
         return (hri_factor){.d = {x.re, x.im}};
     case HR_I8:
-        return (hri_factor){.u = {wrap(x.re), 0}};
+        return (hri_factor){.u = {wrap_to_32_bits(x.re), 0}};
     default:
         return (hri_factor){.f = {(float)x.re, (float)x.im}};
     }
@@ -259,9 +256,9 @@ int32_t hri_gemm_flags(const hri_gemm *g)
            (g->c_type == g->type ? NARROW_C : 0);
 }
 
-/* An operand's place in product `index`. */
-static void go(hri_operand *operand, const hri_batch *batch, int which,
-               int64_t index)
+/* Move an operand to its place in product `index`. */
+static void move_operand(hri_operand *operand, const hri_batch *batch,
+                         int which, int64_t index)
 {
     if (batch->lists[which] != NULL) {
         operand->place = hri_at_host(batch->lists[which][index], 0);
@@ -273,9 +270,9 @@ static void go(hri_operand *operand, const hri_batch *batch, int which,
 hri_gemm hri_gemm_at(const hri_gemm *gemm, int64_t index)
 {
     hri_gemm one = *gemm;
-    go(&one.a, &gemm->batch, 0, index);
-    go(&one.b, &gemm->batch, 1, index);
-    go(&one.c, &gemm->batch, 2, index);
+    move_operand(&one.a, &gemm->batch, 0, index);
+    move_operand(&one.b, &gemm->batch, 1, index);
+    move_operand(&one.c, &gemm->batch, 2, index);
     one.batch = (hri_batch){0};
     return one;
 }
@@ -283,12 +280,11 @@ hri_gemm hri_gemm_at(const hri_gemm *gemm, int64_t index)
 hr_status hri_gemm_each(void *queue, const hri_gemm *gemm,
                         hr_status (*one)(void *queue, const hri_gemm *gemm))
 {
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < gemm->batch.count && status == HR_OK; i++) {
+    for (int64_t i = 0; i < gemm->batch.count; i++) {
         const hri_gemm product = hri_gemm_at(gemm, i);
-        status = one(queue, &product);
+        HRI_TRY(one(queue, &product));
     }
-    return status;
+    return HR_OK;
 }
 
 hr_status hri_gemm_check_offered(const hri_queue *queue, const hri_gemm *g)
@@ -384,7 +380,7 @@ hr_status hri_build_lacks(const char *path, const hr_kernel *kernel,
                     path, kernel->name, kernel->file, reason);
 }
 
-static size_t round_up(size_t bytes)
+static size_t round_up_argument(size_t bytes)
 {
     return hri_round_up_bytes(bytes, HRI_ARGUMENTS_ALIGNMENT);
 }
@@ -393,10 +389,11 @@ size_t hri_arguments_bytes(const hr_kernel *kernel,
                            const hri_kernel_argument *arguments)
 {
     const hr_parameter *p = kernel->parameters(kernel);
-    size_t bytes = round_up(kernel->argument_bytes);
+    size_t bytes = round_up_argument(kernel->argument_bytes);
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
-        bytes +=
-            p[i].kind == HR_PARAMETER_TILE ? round_up(arguments[i].bytes) : 0;
+        bytes += p[i].kind == HR_PARAMETER_TILE
+                     ? round_up_argument(arguments[i].bytes)
+                     : 0;
     }
     return bytes;
 }
@@ -406,14 +403,14 @@ void hri_arguments_fill(const hr_kernel *kernel,
                         void *const *views, unsigned char *to)
 {
     const hr_parameter *p = kernel->parameters(kernel);
-    unsigned char *memory = to + round_up(kernel->argument_bytes);
+    unsigned char *memory = to + round_up_argument(kernel->argument_bytes);
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         const hri_kernel_argument *a = &arguments[i];
         if (p[i].kind == HR_PARAMETER_VALUE) {
             memcpy(to + p[i].at, a->value, a->bytes);
         } else if (p[i].kind == HR_PARAMETER_TILE) {
             memcpy(to + p[i].at, &memory, sizeof memory);
-            memory += round_up(a->bytes);
+            memory += round_up_argument(a->bytes);
         } else {
             memcpy(to + p[i].at, &views[i], sizeof views[i]);
             memcpy(to + p[i].shape_at, &a->shape, hri_shape_bytes(&p[i]));

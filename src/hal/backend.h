@@ -95,7 +95,7 @@ typedef union hri_factor {
 
 hri_factor hri_factor_of(hr_type type, hr_scalar x);
 
-/* Whether a product only scales C. Then A and B are not read and may be
+/* Tell whether a product only scales C. Then A and B are not read and may be
  * missing. m and n must be positive. */
 bool hri_gemm_only_scales(const hri_gemm *gemm);
 /* Such a product in a form that kernels accept: k is 0, and A and B exist. */

@@ -31,8 +31,8 @@
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
 enum { HRI_HAL_ABI = 17 };        /* increased by any change below */
 
-/* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
- * one, with beta = 1, does so behind a multiple of it. */
+/* HR_COMPUTE_REPRODUCIBLE cuts k into slices of this depth. A product that goes
+ * on from an earlier one, with beta = 1, does so behind a multiple of it. */
 enum { HRI_ORDERED_DEPTH = 256 };
 
 typedef struct hri_backend hri_backend;
@@ -257,12 +257,12 @@ typedef struct hri_queue_ops {
     hr_status (*wait)(hri_queue *queue, hri_event *event);
     /* Block the calling thread until everything enqueued has run. */
     hr_status (*finish)(hri_queue *queue);
-    /* hri_no_begin_graph where there are no graphs; the next two are NULL then.
-     * Begin a graph. From now on commands on this queue are kept and do not
-     * run. They may be copies between buffers of its device, fills, and
-     * launches with their present arguments. Any other call on the queue fails
-     * with HR_ERROR_INVALID: no event is recorded on it, it waits for nothing,
-     * and is not finished. Other queues and events are not affected.
+    /* Begin a graph. hri_no_begin_graph where there are no graphs: end_graph
+     * and run_graph are NULL then. From now on commands on this queue are kept
+     * and do not run. They may be copies between buffers of its device, fills,
+     * and launches with their present arguments. Any other call on the queue
+     * fails with HR_ERROR_INVALID: no event is recorded on it, it waits for
+     * nothing, and is not finished. Other queues and events are not affected.
      * HR_ERROR_UNSUPPORTED where there are no graphs. */
     hr_status (*begin_graph)(hri_queue *queue);
     /* End the graph that was begun. The queue goes on as if nothing had been
@@ -307,8 +307,8 @@ typedef struct hri_device_ops {
     /* timed: `elapsed` may be asked of it. Others may be recorded faster. */
     hr_status (*create_event)(hri_device *device, bool timed,
                               hri_event **event);
-    /* Where info.host is set, build and load are called for kernels without
-     * machine code in the program alone (hr_kernel.host is NULL).
+    /* A device with info.host builds and loads only kernels without machine
+     * code in the program (hr_kernel.host is NULL).
      * Compile a kernel's whole source, with the dialect. HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no
      * compiler. *image, unless image is NULL, becomes what load accepts, also
@@ -399,7 +399,7 @@ struct hri_backend {
     hr_status (*describe)(uint32_t index, hri_device_info *info);
     /* Open device index. It may be opened several times, for virtual
      * accelerators. Each has its own buffers and queues, and all of one index
-     * are peers if the backend can do it. Where the device is the host's CPUs,
+     * are peers if the backend can do it. If the device is the host's CPUs,
      * `threads` of them work on it, and compute_units says how many. */
     hr_status (*open)(uint32_t index, uint32_t threads, hri_device **device);
 };

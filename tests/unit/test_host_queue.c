@@ -42,7 +42,7 @@ bool hri_host_gemm_is_ordered(void)
     return false;
 }
 
-bool hri_host_gemm_is_personal(void)
+bool hri_host_gemm_sets_thread(void)
 {
     return false;
 }

@@ -134,8 +134,9 @@ hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
 hr_status hri_cuda_module_load(hri_device *device, const hr_kernel *kernel,
                                const hri_image *image, hri_module **module);
 void hri_cuda_module_unload(hri_module *module);
-/* Load the function of a kernel of the caller's from an image. Where kernel is
- * NULL, the function of ours with this name. The unit's context is current. */
+/* Load the function of a kernel of the caller's from an image. If kernel is
+ * NULL, it is the function of ours with this name. The unit's context is
+ * current. */
 hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
                                  const hr_kernel *kernel, const char *ours,
                                  cu_module *module, cu_function *function);

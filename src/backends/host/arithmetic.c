@@ -57,9 +57,9 @@ const char *hri_host_arithmetic_name(void)
     return chosen.name;
 }
 
-bool hri_host_gemm_is_personal(void)
+bool hri_host_gemm_sets_thread(void)
 {
-    return chosen.use_cblas && hri_cblas_is_personal(&chosen.cblas);
+    return chosen.use_cblas && hri_cblas_sets_thread(&chosen.cblas);
 }
 
 bool hri_host_gemm_is_ordered(void)

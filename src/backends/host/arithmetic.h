@@ -20,16 +20,16 @@ hr_status hri_host_arithmetic_load(void);
 const char *hri_host_arithmetic_name(void);
 
 /* Multiply operands in host memory or in the host's buffers. Blocks until done.
- * Uses the pool's threads, or as many of the CBLAS's own. Of a batch each
- * product is computed by one thread of the pool, with the bits that it has
- * alone on one thread. Any type pair of headrace/gemm.h, any size. Calls must
+ * Uses the pool's threads, or as many of the CBLAS's own. One thread
+ * of the pool computes each product of a batch, with the bits that it has alone
+ * on one thread. Any type pair of headrace/gemm.h, any size. Calls must
  * come one at a time. HR_ERROR_OUT_OF_MEMORY when there is no memory for
  * packing. */
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm);
 
 /* Whether that changes settings of the calling thread, which should be one of
  * the library's then. */
-bool hri_host_gemm_is_personal(void);
+bool hri_host_gemm_sets_thread(void);
 
 /* Whether it multiplies in the mode HR_COMPUTE_REPRODUCIBLE. That needs a CPU
  * with fused multiply-adds. */

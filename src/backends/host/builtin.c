@@ -499,8 +499,8 @@ static void pack_thin_task(void *data, int64_t index)
                  depth_of(w, slice), w->rows, packed_at(w, slice));
 }
 
-/* Whether a group's vectors can be read where they lie. More rows than four
- * read them twice, and then a panel is better. */
+/* Tell whether a group's vectors can be read where they lie. More rows than
+ * four read them twice, and then a panel is better. */
 static bool is_in_place(const thin *w, int64_t group)
 {
     return w->x.row_stride == 1 && !w->x.conjugate && w->rows * w->parts <= 4 &&

@@ -228,8 +228,8 @@ typedef struct argument {
 } argument;
 
 /* Pass a rows x cols operand as a row-major matrix or as the transpose of one.
- * Where an extent is 1 the stride over it has no meaning, so both may be
- * possible. CBLAS still wants a leading dimension of at least a row. */
+ * The stride over an extent of 1 has no meaning, so both may be possible. CBLAS
+ * still wants a leading dimension of at least a row. */
 static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
                     const hri_operand *operand, int64_t rows, argument *out)
 {
@@ -306,7 +306,7 @@ static bool is_openmp(const hri_cblas *cblas)
            strstr(cblas->openblas.config(), "USE_OPENMP") != NULL;
 }
 
-bool hri_cblas_is_personal(const hri_cblas *cblas)
+bool hri_cblas_sets_thread(const hri_cblas *cblas)
 {
     return cblas->set_blis_threads != NULL || is_openmp(cblas);
 }

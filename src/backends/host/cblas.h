@@ -41,17 +41,17 @@ typedef struct hri_cblas {
     hri_cblas_sgemm *sgemm;
     hri_cblas_dgemm *dgemm;
     hri_cblas_zgemm *cgemm, *zgemm;
-    /* Of OpenBLAS; set_threads is NULL for others. */
+    /* What OpenBLAS offers. For others set_threads is NULL. */
     hri_openblas openblas;
     /* Copies of it with other core types, which have threads of their own.
      * set_threads is NULL where there is no copy. */
     hri_openblas copies[2];
-    /* Of BLIS, which keeps the number of threads for each calling thread (since
-     * 1.0) and starts with 1. NULL for others. */
+    /* BLIS keeps the number of threads for each calling thread (since 1.0) and
+     * starts with 1. NULL for others. */
     void (*set_blis_threads)(int64_t threads);
     int64_t users_threads; /* what BLIS's own variables say; 0: nothing */
-    /* Of MKL: the number for the calling thread, which is 0 for the program's.
-     * The first returns the one before. NULL for others. */
+    /* MKL's number for the calling thread; 0 stands for the program's. The
+     * first function returns the number until then. NULL for others. */
     int (*set_mkl_threads)(int threads);
     int (*get_mkl_threads)(void);
     bool conj_no_trans;
@@ -69,13 +69,13 @@ bool hri_cblas_find(hri_cblas *cblas);
 
 /* Whether its number of threads is a setting of the calling thread, which is
  * then not as before. */
-bool hri_cblas_is_personal(const hri_cblas *cblas);
+bool hri_cblas_sets_thread(const hri_cblas *cblas);
 
 /* Multiply if the CBLAS offers this product. Otherwise return false and do
- * nothing. m, n, k and alpha are not 0. Of OpenBLAS, BLIS and MKL at most
- * `threads` threads work, and fewer where the program or their own variables
- * say so. 0: no limit is set. What the program has set for itself is the same
- * afterwards, except in BLIS. */
+ * nothing. m, n, k and alpha are not 0. At most
+ * `threads` threads of OpenBLAS, BLIS and MKL work, and fewer where the program
+ * or their own variables say so. 0: no limit is set. What the program has set
+ * for itself is the same afterwards, except in BLIS. */
 bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
                     const hri_gemm *gemm);
 
@@ -92,7 +92,7 @@ void hri_cblas_unshare(const hri_cblas *cblas, int before);
  * was loaded before. NULL when it cannot be opened: dlerror says why. */
 void *hri_openblas_open(const char *name);
 
-/* Whether a library is an OpenBLAS. Fills in its functions. */
+/* Tell whether a library is an OpenBLAS. If so, fill in its functions. */
 bool hri_openblas_is(void *library, hri_openblas *openblas);
 
 /* Replace gemm functions of cblas by those of copies of the library with other

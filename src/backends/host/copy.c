@@ -12,7 +12,8 @@ typedef struct pieces {
     size_t each;
 } pieces;
 
-/* Where a box is cut, and how far it is from one cut to the next. */
+/* The extent along which a box is cut, and the bytes from one cut to the
+ * next. */
 static size_t *extent_of(hri_copy *box)
 {
     return box->depth > 1    ? &box->depth

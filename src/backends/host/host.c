@@ -198,7 +198,7 @@ static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
         free(device);
         return status;
     }
-    device->base.ops = hri_host_gemm_is_personal() ? &by_queue : &host_ops;
+    device->base.ops = hri_host_gemm_sets_thread() ? &by_queue : &host_ops;
     device->base.backend = &hri_backend_host;
     status = host_describe(index, &device->base.info);
     device->base.info.compute_units = hri_pool_threads(device->pool);

@@ -53,7 +53,8 @@ static inline unsigned char *hri_host_address(const hri_place *place)
  * which they came. */
 typedef struct host_place {
     struct host_place *next; /* behind it */
-    /* called by the one before: it is this one's turn. Others hold locks. */
+    /* The one in front of it calls this: the turn has come. Others hold
+     * locks. */
     void (*serve)(struct host_place *place);
 } host_place;
 

@@ -41,8 +41,8 @@
  * speed where vector units are 512 bits wide, 160 against 350 GFLOP/s in f32 on
  * two cores.
  *
- * Where they are 256 bits wide, in a Zen 4, both kinds of kernels can keep them
- * busy, and which does better depends on the type. GFLOP/s of two of its cores
+ * Both kinds of kernels can keep units of 256 bits busy, which a Zen 4 has.
+ * Which kind does better depends on the type. GFLOP/s of two of its cores
  * (an EPYC), 0.3.21, best of five products in two runs, November 2026; 0.3.31
  * the same within noise:
  *

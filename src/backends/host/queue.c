@@ -62,11 +62,12 @@ struct host_queue {
     hri_queue base;           /* first: see hri_queue */
     _Atomic uint32_t holders; /* its owner, and events recorded on it */
     host_runnable runnable;
-    host_place place; /* in the line */
-    bool is_served;   /* it has a place, and its turn when it goes on; only
-                         what runs the queue looks */
-    host_queue *next; /* of those that wait for records of the same queue */
-    uint64_t awaited; /* the record of that queue; its lock guards these two */
+    host_place place;     /* in the line */
+    bool is_served;       /* it has a place, and its turn when it goes on; only
+                             what runs the queue looks */
+    host_queue *next;     /* of those that wait for records of the same queue,
+                             whose lock guards it */
+    uint64_t awaited;     /* the record that it waits for; guarded like next */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t idle, progress;
     host_queue *waiting; /* the queues that wait for records of this one */
@@ -86,7 +87,8 @@ struct host_queue {
 
 enum { FIRST_CAPACITY = 32 };
 
-/* Hold a queue while its records are looked at. Both accept NULL. */
+/* Hold a queue while its records are looked at. NULL is accepted, also by
+ * release_queue. */
 static void hold_queue(host_queue *queue)
 {
     if (queue != NULL) {
@@ -251,7 +253,7 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     return HR_OK;
 }
 
-/* Whether a command takes a turn in the line. */
+/* Tell whether a command takes a turn in the line. */
 static bool is_exclusive(const host_command *command)
 {
     return command->kind == COMMAND_GEMM ||
@@ -358,7 +360,7 @@ static void run_queue(host_runnable *r)
  * setting of each thread leaves those of the program alone. */
 static bool may_run(void)
 {
-    return hri_thread_has_kernel_stack() && !hri_host_gemm_is_personal();
+    return hri_thread_has_kernel_stack() && !hri_host_gemm_sets_thread();
 }
 
 /* Waking a thread takes longer than many a command. So a thread that waits for
@@ -598,7 +600,7 @@ static hr_status queue_finish(hri_queue *base)
     return status;
 }
 
-/* All commands run before. */
+/* All commands run first. */
 static void queue_destroy(hri_queue *base)
 {
     host_queue *queue = (host_queue *)base;

@@ -10,7 +10,7 @@
 
 /* ---- what is known without opening it */
 
-/* The free memory. Where the driver does not tell, it is all of a GPU's memory.
+/* The free memory. If the driver does not tell, it is all of a GPU's memory.
  * A CPU shares its memory with everything else. */
 static uint64_t free_bytes(const hri_cl_unit *unit, bool cpu, uint64_t all)
 {
@@ -353,8 +353,8 @@ static const hri_device_ops device_ops = {
     .choose_variant = hri_cl_choose_variant,
 };
 
-/* Open device `index` on `threads` of the host's CPUs, where it has these. What
- * was done before an error is for device_close. */
+/* Open device `index`. A device that is the host's CPUs gets `threads` of them.
+ * After an error device_close gives back what the device holds. */
 static hr_status open_device(uint32_t index, uint32_t threads,
                              hri_cl_device *device)
 {

@@ -142,9 +142,9 @@ static bool is_aligned(const hri_operand *x, hr_type type, int loads)
            x->place.offset % (hr_type_size(type) * (size_t)loads) == 0;
 }
 
-/* Whether a tuned kernel is the better one for a product. Its groups are small:
- * it needs several for each unit of the device. Tiles with an edge take it
- * longer. */
+/* Tell whether a tuned kernel is the better one for a product. Its groups are
+ * small: it needs several for each unit of the device. Tiles with an edge take
+ * it longer. */
 static bool suits_product(const options *o, const hri_gemm *g, uint32_t units)
 {
     const int64_t tm = o->wm * o->rm, tn = o->wn * o->rn;
@@ -290,7 +290,7 @@ bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
             hri_cl_unit_number(unit, CL_DEVICE_DOUBLE_FP_CONFIG) != 0);
 }
 
-/* Where the operand starts, counted in its elements. */
+/* The operand's start, counted in its elements. */
 static int64_t start_of(const hri_operand *operand, hr_type type)
 {
     return (int64_t)(operand->place.offset / hr_type_size(type));

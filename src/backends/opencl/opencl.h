@@ -105,9 +105,9 @@ bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 hr_status hri_cl_unit_count(uint32_t *count);
 /* The unit `index`, which is below the count. */
 hri_cl_unit *hri_cl_unit_at(uint32_t index);
-/* Where the device is the host's CPUs and has more than `threads` of them, the
- * part of it that has so many. Else, and where the driver cannot divide it, the
- * unit itself. Parts exist for the life of the process. */
+/* The part of the unit that has `threads` CPUs, if the device is the host's
+ * CPUs and has more of them. Else, and where the driver cannot divide it, it is
+ * the unit itself. Parts exist for the life of the process. */
 hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads);
 /* Hold the unit's context. The first hold makes it. Each acquire needs a
  * release. */

@@ -30,11 +30,8 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     hri_accelerator *accelerator =
         &context->accelerators[context->accelerator_count];
     hri_device *device = NULL;
-    hr_status status = found->backend->open(
-        found->index, hri_pool_threads(context->pool), &device);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(found->backend->open(found->index, hri_pool_threads(context->pool),
+                                 &device));
     accelerator->device = device;
     accelerator->model = context->model;
     accelerator->reproducible = context->reproducible;
@@ -52,7 +49,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
 }
 
 /* Number the devices that were opened, and the physical devices. */
-static void relate(hr_context *context)
+static void number_devices(hr_context *context)
 {
     uint32_t physical = 0;
     hri_accelerator *all = context->accelerators;
@@ -161,16 +158,15 @@ typedef struct opening {
 static hr_status open_staging(void *argument)
 {
     const opening *o = argument;
-    hr_status status = hri_staging_open(o->accelerator);
-    if (status == HR_OK) { /* so that the first product need not start them */
-        hri_threads_make(&o->accelerator->threads,
-                         HRI_WAYS * o->accelerator->copy_threads +
-                             HRI_EXECUTOR_THREADS);
+    hri_accelerator *a = o->accelerator;
+    HRI_TRY(hri_staging_open(a));
+    /* the first product need not start them */
+    hri_threads_make(&a->threads,
+                     HRI_WAYS * a->copy_threads + HRI_EXECUTOR_THREADS);
+    if (o->first) {
+        hri_accelerator_warm(a);
     }
-    if (status == HR_OK && o->first) {
-        hri_accelerator_warm(o->accelerator);
-    }
-    return status;
+    return HR_OK;
 }
 
 /* Pinned memory for accelerators with staged copies, and kernels. */
@@ -236,17 +232,17 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
                         "context: out of memory for %u accelerator%s",
                         choices->count, hri_plural(choices->count));
     }
-    hr_status status = open_all(context, machine, choices);
-    if (status == HR_OK && context->accelerator_count > 0) {
-        relate(context);
-        share_out_memory(context, limit);
-        if (remember) {
-            set_keys(context);
-        }
-        introduce_peers(context);
-        status = open_all_staging(context);
+    HRI_TRY(open_all(context, machine, choices));
+    if (context->accelerator_count == 0) {
+        return HR_OK;
     }
-    return status;
+    number_devices(context);
+    share_out_memory(context, limit);
+    if (remember) {
+        set_keys(context);
+    }
+    introduce_peers(context);
+    return open_all_staging(context);
 }
 
 void hri_accelerators_close(hr_context *context)

@@ -41,11 +41,11 @@ static hr_status read_threads(hr_context_options *options)
                         "context options: %u threads are not 1 to %d",
                         options->threads, HRI_MAX_THREADS);
     }
-    hr_status status = options->threads == 0 ? hri_thread_count_check() : HR_OK;
-    if (status == HR_OK && options->threads == 0) {
+    if (options->threads == 0) {
+        HRI_TRY(hri_thread_count_check());
         options->threads = hri_thread_count();
     }
-    return status;
+    return HR_OK;
 }
 
 /* Take the list and the limit from the options, else from the environment. */
@@ -154,25 +154,35 @@ static void log_accelerators(hr_context *context)
 }
 
 /* Choose from what was found, and open it. */
-static hr_status fill_context(hr_context *context, hri_machine *machine,
-                              const hr_context_options *options,
-                              const char *source, bool remember)
+static hr_status open_chosen(hr_context *context, hri_machine *machine,
+                             const hr_context_options *options,
+                             const char *source, bool remember)
 {
     hri_choices choices = {0};
-    hr_status status =
-        hri_list_choose(options->accelerators, source, machine, &choices);
-    if (status == HR_OK) {
-        status = hri_pool_hold(options->threads, &context->pool);
-    }
+    HRI_TRY(hri_list_choose(options->accelerators, source, machine, &choices));
+    hr_status status = hri_pool_hold(options->threads, &context->pool);
     if (status == HR_OK) {
         status = hri_accelerators_open(context, machine, &choices,
                                        options->memory_limit, remember);
     }
-    if (status == HR_OK) {
-        status = describe_machine(context, machine);
-    }
     hri_choices_free(&choices);
     return status;
+}
+
+static hr_status fill_context(hr_context *context, hri_machine *machine,
+                              const hr_context_options *options,
+                              const char *source, bool remember)
+{
+    bool check;
+    const char *trace = variable("HEADRACE_TRACE");
+    HRI_TRY(hri_model_create(context));
+    HRI_TRY(read_check(&check));
+    if (check) {
+        HRI_TRY(hri_checker_open(context));
+    }
+    HRI_TRY(open_chosen(context, machine, options, source, remember));
+    HRI_TRY(describe_machine(context, machine));
+    return trace != NULL ? hr_context_trace(context, trace) : HR_OK;
 }
 
 static hr_status make_context(hri_machine *machine,
@@ -192,20 +202,8 @@ static hr_status make_context(hri_machine *machine,
     context->may_be_empty = options->may_be_empty;
     context->reproducible = options->reproducible;
     context->patience = 0.1;
-    bool check = false;
-    hr_status status = hri_model_create(context);
-    if (status == HR_OK) {
-        status = read_check(&check);
-    }
-    if (status == HR_OK && check) {
-        status = hri_checker_open(context);
-    }
-    if (status == HR_OK) {
-        status = fill_context(context, machine, options, source, remember);
-    }
-    if (status == HR_OK && variable("HEADRACE_TRACE") != NULL) {
-        status = hr_context_trace(context, variable("HEADRACE_TRACE"));
-    }
+    const hr_status status =
+        fill_context(context, machine, options, source, remember);
     if (status != HR_OK) {
         hr_context_destroy(context);
         return status;
@@ -231,22 +229,19 @@ static hr_status find_and_make(const hri_backend *const *backends,
     return status;
 }
 
-static hr_status create(const hri_backend *const *backends,
-                        const hr_context_options *options, bool remember,
-                        hr_context **context)
+static hr_status create_context(const hri_backend *const *backends,
+                                const hr_context_options *options,
+                                bool remember, hr_context **context)
 {
     hr_context_options read = HR_CONTEXT_OPTIONS_INIT;
     const char *source = NULL;
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "context: the result is NULL");
     }
-    hr_status status = hri_struct_read(&options_struct, options, &read);
-    if (status == HR_OK) {
-        status = read_environment(&read, &source);
-    }
-    if (status == HR_OK) {
-        status = find_and_make(backends, &read, source, remember, context);
-    }
+    HRI_TRY(hri_struct_read(&options_struct, options, &read));
+    HRI_TRY(read_environment(&read, &source));
+    hr_status status =
+        find_and_make(backends, &read, source, remember, context);
     if (status == HR_ERROR_LOST) { /* while it was opened: now it is known, and
                                       left out */
         status = find_and_make(backends, &read, source, remember, context);
@@ -258,14 +253,14 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
                                   const hr_context_options *options,
                                   hr_context **context)
 {
-    return create(backends, options, false, context);
+    return create_context(backends, options, false, context);
 }
 
 hr_status hr_context_create(const hr_context_options *options,
                             hr_context **context)
 {
     HRI_USUAL_ARITHMETIC;
-    return create(hri_backends, options, true, context);
+    return create_context(hri_backends, options, true, context);
 }
 
 /* Contexts that could not be destroyed, so that tools see who has them. */
@@ -312,6 +307,54 @@ void hr_context_destroy(hr_context *context)
     free(context);
 }
 
+/* ---- the context of programs that make none */
+
+static struct {
+    pthread_mutex_t lock;  /* guards what follows */
+    hr_context *context;   /* NULL: none yet */
+    hr_context *of_parent; /* before a fork; its threads are not here */
+} standard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Contexts do not survive a fork. The thread that held the lock may be
+ * missing. */
+static void forget_in_child(void)
+{
+    pthread_mutex_init(&standard.lock, NULL);
+    if (standard.context != NULL) {
+        standard.of_parent = standard.context;
+        standard.context = NULL;
+    }
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+hr_status hr_context_default(hr_context **context)
+{
+    HRI_USUAL_ARITHMETIC;
+    hr_status status = HR_OK;
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "default context: the result is NULL");
+    }
+    pthread_mutex_lock(&standard.lock);
+    if (standard.context == NULL) {
+        status = hr_context_create(NULL, &standard.context);
+        if (status == HR_OK) {
+            standard.context->is_default = true;
+        }
+    }
+    if (status == HR_OK) {
+        *context = standard.context;
+    }
+    pthread_mutex_unlock(&standard.lock);
+    return status;
+}
+
+/* ---- what a context has */
+
 uint32_t hr_thread_count(const hr_context *context)
 {
     return context != NULL ? hri_pool_threads(context->pool)
@@ -327,10 +370,7 @@ static hr_status check_describe(const hr_context *context, uint32_t index,
                         "describing an accelerator: %s is NULL",
                         context == NULL ? "context" : "info");
     }
-    hr_status status = hri_struct_check(&info_struct, info);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hri_struct_check(&info_struct, info));
     if (index >= count) {
         return hri_fail(HR_ERROR_INVALID,
                         "describing an accelerator: index %u is not below %u",
@@ -347,14 +387,12 @@ uint32_t hr_accelerator_count(const hr_context *context)
 hr_status hr_accelerator_describe(const hr_context *context, uint32_t index,
                                   hr_accelerator_info *info)
 {
-    hr_status status =
-        check_describe(context, index, hr_accelerator_count(context), info);
-    if (status == HR_OK) {
-        hr_accelerator_info known = {0};
-        describe_accelerator(&context->accelerators[index], &known);
-        hri_struct_write(&info_struct, &known, info);
-    }
-    return status;
+    hr_accelerator_info known = {0};
+    HRI_TRY(
+        check_describe(context, index, hr_accelerator_count(context), info));
+    describe_accelerator(&context->accelerators[index], &known);
+    hri_struct_write(&info_struct, &known, info);
+    return HR_OK;
 }
 
 uint32_t hr_machine_count(const hr_context *context)
@@ -365,10 +403,7 @@ uint32_t hr_machine_count(const hr_context *context)
 hr_status hr_machine_describe(const hr_context *context, uint32_t index,
                               hr_accelerator_info *info)
 {
-    hr_status status =
-        check_describe(context, index, hr_machine_count(context), info);
-    if (status == HR_OK) {
-        hri_struct_write(&info_struct, &context->machine[index], info);
-    }
-    return status;
+    HRI_TRY(check_describe(context, index, hr_machine_count(context), info));
+    hri_struct_write(&info_struct, &context->machine[index], info);
+    return HR_OK;
 }

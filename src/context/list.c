@@ -40,8 +40,9 @@ static hr_status append(hri_choices *choices, hri_choice first, uint32_t count)
 
 /* Choose entry `found` once, or the number of virtual ones that the item asks
  * for. If an earlier item has the same device, the numbers continue there. */
-static hr_status choose(hri_machine *machine, uint32_t found,
-                        const list_item *item, bool named, hri_choices *choices)
+static hr_status choose_entry(hri_machine *machine, uint32_t found,
+                              const list_item *item, bool named,
+                              hri_choices *choices)
 {
     hri_choice choice = {.found = found,
                          .virtual = item->number > 0,
@@ -144,11 +145,8 @@ static hr_status choose_all(hri_machine *machine, const list_item *item,
 {
     const uint32_t before = choices->count;
     for (uint32_t i = 0; i < machine->count; i++) {
-        hr_status status = is_one_of_all(machine, i)
-                               ? choose(machine, i, item, false, choices)
-                               : HR_OK;
-        if (status != HR_OK) {
-            return status;
+        if (is_one_of_all(machine, i)) {
+            HRI_TRY(choose_entry(machine, i, item, false, choices));
         }
     }
     if (choices->count == before) {
@@ -200,10 +198,7 @@ static hr_status choose_named(hri_machine *machine, const list_item *item,
             begins(machine->entries[i].info.path, item->path,
                    item->path_length)) {
             any = true;
-            hr_status status = choose(machine, i, item, true, choices);
-            if (status != HR_OK) {
-                return status;
-            }
+            HRI_TRY(choose_entry(machine, i, item, true, choices));
         }
     }
     return any ? HR_OK : fail_missing(machine, item);
@@ -285,10 +280,7 @@ static hr_status choose_item(const char *list, const char *text,
                             ? "the list is empty"
                             : "an item is empty");
     }
-    hr_status status = parse_item(item, end);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(parse_item(item, end));
     bool all = item->path_length == 3 && memcmp(item->path, "all", 3) == 0;
     return all ? choose_all(machine, item, choices)
                : choose_named(machine, item, choices);

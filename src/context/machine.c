@@ -50,12 +50,9 @@ static hr_status find_devices(const hri_backend *backend, hri_machine *machine)
     for (uint32_t i = 0; i < count; i++) {
         hri_found found = {
             .backend = backend, .index = i, .there = true, .asked = true};
-        hr_status status = backend->describe(i, &found.info) == HR_OK
-                               ? append(machine, &found)
-                               : append_absent(machine, backend, true, NULL);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(backend->describe(i, &found.info) == HR_OK
+                    ? append(machine, &found)
+                    : append_absent(machine, backend, true, NULL));
     }
     return HR_OK;
 }
@@ -63,14 +60,12 @@ static hr_status find_devices(const hri_backend *backend, hri_machine *machine)
 hr_status hri_machine_find(const hri_backend *const *backends, const char *list,
                            hri_machine *machine)
 {
-    hr_status status = HR_OK;
-    for (const hri_backend *const *b = backends; *b != NULL && status == HR_OK;
-         b++) {
-        status = hri_list_wants(list, backends, *b)
-                     ? find_devices(*b, machine)
-                     : append_absent(machine, *b, false, "not in the list");
+    for (const hri_backend *const *b = backends; *b != NULL; b++) {
+        HRI_TRY(hri_list_wants(list, backends, *b)
+                    ? find_devices(*b, machine)
+                    : append_absent(machine, *b, false, "not in the list"));
     }
-    return status;
+    return HR_OK;
 }
 
 void hri_machine_free(hri_machine *machine)

@@ -73,8 +73,8 @@ static void number_devices(hr_context *context)
 }
 
 /* The memory that an accelerator may use: an equal share of its device among
- * those that hold memory there. Of the free memory it is 90 per cent, since
- * drivers and other programs need some. Of the host's it is a half, since the
+ * those that hold memory there. It takes 90 per cent of the free memory, since
+ * drivers and other programs need some. It takes half of the host's, since the
  * operands lie there, too. */
 static uint64_t memory_limit(const hr_context *context,
                              const hri_accelerator *accelerator, uint64_t limit)

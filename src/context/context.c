@@ -331,21 +331,25 @@ __attribute__((constructor)) static void watch_forks(void)
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
+/* The lock is held. */
+static hr_status make_standard(void)
+{
+    if (standard.context == NULL) {
+        HRI_TRY(hr_context_create(NULL, &standard.context));
+        standard.context->is_default = true;
+    }
+    return HR_OK;
+}
+
 hr_status hr_context_default(hr_context **context)
 {
     HRI_USUAL_ARITHMETIC;
-    hr_status status = HR_OK;
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID,
                         "default context: the result is NULL");
     }
     pthread_mutex_lock(&standard.lock);
-    if (standard.context == NULL) {
-        status = hr_context_create(NULL, &standard.context);
-        if (status == HR_OK) {
-            standard.context->is_default = true;
-        }
-    }
+    const hr_status status = make_standard();
     if (status == HR_OK) {
         *context = standard.context;
     }

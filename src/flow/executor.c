@@ -135,8 +135,8 @@ static hr_status allocate_buffer(hri_executor *executor, uint64_t bytes,
 }
 
 /* Allocate all memory of the part at once, if one buffer may hold it. An H200
- * takes 0.1 to 0.4 ms for each new buffer (November 2026). Where there is more
- * memory, products take so long that it does not matter. */
+ * takes 0.1 to 0.4 ms for each new buffer (November 2026). With more memory
+ * products take so long that it does not matter. */
 static hr_status allocate_whole(hri_executor *executor)
 {
     static const uint64_t most = UINT64_C(1) << 30;
@@ -578,7 +578,7 @@ void *hri_executor_main(void *argument)
     hri_executor_fail(executor, status);
     note_set_up(executor);
     if (hri_executor_await_start(executor) && status == HR_OK) {
-        hri_executor_fail(executor, hri_compute(executor));
+        hri_executor_fail(executor, hri_executor_compute(executor));
     }
     reach_state(executor, HRI_DONE);
     settle(executor);

@@ -280,7 +280,7 @@ void *hri_pinned_of(const hri_executor *executor, int side, int32_t slot);
 hr_status hri_executor_gather(hri_executor *executor,
                               const hri_passage *passage, bool *done);
 
-/* Whether a panel can come: from the host, or from an executor that has
+/* Whether the panel can come: from the host, or from an executor that has
  * it. The run's lock is held. */
 static inline bool hri_panel_can_come(const hri_executor *executor,
                                       const hri_delivery *d)
@@ -298,7 +298,7 @@ void *hri_feeder_main(void *executor);
 
 /* Issue the executor's own tasks, then those that it steals, and wait for
  * them. */
-hr_status hri_compute(hri_executor *executor);
+hr_status hri_executor_compute(hri_executor *executor);
 
 /* ---- terms.c: operands that come while others are multiplied */
 

@@ -350,7 +350,7 @@ static int64_t next_needed(const hri_executor *executor, int way, int64_t from)
     return from;
 }
 
-/* Whether a panel may come now. The run's lock is held. */
+/* Whether the panel may come now. The run's lock is held. */
 static bool may_come(hri_executor *executor, int64_t number)
 {
     const hri_delivery *d = &executor->part->deliveries[number];

@@ -107,7 +107,7 @@ static inline int64_t hri_task_index(const hri_task *task, int side)
     return side == HRI_A ? task->row : side == HRI_B ? task->col : task->unit;
 }
 
-/* Whether a task is the first of its result, and whether it is the last. */
+/* Whether the task is the first of its result, and whether it is the last. */
 static inline bool hri_task_is_first(const hri_task *task)
 {
     return task->chunk == 0;

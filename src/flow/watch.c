@@ -150,7 +150,7 @@ static bool is_on_cpu(const hri_executor *e)
     return info->host || info->emulated;
 }
 
-/* Whether a CPU was at it since its last sign: on a busy machine it may get a
+/* Whether the CPU was at it since its last sign: on a busy machine it may get a
  * small part of one. */
 static bool is_busy(const watcher *w, const hri_executor *e)
 {

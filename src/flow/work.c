@@ -3,9 +3,10 @@
  * steals tasks of executors that are behind.
  *
  * At most HRI_WINDOW products are under way (one where the host works alone in
- * place), so that cancelling and stealing are prompt. Where a device multiplies
- * faster with A by columns (hri_device_info.packed), this thread transposes
- * each panel of A right before its first product, into a second set of slots.
+ * place), so that cancelling and stealing are prompt. Some devices multiply
+ * faster with A by columns (hri_device_info.packed). There this thread
+ * transposes each panel of A right before its first product, into a second set
+ * of slots.
  *
  * An executor that has issued all its own tiles takes over the last tile of the
  * executor that is furthest behind, when that ends sooner. How slow an executor
@@ -21,7 +22,7 @@
 #include "flow/executor.h"
 #include "trace/traced.h"
 
-/* Where a task's operands are in the executor that runs it. NULL: in the
+/* The places of a task's operands in the executor that runs it. NULL: in the
  * caller's memory. */
 typedef struct source {
     const hri_place *place[2];
@@ -151,7 +152,7 @@ static hr_status await_tile_slot(hri_executor *executor,
 }
 
 /* Take the slot for the task's tile, so that the compute queue may write it.
- * Where beta is not 0, start to bring old C into it. */
+ * Start to bring old C into it, unless beta is 0. */
 static hr_status open_tile(hri_executor *executor, const hri_task *task,
                            int32_t slot)
 {
@@ -602,7 +603,7 @@ static hr_status run_stolen(hri_executor *executor)
     return HR_OK;
 }
 
-hr_status hri_compute(hri_executor *executor)
+hr_status hri_executor_compute(hri_executor *executor)
 {
     if (executor->brief) {
         HRI_TRY(hri_executor_feed(executor));

@@ -72,19 +72,19 @@ static hr_status open_call(hri_batch_call *b, hr_context *context,
     return HR_OK;
 }
 
-static hr_status allocate_done(hri_batch_call *b)
+static hr_status allocate_shares(hri_batch_call *b)
 {
     const uint32_t accelerators = b->one.context->accelerator_count;
-    b->done = calloc(accelerators, sizeof *b->done);
+    b->shares = calloc(accelerators, sizeof *b->shares);
     b->memory = calloc(accelerators, sizeof *b->memory);
-    return b->done != NULL && b->memory != NULL
+    return b->shares != NULL && b->memory != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
 }
 
-static void free_done(const hri_batch_call *b)
+static void free_shares(const hri_batch_call *b)
 {
-    free(b->done);
+    free(b->shares);
     free(b->memory);
 }
 
@@ -110,13 +110,13 @@ static void scale_all(hri_batch_call *b)
 static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count);
 
 /* Add what a part did to the report's figures. */
-static void add_done(hri_batch_call *b, const hri_gemm_call *planned,
-                     const hri_batch_part *part)
+static void add_share(hri_batch_call *b, const hri_gemm_call *planned,
+                      const hri_batch_part *part)
 {
     const hri_accelerator *a = planned->accelerators[part->accelerator];
     const size_t index = (size_t)(a - b->one.context->accelerators);
     const hri_run_share *s = &part->share;
-    hri_run_share *sum = &b->done[index];
+    hri_run_share *sum = &b->shares[index];
     sum->seconds_busy += s->seconds_busy;
     sum->flops += s->flops;
     sum->tiles += s->tiles;
@@ -172,7 +172,7 @@ static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
     hr_status status = hri_batch_run(b, planned, plan, &done);
     hri_call_unlimit(planned);
     for (uint32_t i = 0; i < plan->count; i++) {
-        add_done(b, planned, &plan->parts[i]);
+        add_share(b, planned, &plan->parts[i]);
     }
     hri_error_keep(&b->one.lost, hri_error_raise(&done.lost));
     if (status == HR_OK) {
@@ -241,7 +241,7 @@ static hr_status do_products(hri_batch_call *b, hri_gemm_call *planned,
 static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
                          int64_t first, int64_t count)
 {
-    planned->done = b->done;
+    planned->shares = b->shares;
     const hr_status status = do_products(b, planned, first, count);
     b->recomputed += planned->recomputed;
     b->one.lost = planned->lost;
@@ -249,15 +249,20 @@ static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
     return status;
 }
 
+/* Plan one product, and the range. */
+static hr_status plan_range(hri_batch_call *b, hri_gemm_call *planned,
+                            int64_t first, int64_t count, hri_batch_plan *plan)
+{
+    HRI_TRY(hri_call_plan(planned));
+    return hri_batch_plan_make(b, planned, first, count, plan);
+}
+
 static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count)
 {
     hri_gemm_call planned = b->one;
     hri_batch_plan plan = {0};
-    planned.done = b->done; /* tells which accelerators were lost */
-    hr_status status = hri_call_plan(&planned);
-    if (status == HR_OK) {
-        status = hri_batch_plan_make(b, &planned, first, count, &plan);
-    }
+    planned.shares = b->shares; /* tells which accelerators were lost */
+    hr_status status = plan_range(b, &planned, first, count, &plan);
     if (status == HR_OK) {
         b->seconds = b->seconds > 0.0 ? b->seconds : plan.seconds;
         status = plan.count > 0 ? do_together(b, &planned, &plan)
@@ -284,7 +289,7 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
         part->share.tiles = (uint64_t)part->count;
         part->share.flops = flops * (double)part->count;
         hri_batch_traffic(b, part, a, &part->share.up, &part->share.down);
-        add_done(b, planned, part);
+        add_share(b, planned, part);
     }
     const uint64_t count = (uint64_t)b->count;
     for (uint32_t i = 0; plan->count == 0 && i < planned->plan->flow.part_count;
@@ -293,7 +298,7 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
         const int64_t chunks = planned->plan->blocking.chunks;
         const hri_accelerator *a = planned->accelerators[part->accelerator];
         const size_t index = (size_t)(a - b->one.context->accelerators);
-        hri_run_share *s = &b->done[index];
+        hri_run_share *s = &b->shares[index];
         b->memory[index] =
             a->in_place ? 0
                         : part->memory + planned->inputs[part->accelerator].own;
@@ -310,13 +315,10 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
 
 static hr_status make_plan(hri_batch_call *b)
 {
-    HRI_TRY(allocate_done(b));
+    HRI_TRY(allocate_shares(b));
     hri_gemm_call planned = b->one;
     hri_batch_plan plan = {0};
-    hr_status status = hri_call_plan(&planned);
-    if (status == HR_OK) {
-        status = hri_batch_plan_make(b, &planned, 0, b->count, &plan);
-    }
+    hr_status status = plan_range(b, &planned, 0, b->count, &plan);
     if (status == HR_OK) {
         b->seconds = plan.seconds;
         status = note_plan(b, &planned, &plan);
@@ -331,7 +333,7 @@ static hr_status make_plan(hri_batch_call *b)
 static void report_share(const hri_batch_call *b, uint32_t index,
                          hr_gemm_report *report)
 {
-    const hri_run_share *s = &b->done[index];
+    const hri_run_share *s = &b->shares[index];
     const hri_accelerator *a = &b->one.context->accelerators[index];
     const uint64_t limit = b->one.options.memory_limit;
     report->lost += s->lost;
@@ -373,12 +375,12 @@ static void fill_report(const hri_batch_call *b, hr_gemm_report *report)
                                .shares = report->shares,
                                .ratio = 1.0,
                                .seconds = hri_seconds_since(b->one.start_ns)};
-    if (b->done == NULL) {
+    if (b->shares == NULL) {
         return;
     }
     for (uint32_t i = 0; i < b->one.context->accelerator_count; i++) {
         report_share(b, i, report);
-        busy = fmax(busy, b->done[i].seconds_busy);
+        busy = fmax(busy, b->shares[i].seconds_busy);
     }
     const uint64_t moved = report->host_to_device + report->device_to_host;
     report->flops = b->one.flops;
@@ -406,7 +408,7 @@ static hr_status run_batch(hri_batch_call *b)
         const hri_gemm gemm = hri_batch_in_place(b, 0, b->count);
         return device->ops->gemm_now(device, &gemm);
     }
-    HRI_TRY(allocate_done(b));
+    HRI_TRY(allocate_shares(b));
     hri_progress_init(b->one.progress, "gemm batch", b->one.options.progress,
                       b->one.options.progress_data, b->one.flops);
     return hri_progress_end(b->one.progress, do_range(b, 0, b->count));
@@ -448,7 +450,7 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
         hri_report_trace(&call.one, &filled, "hr_gemm_batch");
         hri_call_write_report(&call.one, &filled);
     }
-    free_done(&call);
+    free_shares(&call);
     hri_range_end();
     return status;
 }
@@ -478,6 +480,6 @@ hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
         filled.seconds = call.seconds;
         hri_call_write_report(&call.one, &filled);
     }
-    free_done(&call);
+    free_shares(&call);
     return status;
 }

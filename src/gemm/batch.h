@@ -19,7 +19,7 @@ typedef struct hri_batch_call {
         one; /* its product is the first one; flops are those of all */
     int64_t count;
     hri_matrices operands[3]; /* A, B and C; of all products */
-    hri_run_share *done;      /* [accelerators of the context] for the report */
+    hri_run_share *shares;    /* [accelerators of the context] for the report */
     uint64_t *memory;         /* [accelerators of the context] bytes held */
     double seconds;           /* predicted */
     uint64_t compulsory;      /* as in hr_gemm_report */

@@ -67,7 +67,7 @@ static hr_status check_pointers(int64_t count, char name, const hr_matrices *m)
 
 /* ---- overlaps */
 
-/* Where a matrix starts, and of which product it is. */
+/* The start of a matrix, and its product. */
 typedef struct spot {
     uintptr_t start;
     int64_t product;
@@ -209,7 +209,7 @@ static range range_of(int64_t count, const hr_matrices *m)
     return r;
 }
 
-static bool meet(const range *x, const range *y)
+static bool ranges_meet(const range *x, const range *y)
 {
     return x->start < y->end && y->start < x->end;
 }
@@ -222,7 +222,7 @@ static hr_status check_spots(int64_t count, const hr_matrices operands[3],
     bool wanted[3] = {false, false, !are_apart(count, &operands[2])};
     for (int i = 0; i < 2 && reads; i++) {
         const range x = range_of(count, &operands[i]);
-        wanted[i] = meet(&c, &x);
+        wanted[i] = ranges_meet(&c, &x);
     }
     for (int i = 0; i < 3; i++) {
         if (wanted[i] || (i == 2 && (wanted[0] || wanted[1]))) {

@@ -65,8 +65,8 @@ typedef struct planning {
     hri_candidate *candidates;
     hri_link_use *links;    /* of a set */
     hri_portion *portions;  /* of a set */
-    double *seconds;        /* of a set: for a product, */
-    double *fill;           /* and to bring it there and home */
+    double *seconds;        /* of a set: for a product */
+    double *fill;           /* of a set: to bring a product there and home */
     hri_accelerator **list; /* of a set */
 } planning;
 
@@ -124,8 +124,8 @@ static int64_t group_of(const planning *p, uint32_t index, int64_t count)
 }
 
 /* How many of these the accelerator's device is. */
-static double sharing(hri_accelerator *const *list, uint32_t count,
-                      const hri_accelerator *a)
+static double count_sharing(hri_accelerator *const *list, uint32_t count,
+                            const hri_accelerator *a)
 {
     return fmax(hri_accelerators_sharing(list, count, a), 1.0);
 }
@@ -133,14 +133,15 @@ static double sharing(hri_accelerator *const *list, uint32_t count,
 /* How many work on the accelerator's device beside each other, itself counted.
  * Virtual accelerators are there to be tried: as in hr_gemm, each has its part
  * of the device, whether the others work or not. */
-static double crowd(const planning *p, uint32_t count, const hri_accelerator *a)
+static double count_beside(const planning *p, uint32_t count,
+                           const hri_accelerator *a)
 {
     uint32_t siblings = 0;
     for (uint32_t i = 0; i < p->planned->count; i++) {
         const hri_accelerator *other = accelerator_of(p, i);
         siblings += !other->in_place && hri_accelerators_same_kind(a, other);
     }
-    const double of_set = sharing(p->list, count, a);
+    const double of_set = count_sharing(p->list, count, a);
     return a->in_place ? of_set : fmax(of_set, siblings);
 }
 
@@ -149,7 +150,7 @@ static double rate_of(const planning *p, uint32_t index)
 {
     const hri_gemm_call *c = p->planned;
     return c->inputs[index].rate *
-           sharing(c->accelerators, c->count, c->accelerators[index]);
+           count_sharing(c->accelerators, c->count, c->accelerators[index]);
 }
 
 static uint32_t threads_of(const hri_accelerator *a)
@@ -220,7 +221,7 @@ static void predict_products(planning *p, const hri_candidate *set,
     hri_model_link_uses(p->planned->context, p->links, count);
     for (uint32_t i = 0; i < count; i++) {
         hri_accelerator *a = p->list[i];
-        const double beside = crowd(p, count, a);
+        const double beside = count_beside(p, count, a);
         p->fill[i] = 0.0;
         p->seconds[i] = a->in_place ? in_place(p, set[i].index, beside, packing)
                                     : on_device(p, set[i].index, beside,
@@ -276,8 +277,8 @@ static double start_of(const planning *p, uint32_t index, int64_t count,
            groups * (f->task + 2.0 * f->up.start + f->down.start);
 }
 
-static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
-                         double *seconds)
+static hr_status predict_set(void *data, const hri_candidate *set,
+                             uint32_t count, double *seconds)
 {
     planning *p = data;
     HRI_TRY(distribute(p, set, count));
@@ -308,15 +309,15 @@ static hr_status list_candidates(planning *p, uint32_t *count)
         if (a->in_place || most_group(p, i) > 0) {
             hri_candidate one = {.index = i,
                                  .device = p->planned->inputs[i].device};
-            HRI_TRY(predict(p, &one, 1, &one.seconds));
+            HRI_TRY(predict_set(p, &one, 1, &one.seconds));
             p->candidates[(*count)++] = one;
         }
     }
     return HR_OK;
 }
 
-/* Whether a thread, or an accelerator that takes whole products, would work too
- * long on one. */
+/* Whether one product would keep a thread, or an accelerator that takes whole
+ * products, busy for too long. */
 static bool is_long(const planning *p, const hri_candidate *set, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -401,7 +402,7 @@ static hr_status choose_parts(planning *p, hri_batch_plan *plan)
     hri_set set = {0};
     HRI_TRY(list_candidates(p, &count));
     if (count > 0) {
-        HRI_TRY(hri_choose_set(p->candidates, count, predict, p, &set));
+        HRI_TRY(hri_choose_set(p->candidates, count, predict_set, p, &set));
     }
     if (set.count == 0) {
         return HR_OK;

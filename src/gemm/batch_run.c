@@ -347,7 +347,7 @@ static hr_status make_groups(const hri_batch_call *call,
     groups *g =
         calloc(1, sizeof *g + (size_t)(count_of_all + 1) * sizeof g->starts[0]);
     *made = g;
-    if (g == NULL) {
+    if (g == NULL || staged == NULL) {
         return no_memory();
     }
     g->call.one.product = call->one.product;
@@ -373,9 +373,7 @@ hr_status hri_batch_memory(const hri_batch_call *call,
 {
     groups *g = NULL;
     hri_staged *staged = calloc(planned->count, sizeof *staged);
-    const hr_status status =
-        staged != NULL ? make_groups(call, planned, batch, 0, staged, &g)
-                       : no_memory();
+    const hr_status status = make_groups(call, planned, batch, 0, staged, &g);
     if (status == HR_OK) {
         note_memory(g, batch);
     }
@@ -421,9 +419,8 @@ static hr_status run_flow(hri_batch_call *call, const hri_gemm_call *planned,
 {
     groups *g = NULL;
     hri_staged *staged = calloc(planned->count, sizeof *staged);
-    hr_status status = staged != NULL ? make_groups(call, planned, batch,
-                                                    done->count, staged, &g)
-                                      : no_memory();
+    hr_status status =
+        make_groups(call, planned, batch, done->count, staged, &g);
     if (status == HR_OK) {
         status = add_all_tasks(g, batch);
     }

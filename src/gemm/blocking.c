@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Choosing how C and k are cut. Of all blockings that fit into the memories,
- * take those within 3 per cent of the fewest bytes. Of these keep the fastest
- * of each kind.
+/* Choosing how C and k are cut. All blockings that fit into the memories and
+ * move at most 3 per cent more than the fewest bytes are estimated. The fastest
+ * of each kind are listed.
  *
  * What an accelerator holds for a rectangle of a x b tiles of height h and
  * width w, with two sets of whatever streams. Chunks have depth d, elements of
@@ -13,7 +13,7 @@
  *     whole k, down columns of blocks    2 a h k s  b k w s    min(4, ab) h w t
  *     chunked k                          2 a h d s  2 b d w s  ab h w t
  *
- * Lines in slots are padded to 16 elements. Where memory allows, up to 16 tiles
+ * Lines in slots are padded to 16 elements. If memory allows, up to 16 tiles
  * are held while k is whole, so that no product waits for a tile on its way
  * home. One set instead of two, and one tile, serve when nothing else fits. The
  * least is one panel of each side and one tile of 64 x 64 x 64: below that the
@@ -74,7 +74,7 @@ double hri_blocking_tasks(const hri_blocking *b)
 void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
                         int64_t slots[3])
 {
-    bool many = !hri_is_single(b);
+    bool many = !hri_blocking_is_single(b);
     if (rows == 0 || cols == 0) {
         slots[HRI_A] = slots[HRI_B] = slots[HRI_C] = 0;
     } else if (b->chunks > 1) {
@@ -114,7 +114,7 @@ typedef struct search {
                                   yet */
 } search;
 
-static bool fits(search *x, const hri_blocking *b)
+static bool blocking_fits(search *x, const hri_blocking *b)
 {
     uint64_t bytes[3];
     hri_blocking_slot_bytes(x->shape, b, bytes);
@@ -147,7 +147,7 @@ static hri_blocking *kind_of(search *x, const hri_blocking *b)
     return &x->kinds[(wide * EDGES + edge) * PIECES + pieces - 1];
 }
 
-static void consider(search *x, hri_blocking b)
+static void consider_blocking(search *x, hri_blocking b)
 {
     if (hri_blocking_tasks(&b) > MAX_TASKS) {
         return;
@@ -159,7 +159,7 @@ static void consider(search *x, hri_blocking b)
     }
     b.seconds = hri_estimate_seconds(&x->totals, &b);
     if (!x->by_time) {
-        if (fits(x, &b)) {
+        if (blocking_fits(x, &b)) {
             x->best = b;
             x->found = true;
         }
@@ -169,7 +169,8 @@ static void consider(search *x, hri_blocking b)
         return;
     }
     hri_blocking *kind = kind_of(x, &b);
-    if ((kind->chunks == 0 || b.seconds < kind->seconds) && fits(x, &b)) {
+    if ((kind->chunks == 0 || b.seconds < kind->seconds) &&
+        blocking_fits(x, &b)) {
         *kind = b;
         if (!x->found || b.seconds < x->best.seconds) {
             x->best = b;
@@ -183,10 +184,10 @@ static void consider_whole(search *x, hri_blocking b)
 {
     b.chunks = 1;
     b.depth = x->depth;
-    consider(x, b);
-    if (!hri_is_single(&b)) {
+    consider_blocking(x, b);
+    if (!hri_blocking_is_single(&b)) {
         b.by_columns = true;
-        consider(x, b);
+        consider_blocking(x, b);
     }
 }
 
@@ -205,18 +206,18 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
     b.depth = x->depth;
     for (b.chunks = 2; b.chunks <= most;
          b.chunks = next_chunks(b.chunks, most)) {
-        double products =
-            (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
+        double products = (double)edge * (double)edge *
+                          (double)hri_cut_depth_max(&b, x->shape->k);
         if (b.chunks == most || products <= x->products) {
-            consider(x, b);
+            consider_blocking(x, b);
         }
     }
     b.chunks = 3;
     b.growing = true;
-    double products =
-        (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
+    double products = (double)edge * (double)edge *
+                      (double)hri_cut_depth_max(&b, x->shape->k);
     if (x->shape->k >= MIN_GROWING * least && products <= x->products) {
-        consider(x, b);
+        consider_blocking(x, b);
     }
 }
 
@@ -226,10 +227,10 @@ static void consider_terms(search *x, hri_blocking b, int64_t edge)
     b.depth = x->depth;
     b.chunks = x->shape->terms;
     b.bounds = x->shape->bounds;
-    const double products =
-        (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
+    const double products = (double)edge * (double)edge *
+                            (double)hri_cut_depth_max(&b, x->shape->k);
     if (edge == HRI_MIN_EDGE || products <= x->products) {
-        consider(x, b);
+        consider_blocking(x, b);
     }
 }
 
@@ -358,7 +359,7 @@ static void consider_wide(search *x, int64_t edge)
     }
 }
 
-static void scan(search *x)
+static void scan_tiles(search *x)
 {
     x->found = false;
     int64_t first =
@@ -368,7 +369,7 @@ static void scan(search *x)
         if (x->by_time && x->totals.up.alone + x->totals.down.alone > 0) {
             consider_wide(x, edge);
         }
-        if (x->found && !x->by_time && hri_is_single(&x->best)) {
+        if (x->found && !x->by_time && hri_blocking_is_single(&x->best)) {
             break; /* every panel crosses once: smaller tiles gain nothing */
         }
         edge = next_edge(x, edge);
@@ -406,7 +407,7 @@ static void choose_in_place(const hri_plan_shape *s,
                 .depth = 1,
                 .balance = 1.0,
             };
-            double depth = (double)hri_deepest(&b, s->k);
+            double depth = (double)hri_cut_depth_max(&b, s->k);
             double cost =
                 1.0 / hri_cost_efficiency(host, height, width, depth) +
                 fmax(tile * depth / products - 1.1, 0.0);
@@ -471,7 +472,7 @@ static hr_status too_many(const search *found)
         for (uint32_t j = 0; j < x.count; j++) {
             larger[j].memory = memory;
         }
-        scan(&x);
+        scan_tiles(&x);
     }
     free(larger);
     char enough[64] = ", with any amount of memory; the host in place takes it";
@@ -510,7 +511,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.one_block = shape->terms > 0;
     set_edges(&x);
     for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {
-        scan(&x);
+        scan_tiles(&x);
     }
     if (!x.found && shape->terms > 0) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -524,8 +525,9 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
-    x.one_block = x.one_block || (hri_is_single(&x.best) && x.best.chunks == 1);
-    scan(&x);
+    x.one_block =
+        x.one_block || (hri_blocking_is_single(&x.best) && x.best.chunks == 1);
+    scan_tiles(&x);
     list_kinds(&x, list);
     return HR_OK;
 }

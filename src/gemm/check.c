@@ -149,7 +149,7 @@ static hr_scalar conjugate(hr_scalar s)
 
 /* Set strides that are never used, since their extent is 1, to those of a
  * packed matrix. */
-static hr_matrix tidy(hr_matrix m)
+static hr_matrix tidy_strides(hr_matrix m)
 {
     if (m.col_stride == 1) {
         m.row_stride = hri_max(m.row_stride, hri_max(m.cols, 1));
@@ -186,9 +186,9 @@ hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
         .k = a.cols,
         .alpha = alpha,
         .beta = beta,
-        .a = tidy(a),
-        .b = tidy(b),
-        .c = tidy(c),
+        .a = tidy_strides(a),
+        .b = tidy_strides(b),
+        .c = tidy_strides(c),
         .transposed = transposed,
     };
 }

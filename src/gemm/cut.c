@@ -62,7 +62,7 @@ int64_t hri_cut_max(int64_t extent, int64_t pieces)
     return cut_max(extent, grain(extent, pieces), pieces);
 }
 
-int64_t hri_deepest(const hri_blocking *b, int64_t k)
+int64_t hri_cut_depth_max(const hri_blocking *b, int64_t k)
 {
     if (b->bounds != NULL) {
         int64_t deepest = 0;
@@ -107,8 +107,8 @@ void hri_blocking_slot_bytes(const hri_plan_shape *s, const hri_blocking *b,
                              uint64_t bytes[3])
 {
     slot_bytes(s, hri_cut_max(s->m, b->block_rows * b->rows),
-               hri_cut_max(s->n, b->block_cols * b->cols), hri_deepest(b, s->k),
-               bytes);
+               hri_cut_max(s->n, b->block_cols * b->cols),
+               hri_cut_depth_max(b, s->k), bytes);
 }
 
 uint64_t hri_plan_min_memory(const hri_plan_shape *s)

@@ -5,9 +5,9 @@
  *
  * Panel i allows work only on the tiles of panels before it. So arithmetic ends
  * when the worst panel has come and all tiles but those of earlier panels have
- * been computed. Tiles that go home are delayed by panels alike. Where panels
+ * been computed. Tiles that go home are delayed by panels alike. If panels
  * are many and square, take T seconds to arrive and allow U seconds of work, T
- * < 2U, that is T^2 / 4U later than without waiting. Where tiles are as wide as
+ * < 2U, that is T^2 / 4U later than without waiting. If tiles are as wide as
  * C it is the time of B and one panel of A. With k in p pieces it is a p-th of
  * that, and tiles go home only during the last piece. Hence k is often cut even
  * where all of it fits: in two, or in three growing pieces of a fifth, three
@@ -101,7 +101,7 @@ static tiling tiling_of(const hri_totals *x, const hri_blocking *b)
         .cols = (double)(b->block_cols * b->cols),
         .height = (double)hri_cut_max(s->m, b->block_rows * b->rows),
         .width = (double)hri_cut_max(s->n, b->block_cols * b->cols),
-        .depth = (double)hri_deepest(b, s->k),
+        .depth = (double)hri_cut_depth_max(b, s->k),
     };
 }
 
@@ -284,7 +284,7 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
         seconds = 0.5 * p->flops * t->height * t->width * t->depth * x->count /
                   x->rate;
     }
-    if (b->chunks > 1 || hri_is_single(b)) {
+    if (b->chunks > 1 || hri_blocking_is_single(b)) {
         return seconds + block_end(x, b, &s) -
                fmax(fmax(s.compute, s.load), s.home);
     }
@@ -347,7 +347,7 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
     double start =
         x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
-    bool overlap = b->depth > 1 || hri_is_single(b);
+    bool overlap = b->depth > 1 || hri_blocking_is_single(b);
     return tasks * hri_cost_plan + start + ends(x, b, &t, &all, compute) +
            (overlap ? fmax(compute, link) : compute + link);
 }

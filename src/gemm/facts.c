@@ -20,7 +20,7 @@ static bool can_use(const hri_gemm_call *c, hri_accelerator *a,
 {
     const uint32_t index = (uint32_t)(a - c->context->accelerators);
     hr_status status = HR_OK;
-    if (c->done != NULL && c->done[index].lost) {
+    if (c->shares != NULL && c->shares[index].lost) {
         status = hri_error_raise(&c->lost);
     } else if (a->abandoned) {
         status = hri_fail(HR_ERROR_LOST,
@@ -188,9 +188,9 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     return HR_OK;
 }
 
-/* Where any copies may be staged, those of C of at most TINY_BYTES always are:
- * nothing need wait before it goes home. So are A and B of at most
- * TINIEST_BYTES, for which it takes longer to ask. */
+/* Copies of C of at most TINY_BYTES are always staged if any may be: nothing
+ * need wait before it goes home. So are A and B of at most TINIEST_BYTES, for
+ * which it takes longer to ask. */
 enum { TINY_BYTES = 128 << 10, TINIEST_BYTES = 16 << 10 };
 
 /* From a matrix's first element to its last. */

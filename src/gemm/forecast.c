@@ -141,8 +141,8 @@ static double copy_on_host(forecast *f, const executor *e, const way *w,
 /* Carry height x width elements of an operand from `start` on, or when the link
  * is free in this direction. While both directions are busy, each is slower.
  * Returns when they have arrived. */
-static double carry(forecast *f, executor *e, way *w, double start, int side,
-                    double height, double width)
+static double carry_operand(forecast *f, executor *e, way *w, double start,
+                            int side, double height, double width)
 {
     const hri_plan_shape *s = &f->plan->shape;
     const double row = hri_row_bytes(s, side, height, width);
@@ -193,7 +193,8 @@ static void load_panel(forecast *f, executor *e)
     const double width = of_a ? depth : f->widths[d->index];
     const double row = hri_row_bytes(&f->plan->shape, d->side, height, width);
     const double bytes = height * width * f->plan->shape.size;
-    double there = carry(f, e, &e->up, e->starts[LOAD], d->side, height, width);
+    double there =
+        carry_operand(f, e, &e->up, e->starts[LOAD], d->side, height, width);
     e->arrivals[e->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->puller_count; i++) {
         if (e->accelerator->sharers > 0) {
@@ -215,7 +216,7 @@ static double *tile_of(executor *e, int64_t number)
                                      : number % e->part->slots[HRI_C]];
 }
 
-/* Whether a task starts with the old values of C. */
+/* Whether the task starts with the old values of C. */
 static bool wants_old(const forecast *f, const executor *e,
                       const hri_task *task)
 {
@@ -223,7 +224,7 @@ static bool wants_old(const forecast *f, const executor *e,
            !e->part->in_place;
 }
 
-/* Whether a task's tile goes home after the task. */
+/* Whether the task's tile goes home after the task. */
 static bool goes_home(const forecast *f, const executor *e,
                       const hri_task *task)
 {
@@ -254,8 +255,9 @@ static void fetch_tile(forecast *f, executor *e)
 {
     int64_t number = e->next[FETCH]++;
     const hri_task *task = &e->part->tasks[number];
-    e->ends[number] = carry(f, e, &e->up, e->starts[FETCH], HRI_C,
-                            f->heights[task->row], f->widths[task->col]);
+    e->ends[number] =
+        carry_operand(f, e, &e->up, e->starts[FETCH], HRI_C,
+                      f->heights[task->row], f->widths[task->col]);
     *tile_of(e, number) = INFINITY; /* until the tile is home */
 }
 
@@ -274,8 +276,9 @@ static void send_home(forecast *f, executor *e)
 {
     int64_t number = e->next[HOME]++;
     const hri_task *task = &e->part->tasks[number];
-    *tile_of(e, number) = carry(f, e, &e->down, e->starts[HOME], HRI_C,
-                                f->heights[task->row], f->widths[task->col]);
+    *tile_of(e, number) =
+        carry_operand(f, e, &e->down, e->starts[HOME], HRI_C,
+                      f->heights[task->row], f->widths[task->col]);
 }
 
 /* ---- products */
@@ -348,7 +351,7 @@ static executor *next_step(forecast *f, int *step)
     return first;
 }
 
-static double walk(forecast *f)
+static double walk_through(forecast *f)
 {
     static void (*const steps[STEPS])(forecast *, executor *) = {
         [FETCH] = fetch_tile,
@@ -385,7 +388,7 @@ hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)
 {
     forecast f;
     HRI_TRY(forecast_init(&f, plan, accelerators));
-    plan->flow.seconds = walk(&f);
+    plan->flow.seconds = walk_through(&f);
     forecast_finish(&f);
     return HR_OK;
 }

@@ -81,7 +81,7 @@ void hri_call_unlimit(const hri_gemm_call *c)
 }
 
 /* Add what the run of a plan did to the call. */
-static void add_done(hri_gemm_call *c, const hri_run_outcome *outcome)
+static void add_shares(hri_gemm_call *c, const hri_run_outcome *outcome)
 {
     for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
         const hri_run_share *s = &outcome->shares[i];
@@ -235,7 +235,7 @@ static hr_status multiply_all(hri_gemm_call *c, hri_run_outcome *outcome)
     } else {
         HRI_TRY(run_plan(c, outcome));
     }
-    add_done(c, outcome);
+    add_shares(c, outcome);
     c->flops_done += outcome->unfinished ? flops_of_home(c, outcome->home)
                                          : hri_flops_of(&c->product);
     if (!outcome->unfinished) {
@@ -271,8 +271,8 @@ hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
         report->seconds = hri_seconds_since(c->start_ns);
         return HR_OK;
     }
-    c->done = calloc(c->context->accelerator_count, sizeof *c->done);
-    if (c->done == NULL) {
+    c->shares = calloc(c->context->accelerator_count, sizeof *c->shares);
+    if (c->shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     const uint64_t run_ns = hri_clock_ns();
@@ -287,7 +287,7 @@ hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
         hri_report_plan(c, report);
         hri_report_run(c, hri_seconds_since(c->start_ns), report);
     }
-    free(c->done);
+    free(c->shares);
     return status;
 }
 
@@ -338,6 +338,14 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     return status;
 }
 
+static hr_status plan_call(hri_gemm_call *this, hr_context *context,
+                           hr_scalar alpha, hr_matrix a, hr_matrix b,
+                           hr_scalar beta, hr_matrix c)
+{
+    HRI_TRY(hri_call_open(this, context, alpha, a, b, beta, c));
+    return hri_call_plan(this);
+}
+
 hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
                        hr_matrix b, hr_scalar beta, hr_matrix c,
                        const hr_gemm_options *options, hr_gemm_report *report)
@@ -355,10 +363,7 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
     HRI_TRY(hri_report_read(report, &filled));
     HRI_TRY(hri_call_options(&this, options));
     pthread_mutex_lock(&context->lock);
-    hr_status status = hri_call_open(&this, context, alpha, a, b, beta, c);
-    if (status == HR_OK) {
-        status = hri_call_plan(&this);
-    }
+    const hr_status status = plan_call(&this, context, alpha, a, b, beta, c);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         hri_report_plan(&this, &filled);

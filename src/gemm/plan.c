@@ -150,7 +150,7 @@ static int lowest_first(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Whether a set should replace an earlier one. A larger set must pay, also
+/* Whether the set should replace an earlier one. A larger set must pay, also
  * because the host has less arithmetic to give when it moves data for
  * accelerators. */
 static bool is_better(const candidate_set *set, const candidate_set *best)
@@ -281,9 +281,9 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
 
 /* ---- the plan of a set */
 
-/* Whether a part is wide enough to pack A: packing a panel takes as long as it
- * saves on some 3,000 columns of C (2 per cent of 51 TFLOP/s in float, at 3.5
- * TB/s). */
+/* Whether the part is wide enough to pack A: packing a panel takes as long as
+ * it saves on some 3,000 columns of C (2 per cent of 51 TFLOP/s in float,
+ * at 3.5 TB/s). */
 static bool is_wide(const hri_plan *plan, hri_rect r)
 {
     enum { WIDE = 4096 };
@@ -414,7 +414,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
 
 /* The seconds to compare plans by. With k in pieces the last tiles cannot be
  * stolen, which adds a risk, and so do flat tiles. */
-static double risk(const candidate_set *set, const hri_plan *plan)
+static double seconds_with_risk(const candidate_set *set, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
     for (uint32_t i = 0; i < set->count; i++) {
@@ -472,7 +472,8 @@ static hr_status compare_plans(const hri_plan_shape *shape,
         *estimated = *estimated && order[i] != &list->of[0];
         const hr_status status = hri_forecast(plan, all);
         if (status == HR_OK &&
-            (*best == NULL || risk(set, plan) < risk(set, *best))) {
+            (*best == NULL ||
+             seconds_with_risk(set, plan) < seconds_with_risk(set, *best))) {
             hri_plan *slower = *best;
             *best = plan;
             plan = slower;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where every byte goes: a pure function from shapes, and from what is known of
- * accelerators, to a schedule.
+/* The plan of every byte: a pure function from shapes, and from what is known
+ * of accelerators, to a schedule.
  *
  * C is cut into tiles, and tiles form blocks. All accelerators work on one
  * block at a time, each on its own rectangle of the block's tiles. A panel is
@@ -142,7 +142,7 @@ static inline bool hri_is_few(const hri_plan_shape *s)
            hri_cost_few;
 }
 
-/* Where tile row i of C starts, 0 <= i <= tile_rows. The same for tile columns
+/* The start of tile row i of C, 0 <= i <= tile_rows. The same for tile columns
  * and pieces of k. */
 int64_t hri_plan_row(const hri_plan *plan, int64_t i);
 int64_t hri_plan_col(const hri_plan *plan, int64_t i);
@@ -158,7 +158,7 @@ int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
 int64_t hri_cut_max(int64_t extent, int64_t pieces);
 /* The same for a blocking's pieces of k. */
 int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
-int64_t hri_deepest(const hri_blocking *blocking, int64_t k);
+int64_t hri_cut_depth_max(const hri_blocking *blocking, int64_t k);
 /* The least depth of pieces of k that is tried. */
 int64_t hri_min_depth(const hri_plan_shape *shape);
 /* The bytes of each kind of slot for a blocking. */
@@ -187,7 +187,7 @@ void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,
                         int64_t cols, int64_t slots[3]);
 
 /* Whether all of C is one block. */
-static inline bool hri_is_single(const hri_blocking *blocking)
+static inline bool hri_blocking_is_single(const hri_blocking *blocking)
 {
     return blocking->block_rows == 1 && blocking->block_cols == 1;
 }

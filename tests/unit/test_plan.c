@@ -559,9 +559,9 @@ static void short_tasks(void)
         const hri_plan_accelerator gpu = gpu_of(858e12);
         hri_plan *p = NULL;
         CHECK(hri_plan_create(&shape, &gpu, 1, &p) == HR_OK);
-        const double products = (double)hri_plan_row(p, 1) *
-                                (double)hri_plan_col(p, 1) *
-                                (double)hri_deepest(&p->blocking, shape.k);
+        const double products =
+            (double)hri_plan_row(p, 1) * (double)hri_plan_col(p, 1) *
+            (double)hri_cut_depth_max(&p->blocking, shape.k);
         CHECK(2.0 * products <= 0.1 * gpu.rate);
         hri_plan_destroy(p);
     }

@@ -580,6 +580,18 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
     return HR_OK;
 }
 
+/* Count a stolen task. False when the executor must not begin it. */
+static bool begin_stolen(hri_executor *executor, const hri_task *task)
+{
+    hri_run_state *run = executor->run;
+    pthread_mutex_lock(&run->lock);
+    const bool may = !hri_is_stopped(executor);
+    executor->share.tiles_stolen +=
+        may ? (uint64_t)products_of(executor, task) : 0;
+    pthread_mutex_unlock(&run->lock);
+    return may;
+}
+
 static hr_status run_stolen(hri_executor *executor)
 {
     const hri_task *task;
@@ -592,9 +604,7 @@ static hr_status run_stolen(hri_executor *executor)
                 HRI_TRY(bring_panel(executor, victim, side, task, &from));
             }
         }
-        if (!hri_executor_stopped(executor)) {
-            executor->share.tiles_stolen +=
-                (uint64_t)products_of(executor, task);
+        if (begin_stolen(executor, task)) {
             HRI_TRY(run_task(executor, task, &from));
         }
         HRI_TRY(throttle(executor, 1)); /* look for more only when the last task

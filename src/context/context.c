@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Contexts: their options, their life, the default one, and descriptions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The life of an executor, from setting up to settling: its errors, its signs
+ * of work, its memory, its queues and its threads. */
 #include "flow/executor.h"
 
 #include <stdlib.h>

@@ -39,15 +39,16 @@ enum { HRI_WINDOW = 3 };
 typedef struct hri_delivery {
     int64_t after;   /* the part's task that must have run before the slot is
                         overwritten; -1: none */
-    int64_t pullers; /* the first of them in flow->pullers */
-    int32_t puller_count; /* other parts that copy the panel from the slot */
+    int64_t pullers; /* the first in flow->pullers of the parts that copy the
+                        panel from this slot */
+    int32_t puller_count;
     int32_t index, chunk; /* which panel */
     int32_t slot;
     int64_t only;   /* the part's only task that needs it, if nobody copies the
                        panel; -1: others may, too */
     int32_t source; /* the part that it is copied from; -1: the host */
     int32_t side;   /* HRI_A or HRI_B */
-    int64_t origin; /* that part's delivery of the panel */
+    int64_t origin; /* the source's delivery of the panel */
 } hri_delivery;
 
 /* A part that copies a panel from the slot of another one. */

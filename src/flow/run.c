@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs, from hri_run to the last thread that uses one. */
 #include "flow/flow.h"
 
 #include <stdlib.h>

@@ -116,16 +116,7 @@ static void add_share(hri_batch_call *b, const hri_gemm_call *planned,
     const hri_accelerator *a = planned->accelerators[part->accelerator];
     const size_t index = (size_t)(a - b->one.context->accelerators);
     const hri_run_share *s = &part->share;
-    hri_run_share *sum = &b->shares[index];
-    sum->seconds_busy += s->seconds_busy;
-    sum->flops += s->flops;
-    sum->tiles += s->tiles;
-    sum->up += s->up;
-    sum->down += s->down;
-    sum->tiles_stolen += s->tiles_stolen;
-    sum->stolen += s->stolen;
-    sum->lost = sum->lost || s->lost;
-    sum->late = sum->late || s->late;
+    hri_share_add(&b->shares[index], s);
     if (s->tiles > 0) { /* what it did had to travel once */
         hri_batch_part own = *part;
         uint64_t up, down;
@@ -275,13 +266,39 @@ static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count)
 
 /* ---- what would be done */
 
+/* Note the plan of one product as if it had been carried out for each. */
+static void note_each(hri_batch_call *b, const hri_gemm_call *planned)
+{
+    const hri_plan *plan = planned->plan;
+    const uint64_t count = (uint64_t)b->count;
+    b->compulsory = plan->compulsory * count;
+    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
+        const hri_flow_part *part = &plan->flow.parts[i];
+        const hri_accelerator *a = planned->accelerators[part->accelerator];
+        const size_t index = (size_t)(a - b->one.context->accelerators);
+        hri_run_share *s = &b->shares[index];
+        b->memory[index] =
+            a->in_place ? 0
+                        : part->memory + planned->inputs[part->accelerator].own;
+        s->seconds_busy = part->seconds * (double)count;
+        s->tiles = (uint64_t)(part->task_count / plan->blocking.chunks) * count;
+        s->flops = part->flops * (double)count;
+        s->up = part->up * count;
+        s->down = part->down * count;
+        s->peer = part->peer * count;
+    }
+}
+
 /* Note a plan as if it had been carried out. */
 static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
                            hri_batch_plan *plan)
 {
     const double flops = hri_flops_of(&b->one.product);
-    const hr_status status =
-        plan->count > 0 ? hri_batch_memory(b, planned, plan) : HR_OK;
+    if (plan->count == 0) {
+        note_each(b, planned);
+        return HR_OK;
+    }
+    HRI_TRY(hri_batch_memory(b, planned, plan));
     for (uint32_t i = 0; i < plan->count; i++) {
         hri_batch_part *part = &plan->parts[i];
         const hri_accelerator *a = planned->accelerators[part->accelerator];
@@ -291,26 +308,7 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
         hri_batch_traffic(b, part, a, &part->share.up, &part->share.down);
         add_share(b, planned, part);
     }
-    const uint64_t count = (uint64_t)b->count;
-    for (uint32_t i = 0; plan->count == 0 && i < planned->plan->flow.part_count;
-         i++) {
-        const hri_flow_part *part = &planned->plan->flow.parts[i];
-        const int64_t chunks = planned->plan->blocking.chunks;
-        const hri_accelerator *a = planned->accelerators[part->accelerator];
-        const size_t index = (size_t)(a - b->one.context->accelerators);
-        hri_run_share *s = &b->shares[index];
-        b->memory[index] =
-            a->in_place ? 0
-                        : part->memory + planned->inputs[part->accelerator].own;
-        s->seconds_busy = part->seconds * (double)count;
-        s->tiles = (uint64_t)(part->task_count / chunks) * count;
-        s->flops = part->flops * (double)b->count;
-        s->up = part->up * count;
-        s->down = part->down * count;
-        s->peer = part->peer * count;
-        b->compulsory = planned->plan->compulsory * count;
-    }
-    return status;
+    return HR_OK;
 }
 
 static hr_status make_plan(hri_batch_call *b)
@@ -341,24 +339,21 @@ static void report_share(const hri_batch_call *b, uint32_t index,
     if (s->tiles == 0 && s->up == 0) {
         return;
     }
-    if (report->shares != NULL &&
-        report->share_count < report->share_capacity) {
-        report->shares[report->share_count] = (hr_gemm_share){
-            .accelerator = index,
-            .seconds_busy = s->seconds_busy,
-            .flops = s->flops,
-            .tiles = s->tiles,
-            .tiles_stolen = s->tiles_stolen,
-            .host_to_device = s->up,
-            .device_to_host = s->down,
-            .peer = s->peer,
-            .memory_bytes = b->memory[index],
-            .memory_limit = a->in_place ? 0
-                            : limit > 0 && limit < a->memory_limit
-                                ? limit
-                                : a->memory_limit};
-    }
-    report->share_count++;
+    const hr_gemm_share share = {.accelerator = index,
+                                 .seconds_busy = s->seconds_busy,
+                                 .flops = s->flops,
+                                 .tiles = s->tiles,
+                                 .tiles_stolen = s->tiles_stolen,
+                                 .host_to_device = s->up,
+                                 .device_to_host = s->down,
+                                 .peer = s->peer,
+                                 .memory_bytes = b->memory[index],
+                                 .memory_limit =
+                                     a->in_place ? 0
+                                     : limit > 0 && limit < a->memory_limit
+                                         ? limit
+                                         : a->memory_limit};
+    hri_report_add(report, &share);
     report->host_to_device += s->up;
     report->device_to_host += s->down;
     report->peer += s->peer;

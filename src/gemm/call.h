@@ -69,6 +69,9 @@ static inline hri_run_share *hri_call_share(const hri_gemm_call *c,
 
 /* ---- gemm.c */
 
+/* Add what a part of a run did. */
+void hri_share_add(hri_run_share *sum, const hri_run_share *share);
+
 /* Read the caller's options, which may be NULL. */
 hr_status hri_call_options(hri_gemm_call *call, const hr_gemm_options *options);
 /* Read a report of the caller's, which may be NULL. */
@@ -126,6 +129,8 @@ hr_status hri_tiles_engine(const hri_product *product, hri_plan *plan,
 
 /* ---- report.c */
 
+/* Add an entry to the caller's array of shares, if it has room. */
+void hri_report_add(hr_gemm_report *report, const hr_gemm_share *share);
 /* Write the plan into the report. The caller's array of shares stays. */
 void hri_report_plan(const hri_gemm_call *call, hr_gemm_report *report);
 /* Rows and columns of a block and of a tile of c, as the caller has C. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an extent is cut, and the slots that hold the pieces. */
+/* The cuts of an extent, and the slots that hold the pieces. */
 #include "base/size.h"
 #include "gemm/plan.h"
 

@@ -80,23 +80,26 @@ void hri_call_unlimit(const hri_gemm_call *c)
     }
 }
 
+void hri_share_add(hri_run_share *sum, const hri_run_share *s)
+{
+    sum->seconds_busy += s->seconds_busy;
+    sum->flops += s->flops;
+    sum->tiles += s->tiles;
+    sum->tiles_stolen += s->tiles_stolen;
+    sum->up += s->up;
+    sum->down += s->down;
+    sum->peer += s->peer;
+    sum->stolen += s->stolen;
+    sum->lost = sum->lost || s->lost;
+    sum->late = sum->late || s->late;
+}
+
 /* Add what the run of a plan did to the call. */
 static void add_shares(hri_gemm_call *c, const hri_run_outcome *outcome)
 {
     for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
-        const hri_run_share *s = &outcome->shares[i];
-        hri_run_share *sum =
-            hri_call_share(c, c->plan->flow.parts[i].accelerator);
-        sum->seconds_busy += s->seconds_busy;
-        sum->flops += s->flops;
-        sum->tiles += s->tiles;
-        sum->tiles_stolen += s->tiles_stolen;
-        sum->up += s->up;
-        sum->down += s->down;
-        sum->peer += s->peer;
-        sum->stolen += s->stolen;
-        sum->lost = sum->lost || s->lost;
-        sum->late = sum->late || s->late;
+        const uint32_t index = c->plan->flow.parts[i].accelerator;
+        hri_share_add(hri_call_share(c, index), &outcome->shares[i]);
     }
     if (c->lost.status == HR_OK) {
         c->lost = outcome->lost;

@@ -25,33 +25,37 @@ const char *hr_bound_name(hr_bound bound)
 
 /* ---- what was planned */
 
-static void report_part(const hri_gemm_call *c, const hri_flow_part *part,
-                        hr_gemm_report *report)
+void hri_report_add(hr_gemm_report *report, const hr_gemm_share *share)
 {
     if (report->shares != NULL &&
         report->share_count < report->share_capacity) {
-        const hri_accelerator *a = c->accelerators[part->accelerator];
-        int64_t chunks = c->plan->blocking.chunks;
-        report->shares[report->share_count] = (hr_gemm_share){
-            .accelerator = (uint32_t)(a - c->context->accelerators),
-            .seconds_busy = part->seconds,
-            .flops = part->flops,
-            .tiles = (uint64_t)(part->task_count / chunks),
-            .host_to_device = part->up,
-            .device_to_host = part->down,
-            .peer = part->peer,
-            .memory_bytes =
-                part->memory +
-                (a->in_place ? 0 : c->inputs[part->accelerator].own),
-            .memory_limit =
-                a->in_place ? 0 : c->inputs[part->accelerator].memory,
-        };
+        report->shares[report->share_count] = *share;
     }
     report->share_count++;
-    report->pinned_bytes += c->accelerators[part->accelerator]->pinned_used;
 }
 
-static double ratio(const hr_gemm_report *r)
+static void report_part(const hri_gemm_call *c, const hri_flow_part *part,
+                        hr_gemm_report *report)
+{
+    const hri_accelerator *a = c->accelerators[part->accelerator];
+    const hri_plan_accelerator *f = &c->inputs[part->accelerator];
+    const int64_t chunks = c->plan->blocking.chunks;
+    const hr_gemm_share share = {
+        .accelerator = (uint32_t)(a - c->context->accelerators),
+        .seconds_busy = part->seconds,
+        .flops = part->flops,
+        .tiles = (uint64_t)(part->task_count / chunks),
+        .host_to_device = part->up,
+        .device_to_host = part->down,
+        .peer = part->peer,
+        .memory_bytes = part->memory + (a->in_place ? 0 : f->own),
+        .memory_limit = a->in_place ? 0 : f->memory,
+    };
+    hri_report_add(report, &share);
+    report->pinned_bytes += a->pinned_used;
+}
+
+static double ratio_of(const hr_gemm_report *r)
 {
     return r->compulsory > 0 ? (double)(r->host_to_device + r->device_to_host) /
                                    (double)r->compulsory
@@ -87,7 +91,7 @@ void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
     report->host_to_device = plan->up;
     report->device_to_host = plan->down;
     report->peer = plan->peer;
-    report->ratio = ratio(report);
+    report->ratio = ratio_of(report);
     const int64_t tile[] = {hri_plan_row(plan, 1), hri_plan_col(plan, 1)};
     const int64_t block[] = {hri_plan_row(plan, plan->blocking.rows),
                              hri_plan_col(plan, plan->blocking.cols)};
@@ -124,20 +128,6 @@ static bool is_planned(const hri_gemm_call *c, uint32_t index)
     return false;
 }
 
-/* Add an entry for an accelerator that only took over tiles of a lost one. */
-static void report_helper(const hri_gemm_call *c, uint32_t index,
-                          hr_gemm_report *report)
-{
-    const hri_accelerator *a = c->accelerators[index];
-    if (report->shares != NULL &&
-        report->share_count < report->share_capacity) {
-        report->shares[report->share_count] = (hr_gemm_share){
-            .accelerator = (uint32_t)(a - c->context->accelerators),
-            .memory_limit = a->in_place ? 0 : c->inputs[index].memory};
-    }
-    report->share_count++;
-}
-
 /* Replace what was planned for an accelerator by what it did. */
 static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t share,
                         hr_gemm_report *report)
@@ -168,7 +158,7 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
                     hr_gemm_report *report)
 {
     double compute = 0.0, link = 0.0;
-    uint32_t share = 0;
+    uint32_t next = 0;
     report->seconds = seconds;
     report->recomputed = c->recomputed;
     report->host_to_device = report->device_to_host = report->peer = 0;
@@ -182,18 +172,23 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
         link = fmax(link, hri_cost_bytes((double)s->down, f->down.rate));
         if (is_planned(c, i)) {
             learn_rate(c, i, s);
-            report_done(c, i, share++, report);
+            report_done(c, i, next++, report);
         }
     }
+    /* those that only took over tiles of a lost one */
     for (uint32_t i = 0; i < c->count; i++) {
         if (!is_planned(c, i) && hri_call_share(c, i)->tiles > 0) {
-            report_helper(c, i, report);
-            report_done(c, i, share++, report);
+            const hri_accelerator *a = c->accelerators[i];
+            const hr_gemm_share share = {
+                .accelerator = (uint32_t)(a - c->context->accelerators),
+                .memory_limit = a->in_place ? 0 : c->inputs[i].memory};
+            hri_report_add(report, &share);
+            report_done(c, i, next++, report);
         }
     }
     report->compulsory =
         hri_compulsory_of(c, report->host_to_device + report->device_to_host);
-    report->ratio = ratio(report);
+    report->ratio = ratio_of(report);
     report->bound = link > compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arithmetic.h"
+#include "base/environment.h"
 #include "base/format.h"
 #include "base/structs.h"
 #include "mpi/direct.h"
@@ -77,13 +78,15 @@ static hr_status list_accelerators(const hr_context *all, const neighbours *n,
     return HR_OK;
 }
 
-/* The threads that a process uses where its CPUs are others', too. */
+/* The threads of a process if its CPUs are others', too. 0: what
+ * HEADRACE_THREADS says. */
 static uint32_t threads_here(const neighbours *n)
 {
+    const char *set = hri_environment("HEADRACE_THREADS");
     const int64_t own = hr_thread_count(NULL);
     const int64_t there = sysconf(_SC_NPROCESSORS_ONLN);
     const int64_t fair = n->threads > there ? own * there / n->threads : own;
-    return (uint32_t)(fair > 0 ? fair : 1);
+    return set != NULL && set[0] != '\0' ? 0 : (uint32_t)(fair > 0 ? fair : 1);
 }
 
 /* Set the options to those of this process's accelerators. They are written to

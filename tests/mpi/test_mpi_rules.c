@@ -8,6 +8,9 @@
 
 #include <dlfcn.h>
 #include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "support/refused.h"
 #include "support/stencil.h"
@@ -519,6 +522,37 @@ static void long_parts(void)
     free(to);
 }
 
+static int threads_of(hr_mpi_context *c)
+{
+    return (int)hr_thread_count(hr_mpi_context_local(c));
+}
+
+/* All are on one machine. Unless HEADRACE_THREADS is set, they use at most its
+ * CPUs together, and one thread each at least. */
+static void threads_divided(void)
+{
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const char *set = getenv("HEADRACE_THREADS");
+    char *before = set != NULL ? strdup(set) : NULL;
+    hr_mpi_context *c = NULL;
+    setenv("HEADRACE_THREADS", "3", 1);
+    CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &c) == HR_OK);
+    CHECK(threads_of(c) == 3);
+    hr_mpi_context_destroy(c);
+    unsetenv("HEADRACE_THREADS");
+    CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &c) == HR_OK);
+    const int own = threads_of(c);
+    int all = 0;
+    MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(own >= 1);
+    CHECK(all <= (cpus > process_count ? cpus : process_count));
+    hr_mpi_context_destroy(c);
+    if (before != NULL) {
+        setenv("HEADRACE_THREADS", before, 1);
+    }
+    free(before);
+}
+
 int main(int argc, char **argv)
 {
     int level = 0;
@@ -527,6 +561,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
     CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) == HR_OK);
     TEST(CHECK(works()));
+    TEST(threads_divided());
     TEST(long_panels());
     TEST(long_parts());
     TEST(differing());

@@ -228,23 +228,15 @@ static int64_t page_bytes(void)
     return sysconf(_SC_PAGESIZE);
 }
 
-/* The bytes of the file that the process has. */
-static void find_bytes(const hr_mpi_file *f, int rank, int64_t *begin,
-                       int64_t *end)
-{
-    const int64_t width = (int64_t)row_bytes(f);
-    *begin = rank == 0 ? 0 : f->offset + row_of(f, rank) * width;
-    *end = f->offset + row_of(f, rank + 1) * width;
-}
-
 /* The process's bytes of its first page and of its last one, if others have
  * something there, too. */
 static void find_edges(const hr_mpi_file *f, int rank, int64_t begin[2],
                        int64_t end[2])
 {
     const int64_t page = page_bytes();
-    int64_t from, to;
-    find_bytes(f, rank, &from, &to);
+    const int64_t width = (int64_t)row_bytes(f);
+    const int64_t from = rank == 0 ? 0 : f->offset + row_of(f, rank) * width;
+    const int64_t to = f->offset + row_of(f, rank + 1) * width;
     begin[0] = from;
     end[0] = hri_min(to, hri_round_up(from, page));
     begin[1] = hri_max(end[0], to / page * page);

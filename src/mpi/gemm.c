@@ -279,20 +279,6 @@ static int64_t cols_of_chunk(const hri_mpi_run *r, int64_t chunk)
                            : hri_mpi_part_cols(c, part);
 }
 
-/* The place of the chunk in this process's sum. */
-static hri_mpi_place place_of_sum(const hri_mpi_run *r, int64_t chunk)
-{
-    const int64_t width = (int64_t)hr_type_size(r->product.sum_type);
-    int64_t before = 0;
-    for (int64_t s = 0; s < chunk; s++) {
-        before += cols_of_chunk(r, s);
-    }
-    char *data = r->sum + before * r->c.col_stride * width;
-    return r->product.c.m.transposed
-               ? (hri_mpi_place){data, r->c.col_stride, 1}
-               : (hri_mpi_place){data, 1, r->c.col_stride};
-}
-
 /* Pack what owners get of this process's sum, and what it gets itself. */
 static void pack_sums(const hri_mpi_run *r, int64_t chunk)
 {
@@ -300,7 +286,16 @@ static void pack_sums(const hri_mpi_run *r, int64_t chunk)
     if (r->place < 0) {
         return;
     }
-    const hri_mpi_place sum = place_of_sum(r, chunk);
+    int64_t before = 0;
+    for (int64_t i = 0; i < chunk; i++) {
+        before += cols_of_chunk(r, i);
+    }
+    hri_mpi_place sum = {r->sum, 1, r->c.col_stride};
+    sum.data += before * r->c.col_stride * (int64_t)width;
+    if (r->product.c.m.transposed) {
+        sum.row_stride = r->c.col_stride;
+        sum.col_stride = 1;
+    }
     for (int i = 0; i < r->home.out.count; i++) {
         hri_message_pack(&r->home.out.of[i], &sum, width);
     }
@@ -536,16 +531,6 @@ static const hri_struct options_struct = HRI_STRUCT(
 static const hri_struct report_struct = HRI_STRUCT(
     hr_mpi_gemm_report, "gemm report", "HR_MPI_GEMM_REPORT_INIT", panel);
 
-static uint64_t hash_options(const hri_mpi_product *x,
-                             const hr_mpi_gemm_options *o, uint64_t hash)
-{
-    const double scalars[] = {x->alpha.re, x->alpha.im, x->beta.re, x->beta.im};
-    const int64_t all[] = {o->compute, o->rows, o->cols, o->depth,
-                           (int64_t)o->memory_limit};
-    hash = hri_hash(hash, scalars, sizeof scalars);
-    return hri_hash(hash, all, sizeof all);
-}
-
 /* Check the matrices and scalars. `read`: elements must be there. */
 static hr_status open_product(hri_mpi_run *r, const hr_mpi_matrix m[3],
                               bool read)
@@ -562,21 +547,18 @@ static hr_status open_product(hri_mpi_run *r, const hr_mpi_matrix m[3],
                         "mpi: C: every process has a block, so that none "
                         "could write it");
     }
-    r->hash = hash_options(x, &r->options, r->hash);
+    const hr_mpi_gemm_options *o = &r->options;
+    const double scalars[] = {x->alpha.re, x->alpha.im, x->beta.re, x->beta.im};
+    const int64_t all[] = {o->compute, o->rows, o->cols, o->depth,
+                           (int64_t)o->memory_limit};
+    r->hash = hri_hash(r->hash, scalars, sizeof scalars);
+    r->hash = hri_hash(r->hash, all, sizeof all);
     x->m = m[2].rows;
     x->n = m[2].cols;
     x->k = m[0].cols;
     x->sum_type =
         m[2].type == HR_F16 || m[2].type == HR_BF16 ? HR_F32 : m[2].type;
-    return check_types(context->local, x, r->options.compute);
-}
-
-/* Check all arguments and plan. */
-static hr_status plan_run(hri_mpi_run *r, const hr_mpi_matrix m[3], bool read)
-{
-    HRI_TRY(hri_struct_check(&report_struct, r->options.report));
-    HRI_TRY(open_product(r, m, read));
-    return hri_mpi_plan_init(&r->plan, r->context, &r->product, &r->options);
+    return check_types(context->local, x, o->compute);
 }
 
 /* Fill the caller's report, whose size has been checked. */
@@ -605,12 +587,20 @@ static void fill_report(const hri_mpi_run *r, double seconds)
 
 /* ---- the calls */
 
-static hr_status prepare_run(hri_mpi_run *r, const hr_mpi_matrix m[3],
-                             const hr_mpi_gemm_options *options)
+/* Check all arguments, and plan. If the product will be computed, also allocate
+ * all that it needs; else the report is `report`. */
+static hr_status open_run(hri_mpi_run *r, const hr_mpi_matrix m[3],
+                          const hr_mpi_gemm_options *options, bool computes,
+                          hr_mpi_gemm_report *report)
 {
     HRI_TRY(hri_struct_read(&options_struct, options, &r->options));
-    HRI_TRY(plan_run(r, m, true));
-    return allocate_all(r);
+    if (!computes) {
+        r->options.report = report;
+    }
+    HRI_TRY(hri_struct_check(&report_struct, r->options.report));
+    HRI_TRY(open_product(r, m, computes));
+    HRI_TRY(hri_mpi_plan_init(&r->plan, r->context, &r->product, &r->options));
+    return computes ? allocate_all(r) : HR_OK;
 }
 
 static hr_status walk_steps(hri_mpi_run *r)
@@ -634,8 +624,8 @@ static hr_status run_product(hri_mpi_run *r, const hr_mpi_matrix m[3],
     const double begin = MPI_Wtime();
     const hri_mpi_product *x = &r->product;
     const hr_mpi_gemm_options *o = &r->options;
-    const hr_status prepared = prepare_run(r, m, options);
-    HRI_TRY(hri_mpi_agree_on(r->context, prepared, r->hash));
+    const hr_status opened = open_run(r, m, options, true, NULL);
+    HRI_TRY(hri_mpi_agree_on(r->context, opened, r->hash));
     hri_progress_init(&r->progress, "gemm", o->progress, o->progress_data,
                       hri_product_flops(x->c.m.type, x->m, x->n, x->k));
     HRI_TRY(hri_progress_end(&r->progress, walk_steps(r)));
@@ -666,20 +656,6 @@ hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,
     return status;
 }
 
-static hr_status plan_product(hri_mpi_run *r, const hr_mpi_matrix m[3],
-                              const hr_mpi_gemm_options *options,
-                              hr_mpi_gemm_report *report)
-{
-    hr_status planned = hri_struct_read(&options_struct, options, &r->options);
-    if (planned == HR_OK) {
-        r->options.report = report;
-        planned = plan_run(r, m, false);
-    }
-    HRI_TRY(hri_mpi_agree_on(r->context, planned, r->hash));
-    fill_report(r, r->plan.seconds);
-    return HR_OK;
-}
-
 hr_status hr_mpi_gemm_plan(hr_mpi_context *context, hr_scalar alpha,
                            hr_mpi_matrix a, hr_mpi_matrix b, hr_scalar beta,
                            hr_mpi_matrix c, const hr_mpi_gemm_options *options,
@@ -691,7 +667,11 @@ hr_status hr_mpi_gemm_plan(hr_mpi_context *context, hr_scalar alpha,
         HRI_TRY(hri_mpi_context_check(context));
     }
     hri_mpi_run r = new_run(context, alpha, beta);
-    const hr_status status = plan_product(&r, m, options, report);
+    hr_status status = open_run(&r, m, options, false, report);
+    status = hri_mpi_agree_on(context, status, r.hash);
+    if (status == HR_OK) {
+        fill_report(&r, r.plan.seconds);
+    }
     finish_run(&r);
     return status;
 }

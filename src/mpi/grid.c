@@ -21,14 +21,6 @@ enum {
 
 /* ---- what is sent */
 
-static void direction_of(int number, int *direction)
-{
-    for (int d = HRI_MPI_RANK; d-- > 0;) {
-        direction[d] = number % 3 - 1;
-        number /= 3;
-    }
-}
-
 /* Whether another process has what lies beyond a side of a field. */
 static bool is_far(const hri_mpi_cut *cut, int rank, const hr_field *f,
                    uint32_t d, bool after)
@@ -196,11 +188,11 @@ static hr_status make_transfer(hri_mpi_grid *g, const hr_field *field,
 {
     hri_mpi_transfer *t = &g->transfers[f][n];
     int to[HRI_MPI_RANK], from[HRI_MPI_RANK];
-    direction_of(n, to);
     bool none = n == HRI_DIRECTIONS / 2; /* the part itself */
-    for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {
+    for (int d = HRI_MPI_RANK - 1, rest = n; d >= 0; d--, rest /= 3) {
+        to[d] = rest % 3 - 1;
         from[d] = -to[d];
-        none = none || (d >= g->cut.whole.rank && to[d] != 0);
+        none = none || (d >= (int)g->cut.whole.rank && to[d] != 0);
     }
     for (int way = OUT; way <= IN; way++) {
         t->messages[way] =

@@ -142,15 +142,6 @@ static hr_status make_room(const values *v, bool root, char **part,
                           bytes + most);
 }
 
-/* Free what messages were in, unless MPI may still use it. */
-static void free_unless_lost(const values *v, char *part, char *other)
-{
-    if (v->g == NULL || !v->g->context->lost) {
-        free(part);
-        free(other);
-    }
-}
-
 /* What all must pass alike. */
 static uint64_t hash_of(uint32_t field, int other)
 {
@@ -158,8 +149,8 @@ static uint64_t hash_of(uint32_t field, int other)
     return hri_hash(hash, &other, sizeof other);
 }
 
-/* Check what this process has passed, and make room. *v has its grid unless the
- * error is HR_ERROR_INVALID for that. */
+/* Check what this process has passed, and make room. v->g stays NULL if the
+ * grid has no processes to agree with. */
 static hr_status prepare_values(const hr_grid *grid, uint32_t field,
                                 bool has_data, int root, values *v, char **part,
                                 char **other)
@@ -254,7 +245,10 @@ static hr_status collect(const collection *c)
     values v = {.g = NULL};
     char *part = NULL, *other = NULL;
     const hr_status status = collect_with(c, &v, &part, &other);
-    free_unless_lost(&v, part, other);
+    if (v.g == NULL || !v.g->context->lost) { /* else MPI may still use them */
+        free(part);
+        free(other);
+    }
     return status;
 }
 

@@ -57,31 +57,27 @@ static uint64_t count_panel(const hri_mpi_plan *plan, const hri_mpi_product *p,
                          p->b.element_bytes);
 }
 
-static traffic count_own(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                         int place)
-{
-    uint64_t panels = 0, sums = 0;
-    for (int64_t n = 0; n < plan->panels; n++) {
-        panels += count_panel(plan, p, place, n);
-    }
-    for (int64_t s = 0; !plan->in_place && s < plan->chunks; s++) {
-        sums += foreign_bytes(plan, &p->c, hri_mpi_part_of_c(plan, place, s),
-                              plan->rank[place], hr_type_size(p->sum_type));
-    }
-    return (traffic){(double)panels, (double)sums};
-}
-
 /* All bytes that are sent, and *most: those of the process that receives most
  * of A and B and sends most of C. */
 static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
                            traffic *most)
 {
+    const int64_t chunks = plan->in_place ? 0 : plan->chunks;
     uint64_t sent = 0;
     *most = (traffic){0.0, 0.0};
     for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
-        const traffic own = count_own(plan, p, i);
-        sent += (uint64_t)own.panels + (uint64_t)own.sums;
-        *most = own.panels + own.sums > most->panels + most->sums ? own : *most;
+        uint64_t panels = 0, sums = 0;
+        for (int64_t n = 0; n < plan->panels; n++) {
+            panels += count_panel(plan, p, i, n);
+        }
+        for (int64_t s = 0; s < chunks; s++) {
+            sums += foreign_bytes(plan, &p->c, hri_mpi_part_of_c(plan, i, s),
+                                  plan->rank[i], hr_type_size(p->sum_type));
+        }
+        sent += panels + sums;
+        if ((double)panels + (double)sums > most->panels + most->sums) {
+            *most = (traffic){(double)panels, (double)sums};
+        }
     }
     return sent;
 }
@@ -507,13 +503,6 @@ static int64_t first_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
            panels;
 }
 
-static void find_first(hri_mpi_plan *plan, const hri_mpi_product *p)
-{
-    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
-        plan->first[i] = first_of(plan, p, i);
-    }
-}
-
 /* ---- plans */
 
 static hr_status cut_operands(const hri_mpi_plan *plan, hri_mpi_product *p)
@@ -646,7 +635,9 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
         return HR_OK;
     }
     plan->messages = count_messages(plan, p);
-    find_first(plan, p); /* from here on orders differ */
+    for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
+        plan->first[i] = first_of(plan, p, i); /* from here on orders differ */
+    }
     plan->bound = least_sent(p, plan->rows * plan->cols * plan->depth);
     plan->memory_bytes = count_memory(plan, p, plan->place[context->rank]);
     return HR_OK;

@@ -30,7 +30,7 @@ typedef struct hri_mpi_memory {
     int64_t mine[3], least[3];    /* hri_mpi_agree */
     int64_t threads, all_threads; /* hr_mpi_context_create */
     uint64_t token;               /* what others read here: hri_direct_init */
-    int64_t direct_bytes, all_direct_bytes; /* the least that is read */
+    int64_t direct_bytes, all_direct_bytes; /* the fewest that are read */
     double rates[HRI_MPI_RATES], all_rates[HRI_MPI_RATES];
     int stop[HRI_MPI_PANELS], stops[HRI_MPI_PANELS]; /* of a product */
     struct {
@@ -58,7 +58,7 @@ struct hr_mpi_context {
     hr_context *local;
     int sharers; /* processes that use an accelerator of local, and divide its
                     memory limit */
-    hri_threads threads; /* that call it */
+    hri_threads threads; /* that multiply and read for it */
     hri_mpi_memory memory;
     int64_t *process_of; /* [count] the numbers in the system of this machine's
                             processes; 0: elsewhere */
@@ -73,7 +73,7 @@ struct hr_mpi_context {
     uint64_t memory_bytes; /* for panels: of the process that has least */
     double flop_seconds;   /* of one multiplication and addition of doubles, in
                               the slowest process */
-    double c_seconds;      /* of each double of C besides, which goes to
+    double c_seconds;      /* that each double of C takes besides, to go to
                               accelerators and back, in the slowest process */
     uint64_t accelerator_bytes;           /* of the process that has least */
     double latency_seconds, byte_seconds; /* of a message, in the slowest pair

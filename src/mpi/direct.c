@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/size.h"
 
-/* ---- who reaches whom */
+/* ---- which processes reach each other */
 
 /* How others find this process. In another container its number may be that of
  * another process, which does not have the token. */

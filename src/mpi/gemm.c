@@ -331,7 +331,7 @@ static void add_up(const hri_mpi_run *r, int64_t face, int64_t chunk,
     }
 }
 
-/* Bring sums to the processes that have C. Unless anything was summed, C is
+/* Bring sums to the processes that have C. If nothing was summed, C is
  * scaled. */
 static hr_status bring_c_home(hri_mpi_run *r, bool summed)
 {

@@ -111,8 +111,8 @@ static bool is_thick(const hri_mpi_cut *cut, const weights *w)
     return true;
 }
 
-/* Whether the cut is for so many processes, and as was asked; NULL: nothing
- * was. */
+/* Whether the cut is for so many processes, and as the caller asks. asked is
+ * NULL if the caller leaves it open. */
 static bool is_asked(const hri_mpi_cut *cut, int all, const int *asked)
 {
     const int *p = cut->processes;

@@ -392,7 +392,7 @@ static void consider_grid(choice *c, const grid *g)
     c->hope_count += c->hope_count < HOPES;
 }
 
-/* The grid that was asked for fits. */
+/* Check that the grid that the caller asks for fits. */
 static hr_status check_options(const hr_mpi_gemm_options *o, int most)
 {
     const int rows = o->rows, cols = o->cols, depth = o->depth;

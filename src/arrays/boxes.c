@@ -97,7 +97,7 @@ void hri_boxes_finish(hri_boxes *set)
 }
 
 /* Make room for so many more boxes. */
-static hr_status reserve(hri_boxes *set, size_t more)
+static hr_status reserve_boxes(hri_boxes *set, size_t more)
 {
     if (set->capacity - set->count >= more) {
         return HR_OK;
@@ -114,7 +114,7 @@ static hr_status reserve(hri_boxes *set, size_t more)
 }
 
 /* Whether a and b together are one box, and which box. */
-static bool join(const hri_box *a, const hri_box *b, hri_box *one)
+static bool join_boxes(const hri_box *a, const hri_box *b, hri_box *one)
 {
     int along = -1;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
@@ -132,10 +132,10 @@ static bool join(const hri_box *a, const hri_box *b, hri_box *one)
 
 /* Put in a box that overlaps no other, and join it with neighbours as long as
  * two of them make one box. There must be room. */
-static void put(hri_boxes *set, hri_box box)
+static void put_box(hri_boxes *set, hri_box box)
 {
     for (size_t i = 0; i < set->count;) {
-        if (join(&set->of[i], &box, &box)) {
+        if (join_boxes(&set->of[i], &box, &box)) {
             set->of[i] = set->of[--set->count];
             i = 0;
         } else {
@@ -174,7 +174,7 @@ hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
     for (size_t i = 0; i < set->count; i++) {
         cut += hri_boxes_touch(&set->of[i], box);
     }
-    HRI_TRY(reserve(set, cut * (MAX_PIECES - 1)));
+    HRI_TRY(reserve_boxes(set, cut * (MAX_PIECES - 1)));
     hri_box pieces[MAX_PIECES];
     /* the pieces go to the end, and do not touch the hole */
     for (size_t i = set->count; i-- > 0;) {
@@ -198,19 +198,19 @@ hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
     }
     /* reserve room for all pieces and the box first, so that a failure loses
      * nothing */
-    HRI_TRY(reserve(set, set->count * (MAX_PIECES - 1) + 1));
+    HRI_TRY(reserve_boxes(set, set->count * (MAX_PIECES - 1) + 1));
     HRI_TRY(hri_boxes_remove(set, box));
-    put(set, *box);
+    put_box(set, *box);
     return HR_OK;
 }
 
 hr_status hri_boxes_append(hri_boxes *set, const hri_box *box)
 {
     if (set->count > 0 &&
-        join(&set->of[set->count - 1], box, &set->of[set->count - 1])) {
+        join_boxes(&set->of[set->count - 1], box, &set->of[set->count - 1])) {
         return HR_OK;
     }
-    HRI_TRY(reserve(set, 1));
+    HRI_TRY(reserve_boxes(set, 1));
     set->of[set->count++] = *box;
     return HR_OK;
 }

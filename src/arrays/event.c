@@ -38,7 +38,7 @@ static hr_status is_null(const char *function, const char *what)
 
 /* A later fence of a stream stands for its earlier ones, and has their error:
  * that of a stream is sticky. */
-static bool joins(hri_fences *fences, hri_fence *fence)
+static bool stands_for(hri_fences *fences, hri_fence *fence)
 {
     for (size_t i = 0; i < fences->count; i++) {
         hri_fence **of = &fences->of[i];
@@ -57,7 +57,7 @@ static bool joins(hri_fences *fences, hri_fence *fence)
 hr_status hri_fences_add(hri_fences *fences, hri_fence *fence)
 {
     hr_status status = hri_fence_record(fence);
-    if (status != HR_OK || joins(fences, fence)) {
+    if (status != HR_OK || stands_for(fences, fence)) {
         return status;
     }
     if (fences->count == fences->capacity) {

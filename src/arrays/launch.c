@@ -498,7 +498,6 @@ static hr_status enqueue_kernel(launching *l)
 {
     const bool kept = l->part->kept;
     const hri_checker *checker = l->context->checker;
-    hri_stream *stream = l->queue->stream;
     HRI_TRY(tell_findings(l));
     HRI_TRY(find_module(l));
     HRI_TRY(hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments));
@@ -509,9 +508,9 @@ static hr_status enqueue_kernel(launching *l)
     if (!kept) {
         HRI_TRY(record_before(l));
     }
-    HRI_TRY(checker == NULL ? hri_stream_launch(stream, &l->launch)
-                            : checker->launch(l->context, stream, &l->launch,
-                                              l->part->pieces));
+    HRI_TRY(checker == NULL ? hri_stream_launch(l->queue->stream, &l->launch)
+                            : checker->launch(l->context, l->queue->stream,
+                                              &l->launch, l->part->pieces));
     if (!kept) {
         HRI_TRY(end_views(l));
     }

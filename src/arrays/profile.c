@@ -47,7 +47,7 @@ static void drop_first(launches *x)
 
 /* Add the launches that have ended to the sums. Those that failed have no
  * time. */
-static void settle(const hri_profile *p, launches *x)
+static void count_ended(const hri_profile *p, launches *x)
 {
     while (x->first != NULL) {
         const timed *t = x->first;
@@ -72,7 +72,7 @@ static void settle(const hri_profile *p, launches *x)
     }
 }
 
-static void begin(launches *x)
+static void reset_launches(launches *x)
 {
     while (x->first != NULL) {
         drop_first(x);
@@ -133,7 +133,7 @@ hr_status hri_profile_launched(hri_profile *profile, const hr_queue *queue,
     *x->last = t;
     x->last = &t->next;
     x->sum.running++;
-    settle(profile, x);
+    count_ended(profile, x);
     return HR_OK;
 }
 
@@ -166,7 +166,7 @@ static hr_status begin_profile(hr_context *context, const hr_kernel *kernel,
     }
     p->flops = flops;
     for (uint32_t i = 0; i < count; i++) {
-        begin(&p->of[i]);
+        reset_launches(&p->of[i]);
     }
     return HR_OK;
 }
@@ -207,7 +207,7 @@ hr_status hr_profile_read(hr_context *context, const hr_kernel *kernel,
     hri_profile *p = hri_profile_find(context, kernel);
     if (p != NULL) {
         const uint32_t size = sum.size;
-        settle(p, &p->of[accelerator]);
+        count_ended(p, &p->of[accelerator]);
         sum = p->of[accelerator].sum;
         sum.size = size;
         hri_struct_write(&profile_struct, &sum, profile);
@@ -225,7 +225,7 @@ void hri_profiles_destroy(hr_context *context)
         hri_profile *p = context->profiles;
         context->profiles = p->next;
         for (uint32_t i = 0; i < context->accelerator_count; i++) {
-            begin(&p->of[i]);
+            reset_launches(&p->of[i]);
         }
         free(p);
     }

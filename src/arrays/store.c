@@ -101,7 +101,7 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
 
 /* Get small pinned memory for the array from the first accelerator that has
  * such memory. */
-static void *borrow(hr_array *array, size_t bytes)
+static void *borrow_small(hr_array *array, size_t bytes)
 {
     const hr_context *c = array->context;
     void *memory = NULL;
@@ -120,7 +120,7 @@ static hr_status hold_on_host(hr_array *array)
         return HR_OK;
     }
     const size_t bytes = hri_array_bytes(array);
-    *host = borrow(array, bytes);
+    *host = borrow_small(array, bytes);
     array->memory = HRI_MEMORY_SMALL;
     if (*host == NULL) {
         *host = hri_scattered_pages(bytes);
@@ -169,7 +169,7 @@ static bool is_held(const hr_array *array, int place, const hri_boxes *region)
 
 /* Wait for all work at a place. What failed leaves no values, and the array
  * keeps its error. Fails when work may still be under way. */
-static hr_status settle(hr_array *array, int place)
+static hr_status wait_for_place(hr_array *array, int place)
 {
     hri_fences fences = {0};
     const hri_boxes all = hri_boxes_of(&array->stores[place].held);
@@ -235,7 +235,7 @@ static hr_status move_store(hr_array *array, int place, hri_box held)
     const size_t pitch = pitch_of(array, &held);
     hri_buffer *buffer = NULL;
     if (s->buffer != NULL) {
-        HRI_TRY(settle(array, place));
+        HRI_TRY(wait_for_place(array, place));
     }
     HRI_TRY(hri_accelerator_allocate(a, bytes_of(&held, pitch), &buffer));
     const hri_store old = *s;

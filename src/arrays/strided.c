@@ -115,7 +115,7 @@ static hr_status check_span(const hr_extent *extent, const int64_t *stride)
 }
 
 /* Give an array without a home the packed copy. */
-static hr_status fill(hr_array *a, const void *data, const int64_t *stride)
+static hr_status fill_copy(hr_array *a, const void *data, const int64_t *stride)
 {
     const hri_box box = hri_array_box(a);
     const hri_boxes all = hri_boxes_of(&box);
@@ -154,7 +154,7 @@ hr_status hr_array_wrap_strided(hr_context *context, const void *data,
     a->type = hri_element_name(type, element_bytes);
     hr_status status = check_span(&extent, stride_bytes);
     if (status == HR_OK) {
-        status = fill(a, data, stride_bytes);
+        status = fill_copy(a, data, stride_bytes);
     }
     if (status != HR_OK) {
         hr_array_destroy(a);

@@ -4,7 +4,7 @@
 
 #include "arrays/array.h"
 
-static void drop(hri_store *s, size_t i)
+static void drop_use(hri_store *s, size_t i)
 {
     hri_fence_drop(s->uses[i].fence);
     s->uses[i] = s->uses[--s->use_count];
@@ -18,12 +18,12 @@ static void drop_failed(hri_store *s, size_t i)
     if (s->uses[i].writes) {
         (void)hri_boxes_remove(&s->valid, &s->uses[i].box);
     }
-    drop(s, i);
+    drop_use(s, i);
 }
 
 /* Forget work that has ended. *error, unless NULL, keeps the error of a
  * write. */
-static void prune(hri_store *s, hri_error *error)
+static void prune_store(hri_store *s, hri_error *error)
 {
     for (size_t i = s->use_count; i-- > 0;) {
         bool done;
@@ -34,20 +34,20 @@ static void prune(hri_store *s, hri_error *error)
             }
             drop_failed(s, i);
         } else if (done) {
-            drop(s, i);
+            drop_use(s, i);
         }
     }
 }
 
 void hri_uses_prune(hr_array *array, int place)
 {
-    prune(&array->stores[place], &array->error);
+    prune_store(&array->stores[place], &array->error);
 }
 
 void hri_uses_forget_failed(hr_array *array)
 {
     for (uint32_t p = 0; p <= array->context->accelerator_count; p++) {
-        prune(&array->stores[p], NULL);
+        prune_store(&array->stores[p], NULL);
     }
 }
 
@@ -140,7 +140,7 @@ static hr_status add_use(hr_array *array, int place, const hri_box *box,
     hri_store *s = &array->stores[place];
     for (size_t i = s->use_count; i-- > 0;) {
         if (covers(box, fence->serial, writes, &s->uses[i])) {
-            drop(s, i);
+            drop_use(s, i);
         }
     }
     HRI_TRY(make_room(array, place));
@@ -179,6 +179,6 @@ void hri_uses_drop(hr_array *array, int place)
 {
     hri_store *s = &array->stores[place];
     while (s->use_count > 0) {
-        drop(s, s->use_count - 1);
+        drop_use(s, s->use_count - 1);
     }
 }

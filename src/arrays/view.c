@@ -171,7 +171,7 @@ static bool is_unbroken(const hr_view *v, int64_t bytes)
 
 /* Join dimension d of a view with the one behind it. False: elements of the two
  * are not at equal distances. Those of the last dimension stay adjacent. */
-static bool join(hr_view *v, uint32_t d)
+static bool join_dimensions(hr_view *v, uint32_t d)
 {
     int64_t *size = v->extent.size, *stride = v->stride_bytes;
     const bool last = d + 2 == v->extent.rank;
@@ -196,7 +196,7 @@ bool hri_view_flatten(hr_view *view, uint32_t from, uint32_t rank)
     hr_view flat = *view;
     bool joined = true;
     while (flat.extent.rank > rank && joined) {
-        joined = join(&flat, from);
+        joined = join_dimensions(&flat, from);
     }
     *view = joined ? flat : *view;
     return joined;

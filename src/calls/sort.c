@@ -310,9 +310,9 @@ static hr_status sort_long(hri_sorting *s)
 
 /* ---- the calls */
 
-static hr_status sort(hr_context *context, hr_sort_order order, hr_type type,
-                      hri_sort_data from, hri_sort_data to,
-                      const hr_split_options *options)
+static hr_status sort_views(hr_context *context, hr_sort_order order,
+                            hr_type type, hri_sort_data from, hri_sort_data to,
+                            const hr_split_options *options)
 {
     const key_kind *t = find_type(type);
     const bool pairs = to.values.array != NULL;
@@ -349,7 +349,7 @@ hr_status hr_sort(hr_context *context, hr_sort_order order, hr_type type,
         HRI_TRY(hri_views_check_apart(&b, "view b", &a, "view a", call));
     }
     const hri_sort_data from = {.keys = a}, to = {.keys = b};
-    return sort(context, order, type, from, to, options);
+    return sort_views(context, order, type, from, to, options);
 }
 
 static hr_status check_values(hr_type type)
@@ -379,5 +379,5 @@ hr_status hr_sort_by_key(hr_context *context, hr_sort_order order,
     HRI_TRY(hri_views_check_apart(&values, "view values", &keys, "view keys",
                                   call));
     const hri_sort_data data = {keys, values};
-    return sort(context, order, key_type, data, data, options);
+    return sort_views(context, order, key_type, data, data, options);
 }

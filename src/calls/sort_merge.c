@@ -247,7 +247,7 @@ static hr_status copy_part(const hri_sort_data *from, const hri_sort_data *to,
 }
 
 /* Start copies of all parts of a band into its temporary memory. */
-static hr_status gather(const joining *j, uint32_t band, hr_event **events)
+static hr_status gather_band(const joining *j, uint32_t band, hr_event **events)
 {
     const hri_sort_data *to = &j->sort->bands[band].sides[HRI_SORT_TEMPORARY];
     int64_t at = 0;
@@ -276,7 +276,8 @@ static hr_status gather_all(const joining *j)
                         "sort: no memory for %zu events", count);
     }
     for (uint32_t i = 0; i < j->runs; i++) {
-        hri_error_keep(&error, gather(j, i, events + 2 * (size_t)i * j->runs));
+        hri_error_keep(&error,
+                       gather_band(j, i, events + 2 * (size_t)i * j->runs));
         if (error.status != HR_OK) {
             break;
         }

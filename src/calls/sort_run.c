@@ -101,7 +101,8 @@ static hr_status tally_digits(const hri_sorting *s, const hri_sort_band *b)
                         TALLIERS, places, 3);
 }
 
-static hr_status sweep(const hri_sorting *s, const hri_sort_band *b, int pass)
+static hr_status sweep_pass(const hri_sorting *s, const hri_sort_band *b,
+                            int pass)
 {
     const hri_sort_data *one = &b->sides[HRI_SORT_RESULT];
     const hri_sort_data *two = &b->sides[HRI_SORT_TEMPORARY];
@@ -128,7 +129,7 @@ static hr_status sweep(const hri_sorting *s, const hri_sort_band *b, int pass)
 }
 
 /* Copy rows whose result lies elsewhere. */
-static hr_status settle(const hri_sorting *s, const hri_sort_band *b)
+static hr_status settle_rows(const hri_sorting *s, const hri_sort_band *b)
 {
     const hri_sort_data *to = &b->sides[HRI_SORT_RESULT];
     const hri_sort_data *from =
@@ -156,16 +157,16 @@ static hr_status sweep_band(const hri_sorting *s, const hri_sort_band *b)
 {
     HRI_TRY(tally_digits(s, b));
     for (int pass = 0; pass < (int)s->key_bytes; pass++) {
-        HRI_TRY(sweep(s, b, pass));
+        HRI_TRY(sweep_pass(s, b, pass));
     }
-    return settle(s, b);
+    return settle_rows(s, b);
 }
 
 /* ---- bands */
 
 /* Make temporary memory, so that what does not fit is found before anything is
  * sorted. */
-static hr_status allocate(const hri_sorting *s, hri_sort_band *b)
+static hr_status allocate_band(const hri_sorting *s, hri_sort_band *b)
 {
     hri_sort_data *result = &b->sides[HRI_SORT_RESULT];
     hri_sort_data *temporary = &b->sides[HRI_SORT_TEMPORARY];
@@ -198,8 +199,8 @@ static int64_t unit_of(int64_t rows, int64_t cols, bool host)
 }
 
 /* Set the numbers of the band that an accelerator was given. */
-static void measure(const hri_sorting *s, const hri_accelerator *a,
-                    const hr_band *given, hri_sort_band *b)
+static void measure_band(const hri_sorting *s, const hri_accelerator *a,
+                         const hr_band *given, hri_sort_band *b)
 {
     const hr_extent all = s->to.keys.extent;
     const bool one = all.size[0] == 1;
@@ -222,7 +223,7 @@ uint64_t hri_sort_extra_bytes(const hri_splitting *split, uint32_t i,
     const bool joins =
         s->to.keys.extent.size[0] == 1 && band->count < split->domain.size[0];
     hri_sort_band b = {0};
-    measure(s, split->participants[i].accelerator, band, &b);
+    measure_band(s, split->participants[i].accelerator, band, &b);
     const int64_t bytes =
         b.sweeps ? sweep_bytes(s, &b)
                  : b.rows * b.units * (int64_t)(sizeof(uint64_t) + COUNTS);
@@ -235,14 +236,14 @@ static hr_status begin_band(const hri_sorting *s, hri_accelerator *a,
 {
     const bool one = s->to.keys.extent.size[0] == 1;
     const uint32_t index = (uint32_t)(a - s->context->accelerators);
-    measure(s, a, given, b);
+    measure_band(s, a, given, b);
     const int64_t origin[] = {one ? 0 : b->first, one ? b->first : 0};
     const hr_extent extent = hr_extent2(b->rows, b->cols);
     HRI_TRY(hri_sort_section(&s->from, origin, extent, &b->from));
     HRI_TRY(
         hri_sort_section(&s->to, origin, extent, &b->sides[HRI_SORT_RESULT]));
     HRI_TRY(hri_queue_open(s->context, index, false, "sort", &b->queue));
-    HRI_TRY(allocate(s, b));
+    HRI_TRY(allocate_band(s, b));
     HRI_TRY(hr_prefetch(b->from.keys, b->queue));
     return b->from.values.array != NULL ? hr_prefetch(b->from.values, b->queue)
                                         : HR_OK;
@@ -319,9 +320,9 @@ static hr_status count_digits(const hri_sorting *s, const hri_sort_band *b,
                            hr_view_of(b->before));
 }
 
-static hr_status scatter(const hri_sorting *s, const hri_sort_band *b,
-                         const hri_sort_data *from, const hri_sort_data *to,
-                         int shift)
+static hr_status scatter_keys(const hri_sorting *s, const hri_sort_band *b,
+                              const hri_sort_data *from,
+                              const hri_sort_data *to, int shift)
 {
     const bool pairs = to->values.array != NULL;
     hr_argument arguments[9];
@@ -365,7 +366,7 @@ static hr_status sort_band(const hri_sorting *s, const hri_sort_band *b)
         if ((bits >> shift & 0xff) != 0) {
             side = 1 - side;
             HRI_TRY(count_digits(s, b, from, shift));
-            HRI_TRY(scatter(s, b, from, &b->sides[side], shift));
+            HRI_TRY(scatter_keys(s, b, from, &b->sides[side], shift));
             from = &b->sides[side];
         }
     }
@@ -390,7 +391,7 @@ static hr_status sort_bands(const hri_sorting *s)
 }
 
 /* What was being sorted has no values. */
-static hr_status forget(const hri_sorting *s)
+static hr_status forget_results(const hri_sorting *s)
 {
     HRI_TRY(hr_discard(s->to.keys));
     return s->to.values.array != NULL ? hr_discard(s->to.values) : HR_OK;
@@ -511,7 +512,7 @@ hr_status hri_sort_run(void *sorting, const hri_splitting *split)
     hri_error error = {0};
     hri_error_keep(&error, sort_pieces(s, split, &spoiled));
     if (spoiled) {
-        hri_error_keep(&error, forget(s));
+        hri_error_keep(&error, forget_results(s));
     }
     free(s->bands);
     s->bands = NULL;

@@ -180,7 +180,7 @@ static bool make_row(hr_argument *a)
 }
 
 /* Take all views as one row each, if all are narrow. */
-static void flatten(transforming *t, hr_argument *flat)
+static void flatten_views(transforming *t, hr_argument *flat)
 {
     for (uint32_t i = 0; i < t->count; i++) {
         flat[i] = t->arguments[i];
@@ -299,7 +299,7 @@ hr_status hr_transform(hr_context *context, const char *statement,
         HRI_TRY(hr_context_default(&context));
     }
     if (options == NULL || options->tile == NULL) {
-        flatten(&t, flat);
+        flatten_views(&t, flat);
     }
     HRI_TRY(make_kernel(context, &t, &kernel));
     return hr_run(context, kernel, t.extent, t.arguments, count, options);

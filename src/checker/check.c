@@ -262,7 +262,7 @@ static hr_status make_views(checking *c)
     return HR_OK;
 }
 
-static void finish(checking *c)
+static void finish_checking(checking *c)
 {
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         hri_watched *v = &c->watch.views[i];
@@ -337,8 +337,9 @@ static void fill_views(checking *c)
 /* Whether the first run and this one left different values in an element.
  * poison and again: those of an OUT view in the two runs, else NULL. Bytes that
  * no run wrote still have them, and get their values from before the launch. */
-static bool differs(const hri_watched *v, size_t first,
-                    const unsigned char *poison, const unsigned char *again)
+static bool element_differs(const hri_watched *v, size_t first,
+                            const unsigned char *poison,
+                            const unsigned char *again)
 {
     bool any = false;
     for (size_t b = 0; b < v->parameter->bytes; b++) {
@@ -404,8 +405,8 @@ static void compare_chunk(checking *c, const hri_watched *v, int64_t from)
         return;
     }
     for (size_t at = 0; at < size; at += bytes) {
-        if (differs(v, start + at, out ? v->poison[0] + at : NULL,
-                    out ? v->poison[run] + at : NULL)) {
+        if (element_differs(v, start + at, out ? v->poison[0] + at : NULL,
+                            out ? v->poison[run] + at : NULL)) {
             report_element(c, v, from + (int64_t)(at / bytes), HRI_DEPENDS);
         }
     }
@@ -493,7 +494,7 @@ static hr_status check_launch(hr_context *context, hri_stream *stream,
         HRI_TRY(hri_kept_begin(pieces, &launch->domain, &c.watch.first_tile));
     }
     const hr_status status = check_views(&c);
-    finish(&c);
+    finish_checking(&c);
     return status;
 }
 

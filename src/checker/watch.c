@@ -59,7 +59,7 @@ static const hri_seen *find_conflict(const hri_element *e, const hri_seen *use)
     return NULL;
 }
 
-static void remember(hri_element *e, const hri_seen *use)
+static void remember_use(hri_element *e, const hri_seen *use)
 {
     hri_seen *last = &e->last[use->kind];
     if (e->first.line == 0) {
@@ -98,7 +98,7 @@ static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *use)
     }
 }
 
-static void note(hri_watch *w, const hri_pending *p, const hri_seen *use)
+static void note_use(hri_watch *w, const hri_pending *p, const hri_seen *use)
 {
     hri_element *e = &p->view->elements[p->index];
     const hri_seen *other = find_conflict(e, use);
@@ -120,7 +120,7 @@ static void note(hri_watch *w, const hri_pending *p, const hri_seen *use)
                                                .use = *use,
                                                .writes = true});
     }
-    remember(e, use);
+    remember_use(e, use);
 }
 
 static bool is_changed(const hri_pending *p, const unsigned char *bits)
@@ -162,10 +162,10 @@ static void settle_element(hri_watch *w, const hri_pending *p,
         lacks_value(w, p, p->plain > 0 ? &plain : &atomic);
     }
     if (p->plain > 0) {
-        note(w, p, &plain);
+        note_use(w, p, &plain);
     }
     if (p->atomic > 0) {
-        note(w, p, &atomic);
+        note_use(w, p, &atomic);
     }
 }
 
@@ -197,7 +197,7 @@ static void settle_item(hri_watch *w)
 
 /* ---- accesses */
 
-static bool grow(hri_watch *w)
+static bool grow_pending(hri_watch *w)
 {
     if (w->pending_count < w->pending_capacity) {
         return true;
@@ -216,7 +216,7 @@ static bool grow(hri_watch *w)
 }
 
 /* Note that a run has to forget this element. */
-static bool touch(hri_watch *w, hri_watched *v, int64_t index)
+static bool touch_element(hri_watch *w, hri_watched *v, int64_t index)
 {
     if (v->elements[index].touched || v->kept) {
         return true;
@@ -279,8 +279,8 @@ static void note_far(hri_watch *w, hri_watched *v, int64_t index, int line)
 
 /* Memory for an access outside of the view. When it runs out, the first of
  * these accesses are reported, and their memory is used again. */
-static void *stray(hri_watch *w, const hri_watched *v,
-                   const hr_checked_access *a)
+static void *stray_access(hri_watch *w, const hri_watched *v,
+                          const hr_checked_access *a)
 {
     if (w->stray_count == HRI_STRAYS) {
         settle_strays(w);
@@ -311,7 +311,7 @@ static void *access_element(hri_watch *w, hri_watched *v, int64_t index,
     }
     hri_element *e = &v->elements[index];
     if (e->pending == 0) {
-        if (!grow(w) || !touch(w, v, index)) {
+        if (!grow_pending(w) || !touch_element(w, v, index)) {
             return w->stray_memory;
         }
         memcpy(w->bits + w->pending_count * w->widest, memory,
@@ -366,7 +366,7 @@ void *hr_checked_at(const hr_checked_access *access)
         element += inside ? at * v->stride[d] : 0;
     }
     if (!inside) {
-        return stray(w, v, access);
+        return stray_access(w, v, access);
     }
     void *memory = access_element(w, v, element, access->line);
     if (!is_near(w, v, access)) {
@@ -460,7 +460,7 @@ void hr_checked_barrier(void)
 
 /* ---- runs */
 
-static hr_status prepare(hri_watch *w)
+static hr_status prepare_run(hri_watch *w)
 {
     w->stray_bytes = hri_round_up_bytes(w->widest, ALIGNMENT);
     if (w->stray_memory == NULL) {
@@ -485,7 +485,7 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
 {
     hr_domain *d = &watch->domain;
     const int64_t *tiles = d->tiles;
-    HRI_TRY(prepare(watch));
+    HRI_TRY(prepare_run(watch));
     current = watch;
     for (int64_t i = 0; i < tiles[0] * tiles[1] * tiles[2]; i++) {
         hri_domain_go(d, i);

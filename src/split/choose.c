@@ -66,8 +66,8 @@ static hr_status list_candidates(const choice *c)
 
 /* The time at which all accelerators of a set are done. One that does not have
  * its whole views by then gets no rows. */
-static double level(const choice *c, const hri_candidate *set, uint32_t count,
-                    bool in_place)
+static double level_time(const choice *c, const hri_candidate *set,
+                         uint32_t count, bool in_place)
 {
     double time = INFINITY;
     for (uint32_t round = 0; round <= count; round++) {
@@ -86,10 +86,10 @@ static double level(const choice *c, const hri_candidate *set, uint32_t count,
 
 /* Set weights for a set, by the time for rows that are there, or for rows that
  * must be copied. */
-static void weigh(const choice *c, const hri_candidate *set, uint32_t count,
-                  bool in_place)
+static void weigh_set(const choice *c, const hri_candidate *set, uint32_t count,
+                      bool in_place)
 {
-    const double time = level(c, set, count, in_place);
+    const double time = level_time(c, set, count, in_place);
     for (uint32_t i = 0; i < c->split->count; i++) {
         c->weights[i] = 0;
     }
@@ -108,7 +108,7 @@ static hr_status try_bands(const choice *c, const hri_candidate *set,
     hr_bound bound;
     bool held;
     *seconds = INFINITY;
-    weigh(c, set, count, in_place);
+    weigh_set(c, set, count, in_place);
     HRI_TRY(hri_split_cut(c->split, c->weights, c->hold, &held));
     if (!held) {
         return HR_OK;

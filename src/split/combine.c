@@ -159,7 +159,7 @@ static hr_status launch_own(const hri_splitting *s, uint32_t i,
 
 /* Wait for what has written to a view. The context's lock is held, but other
  * threads may use the context meanwhile. */
-static hr_status settle(const hr_view *view)
+static hr_status wait_for_view(const hr_view *view)
 {
     hri_boxes region = {0};
     hri_fences fences = {0};
@@ -251,23 +251,23 @@ static hr_view in_space(hr_view view)
 
 /* Fold the copy that participant i has of argument k into the view, and wait.
  * The context's lock is held. */
-static hr_status fold(const hri_splitting *s, uint32_t i, uint32_t k)
+static hr_status fold_copy(const hri_splitting *s, uint32_t i, uint32_t k)
 {
     const hr_view to = in_space(s->arguments[k].view);
     const hr_view from = in_space(hr_view_of(s->participants[i].copies[k]));
     const int how = (int)s->arguments[k].combine;
     const hr_argument arguments[] = {hr_inout(to), hr_in(from), hr_value(how)};
-    HRI_TRY(settle(&from));
-    HRI_TRY(settle(&to));
+    HRI_TRY(wait_for_view(&from));
+    HRI_TRY(wait_for_view(&to));
     HRI_TRY(launch_own(s, hri_split_first(s),
                        find_type(s->parameters[k].type)->fold, &to.extent,
                        arguments, 3));
-    return settle(&to);
+    return wait_for_view(&to);
 }
 
 /* Fold the copies of argument k, in the order of the bands. Each is destroyed
  * to make room for the next one. */
-static hr_status fold_all(const hri_splitting *s, uint32_t k)
+static hr_status fold_copies(const hri_splitting *s, uint32_t k)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         hr_array **copy = &s->participants[i].copies[k];
@@ -275,7 +275,7 @@ static hr_status fold_all(const hri_splitting *s, uint32_t k)
             continue;
         }
         pthread_mutex_lock(&s->context->lock);
-        const hr_status status = fold(s, i, k);
+        const hr_status status = fold_copy(s, i, k);
         pthread_mutex_unlock(&s->context->lock);
         if (status != HR_OK) {
             return status;
@@ -330,7 +330,7 @@ hr_status hri_split_begin_combined(const hri_splitting *s)
 static hr_status fold_views(const hri_splitting *s)
 {
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
-        HRI_TRY(fold_all(s, k));
+        HRI_TRY(fold_copies(s, k));
     }
     return HR_OK;
 }

@@ -211,7 +211,7 @@ double hri_split_seconds(const hri_participant *p, const hr_band *band,
 }
 
 /* Seconds of one direction, beside the links of others. */
-static double beside(const hri_participant *p, const double *seconds)
+static double seconds_beside(const hri_participant *p, const double *seconds)
 {
     return seconds[HRI_PINNED] * p->slower[HRI_PINNED] +
            seconds[HRI_STAGED] * p->slower[HRI_STAGED];
@@ -219,7 +219,7 @@ static double beside(const hri_participant *p, const double *seconds)
 
 /* Set how much slower links of this kind are when all accelerators with rows
  * use theirs. 1 where this was not measured. */
-static void crowd(const hri_splitting *s, int kind)
+static void set_slower(const hri_splitting *s, int kind)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -279,8 +279,8 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound)
 {
     double begin = 0, fold = 0;
-    crowd(s, HRI_PINNED);
-    crowd(s, HRI_STAGED);
+    set_slower(s, HRI_PINNED);
+    set_slower(s, HRI_STAGED);
     *seconds = 0;
     *bound = HR_BOUND_COMPUTE;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -291,8 +291,8 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
             continue;
         }
         const double sharers = hri_split_count_siblings(s, i);
-        const double moving = sharers * beside(r, c->link);
-        const double home = sharers * beside(r, c->home);
+        const double moving = sharers * seconds_beside(r, c->link);
+        const double home = sharers * seconds_beside(r, c->home);
         const double run = sharers * c->run;
         const double longest =
             r->chunk > 0 ? fmax(moving - home, home) : moving;

@@ -89,7 +89,7 @@ static bool rows_meet(const memory *a, const memory *b)
     return most > -a->rows && distance + most * pitch > -b->width;
 }
 
-static bool meet(const memory *a, const memory *b)
+static bool memory_meets(const memory *a, const memory *b)
 {
     bool met = false;
     if (a->pitch == b->pitch || a->rows == 1 || b->rows == 1) {
@@ -113,7 +113,7 @@ static hr_status check_overlap(const running *r, uint32_t i, uint32_t j)
         a->view.array == b->view.array ||
         (a->access == HR_IN && b->access == HR_IN) ||
         !find_memory(a->view.array, &x) || !find_memory(b->view.array, &y) ||
-        !meet(&x, &y)) {
+        !memory_meets(&x, &y)) {
         return HR_OK;
     }
     return hri_fail(HR_ERROR_INVALID, "%s: the host memory of %s overlaps %s",
@@ -142,7 +142,7 @@ static bool is_row(const hr_parameter *p, const hr_view *v)
 }
 
 /* Make a view of the host memory of an argument. */
-static hr_status wrap(running *r, uint32_t i)
+static hr_status wrap_argument(running *r, uint32_t i)
 {
     hr_argument *a = &r->arguments[i];
     const hr_view *v = &a->view;
@@ -189,11 +189,11 @@ static hr_status narrow(running *r, const hr_extent *domain)
 /* ---- the call */
 
 /* Make views of all host memory. */
-static hr_status begin(running *r, const hr_extent *domain)
+static hr_status wrap_all(running *r, const hr_extent *domain)
 {
     for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
         if (r->arguments[i].data) {
-            HRI_TRY(wrap(r, i));
+            HRI_TRY(wrap_argument(r, i));
         }
     }
     pthread_mutex_lock(&r->context->lock);
@@ -206,7 +206,7 @@ static hr_status begin(running *r, const hr_extent *domain)
 }
 
 /* Bring home what was written. Wait for all of it, also after an error. */
-static hr_status finish(const running *r)
+static hr_status bring_home(const running *r)
 {
     hri_error error = {0};
     for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
@@ -239,14 +239,14 @@ static hr_status run_and_finish(running *r, const hr_extent *domain,
                        .domain = *domain,
                        .arguments = r->arguments,
                        .progress = &progress};
-    HRI_TRY(begin(r, domain));
+    HRI_TRY(wrap_all(r, domain));
     HRI_TRY(hri_split_read_progress(options, r->kernel->name, points_of(domain),
                                     &progress));
     HRI_TRY(hri_split_run(&s, r->kernel->parameter_count, options));
     if (s.options.dry_run) {
         return HR_OK;
     }
-    HRI_TRY(hri_progress_end(&progress, finish(r)));
+    HRI_TRY(hri_progress_end(&progress, bring_home(r)));
     hri_split_trace(&s, start_ns);
     return HR_OK;
 }

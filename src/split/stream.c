@@ -97,7 +97,7 @@ static hr_status prepare(streaming *st)
     return HR_OK;
 }
 
-static void release(streaming *st)
+static void release_slots(streaming *st)
 {
     for (uint32_t k = 0; k < HR_MAX_PARAMETERS; k++) {
         for (uint32_t i = 0; i < MAX_SLOTS; i++) {
@@ -271,7 +271,7 @@ static hr_status finish_chunk(streaming *st, chunk *c)
 
 /* After an error, which the caller is told: what may not have been written has
  * no values. The context's lock is held. */
-static void forget(const streaming *st)
+static void forget_rows(const streaming *st)
 {
     const hri_splitting *s = st->split;
     const int64_t end = st->band->first + st->band->count;
@@ -330,9 +330,9 @@ hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
     if ((error.status != HR_OK || hri_progress_stopped(s->progress)) &&
         st.begun > 0) {
         pthread_mutex_lock(&s->context->lock);
-        forget(&st);
+        forget_rows(&st);
         pthread_mutex_unlock(&s->context->lock);
     }
-    release(&st);
+    release_slots(&st);
     return hri_error_raise(&error);
 }

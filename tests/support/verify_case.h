@@ -4,9 +4,9 @@
 #ifndef VERIFY_CASE_H
 #define VERIFY_CASE_H
 
-#include "verify/verify.h"
 #include "support/placed.h"
 #include "support/tolerance.h"
+#include "verify/verify.h"
 
 typedef struct verify_case {
     placed a, b, old, c;

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <time.h>
 
-#include "verify/verify.h"
 #include "runtime/runtime.h"
 #include "support/random.h"
 #include "support/tolerance.h"
+#include "verify/verify.h"
 
 /* Sanitized arithmetic is too slow for the full size. */
 enum { SIZE = TEST_TSAN || TEST_ASAN ? 768 : 4096 };

@@ -306,7 +306,5 @@ hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,
                        const hri_copy *copy, hr_queue *queue);
-/* Count bytes that go from one place to another. */
-void hri_traffic_add(hr_traffic *traffic, int from, int to, uint64_t bytes);
 
 #endif

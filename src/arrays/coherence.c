@@ -65,7 +65,8 @@ static hr_status choose_stream(const transfer *t, const hr_queue *queue,
         hri_accelerator_at(context, to != HRI_HOST ? to : from), chosen);
 }
 
-void hri_traffic_add(hr_traffic *traffic, int from, int to, uint64_t bytes)
+/* Count bytes that go from one place to another. */
+static void add_traffic(hr_traffic *traffic, int from, int to, uint64_t bytes)
 {
     if (from == HRI_HOST) {
         traffic->up += bytes;
@@ -143,8 +144,8 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
     }
     const hr_status status = copy_on_stream(&t, stream, at_writer);
     if (status == HR_OK) {
-        hri_traffic_add(&from->context->moved, from_place, to_place,
-                        copy->width * copy->height * copy->depth);
+        add_traffic(&from->context->moved, from_place, to_place,
+                    copy->width * copy->height * copy->depth);
     } else if (stream == stream->accelerator->copy_queue) {
         /* no work may go on that no fence guards; a copy queue is simply made
          * anew */
@@ -204,10 +205,10 @@ void hri_traffic_predict(const hr_context *context, int from, int to,
 {
     const distance d = distance_of(context, from, to);
     if (d == FAR) {
-        hri_traffic_add(traffic, from, HRI_HOST, bytes);
+        add_traffic(traffic, from, HRI_HOST, bytes);
     }
     if (d != ITSELF) {
-        hri_traffic_add(traffic, d == FAR ? HRI_HOST : from, to, bytes);
+        add_traffic(traffic, d == FAR ? HRI_HOST : from, to, bytes);
     }
 }
 

@@ -88,9 +88,6 @@ hr_status hri_sort_finish(const hri_sorting *s);
 /* A box of the keys, and of the values if there are any. */
 hr_status hri_sort_section(const hri_sort_data *data, const int64_t *origin,
                            hr_extent extent, hri_sort_data *out);
-/* The columns from `first` on of rows. */
-hr_status hri_sort_columns(const hri_sort_data *data, int64_t first,
-                           int64_t count, hri_sort_data *section);
 
 /* Merge the first `rights` elements of a run with another one;
  * rights is 0: copy `left`. */

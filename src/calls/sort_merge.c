@@ -28,8 +28,9 @@ hr_status hri_sort_section(const hri_sort_data *data, const int64_t *origin,
                : HR_OK;
 }
 
-hr_status hri_sort_columns(const hri_sort_data *data, int64_t first,
-                           int64_t count, hri_sort_data *out)
+/* The columns from `first` on of rows. */
+static hr_status take_columns(const hri_sort_data *data, int64_t first,
+                              int64_t count, hri_sort_data *out)
 {
     const int64_t origin[] = {0, first};
     return hri_sort_section(data, origin,
@@ -257,9 +258,9 @@ static hr_status gather_band(const joining *j, uint32_t band, hr_event **events)
         if (count == 0) {
             continue;
         }
-        HRI_TRY(hri_sort_columns(&j->sort->bands[i].sides[HRI_SORT_RESULT],
-                                 begin_at(j, band)[i], count, &from));
-        HRI_TRY(hri_sort_columns(to, at, count, &part));
+        HRI_TRY(take_columns(&j->sort->bands[i].sides[HRI_SORT_RESULT],
+                             begin_at(j, band)[i], count, &from));
+        HRI_TRY(take_columns(to, at, count, &part));
         HRI_TRY(copy_part(&from, &part, &events[2 * (size_t)i]));
         at += count;
     }
@@ -303,13 +304,12 @@ static hr_status merge_pairs(const joining *j, const hri_sort_band *b, int side,
         const int64_t lefts = at[i + 1] - at[i];
         const int64_t rights = i + 1 < count ? at[i + 2] - at[i + 1] : 0;
         hri_sort_data left, right, to;
-        HRI_TRY(hri_sort_columns(from, at[i], lefts, &left));
+        HRI_TRY(take_columns(from, at[i], lefts, &left));
         right = left;
         if (rights > 0) {
-            HRI_TRY(hri_sort_columns(from, at[i + 1], rights, &right));
+            HRI_TRY(take_columns(from, at[i + 1], rights, &right));
         }
-        HRI_TRY(
-            hri_sort_columns(&b->sides[1 - side], at[i], lefts + rights, &to));
+        HRI_TRY(take_columns(&b->sides[1 - side], at[i], lefts + rights, &to));
         HRI_TRY(hri_sort_merge(j->sort, b, &left, &right, rights, &to));
         at[i / 2] = at[i];
     }

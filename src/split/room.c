@@ -157,7 +157,8 @@ int64_t hri_split_slot_rows(const hri_splitting *s, uint32_t k,
                    hri_min(chunk * rows, own.count) + a->before + a->after);
 }
 
-uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k)
+/* Bytes of a row of view k. */
+static uint64_t view_row_bytes(const hri_splitting *s, uint32_t k)
 {
     const hr_view *v = &s->arguments[k].view;
     const int64_t rows = v->extent.size[hri_split_dimension(s, k)];
@@ -166,7 +167,15 @@ uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k)
 
 /* ---- what a band needs */
 
-static void take_bytes(hri_need *n, lack l)
+/* What a band needs that its accelerator lacks, in bytes of buffers. */
+typedef struct need {
+    uint64_t taken;         /* so far, less what was freed */
+    uint64_t most;          /* at a time */
+    uint64_t largest;       /* of one buffer */
+    uint64_t slots, copies; /* the parts of taken for these */
+} need;
+
+static void take_bytes(need *n, lack l)
 {
     uint64_t sum;
     sum = hri_add(n->taken, l.bytes, &sum) ? sum : UINT64_MAX;
@@ -177,14 +186,14 @@ static void take_bytes(hri_need *n, lack l)
 
 /* Take the slots of all views of the array of view k. */
 static void take_slots(const hri_splitting *s, uint32_t k, const hr_band *band,
-                       int64_t chunk, hri_need *n)
+                       int64_t chunk, need *n)
 {
     for (uint32_t j = k; j < s->kernel->parameter_count; j++) {
         if (!is_same(s, j, k) || hri_split_is_whole(s, j)) {
             continue;
         }
         const int64_t rows = hri_split_slot_rows(s, j, band, chunk);
-        const uint64_t bytes = (uint64_t)rows * hri_split_row_bytes(s, j);
+        const uint64_t bytes = (uint64_t)rows * view_row_bytes(s, j);
         const uint32_t slots = hri_split_slots(s->arguments[j].access);
         for (uint32_t i = 0; i < slots; i++) {
             take_bytes(n, (lack){bytes, 0});
@@ -195,8 +204,7 @@ static void take_slots(const hri_splitting *s, uint32_t k, const hr_band *band,
 
 /* Copies of other bands come to the accelerator of the first band, one at a
  * time. Its slots are gone then. */
-static void take_folded(const hri_splitting *s, const hr_band *band,
-                        hri_need *n)
+static void take_folded(const hri_splitting *s, const hr_band *band, need *n)
 {
     uint64_t most = 0;
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
@@ -211,13 +219,14 @@ static void take_folded(const hri_splitting *s, const hr_band *band,
     n->copies += most;
 }
 
-/* The old memory of an array is freed only after its values have moved to the
- * new one. */
-hr_status hri_split_find_need(const hri_splitting *s, uint32_t i,
-                              const hr_band *band, int64_t chunk, hri_need *n)
+/* Find what a band needs on accelerator i. chunk: rows that stream at a time;
+ * 0: nothing streams. The old memory of an array is freed only after its values
+ * have moved to the new one. */
+static hr_status find_need(const hri_splitting *s, uint32_t i,
+                           const hr_band *band, int64_t chunk, need *n)
 {
     const int place = hri_place_of(s->context, s->participants[i].accelerator);
-    *n = (hri_need){0};
+    *n = (need){0};
     if (place == HRI_HOST) {
         return HR_OK;
     }
@@ -248,12 +257,13 @@ hr_status hri_split_find_need(const hri_splitting *s, uint32_t i,
     return HR_OK;
 }
 
-hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
-                         const hr_band *band, int64_t chunk, bool *fits)
+/* Whether accelerator i has memory for that. */
+static hr_status find_fit(const hri_splitting *s, uint32_t i,
+                          const hr_band *band, int64_t chunk, bool *fits)
 {
     hri_accelerator *a = s->participants[i].accelerator;
-    hri_need n;
-    HRI_TRY(hri_split_find_need(s, i, band, chunk, &n));
+    need n;
+    HRI_TRY(find_need(s, i, band, chunk, &n));
     *fits = n.most <= hri_accelerator_room(a) &&
             n.largest <= a->device->info.allocation_bytes;
     return HR_OK;
@@ -272,8 +282,7 @@ typedef struct streamed {
 static hr_status fits_grains(void *data, int64_t grains, bool *holds)
 {
     const streamed *x = data;
-    return hri_split_fits(x->split, x->index, x->band, grains * x->grain,
-                          holds);
+    return find_fit(x->split, x->index, x->band, grains * x->grain, holds);
 }
 
 /* The rows of the least chunk; 0: nothing streams, and the band is held. */
@@ -291,7 +300,7 @@ static int64_t grains_that_suffice(const streamed *x)
     for (uint32_t k = 0; k < x->split->kernel->parameter_count; k++) {
         if (hri_split_is_view(x->split, k) &&
             !hri_split_is_whole(x->split, k)) {
-            bytes += hri_split_row_bytes(x->split, k) *
+            bytes += view_row_bytes(x->split, k) *
                      (uint64_t)hri_split_rows(x->split, k);
         }
     }
@@ -306,7 +315,7 @@ hr_status hri_split_find_chunk(const hri_splitting *s, uint32_t i,
     int64_t most = 1;
     bool held = false;
     *chunk = 0;
-    HRI_TRY(hri_split_fits(s, i, band, 0, &held));
+    HRI_TRY(find_fit(s, i, band, 0, &held));
     if (held) {
         return HR_OK;
     }
@@ -334,9 +343,9 @@ static hr_status find_limit(const hri_splitting *s, uint32_t i,
                             uint64_t *copies)
 {
     hri_accelerator *a = s->participants[i].accelerator;
-    hri_need all, least = {0};
-    HRI_TRY(hri_split_find_need(s, i, band, 0, &all));
-    HRI_TRY(hri_split_find_need(s, i, band, least_chunk(s), &least));
+    need all, least = {0};
+    HRI_TRY(find_need(s, i, band, 0, &all));
+    HRI_TRY(find_need(s, i, band, least_chunk(s), &least));
     *limit = all.most < least.most ? all.most : least.most;
     *copies = all.copies;
     if (!hri_add(*limit, a->device->info.gemm_bytes + hri_accelerator_held(a),
@@ -370,8 +379,8 @@ static hr_status check_buffers(const hri_splitting *s, uint32_t i)
 {
     const hri_accelerator *a = s->participants[i].accelerator;
     const uint64_t most = a->device->info.allocation_bytes;
-    hri_need n;
-    HRI_TRY(hri_split_find_need(s, i, &s->bands[i], least_chunk(s), &n));
+    need n;
+    HRI_TRY(find_need(s, i, &s->bands[i], least_chunk(s), &n));
     if (n.largest > most) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "%s: the least part needs a buffer of %llu bytes, "
@@ -455,7 +464,7 @@ static hr_status fits_at_once(void *data, uint32_t i, int64_t first,
                               int64_t count, bool *held)
 {
     const hr_band band = {.first = first, .count = count};
-    return hri_split_fits(data, i, &band, 0, held);
+    return find_fit(data, i, &band, 0, held);
 }
 
 static hr_status fits_in_chunks(void *data, uint32_t i, int64_t first,
@@ -463,8 +472,7 @@ static hr_status fits_in_chunks(void *data, uint32_t i, int64_t first,
 {
     const hr_band band = {.first = first, .count = count};
     HRI_TRY(fits_at_once(data, i, first, count, held));
-    return *held ? HR_OK
-                 : hri_split_fits(data, i, &band, least_chunk(data), held);
+    return *held ? HR_OK : find_fit(data, i, &band, least_chunk(data), held);
 }
 
 /* The rows near its own that any argument of a point may read. */

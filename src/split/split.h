@@ -206,27 +206,10 @@ hr_status hri_split_view_rows(const hri_splitting *s, uint32_t i,
 
 /* ---- room.c: memory for bands */
 
-/* What a band needs that its accelerator lacks, in bytes of buffers. */
-typedef struct hri_need {
-    uint64_t taken;         /* so far, less what was freed */
-    uint64_t most;          /* at a time */
-    uint64_t largest;       /* of one buffer */
-    uint64_t slots, copies; /* the parts of taken for these */
-} hri_need;
-
-/* Find what a band needs on accelerator i. chunk: rows that stream at a time;
- * 0: nothing streams. */
-hr_status hri_split_find_need(const hri_splitting *s, uint32_t i,
-                              const hr_band *band, int64_t chunk, hri_need *n);
-/* Whether accelerator i has memory for that. */
-hr_status hri_split_fits(const hri_splitting *s, uint32_t i,
-                         const hr_band *band, int64_t chunk, bool *fits);
 /* Give accelerator i memory for a band that it holds, before pieces of the band
  * ask for theirs one by one. */
 hr_status hri_split_hold(const hri_splitting *s, uint32_t i,
                          const hr_band *band);
-/* Bytes of a row of view k. */
-uint64_t hri_split_row_bytes(const hri_splitting *s, uint32_t k);
 /* Whether argument k streams when the band does. Else accelerator i has memory
  * for it, or gets it: for whole views, and for other views of their arrays. */
 hr_status hri_split_streams(const hri_splitting *s, uint32_t i,

@@ -46,10 +46,11 @@ typedef struct hri_units {
 } hri_units;
 
 /* The kernel of a reduction, for elements of a type in views of rank 1 (cells)
- * or 3. Its arguments are a, also b if the reduction takes two views, a view of
- * rank 2 for the results, if it finds an element another one for its numbers in
- * the units, and hri_units. exact: integers, with results of 64 bits that may
- * wrap around. NULL: there is none. */
+ * or 3. Its arguments are view a, view b if the reduction takes two, a view of
+ * rank 2 for the results, and hri_units. A reduction that finds an element has
+ * another view behind the results, for the element's numbers in the units.
+ * exact: integers, with results of 64 bits that may wrap around. NULL: there is
+ * none. */
 const hr_kernel *hri_reduction_kernel(hr_reduction reduction, hr_type type,
                                       bool exact, bool cells);
 

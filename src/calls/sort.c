@@ -5,11 +5,11 @@
  * Longer rows are planned as such a launch, but sort_run.c carries it out
  * (carry_out of hri_splitting). Each accelerator finds the bytes in which its
  * keys differ, and sorts by each of them, lowest first: by counts, a scan of
- * the counts and a move, or by sweeps where tiles proceed while others wait. A
- * row that accelerators share is then cut at the begins of bands, and each one
- * copies its parts of all sorted runs and merges them (sort_merge.c). A band
- * has a queue of its own: after a failure that queue skips what follows, and
- * its end tells the error. */
+ * the counts and a move, or by sweeps where tiles proceed while others wait.
+ * Accelerators that share a row then have a sorted run each. Runs are cut at
+ * the begins of bands, and each accelerator copies its parts of all runs and
+ * merges them (sort_merge.c). A band has a queue of its own: after a failure
+ * that queue skips what follows, and its end tells the error. */
 #include "calls/sort.h"
 
 #include "arrays/array.h"

@@ -3,8 +3,9 @@
  * hri_checker_open the caller holds the lock of the context, which has a
  * checker.
  *
- * check.c copies the views of a launch to packed memory of its own and runs the
- * kernel's checked form there twice, with different bits in OUT views. watch.c
+ * check.c copies the views of a launch to packed memory of its own. The
+ * kernel's checked form runs there twice, with different bits in OUT views.
+ * watch.c
  * keeps for each element what wrote and what used it, and kept.c does so from
  * one piece of a call to the next. hr_map gives copies, in pages that are taken
  * away on hr_unmap (mapped.c). report.c makes sentences of what is found. */

@@ -337,7 +337,7 @@ hr_status hri_split_find_chunk(const hri_splitting *s, uint32_t i,
 /* ---- limits */
 
 /* The memory limit that accelerator i needs for a band, at once or in the least
- * chunks, and how much of it is for copies of combined views. */
+ * chunks. *copies: the bytes of it for copies of combined views. */
 static hr_status find_limit(const hri_splitting *s, uint32_t i,
                             const hr_band *band, uint64_t *limit,
                             uint64_t *copies)

@@ -7,9 +7,9 @@
  * that do not fit stream (stream.c). Sets are tried from the fastest
  * accelerator alone upwards, each with two kinds of weights: as if all data lay
  * there already, and as if it had to come (choose.c). The time of a band is
- * that of the bytes that it would move, and what the kernel took for a row in
- * earlier launches; before a kernel's second launch the speed of memory stands
- * for it (predict.c).
+ * that of the bytes that it would move, and of its rows as the kernel took them
+ * in earlier launches. Before a kernel's second launch the speed of memory
+ * stands for that time (predict.c).
  *
  * hr_run gives bands of memory that is read only if the kernel's text shows
  * that points use nothing but their own row of it (src/kernels/indexing.c). */

@@ -5,7 +5,7 @@
  * joined. Launched over units x (LANES for each piece of a unit's rows) in
  * tiles of 1 x LANES.
  *
- * It is known as text alone. src/calls/reduce_with.c puts before it the type
+ * It is known as text alone. src/calls/reduce.c puts before it the type
  * `element`, and the function joined(a, b). There is no number that changes
  * nothing: lanes begin with an element, and those without one take no part. */
 #include <headrace/dialect.h>

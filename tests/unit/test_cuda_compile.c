@@ -93,7 +93,7 @@ static void dialect(void)
     free(source);
 }
 
-/* With a function of two elements, as src/calls/reduce_with.c writes it. */
+/* With a function of two elements, as src/calls/reduce.c writes it. */
 static void reductions(void)
 {
     static const char *const functions[][2] = {{"float", "fmax(a, b)"},

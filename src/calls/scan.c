@@ -614,10 +614,13 @@ static hr_status scan_in_two(scanning *s)
 
 static hr_status scan_cells(scanning *s)
 {
-    const hr_status status =
-        can_once(s) ? scan_once(s) : HR_ERROR_OUT_OF_MEMORY;
-    /* units can stream */
-    return status == HR_ERROR_OUT_OF_MEMORY ? scan_in_two(s) : status;
+    if (can_once(s)) {
+        const hr_status status = scan_once(s);
+        if (status != HR_ERROR_OUT_OF_MEMORY) {
+            return status;
+        }
+    }
+    return scan_in_two(s); /* units can stream */
 }
 
 /* Points of all launches. */

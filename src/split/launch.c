@@ -218,12 +218,10 @@ static hr_status list_participants(hri_splitting *s)
         if (!all && hri_accelerator_is_lost(a)) {
             continue;
         }
-        hr_status status = s->usable != NULL ? s->usable(a) : HR_OK;
+        const hr_status status = s->usable != NULL ? s->usable(a) : HR_OK;
+        hri_error_keep(&refused, status);
         if (status == HR_OK || all) {
             s->participants[s->count++].accelerator = a;
-        }
-        if (status != HR_OK) {
-            hri_error_keep(&refused, status);
         }
     }
     if (s->count > 0 && !all) {

@@ -387,18 +387,6 @@ static uint64_t bytes_that_stay(const hri_filter_job *job,
     return bytes;
 }
 
-int64_t hri_filter_piece_end(const hri_filter_job *job,
-                             const hri_filter_band *b, int64_t next)
-{
-    const int64_t block = hri_filter_block(job);
-    int64_t rows = b->ends;
-    if (next > b->first && b->last - next > b->ends) {
-        rows = hri_round_up(b->last - next - b->ends, block);
-        rows = hri_min(rows, b->height);
-    }
-    return hri_min(next + rows, b->last);
-}
-
 /* Set the rows of a band's ends, and return the height of the pieces in
  * between. These are equal, and none of them is lower than an end. */
 static int64_t cut_into_pieces(const hri_filter_job *job, hri_filter_band *b)

@@ -36,10 +36,6 @@ typedef struct hri_filter_band {
     int64_t first, last, height, ends;
 } hri_filter_band;
 
-/* The end of the piece that begins at row `next`. */
-int64_t hri_filter_piece_end(const hri_filter_job *job,
-                             const hri_filter_band *band, int64_t next);
-
 /* A plan: the first `count` of bands do the job in so many seconds. */
 typedef struct hri_filter_plan {
     hri_filter_band *bands; /* those after the first count would not make it

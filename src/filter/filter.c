@@ -224,15 +224,15 @@ static hr_filter_report report_of(const call *c)
     const int64_t reach = job->window->reach;
     const uint64_t element = hr_type_size(job->in.type);
     for (uint32_t i = 0; i < c->plan.count; i++) {
-        const hri_filter_band *s = &c->plan.bands[i];
-        const int64_t rows = s->last - s->first;
+        const hri_filter_band *b = &c->plan.bands[i];
+        const int64_t rows = b->last - b->first;
         int64_t pieces = 0;
-        for (int64_t at = s->first; at < s->last; pieces++) {
-            at = hri_filter_piece_end(job, s, at);
+        for (int64_t at = b->first; at < b->last; pieces++) {
+            at = hri_filter_piece_end(job, b, at);
         }
         r.pieces += pieces;
         r.accelerators += rows > 0;
-        if (!s->accelerator->in_place) {
+        if (!b->accelerator->in_place) {
             r.host_to_device +=
                 (uint64_t)((rows + 2 * pieces * reach) * job->in.cols) *
                 element;
@@ -249,9 +249,9 @@ static uint64_t compulsory(const call *c)
     const hri_filter_job *job = &c->job;
     int64_t elements = 0;
     for (uint32_t i = 0; i < c->plan.count; i++) {
-        const hri_filter_band *s = &c->plan.bands[i];
-        const int64_t rows = s->last - s->first;
-        if (rows > 0 && !s->accelerator->in_place) {
+        const hri_filter_band *b = &c->plan.bands[i];
+        const int64_t rows = b->last - b->first;
+        if (rows > 0 && !b->accelerator->in_place) {
             const int64_t near = rows + 2 * job->window->reach;
             elements += hri_min(near, job->in.rows) * job->in.cols +
                         rows * job->out.cols;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces: bands of rows that an accelerator works on at a time. */
+/* Pieces: rows that an accelerator works on at a time. */
 #ifndef HRI_FILTER_PIECE_H
 #define HRI_FILTER_PIECE_H
 
@@ -45,7 +45,11 @@ uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t rows);
 
-/* executor.c: do the job as planned, and wait for it. */
+/* The end of the piece of a band that begins at row `next`. */
+int64_t hri_filter_piece_end(const hri_filter_job *job,
+                             const hri_filter_band *band, int64_t next);
+
+/* Do the job as planned, and wait for it. */
 hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan);
 
 #endif

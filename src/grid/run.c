@@ -296,20 +296,6 @@ hr_status hr_grid_set_progress(hr_grid *grid, hr_progress_function function,
 }
 
 /* There is a weight for each accelerator of the caller's list. */
-static hr_status rebalance(hr_grid *grid, const double *given)
-{
-    double *weights = calloc(grid->band_count, sizeof *weights);
-    if (weights == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    }
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        weights[b] = given[grid->bands[b].given];
-    }
-    hr_status status = hri_grid_rebalance(grid, weights);
-    free(weights);
-    return status;
-}
-
 hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
 {
     HRI_USUAL_ARITHMETIC;
@@ -319,5 +305,14 @@ hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
                                      : "the weights are NULL");
     }
     HRI_TRY(hri_error_raise(&grid->error));
-    return rebalance(grid, weights);
+    double *own = calloc(grid->band_count, sizeof *own); /* of bands */
+    if (own == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        own[b] = weights[grid->bands[b].given];
+    }
+    const hr_status status = hri_grid_rebalance(grid, own);
+    free(own);
+    return status;
 }

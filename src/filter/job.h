@@ -80,9 +80,10 @@ typedef struct hri_filter_tables {
                          column, then those for the next */
     bool folded;      /* across has only half of symmetric filters: from the
                          middle on, and half of the middle weight */
-    hri_table down;   /* filter by filter, or all weights by rows; for
+    hri_table down;   /* weights filter by filter, or all weights by rows; for
                          kernels/dialect/filter.inc */
-    hri_table strip_down; /* the same backwards, or by columns; for strips */
+    hri_table strip_down; /* weights filter by filter and backwards, or all
+                             weights by columns; for strips */
     hri_fft *fft;         /* only for HR_FILTER_FFT */
 } hri_filter_tables;
 

@@ -160,7 +160,7 @@ static bool have_same_rows(const hr_grid *grid, const hri_band *bands)
     return same;
 }
 
-/* The same in `bands`, which hold what the grid's bands do. */
+/* Give the bands rows by these weights. `bands` are a copy of the grid's. */
 static hr_status rebalance_bands(hr_grid *grid, const double *weights,
                                  hri_band *bands)
 {

@@ -385,7 +385,7 @@ static hri_node *make_node(const hri_command *c)
     return n;
 }
 
-/* Where the system refuses a thread, the calling thread runs the command. */
+/* If the system refuses a thread, the calling thread runs the command. */
 hr_status hri_deferred_add(hri_stream *s, const hri_command *command)
 {
     hri_deferral *deferral = &s->accelerator->deferral;

@@ -313,7 +313,7 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
     return status;
 }
 
-/* Whether a block is this buffer, or has this byte of host memory. */
+/* True: the block is this buffer, or has this byte of host memory. */
 static bool is_of(const hri_block *block, const hri_buffer *buffer,
                   const void *host)
 {

@@ -343,9 +343,9 @@ hr_status hri_accelerator_check(const hri_accelerator *accelerator);
 /* Whether it is lost, likewise. */
 bool hri_accelerator_is_lost(const hri_accelerator *accelerator);
 
-/* Whether a context can be used: it is not NULL, nor of a parent process, whose
- * threads and locks a child of fork() does not have. Messages begin with the
- * call. HR_ERROR_INVALID. */
+/* Check that a context can be used: it is not NULL, nor of a parent process,
+ * whose threads and locks a child of fork() does not have. Messages begin with
+ * the call. HR_ERROR_INVALID. */
 hr_status hri_context_check(const hr_context *context, const char *call);
 /* Check that kernels can compute in double. */
 hr_status hri_accelerator_check_double(const hri_accelerator *accelerator);

@@ -465,7 +465,7 @@ static hr_status wait_for(const hri_copy_pool *pool, hri_event *event)
                         : event->ops->wait(event);
 }
 
-/* Whether a job from the accelerator goes to the caller's memory by itself. */
+/* True: a job from the accelerator goes to the caller's memory by itself. */
 static bool goes_home(const hri_copy_pool *pool, const hri_job *job)
 {
     return pool->direct && job->gather.copy == NULL;

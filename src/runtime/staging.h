@@ -39,7 +39,7 @@ typedef struct hri_gather {
     void *pinned; /* where all of it is gathered at once; NULL: in pieces */
 } hri_gather;
 
-/* Where a piece of a box starts, and its size. */
+/* The start of a piece in its box, and its size. */
 typedef struct hri_piece {
     size_t row, rows;    /* of the box */
     size_t start, width; /* bytes of each row */
@@ -96,13 +96,13 @@ struct hri_copy_pool {
     bool helped;                  /* its first thread is the one that calls
                                      hri_copy_pool_help */
     bool alone;                   /* it is helped, and has no other thread */
-    uint64_t bytes;  /* of all jobs: so few need few threads; 0: not known */
-    uint64_t stream; /* the serial number of the only one that the pool copies
-                        for. It has fewer threads, since those of both
-                        directions share the processors. Copies to the
-                        accelerator may be under way from pinned memory when it
-                        is finished, if only the link holds them up. 0: the pool
-                        copies for no stream */
+    uint64_t bytes;  /* of all jobs: few bytes need few threads; 0: not known */
+    uint64_t stream; /* the serial number of the only stream that the pool
+                        copies for; 0: none. Such a pool has fewer threads,
+                        since those of both directions share the processors.
+                        When it is finished, copies to the accelerator may be
+                        under way from pinned memory, if only the link holds
+                        them up */
     pthread_mutex_t *queues; /* held around calls on the queues of jobs */
     void (*fail)(void *data, hr_status status); /* is told the first error, on a
                                                    thread of the copy pool */

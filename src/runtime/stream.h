@@ -59,7 +59,7 @@ void hri_stream_forget(hri_stream *stream);
 /* Wait for all its work, then destroy it. NULL is accepted. */
 void hri_stream_destroy(hri_stream *stream);
 
-/* Whether a copy would be deferred, since the driver may block the caller. */
+/* True: a copy would be deferred, since the driver may block the caller. */
 bool hri_stream_defers(const hri_stream *stream, const hri_copy *copy);
 /* A deferred launch has its own copy of the arguments, values and epilogue. */
 hr_status hri_stream_copy(hri_stream *stream, const hri_copy *copy);

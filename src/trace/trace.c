@@ -400,7 +400,7 @@ uint32_t hri_trace_process(hri_trace *t, const char *name)
     return process;
 }
 
-/* Of queues and threads: one that no other has, in any file. */
+/* A number that no other queue or thread has, in any file. */
 static uint32_t new_number(void)
 {
     static atomic_uint last;

@@ -78,7 +78,7 @@ static hr_status write_until_done(hri_event *event, hri_traced *traced,
 }
 
 /* Bars are made while the thread waits anyway: drivers take a microsecond or
- * two to tell when a command ended. Where asking fails, what runs may still use
+ * two to tell when a command ended. If asking fails, what runs may still use
  * memory of the caller: so it waits, which tells of errors too. */
 static hr_status stamped_wait(hri_event *event)
 {

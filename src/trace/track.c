@@ -127,7 +127,7 @@ static hr_status find_time(const hri_track *track,
 }
 
 /* When a command ended that has run. A command cannot end before it was
- * enqueued, nor after the program found it over. Where it seems so, the clocks
+ * enqueued, nor after the program found it over. If it seems so, the clocks
  * of host and device have drifted. At times the command's timestamp becomes the
  * base: few digits are counted since it. */
 static hr_status find_end(hri_track *track, const hri_traced_command *c,

@@ -64,7 +64,7 @@ bool hri_host_gemm_sets_thread(void)
 
 bool hri_host_gemm_is_ordered(void)
 {
-    return hri_builtin_is_ordered(hri_builtin_variant_at(0));
+    return hri_builtin_variant_at(0)->store_ordered != NULL;
 }
 
 /* Whether the CBLAS is asked at all. */

@@ -782,11 +782,6 @@ const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
     return NULL;
 }
 
-bool hri_builtin_is_ordered(const hri_builtin_variant *variant)
-{
-    return variant->store_ordered != NULL;
-}
-
 hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
                            const hri_gemm *g)
 {

@@ -98,9 +98,6 @@ extern const hri_builtin_variant hri_builtin_avx512, hri_builtin_avx2,
 /* The variants that this CPU can run, the best first. NULL past the last. */
 const hri_builtin_variant *hri_builtin_variant_at(uint32_t index);
 
-/* Whether the variant makes reproducible products. */
-bool hri_builtin_is_ordered(const hri_builtin_variant *variant);
-
 /* hri_host_gemm_builtin with a given variant. HR_COMPUTE_REPRODUCIBLE only
  * where the variant makes such products. */
 hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,

@@ -59,20 +59,17 @@ static bool find_in_path(const char *name, host_compiler *compiler)
 {
     char path[PATH_MAX];
     const char *at = hri_environment("PATH");
-    bool found = false;
-    while (at != NULL && !found) {
+    while (at != NULL) {
         const int length = (int)strcspn(at, ":");
-        if (*at == '/') {
-            const int all =
-                snprintf(path, sizeof path, "%.*s/%s", length, at, name);
-            found = all > 0 && all < PATH_MAX && is_program(path);
+        const int all =
+            snprintf(path, sizeof path, "%.*s/%s", length, at, name);
+        if (*at == '/' && all > 0 && all < PATH_MAX && is_program(path)) {
+            strcpy(compiler->path, path);
+            return true;
         }
         at = at[length] == ':' ? at + length + 1 : NULL;
     }
-    if (found) {
-        strcpy(compiler->path, path);
-    }
-    return found;
+    return false;
 }
 
 static hr_status find_named(const char *name, host_compiler *compiler)

@@ -218,17 +218,25 @@ void *hri_openblas_open(const char *name)
 /* Fill the file `to` with what is in `path`. */
 static bool copy_file(const char *path, int to)
 {
-    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    bool whole = false;
     struct stat s;
-    bool whole = from >= 0 && fstat(from, &s) == 0;
-    for (off_t left = whole ? s.st_size : 0; left > 0 && whole;) {
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0) {
+        return false;
+    }
+    if (fstat(from, &s) != 0) {
+        goto done;
+    }
+    for (off_t left = s.st_size; left > 0;) {
         const ssize_t moved = sendfile(to, from, NULL, (size_t)left);
-        whole = moved > 0;
+        if (moved <= 0) {
+            goto done;
+        }
         left -= moved;
     }
-    if (from >= 0) {
-        close(from);
-    }
+    whole = true;
+done:
+    close(from);
     return whole;
 }
 
@@ -253,20 +261,27 @@ static void *open_copy(const char *of, const char *core, hri_openblas *openblas)
         return NULL;
     }
     const int file = memfd_create("openblas", MFD_CLOEXEC);
-    void *library = NULL;
-    if (file >= 0 && copy_file(of, file)) {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        library = open_with(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, core);
+    if (file < 0) {
+        return NULL;
     }
-    if (library != NULL && (!hri_openblas_is(library, openblas) ||
-                            strcmp(openblas->core(), core) != 0)) {
+    if (!copy_file(of, file)) {
+        goto fail;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    void *library =
+        open_with(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, core);
+    if (library == NULL) {
+        goto fail;
+    }
+    if (!hri_openblas_is(library, openblas) ||
+        strcmp(openblas->core(), core) != 0) {
         dlclose(library); /* it does not have that core type */
-        library = NULL;
-    }
-    if (library == NULL && file >= 0) {
-        close(file);
+        goto fail;
     }
     return library;
+fail:
+    close(file);
+    return NULL;
 }
 
 static const hri_symbol of_double[] = {

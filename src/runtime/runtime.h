@@ -165,11 +165,11 @@ typedef enum hri_state_of {
     HRI_STATES
 } hri_state_of;
 
-/* What an engine keeps in a context. Its type is the engine's own. */
+/* What an engine keeps in a context. Its type is the engine's own. destroy
+ * gives back what the data holds; NULL: it holds nothing. */
 typedef struct hri_state {
     _Atomic(void *) data; /* NULL: the engine has not needed it yet */
-    void (*destroy)(hr_context *context); /* what the data holds; or
- NULL */
+    void (*destroy)(hr_context *context);
 } hri_state;
 
 struct hr_context {

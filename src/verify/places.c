@@ -375,30 +375,45 @@ static int64_t count_bits(uint64_t bits)
     return count;
 }
 
-static void places_task(void *data, int64_t index)
+/* The wrong elements of some rows, in the columns at hand. */
+static __attribute__((noinline)) void /* its blocks leave the stack */
+find_wrong(const places *s, int64_t first, int64_t rows, uint64_t wrong[ROWS])
 {
-    places *s = data;
     const hri_verify *v = s->v;
     hri_verify_block c, c0;
     hri_verify_window w = s->columns;
-    w.row = index * ROWS;
-    w.rows = hri_min(ROWS, v->m - w.row);
+    w.row = first;
+    w.rows = rows;
     hri_verify_load(&v->c, &w, NULL, &c);
     if (v->old) {
         hri_verify_load(&v->c0, &w, NULL, &c0);
     }
-    for (int64_t r = 0; r < w.rows; r++) {
-        const int64_t row = w.row + r;
-        const hri_verify_window line = {row, w.col, 1, w.cols};
-        if (s->judging && s->windows[row] == 0) {
+    for (int64_t r = 0; r < rows; r++) {
+        const hri_verify_window line = {first + r, w.col, 1, w.cols};
+        const bool left_out = s->judging && s->windows[first + r] == 0;
+        wrong[r] = left_out ? 0 : wrong_bits(s, &line, &c, &c0, r);
+    }
+}
+
+static void places_task(void *data, int64_t index)
+{
+    places *s = data;
+    const int64_t first = index * ROWS;
+    const int64_t rows = hri_min(ROWS, s->v->m - first);
+    uint64_t wrong[ROWS];
+    find_wrong(s, first, rows, wrong);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t row = first + r;
+        const hri_verify_window line = {row, s->columns.col, 1,
+                                        s->columns.cols};
+        if (wrong[r] == 0) {
             continue;
         }
-        const uint64_t wrong = wrong_bits(s, &line, &c, &c0, r);
-        if (s->judging && wrong != 0) {
-            hri_verify_judge(v, &line, wrong, &s->first);
+        if (s->judging) {
+            hri_verify_judge(s->v, &line, wrong[r], &s->first);
         } else {
-            s->windows[row] += wrong != 0;
-            s->wrong[row] += count_bits(wrong);
+            s->windows[row]++;
+            s->wrong[row] += count_bits(wrong[r]);
         }
     }
 }

@@ -58,7 +58,7 @@ static void load_signs(const hri_verify *v, int64_t first, int64_t count,
 }
 
 /* Reduce whole numbers below 2^53 modulo 2^32, to [-2^31, 2^31). */
-static void wrap(hri_lanes *lanes, int64_t count)
+static void wrap_integers(hri_lanes *lanes, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         for (int l = 0; l < HRI_VERIFY_LANES; l++) {
@@ -110,8 +110,8 @@ multiply_avx512(const double *block, const hri_verify_window *window,
 
 /* out[r][.] += sum_c block[r][c] lanes[c][.], for rows rounded up to a multiple
  * of four. */
-static void multiply(const double *block, const hri_verify_window *window,
-                     const hri_lanes *lanes, hri_lanes *out)
+static void multiply_lanes(const double *block, const hri_verify_window *window,
+                           const hri_lanes *lanes, hri_lanes *out)
 {
 #if defined(__x86_64__)
     if (hri_simd_here() == HRI_SIMD_AVX512) {
@@ -200,8 +200,8 @@ static void weigh_rows(const hri_verify *v, const hr_matrix *m, int64_t first,
 {
     /* Few contiguous rows, so that the CPU's prefetchers follow each: a test of
      * 4096^3 doubles takes 0.30 s of CPU time, and 0.34 with 32 (EPYC). */
-    const int64_t step = m->col_stride == 1 ? 4 : ROWS,
-                  end = hri_min(first + ROWS, m->rows);
+    const int64_t step = m->col_stride == 1 ? 4 : ROWS;
+    const int64_t end = hri_min(first + ROWS, m->rows);
     hri_verify_block block;
     hri_verify_window w = {.row = first};
     for (; w.row < end; w.row += step) {
@@ -329,7 +329,7 @@ static void columns_task(void *data, int64_t index)
     }
 }
 
-static void weigh(column_weights *w)
+static void weigh_operands(column_weights *w)
 {
     const hri_verify *v = w->v;
     const int64_t old_cols = v->old ? v->n : 0, old_rows = v->old ? v->m : 0;
@@ -432,7 +432,7 @@ static hr_status choose_scales(hri_verify *v)
         goto done;
     }
     if (v->n > 1 && !v->integer) {
-        weigh(&w);
+        weigh_operands(&w);
     }
     set_scales(v, &w);
 done:
@@ -503,12 +503,12 @@ static void add_signed_rows(const hri_verify *v, const hr_matrix *m,
             }
         }
         load_signs(v, w.col, w.cols, signs);
-        multiply(block.re, &w, signs, out[0]);
+        multiply_lanes(block.re, &w, signs, out[0]);
         if (v->complex) {
-            multiply(block.im, &w, signs, out[1]);
+            multiply_lanes(block.im, &w, signs, out[1]);
         }
         if (v->integer) {
-            wrap(out[0], w.rows * GROUPS);
+            wrap_integers(out[0], w.rows * GROUPS);
         }
     }
 }
@@ -536,17 +536,17 @@ static void add_product(const pass *p, hri_verify_block *block,
                         const hri_verify_window *w, hri_lanes *const out[2])
 {
     const int64_t at = (w->col - p->chunk_start) * GROUPS;
-    multiply(block->re, w, p->bx[0] + at, out[0]);
+    multiply_lanes(block->re, w, p->bx[0] + at, out[0]);
     if (p->v->complex) {
-        multiply(block->re, w, p->bx[1] + at, out[1]);
-        multiply(block->im, w, p->bx[0] + at, out[1]);
+        multiply_lanes(block->re, w, p->bx[1] + at, out[1]);
+        multiply_lanes(block->im, w, p->bx[0] + at, out[1]);
         for (int64_t i = 0; i < ROWS * COLS; i++) {
             block->im[i] = -block->im[i];
         }
-        multiply(block->im, w, p->bx[1] + at, out[0]);
+        multiply_lanes(block->im, w, p->bx[1] + at, out[0]);
     }
     if (p->v->integer) {
-        wrap(out[0], w->rows * GROUPS);
+        wrap_integers(out[0], w->rows * GROUPS);
     }
 }
 
@@ -613,8 +613,8 @@ static double threshold_of(const pass *p, int64_t row, const signed_sums *x,
 }
 
 /* (re, im) -= s (x_re, x_im), lane by lane. */
-static void subtract(hr_scalar s, const double *const x[2], double *re,
-                     double *im)
+static void subtract_scaled(hr_scalar s, const double *const x[2], double *re,
+                            double *im)
 {
     for (int t = 0; t < HRI_VERIFY_TRIALS; t++) {
         re[t] -= s.re * x[0][t];
@@ -662,8 +662,8 @@ static double ratio_of(const pass *p, int64_t row, int64_t r, signed_sums *x)
     if (v->integer) {
         return integer_ratio(v, re, abx[0], c0[0]);
     }
-    subtract(v->alpha, abx, re, im);
-    subtract(v->beta, c0, re, im);
+    subtract_scaled(v->alpha, abx, re, im);
+    subtract_scaled(v->beta, c0, re, im);
     const double residual =
         im != NULL ? fmax(largest_of(re), largest_of(im)) : largest_of(re);
     const double threshold = threshold_of(p, row, x, r);

@@ -97,7 +97,7 @@ static hr_status invalidate_region(work *w, const hr_view *view)
     /* an error of work on the old elements does not matter */
     (void)hri_array_wait(w->array, NULL, &w->fences);
     hri_strided_gather(w->array, &w->region);
-    return hri_array_end(w->array, HRI_HOST, &w->region, HR_OUT, NULL);
+    return hri_array_end_use(w->array, HRI_HOST, &w->region, HR_OUT, NULL);
 }
 
 hr_status hr_invalidate(hr_view view)
@@ -128,7 +128,7 @@ static hr_status prefetch_region(work *w, const hr_view *view, hr_queue *queue)
     }
     HRI_TRY(hri_queue_enter(queue, true));
     const int place = hri_place_of(queue->context, queue->accelerator);
-    return hri_array_begin(w->array, place, &w->region, HR_IN, queue);
+    return hri_array_begin_use(w->array, place, &w->region, HR_IN, queue);
 }
 
 hr_status hr_prefetch(hr_view view, hr_queue *queue)
@@ -190,7 +190,7 @@ static hr_status prepare(work *w, int place, hr_access access)
         HRI_TRY(check_lends(w->array->context, place));
         HRI_TRY(hri_store_hold(w->array, place, &whole));
     }
-    HRI_TRY(hri_array_begin(w->array, place, &w->region, access, NULL));
+    HRI_TRY(hri_array_begin_use(w->array, place, &w->region, access, NULL));
     HRI_TRY(collect(w, HRI_NOWHERE, true));
     if (access != HR_IN) { /* wait for those that read it, too */
         HRI_TRY(collect(w, place, false));
@@ -302,8 +302,8 @@ hr_status hr_unmap(hr_mapping *mapping)
         status = w.array->context->checker->unmap(mapping, &home);
     }
     if (status == HR_OK) {
-        status = hri_array_end(w.array, (int)mapping->place, &w.region,
-                               mapping->access, NULL);
+        status = hri_array_end_use(w.array, (int)mapping->place, &w.region,
+                                   mapping->access, NULL);
     }
     work_end(&w);
     *mapping = (hr_mapping){0};

@@ -93,7 +93,7 @@ typedef struct hri_store {
                             the host */
     hri_box held;        /* the box that the memory has room for */
     size_t pitch, slice; /* bytes from row to row, and from slice to slice */
-    hri_boxes valid;
+    hri_boxes valid;     /* have current values (coherence.c) */
     hri_use *uses;
     size_t use_count, use_capacity;
 } hri_store;
@@ -261,12 +261,13 @@ void hri_uses_forget_failed(hr_array *array);
  * it reads and is missing, and wait for other work. The work will be enqueued
  * on queue, of the place's accelerator. NULL: the program itself works on the
  * host. */
-hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
-                          hr_access access, hr_queue *queue);
+hr_status hri_array_begin_use(hr_array *array, int place,
+                              const hri_boxes *region, hr_access access,
+                              hr_queue *queue);
 /* Note the work afterwards. It is under way until fence (NULL: it is done).
  * What it wrote is valid at this place alone. */
-hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
-                        hr_access access, hri_fence *fence);
+hr_status hri_array_end_use(hr_array *array, int place, const hri_boxes *region,
+                            hr_access access, hri_fence *fence);
 /* Wait for the fences, and let other threads use the context meanwhile. Returns
  * their error, or one of earlier work on the array that nothing has waited for.
  * What failed is forgotten then, also for `other` (NULL: none). */

@@ -226,7 +226,7 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
                          m->queue));
     return m->shift == NULL
                ? hri_boxes_add(&m->to->stores[m->place].valid, box)
-               : hri_array_end(m->to, m->place, &written, HR_OUT, NULL);
+               : hri_array_end_use(m->to, m->place, &written, HR_OUT, NULL);
 }
 
 /* Copy a box, or count its bytes. If there is no copy from `from` to m->place,
@@ -358,8 +358,9 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
     return hri_error_raise(&error);
 }
 
-hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
-                          hr_access access, hr_queue *queue)
+hr_status hri_array_begin_use(hr_array *array, int place,
+                              const hri_boxes *region, hr_access access,
+                              hr_queue *queue)
 {
     HRI_TRY(hri_store_hold(array, place, region));
     if ((access & HR_IN) != 0) {
@@ -375,8 +376,8 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
                : HR_OK;
 }
 
-hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
-                        hr_access access, hri_fence *fence)
+hr_status hri_array_end_use(hr_array *array, int place, const hri_boxes *region,
+                            hr_access access, hri_fence *fence)
 {
     const bool writes = (access & HR_OUT) != 0;
     if (fence != NULL) {

@@ -115,11 +115,11 @@ static hri_copy local_copy(const copying *c)
 static hr_status copy_unlike(const copying *c, hr_queue *queue)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    HRI_TRY(hri_array_begin(from, c->source, &c->from.region, HR_IN, NULL));
+    HRI_TRY(hri_array_begin_use(from, c->source, &c->from.region, HR_IN, NULL));
     const hri_copy copy = local_copy(c);
     HRI_TRY(hri_transfer(from, c->source, &c->from.region, to, c->place,
                          &c->to.region, &copy, queue));
-    return hri_array_end(to, c->place, &c->to.region, HR_OUT, NULL);
+    return hri_array_end_use(to, c->place, &c->to.region, HR_OUT, NULL);
 }
 
 static hr_status find_regions(copying *c)

@@ -324,7 +324,7 @@ static void close_queue(hr_queue *queue)
     if (queue->next != NULL) {
         queue->next->self = queue->self;
     }
-    hri_stream_forget(queue->stream);
+    hri_stream_end_pending(queue->stream);
     pthread_mutex_unlock(&queue->context->lock);
     hri_stream_destroy(queue->stream);
     queue->context = NULL;

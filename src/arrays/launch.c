@@ -312,7 +312,7 @@ static hr_status check_launch(launching *l, size_t count, bool host)
             count == 1 ? " was" : "s were");
     }
     HRI_TRY(hri_tile_choose(&l->launch, l->part, host));
-    HRI_TRY(hri_text_check(l->kernel, l->context));
+    HRI_TRY(hri_kernel_check_context(l->kernel, l->context));
     for (uint32_t i = 0; i < count; i++) {
         HRI_TRY(check_argument(l, i));
     }
@@ -370,8 +370,8 @@ static hr_status begin_views(launching *l)
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
-            HRI_TRY(hri_array_begin(a->view.array, place_of(l, i),
-                                    &l->regions[i], a->access, l->queue));
+            HRI_TRY(hri_array_begin_use(a->view.array, place_of(l, i),
+                                        &l->regions[i], a->access, l->queue));
         }
     }
     return HR_OK;
@@ -436,8 +436,8 @@ static hr_status note_uses(const launching *l, hri_fence *fence)
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
-            HRI_TRY(hri_array_end(a->view.array, place_of(l, i), &l->regions[i],
-                                  a->access, fence));
+            HRI_TRY(hri_array_end_use(a->view.array, place_of(l, i),
+                                      &l->regions[i], a->access, fence));
         }
     }
     return HR_OK;
@@ -469,16 +469,17 @@ static hr_status find_module(launching *l)
         learned[i] =
             l->parameters[i].bytes == 0 && a->kind != HR_PARAMETER_TILE;
         if (learned[i]) {
-            hri_text_learn(l->kernel, i,
-                           a->kind == HR_PARAMETER_VIEW ? a->view.element_bytes
-                                                        : a->bytes);
+            hri_text_set_size(l->kernel, i,
+                              a->kind == HR_PARAMETER_VIEW
+                                  ? a->view.element_bytes
+                                  : a->bytes);
         }
     }
     hr_status status = hri_accelerator_module(l->queue->accelerator, l->kernel,
                                               &l->launch.module);
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         if (learned[i] && status != HR_OK) {
-            hri_text_learn(l->kernel, i, 0);
+            hri_text_set_size(l->kernel, i, 0);
         }
     }
     if (l->launch.module != NULL && l->launch.module->kernel != NULL) {

@@ -152,7 +152,7 @@ void blas_choose_renew(void);
  * else in one of the system. If HEADRACE_BLAS_LIBRARY is set, only that
  * library counts. The library stays loaded from then on. NULL: nowhere. Any
  * thread. */
-void *blas_find(const char *name);
+void *blas_find_fallback(const char *name);
 
 /* What the program itself uses for `name`, which may be its own function. NULL:
  * this is ours, or there is none. Any thread. */

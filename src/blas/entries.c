@@ -70,7 +70,7 @@ static void own_function(blas_symbol *symbol, void *next, size_t bytes)
     static char nowhere;
     void *found = atomic_load_explicit(&symbol->next, memory_order_relaxed);
     if (found == NULL) {
-        found = blas_find(symbol->name);
+        found = blas_find_fallback(symbol->name);
         found = found != NULL ? found : &nowhere;
         atomic_store_explicit(&symbol->next, found, memory_order_relaxed);
     }

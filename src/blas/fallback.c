@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The fallback BLAS: the one of HEADRACE_BLAS_LIBRARY, else of the program,
+ * else of the system. (backends/host/cblas.c finds the CBLAS of products on the
+ * host.) */
 #define _GNU_SOURCE /* RTLD_NEXT, dladdr, dl_iterate_phdr */
 #include "blas/blas.h"
 
@@ -184,7 +187,7 @@ static void *look_in_chosen(const char *file, const char *name)
     return found == NULL && longer != NULL ? look_in(library, longer) : found;
 }
 
-void *blas_find(const char *name)
+void *blas_find_fallback(const char *name)
 {
     const char *library = hri_environment("HEADRACE_BLAS_LIBRARY");
     if (library != NULL && library[0] != '\0') {

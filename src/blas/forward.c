@@ -37,7 +37,7 @@ void *blas_find_place(uint64_t place) HIDDEN;
 /* The answer is always the same, so asking twice needs no lock. */
 void *blas_find_place(uint64_t place)
 {
-    void *found = blas_find(names[place]);
+    void *found = blas_find_fallback(names[place]);
     if (found == NULL) { /* end the program, as the loader would */
         const char *library = hri_environment("HEADRACE_BLAS_LIBRARY");
         const bool chosen = library != NULL && library[0] != '\0';

@@ -488,7 +488,7 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
     HRI_TRY(prepare_run(watch));
     current = watch;
     for (int64_t i = 0; i < tiles[0] * tiles[1] * tiles[2]; i++) {
-        hri_domain_go(d, i);
+        hri_domain_set_tile(d, i);
         watch->here = (hri_seen){.tile = watch->first_tile + (uint32_t)i};
         (void)hr_checked_item(0, -1, watch->rank, 0);
         find_rows(watch);

@@ -257,7 +257,7 @@ void hri_accelerators_close(hr_context *context)
         hri_deferral_finish(&accelerator->deferral);
         hri_modules_close(accelerator);
         hri_pools_close(accelerator);
-        hri_accelerator_drop(accelerator);
+        hri_memory_finish(accelerator);
         hri_staging_close(accelerator);
         hri_threads_finish(&accelerator->threads);
         hri_traced_close(accelerator->device);

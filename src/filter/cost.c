@@ -171,7 +171,7 @@ static int64_t end_rows(const hri_filter_job *job)
 static hr_status ask_model(const hri_filter_job *job, hri_filter_band *band)
 {
     hri_accelerator *a = band->accelerator;
-    const bool measure = !hri_model_is_small(hri_filter_work(job));
+    const bool measure = !hri_model_skips_measuring(hri_filter_work(job));
     const bool staged = a->device->info.staged; /* pictures are in ordinary
                                                    memory */
     band->use = (hri_link_use){.accelerator = a};

@@ -14,7 +14,7 @@ hr_status hri_filter_rate(const hri_filter_job *job,
                           hri_accelerator *accelerator, double *rate);
 
 /* Weights times elements. It decides whether the job is small
- * (hri_model_is_small). */
+ * (hri_model_skips_measuring). */
 double hri_filter_work(const hri_filter_job *job);
 
 /* An accelerator's rows of out. It does `height` of them at a time. The first

@@ -32,7 +32,7 @@ static void stop_copies(hri_run_state *run, bool all)
         if (all) {
             hri_copy_pool_stop(&e->down_pool);
         } else if (e->lost) {
-            hri_copy_pool_leave(&e->down_pool);
+            hri_copy_pool_wind_down(&e->down_pool);
         }
     }
 }
@@ -58,7 +58,7 @@ void hri_run_fail(hri_run_state *run, hr_status status)
     pthread_mutex_unlock(&run->lock);
 }
 
-void hri_executor_lose(hri_executor *executor, const hri_error *why)
+void hri_run_halt_without(hri_executor *executor, const hri_error *why)
 {
     hri_run_state *run = executor->run;
     executor->lost = true;
@@ -84,8 +84,8 @@ void hri_executor_fail(hri_executor *executor, hr_status status)
     const bool halts =
         others && status == HR_ERROR_LOST && run->error.status == HR_OK;
     if (halts) {
-        (void)hri_accelerator_saw(executor->accelerator, status);
-        hri_executor_lose(executor, &why);
+        (void)hri_accelerator_note_status(executor->accelerator, status);
+        hri_run_halt_without(executor, &why);
     }
     const bool halted = others && run->halted;
     pthread_mutex_unlock(&run->lock);
@@ -268,7 +268,7 @@ static hr_status allocate_pinned(hri_executor *executor)
     void *host = NULL;
     for (int side = HRI_A; side <= HRI_C; side++) {
         const size_t slots =
-            (size_t)part->slots[side] + (side < HRI_C && part->spare);
+            (size_t)part->slots[side] + (side < HRI_C && part->can_steal);
         offsets[side] = bytes;
         bytes += part->gathered[side] ? slots * (size_t)each[side] : 0;
     }
@@ -296,7 +296,7 @@ static hr_status allocate_panels(hri_executor *executor, int side)
     }
     HRI_TRY(allocate_slots(executor, side, &executor->places[side],
                            &executor->held[side]));
-    return part->spare && part->slots[side] > 0
+    return part->can_steal && part->slots[side] > 0
                ? allocate_places(executor,
                                  executor->run->flow->slot_bytes[side], 1,
                                  &executor->spare[side])
@@ -321,7 +321,7 @@ static hr_status allocate_memory(hri_executor *executor)
     HRI_TRY(allocate_whole(executor));
     HRI_TRY(allocate_panels(executor, HRI_A));
     HRI_TRY(allocate_panels(executor, HRI_B));
-    if (part->spare) {
+    if (part->can_steal) {
         HRI_TRY(take_events(executor, executor->spare_ready, 2));
     }
     if (part->packed) {
@@ -429,7 +429,7 @@ static hr_status set_up(hri_executor *executor)
     if (executor->part->in_place) {
         return take_queues(executor);
     }
-    hri_accelerator_fit(executor->accelerator);
+    hri_accelerator_trim_to_limit(executor->accelerator);
     HRI_TRY(take_queues(executor));
     HRI_TRY(allocate_memory(executor));
     HRI_TRY(make_copy_pools(executor));
@@ -513,7 +513,7 @@ bool hri_executor_await_start(hri_executor *executor)
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     while (!run->go && run->error.status == HR_OK && !run->halted) {
-        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_ENQUEUED], &run->lock);
     }
     const bool go = run->go && run->error.status == HR_OK;
     pthread_mutex_unlock(&run->lock);
@@ -601,7 +601,7 @@ void hri_executor_abandon(hri_executor *executor)
     a->abandoned = a->abandoned || !settled;
     a->setting_up = a->setting_up || executor->left_at == HRI_SETTING_UP;
     if (has_parted(executor)) {
-        hri_accelerator_part(a);
+        hri_accelerator_detach(a);
     }
     if (settled) { /* others may have its pinned memory */
         give_back_copy_pools(executor);
@@ -618,11 +618,11 @@ void hri_executor_finish(hri_executor *executor)
     give_back_copy_pools(executor);
     if (has_parted(executor)) {
         for_queues(executor, destroy_queue);
-        hri_accelerator_part_ends(a);
+        hri_accelerator_end_detached(a);
     } else if (executor->failed == HR_OK) {
-        hri_accelerator_recall(a);
+        hri_accelerator_reclaim(a);
     } else {
-        hri_accelerator_forget(a);
+        hri_accelerator_discard(a);
     }
     for (uint32_t i = 0; i < executor->buffer_count; i++) {
         hri_accelerator_release(a, executor->buffers[i]);

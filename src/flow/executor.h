@@ -13,8 +13,9 @@
  * executors there are.
  *
  * A device may fail to answer. So only threads of executors call one, and
- * never with the run's lock. The thread that called hri_run watches (watch.c).
- * When it goes on without an executor, that executor's threads keep the run.
+ * never with the run's lock. The thread that called hri_flow_run watches
+ * (watch.c). When it goes on without an executor, that executor's threads keep
+ * the run.
  *
  * An executor has five in-order queues of its accelerator: up, peer, fetch,
  * compute, down. Copies of pinned memory are enqueued a few at a time: with
@@ -72,8 +73,8 @@ typedef struct hri_load {
 /* What threads wait for of an executor. Each kind has a condition, so that a
  * change wakes no other thread. */
 typedef enum hri_change {
-    HRI_ARRIVED, /* what a compute thread needs, its own or a thief's */
-    HRI_FREED,   /* a slot, or a panel of another executor, for the feeder */
+    HRI_ENQUEUED, /* what a compute thread needs, its own or a thief's */
+    HRI_FREED,    /* a slot, or a panel of another executor, for the feeder */
     HRI_CHANGES
 } hri_change;
 
@@ -125,7 +126,7 @@ struct hri_executor {
     hri_run_share share;
     hri_thread *compute_thread, *feeder; /* NULL: not started */
     hri_executor_state state;
-    hri_executor_state left_at; /* its state when hri_run returned */
+    hri_executor_state left_at; /* its state when hri_flow_run returned */
     bool brief;       /* it has one task and no peers: its compute thread does
                          all by itself, with one queue */
     bool alone;       /* it is brief, and no copy thread helps it */
@@ -205,27 +206,29 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
 hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
                              void *(*function)(void *), bool apart);
 /* Everything that an executor does, from setting up to settling, on its compute
- * thread. Takes a hri_executor * and returns NULL. The caller of hri_run holds
- * the context's lock while the executor is set up, or has left the run. */
+ * thread. Takes a hri_executor * and returns NULL. The caller of hri_flow_run
+ * holds the context's lock while the executor is set up, or has left the run.
+ */
 void *hri_executor_main(void *executor);
-/* Leave the executor to its run, which outlives hri_run: it has not settled, or
- * one that has not may still use what this one holds. With the context's
- * lock. */
+/* Leave the executor to its run, which outlives hri_flow_run: it has not
+ * settled, or one that has not may still use what this one holds. With the
+ * context's lock. */
 void hri_executor_abandon(hri_executor *executor);
 /* Give back what a settled executor holds. With the context's lock. */
 void hri_executor_finish(hri_executor *executor);
 
 /* Keep the executor's error, if it is one. HR_ERROR_LOST makes others do its
- * tiles. Any other error is for the caller of hri_run, and stops all
+ * tiles. Any other error is for the caller of hri_flow_run, and stops all
  * threads. */
 void hri_executor_fail(hri_executor *executor, hr_status status);
 
 /* The same for an error that is no executor's. */
 void hri_run_fail(hri_run_state *run, hr_status status);
 
-/* Go on without an executor, and stop copies that are not needed any more. The
- * run's lock is held. */
-void hri_executor_lose(hri_executor *executor, const hri_error *why);
+/* Halt the run, since an executor is lost: none begins anything, and copies
+ * that are not needed stop. The engine plans the rest in another run (watch.c).
+ * The run's lock is held. */
+void hri_run_halt_without(hri_executor *executor, const hri_error *why);
 
 /* Wake every thread that waits for an executor. The run's lock is held. */
 void hri_run_wake_all(hri_run_state *run);
@@ -323,7 +326,7 @@ void hri_terms_wait(hri_executor *executor, int64_t term);
 /* Release the terms whose tasks have all run. The run's lock is held. */
 void hri_terms_release(hri_run_state *run);
 
-/* ---- watch.c: what the caller of hri_run does meanwhile */
+/* ---- watch.c: what the caller of hri_flow_run does meanwhile */
 
 /* Report progress and look for executors that are late, until all have settled
  * or those that have not are to be left. */

@@ -151,8 +151,8 @@ static hr_status record_new(hri_executor *executor, hri_queue *queue,
 /* The copy of delivery `number` has been enqueued on queue. Threads that wait
  * for the panel may go on, and where it comes from another executor's slot,
  * that slot is being read. */
-static hr_status arrive(hri_executor *executor, int64_t number,
-                        hri_queue *queue, const hri_copy *copy)
+static hr_status note_enqueued(hri_executor *executor, int64_t number,
+                               hri_queue *queue, const hri_copy *copy)
 {
     enum { READY, PULLED, EVENTS };
     hri_run_state *run = executor->run;
@@ -183,12 +183,12 @@ static hr_status arrive(hri_executor *executor, int64_t number,
     if (read) {
         pthread_cond_broadcast(&from->changed[HRI_FREED]);
     }
-    pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
+    pthread_cond_broadcast(&executor->changed[HRI_ENQUEUED]);
     for (int32_t i = 0; i < d->puller_count; i++) {
         /* its feeder may pull the panel, and threads wait for what it pulls */
         hri_executor *to = &run->executors[puller_of(executor, d, i)->part];
         pthread_cond_broadcast(&to->changed[HRI_FREED]);
-        pthread_cond_broadcast(&to->changed[HRI_ARRIVED]);
+        pthread_cond_broadcast(&to->changed[HRI_ENQUEUED]);
     }
     return HR_OK;
 }
@@ -202,7 +202,7 @@ static void load_done(void *data)
         load->executor; /* *load may be used for the next panel from now on */
     hri_lock_soon(&executor->queues);
     hr_status status =
-        arrive(executor, load->number, executor->up, &load->job.copy);
+        note_enqueued(executor, load->number, executor->up, &load->job.copy);
     pthread_mutex_unlock(&executor->queues);
     hri_executor_fail(executor, status);
 }
@@ -253,7 +253,7 @@ static hr_status enqueue_load(hri_executor *executor, int64_t number,
     if (last != NULL) {
         HRI_TRY(q->ops->record(q, last));
     }
-    return arrive(executor, number, q, copy);
+    return note_enqueued(executor, number, q, copy);
 }
 
 /* Bring a panel from pinned memory. Wait first if too many copies are under
@@ -318,7 +318,7 @@ static hr_status pull_panel(hri_executor *executor, int64_t number)
     copy.from_pitch = copy.to_pitch;
     HRI_TRY(q->ops->wait(q, from->arrivals[d->origin].ready));
     HRI_TRY(q->ops->copy(q, &copy));
-    return arrive(executor, number, q, &copy);
+    return note_enqueued(executor, number, q, &copy);
 }
 
 /* ---- the feeder */

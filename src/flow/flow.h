@@ -8,11 +8,11 @@
  * parts are cuts of one sequence in which everything depends on earlier entries
  * alone. So no order in which parts run can cause a deadlock.
  *
- * hri_run carries the lists out. It has the threads, queues, events and pinned
- * memory. It overlaps copies with work, and reports progress. At the end parts
- * take tasks from others that are behind. When an accelerator hangs, fails or
- * is far too slow, the run goes on without it, and tells which results are
- * home: the engine plans the others again.
+ * hri_flow_run carries the lists out. It has the threads, queues, events and
+ * pinned memory. It overlaps copies with work, and reports progress. At the end
+ * parts take tasks from others that are behind. When an accelerator hangs,
+ * fails or is far too slow, the run goes on without it, and tells which results
+ * are home: the engine plans the others again.
  *
  * hri_tiles_engine in gemm/tiles.c makes an engine; gemm/batch_run.c has
  * another. docs/architecture.md shows a short one. */
@@ -68,13 +68,13 @@ typedef struct hri_task {
 
 /* One accelerator's part of the work. */
 typedef struct hri_flow_part {
-    uint32_t accelerator;     /* index in the list of hri_run */
+    uint32_t accelerator;     /* index in the list of hri_flow_run */
     int32_t slots[HRI_SIDES]; /* how many it has; 0: none */
     bool in_place;            /* tasks work in the caller's memory */
-    bool spare;  /* it has room for one more panel of A and of B, and can take
-                    tasks of others at the end */
-    bool packed; /* each panel of A is packed before its first task, into a
-                    second set of slots */
+    bool can_steal; /* it has room for one more panel of A and of B, and can
+                   take tasks of others at the end */
+    bool packed;    /* each panel of A is packed before its first task, into a
+                       second set of slots */
     bool gathered[HRI_SIDES]; /* the operand travels through pinned memory
                                  beside its slot, which threads of the host
                                  fill and empty */
@@ -280,10 +280,10 @@ uint32_t hri_run_accelerators(hr_context *context, uint32_t most,
  * hri_runs_collect. progress is called on the calling thread, without a
  * lock of the run. Errors: HR_ERROR_CANCELLED, HR_ERROR_LOST when others cannot
  * complete the results, and those of backends. */
-hr_status hri_run(hr_context *context, const hri_flow *flow,
-                  const hri_engine *engine,
-                  hri_accelerator *const *accelerators,
-                  const hri_run_call *call, hri_run_outcome *outcome);
+hr_status hri_flow_run(hr_context *context, const hri_flow *flow,
+                       const hri_engine *engine,
+                       hri_accelerator *const *accelerators,
+                       const hri_run_call *call, hri_run_outcome *outcome);
 
 /* Take back accelerators that abandoned runs have let go of by now. With the
  * context's lock. */

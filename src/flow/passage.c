@@ -86,8 +86,8 @@ hr_status hri_executor_gather(hri_executor *executor,
     const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
     const hr_status status = hri_gather_all(
         executor->accelerator, &passage->gather, passage->copy.width, false);
-    hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
-                    passage->copy.width);
+    hri_traced_write_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
+                          passage->copy.width);
     (void)may_gather(executor, false);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs, from hri_run to the last thread that uses one. */
+/* Runs, from hri_flow_run to the last thread that uses one. */
 #include "flow/flow.h"
 
 #include <stdlib.h>
@@ -313,10 +313,10 @@ static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
     return outcome->unfinished ? run->lost : (hri_error){0};
 }
 
-hr_status hri_run(hr_context *context, const hri_flow *flow,
-                  const hri_engine *engine,
-                  hri_accelerator *const *accelerators,
-                  const hri_run_call *call, hri_run_outcome *outcome)
+hr_status hri_flow_run(hr_context *context, const hri_flow *flow,
+                       const hri_engine *engine,
+                       hri_accelerator *const *accelerators,
+                       const hri_run_call *call, hri_run_outcome *outcome)
 {
     const char *name = engine->call;
     if (flow->part_count == 0) {

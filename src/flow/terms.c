@@ -91,7 +91,7 @@ void hri_terms_wait(hri_executor *executor, int64_t term)
     pthread_mutex_lock(&run->lock);
     executor->awaits = true;
     while (run->come <= term && !hri_is_stopped(executor)) {
-        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_ENQUEUED], &run->lock);
     }
     executor->awaits = false;
     hri_executor_note_work(executor);

@@ -24,7 +24,8 @@ uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_part *part)
 {
     uint64_t bytes = 0;
     for (int side = HRI_A; side < HRI_SIDES && !part->in_place; side++) {
-        const int64_t more = side < HRI_C && part->spare && part->slots[side];
+        const int64_t more =
+            side < HRI_C && part->can_steal && part->slots[side];
         const int64_t packed = side == HRI_A && part->packed ? 2 : 1;
         bytes += (uint64_t)(packed * part->slots[side] + more) *
                  flow->slot_bytes[side];
@@ -97,7 +98,7 @@ static void choose_slots(const hri_flow *flow, hri_accelerator *accelerator,
             return;
         }
     }
-    part->spare = false;
+    part->can_steal = false;
 }
 
 hr_status hri_flow_spread(hri_flow *flow, const char *call,
@@ -118,7 +119,7 @@ hr_status hri_flow_spread(hri_flow *flow, const char *call,
         const int64_t units = flow->unit_count * (i + 1) / parts - first;
         *part = (hri_flow_part){.accelerator = i,
                                 .in_place = accelerators[i]->in_place,
-                                .spare = parts > 1,
+                                .can_steal = parts > 1,
                                 .seconds = seconds * (double)units};
         if (!part->in_place) {
             choose_slots(flow, accelerators[i], (int32_t)hri_min(slots, units),

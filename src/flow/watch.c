@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* What the caller of hri_run does while executors work: it reports progress,
- * and decides when to go on without an executor that is late. It calls no
- * device, so nothing that a device does can hold it up.
+/* What the caller of hri_flow_run does while executors work: it reports
+ * progress, and decides when to go on without an executor that is late. It
+ * calls no device, so nothing that a device does can hold it up.
  *
  * An executor is late when its task takes far longer than planned and the
  * others have waited for it, at once or, where pieces of k keep all in step, a
- * moment for each task. When one is lost, the others end what they began, and
- * the engine plans anew what is not home. The context keeps what is left behind
- * until its threads have settled; the next product, or hr_context_destroy,
- * collects it. A copy pool that is left touches no memory
- * of the caller's again. */
+ * moment for each task.
+ *
+ * When an accelerator is lost:
+ * 1. A call returns HR_ERROR_LOST (hri_executor_fail), or it is late or silent
+ *    (lose_late, below).
+ * 2. The run halts (hri_run_halt_without): no executor begins anything, and
+ *    copies to accelerators stop. What was begun ends and goes home.
+ * 3. This thread waits until the executors have settled, or have had time
+ *    enough (may_leave).
+ * 4. A copy pool that is left touches no memory of the caller's again
+ *    (hri_copy_pool_release_memory).
+ * 5. hri_flow_run says what is home. The context keeps what is left behind
+ *    until its threads have settled (abandon_run); the next product, or
+ *    hr_context_destroy, collects it.
+ * 6. The engine plans the rest for the other accelerators, in a new run
+ *    (multiply_rest of gemm.c). hr_gemm_sum does not: its terms are gone. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -262,7 +273,7 @@ static void lose_executor(const watcher *w, hri_executor *e, bool late)
                                   hri_executor_silence(e, w->now_ns),
                                   planned_task(e)));
     e->late = late;
-    hri_executor_lose(e, &why);
+    hri_run_halt_without(e, &why);
 }
 
 /* Whether an executor for which the others wait is late: they have waited long
@@ -315,8 +326,8 @@ static bool may_leave(const watcher *w, hri_executor *e)
     if (run->error.status == HR_ERROR_CANCELLED || e->lost) {
         return since > grace * w->patience ||
                (e->lost && e->state > HRI_SETTING_UP && !e->feeds &&
-                !e->loading && hri_copy_pool_leave(&e->up_pool) &&
-                hri_copy_pool_leave(&e->down_pool));
+                !e->loading && hri_copy_pool_wind_down(&e->up_pool) &&
+                hri_copy_pool_wind_down(&e->down_pool));
     }
     return since > most_silent(w, e);
 }
@@ -346,11 +357,11 @@ static void let_go_of_memory(const watcher *w)
         while (e->gathering > 0) { /* a moment: it waits for no device */
             pthread_cond_wait(&run->ended, &run->lock);
         }
-        const bool whole = hri_copy_pool_leave(&e->down_pool);
+        const bool whole = hri_copy_pool_wind_down(&e->down_pool);
         if (e->state != HRI_SETTLED) {
             pthread_mutex_unlock(&run->lock);
-            hri_copy_pool_let_go(&e->up_pool);
-            hri_copy_pool_let_go(&e->down_pool);
+            hri_copy_pool_release_memory(&e->up_pool);
+            hri_copy_pool_release_memory(&e->down_pool);
             pthread_mutex_lock(&run->lock);
         }
         if (!whole && run->flow->reads_result) {

@@ -144,7 +144,7 @@ static hr_status await_tile_slot(hri_executor *executor,
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     while (tile->draining && !hri_is_stopped(executor)) {
-        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_ENQUEUED], &run->lock);
     }
     hr_status status = hri_is_stopped(executor) ? stop_status(run) : HR_OK;
     pthread_mutex_unlock(&run->lock);
@@ -188,7 +188,7 @@ static void tile_is_home(void *data)
     executor->share.tiles += (uint64_t)tile->count;
     hri_executor_note_work(executor);
     pthread_mutex_unlock(&run->lock);
-    pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
+    pthread_cond_broadcast(&executor->changed[HRI_ENQUEUED]);
 }
 
 /* Send the tile home after its last product, which has just been enqueued. */
@@ -307,6 +307,7 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
 /* ---- the executor's own tasks */
 
 /* Wait, for `executor`, until delivery `number` of `owner` has been enqueued.
+ * For its arrival the queue waits (issue_task).
  * Set its place and event, unless there is no such delivery. They mean nothing
  * when the executor is stopped: the owner may be gone. */
 static void await_panel(hri_executor *executor, hri_executor *owner, int side,
@@ -324,7 +325,7 @@ static void await_panel(hri_executor *executor, hri_executor *owner, int side,
         /* to bring a panel is its own work, once there is one */
         hri_executor_set_idle(executor, executor != owner ||
                                             !hri_panel_can_come(owner, d));
-        pthread_cond_wait(&owner->changed[HRI_ARRIVED], &run->lock);
+        pthread_cond_wait(&owner->changed[HRI_ENQUEUED], &run->lock);
     }
     hri_executor_set_idle(executor, false);
     if (executor == owner) {
@@ -487,7 +488,7 @@ static const hri_task *steal_task(hri_executor *executor, hri_executor **victim)
         } else {
             hri_executor_set_idle(executor, true);
             const uint64_t soon_ns = hri_in_ms(look_ms);
-            hri_wait_until(&executor->changed[HRI_ARRIVED], &run->lock,
+            hri_wait_until(&executor->changed[HRI_ENQUEUED], &run->lock,
                            soon_ns);
         }
     }
@@ -596,7 +597,7 @@ static hr_status run_stolen(hri_executor *executor)
 {
     const hri_task *task;
     hri_executor *victim = NULL;
-    while (executor->part->spare &&
+    while (executor->part->can_steal &&
            (task = steal_task(executor, &victim)) != NULL) {
         source from = {0};
         for (int side = HRI_A; side <= HRI_B; side++) {

@@ -120,7 +120,8 @@ typedef struct hri_batch_done {
 hr_status hri_batch_memory(const hri_batch_call *call,
                            const hri_gemm_call *planned, hri_batch_plan *plan);
 
-/* Run all parts. The caller holds the context's lock. Errors as of hri_run. */
+/* Run all parts. The caller holds the context's lock. Errors as of
+ * hri_flow_run. */
 hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                         hri_batch_plan *plan, hri_batch_done *done);
 

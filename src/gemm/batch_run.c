@@ -234,7 +234,7 @@ static void add_slots(hri_flow_part *part, const hri_batch_part *from,
     }
     const uint64_t spare = bytes[HRI_A] + bytes[HRI_B];
     part->memory = hri_flow_memory(&g->flow, part);
-    part->spare = !alone && part->memory + spare + f->own <= f->memory;
+    part->can_steal = !alone && part->memory + spare + f->own <= f->memory;
     part->memory = hri_flow_memory(&g->flow, part);
     hri_batch_traffic(&g->call, from, planned->accelerators[from->accelerator],
                       &part->up, &part->down);
@@ -255,7 +255,7 @@ static hr_status fill_parts(groups *g, const hri_batch_plan *batch,
         hri_flow_part *part = &flow->parts[i];
         part->accelerator = from->accelerator;
         part->in_place = planned->accelerators[from->accelerator]->in_place;
-        part->spare = part->in_place && batch->count > 1;
+        part->can_steal = part->in_place && batch->count > 1;
         part->flops = each * (double)from->count;
         part->seconds = from->seconds;
         if (!part->in_place) {
@@ -404,8 +404,9 @@ static hr_status run_groups(hri_batch_call *call, const hri_gemm_call *planned,
                                  .staged = staged,
                                  .timed = call->one.options.report != NULL,
                                  .flops_before = call->one.flops_done};
-    const hr_status status = hri_run(call->one.context, &g->flow, &engine,
-                                     planned->accelerators, &wanted, &outcome);
+    const hr_status status =
+        hri_flow_run(call->one.context, &g->flow, &engine,
+                     planned->accelerators, &wanted, &outcome);
     for (uint32_t i = 0; i < batch->count; i++) {
         batch->parts[i].share = outcome.shares[i];
     }

@@ -78,13 +78,13 @@ void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
     if (rows == 0 || cols == 0) {
         slots[HRI_A] = slots[HRI_B] = slots[HRI_C] = 0;
     } else if (b->chunks > 1) {
-        slots[HRI_A] = rows * b->depth;
-        slots[HRI_B] = cols * b->depth;
+        slots[HRI_A] = rows * b->panel_sets;
+        slots[HRI_B] = cols * b->panel_sets;
         slots[HRI_C] = rows * cols;
     } else { /* the panels needed longer stay, the others stream */
-        slots[HRI_A] = rows * (many && b->by_columns ? b->depth : 1);
-        slots[HRI_B] = cols * (many && !b->by_columns ? b->depth : 1);
-        slots[HRI_C] = b->depth > 1 ? hri_min(rows * cols, RING) : 1;
+        slots[HRI_A] = rows * (many && b->by_columns ? b->panel_sets : 1);
+        slots[HRI_B] = cols * (many && !b->by_columns ? b->panel_sets : 1);
+        slots[HRI_C] = b->panel_sets > 1 ? hri_min(rows * cols, RING) : 1;
     }
 }
 
@@ -102,12 +102,12 @@ typedef struct search {
     hri_totals totals;
     double products; /* multiply-adds of the largest task */
     int64_t whole_edge, cut_edge;
-    int32_t depth;     /* sets of streamed panels: 2, or 1 when memory is
-                          scarce */
-    double most_bytes; /* candidates with more bytes are not looked at */
-    bool by_time;      /* seek the least seconds; else the fewest bytes */
-    double worthwhile; /* keep kinds within this factor of the least seconds */
-    bool one_block;    /* all of C is one block: no other moves less */
+    int32_t panel_sets; /* sets of streamed panels: 2, or 1 when memory is
+                      scarce */
+    double most_bytes;  /* candidates with more bytes are not looked at */
+    bool by_time;       /* seek the least seconds; else the fewest bytes */
+    double worthwhile;  /* keep kinds within this factor of the least seconds */
+    bool one_block;     /* all of C is one block: no other moves less */
     bool found;
     hri_blocking best;
     hri_blocking kinds[KINDS]; /* the fastest of each kind; chunks 0: none
@@ -183,7 +183,7 @@ static void consider_blocking(search *x, hri_blocking b)
 static void consider_whole(search *x, hri_blocking b)
 {
     b.chunks = 1;
-    b.depth = x->depth;
+    b.panel_sets = x->panel_sets;
     consider_blocking(x, b);
     if (!hri_blocking_is_single(&b)) {
         b.by_columns = true;
@@ -203,7 +203,7 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
     const int64_t least = hri_min_depth(x->shape);
     int64_t most = hri_ceil_div(x->shape->k, least);
-    b.depth = x->depth;
+    b.panel_sets = x->panel_sets;
     for (b.chunks = 2; b.chunks <= most;
          b.chunks = next_chunks(b.chunks, most)) {
         double products = (double)edge * (double)edge *
@@ -224,7 +224,7 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 /* Try the pieces of k that are asked for. */
 static void consider_terms(search *x, hri_blocking b, int64_t edge)
 {
-    b.depth = x->depth;
+    b.panel_sets = x->panel_sets;
     b.chunks = x->shape->terms;
     b.bounds = x->shape->bounds;
     const double products = (double)edge * (double)edge *
@@ -404,7 +404,7 @@ static void choose_in_place(const hri_plan_shape *s,
                 .cols = c,
                 .chunks = chunks,
                 .grain = s->grain,
-                .depth = 1,
+                .panel_sets = 1,
                 .balance = 1.0,
             };
             double depth = (double)hri_cut_depth_max(&b, s->k);
@@ -462,7 +462,7 @@ static hr_status too_many(const search *found)
     }
     memcpy(larger, found->accelerators, bytes);
     x.accelerators = larger;
-    x.depth = 2;
+    x.panel_sets = 2;
     for (uint32_t i = 0; i < x.count; i++) {
         memory = larger[i].memory > memory ? larger[i].memory : memory;
         own = larger[i].own > own ? larger[i].own : own;
@@ -510,7 +510,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.totals = hri_totals_of(shape, accelerators, count);
     x.one_block = shape->terms > 0;
     set_edges(&x);
-    for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {
+    for (x.panel_sets = 2; !x.found && x.panel_sets >= 1; x.panel_sets--) {
         scan_tiles(&x);
     }
     if (!x.found && shape->terms > 0) {
@@ -522,7 +522,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     if (!x.found) {
         return too_many(&x);
     }
-    x.depth = x.best.depth;
+    x.panel_sets = x.best.panel_sets;
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
     x.one_block =

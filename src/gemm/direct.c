@@ -101,13 +101,16 @@ hri_device *hri_direct_device(const hri_gemm_call *c)
 {
     if (c->options.report != NULL || c->options.progress != NULL ||
         !hri_has_product(&c->product)) {
-        return NULL;
+        return NULL; /* a plan knows what is reported */
     }
     const hri_direct *d = look_up(c->context, hri_kind_of(&c->product));
-    const bool direct =
-        d != NULL && d->accelerator != NULL && hri_model_is_small(c->flops) &&
-        c->flops < d->most_flops && is_wanted(c, d->accelerator);
-    return direct ? d->accelerator->device : NULL;
+    if (d == NULL || d->accelerator == NULL || !is_wanted(c, d->accelerator)) {
+        return NULL;
+    }
+    if (!hri_model_skips_measuring(c->flops) || c->flops >= d->most_flops) {
+        return NULL; /* others may be faster: plan.c compares (find_best) */
+    }
+    return d->accelerator->device;
 }
 
 bool hri_gemm_directly(const hri_gemm_call *c, hr_status *status)

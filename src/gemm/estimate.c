@@ -147,7 +147,7 @@ static double copies_up(const hri_totals *x, const hri_blocking *b,
     double again_b = b->chunks > 1 ? (double)b->block_rows : 1.0;
     double panels = t->rows * again_a + t->cols * again_b;
     return panels * (double)b->chunks +
-           (x->shape->read_c ? t->rows * t->cols : 0.0);
+           (x->shape->reads_result ? t->rows * t->cols : 0.0);
 }
 
 /* Seconds of all copies, each way and both ways added. */
@@ -160,7 +160,7 @@ static carried carry_all(const hri_totals *x, const hri_blocking *b,
 {
     const hri_plan_shape *s = x->shape;
     double c = (double)s->m * (double)s->n * s->c_size;
-    double old_c = s->read_c ? c : 0.0;
+    double old_c = s->reads_result ? c : 0.0;
     double row = hri_row_bytes(s, HRI_C, t->height, t->width);
     return (carried){
         .up = carry_panels(x, &x->up, t, b->bytes) +
@@ -300,7 +300,8 @@ static double copy_seconds(const hri_totals *x, const hri_blocking *b,
     const hri_plan_shape *s = x->shape;
     const double c = (double)s->m * (double)s->n * s->c_size;
     return carry_panels(x, &x->up, t, b->bytes * sqrt((double)x->count)) +
-           hri_cost_carry(&x->up, s->read_c ? c : 0.0, t->width * s->c_size) +
+           hri_cost_carry(&x->up, s->reads_result ? c : 0.0,
+                          t->width * s->c_size) +
            hri_cost_carry(&x->down, c, t->width * s->c_size);
 }
 
@@ -315,7 +316,7 @@ static double brief_seconds(const hri_totals *x)
         const double bytes = hri_operand_bytes(s, side);
         const double row =
             hri_row_bytes(s, side, extents[side][0], extents[side][1]);
-        if (side != HRI_C || s->read_c) {
+        if (side != HRI_C || s->reads_result) {
             seconds += hri_carry_seconds(s, &x->up, true, bytes, row);
         }
         if (side == HRI_C) {
@@ -347,7 +348,7 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
     double start =
         x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
-    bool overlap = b->depth > 1 || hri_blocking_is_single(b);
+    bool overlap = b->panel_sets > 1 || hri_blocking_is_single(b);
     return tasks * hri_cost_plan + start + ends(x, b, &t, &all, compute) +
            (overlap ? fmax(compute, link) : compute + link);
 }

@@ -84,7 +84,7 @@ static hr_status choose_accelerators(hri_gemm_call *c)
             "gemm: none of %u accelerator%s multiplies %s into %s%s",
             wanted.count, hri_plural(wanted.count),
             hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
-            hri_manner(c->product.compute));
+            hri_compute_phrase(c->product.compute));
     }
     return HR_OK;
 }
@@ -120,7 +120,7 @@ static hr_status measure_one(hri_gemm_call *c, uint32_t i,
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->inputs[i];
     const hri_product_kind kind = hri_kind_of(&c->product);
-    const bool small = hri_model_is_small(c->flops);
+    const bool small = hri_model_skips_measuring(c->flops);
     HRI_TRY(hri_accelerator_rate(a, kind, &f->rate));
     if (!small) {
         HRI_TRY(hri_accelerator_tile_rates(a, kind, f->tile_rates));
@@ -165,7 +165,7 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     HRI_TRY(hri_model_overheads(a, false, &overheads));
     /* speeds matter when they differ, or when the work takes long; and an
      * accelerator that cannot take part may have no memory to measure in */
-    if ((!hri_model_is_small(c->flops) || sharing < c->count) &&
+    if ((!hri_model_skips_measuring(c->flops) || sharing < c->count) &&
         hri_plan_fits(f, least)) {
         HRI_TRY(measure_one(c, i, &overheads));
     }
@@ -317,7 +317,7 @@ static hr_status make_plan(hri_gemm_call *c)
         .size = (uint32_t)hr_type_size(type),
         .c_size = (uint32_t)hr_type_size(c_type),
         .flops = hri_product_flops(type, 1, 1, 1),
-        .read_c = hri_reads_result(p),
+        .reads_result = hri_reads_result(p),
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
         .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
         .dense = {!sums && is_dense(&p->a), !sums && is_dense(&p->b),

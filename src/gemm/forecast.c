@@ -220,7 +220,7 @@ static double *tile_of(executor *e, int64_t number)
 static bool wants_old(const forecast *f, const executor *e,
                       const hri_task *task)
 {
-    return f->plan->shape.read_c && hri_task_is_first(task) &&
+    return f->plan->shape.reads_result && hri_task_is_first(task) &&
            !e->part->in_place;
 }
 

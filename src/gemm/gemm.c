@@ -218,8 +218,8 @@ static hr_status run_plan(hri_gemm_call *c, hri_run_outcome *outcome)
     choose_staged(c);
     HRI_TRY(hri_tiles_engine(&c->product, c->plan, c->terms, &engine));
     hri_call_limit(c);
-    const hr_status status = hri_run(c->context, &c->plan->flow, &engine,
-                                     c->accelerators, &wanted, outcome);
+    const hr_status status = hri_flow_run(c->context, &c->plan->flow, &engine,
+                                          c->accelerators, &wanted, outcome);
     hri_call_unlimit(c);
     return status;
 }

@@ -318,9 +318,11 @@ static void fill_part(const hri_plan *plan, const candidate_set *set,
         part->slots[side] = (int32_t)slots[side];
     }
     const uint64_t memory = set->accelerators[i].memory;
-    part->spare = plan->blocking.chunks == 1 && set->count > 1;
-    part->spare = part->spare && (part->in_place ||
-                                  hri_flow_memory(&plan->flow, part) <= memory);
+    /* with k in chunks, the sum so far lies in a slot of the victim's */
+    part->can_steal = plan->blocking.chunks == 1 && set->count > 1;
+    part->can_steal =
+        part->can_steal &&
+        (part->in_place || hri_flow_memory(&plan->flow, part) <= memory);
     part->packed =
         set->accelerators[i].packed && !part->in_place && is_wide(plan, r);
     part->packed = part->packed && hri_flow_memory(&plan->flow, part) <= memory;
@@ -402,7 +404,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
     plan->tile_cols = blocking->block_cols * blocking->cols;
     plan->flow = (hri_flow){.unit_count = plan->tile_rows * plan->tile_cols,
                             .chunks = blocking->chunks,
-                            .reads_result = shape->read_c,
+                            .reads_result = shape->reads_result,
                             .few = hri_is_few(shape),
                             .seconds = blocking->seconds};
     hri_blocking_slot_bytes(shape, blocking, plan->flow.slot_bytes);
@@ -423,8 +425,8 @@ static double seconds_with_risk(const candidate_set *set, const hri_plan *plan)
     }
     bool alone = plan->blocking.chunks == 1 || set->count == 1;
     return plan->flow.seconds * (alone ? 1.0 : hri_cost_risk(least, most)) *
-           hri_cost_flat((double)hri_plan_row(plan, 1),
-                         (double)hri_plan_col(plan, 1));
+           hri_cost_flat_tiles((double)hri_plan_row(plan, 1),
+                               (double)hri_plan_col(plan, 1));
 }
 
 /* The part of a product's time that may be spent on comparing plans. */

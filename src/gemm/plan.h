@@ -61,7 +61,7 @@ typedef struct hri_plan_shape {
     int64_t m, n, k;       /* all at least 1 */
     uint32_t size, c_size; /* bytes of an element of A and B, and of C */
     double flops;          /* operations for one multiply-add: 2 or 8 */
-    bool read_c;           /* beta is not 0 */
+    bool reads_result;     /* beta is not 0 */
     bool whole_k;          /* C's type cannot hold partial sums */
     int64_t grain;         /* k is cut at multiples of it alone; 0: anywhere */
     bool dense[3]; /* HRI_A, HRI_B, HRI_C: its lines lie without gaps, here and
@@ -81,11 +81,11 @@ typedef struct hri_blocking {
     int64_t chunks;                 /* pieces of k; 1: whole k */
     int64_t grain;                  /* as in the shape */
     const int64_t *bounds;          /* of the pieces; NULL: they are cut */
-    bool growing;    /* three pieces, of a fifth, three tenths and a half of k:
-                        the first product starts early, and tiles have time to
-                        go home at the end; false: pieces are equal */
-    int32_t depth;   /* sets of streamed panels: 2 overlap with work, 1 does
-                        not */
+    bool growing; /* three pieces, of a fifth, three tenths and a half of k:
+                     the first product starts early, and tiles have time to
+                     go home at the end; false: pieces are equal */
+    int32_t panel_sets; /* sets of streamed panels: 2 overlap with work, 1 does
+                      not */
     bool by_columns; /* blocks are walked down columns instead of along rows */
     double balance;  /* the busiest accelerator's share over its fair share */
     double bytes;    /* panels over the host link */
@@ -138,7 +138,7 @@ static inline double hri_operand_bytes(const hri_plan_shape *s, int side)
 static inline bool hri_is_few(const hri_plan_shape *s)
 {
     return hri_operand_bytes(s, HRI_A) + hri_operand_bytes(s, HRI_B) +
-               hri_operand_bytes(s, HRI_C) * (s->read_c ? 2 : 1) <=
+               hri_operand_bytes(s, HRI_C) * (s->reads_result ? 2 : 1) <=
            hri_cost_few;
 }
 

@@ -330,6 +330,7 @@ static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
         .col = col,
         .chunk = b->chunk,
         .unit = row * b->plan->tile_cols + col,
+        /* the sum over chunks of k stays in the slot until the last of them */
         .slot = chunks > 1 ? i * cols + j : -1,
     };
 }
@@ -392,7 +393,7 @@ static void count_products(hri_plan *p, hri_flow_part *part)
         if (hri_task_is_last(&p->flow, task) && !part->in_place) {
             uint64_t bytes = (uint64_t)tile * s->c_size;
             part->down += bytes;
-            part->up += s->read_c ? bytes : 0;
+            part->up += s->reads_result ? bytes : 0;
         }
     }
 }
@@ -415,7 +416,8 @@ static void count_compulsory(builder *b)
         }
     }
     for (uint32_t i = 0; i < p->flow.part_count; i++) {
-        p->compulsory += p->flow.parts[i].down * (p->shape.read_c ? 2 : 1);
+        p->compulsory +=
+            p->flow.parts[i].down * (p->shape.reads_result ? 2 : 1);
     }
 }
 

@@ -410,7 +410,7 @@ extern const hri_backend hri_backend_cuda, hri_backend_opencl, hri_backend_host;
 
 /* Set the domain to tile `index` for a kernel's call. The last dimension runs
  * fastest. */
-static inline void hri_domain_go(hr_domain *domain, int64_t index)
+static inline void hri_domain_set_tile(hr_domain *domain, int64_t index)
 {
     const int64_t *tiles = domain->tiles;
     domain->number[2] = index % tiles[2];

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The caller's kernels: read on their first launch in a context, and compiled
- * for an accelerator on their first launch there. */
+ * for an accelerator on their first launch there. A launch (arrays/launch.c)
+ * finds the module here (module.c). source.c puts the dialect before the
+ * kernel's text; the accelerator's backend compiles that (nvrtc.c of CUDA),
+ * loads the image and launches it. module_cache.c keeps images for later
+ * processes. */
 #ifndef HRI_KERNELS_KERNELS_H
 #define HRI_KERNELS_KERNELS_H
 
@@ -16,17 +20,19 @@ hr_status hri_text_kernel(hr_context *context, const char *text,
                           const hr_kernel **kernel);
 
 /* HR_ERROR_INVALID when this is a kernel of another context. */
-hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context);
+hr_status hri_kernel_check_context(const hr_kernel *kernel,
+                                   const hr_context *context);
 
 /* The name that a parameter has in the text. */
 const char *hri_text_name(const hr_kernel *kernel, uint32_t parameter);
 
 /* Set the size of a parameter's elements when the text does not tell it. 0: the
  * size is unknown again. */
-void hri_text_learn(const hr_kernel *kernel, uint32_t parameter, size_t bytes);
+void hri_text_set_size(const hr_kernel *kernel, uint32_t parameter,
+                       size_t bytes);
 
-/* Whether hri_text_learn has set a parameter's size. */
-bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
+/* Whether hri_text_set_size has set a parameter's size. */
+bool hri_text_has_set_size(const hr_kernel *kernel, uint32_t parameter);
 
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);

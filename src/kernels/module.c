@@ -7,32 +7,32 @@
 
 #include "hal/backend.h"
 
-struct hri_loaded {
-    hri_loaded *next;
+struct hri_loaded_kernel {
+    hri_loaded_kernel *next;
     const hr_kernel *kernel;
     hri_module *module;
 };
 
 /* ---- texts */
 
-typedef struct hri_read {
-    struct hri_read *next;
+typedef struct hri_read_kernel {
+    struct hri_read_kernel *next;
     const hr_kernel *kernel;
     const char *text; /* that it had then */
     hri_indexings indexings;
-} hri_read;
+} hri_read_kernel;
 
 hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
                           const hri_indexings **indexings)
 {
-    for (const hri_read *k = context->kernels; k != NULL; k = k->next) {
+    for (const hri_read_kernel *k = context->kernels; k != NULL; k = k->next) {
         if (k->kernel == kernel && k->text == kernel->text) {
             *indexings = &k->indexings;
             return HR_OK;
         }
     }
     HRI_TRY(hri_rules_check(kernel));
-    hri_read *k = calloc(1, sizeof *k);
+    hri_read_kernel *k = calloc(1, sizeof *k);
     if (k == NULL) {
         return hri_no_memory_for(kernel->file, kernel->name);
     }
@@ -52,7 +52,7 @@ hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
 void hri_kernels_forget(hr_context *context)
 {
     while (context->kernels != NULL) {
-        hri_read *k = context->kernels;
+        hri_read_kernel *k = context->kernels;
         context->kernels = k->next;
         free(k);
     }
@@ -140,14 +140,14 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
                                  hri_module **module)
 {
     *module = NULL;
-    for (const hri_loaded *l = a->loaded; l != NULL; l = l->next) {
+    for (const hri_loaded_kernel *l = a->loaded; l != NULL; l = l->next) {
         if (l->kernel == kernel) {
             *module = l->module;
             return HR_OK;
         }
     }
     HRI_TRY(check_reproducible(a, kernel));
-    hri_loaded *l = calloc(1, sizeof *l);
+    hri_loaded_kernel *l = calloc(1, sizeof *l);
     if (l == NULL) {
         return hri_no_memory_for(a->path, kernel->name);
     }
@@ -168,7 +168,7 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
 void hri_modules_close(hri_accelerator *a)
 {
     while (a->loaded != NULL) {
-        hri_loaded *l = a->loaded;
+        hri_loaded_kernel *l = a->loaded;
         a->loaded = l->next;
         if (l->module != NULL) {
             a->device->ops->unload(l->module);

@@ -10,7 +10,7 @@
 #include "kernels/words.h"
 
 /* include/headrace/dialect.h and what it includes, for compilers of devices and
- * for C compilers */
+ * for C compilers. cmake/kernels.cmake makes them. */
 extern const char hri_dialect_text[], hri_host_dialect_text[];
 
 /* ---- macros for kernels of so many parameters, as dialect.h has them for the
@@ -71,7 +71,7 @@ static void append_sizes(char *end, const hr_kernel *kernel)
 {
     const hr_parameter *p = kernel->parameters(kernel);
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
-        if (hri_text_learned(kernel, i)) {
+        if (hri_text_has_set_size(kernel, i)) {
             end += sprintf(
                 end,
                 "\n#line 1 \"%s was given %zu bytes, but its type has "

@@ -349,7 +349,8 @@ static hri_text *text_of(const hr_kernel *kernel)
     return kernel->host == NULL ? (hri_text *)(uintptr_t)kernel : NULL;
 }
 
-hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context)
+hr_status hri_kernel_check_context(const hr_kernel *kernel,
+                                   const hr_context *context)
 {
     const hri_text *text = text_of(kernel);
     return text == NULL || text->context == context
@@ -366,14 +367,15 @@ const char *hri_text_name(const hr_kernel *kernel, uint32_t parameter)
                : kernel->parameters(kernel)[parameter].name;
 }
 
-void hri_text_learn(const hr_kernel *kernel, uint32_t parameter, size_t bytes)
+void hri_text_set_size(const hr_kernel *kernel, uint32_t parameter,
+                       size_t bytes)
 {
     hri_text *text = text_of(kernel);
     text->parameters[parameter].bytes = bytes;
     text->learned[parameter] = bytes > 0;
 }
 
-bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter)
+bool hri_text_has_set_size(const hr_kernel *kernel, uint32_t parameter)
 {
     const hri_text *text = text_of(kernel);
     return text != NULL && text->learned[parameter];

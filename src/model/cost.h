@@ -58,7 +58,7 @@ static inline int64_t hri_cost_lowest(bool tf32, int64_t width)
 
 /* The factor by which a plan with flat tiles must be faster than one with
  * square tiles: kernels for flat ones have surprises. */
-static inline double hri_cost_flat(double height, double width)
+static inline double hri_cost_flat_tiles(double height, double width)
 {
     return 1.0 + 0.005 * fabs(log2(width / height));
 }

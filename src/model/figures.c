@@ -46,7 +46,7 @@ double hri_guess(hri_guessed what)
     return guesses[what];
 }
 
-bool hri_model_is_small(double operations)
+bool hri_model_skips_measuring(double operations)
 {
     return operations < 1e9;
 }
@@ -212,7 +212,7 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
 {
     const hri_subject of = hri_subject_of(accelerator);
     const hri_kind kind = {.name = q->name, .shape = q->shape};
-    const bool small = hri_model_is_small(q->operations);
+    const bool small = hri_model_skips_measuring(q->operations);
     double known = hri_figure_find(of, kind);
     if (known <= 0.0 && small && q->shape != 0) {
         known = hri_figure_find(of, (hri_kind){.name = q->name});

@@ -51,8 +51,9 @@ struct hri_model {
 /* The value of a figure, if need be from the tuning cache. 0: not known. */
 double hri_figure_find(hri_subject of, hri_kind kind);
 
-/* Set a figure, and keep it for later processes. */
+/* Set a figure, for this process alone. */
 void hri_figure_set(hri_subject of, hri_kind kind, double value);
+/* The same, and keep it in the tuning cache for later processes. */
 void hri_figure_keep(hri_subject of, hri_kind kind, double value);
 
 /* Set a figure, and keep it if it is settled. */

@@ -54,7 +54,7 @@ static hr_status measure_rates(hri_accelerator *const *devices, uint32_t count,
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "measuring: no accelerator multiplies %s into %s%s",
                         hr_type_name(kind.type), hr_type_name(kind.c_type),
-                        hri_manner(kind.compute));
+                        hri_compute_phrase(kind.compute));
     }
     return HR_OK;
 }

@@ -97,7 +97,7 @@ static void close_probe(const probes *x, probe *p)
         hri_copy_pool_stop(&p->copy_pools[way]);
         hri_copy_pool_join(&p->copy_pools[way]);
     }
-    hri_accelerator_forget(a); /* waits for the queues */
+    hri_accelerator_discard(a); /* waits for the queues */
     for (int way = 0; way < WAYS; way++) {
         hri_copy_pool_finish(&p->copy_pools[way]);
         hri_accelerator_release(a, p->buffers[way]);

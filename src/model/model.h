@@ -67,7 +67,7 @@ double hri_guess(hri_guessed what);
 
 /* Whether work of so many operations takes less time than measuring. Such work
  * is planned with figures that are known or guessed. */
-bool hri_model_is_small(double operations);
+bool hri_model_skips_measuring(double operations);
 
 /* A number that changes with each figure. Any thread. */
 uint64_t hri_model_version(const hr_context *context);
@@ -104,7 +104,7 @@ typedef struct hri_product_kind {
 } hri_product_kind;
 
 /* How products are formed, as it ends a message: "", " by tf32" ... */
-const char *hri_manner(hr_compute compute);
+const char *hri_compute_phrase(hr_compute compute);
 
 /* Whether the accelerator's device offers such products. */
 bool hri_accelerator_multiplies(const hri_accelerator *accelerator,

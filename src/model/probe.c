@@ -103,7 +103,7 @@ static hr_status lose(hri_accelerator *const *accelerators, uint32_t count,
 {
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < count; i++) {
-        status = hri_accelerator_saw(
+        status = hri_accelerator_note_status(
             accelerators[i],
             hri_fail(HR_ERROR_LOST,
                      "measuring: %s has not answered for %.0f seconds",
@@ -153,14 +153,14 @@ hr_status hri_measure(hri_accelerator *const *accelerators, uint32_t count,
     pthread_cond_init(&m->changed, NULL);
     const uint64_t begin_ns = hri_clock_ns();
     for (uint32_t i = 0; i < count; i++) {
-        hri_traced_measure(accelerators[i]->device);
+        hri_traced_begin_measuring(accelerators[i]->device);
     }
     const hr_status status = measure(accelerators, count, m, job, bytes);
     for (uint32_t i = 0; i < count; i++) {
-        hri_traced_measured(accelerators[i]->device);
+        hri_traced_end_measuring(accelerators[i]->device);
     }
-    hri_traced_here(accelerators[0]->device, HRI_TRACE_MEASURE, "measuring",
-                    begin_ns, 0);
+    hri_traced_write_here(accelerators[0]->device, HRI_TRACE_MEASURE,
+                          "measuring", begin_ns, 0);
     return status;
 }
 
@@ -193,7 +193,7 @@ hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
 {
     *w = (hri_stopwatch){.accelerator = accelerator};
     /* memory that kept queues hold for multiplying would be counted twice */
-    hri_accelerator_forget(accelerator);
+    hri_accelerator_discard(accelerator);
     const hr_status status = open_queue(w);
     if (status != HR_OK) {
         hri_stopwatch_close(w);

@@ -449,7 +449,7 @@ void hri_accelerator_learn_rate(hri_accelerator *a, hri_product_kind kind,
     }
 }
 
-const char *hri_manner(hr_compute compute)
+const char *hri_compute_phrase(hr_compute compute)
 {
     static const char *const manners[] = {"", " by tf32", " reproducibly"};
     return manners[compute];

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which process computes what of a product. */
+/* Which process computes what of a product. Rows of C are cut evenly, or as C
+ * lies. The owner of an element of A or B (operand.h) sends it to every process
+ * that needs it, and nobody forwards. A process sends its sums of C to the
+ * owner, who adds them up over depth. Both sides derive the same list of
+ * messages (list_factor and list_chunk of gemm.c). */
 #ifndef HRI_MPI_PLAN_H
 #define HRI_MPI_PLAN_H
 

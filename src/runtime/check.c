@@ -13,7 +13,8 @@ static bool is_known(const hri_loss *loss)
     return atomic_load_explicit(&loss->known, memory_order_acquire);
 }
 
-hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status)
+hr_status hri_accelerator_note_status(hri_accelerator *accelerator,
+                                      hr_status status)
 {
     hri_loss *loss = &accelerator->loss;
     if (status != HR_ERROR_LOST || is_known(loss)) {

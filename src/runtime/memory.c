@@ -96,7 +96,7 @@ void hri_memory_init(hri_accelerator *accelerator)
     pthread_mutex_init(&accelerator->memory_lock, NULL);
 }
 
-void hri_accelerator_drop(hri_accelerator *accelerator)
+void hri_memory_finish(hri_accelerator *accelerator)
 {
     pthread_mutex_lock(&accelerator->memory_lock);
     while (accelerator->blocks != NULL) {
@@ -137,7 +137,7 @@ void hri_accelerator_limit(hri_accelerator *accelerator, uint64_t bytes)
     pthread_mutex_unlock(&accelerator->memory_lock);
 }
 
-void hri_accelerator_fit(hri_accelerator *accelerator)
+void hri_accelerator_trim_to_limit(hri_accelerator *accelerator)
 {
     const uint64_t own = accelerator->device->info.gemm_bytes;
     pthread_mutex_lock(&accelerator->memory_lock);

@@ -170,7 +170,7 @@ static void destroy_all(hri_event_pool *pool, hri_event_list list)
 
 /* ---- at the end of an engine's call, and of the accelerator */
 
-void hri_accelerator_recall(hri_accelerator *a)
+void hri_accelerator_reclaim(hri_accelerator *a)
 {
     if (a->setting_up) {
         return;
@@ -179,7 +179,7 @@ void hri_accelerator_recall(hri_accelerator *a)
     end_loans(&a->events, HRI_EVENTS_FREE);
 }
 
-void hri_accelerator_forget(hri_accelerator *a)
+void hri_accelerator_discard(hri_accelerator *a)
 {
     if (a->setting_up) {
         return;
@@ -197,7 +197,7 @@ void hri_accelerator_forget(hri_accelerator *a)
     pthread_mutex_unlock(&a->events.lock);
 }
 
-void hri_accelerator_part(hri_accelerator *a)
+void hri_accelerator_detach(hri_accelerator *a)
 {
     for (int i = 0; i < HRI_QUEUES; i++) {
         a->queues[i] = a->lent[i] ? NULL : a->queues[i];
@@ -207,7 +207,7 @@ void hri_accelerator_part(hri_accelerator *a)
     end_loans(&a->events, HRI_EVENTS_PARTED);
 }
 
-void hri_accelerator_part_ends(hri_accelerator *a)
+void hri_accelerator_end_detached(hri_accelerator *a)
 {
     if (--a->parted == 0) {
         pthread_mutex_lock(&a->events.lock);
@@ -223,7 +223,7 @@ void hri_pools_init(hri_accelerator *a)
 
 void hri_pools_close(hri_accelerator *a)
 {
-    hri_accelerator_forget(a);
+    hri_accelerator_discard(a);
     destroy_all(&a->events, HRI_EVENTS_FREE);
     for (int i = 0; i < HRI_EVENT_LISTS; i++) {
         free(a->events.of[i]);

@@ -13,11 +13,11 @@
 #include "base/threads.h"
 #include "hal/hal.h"
 
-typedef struct hri_block hri_block;   /* a buffer kept for reuse */
-typedef struct hri_fence hri_fence;   /* stream.h */
-typedef struct hri_loaded hri_loaded; /* kernels/module.c */
-typedef struct hri_stream hri_stream; /* stream.h */
-typedef struct hri_model hri_model;   /* src/model */
+typedef struct hri_block hri_block; /* a buffer kept for reuse */
+typedef struct hri_fence hri_fence; /* stream.h */
+typedef struct hri_loaded_kernel hri_loaded_kernel; /* kernels/module.c */
+typedef struct hri_stream hri_stream;               /* stream.h */
+typedef struct hri_model hri_model;                 /* src/model */
 
 /* From the host, and to the host. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
@@ -152,7 +152,7 @@ typedef struct hri_accelerator {
     hri_deferral deferral;
     hri_stream *copy_queue;          /* stream.h; NULL until it is needed */
     hri_default_queue default_queue; /* stream.h */
-    hri_loaded *loaded;              /* the caller's kernels, loaded */
+    hri_loaded_kernel *loaded;       /* the caller's kernels, loaded */
 } hri_accelerator;
 
 /* Engines that keep something in a context, in the order in which they destroy
@@ -188,7 +188,7 @@ struct hr_context {
     struct hr_queue *default_queues;   /* [accelerator_count], of
                                           hr_queue_default; NULL: none yet */
     struct hri_text *texts;            /* of hr_kernel_create */
-    struct hri_read *kernels;          /* that were read (kernels/module.c) */
+    struct hri_read_kernel *kernels;   /* that were read (kernels/module.c) */
     struct hri_profile *profiles;      /* of hr_profile_kernel */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
                                           checked */
@@ -262,12 +262,12 @@ void *hri_accelerator_take_small(hri_accelerator *accelerator, size_t bytes);
 /* Set the limit for the running call; 0: there is no other again. */
 void hri_accelerator_limit(hri_accelerator *accelerator, uint64_t bytes);
 /* Free the cache where it exceeds the limit, less what gemm takes. */
-void hri_accelerator_fit(hri_accelerator *accelerator);
+void hri_accelerator_trim_to_limit(hri_accelerator *accelerator);
 /* Free every cached block, with pinned ones. */
 void hri_accelerator_trim(hri_accelerator *accelerator);
 /* Set up the list of blocks. Free all of them, before the device is closed. */
 void hri_memory_init(hri_accelerator *accelerator);
-void hri_accelerator_drop(hri_accelerator *accelerator);
+void hri_memory_finish(hri_accelerator *accelerator);
 
 /* A queue for an engine, and an event that nothing waits for. They come from
  * the pools, or are new. An earlier record of the event may not be done yet.
@@ -286,14 +286,14 @@ hr_status hri_event_wait_awake(hri_event *event, double seconds);
 /* Take back all that the engine took, once none of its work is under way. The
  * first function keeps it for later calls. The second one, after an error,
  * destroys it. */
-void hri_accelerator_recall(hri_accelerator *accelerator);
-void hri_accelerator_forget(hri_accelerator *accelerator);
+void hri_accelerator_reclaim(hri_accelerator *accelerator);
+void hri_accelerator_discard(hri_accelerator *accelerator);
 
 /* The call returns while work may be under way. It keeps the queues that it
  * took, and will destroy them itself; the events are kept for it until the
  * second function. With the context's lock. */
-void hri_accelerator_part(hri_accelerator *accelerator);
-void hri_accelerator_part_ends(hri_accelerator *accelerator);
+void hri_accelerator_detach(hri_accelerator *accelerator);
+void hri_accelerator_end_detached(hri_accelerator *accelerator);
 
 /* An event for a fence, from the pool or new. The second function puts it back,
  * once all commands that wait for it have been enqueued. Any thread. */
@@ -336,7 +336,8 @@ bool hri_indices_have(const hri_indices *indices, uint32_t index);
  * error, with this thread's message, is kept. Returns status. Any thread. The
  * status of a queue may be that of another device, for which the queue
  * waited. */
-hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
+hr_status hri_accelerator_note_status(hri_accelerator *accelerator,
+                                      hr_status status);
 /* HR_OK, or HR_ERROR_LOST with a sentence: somebody saw it, or the backend
  * knows it. Waits for nothing. Any thread. */
 hr_status hri_accelerator_check(const hri_accelerator *accelerator);

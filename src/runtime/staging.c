@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* The threads of copy pools (staging.h), which hri_copy_pool_start starts. A
+ * job of hri_copy_pool_put is taken piece by piece (take_piece). To the
+ * accelerator a thread fills pinned memory and enqueues the copy (carry_up); to
+ * the host it enqueues the copy, waits for it, and empties pinned memory
+ * (carry_down). */
 #include "runtime/staging.h"
 
 #include <string.h>
@@ -387,8 +392,8 @@ static void copy_to_pinned(const hri_copy_pool *pool, const work *w,
         hri_copy_rows(&piece);
     }
     hri_range_end();
-    hri_traced_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
-                    w->piece.rows * w->piece.width);
+    hri_traced_write_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
+                          w->piece.rows * w->piece.width);
 }
 
 /* Copy the piece to pinned memory, and one that continues it. *next is the
@@ -512,8 +517,8 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_range_begin("from pinned");
     status = land(pool, job, piece, copy_thread->pinned[at]);
     hri_range_end();
-    hri_traced_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
-                    piece->rows * piece->width);
+    hri_traced_write_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
+                          piece->rows * piece->width);
     finish_piece(pool, job, status == HR_OK);
     touch_ends(pool, threads);
     return status;
@@ -696,7 +701,7 @@ void hri_copy_pool_stop(hri_copy_pool *pool)
     }
 }
 
-bool hri_copy_pool_leave(hri_copy_pool *pool)
+bool hri_copy_pool_wind_down(hri_copy_pool *pool)
 {
     if (pool->accelerator == NULL) {
         return true;
@@ -710,7 +715,7 @@ bool hri_copy_pool_leave(hri_copy_pool *pool)
     return gone;
 }
 
-void hri_copy_pool_let_go(hri_copy_pool *pool)
+void hri_copy_pool_release_memory(hri_copy_pool *pool)
 {
     if (pool->accelerator == NULL) {
         return;

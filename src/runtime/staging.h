@@ -201,10 +201,10 @@ void hri_copy_pool_help(hri_copy_pool *pool);
 void hri_copy_pool_stop(hri_copy_pool *pool);
 /* Begin nothing in memory of the caller's, but end what has begun to arrive
  * there. True when nothing is left of it. Any thread. */
-bool hri_copy_pool_leave(hri_copy_pool *pool);
+bool hri_copy_pool_wind_down(hri_copy_pool *pool);
 /* Stop, and wait until no thread copies memory of the caller's. A direct copy
  * that is under way may still arrive, when the device pleases. */
-void hri_copy_pool_let_go(hri_copy_pool *pool);
+void hri_copy_pool_release_memory(hri_copy_pool *pool);
 /* Wait until all jobs are finished, or the pool was stopped, and its threads
  * have ended. No job may be added any more. */
 void hri_copy_pool_join(hri_copy_pool *pool);

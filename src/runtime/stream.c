@@ -478,7 +478,7 @@ hr_status hri_stream_create(hri_accelerator *accelerator, bool urgent,
     return HR_OK;
 }
 
-void hri_stream_forget(hri_stream *s)
+void hri_stream_end_pending(hri_stream *s)
 {
     hri_fence *fence = s->pending;
     if (hri_stream_record_pending(s) != HR_OK) {
@@ -548,7 +548,7 @@ void hri_accelerator_drop_default_queue(hri_accelerator *accelerator)
     hri_fence_drop(queue->start);
     hri_fence_drop(queue->end);
     if (queue->stream != NULL) {
-        hri_stream_forget(queue->stream);
+        hri_stream_end_pending(queue->stream);
         hri_stream_destroy(queue->stream);
     }
     *queue = (hri_default_queue){0};

@@ -55,7 +55,7 @@ hr_status hri_stream_create(hri_accelerator *accelerator, bool urgent,
 /* Called before the stream is destroyed, with the context's lock. Its pending
  * fence is recorded. If that fails, the stream has run and the fence has its
  * error. */
-void hri_stream_forget(hri_stream *stream);
+void hri_stream_end_pending(hri_stream *stream);
 /* Wait for all its work, then destroy it. NULL is accepted. */
 void hri_stream_destroy(hri_stream *stream);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches over several accelerators: one launch for each band. */
+/* Launches over several accelerators: one launch for each band. hri_split_run
+ * plans it (choose.c, room.c), launches the bands (run_bands) and reports. */
 #include <stdlib.h>
 
 #include "arrays/array.h"
@@ -302,7 +303,7 @@ void hri_split_trace(const hri_splitting *s, uint64_t start_ns)
 }
 
 /* Do the work of all bands, with the copies of combined views around it. */
-static hr_status work(hri_splitting *s)
+static hr_status run_and_fold(hri_splitting *s)
 {
     (void)hri_progress_tell(s->progress, (double)s->progress->done);
     HRI_TRY(hri_progress_status(s->progress, HR_OK));
@@ -313,17 +314,17 @@ static hr_status work(hri_splitting *s)
 }
 
 /* The same, with what it tells unless a greater call does. */
-static hr_status work_and_tell(hri_splitting *s)
+static hr_status run_with_progress(hri_splitting *s)
 {
     hri_progress own;
     if (s->progress != NULL) {
-        return work(s);
+        return run_and_fold(s);
     }
     hri_progress_init(&own, hri_split_name(s), s->options.progress,
                       s->options.progress_data,
                       (double)hr_extent_count(s->domain));
     s->progress = &own;
-    const hr_status status = hri_progress_end(&own, work(s));
+    const hr_status status = hri_progress_end(&own, run_and_fold(s));
     s->progress = NULL;
     return status;
 }
@@ -338,17 +339,17 @@ static hr_status tell_findings(hr_context *context)
 
 /* The same. The checker gets to know the pieces, and tells what it has found
  * when all have run. */
-static hr_status work_and_check(hri_splitting *s)
+static hr_status run_checked(hri_splitting *s)
 {
     const hri_checker *checker = s->context->checker;
     hri_pieces pieces;
     if (checker == NULL) {
-        return work_and_tell(s);
+        return run_with_progress(s);
     }
     HRI_TRY(tell_findings(s->context));
     hri_split_describe_pieces(s, &pieces);
     s->pieces = &pieces;
-    const hr_status status = work_and_tell(s);
+    const hr_status status = run_with_progress(s);
     s->pieces = NULL;
     checker->forget(&pieces);
     return status == HR_OK ? tell_findings(s->context) : status;
@@ -382,7 +383,7 @@ static hr_status run_launch(hri_splitting *s, size_t count,
         return status;
     }
     if (!s->options.dry_run) {
-        HRI_TRY(work_and_check(s));
+        HRI_TRY(run_checked(s));
     }
     write_report(s);
     return HR_OK;

@@ -174,7 +174,7 @@ static hr_status wrap_argument(running *r, uint32_t i)
 static hr_status narrow(running *r, const hr_extent *domain)
 {
     const hri_indexings *read = NULL;
-    HRI_TRY(hri_text_check(r->kernel, r->context));
+    HRI_TRY(hri_kernel_check_context(r->kernel, r->context));
     HRI_TRY(hri_kernel_read(r->context, r->kernel, &read));
     for (uint32_t i = 0; i < r->kernel->parameter_count; i++) {
         hr_argument *a = &r->arguments[i];

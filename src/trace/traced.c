@@ -500,8 +500,8 @@ bool hri_is_traced(const hri_device *device)
     return device->traced != NULL && device->traced->trace != NULL;
 }
 
-void hri_traced_here(const hri_device *device, hri_trace_kind kind,
-                     const char *what, uint64_t begin_ns, uint64_t bytes)
+void hri_traced_write_here(const hri_device *device, hri_trace_kind kind,
+                           const char *what, uint64_t begin_ns, uint64_t bytes)
 {
     if (!hri_is_traced(device)) {
         return;
@@ -513,14 +513,14 @@ void hri_traced_here(const hri_device *device, hri_trace_kind kind,
     hri_trace_write_here(device->traced->trace, &span);
 }
 
-void hri_traced_measure(const hri_device *device)
+void hri_traced_begin_measuring(const hri_device *device)
 {
     if (device->traced != NULL) {
         atomic_fetch_add(&device->traced->measuring, 1);
     }
 }
 
-void hri_traced_measured(const hri_device *device)
+void hri_traced_end_measuring(const hri_device *device)
 {
     if (device->traced != NULL) {
         atomic_fetch_sub(&device->traced->measuring, 1);

@@ -26,14 +26,14 @@ bool hri_is_traced(const hri_device *device);
 
 /* Write what the calling thread does for a traced device, from begin_ns until
  * now. Nothing happens to a device that is not traced. Any thread. */
-void hri_traced_here(const hri_device *device, hri_trace_kind kind,
-                     const char *what, uint64_t begin_ns, uint64_t bytes);
+void hri_traced_write_here(const hri_device *device, hri_trace_kind kind,
+                           const char *what, uint64_t begin_ns, uint64_t bytes);
 
 /* Whatever a device does from now on is of the kind "measure", on all queues
  * and threads, until measuring ends as often as it began. Nothing happens to a
  * device that is not traced. Any thread. */
-void hri_traced_measure(const hri_device *device);
-void hri_traced_measured(const hri_device *device);
+void hri_traced_begin_measuring(const hri_device *device);
+void hri_traced_end_measuring(const hri_device *device);
 
 /* The `elapsed` of events of a device that may be traced: one of the two may
  * have been created before that. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hr_gemm_verify: a random test finds suspicious rows. These are recomputed and
- * judged element by element. docs/verify.md says why that is enough. */
+ * judged element by element. A threshold (residual.c) only picks rows: the
+ * bound of an element (elements.c) alone says no. docs/verify.md says why that
+ * is enough. */
 #include "verify/verify.h"
 
 #include <math.h>
@@ -204,8 +206,8 @@ static void print_element(const hri_verify *v, const double x[2], char *text,
     }
 }
 
-static hr_status report_miss(const hri_verify *v, const hri_verify_miss *miss,
-                             hr_verify_report *report)
+static hr_status fail_mismatch(const hri_verify *v, const hri_verify_miss *miss,
+                               hr_verify_report *report)
 {
     char got[64], want[64];
     print_element(v, miss->got, got, sizeof got);
@@ -251,12 +253,15 @@ static hr_status verify_elements(hri_verify *v, double *ratios,
     report->rows_checked = found.rows_checked;
     report->unchecked = found.unchecked;
     if (found.miss.col >= 0) {
-        return report_miss(v, &found.miss, report);
+        return fail_mismatch(v, &found.miss, report);
     }
     const bool missed = check_suspects(v, ratios, report, &miss) ||
                         check_untested(v, ratios, windows, report, &miss);
     HRI_TRY(hri_verify_status(v, HR_OK));
-    return missed ? report_miss(v, &miss, report) : report_unchecked(report);
+    if (missed) {
+        return fail_mismatch(v, &miss, report);
+    }
+    return report_unchecked(report);
 }
 
 hr_status hri_verify_product(hri_pool *pool, const hri_verify_problem *problem,

@@ -86,13 +86,13 @@ static void accelerators_work(hri_device *device)
              device->info.path);
     TEST_CASE("rates under a limit");
     TEST(rates_are_measured(&accelerator));
-    hri_accelerator_drop(&accelerator);
+    hri_memory_finish(&accelerator);
     if (device->info.host) {
         TEST_CASE("rates in place");
         hri_accelerator in_place = {
             .device = device, .model = models[1].model, .in_place = true};
         TEST(rates_are_measured(&in_place));
-        hri_accelerator_drop(&in_place);
+        hri_memory_finish(&in_place);
     }
     hri_model_destroy(&models[0]);
     hri_model_destroy(&models[1]);

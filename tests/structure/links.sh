@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # links.sh ROOT: every relative link of the pages leads to a file, and to a
-# heading of it where it names one (as GitHub spells anchors). Prints each that
-# does not; fails when there is one, or when nothing was looked at.
+# heading of it where it names one (as GitHub spells anchors). A file of C that
+# is linked has the names in `code` right behind the link. Prints each that does
+# not; fails when there is one, or when nothing was looked at.
 set -eu
 cd "$1"
 pages=$(find . -name '*.md' ! -path '*/build*' | sed 's|^\./||' | sort)
@@ -30,35 +31,51 @@ code {
     print "heading", name (seen[name]++ ? "-" seen[name] - 1 : "")
 }
 {
+    for (line = $0; match(line, /\]\([^) ]+\.[ch]\)( `[A-Za-z_0-9]+`,?)+/);) {
+        count = split(substr(line, RSTART + 2, RLENGTH - 2), word, /[) `,]+/)
+        for (i = 2; i <= count; i++) {
+            if (word[i] != "") {
+                print "name", FILENAME, beside(word[1]), word[i]
+            }
+        }
+        line = substr(line, RSTART + RLENGTH)
+    }
     line = $0
     gsub(/`[^`]*`/, "", line)
     while (match(line, /\]\([^) ]+/)) {
         target = substr(line, RSTART + 2, RLENGTH - 2)
         line = substr(line, RSTART + RLENGTH)
         if (target !~ /^[a-z]+:/) {
-            folder = FILENAME
-            sub(/[^\/]*$/, "", folder)
             file = target
             sub(/#.*/, "", file)
-            file = file == "" ? FILENAME : folder file
-            while (sub(/[^\/]+\/\.\.\//, "", file)) {
-            }
-            gsub(/\/\.\//, "/", file)
-            sub(/^\.\//, "", file)
+            file = file == "" ? FILENAME : beside(file)
             anchor = target ~ /#/ && file ~ /\.md$/ ? target : ""
             sub(/^[^#]*/, "", anchor)
             print "link", FILENAME, file, file anchor
         }
     }
+}
+# A file that is named beside this page.
+function beside(file,    folder) {
+    folder = FILENAME
+    sub(/[^\/]*$/, "", folder)
+    file = folder file
+    while (sub(/[^\/]+\/\.\.\//, "", file)) {
+    }
+    gsub(/\/\.\//, "/", file)
+    sub(/^\.\//, "", file)
+    return file
 }' $pages | {
     bad=0
     headings=$(mktemp)
     links=$(mktemp)
-    trap 'rm -f "$headings" "$links"' EXIT
+    names=$(mktemp)
+    trap 'rm -f "$headings" "$links" "$names"' EXIT
     while read -r kind rest; do
         case $kind in
         heading) echo "$rest" >>"$headings" ;;
         link) echo "$rest" >>"$links" ;;
+        name) echo "$rest" >>"$names" ;;
         esac
     done
     while read -r page file place; do
@@ -70,5 +87,11 @@ code {
             bad=1
         fi
     done <"$links"
+    while read -r page file name; do
+        if [ -e "$file" ] && ! grep -qw -e "$name" "$file"; then
+            echo "$page: no $name in $file"
+            bad=1
+        fi
+    done <"$names"
     exit $bad
 }

@@ -24,6 +24,13 @@ try fail docs/a.md '[a](src)'
 try fail docs/a.md '[a](#code)'
 try fail docs/a.md '[a](#one-2)'
 try fail docs/contracts/a.md '[itself](../contracts/a.md#two)'
+for name in one two; do
+    plant
+    echo 'int one;' >"$tree/t/src/a.c"
+    printf '[a](../src/a.c) `%s`, `one`\n' "$name" >"$tree/t/docs/a.md"
+    [ $name = one ] && verdict=pass || verdict=fail
+    want $verdict "a file and $name"
+done
 plant
 want fail "a tree without pages"
 finish

@@ -18,7 +18,7 @@ static hri_accelerator start(uint64_t limit)
 /* Nothing is left, neither in the counters nor on the device. */
 static void end(hri_accelerator *accelerator)
 {
-    hri_accelerator_drop(accelerator);
+    hri_memory_finish(accelerator);
     CHECK(accelerator->memory_used == 0 && accelerator->pinned_used == 0);
     CHECK(accelerator->memory_peak <= accelerator->memory_limit);
     CHECK(fake.backends[0].devices[0].most_bytes == accelerator->memory_peak);
@@ -224,7 +224,7 @@ static void check_queues(void)
     CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_UP, &first) == HR_OK);
     CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_DOWN, &second) == HR_OK);
     CHECK(first != second && a.allocations == 2);
-    hri_accelerator_recall(&a);
+    hri_accelerator_reclaim(&a);
     CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_UP, &again) == HR_OK);
     CHECK(again == first);
     CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_DOWN, &again) == HR_OK);

@@ -267,7 +267,8 @@ static void work(world *w, model *m, hr_view v, hr_access access)
     hri_boxes region = {0};
     hri_fence *fence = NULL;
     CHECK(hri_view_region(&v, &region) == HR_OK);
-    CHECK(hri_array_begin(m->array, place, &region, access, queue) == HR_OK);
+    CHECK(hri_array_begin_use(m->array, place, &region, access, queue) ==
+          HR_OK);
     expect_reading(w, m, &v, place, access);
     if ((access & HR_IN) != 0) {
         touch(w, &v, region.linear, place, bytes, false);
@@ -278,7 +279,7 @@ static void work(world *w, model *m, hr_view v, hr_access access)
         touch(w, &v, region.linear, place, bytes, true);
     }
     CHECK(hri_fence_create_recorded(queue->stream, &fence) == HR_OK);
-    CHECK(hri_array_end(m->array, place, &region, access, fence) == HR_OK);
+    CHECK(hri_array_end_use(m->array, place, &region, access, fence) == HR_OK);
     hri_fence_drop(fence);
     expect_writing(m, &v, place, bytes, access);
     hri_boxes_finish(&region);

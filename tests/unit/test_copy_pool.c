@@ -76,7 +76,7 @@ static void one_thread_brings_many(void)
     CHECK(hri_copy_pool_start(&copy_pool) == HR_OK);
     hri_copy_pool_join(&copy_pool);
     CHECK(memcmp(here, there, BOXES * BOX_BYTES) == 0);
-    hri_accelerator_forget(a);
+    hri_accelerator_discard(a);
     hri_copy_pool_finish(&copy_pool);
     hri_accelerator_release(a, buffer);
     free(here);
@@ -124,7 +124,7 @@ static void held_copies_wait(bool drop)
     for (int i = 0; i < 2; i++) {
         free(slices[i].jobs);
     }
-    hri_accelerator_forget(a);
+    hri_accelerator_discard(a);
     hri_accelerator_release(a, buffer);
     free(here);
     free(there);
@@ -168,13 +168,13 @@ static bool hangs_on_the_way_home(uint64_t call)
         finished = job.finished;
         pthread_mutex_unlock(&copy_pool.lock);
     }
-    const bool gone = hri_copy_pool_leave(&copy_pool);
-    hri_copy_pool_let_go(&copy_pool);
+    const bool gone = hri_copy_pool_wind_down(&copy_pool);
+    hri_copy_pool_release_memory(&copy_pool);
     memcpy(left, here, BYTES);
     fault_backend_let_go();
     hri_copy_pool_join(&copy_pool);
     CHECK(memcmp(here, finished ? there : left, BYTES) == 0);
-    hri_accelerator_forget(a);
+    hri_accelerator_discard(a);
     hri_copy_pool_finish(&copy_pool);
     hri_accelerator_release(a, buffer);
     free(here);

@@ -43,7 +43,7 @@ static hri_stream *open_stream(hr_context *context, uint32_t accelerator)
 
 static void close_stream(hri_stream *stream)
 {
-    hri_stream_forget(stream);
+    hri_stream_end_pending(stream);
     hri_stream_destroy(stream);
 }
 

@@ -58,7 +58,8 @@ typedef struct row {
     double panel, product, old, home; /* seconds of each step */
 } row;
 
-static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
+static void row_init(row *r, int32_t b_slots, int32_t c_slots,
+                     bool reads_result)
 {
     const double none[HRI_TILE_RATES] = {0};
     *r = (row){.accelerator = {.rate = 2e10,
@@ -73,20 +74,20 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                   .size = 4,
                   .c_size = 4,
                   .flops = 2.0,
-                  .read_c = read_c},
+                  .reads_result = reads_result},
         .blocking = {.block_rows = 1,
                      .block_cols = 1,
                      .rows = 1,
                      .cols = 3,
                      .chunks = 1,
-                     .depth = 1},
+                     .panel_sets = 1},
         .tile_rows = 1,
         .tile_cols = 3,
         .flow = {.parts = &r->part,
                  .part_count = 1,
                  .unit_count = 3,
                  .chunks = 1,
-                 .reads_result = read_c},
+                 .reads_result = reads_result},
     };
     r->part = (hri_flow_part){.slots = {1, b_slots, c_slots},
                               .deliveries = r->deliveries,
@@ -295,7 +296,7 @@ static grid_of_tiles tiles_of(int64_t rows, int64_t cols, int64_t chunks,
                      .rows = rows,
                      .cols = cols,
                      .chunks = chunks,
-                     .depth = 2,
+                     .panel_sets = 2,
                      .balance = 1.0},
     };
 }
@@ -394,7 +395,7 @@ static void random_bounds(void)
         shape.m = random_between(&random, 1, 700);
         shape.n = random_between(&random, 1, 700);
         shape.k = random_between(&random, 1, 700);
-        shape.read_c = random_next(&random) % 2;
+        shape.reads_result = random_next(&random) % 2;
         hri_plan *plan = plan_of(&shape, a, count);
         double least, most;
         bounds_of(plan, a, &least, &most);

@@ -12,8 +12,8 @@ static hri_accelerator a = {.device = &device};
 
 static void test_other_errors(void)
 {
-    CHECK(hri_accelerator_saw(&a, HR_OK) == HR_OK);
-    CHECK(hri_accelerator_saw(&a, hri_fail(HR_ERROR_BACKEND, "busy")) ==
+    CHECK(hri_accelerator_note_status(&a, HR_OK) == HR_OK);
+    CHECK(hri_accelerator_note_status(&a, hri_fail(HR_ERROR_BACKEND, "busy")) ==
           HR_ERROR_BACKEND);
     CHECK(!hri_accelerator_is_lost(&a));
     CHECK(hri_accelerator_check(&a) == HR_OK);
@@ -21,12 +21,13 @@ static void test_other_errors(void)
 
 static void test_first_loss(void)
 {
-    CHECK(hri_accelerator_saw(&a, hri_fail(HR_ERROR_LOST, "first")) ==
+    CHECK(hri_accelerator_note_status(&a, hri_fail(HR_ERROR_LOST, "first")) ==
           HR_ERROR_LOST);
     CHECK(hri_accelerator_is_lost(&a));
-    CHECK_FAILS(hri_accelerator_saw(&a, hri_fail(HR_ERROR_LOST, "second")),
-                HR_ERROR_LOST, "second");
-    CHECK(hri_accelerator_saw(&a, HR_OK) == HR_OK);
+    CHECK_FAILS(
+        hri_accelerator_note_status(&a, hri_fail(HR_ERROR_LOST, "second")),
+        HR_ERROR_LOST, "second");
+    CHECK(hri_accelerator_note_status(&a, HR_OK) == HR_OK);
     CHECK(hri_accelerator_is_lost(&a));
     CHECK_FAILS(hri_accelerator_check(&a), HR_ERROR_LOST, "first");
 }

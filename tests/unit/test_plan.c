@@ -43,7 +43,7 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
         .size = sizes[below(state, 5)],
         .c_size = sizes[below(state, 5)],
         .flops = below(state, 2) ? 2.0 : 8.0,
-        .read_c = below(state, 2),
+        .reads_result = below(state, 2),
         .whole_k = below(state, 8) == 0,
     };
     p.shape.grain = p.shape.k % 4 == 1 ? 256 : 0;
@@ -186,7 +186,7 @@ static void check_plan(const problem *q, const hri_plan *p)
             const hri_delivery *d = &part->deliveries[n];
             *(d->source < 0 ? &part_up : &part_peer) += element_bytes(p, d);
         }
-        part_up += q->shape.read_c ? part->down : 0;
+        part_up += q->shape.reads_result ? part->down : 0;
         counted = counted && part_up == part->up && part_peer == part->peer;
         up += part->up;
         down += part->down;

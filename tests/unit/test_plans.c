@@ -54,7 +54,7 @@ static void same_inputs(void)
     other.by_columns[HRI_A] = true;
     CHECK(get(&plans, &other, inputs, 2) != first);
     other = shape;
-    other.read_c = true;
+    other.reads_result = true;
     CHECK(get(&plans, &other, inputs, 2) != first);
     other = shape;
     other.k++;

@@ -343,7 +343,7 @@ static void other_layout(void)
     hri_cl_unit *unit = ((hri_cl_device *)a->device)->unit;
     const hri_cl_layout own = unit->layout;
     unit->layout = HRI_CL_SMALL;
-    hri_accelerator_forget(a); /* queues keep their kernels */
+    hri_accelerator_discard(a); /* queues keep their kernels */
     bed.ordered_alone = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         run_case(cases[i]);

@@ -115,7 +115,7 @@ static void run_batch(void *data, int64_t index)
     int64_t last = hri_min((index + 1) * l->batch, l->tiles);
     hr_domain domain = l->domain;
     for (int64_t i = index * l->batch; i < last; i++) {
-        hri_domain_go(&domain, i);
+        hri_domain_set_tile(&domain, i);
         l->kernel->host(&domain, arguments);
         if (l->epilogue.run != NULL) {
             l->epilogue.run(l->epilogue.data, &domain, arguments);

@@ -16,31 +16,36 @@ enum { ROWS = HRI_VERIFY_ROWS, COLS = HRI_VERIFY_COLS };
 
 /* ---- loops over tasks */
 
-typedef struct counted {
+typedef struct loop {
     const hri_verify *v;
     hri_pool_function function;
     void *data;
     int64_t elements;
-} counted;
+} loop;
 
-static void run_counted(void *data, int64_t index)
+/* In the usual arithmetic: on x86 long double has a control register of its
+ * own, which HRI_USUAL_ARITHMETIC leaves alone. */
+static void run_task(void *data, int64_t index)
 {
-    const counted *c = data;
-    if (!hri_verify_stopped(c->v)) {
-        c->function(c->data, index);
-        hri_progress_add(c->v->progress, (uint64_t)c->elements);
+    const loop *l = data;
+    fenv_t was;
+    if (hri_verify_stopped(l->v)) {
+        return;
+    }
+    (void)fegetenv(&was);
+    (void)fesetenv(FE_DFL_ENV);
+    l->function(l->data, index);
+    (void)fesetenv(&was);
+    if (l->v->progress != NULL) {
+        hri_progress_add(l->v->progress, (uint64_t)l->elements);
     }
 }
 
 void hri_verify_run(const hri_verify *v, int64_t count,
                     hri_pool_function function, void *data, int64_t elements)
 {
-    counted c = {v, function, data, elements};
-    if (v->progress != NULL) {
-        hri_pool_run(v->pool, count, run_counted, &c);
-    } else {
-        hri_pool_run(v->pool, count, function, data);
-    }
+    loop l = {v, function, data, elements};
+    hri_pool_run(v->pool, count, run_task, &l);
 }
 
 bool hri_verify_stopped(const hri_verify *v)
@@ -463,10 +468,8 @@ static void keep_first(hri_verify_first *f, const hri_verify_miss *miss)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Judge the columns of a row that `columns` has bits for, counted from
- * w->col. */
-static void judge_columns(const hri_verify *v, const hri_verify_window *w,
-                          uint64_t columns, hri_verify_first *first)
+void hri_verify_judge(const hri_verify *v, const hri_verify_window *w,
+                      uint64_t columns, hri_verify_first *first)
 {
     hri_verify_block got, old;
     row_sums s;
@@ -483,18 +486,6 @@ static void judge_columns(const hri_verify *v, const hri_verify_window *w,
             return;
         }
     }
-}
-
-/* In the usual arithmetic: on x86 long double has a control register of its
- * own, which HRI_USUAL_ARITHMETIC leaves alone. */
-void hri_verify_judge(const hri_verify *v, const hri_verify_window *w,
-                      uint64_t columns, hri_verify_first *first)
-{
-    fenv_t was;
-    (void)fegetenv(&was);
-    (void)fesetenv(FE_DFL_ENV);
-    judge_columns(v, w, columns, first);
-    (void)fesetenv(&was);
 }
 
 typedef struct row_job {

@@ -68,8 +68,8 @@ typedef struct hri_verify {
 
 /* ---- elements.c */
 
-/* hri_pool_run, of tasks that read so many elements each. When the program has
- * cancelled, none is begun any more. */
+/* hri_pool_run, of tasks that read so many elements each, in the usual
+ * arithmetic. When the program has cancelled, none is begun any more. */
 void hri_verify_run(const hri_verify *v, int64_t count,
                     hri_pool_function function, void *data, int64_t elements);
 bool hri_verify_stopped(const hri_verify *v);
@@ -132,8 +132,8 @@ typedef struct hri_verify_first {
     hri_verify_miss miss;
 } hri_verify_first;
 
-/* Recompute a window of one row. Judge the columns that `columns` has bits for,
- * counted from the window's first. */
+/* Recompute a window of one row, in a task of hri_verify_run. Judge the columns
+ * that `columns` has bits for, counted from the window's first. */
 void hri_verify_judge(const hri_verify *v, const hri_verify_window *window,
                       uint64_t columns, hri_verify_first *first);
 

@@ -345,12 +345,14 @@ hr_status hri_call_plan(hri_gemm_call *c)
     if (!hri_has_product(&c->product)) {
         return HR_OK;
     }
-    hr_status status = make_plan(c);
-    while (status == HR_ERROR_LOST && leave_out_lost(c)) { /* measuring may find
-                                                              that one is */
-        status = make_plan(c);
+    for (;;) {
+        hri_error error = {HR_OK};
+        hri_error_keep(&error, make_plan(c));
+        /* measuring may find that an accelerator is lost */
+        if (error.status != HR_ERROR_LOST || !leave_out_lost(c)) {
+            return hri_error_raise(&error);
+        }
     }
-    return status;
 }
 
 void hri_call_close(hri_gemm_call *c)

@@ -133,10 +133,10 @@ static hr_status list_panel(hri_mpi_run *r, int64_t number)
     hri_mpi_panel *p = panel_of(r, number);
     hri_messages *m = &p->messages;
     const int64_t places = (int64_t)r->plan.rows * r->plan.cols * r->plan.depth;
+    hri_messages_clear(m);
     if (r->place >= 0) {
         HRI_TRY(place_panel(r, number));
     }
-    hri_messages_clear(m);
     for (int64_t i = 0; i < places; i++) {
         HRI_TRY(list_factor(r, m, MESSAGE_A, i, number, &p->a));
         HRI_TRY(list_factor(r, m, MESSAGE_B, i, number, &p->b));

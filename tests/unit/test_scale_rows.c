@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of docs/architecture.md, as it stands there. test_scale_rows SET
  */
+#include "support/told.h"
 #include "test.h"
 
 #include "engine_of_the_page.h"
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
     if (!test_open(&options, &context)) {
         return test_end();
     }
+    told_patience(context);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         TEST_CASE("rows are scaled");
         try_size(context, sizes[i][0], sizes[i][1]);
@@ -70,6 +72,7 @@ int main(int argc, char **argv)
     options.memory_limit = (100 << 10) + gemm; /* less than three slots of 64 x
                                                   130 */
     CHECK(hr_context_create(&options, &context) == HR_OK);
+    told_patience(context);
     TEST_CASE("and where there is little memory");
     try_size(context, 4099, 130);
     hr_context_destroy(context);

@@ -73,8 +73,8 @@ static const struct {
 } shapes[] = {
     {"no memory to pack", 9, 9, 9, 2, 2, 2},
     {"several slices", 9, 9, 600, 2, 3, 2},
-    {"lanes", 40, 1, 600, 1, 2, 1},
-    {"lanes and partial sums", 20, 8, 20000, 2, 3, 2},
+    {"lanes", 40, 1, 600, 1, 2, 0},
+    {"lanes and partial sums", 20, 8, 20000, 2, 3, 1},
     {"both sides short", 2, 3, 600, 1, 2, 1},
 };
 

@@ -43,7 +43,7 @@ static hr_scalar draw_scalar(const problem *p)
 static problem draw_problem(int64_t index)
 {
     static const int64_t depths[] = {1,   2,   31,  64,   65,   255,
-                                     257, 511, 513, 1024, 1500, 9000};
+                                     257, 511, 513, 1024, 1500, 20000};
     problem p = {.type = pairs[index % PAIRS].ab,
                  .c_type = pairs[index % PAIRS].c,
                  .m = random_between(&numbers, 1, HRI_BUILTIN_THIN),

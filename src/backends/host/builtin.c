@@ -5,12 +5,14 @@
  * C is cut into blocks. For each block, slices of A and B of some depth are
  * packed and then multiplied. All threads of the pool do both. Thin products,
  * whose m or n is at most 8, are bounded by memory, and packing would cost more
- * than the product. Only their thin operand lies packed in memory.
+ * than the product. Only their thin operand lies packed in memory. Those of i8
+ * are dot products where runs lie along k.
  *
- * Both ways cut k into slices of the same length (slice_of), the last of which
- * may be shorter. An element's sum over a slice is made in order of k, and
- * these sums are added in order. So the bits of an element depend on k, its row
- * of A and its column of B alone, and not on the shape or the layout. */
+ * Dot products are exact. The others cut k into slices of the same length
+ * (slice_of), the last of which may be shorter. An element's sum over a slice
+ * is made in order of k, and these sums are added in order. So the bits of an
+ * element depend on k, its row of A and its column of B alone, and not on the
+ * shape or the layout. */
 #include "backends/host/builtin.h"
 
 #include <stdlib.h>
@@ -34,7 +36,7 @@ enum {
 _Static_assert(SLICE_BYTES / 4 <= I8_DEPTH,
                "sums of i8 over a slice must be exact in f32");
 
-/* ---- what both ways need */
+/* ---- what all ways need */
 
 static bool is_half(hr_type type)
 {
@@ -109,6 +111,14 @@ static hr_status no_memory_to_pack(int64_t bytes)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                     "built-in multiplication: no memory to pack %lld bytes",
                     (long long)bytes);
+}
+
+/* C := beta C. */
+static void scale_c(hri_pool *pool, const hri_gemm *g)
+{
+    const hr_matrix c = hr_matrix_row_major(
+        hri_host_address(&g->c.place), g->c_type, g->m, g->n, g->c.row_stride);
+    hri_matrix_scale(pool, g->beta, &c);
 }
 
 /* Write a tile whose rows lie `pitch` numbers apart. */
@@ -724,39 +734,149 @@ static thin plan_thin(const hri_builtin_variant *variant, hri_pool *pool,
     return w;
 }
 
-static hr_status multiply_thin(const hri_builtin_variant *variant,
-                               hri_pool *pool, const hri_gemm *g)
+static hr_status multiply_lanes(thin *w)
 {
-    thin w = plan_thin(variant, pool, g);
-    const int64_t threads = hri_pool_threads(w.pool);
-    const int64_t slice_bytes = w.slice * w.rows * w.real * w.parts;
-    const int64_t slice_partials = w.groups * w.tile_bytes;
+    const int64_t threads = hri_pool_threads(w->pool);
+    const int64_t slice_bytes = w->slice * w->rows * w->real * w->parts;
+    const int64_t slice_partials = w->groups * w->tile_bytes;
     const bool apart =
-        threads > 1 && w.slices > 1 && w.groups < TASKS_PER_THREAD * threads;
+        threads > 1 && w->slices > 1 && w->groups < TASKS_PER_THREAD * threads;
     int64_t round = hri_max(ROUND_BYTES / slice_bytes, 1);
     if (apart) {
         round = hri_max(hri_min(round, PARTIAL_BYTES / slice_partials), 1);
     }
-    round = hri_min(round, w.slices);
+    round = hri_min(round, w->slices);
     const int64_t packed = round * slice_bytes;
     const int64_t partials = apart ? round * slice_partials : 0;
-    const int64_t totals =
-        is_half(g->c_type) && w.slices > 1 ? w.groups * w.tile_bytes : 0;
+    const int64_t totals = is_half(w->gemm->c_type) && w->slices > 1
+                               ? w->groups * w->tile_bytes
+                               : 0;
     hr_status status = HR_OK;
-    w.packed = allocate_lines(packed);
-    w.partials = partials > 0 ? allocate_lines(partials) : NULL;
-    w.totals = totals > 0 ? allocate_lines(totals) : NULL;
-    if (w.packed == NULL || (partials > 0 && w.partials == NULL) ||
-        (totals > 0 && w.totals == NULL)) {
+    w->packed = allocate_lines(packed);
+    w->partials = partials > 0 ? allocate_lines(partials) : NULL;
+    w->totals = totals > 0 ? allocate_lines(totals) : NULL;
+    if (w->packed == NULL || (partials > 0 && w->partials == NULL) ||
+        (totals > 0 && w->totals == NULL)) {
         status = no_memory_to_pack(packed + partials + totals);
         goto done;
     }
-    multiply_rounds(&w, round);
+    multiply_rounds(w, round);
 done:
-    free(w.packed);
-    free(w.partials);
-    free(w.totals);
+    free(w->packed);
+    free(w->partials);
+    free(w->totals);
     return status;
+}
+
+/* ---- thin products of i8 as dot products
+ *
+ * Elements are sums over runs along k, in integers, whose bits do not depend on
+ * the order. An operand without such runs is thin, and they are copied. */
+
+enum {
+    DOTS_DEPTH = 64,       /* shorter dot products take longer than lanes */
+    DOTS_SLICE = 16 << 10, /* elements of k that stay in cache */
+    DOTS_UNIT = 64         /* whole vectors of any variant */
+};
+
+static bool suits_dots(const thin *w)
+{
+    return w->gemm->type == HR_I8 && w->gemm->k >= DOTS_DEPTH &&
+           (w->lanes <= HRI_BUILTIN_THIN || w->x.col_stride == 1);
+}
+
+typedef struct runs {
+    const thin *thin;
+    const hri_operand *operand;
+    int64_t count;
+    char *copy;
+} runs;
+
+static void copy_runs_task(void *data, int64_t slice)
+{
+    const runs *r = data;
+    const int64_t first = slice * r->thin->slice;
+    const int64_t depth = depth_of(r->thin, slice);
+    const int64_t step = r->operand->col_stride;
+    for (int64_t i = 0; i < r->count; i++) {
+        const char *from = element_at(r->thin, r->operand, i, first);
+        char *to = r->copy + i * r->thin->gemm->k + first;
+        for (int64_t p = 0; p < depth; p++) {
+            to[p] = from[p * step];
+        }
+    }
+}
+
+/* Let an operand lie in `count` runs along k, in other memory. */
+static void copy_runs(const thin *w, int64_t count, hri_operand *operand,
+                      char *copy)
+{
+    runs r = {w, operand, count, copy};
+    hri_pool_run(w->pool, w->slices, copy_runs_task, &r);
+    *operand = (hri_operand){
+        .place.host = copy, .row_stride = w->gemm->k, .col_stride = 1};
+}
+
+/* A group of runs of x, by all of y, over one slice. With several slices C is
+ * beta C already. Unsigned arithmetic wraps by definition. */
+static void dots_task(void *data, int64_t index)
+{
+    const thin *w = data;
+    const hri_gemm *g = w->gemm;
+    const uint32_t alpha = hri_factor_of(HR_I8, g->alpha).u[0];
+    const uint32_t beta = hri_factor_of(HR_I8, g->beta).u[0];
+    const int64_t first = index / w->slices * HRI_BUILTIN_DOTS;
+    const int64_t slice = index % w->slices, p = slice * w->slice;
+    uint32_t *c = (uint32_t *)(void *)hri_host_address(&g->c.place);
+    uint32_t sums[HRI_BUILTIN_DOTS];
+    hri_builtin_dots d = {
+        .rows = hri_min(HRI_BUILTIN_DOTS, w->lanes - first),
+        .count = depth_of(w, slice),
+        .x = (const int8_t *)element_at(w, &w->x, first, p),
+        .x_stride = w->x.row_stride,
+        .sums = sums,
+    };
+    for (int64_t j = 0; j < w->rows; j++) {
+        d.y = (const int8_t *)element_at(w, &w->y, j, p);
+        w->variant->dots_i8(&d);
+        for (int64_t i = 0; i < d.rows; i++) {
+            uint32_t *to = w->down ? c + (first + i) * g->c.row_stride + j
+                                   : c + j * g->c.row_stride + first + i;
+            if (w->slices > 1) {
+                __atomic_fetch_add(to, alpha * sums[i], __ATOMIC_RELAXED);
+            } else {
+                *to = alpha * sums[i] + (beta == 0 ? 0 : beta * *to);
+            }
+        }
+    }
+}
+
+static hr_status multiply_dots(thin *w)
+{
+    const int64_t k = w->gemm->k;
+    const int64_t x_bytes = w->x.col_stride == 1 ? 0 : w->lanes * k;
+    const int64_t y_bytes = w->y.col_stride == 1 ? 0 : w->rows * k;
+    w->slice = equal_piece(k, DOTS_SLICE, DOTS_UNIT);
+    w->slices = hri_ceil_div(k, w->slice);
+    if (x_bytes + y_bytes > 0) {
+        w->packed = allocate_lines(x_bytes + y_bytes);
+        if (w->packed == NULL) {
+            return no_memory_to_pack(x_bytes + y_bytes);
+        }
+    }
+    if (x_bytes > 0) {
+        copy_runs(w, w->lanes, &w->x, w->packed);
+    }
+    if (y_bytes > 0) {
+        copy_runs(w, w->rows, &w->y, w->packed + x_bytes);
+    }
+    if (w->slices > 1) {
+        scale_c(w->pool, w->gemm);
+    }
+    hri_pool_run(w->pool, hri_ceil_div(w->lanes, HRI_BUILTIN_DOTS) * w->slices,
+                 dots_task, w);
+    free(w->packed);
+    return HR_OK;
 }
 
 /* ---- the choice */
@@ -789,16 +909,15 @@ hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
         return HR_OK;
     }
     if (hri_gemm_only_scales(g)) {
-        const hr_matrix c =
-            hr_matrix_row_major(hri_host_address(&g->c.place), g->c_type, g->m,
-                                g->n, g->c.row_stride);
-        hri_matrix_scale(pool, g->beta, &c);
+        scale_c(pool, g);
         return HR_OK;
     }
-    return hri_min(g->m, g->n) > HRI_BUILTIN_THIN ||
-                   g->compute == HR_COMPUTE_REPRODUCIBLE
-               ? multiply_blocked(variant, pool, g)
-               : multiply_thin(variant, pool, g);
+    if (hri_min(g->m, g->n) > HRI_BUILTIN_THIN ||
+        g->compute == HR_COMPUTE_REPRODUCIBLE) {
+        return multiply_blocked(variant, pool, g);
+    }
+    thin w = plan_thin(variant, pool, g);
+    return suits_dots(&w) ? multiply_dots(&w) : multiply_lanes(&w);
 }
 
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)

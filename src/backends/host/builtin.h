@@ -4,9 +4,10 @@
  *
  * Only two kernels exist for each instruction set, in f32 and in f64. All other
  * types become one of them while they are packed. f16 and bf16 are widened. i8
- * becomes f32, which is exact as long as a sum stays below 2^24. A complex
- * element becomes two rows of A (re, im) and two columns of B: the kernel
- * delivers the four real products apart, and each is summed like a real one.
+ * becomes f32, which is exact as long as a sum stays below 2^24. Thin products
+ * of i8 have a kernel in integers, dots_i8. A complex element becomes two rows
+ * of A (re, im) and two columns of B: the kernel delivers the four real
+ * products apart, and each is summed like a real one.
  *
  * Reproducible products (hri_gemm in hal.h) are made by the same kernels, whose
  * multiply-adds are fused. A complex one becomes a real one of twice the depth,
@@ -20,7 +21,8 @@
 
 enum {
     HRI_BUILTIN_TILE_BYTES = 2048, /* no variant has a larger tile */
-    HRI_BUILTIN_THIN = 8 /* a product is thin whose m or n is at most this */
+    HRI_BUILTIN_THIN = 8, /* a product is thin whose m or n is at most this */
+    HRI_BUILTIN_DOTS = 4  /* rows that dots_i8 takes at once */
 };
 
 /* How the elements of complex panels lie. */
@@ -58,6 +60,16 @@ typedef struct hri_builtin_stream {
     void *sums;
 } hri_builtin_stream;
 
+/* sums[row] = sum over p < count of x[row * x_stride + p] * y[p], modulo
+ * 2^32. */
+typedef struct hri_builtin_dots {
+    int64_t rows, count; /* rows: up to HRI_BUILTIN_DOTS */
+    const int8_t *x;
+    int64_t x_stride;
+    const int8_t *y;
+    uint32_t *sums;
+} hri_builtin_dots;
+
 /* What is done with a tile T that a kernel made: C := alpha T + beta C. C is
  * never read when beta is 0. */
 typedef struct hri_builtin_tile {
@@ -82,6 +94,7 @@ typedef struct hri_builtin_variant {
                          void *tile);
     void (*stream_f32)(const hri_builtin_stream *stream);
     void (*stream_f64)(const hri_builtin_stream *stream);
+    void (*dots_i8)(const hri_builtin_dots *dots);
     void (*store)(const hri_builtin_tile *tile);
     /* store with the roundings of reproducible products. Complex values are
      * (re, im) in two columns. NULL: the instruction set has no fused

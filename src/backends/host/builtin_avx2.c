@@ -11,12 +11,13 @@
 
 #include <headrace/half.h>
 
-#define VARIANT      hri_builtin_avx2
-#define VARIANT_NAME "avx2"
-#define ROWS         6
-#define VECTOR_BYTES 32
-#define HAVE_F16C    1
-#define HAVE_FMA     1
+#define VARIANT            hri_builtin_avx2
+#define VARIANT_NAME       "avx2"
+#define ROWS               6
+#define VECTOR_BYTES       32
+#define HAVE_F16C          1
+#define HAVE_FMA           1
+#define MULTIPLY_ADD(x, y) _mm256_madd_epi16((__m256i)(x), (__m256i)(y))
 
 #define FMA_F32(x, v, s)                                                       \
     (vector_f32) _mm256_fmadd_ps(_mm256_set1_ps(x), (__m256)(v), (__m256)(s))

@@ -11,12 +11,13 @@
 
 #include <headrace/half.h>
 
-#define VARIANT      hri_builtin_avx512
-#define VARIANT_NAME "avx512"
-#define ROWS         12
-#define VECTOR_BYTES 64
-#define HAVE_F16C    1
-#define HAVE_FMA     1
+#define VARIANT            hri_builtin_avx512
+#define VARIANT_NAME       "avx512"
+#define ROWS               12
+#define VECTOR_BYTES       64
+#define HAVE_F16C          1
+#define HAVE_FMA           1
+#define MULTIPLY_ADD(x, y) _mm512_madd_epi16((__m512i)(x), (__m512i)(y))
 
 #define FMA_F32(x, v, s)                                                       \
     (vector_f32) _mm512_fmadd_ps(_mm512_set1_ps(x), (__m512)(v), (__m512)(s))

@@ -28,8 +28,9 @@
 #elif defined(__x86_64__)
 #include <emmintrin.h>
 
-#define VARIANT_NAME "sse2"
-#define ROWS         6 /* 12 of 16 registers */
+#define VARIANT_NAME       "sse2"
+#define MULTIPLY_ADD(x, y) _mm_madd_epi16((__m128i)(x), (__m128i)(y))
+#define ROWS               6 /* 12 of 16 registers */
 #else
 #define VARIANT_NAME "plain"
 #define ROWS         4

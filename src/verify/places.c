@@ -184,7 +184,10 @@ typedef struct places {
     const hri_verify *v;
     int64_t *terms; /* of k: those where A or B has an infinity */
     int64_t term_count;
-    float *b; /* term_count x 64: the signs of B in the columns at hand */
+    int64_t groups; /* of 64 terms */
+    bool *in_a;     /* m x groups: A has an infinity or NaN in these terms */
+    bool *in_b;     /* groups: so has B, in the columns at hand */
+    float *b;       /* term_count x 64: the signs of B in the columns at hand */
     hri_verify_window columns; /* these columns, of all rows */
     int64_t *windows; /* m: of 64 columns, to recompute in each row; 0 as well
                          for rows that are left out */
@@ -216,6 +219,17 @@ static float flushed(float sign)
     return fabsf(sign) < 1.0F ? 0.0F : sign;
 }
 
+/* Load A's element of a term, with those behind it, unless it is there. */
+static void load_term(const hri_verify *v, int64_t term, hri_verify_window *w,
+                      hri_verify_block *a)
+{
+    if (term >= w->col + w->cols) {
+        w->col = term;
+        w->cols = hri_min(COLS, v->k - term);
+        hri_verify_load(&v->a, w, NULL, a);
+    }
+}
+
 /* The signs of B for some terms. */
 static void signs_task(void *data, int64_t index)
 {
@@ -224,11 +238,30 @@ static void signs_task(void *data, int64_t index)
     hri_verify_window w = s->columns;
     const int64_t end = hri_min((index + 1) * ROWS, s->term_count);
     w.rows = 1;
+    s->in_b[index] = false;
     for (int64_t q = index * ROWS; q < end; q++) {
         w.row = s->terms[q];
         hri_verify_load(&s->v->b, &w, NULL, &block);
         for (int64_t c = 0; c < COLS; c++) {
             s->b[q * COLS + c] = c < w.cols ? sign_of(s->v, block.re[c]) : NAN;
+            s->in_b[index] |= c < w.cols && !isfinite(block.re[c]);
+        }
+    }
+}
+
+/* Where some rows of A have infinities. */
+static void rows_task(void *data, int64_t index)
+{
+    const places *s = data;
+    const hri_verify *v = s->v;
+    const int64_t end = hri_min((index + 1) * ROWS, v->m);
+    hri_verify_block a;
+    for (int64_t row = index * ROWS; row < end; row++) {
+        hri_verify_window w = {.row = row, .rows = 1};
+        for (int64_t q = 0; q < s->term_count; q++) {
+            load_term(v, s->terms[q], &w, &a);
+            s->in_a[row * s->groups + q / ROWS] |=
+                !isfinite(a.re[s->terms[q] - w.col]);
         }
     }
 }
@@ -254,21 +287,17 @@ static void sum_signs(const places *s, int64_t row, sign_sums *sums)
     hri_verify_block a;
     hri_verify_window w = {.row = row, .rows = 1};
     memset(sums, 0, sizeof *sums);
-    for (int64_t q = 0; q < s->term_count; q++) {
-        const int64_t p = s->terms[q];
-        if (p >= w.col + w.cols) {
-            if (all_nan(sums)) {
-                return;
+    for (int64_t g = 0; g < s->groups && !all_nan(sums); g++) {
+        const int64_t end = hri_min((g + 1) * ROWS, s->term_count);
+        const bool finite = !s->in_a[row * s->groups + g] && !s->in_b[g];
+        for (int64_t q = g * ROWS; q < end && !finite; q++) {
+            load_term(v, s->terms[q], &w, &a);
+            const float x = sign_of(v, a.re[s->terms[q] - w.col]);
+            const float *b = s->b + q * COLS;
+            for (int64_t c = 0; c < COLS; c++) {
+                sums->kept[c] += x * b[c];
+                sums->flushed[c] += flushed(x) * flushed(b[c]);
             }
-            w.col = p;
-            w.cols = hri_min(COLS, v->k - p);
-            hri_verify_load(&v->a, &w, NULL, &a);
-        }
-        const float x = sign_of(v, a.re[p - w.col]);
-        const float *b = s->b + q * COLS;
-        for (int64_t c = 0; c < COLS; c++) {
-            sums->kept[c] += x * b[c];
-            sums->flushed[c] += flushed(x) * flushed(b[c]);
         }
     }
 }
@@ -457,11 +486,14 @@ static hr_status find_terms(places *s, const _Atomic bool *infinite)
         s->term_count += atomic_load(&infinite[p]);
     }
     s->terms = malloc((size_t)(s->term_count + 1) * sizeof *s->terms);
+    s->groups = hri_ceil_div(s->term_count, ROWS);
     s->b = malloc((size_t)(s->term_count + 1) * COLS * sizeof *s->b);
+    s->in_a = calloc((size_t)(v->m * s->groups + 1), sizeof *s->in_a);
+    s->in_b = calloc((size_t)s->groups + 1, sizeof *s->in_b);
     s->windows = calloc((size_t)v->m, sizeof *s->windows);
     s->wrong = calloc((size_t)v->m, sizeof *s->wrong);
-    if (s->terms == NULL || s->b == NULL || s->windows == NULL ||
-        s->wrong == NULL) {
+    if (s->terms == NULL || s->b == NULL || s->in_a == NULL ||
+        s->in_b == NULL || s->windows == NULL || s->wrong == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "verify: no memory for the signs of %lld x %d elements",
                         (long long)s->term_count, COLS);
@@ -494,6 +526,7 @@ hr_status hri_verify_places(hri_verify *v, int64_t *windows,
     if (status != HR_OK) {
         goto done;
     }
+    hri_verify_run(v, hri_ceil_div(v->m, ROWS), rows_task, &s, ROWS * v->k);
     pthread_mutex_init(&s.first.lock, NULL);
     go_through(&s, false);
     choose_rows(&s, windows, found);
@@ -505,6 +538,8 @@ done:
     free(infinite);
     free(s.terms);
     free(s.b);
+    free(s.in_a);
+    free(s.in_b);
     free(s.windows);
     free(s.wrong);
     return status;

@@ -443,7 +443,7 @@ hr_status hr_gemm_batch(hr_context *context, int64_t count, hr_scalar alpha,
     if (status == HR_OK) {
         fill_report(&call, &filled);
         hri_report_trace(&call.one, &filled, "hr_gemm_batch");
-        hri_call_write_report(&call.one, &filled);
+        hri_report_write(&filled, call.one.options.report);
     }
     free_shares(&call);
     hri_range_end();
@@ -473,7 +473,7 @@ hr_status hr_gemm_batch_plan(hr_context *context, int64_t count,
     if (status == HR_OK) {
         fill_report(&call, &filled);
         filled.seconds = call.seconds;
-        hri_call_write_report(&call.one, &filled);
+        hri_report_write(&filled, call.one.options.report);
     }
     free_shares(&call);
     return status;

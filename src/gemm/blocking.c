@@ -65,12 +65,6 @@ enum {
  * place has only one task, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
 
-double hri_blocking_tasks(const hri_blocking *b)
-{
-    return (double)b->block_rows * (double)b->rows * (double)b->block_cols *
-           (double)b->cols * (double)b->chunks;
-}
-
 void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
                         int64_t slots[3])
 {

@@ -74,11 +74,6 @@ void hri_share_add(hri_run_share *sum, const hri_run_share *share);
 
 /* Read the caller's options, which may be NULL. */
 hr_status hri_call_options(hri_gemm_call *call, const hr_gemm_options *options);
-/* Read a report of the caller's, which may be NULL. */
-hr_status hri_report_read(const hr_gemm_report *from, hr_gemm_report *report);
-/* Write the report that they ask for, if any. */
-void hri_call_write_report(const hri_gemm_call *call,
-                           const hr_gemm_report *report);
 /* Check the arguments, but no data pointers, and set the product. */
 hr_status hri_call_open(hri_gemm_call *call, hr_context *context,
                         hr_scalar alpha, hr_matrix a, hr_matrix b,
@@ -128,6 +123,12 @@ hr_status hri_tiles_engine(const hri_product *product, hri_plan *plan,
                            const hri_terms *terms, hri_engine *engine);
 
 /* ---- report.c */
+
+/* A report of the caller's, which may be NULL: check its size, read it, and
+ * write it. */
+hr_status hri_report_check(const hr_gemm_report *report);
+hr_status hri_report_read(const hr_gemm_report *from, hr_gemm_report *report);
+void hri_report_write(const hr_gemm_report *from, hr_gemm_report *report);
 
 /* Add an entry to the caller's array of shares, if it has room. */
 void hri_report_add(hr_gemm_report *report, const hr_gemm_share *share);

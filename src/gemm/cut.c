@@ -121,3 +121,31 @@ uint64_t hri_plan_min_memory(const hri_plan_shape *s)
                 hri_add(sum, bytes[HRI_C], &sum);
     return fits ? sum : UINT64_MAX;
 }
+
+/* ---- of a plan */
+
+double hri_blocking_tasks(const hri_blocking *b)
+{
+    return (double)b->block_rows * (double)b->rows * (double)b->block_cols *
+           (double)b->cols * (double)b->chunks;
+}
+
+int64_t hri_plan_row(const hri_plan *plan, int64_t i)
+{
+    return hri_cut(plan->shape.m, plan->tile_rows, i);
+}
+
+int64_t hri_plan_col(const hri_plan *plan, int64_t i)
+{
+    return hri_cut(plan->shape.n, plan->tile_cols, i);
+}
+
+int64_t hri_plan_chunk(const hri_plan *plan, int64_t i)
+{
+    return hri_cut_depth(&plan->blocking, plan->shape.k, i);
+}
+
+int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i)
+{
+    return start(plan, i + 1) - start(plan, i);
+}

@@ -18,8 +18,6 @@
 
 static const hri_struct options_struct = HRI_STRUCT(
     hr_gemm_options, "gemm options", "HR_GEMM_OPTIONS_INIT", memory_limit);
-static const hri_struct report_struct =
-    HRI_STRUCT(hr_gemm_report, "gemm report", "HR_GEMM_REPORT_INIT", seconds);
 
 hr_status hri_call_options(hri_gemm_call *c, const hr_gemm_options *options)
 {
@@ -29,17 +27,7 @@ hr_status hri_call_options(hri_gemm_call *c, const hr_gemm_options *options)
         return hri_fail(HR_ERROR_INVALID, "gemm: unknown compute mode %d",
                         (int)c->options.compute);
     }
-    return hri_struct_check(&report_struct, c->options.report);
-}
-
-hr_status hri_report_read(const hr_gemm_report *from, hr_gemm_report *report)
-{
-    return hri_struct_read(&report_struct, from, report);
-}
-
-void hri_call_write_report(const hri_gemm_call *c, const hr_gemm_report *report)
-{
-    hri_struct_write(&report_struct, report, c->options.report);
+    return hri_report_check(c->options.report);
 }
 
 hr_status hri_call_open(hri_gemm_call *c, hr_context *context, hr_scalar alpha,
@@ -334,7 +322,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         hri_report_trace(&this, &filled, "hr_gemm");
-        hri_call_write_report(&this, &filled);
+        hri_report_write(&filled, this.options.report);
     }
     hri_call_close(&this);
     hri_range_end();
@@ -370,7 +358,7 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         hri_report_plan(&this, &filled);
-        hri_struct_write(&report_struct, &filled, report);
+        hri_report_write(&filled, report);
     }
     hri_call_close(&this);
     return status;

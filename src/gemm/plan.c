@@ -14,26 +14,6 @@
 #include "model/cost.h"
 #include "model/pays.h"
 
-int64_t hri_plan_row(const hri_plan *plan, int64_t i)
-{
-    return hri_cut(plan->shape.m, plan->tile_rows, i);
-}
-
-int64_t hri_plan_col(const hri_plan *plan, int64_t i)
-{
-    return hri_cut(plan->shape.n, plan->tile_cols, i);
-}
-
-int64_t hri_plan_chunk(const hri_plan *plan, int64_t i)
-{
-    return hri_cut_depth(&plan->blocking, plan->shape.k, i);
-}
-
-int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i)
-{
-    return start(plan, i + 1) - start(plan, i);
-}
-
 hri_plan *hri_plan_hold(hri_plan *plan)
 {
     atomic_fetch_add(&plan->holders, 1);

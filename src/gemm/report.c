@@ -12,8 +12,27 @@
 #include "base/printable.h"
 #include "base/quantity.h"
 #include "base/size.h"
+#include "base/structs.h"
 #include "gemm/call.h"
 #include "trace/trace.h"
+
+static const hri_struct report_struct =
+    HRI_STRUCT(hr_gemm_report, "gemm report", "HR_GEMM_REPORT_INIT", seconds);
+
+hr_status hri_report_check(const hr_gemm_report *report)
+{
+    return hri_struct_check(&report_struct, report);
+}
+
+hr_status hri_report_read(const hr_gemm_report *from, hr_gemm_report *report)
+{
+    return hri_struct_read(&report_struct, from, report);
+}
+
+void hri_report_write(const hr_gemm_report *from, hr_gemm_report *report)
+{
+    hri_struct_write(&report_struct, from, report);
+}
 
 const char *hr_bound_name(hr_bound bound)
 {

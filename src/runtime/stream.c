@@ -13,103 +13,6 @@ enum {
 
 /* ---- commands */
 
-static hr_status run_launch(hri_stream *s, const hri_launch *launch)
-{
-    hri_deferral *deferral = &s->accelerator->deferral;
-    if (!s->defers) { /* then the context's lock is held */
-        return s->queue->ops->launch(s->queue, launch);
-    }
-    pthread_mutex_lock(&deferral->launches);
-    hr_status status = s->queue->ops->launch(s->queue, launch);
-    pthread_mutex_unlock(&deferral->launches);
-    return status;
-}
-
-static void forget_before(hri_stream *s)
-{
-    for (int i = 0; i < HRI_FENCES_BEFORE; i++) {
-        hri_fence_drop(s->before[i]);
-        s->before[i] = NULL;
-    }
-}
-
-/* The queue may have to wait for more than fences. */
-static void set_busy(hri_stream *s)
-{
-    s->busy = true;
-    forget_before(s);
-}
-
-/* The queue waits for the fence. */
-static void note_wait(hri_stream *s, hri_fence *fence)
-{
-    bool done = false;
-    int i = 0;
-    if (!s->defers || s->busy ||
-        (fence->event->ops->query(fence->event, &done) == HR_OK && done)) {
-        return;
-    }
-    while (i < HRI_FENCES_BEFORE && s->before[i] != NULL) {
-        i++;
-    }
-    if (i == HRI_FENCES_BEFORE) {
-        set_busy(s);
-        return;
-    }
-    hri_fence_hold(fence);
-    s->before[i] = fence;
-}
-
-hr_status hri_stream_await_link(hri_stream *s)
-{
-    if (s->busy) {
-        HRI_TRY(s->queue->ops->finish(s->queue));
-    }
-    for (int i = 0; i < HRI_FENCES_BEFORE && s->before[i] != NULL; i++) {
-        HRI_TRY(s->before[i]->event->ops->wait(s->before[i]->event));
-    }
-    forget_before(s);
-    s->busy = false;
-    return HR_OK;
-}
-
-/* An error that the driver does not know is kept and told later. */
-static hr_status run_wait(hri_stream *s, hri_fence *fence)
-{
-    hri_fence_await_record(fence);
-    if (fence->error.status != HR_OK) {
-        hri_error_keep(&s->error, hri_error_raise(&fence->error));
-        return HR_OK;
-    }
-    if (fence->event == NULL) {
-        return HR_OK;
-    }
-    note_wait(s, fence);
-    return s->queue->ops->wait(s->queue, fence->event);
-}
-
-hr_status hri_command_run(hri_stream *s, const hri_command *c)
-{
-    if (s->error.status != HR_OK && c->kind < HRI_COMMAND_RECORD) {
-        return HR_OK;
-    }
-    switch (c->kind) {
-    case HRI_COMMAND_COPY:
-        set_busy(s);
-        return s->queue->ops->copy(s->queue, c->copy);
-    case HRI_COMMAND_STAGED_COPY:
-        break;
-    case HRI_COMMAND_LAUNCH:
-        set_busy(s);
-        return run_launch(s, c->launch);
-    case HRI_COMMAND_RECORD:
-        return s->queue->ops->record(s->queue, c->fence->event);
-    case HRI_COMMAND_WAIT:
-        return run_wait(s, c->fence);
-    }
-    return HR_OK;
-}
-
 static hr_status defer(hri_stream *s, const hri_command *c)
 {
     s->grown = true;
@@ -173,10 +76,7 @@ hr_status hri_stream_launch(hri_stream *s, const hri_launch *launch)
     return enqueue(s, &c);
 }
 
-/* ---- fences: there are three layers. A public hr_event holds each hri_fence
- * that it stands for, and a fence holds an hri_event of the HAL. A fence is
- * recorded once, knows the error of its queue, and outlives it. Launches on the
- * same arrays record nothing (stream.h). */
+/* ---- fences (fence.c) */
 
 /* Make the stream's pending fence. NULL: there is no memory for it. */
 static hri_fence *make_fence(hri_stream *stream)
@@ -231,13 +131,6 @@ hr_status hri_fence_create_end(hri_stream *stream, hri_fence **fence)
     return HR_OK;
 }
 
-/* Give the event back. The fence then has none. */
-static void give_event(hri_fence *fence)
-{
-    hri_events_give(fence->accelerator, fence->event);
-    fence->event = NULL;
-}
-
 /* Enqueue the record of a fence that has an event. */
 static hr_status enqueue_record(hri_stream *s, hri_fence *fence)
 {
@@ -278,7 +171,8 @@ hr_status hri_fence_record(hri_fence *fence)
         status = enqueue_record(stream, fence);
     }
     if (status != HR_OK) {
-        give_event(fence);
+        hri_events_give(fence->accelerator, fence->event);
+        fence->event = NULL;
         hri_stream_settle(stream);
         return status;
     }
@@ -295,94 +189,6 @@ hr_status hri_fence_record(hri_fence *fence)
 hr_status hri_stream_record_pending(hri_stream *s)
 {
     return s->pending != NULL ? hri_fence_record(s->pending) : HR_OK;
-}
-
-void hri_fence_hold(hri_fence *fence)
-{
-    atomic_fetch_add(&fence->holders, 1);
-}
-
-/* The event goes back to the pool at once: it may be recorded again before it
- * is done. */
-void hri_fence_drop(hri_fence *fence)
-{
-    if (fence == NULL || atomic_fetch_sub(&fence->holders, 1) > 1) {
-        return;
-    }
-    if (fence->pending != NULL) {
-        fence->pending->pending = NULL;
-    }
-    give_event(fence);
-    free(fence);
-}
-
-/* The threads of CPUs that compute do not wait awake for each other. */
-hr_status hri_fence_wait(hri_fence *fence)
-{
-    const hri_device_info *info = &fence->accelerator->device->info;
-    hri_fence_await_record(fence);
-    hri_event *event = fence->event;
-    if (event != NULL) {
-        HRI_TRY(info->host || info->emulated
-                    ? event->ops->wait(event)
-                    : hri_event_wait_awake(event, hri_moment));
-    }
-    return hri_error_raise(&fence->error);
-}
-
-hr_status hri_fence_query(const hri_fence *fence, bool *done)
-{
-    bool passed = true;
-    if (fence->pending != NULL || hri_fence_is_deferred(fence)) {
-        *done = false;
-        return HR_OK;
-    }
-    if (fence->event != NULL) {
-        HRI_TRY(fence->event->ops->query(fence->event, &passed));
-    }
-    if (passed) {
-        HRI_TRY(hri_error_raise(&fence->error));
-    }
-    *done = passed;
-    return HR_OK;
-}
-
-hr_status hri_fence_elapsed(const hri_fence *from, const hri_fence *to,
-                            uint64_t *ns)
-{
-    if (from->event == NULL || to->event == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "%s: a fence was never recorded",
-                        from->accelerator->path);
-    }
-    return hri_event_elapsed(from->event, to->event, ns);
-}
-
-void hri_fence_await_record(hri_fence *fence)
-{
-    hri_deferral *deferral = &fence->accelerator->deferral;
-    if (!hri_fence_is_deferred(fence)) {
-        return;
-    }
-    pthread_mutex_lock(&deferral->lock);
-    while (hri_fence_is_deferred(fence)) {
-        pthread_cond_wait(&deferral->changed, &deferral->lock);
-    }
-    pthread_mutex_unlock(&deferral->lock);
-}
-
-void hri_fence_recorded(hri_fence *fence, const hri_error *error, bool failed)
-{
-    hri_deferral *deferral = &fence->accelerator->deferral;
-    if (error->status != HR_OK) {
-        fence->error = *error;
-    }
-    if (failed) {
-        give_event(fence);
-    }
-    pthread_mutex_lock(&deferral->lock);
-    atomic_store(&fence->deferred, false);
-    pthread_cond_broadcast(&deferral->changed);
-    pthread_mutex_unlock(&deferral->lock);
 }
 
 /* ---- waits */
@@ -447,7 +253,7 @@ hr_status hri_stream_end_graph(hri_stream *s, hri_graph **graph)
 hr_status hri_stream_run_graph(hri_stream *s, hri_graph *graph)
 {
     hri_deferred_drain(s);
-    set_busy(s);
+    hri_stream_set_busy(s);
     s->grown = true;
     return s->error.status == HR_OK ? s->queue->ops->run_graph(s->queue, graph)
                                     : HR_OK;
@@ -497,7 +303,7 @@ void hri_stream_destroy(hri_stream *s)
     if (s->queue != NULL) {
         s->queue->ops->destroy(s->queue);
     }
-    forget_before(s);
+    hri_stream_forget_waits(s);
     hri_fence_drop(s->last);
     free(s);
 }

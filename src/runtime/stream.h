@@ -200,13 +200,19 @@ hr_status hri_deferred_add(hri_stream *stream, const hri_command *command);
 /* Run all deferred commands, then end the thread. */
 void hri_deferred_close(hri_stream *stream);
 
-/* stream.c: wait for what may hold up the queue, except the link. */
-hr_status hri_stream_await_link(hri_stream *stream);
-/* stream.c: run a command now, but no staged copy, which deferred.c runs. The
- * stream keeps errors of deferred commands. */
-hr_status hri_command_run(hri_stream *stream, const hri_command *command);
-
 void hri_deferral_init(hri_deferral *deferral);
 void hri_deferral_finish(hri_deferral *deferral);
+
+/* ---- command.c */
+
+/* Run a command now, but no staged copy, which deferred.c runs. The stream
+ * keeps errors of deferred commands. */
+hr_status hri_command_run(hri_stream *stream, const hri_command *command);
+/* The queue may have to wait for more than fences. */
+void hri_stream_set_busy(hri_stream *stream);
+/* The queue waits for no fence. */
+void hri_stream_forget_waits(hri_stream *stream);
+/* Wait for what may hold up the queue, except the link. */
+hr_status hri_stream_await_link(hri_stream *stream);
 
 #endif

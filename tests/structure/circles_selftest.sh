@@ -40,6 +40,13 @@ try fail "a circle"
 object c.c 'int hri_c(void) { return 1; }'
 object e.c 'int hri_a(void); int hri_e(void) { return hri_a(); }' g/inner
 try pass "folders in one direction"
+object p.c 'int hri_q(void); int hr_p(void) { return hri_q(); }' g/inner
+object q.c 'int hr_p(void); int hri_q(void) { return 4; }' g/inner
+object r.c 'int hr_p(void); int hri_r(void) { return hr_p(); }' g/inner
+try pass "a public function in use in a folder that is not named"
+object q.c 'int hri_r(void); int hri_q(void) { return hri_r(); }' g/inner
+try fail "a circle in a folder that is not named"
+rm "$work"/src/g/inner/[pqr].c.o
 object c.c 'int hri_e(void); int hri_c(void) { return hri_e(); }'
 try fail "a circle of folders"
 object c.c 'int hri_h(void); int hri_c(void) { return hri_h(); }'

@@ -24,7 +24,7 @@ BEGIN {
     may["src/grid/timing.c", "clock"] = 1
     may["src/arrays/event.c", "clock"] = 1
     may["src/arrays/profile.c", "clock"] = 1
-    may["src/runtime/stream.c", "clock"] = 1
+    may["src/runtime/fence.c", "clock"] = 1
     may["src/trace/track.c", "clock"] = 1
     may["src/trace/traced.c", "clock"] = 1
     may["src/trace/traced.h", "clock"] = 1

@@ -178,7 +178,9 @@ typedef struct column_weights {
     double gamma;   /* what a magnitude is worth */
     double *b_rows; /* k: sum_j |b_pj| */
     double b_sum;   /* of all |b| */
-    double *rows;   /* m: a row's say, a power of two or 0 */
+    double *rows;   /* m: a row's say, a power of two or 0; until all are
+                       known, its exponent or -infinity */
+    double *tops; /* m: the exponent of the largest of a row's sums, and of 1 */
     double *a_rows; /* m: sum_p |a_ip| */
     double *a_cols; /* k: sum_i rows_i |a_ip| */
     double *cols;   /* n: what rounding may do in a column */
@@ -269,7 +271,8 @@ static void b_rows_task(void *data, int64_t index)
     weigh_rows(w->v, &w->v->b, first, NULL, w->b_rows + first, NULL);
 }
 
-/* A row has a say if rounding may do more to it than underflow. */
+/* The exponent of a row's say. A row has one if rounding may do more to it than
+ * underflow. */
 static double say_of(const column_weights *w, int64_t row, double magnitude)
 {
     const hri_verify *v = w->v;
@@ -279,10 +282,10 @@ static double say_of(const column_weights *w, int64_t row, double magnitude)
     int exponent;
     if (!isfinite(magnitude) || !(magnitude > lost) ||
         (v->skip_rows != NULL && v->skip_rows[row] != 0)) {
-        return 0.0;
+        return -INFINITY;
     }
     frexp(magnitude, &exponent);
-    return ldexp(1.0, exponent > -1000 ? -exponent : 1000);
+    return -exponent;
 }
 
 static void rows_task(void *data, int64_t index)
@@ -298,6 +301,11 @@ static void rows_task(void *data, int64_t index)
     for (int64_t r = 0; r < hri_min(ROWS, v->m - first); r++) {
         const double magnitude = hri_verify_size(v->alpha) * products[r] +
                                  hri_verify_size(v->beta) * old[r];
+        int top = 0;
+        frexp(fmax(fmax(1.0, w->a_rows[first + r]),
+                   fmax(magnitude, fmax(products[r], old[r]))),
+              &top);
+        w->tops[first + r] = top;
         w->rows[first + r] = say_of(w, first + r, w->gamma * magnitude);
     }
 }
@@ -323,7 +331,8 @@ static void columns_task(void *data, int64_t index)
         const double magnitude = hri_verify_size(v->alpha) * products[c] +
                                  hri_verify_size(v->beta) * old[c];
         const double lost = (double)hri_verify_underflow(
-            v, v->precision.smallest, w->said, w->a_said, w->said * b[c]);
+            v, v->precision.smallest, w->said, w->a_said,
+            (long double)w->said * b[c]);
         w->cols[first + c] = w->gamma * magnitude + (double)v->n * lost +
                              w->said * v->precision.half_subnormal / 2;
     }
@@ -339,7 +348,13 @@ static void weigh_operands(column_weights *w)
     }
     hri_verify_run(v, hri_ceil_div(v->m, ROWS), rows_task, w,
                    ROWS * (v->k + old_cols));
+    /* A common factor, so that weights neither overflow nor vanish. */
+    double top = -4000.0;
     for (int64_t i = 0; i < v->m; i++) {
+        top = fmax(top, w->rows[i] + w->tops[i]);
+    }
+    for (int64_t i = 0; i < v->m; i++) {
+        w->rows[i] = exp2(w->rows[i] + 950.0 - top);
         if (w->rows[i] > 0.0) {
             w->said += w->rows[i];
             w->a_said += w->rows[i] * w->a_rows[i];
@@ -416,6 +431,7 @@ static hr_status choose_scales(hri_verify *v)
                  v->precision.half_unit,
         .b_rows = zeros(v->k),
         .rows = zeros(v->m),
+        .tops = zeros(v->m),
         .a_rows = zeros(v->m),
         .a_cols = zeros(v->k),
         .cols = zeros(v->n)};
@@ -424,7 +440,8 @@ static hr_status choose_scales(hri_verify *v)
         v->scales = zeros(v->n);
     }
     if (v->scales == NULL || w.b_rows == NULL || w.rows == NULL ||
-        w.a_rows == NULL || w.a_cols == NULL || w.cols == NULL) {
+        w.tops == NULL || w.a_rows == NULL || w.a_cols == NULL ||
+        w.cols == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
                           "verify: no memory for the weights of %lld rows and "
                           "%lld columns",
@@ -438,6 +455,7 @@ static hr_status choose_scales(hri_verify *v)
 done:
     free(w.b_rows);
     free(w.rows);
+    free(w.tops);
     free(w.a_rows);
     free(w.a_cols);
     free(w.cols);

@@ -175,6 +175,38 @@ static void graded_columns(size_t row)
     verify_case_finish(&x);
 }
 
+/* The weights of columns would overflow double if they were summed plainly, and
+ * all scales be 1. Then a small column may hold anything. */
+static void weights_do_not_overflow(bool zeros)
+{
+    random_source source = {3};
+    verify_case x;
+    hr_verify_report report;
+    TEST_CASE(zeros ? "a large number of B meets zeros of A" : "a small alpha");
+    verify_case_init(&x, &source, 1, (int64_t[3]){9, 8, 7});
+    for (int64_t j = 0; j < 8; j++) {
+        const double small = zeros ? 1e-160 : 1e119;
+        scale_column(&x.problem.b, j, j > 0 ? small : zeros ? 1.0 : 1e149);
+    }
+    for (int64_t p = 0; p < 7; p++) {
+        scale_column(&x.problem.a, p, !zeros ? 1e150 : p > 0 ? 1.0 : 0.0);
+    }
+    if (zeros) {
+        plain_store(&x.problem.b, 0, 0, 1e300, 0.0);
+    } else {
+        x.problem.alpha = hr_real(1e-296);
+    }
+    verify_case_multiply(&x);
+    for (int i = 0; i < 16; i++) {
+        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        plain_store(&x.problem.c, 4, 5, 0.0, 0.0);
+        CHECK(verify(&x, random_next(&source), &report) == HR_ERROR_MISMATCH);
+        CHECK(report.row == 4 && report.col == 5);
+        placed_restore(&x.c);
+    }
+    verify_case_finish(&x);
+}
+
 int main(int argc, char **argv)
 {
     const int cases = argc > 1 ? atoi(argv[1]) : CASES;
@@ -188,6 +220,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof graded / sizeof graded[0]; i++) {
         TEST(graded_columns(i));
     }
+    TEST(weights_do_not_overflow(true));
+    TEST(weights_do_not_overflow(false));
     hri_pool_destroy(pool);
     return test_end();
 }

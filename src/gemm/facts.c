@@ -346,7 +346,7 @@ hr_status hri_call_plan(hri_gemm_call *c)
         return HR_OK;
     }
     for (;;) {
-        hri_error error = {HR_OK};
+        hri_error error = {0};
         hri_error_keep(&error, make_plan(c));
         /* measuring may find that an accelerator is lost */
         if (error.status != HR_ERROR_LOST || !leave_out_lost(c)) {

@@ -31,10 +31,9 @@ struct hr_file {
     struct stat opened; /* of an opened file, when it was opened */
 };
 
-/* Make the struct. `path`, `file` and `array` are the caller's pointers to
- * check. */
-static hr_status new_file(const char *path, hr_file *const *file,
-                          const void *array, hr_file **out)
+/* The caller's pointers. */
+static hr_status check_pointers(const char *path, hr_file *const *file,
+                                const void *array)
 {
     if (path == NULL || file == NULL || array == NULL) {
         return hri_fail(HR_ERROR_INVALID, "file: %s is NULL",
@@ -42,6 +41,11 @@ static hr_status new_file(const char *path, hr_file *const *file,
                         : file == NULL ? "file"
                                        : "array or matrix");
     }
+    return HR_OK;
+}
+
+static hr_status new_file(const char *path, hr_file **out)
+{
     hr_file *f = calloc(1, sizeof *f);
     if (f == NULL) {
         return hri_file_fail(path, "its description", ENOMEM);
@@ -132,7 +136,8 @@ hr_status hr_file_open_array(const char *name, const hr_file_array *raw,
                              hr_file **file, hr_file_array *array)
 {
     hr_file *f = NULL;
-    HRI_TRY(new_file(name, file, array, &f));
+    HRI_TRY(check_pointers(name, file, array));
+    HRI_TRY(new_file(name, &f));
     const hr_status status = open_file(f, name, raw);
     if (status != HR_OK) {
         hr_file_close(f);
@@ -147,9 +152,7 @@ hr_status hr_file_open(const char *name, hr_file **file, hr_matrix *matrix)
 {
     hr_file *f = NULL;
     hr_file_array array;
-    if (name == NULL || file == NULL || matrix == NULL) {
-        return new_file(name, file, matrix, &f); /* an error */
-    }
+    HRI_TRY(check_pointers(name, file, matrix));
     HRI_TRY(hr_file_open_array(name, NULL, &f, &array));
     const hr_status status = with_name(hri_file_matrix(&array, matrix), name);
     if (status != HR_OK) {
@@ -299,7 +302,8 @@ hr_status hr_file_create_array(const char *path, hr_file_array like,
 {
     hr_file *f = NULL;
     hri_file_header header = {0};
-    HRI_TRY(new_file(path, file, array, &f));
+    HRI_TRY(check_pointers(path, file, array));
+    HRI_TRY(new_file(path, &f));
     f->state = CREATED;
     hr_status status = with_name(plan(path, like, &header), path);
     if (status == HR_OK) {
@@ -322,10 +326,7 @@ hr_status hr_file_create(const char *path, hr_type type, int64_t rows,
     const hr_file_array like = {
         .type = type, .order = order, .rank = 2, .extents = {rows, cols}};
     hr_file_array array;
-    hr_file *f = NULL;
-    if (path == NULL || file == NULL || matrix == NULL) {
-        return new_file(path, file, matrix, &f); /* an error */
-    }
+    HRI_TRY(check_pointers(path, file, matrix));
     HRI_TRY(hr_file_create_array(path, like, file, &array));
     return hri_file_matrix(&array, matrix);
 }

@@ -39,7 +39,8 @@ static int64_t grain_of(const hri_blocking *b, int64_t k)
     return b->grain > 0 ? b->grain : grain(k, b->growing ? 10 : b->chunks);
 }
 
-int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
+/* Where piece i of nearly equal pieces of an extent starts. */
+static int64_t cut_evenly(int64_t extent, int64_t pieces, int64_t i)
 {
     return cut(extent, grain(extent, pieces), pieces, i);
 }
@@ -132,12 +133,12 @@ double hri_blocking_tasks(const hri_blocking *b)
 
 int64_t hri_plan_row(const hri_plan *plan, int64_t i)
 {
-    return hri_cut(plan->shape.m, plan->tile_rows, i);
+    return cut_evenly(plan->shape.m, plan->tile_rows, i);
 }
 
 int64_t hri_plan_col(const hri_plan *plan, int64_t i)
 {
-    return hri_cut(plan->shape.n, plan->tile_cols, i);
+    return cut_evenly(plan->shape.n, plan->tile_cols, i);
 }
 
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i)

@@ -152,11 +152,9 @@ int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
 typedef int64_t hri_plan_start(const hri_plan *plan, int64_t i);
 int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i);
 
-/* cut.c: where piece i of `pieces` pieces of an extent starts, and the length
- * of the longest piece. Pieces have nearly equal lengths. */
-int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
+/* cut.c: the length of the longest of nearly equal pieces of an extent. */
 int64_t hri_cut_max(int64_t extent, int64_t pieces);
-/* The same for a blocking's pieces of k. */
+/* Where a blocking's piece of k starts, and the length of the longest. */
 int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
 int64_t hri_cut_depth_max(const hri_blocking *blocking, int64_t k);
 /* The least depth of pieces of k that is tried. */

@@ -38,7 +38,6 @@ hr_status hri_indices_read(const hr_context *context, const char *caller,
                            const uint32_t *list, uint32_t count,
                            hri_indices *indices)
 {
-    hr_status status = HR_OK;
     if (context->accelerator_count == 0) {
         return hri_fail(HR_ERROR_INVALID, "%s: the context has 0 accelerators",
                         caller);
@@ -53,14 +52,12 @@ hr_status hri_indices_read(const hr_context *context, const char *caller,
         return hri_fail(HR_ERROR_INVALID, "%s: a list of 0 accelerators",
                         caller);
     }
-    for (uint32_t i = 0; list != NULL && i < count && status == HR_OK; i++) {
-        status = check_entry(context, caller, list, i, count);
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        HRI_TRY(check_entry(context, caller, list, i, count));
     }
-    if (status == HR_OK) {
-        const uint32_t all = context->accelerator_count;
-        *indices = (hri_indices){list, list != NULL ? count : all};
-    }
-    return status;
+    const uint32_t all = context->accelerator_count;
+    *indices = (hri_indices){list, list != NULL ? count : all};
+    return HR_OK;
 }
 
 hr_status hri_accelerator_check_double(const hri_accelerator *accelerator)

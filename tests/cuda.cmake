@@ -31,41 +31,32 @@ endforeach()
 # as many copy threads as machines with GPUs have
 set(crowd "${faked}" HEADRACE_THREADS=8)
 
-# On a GPU, where time is no matter, random cases are those of the tests :long.
+# test_on_both(NAME SET VARIABLES): a program on a set of GPUs, and with these
+# variables on one of GPUs that are none. On a GPU, where time is no matter, random
+# cases are those of the tests :long.
+function(test_on_both name set variables)
+  set(count "")
+  if(NOT DEFINED ${name}_count)
+    set(count ${${name}_long})
+  endif()
+  test_again(gpu/${name}:${set} gpu "" ${name} ${set} ${count})
+  test_again(conformance/${name}:fake_${set} conformance "${variables}" ${name}
+    ${set})
+endfunction()
 foreach(set cuda 2xcuda:0 cuda,host)
-  test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set}
-    ${test_gemm_random_long})
-  test_again(conformance/test_gemm_random:fake_${set} conformance "${crowd}"
-    test_gemm_random ${set})
-  test_again(gpu/test_gemm_batch:${set} gpu "" test_gemm_batch ${set})
-  test_again(conformance/test_gemm_batch:fake_${set} conformance "${faked}"
-    test_gemm_batch ${set})
-  test_again(gpu/test_gemm_sum:${set} gpu "" test_gemm_sum ${set})
-  test_again(conformance/test_gemm_sum:fake_${set} conformance "${faked}"
-    test_gemm_sum ${set})
-  test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
-  test_again(gpu/test_scale_rows:${set} gpu "" test_scale_rows ${set})
-  test_again(conformance/test_scale_rows:fake_${set} conformance "${crowd}"
-    test_scale_rows ${set})
-  test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
-  test_again(gpu/test_transform:${set} gpu "" test_transform ${set})
-  test_again(gpu/test_reduce_with:${set} gpu "" test_reduce_with ${set})
-  foreach(name test_trace test_launch test_launch_refused test_launch_split test_run
-      test_queue_default test_split_refused test_profile test_nvtx test_launch_lists
-      test_grid_components
-      test_arrays_strided test_map_on
-      test_dialect test_parameters test_text test_filter test_random_fill
-      test_fill test_combined test_histogram
-      test_reproducible test_reproducible_kernels
-      test_grid test_grid_cells test_grid_reduce test_grid_run test_progress
-      test_reduce test_scan test_scan_shared test_sort test_enough)
-    set(count "")
-    if(NOT DEFINED ${name}_count)
-      set(count ${${name}_long})
-    endif()
-    test_again(gpu/${name}:${set} gpu "" ${name} ${set} ${count})
-    test_again(conformance/${name}:fake_${set} conformance "${crowd}"
-      ${name} ${set})
+  foreach(name kernels reduce_with transform)
+    test_again(gpu/test_${name}:${set} gpu "" test_${name} ${set})
+  endforeach()
+  foreach(name arrays gemm_batch gemm_sum)
+    test_on_both(test_${name} ${set} "${faked}")
+  endforeach()
+  foreach(name arrays_strided combined dialect enough fill filter gemm_random grid
+      grid_cells grid_components grid_reduce grid_run histogram launch
+      launch_lists launch_refused launch_split map_on nvtx parameters profile
+      progress queue_default random_fill reduce reproducible
+      reproducible_kernels run scale_rows scan scan_shared sort split_refused
+      text trace)
+    test_on_both(test_${name} ${set} "${crowd}")
   endforeach()
   set(nine $<TARGET_FILE:headrace-bench> run --elements 5000 --repeat 1 --accelerators ${set})
   # Where no GPU is there, the command says so and the test is left out.
@@ -73,8 +64,6 @@ foreach(set cuda 2xcuda:0 cuda,host)
 ${set} && exec \"$@\" || exit 77" $<TARGET_FILE:headrace-cli> ${nine})
   test_again(conformance/bench_run:fake_${set} conformance
     "${crowd}" ${nine})
-  test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
-    test_arrays ${set})
 endforeach()
 # `cuda` is two fake GPUs. What only one GPU does needs one.
 foreach(name test_scan test_scan_shared test_sort)
@@ -82,9 +71,7 @@ foreach(name test_scan test_scan_shared test_sort)
     cuda:0)
 endforeach()
 foreach(set host,2xcuda:0 2xcuda:0,host)
-  test_again(gpu/test_gemm_stuck:${set} gpu "" test_gemm_stuck ${set})
-  test_again(conformance/test_gemm_stuck:fake_${set} conformance "${faked}"
-    test_gemm_stuck ${set})
+  test_on_both(test_gemm_stuck ${set} "${faked}")
 endforeach()
 file(GLOB files CONFIGURE_DEPENDS conformance/test_*.c)
 foreach(file ${files})
@@ -101,11 +88,10 @@ endforeach()
 test_again(conformance/test_cuda_lost:fake conformance
   "${faked};FAKE_CUDA_FAULT=write_far" test_cuda_lost)
 foreach(set cuda 2xcuda:0)
-  test_again(gpu/test_stencil:${set} gpu "" test_stencil ${set})
-  test_again(gpu/test_lbm:${set} gpu "" test_lbm ${set})
-  test_again(gpu/test_split_stream:${set} gpu "" test_split_stream ${set})
-  test_again(conformance/test_split_stream:fake_${set} conformance "${crowd}"
-    test_split_stream ${set})
+  foreach(name lbm stencil)
+    test_again(gpu/test_${name}:${set} gpu "" test_${name} ${set})
+  endforeach()
+  test_on_both(test_split_stream ${set} "${crowd}")
 endforeach()
 set(kernel HEADRACE_CUBLAS=off)
 test_again(gpu/test_gemm:kernel gpu ${kernel} test_gemm)

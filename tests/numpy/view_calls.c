@@ -15,7 +15,10 @@
 
 #include <headrace/headrace.h>
 
-enum { WORDS = 8, LINE = 4096 };
+#include "base/status.h"
+#include "calls/views.h"
+
+enum { WORDS = 8, LINE = 4096, OPERANDS = 2 };
 
 /* A file, and the view of it. */
 typedef struct operand {
@@ -25,47 +28,70 @@ typedef struct operand {
     hr_view view;
 } operand;
 
-static const char *type_name(hr_type type)
-{
-    static const char *const names[] = {
-        [HR_F32] = "float",    [HR_F64] = "double",     [HR_F16] = "hr_f16",
-        [HR_BF16] = "hr_bf16", [HR_I8] = "signed char", [HR_I32] = "int",
-        [HR_C32] = "hr_c32",   [HR_C64] = "hr_c64"};
-    return names[type];
-}
+/* What a call of one line has opened, and what it has for its work. */
+typedef struct call {
+    hr_context *context;
+    char *words[WORDS]; /* those behind the name, and NULL */
+    operand operands[OPERANDS];
+    hr_array *array;
+} call;
 
-static hr_status wrap(hr_context *context, operand *o)
+static hr_status wrap_operand(const call *c, operand *o)
 {
     const hr_matrix *m = &o->matrix;
     const size_t bytes = hr_type_size(m->type);
     const hr_extent extent =
         m->cols == 1 ? hr_extent1(m->rows) : hr_extent2(m->rows, m->cols);
-    hr_status status = hr_array_wrap_typed(
-        context, m->data, type_name(m->type), bytes, extent,
-        m->cols == 1 ? 0 : (size_t)m->row_stride * bytes, &o->array);
-    if (status == HR_OK) {
-        o->view = hr_view_of(o->array);
+    HRI_TRY(hr_array_wrap_typed(
+        c->context, m->data, hri_type_element(m->type), bytes, extent,
+        m->cols == 1 ? 0 : (size_t)m->row_stride * bytes, &o->array));
+    o->view = hr_view_of(o->array);
+    return HR_OK;
+}
+
+static hr_status read_operand(const call *c, const char *path, operand *o)
+{
+    HRI_TRY(hr_file_open(path, &o->file, &o->matrix));
+    return wrap_operand(c, o);
+}
+
+static hr_status make_operand(const call *c, const char *path, hr_type type,
+                              int64_t rows, int64_t cols, operand *o)
+{
+    HRI_TRY(hr_file_create(path, type, rows, cols, HR_ROW_MAJOR, &o->file,
+                           &o->matrix));
+    return wrap_operand(c, o);
+}
+
+/* Make the file OUT of A's shape, with elements of a type. */
+static hr_status make_output(const call *c, const char *path, hr_type type,
+                             const operand *a, operand *out)
+{
+    return make_operand(c, path, type, a->matrix.rows, a->matrix.cols, out);
+}
+
+static hr_status commit_operand(const operand *out)
+{
+    HRI_TRY(hr_synchronize(out->view));
+    HRI_TRY(hr_file_commit(out->file));
+    printf("done\n");
+    return HR_OK;
+}
+
+static void close_call(call *c)
+{
+    hr_array_destroy(c->array);
+    for (int i = 0; i < OPERANDS; i++) {
+        hr_array_destroy(c->operands[i].array);
+        hr_file_close(c->operands[i].file);
     }
-    return status;
 }
 
-static hr_status read_operand(hr_context *context, const char *path, operand *o)
-{
-    hr_status status = hr_file_open(path, &o->file, &o->matrix);
-    return status == HR_OK ? wrap(context, o) : status;
-}
+/* ---- the calls */
 
-static void close_operand(operand *o)
+static hr_reduction find_reduction(const char *name)
 {
-    hr_array_destroy(o->array);
-    hr_file_close(o->file);
-}
-
-/* ---- calls: words[0 .. count - 1] are what follows the call's name */
-
-static hr_status reduce(hr_context *context, char *const *words, int count)
-{
-    static const char *const kinds[] = {
+    static const char *const names[] = {
         [HR_REDUCE_SUM] = "sum",
         [HR_REDUCE_MIN] = "min",
         [HR_REDUCE_MAX] = "max",
@@ -78,143 +104,70 @@ static hr_status reduce(hr_context *context, char *const *words, int count)
         [HR_REDUCE_NORM] = "norm",
         [HR_REDUCE_ARGMIN] = "argmin",
         [HR_REDUCE_ARGMAX] = "argmax"};
-    operand a = {0}, b = {0};
+    int kind = HR_REDUCE_SUM;
+    while (kind < HR_REDUCE_ARGMAX && strcmp(name, names[kind]) != 0) {
+        kind++;
+    }
+    return (hr_reduction)kind;
+}
+
+static hr_status reduce_views(call *c)
+{
+    operand *a = &c->operands[0], *b = &c->operands[1];
+    const bool two = c->words[2] != NULL;
     hr_reduced result = {0};
-    int kind = HR_REDUCE_SUM;
-    while (kind < HR_REDUCE_ARGMAX && strcmp(words[0], kinds[kind]) != 0) {
-        kind++;
+    HRI_TRY(read_operand(c, c->words[1], a));
+    if (two) {
+        HRI_TRY(read_operand(c, c->words[2], b));
     }
-    hr_status status = read_operand(context, words[1], &a);
-    if (status == HR_OK && count > 2) {
-        status = read_operand(context, words[2], &b);
-    }
-    if (status == HR_OK) {
-        status = hr_reduce(context, (hr_reduction)kind, a.matrix.type, a.view,
-                           count > 2 ? &b.view : NULL, NULL, &result);
-    }
-    if (status == HR_OK) {
-        printf("%a %lld %lld\n", result.value, (long long)result.integer,
-               (long long)result.index);
-    }
-    close_operand(&a);
-    close_operand(&b);
-    return status;
+    HRI_TRY(hr_reduce(c->context, find_reduction(c->words[0]), a->matrix.type,
+                      a->view, two ? &b->view : NULL, NULL, &result));
+    printf("%a %lld %lld\n", result.value, (long long)result.integer,
+           (long long)result.index);
+    return HR_OK;
 }
 
-static hr_status scan_to(hr_context *context, char *const *words,
-                         const operand *a, operand *out)
+static hr_status scan_view(call *c)
 {
-    static const char *const kinds[] = {[HR_REDUCE_SUM] = "sum",
-                                        [HR_REDUCE_MIN] = "min",
-                                        [HR_REDUCE_MAX] = "max"};
-    int kind = HR_REDUCE_SUM;
-    while (kind < HR_REDUCE_MAX && strcmp(words[0], kinds[kind]) != 0) {
-        kind++;
-    }
-    hr_status status =
-        hr_file_create(words[3], a->matrix.type, a->matrix.rows, a->matrix.cols,
-                       HR_ROW_MAJOR, &out->file, &out->matrix);
-    if (status == HR_OK) {
-        status = wrap(context, out);
-    }
-    if (status == HR_OK) {
-        status = hr_scan(context, (hr_reduction)kind,
-                         strcmp(words[1], "inclusive") == 0 ? HR_SCAN_INCLUSIVE
-                                                            : HR_SCAN_EXCLUSIVE,
-                         a->matrix.type, a->view, out->view, NULL);
-    }
-    if (status == HR_OK) {
-        status = hr_synchronize(out->view);
-    }
-    return status == HR_OK ? hr_file_commit(out->file) : status;
+    operand *a = &c->operands[0], *out = &c->operands[1];
+    HRI_TRY(read_operand(c, c->words[2], a));
+    HRI_TRY(make_output(c, c->words[3], a->matrix.type, a, out));
+    HRI_TRY(hr_scan(c->context, find_reduction(c->words[0]),
+                    strcmp(c->words[1], "inclusive") == 0 ? HR_SCAN_INCLUSIVE
+                                                          : HR_SCAN_EXCLUSIVE,
+                    a->matrix.type, a->view, out->view, NULL));
+    return commit_operand(out);
 }
 
-static hr_status scan(hr_context *context, char *const *words, int count)
+static hr_status fill_view(call *c)
 {
-    operand a = {0}, out = {0};
-    hr_status status = read_operand(context, words[2], &a);
-    (void)count;
-    if (status == HR_OK) {
-        status = scan_to(context, words, &a, &out);
-    }
-    if (status == HR_OK) {
-        printf("done\n");
-    }
-    close_operand(&a);
-    close_operand(&out);
-    return status;
+    operand *value = &c->operands[0], *out = &c->operands[1];
+    HRI_TRY(read_operand(c, c->words[0], value));
+    HRI_TRY(make_operand(c, c->words[3], value->matrix.type, atoll(c->words[1]),
+                         atoll(c->words[2]), out));
+    HRI_TRY(hr_fill(c->context, out->view, value->matrix.type,
+                    value->matrix.data, NULL));
+    return commit_operand(out);
 }
 
-static hr_status fill_to(hr_context *context, char *const *words,
-                         const operand *value, operand *out)
+static hr_status count_view(call *c)
 {
-    hr_status status =
-        hr_file_create(words[3], value->matrix.type, atoll(words[1]),
-                       atoll(words[2]), HR_ROW_MAJOR, &out->file, &out->matrix);
-    if (status == HR_OK) {
-        status = wrap(context, out);
-    }
-    if (status == HR_OK) {
-        status = hr_fill(context, out->view, value->matrix.type,
-                         value->matrix.data, NULL);
-    }
-    if (status == HR_OK) {
-        status = hr_synchronize(out->view);
-    }
-    return status == HR_OK ? hr_file_commit(out->file) : status;
-}
-
-static hr_status fill(hr_context *context, char *const *words, int count)
-{
-    operand value = {0}, out = {0};
-    hr_status status = read_operand(context, words[0], &value);
-    (void)count;
-    if (status == HR_OK) {
-        status = fill_to(context, words, &value, &out);
-    }
-    if (status == HR_OK) {
-        printf("done\n");
-    }
-    close_operand(&value);
-    close_operand(&out);
-    return status;
-}
-
-static hr_status print_counts(hr_view counts)
-{
+    operand *a = &c->operands[0];
+    const int64_t bins = atoll(c->words[0]);
     hr_mapping m;
-    hr_status status = hr_map(counts, HR_IN, &m);
-    for (int64_t b = 0; status == HR_OK && b < counts.extent.size[0]; b++) {
+    HRI_TRY(read_operand(c, c->words[3], a));
+    HRI_TRY(hr_array_create_anywhere(c->context, sizeof(int64_t),
+                                     hr_extent1(bins), &c->array));
+    const hr_view counts = hr_view_of(c->array);
+    HRI_TRY(hr_histogram(c->context, a->matrix.type, a->view,
+                         strtod(c->words[1], NULL), strtod(c->words[2], NULL),
+                         counts, NULL));
+    HRI_TRY(hr_map(counts, HR_IN, &m));
+    for (int64_t b = 0; b < bins; b++) {
         printf("%lld ", (long long)((const int64_t *)m.data)[b]);
     }
-    if (status == HR_OK) {
-        printf("\n");
-        status = hr_unmap(&m);
-    }
-    return status;
-}
-
-static hr_status histogram(hr_context *context, char *const *words, int count)
-{
-    operand a = {0};
-    hr_array *counts = NULL;
-    hr_status status = read_operand(context, words[3], &a);
-    (void)count;
-    if (status == HR_OK) {
-        status = hr_array_create_anywhere(context, sizeof(int64_t),
-                                          hr_extent1(atoll(words[0])), &counts);
-    }
-    if (status == HR_OK) {
-        status =
-            hr_histogram(context, a.matrix.type, a.view, strtod(words[1], NULL),
-                         strtod(words[2], NULL), hr_view_of(counts), NULL);
-    }
-    if (status == HR_OK) {
-        status = print_counts(hr_view_of(counts));
-    }
-    hr_array_destroy(counts);
-    close_operand(&a);
-    return status;
+    printf("\n");
+    return hr_unmap(&m);
 }
 
 static hr_sort_order order_of(const char *word)
@@ -223,120 +176,64 @@ static hr_sort_order order_of(const char *word)
                                           : HR_SORT_DESCENDING;
 }
 
-/* Make the file OUT of A's shape, with elements of a type. */
-static hr_status make(hr_context *context, const char *path, hr_type type,
-                      const operand *a, operand *out)
+static hr_status sort_view(call *c)
 {
-    hr_status status =
-        hr_file_create(path, type, a->matrix.rows, a->matrix.cols, HR_ROW_MAJOR,
-                       &out->file, &out->matrix);
-    return status == HR_OK ? wrap(context, out) : status;
-}
-
-static hr_status finish(hr_status status, operand *out)
-{
-    if (status == HR_OK) {
-        status = hr_synchronize(out->view);
-    }
-    if (status == HR_OK) {
-        status = hr_file_commit(out->file);
-    }
-    if (status == HR_OK) {
-        printf("done\n");
-    }
-    return status;
-}
-
-static hr_status sort(hr_context *context, char *const *words, int count)
-{
-    operand a = {0}, out = {0};
-    hr_status status = read_operand(context, words[1], &a);
-    (void)count;
-    if (status == HR_OK) {
-        status = make(context, words[2], a.matrix.type, &a, &out);
-    }
-    if (status == HR_OK) {
-        status = hr_sort(context, order_of(words[0]), a.matrix.type, a.view,
-                         out.view, NULL);
-    }
-    status = finish(status, &out);
-    close_operand(&a);
-    close_operand(&out);
-    return status;
+    operand *a = &c->operands[0], *out = &c->operands[1];
+    HRI_TRY(read_operand(c, c->words[1], a));
+    HRI_TRY(make_output(c, c->words[2], a->matrix.type, a, out));
+    HRI_TRY(hr_sort(c->context, order_of(c->words[0]), a->matrix.type, a->view,
+                    out->view, NULL));
+    return commit_operand(out);
 }
 
 /* Sort a copy of the keys, and with it where they were in their row. */
-static hr_status sort_places(hr_context *context, hr_sort_order order,
-                             const operand *a, operand *out)
+static hr_status sort_places(call *c)
 {
-    const bool one = a->matrix.cols == 1;
-    hr_array *keys = NULL;
-    for (int64_t r = 0; r < a->matrix.rows; r++) {
-        int32_t *row = (int32_t *)out->matrix.data + r * out->matrix.row_stride;
-        for (int64_t c = 0; c < a->matrix.cols; c++) {
-            row[c] = (int32_t)(one ? r : c);
+    operand *a = &c->operands[0], *out = &c->operands[1];
+    HRI_TRY(read_operand(c, c->words[1], a));
+    HRI_TRY(make_output(c, c->words[2], HR_I32, a, out));
+    for (int64_t row = 0; row < a->matrix.rows; row++) {
+        int32_t *places =
+            (int32_t *)out->matrix.data + row * out->matrix.row_stride;
+        for (int64_t col = 0; col < a->matrix.cols; col++) {
+            places[col] = (int32_t)(a->matrix.cols == 1 ? row : col);
         }
     }
-    hr_status status = hr_invalidate(out->view);
-    if (status == HR_OK) {
-        status = hr_array_create_anywhere(context, a->view.element_bytes,
-                                          a->view.extent, &keys);
-    }
-    if (status == HR_OK) {
-        status = hr_copy(a->view, hr_view_of(keys));
-    }
-    if (status == HR_OK) {
-        status = hr_sort_by_key(context, order, a->matrix.type,
-                                hr_view_of(keys), HR_I32, out->view, NULL);
-    }
-    if (status == HR_OK) { /* before the keys go */
-        status = hr_synchronize(out->view);
-    }
-    hr_array_destroy(keys);
-    return status;
-}
-
-static hr_status argsort(hr_context *context, char *const *words, int count)
-{
-    operand a = {0}, out = {0};
-    hr_status status = read_operand(context, words[1], &a);
-    (void)count;
-    if (status == HR_OK) {
-        status = make(context, words[2], HR_I32, &a, &out);
-    }
-    if (status == HR_OK) {
-        status = sort_places(context, order_of(words[0]), &a, &out);
-    }
-    status = finish(status, &out);
-    close_operand(&a);
-    close_operand(&out);
-    return status;
+    HRI_TRY(hr_invalidate(out->view));
+    HRI_TRY(hr_array_create_anywhere(c->context, a->view.element_bytes,
+                                     a->view.extent, &c->array));
+    HRI_TRY(hr_copy(a->view, hr_view_of(c->array)));
+    HRI_TRY(hr_sort_by_key(c->context, order_of(c->words[0]), a->matrix.type,
+                           hr_view_of(c->array), HR_I32, out->view, NULL));
+    return commit_operand(out);
 }
 
 static const struct {
     const char *name;
     int least; /* words behind the name */
-    hr_status (*run)(hr_context *context, char *const *words, int count);
-} calls[] = {{"reduce", 2, reduce}, {"scan", 4, scan},
-             {"fill", 4, fill},     {"histogram", 4, histogram},
-             {"sort", 3, sort},     {"argsort", 3, argsort}};
+    hr_status (*make)(call *c);
+} calls[] = {{"reduce", 2, reduce_views}, {"scan", 4, scan_view},
+             {"fill", 4, fill_view},      {"histogram", 4, count_view},
+             {"sort", 3, sort_view},      {"argsort", 3, sort_places}};
 
 /* Make the call of a line. False: it is none. */
-static bool answer(hr_context *context, char *line)
+static bool answer_line(hr_context *context, char *line)
 {
-    char *words[WORDS] = {NULL};
+    call c = {.context = context};
+    const char *name = strtok(line, " \n");
     int count = 0;
-    for (char *word = strtok(line, " \n"); word != NULL && count < WORDS;
-         word = strtok(NULL, " \n")) {
-        words[count++] = word;
+    while (count < WORDS - 1 &&
+           (c.words[count] = strtok(NULL, " \n")) != NULL) {
+        count++;
     }
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        if (count > calls[i].least && strcmp(words[0], calls[i].name) == 0) {
-            const hr_status status =
-                calls[i].run(context, words + 1, count - 1);
+        if (name != NULL && count >= calls[i].least &&
+            strcmp(name, calls[i].name) == 0) {
+            const hr_status status = calls[i].make(&c);
             if (status != HR_OK) {
                 printf("%s %s\n", hr_status_name(status), hr_last_error());
             }
+            close_call(&c);
             return true;
         }
     }
@@ -353,7 +250,7 @@ int main(void)
         return 77;
     }
     while (good && fgets(line, sizeof line, stdin) != NULL) {
-        good = answer(context, line);
+        good = answer_line(context, line);
     }
     hr_context_destroy(context);
     return good ? 0 : 2;

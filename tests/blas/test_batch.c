@@ -2,19 +2,12 @@
 /* gemm_batch and gemm_batch_strided of the drop-in BLAS compared with plain
  * loops: all types, both widths of integers, by rows and by columns, groups.
  * With "alone" there is no other BLAS, and wrong arguments end in xerbla_. */
-#include <complex.h>
 #include <math.h>
 
+#include "blas/elements.h"
 #include "support/random.h"
 #include "test.h"
 
-#ifdef BLAS_PLAIN_64
-typedef int64_t plain_int;
-#else
-typedef int32_t plain_int;
-#endif
-
-enum { BY_ROWS = 101, BY_COLUMNS = 102 };
 enum { GROUPS = 4, COUNT = 5, EDGE = 24, PLACE = (EDGE + 2) * (EDGE + 2) };
 enum { PRODUCTS = GROUPS * COUNT, ROOM = PRODUCTS * PLACE };
 
@@ -71,43 +64,6 @@ typedef struct job {
 } job;
 
 static char memory[3][ROOM * 16], old[ROOM * 16];
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
-
-static double complex get(hr_type type, const void *data, int64_t i)
-{
-    switch (type) {
-    case HR_F32:
-        return ((const float *)data)[i];
-    case HR_F64:
-        return ((const double *)data)[i];
-    case HR_C32:
-        return ((const float complex *)data)[i];
-    default:
-        return ((const double complex *)data)[i];
-    }
-}
-
-static void put(hr_type type, void *data, int64_t i, double complex x)
-{
-    switch (type) {
-    case HR_F32:
-        ((float *)data)[i] = (float)creal(x);
-        break;
-    case HR_F64:
-        ((double *)data)[i] = creal(x);
-        break;
-    case HR_C32:
-        ((float complex *)data)[i] = (float complex)x;
-        break;
-    default:
-        ((double complex *)data)[i] = x;
-        break;
-    }
-}
 
 /* ---- the call */
 
@@ -189,7 +145,7 @@ static void call_complex(const job *j)
     }
 }
 
-static void call(const job *j)
+static void make_call(const job *j)
 {
     if (is_complex(j->type)) {
         call_complex(j);
@@ -200,16 +156,16 @@ static void call(const job *j)
 
 /* ---- making calls */
 
-static void fill(hr_type type, random_source *source, char *data)
+static void fill_matrices(hr_type type, random_source *source, char *data)
 {
     for (int64_t i = 0; i < ROOM; i++) {
         const double re = random_unit(source), im = random_unit(source);
-        put(type, data, i, is_complex(type) ? re + im * I : re);
+        put_element(type, data, i, is_complex(type) ? re + im * I : re);
     }
 }
 
-static plain_int leading(const job *j, plain_int rows, plain_int cols, char op,
-                         random_source *source)
+static plain_int random_leading(const job *j, plain_int rows, plain_int cols,
+                                char op, random_source *source)
 {
     const plain_int high = op == 'N' ? rows : cols;
     const plain_int across = op == 'N' ? cols : rows;
@@ -231,9 +187,9 @@ static void random_group(job *j, int g, random_source *source)
     j->m[g] = (plain_int)random_between(source, 0, EDGE);
     j->n[g] = (plain_int)random_between(source, 0, EDGE);
     j->k[g] = (plain_int)random_between(source, 0, EDGE);
-    j->lda[g] = leading(j, j->m[g], j->k[g], ops[a], source);
-    j->ldb[g] = leading(j, j->k[g], j->n[g], ops[b], source);
-    j->ldc[g] = leading(j, j->m[g], j->n[g], 'N', source);
+    j->lda[g] = random_leading(j, j->m[g], j->k[g], ops[a], source);
+    j->ldb[g] = random_leading(j, j->k[g], j->n[g], ops[b], source);
+    j->ldc[g] = random_leading(j, j->m[g], j->n[g], 'N', source);
     j->count[g] = (plain_int)random_between(source, 0, COUNT);
     j->alpha[g] = factors[random_between(source, 0, 3)];
     j->beta[g] = factors[random_between(source, 0, 3)];
@@ -241,8 +197,8 @@ static void random_group(job *j, int g, random_source *source)
         j->alpha[g] = creal(j->alpha[g]);
         j->beta[g] = creal(j->beta[g]);
     }
-    put(j->type, j->alphas, g, j->alpha[g]);
-    put(j->type, j->betas, g, j->beta[g]);
+    put_element(j->type, j->alphas, g, j->alpha[g]);
+    put_element(j->type, j->betas, g, j->beta[g]);
 }
 
 static job random_job(random_source *source)
@@ -273,21 +229,20 @@ static job random_job(random_source *source)
 
 /* ---- what must result */
 
-static double complex operand(const job *j, const void *data, char op,
-                              int64_t row, int64_t col, int64_t ld)
+static double complex operand_at(const job *j, const void *data, char op,
+                                 int64_t row, int64_t col, int64_t ld)
 {
     const int64_t r = op == 'N' ? row : col, c = op == 'N' ? col : row;
-    const double complex x =
-        get(j->type, data, j->order == BY_ROWS ? r * ld + c : c * ld + r);
+    const double complex x = get_element(
+        j->type, data, j->order == BY_ROWS ? r * ld + c : c * ld + r);
     return op == 'C' ? conj(x) : x;
 }
 
 /* Set the product's elements of `old` to what they must be. The number of those
  * from which C differs. */
-static int64_t wrong(const job *j, int g, int64_t product)
+static int64_t count_wrong(const job *j, int g, int64_t product)
 {
-    const bool narrow = j->type == HR_F32 || j->type == HR_C32;
-    const double unit = narrow ? 0x1p-24 : 0x1p-53;
+    const double unit = roundoff_of(j->type);
     const int64_t size = (int64_t)hr_type_size(j->type);
     char *before = old + ((char *)j->c[product] - memory[2]);
     int64_t count = 0;
@@ -295,19 +250,19 @@ static int64_t wrong(const job *j, int g, int64_t product)
         const int64_t row = i / j->n[g], col = i % j->n[g];
         const int64_t at =
             j->order == BY_ROWS ? row * j->ldc[g] + col : col * j->ldc[g] + row;
-        const double complex was = get(j->type, before, at);
+        const double complex was = get_element(j->type, before, at);
         const double complex add = j->beta[g] != 0 ? j->beta[g] * was : 0;
         double complex sum = 0;
         double bound = 0;
         for (int64_t p = 0; p < j->k[g]; p++) {
             const double complex x =
-                operand(j, j->a[product], j->op_a[g], row, p, j->lda[g]) *
-                operand(j, j->b[product], j->op_b[g], p, col, j->ldb[g]);
+                operand_at(j, j->a[product], j->op_a[g], row, p, j->lda[g]) *
+                operand_at(j, j->b[product], j->op_b[g], p, col, j->ldb[g]);
             sum += x;
             bound += cabs(x);
         }
         bound = cabs(j->alpha[g]) * bound + cabs(add);
-        const double complex seen = get(j->type, j->c[product], at);
+        const double complex seen = get_element(j->type, j->c[product], at);
         count += !(cabs(seen - j->alpha[g] * sum - add) <=
                    4 * (2 * (double)j->k[g] + 6) * unit * bound);
         memcpy(before + at * size, (char *)j->c[product] + at * size,
@@ -316,7 +271,7 @@ static int64_t wrong(const job *j, int g, int64_t product)
     return count;
 }
 
-static void random_calls(int count)
+static void call_randomly(int count)
 {
     TEST_CASE("random calls");
     random_source source = {5};
@@ -324,13 +279,13 @@ static void random_calls(int count)
         const job j = random_job(&source);
         int64_t product = 0, wrongs = 0;
         for (int m = 0; m < 3; m++) {
-            fill(j.type, &source, memory[m]);
+            fill_matrices(j.type, &source, memory[m]);
         }
         memcpy(old, memory[2], sizeof old);
-        call(&j);
+        make_call(&j);
         for (int g = 0; g < j.groups; g++) {
             for (int64_t p = 0; p < j.count[g]; p++) {
-                wrongs += wrong(&j, g, product++);
+                wrongs += count_wrong(&j, g, product++);
             }
         }
         /* all else is as it was */
@@ -345,17 +300,6 @@ static void random_calls(int count)
 }
 
 /* ---- rules */
-
-static plain_int told; /* the position that xerbla_ was told last */
-static char told_of[32];
-
-void xerbla_(const char *name, const plain_int *position, size_t length);
-
-void xerbla_(const char *name, const plain_int *position, size_t length)
-{
-    told = *position;
-    snprintf(told_of, sizeof told_of, "%.*s", (int)length, name);
-}
 
 /* What a call of one product each must not be, and what is told of it. */
 typedef struct rule {
@@ -430,7 +374,7 @@ static void check_rules(void)
 int main(int argc, char **argv)
 {
     const bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
-    TEST(random_calls(argc > 2 ? atoi(argv[2]) : 600));
+    TEST(call_randomly(argc > 2 ? atoi(argv[2]) : 600));
     if (alone) {
         TEST(check_rules());
     }

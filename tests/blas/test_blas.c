@@ -3,15 +3,14 @@
  * integers, by rows and by columns, all operations, part of C. Also its rules,
  * and the errors that it reports when they are broken. With "alone" there is no
  * other BLAS, and wrong arguments end in xerbla_. */
-#include <complex.h>
 #include <math.h>
 
-#include "blas/names.h"
+#include "blas/elements.h"
 #include "support/random.h"
 #include "test.h"
 
 enum { MAX_EXTENT = 96, ROOM = (MAX_EXTENT + 7) * (MAX_EXTENT + 7) };
-enum { BY_ROWS = 101, BY_COLUMNS = 102, UPPER = 121, LOWER = 122 };
+enum { UPPER = 121, LOWER = 122 };
 
 /* How a call is made. */
 typedef enum way {
@@ -35,48 +34,6 @@ typedef struct job {
     char *a, *b, *c;
 } job;
 
-static size_t size_of(hr_type type)
-{
-    return hr_type_size(type);
-}
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
-
-static double complex get(hr_type type, const char *data, size_t i)
-{
-    switch (type) {
-    case HR_F32:
-        return ((const float *)(const void *)data)[i];
-    case HR_F64:
-        return ((const double *)(const void *)data)[i];
-    case HR_C32:
-        return ((const float complex *)(const void *)data)[i];
-    default:
-        return ((const double complex *)(const void *)data)[i];
-    }
-}
-
-static void put(hr_type type, char *data, size_t i, double complex x)
-{
-    switch (type) {
-    case HR_F32:
-        ((float *)(void *)data)[i] = (float)creal(x);
-        break;
-    case HR_F64:
-        ((double *)(void *)data)[i] = creal(x);
-        break;
-    case HR_C32:
-        ((float complex *)(void *)data)[i] = (float complex)x;
-        break;
-    default:
-        ((double complex *)(void *)data)[i] = x;
-        break;
-    }
-}
-
 /* ---- the call */
 
 static int flag_of(char op)
@@ -89,10 +46,10 @@ typedef struct passed {
     char bytes[16];
 } passed;
 
-static passed pass(hr_type type, double complex x)
+static passed pass_scalar(hr_type type, double complex x)
 {
     passed p;
-    put(type, p.bytes, 0, x);
+    put_element(type, p.bytes, 0, x);
     return p;
 }
 
@@ -166,10 +123,10 @@ static void call_complex(const job *j, passed alpha, passed beta)
     }
 }
 
-static void call(const job *j)
+static void make_call(const job *j)
 {
-    const passed alpha = pass(j->type, j->alpha);
-    const passed beta = pass(j->type, j->beta);
+    const passed alpha = pass_scalar(j->type, j->alpha);
+    const passed beta = pass_scalar(j->type, j->beta);
     if (is_complex(j->type)) {
         call_complex(j, alpha, beta);
     } else {
@@ -179,71 +136,71 @@ static void call(const job *j)
 
 /* ---- what must result */
 
-static size_t at(const job *j, int row, int col, int ld)
+static int64_t place_of(const job *j, int row, int col, int ld)
 {
-    return j->order == BY_ROWS ? (size_t)row * (size_t)ld + (size_t)col
-                               : (size_t)col * (size_t)ld + (size_t)row;
+    return j->order == BY_ROWS ? (int64_t)row * ld + col
+                               : (int64_t)col * ld + row;
 }
 
-static double complex operand(const job *j, const char *data, char op, int row,
-                              int col, int ld)
+static double complex operand_at(const job *j, const char *data, char op,
+                                 int row, int col, int ld)
 {
     const bool transposed = op != 'N';
-    const double complex x =
-        get(j->type, data,
-            at(j, transposed ? col : row, transposed ? row : col, ld));
+    const double complex x = get_element(
+        j->type, data,
+        place_of(j, transposed ? col : row, transposed ? row : col, ld));
     return op == 'C' ? conj(x) : x;
 }
 
-static bool has(const job *j, int row, int col)
+static bool has_element(const job *j, int row, int col)
 {
     return j->part == 'A' || (j->part == 'U' ? row <= col : row >= col);
 }
 
 /* The number of elements of C that are wrong, given the old C. */
-static int wrong(const job *j, const char *old)
+static int count_wrong(const job *j, const char *old)
 {
-    const double unit =
-        j->type == HR_F32 || j->type == HR_C32 ? 0x1p-24 : 0x1p-53;
+    const double unit = roundoff_of(j->type);
+    const int64_t bytes = (int64_t)hr_type_size(j->type);
     int count = 0;
     for (int row = 0; row < j->m; row++) {
         for (int col = 0; col < j->n; col++) {
-            const size_t i = at(j, row, col, j->ldc);
+            const int64_t i = place_of(j, row, col, j->ldc);
             double complex want = 0;
             double size = 0;
             for (int p = 0; p < j->k; p++) {
                 const double complex x =
-                    operand(j, j->a, j->op_a, row, p, j->lda) *
-                    operand(j, j->b, j->op_b, p, col, j->ldb);
+                    operand_at(j, j->a, j->op_a, row, p, j->lda) *
+                    operand_at(j, j->b, j->op_b, p, col, j->ldb);
                 want += x;
                 size += cabs(x);
             }
-            const double complex before = get(j->type, old, i);
+            const double complex before = get_element(j->type, old, i);
             want = j->alpha * want + (j->beta != 0 ? j->beta * before : 0);
             size = cabs(j->alpha) * size +
                    (j->beta != 0 ? cabs(j->beta * before) : 0);
-            const double complex seen = get(j->type, j->c, i);
+            const double complex seen = get_element(j->type, j->c, i);
             const bool same =
-                has(j, row, col)
+                has_element(j, row, col)
                     ? cabs(seen - want) <= 4 * (2 * j->k + 6) * unit * size
-                    : memcmp(j->c + i * size_of(j->type),
-                             old + i * size_of(j->type), size_of(j->type)) == 0;
+                    : memcmp(j->c + i * bytes, old + i * bytes,
+                             (size_t)bytes) == 0;
             count += !same;
         }
     }
     return count;
 }
 
-static void fill(job *j, random_source *source, char *data, size_t count)
+static void fill_matrix(const job *j, random_source *source, char *data)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < ROOM; i++) {
         const double re = (double)random_between(source, -1000, 1000) / 997;
         const double im = (double)random_between(source, -1000, 1000) / 991;
-        put(j->type, data, i, is_complex(j->type) ? re + im * I : re);
+        put_element(j->type, data, i, is_complex(j->type) ? re + im * I : re);
     }
 }
 
-static int leading(const job *j, int rows, int cols, char op, int more)
+static int leading_of(const job *j, int rows, int cols, char op, int more)
 {
     const int high = op == 'N' ? rows : cols, wide = op == 'N' ? cols : rows;
     const int least = j->order == BY_ROWS ? wide : high;
@@ -273,13 +230,13 @@ static job random_job(random_source *source)
         j.beta = creal(j.beta);
     }
     j.m = j.part == 'A' ? j.m : j.n;
-    j.lda = leading(&j, j.m, j.k, j.op_a, (int)random_between(source, 0, 2));
-    j.ldb = leading(&j, j.k, j.n, j.op_b, (int)random_between(source, 0, 2));
-    j.ldc = leading(&j, j.m, j.n, 'N', (int)random_between(source, 0, 2));
+    j.lda = leading_of(&j, j.m, j.k, j.op_a, (int)random_between(source, 0, 2));
+    j.ldb = leading_of(&j, j.k, j.n, j.op_b, (int)random_between(source, 0, 2));
+    j.ldc = leading_of(&j, j.m, j.n, 'N', (int)random_between(source, 0, 2));
     return j;
 }
 
-static void random_calls(int count)
+static void call_randomly(int count)
 {
     TEST_CASE("random calls");
     random_source source = {3};
@@ -290,15 +247,15 @@ static void random_calls(int count)
         j.a = room;
         j.b = room + ROOM * 16;
         j.c = room + 2 * ROOM * 16;
-        fill(&j, &source, j.a, ROOM);
-        fill(&j, &source, j.b, ROOM);
-        fill(&j, &source, j.c, ROOM);
+        fill_matrix(&j, &source, j.a);
+        fill_matrix(&j, &source, j.b);
+        fill_matrix(&j, &source, j.c);
         if (j.beta == 0) { /* which must not be read */
-            put(j.type, j.c, 0, NAN);
+            put_element(j.type, j.c, 0, NAN);
         }
         memcpy(old, j.c, ROOM * 16);
-        call(&j);
-        if (!CHECK(wrong(&j, old) == 0)) {
+        make_call(&j);
+        if (!CHECK(count_wrong(&j, old) == 0)) {
             fprintf(stderr,
                     "  call %d: type %d, way %d, order %d, %c %c%c, %d x %d x "
                     "%d, ld %d %d %d\n",
@@ -311,7 +268,7 @@ static void random_calls(int count)
 
 /* ---- names that random calls do not use */
 
-static void other_names(void)
+static void call_other_names(void)
 {
     TEST_CASE("other names");
     const double complex a = 2 + I, b = 3 - I, one = 1, none = 0;
@@ -336,74 +293,65 @@ static void other_names(void)
 
 /* ---- rules */
 
-static plain_int told; /* the position that xerbla_ was told last */
-static char told_of[32];
-
-void xerbla_(const char *name, const plain_int *position, size_t length);
-
-void xerbla_(const char *name, const plain_int *position, size_t length)
+static void check_fortran_rules(void)
 {
-    told = *position;
-    snprintf(told_of, sizeof told_of, "%.*s", (int)length, name);
-}
-
-/* sizes: m, n, k, lda, ldb, ldc */
-static void refused(int position, const char *op_a, const char *op_b,
-                    const plain_int sizes[6])
-{
+    static const struct {
+        const char *op_a, *op_b;
+        plain_int m, n, k, lda, ldb, ldc, position;
+    } rules[] = {
+        {"X", "N", 2, 2, 2, 2, 2, 2, 1},  {"N", "?", 2, 2, 2, 2, 2, 2, 2},
+        {"N", "N", -1, 2, 2, 2, 2, 2, 3}, {"N", "N", 2, -1, 2, 2, 2, 2, 4},
+        {"N", "N", 2, 2, -1, 2, 2, 2, 5}, {"N", "N", 3, 2, 2, 2, 2, 3, 8},
+        {"T", "N", 2, 2, 3, 2, 3, 2, 8},  {"N", "N", 2, 2, 3, 2, 2, 2, 10},
+        {"N", "C", 2, 3, 2, 2, 2, 2, 10}, {"N", "N", 3, 2, 2, 3, 2, 2, 13},
+        {"N", "N", 0, 0, 0, 0, 1, 1, 8},
+    };
     const double one = 1;
     double a[64] = {0}, c[64] = {7};
-    told = -1;
-    dgemm_(op_a, op_b, &sizes[0], &sizes[1], &sizes[2], &one, a, &sizes[3], a,
-           &sizes[4], &one, c, &sizes[5], 1, 1);
-    CHECK(told == position && strcmp(told_of, "DGEMM") == 0 && c[0] == 7);
-}
-
-static void rules(void)
-{
     TEST_CASE("rules");
-    refused(1, "X", "N", (const plain_int[]){2, 2, 2, 2, 2, 2});
-    refused(2, "N", "?", (const plain_int[]){2, 2, 2, 2, 2, 2});
-    refused(3, "N", "N", (const plain_int[]){-1, 2, 2, 2, 2, 2});
-    refused(4, "N", "N", (const plain_int[]){2, -1, 2, 2, 2, 2});
-    refused(5, "N", "N", (const plain_int[]){2, 2, -1, 2, 2, 2});
-    refused(8, "N", "N", (const plain_int[]){3, 2, 2, 2, 2, 3});
-    refused(8, "T", "N", (const plain_int[]){2, 2, 3, 2, 3, 2});
-    refused(10, "N", "N", (const plain_int[]){2, 2, 3, 2, 2, 2});
-    refused(10, "N", "C", (const plain_int[]){2, 3, 2, 2, 2, 2});
-    refused(13, "N", "N", (const plain_int[]){3, 2, 2, 3, 2, 2});
-    refused(8, "N", "N", (const plain_int[]){0, 0, 0, 0, 1, 1});
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        told = -1;
+        dgemm_(rules[i].op_a, rules[i].op_b, &rules[i].m, &rules[i].n,
+               &rules[i].k, &one, a, &rules[i].lda, a, &rules[i].ldb, &one, c,
+               &rules[i].ldc, 1, 1);
+        CHECK(told == rules[i].position && strcmp(told_of, "DGEMM") == 0 &&
+              c[0] == 7);
+    }
 }
 
 /* By rows the first matrix is the second of the call by columns. */
-static void rules_of_c(void)
+static void check_cblas_rules(void)
 {
-    TEST_CASE("rules of the CBLAS");
+    static const struct {
+        int order, op_a;
+        plain_int m, n, k, lda, ldb, ldc, position;
+    } rules[] = {
+        {100, 111, 2, 2, 2, 2, 2, 2, 1},
+        {BY_ROWS, 110, 2, 2, 2, 2, 2, 2, 2},
+        {BY_ROWS, 111, -1, 2, 2, 2, 2, 2, 4},
+        {BY_ROWS, 111, 2, 2, 3, 2, 2, 2, 9},
+        {BY_ROWS, 111, 2, 3, 2, 2, 2, 3, 11},
+        {BY_COLUMNS, 111, 3, 2, 2, 3, 2, 2, 14},
+    };
     double a[64] = {0}, c[64] = {7};
-    told = -1;
-    cblas_dgemm(100, 111, 111, 2, 2, 2, 1, a, 2, a, 2, 1, c, 2);
-    CHECK(told == 1);
-    cblas_dgemm(BY_ROWS, 110, 111, 2, 2, 2, 1, a, 2, a, 2, 1, c, 2);
-    CHECK(told == 2);
-    cblas_dgemm(BY_ROWS, 111, 111, -1, 2, 2, 1, a, 2, a, 2, 1, c, 2);
-    CHECK(told == 4);
-    cblas_dgemm(BY_ROWS, 111, 111, 2, 2, 3, 1, a, 2, a, 2, 1, c, 2);
-    CHECK(told == 9);
-    cblas_dgemm(BY_ROWS, 111, 111, 2, 3, 2, 1, a, 2, a, 2, 1, c, 3);
-    CHECK(told == 11);
-    cblas_dgemm(BY_COLUMNS, 111, 111, 3, 2, 2, 1, a, 3, a, 2, 1, c, 2);
-    CHECK(told == 14);
-    CHECK(c[0] == 7);
+    TEST_CASE("rules of the CBLAS");
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        told = -1;
+        cblas_dgemm(rules[i].order, rules[i].op_a, 111, rules[i].m, rules[i].n,
+                    rules[i].k, 1, a, rules[i].lda, a, rules[i].ldb, 1, c,
+                    rules[i].ldc);
+        CHECK(told == rules[i].position && c[0] == 7);
+    }
 }
 
 int main(int argc, char **argv)
 {
     const bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
-    TEST(random_calls(argc > 2 ? atoi(argv[2]) : 1500));
-    TEST(other_names());
+    TEST(call_randomly(argc > 2 ? atoi(argv[2]) : 1500));
+    TEST(call_other_names());
     if (alone) {
-        TEST(rules());
-        TEST(rules_of_c());
+        TEST(check_fortran_rules());
+        TEST(check_cblas_rules());
     }
     return test_end();
 }

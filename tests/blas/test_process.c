@@ -13,7 +13,7 @@
 enum { THREADS = 8, MANY = 64, MAX_EXTENT = 160 };
 
 /* C = A B of integers, which any order of sums makes the same. */
-static int multiply(random_source *source, plain_int n)
+static int multiply_square(random_source *source, plain_int n)
 {
     const size_t count = (size_t)n * (size_t)n;
     double *a = malloc(3 * count * sizeof *a), *b = a + count, *c = b + count;
@@ -42,24 +42,25 @@ typedef struct user {
     int calls, wrong;
 } user;
 
-static void *work(void *data)
+static void *make_calls(void *data)
 {
     user *w = data;
     random_source source = {w->seed};
     for (int i = 0; i < w->calls; i++) {
-        w->wrong += multiply(&source,
-                             (plain_int)random_between(&source, 1, MAX_EXTENT));
+        w->wrong += multiply_square(
+            &source, (plain_int)random_between(&source, 1, MAX_EXTENT));
     }
     return NULL;
 }
 
-static void at_once(int threads, int calls)
+static void call_at_once(int threads, int calls)
 {
     TEST_CASE("threads that call at once");
     user users[MANY];
     for (int i = 0; i < threads; i++) {
         users[i] = (user){.seed = (uint64_t)i + 1, .calls = calls};
-        CHECK(pthread_create(&users[i].thread, NULL, work, &users[i]) == 0);
+        CHECK(pthread_create(&users[i].thread, NULL, make_calls, &users[i]) ==
+              0);
     }
     for (int i = 0; i < threads; i++) {
         pthread_join(users[i].thread, NULL);
@@ -68,39 +69,40 @@ static void at_once(int threads, int calls)
 }
 
 /* Multiply in a child. */
-static int in_child(uint64_t seed)
+static int multiply_in_child(uint64_t seed)
 {
     int status = -1;
     const pid_t child = fork();
     if (child == 0) {
         random_source source = {seed};
-        const int wrong = multiply(&source, MAX_EXTENT) + multiply(&source, 3) +
-                          multiply(&source, MAX_EXTENT);
+        const int wrong = multiply_square(&source, MAX_EXTENT) +
+                          multiply_square(&source, 3) +
+                          multiply_square(&source, MAX_EXTENT);
         _exit(wrong == 0 ? 0 : 1);
     }
     waitpid(child, &status, 0);
     return status;
 }
 
-static void forks(void)
+static void call_around_forks(void)
 {
     random_source source = {11};
     TEST_CASE("a fork before the first call");
-    CHECK(in_child(1) == 0);
+    CHECK(multiply_in_child(1) == 0);
     TEST_CASE("a fork after calls");
-    CHECK(multiply(&source, MAX_EXTENT) == 0);
-    CHECK(in_child(2) == 0);
-    CHECK(multiply(&source, MAX_EXTENT) == 0);
+    CHECK(multiply_square(&source, MAX_EXTENT) == 0);
+    CHECK(multiply_in_child(2) == 0);
+    CHECK(multiply_square(&source, MAX_EXTENT) == 0);
 }
 
 int main(int argc, char **argv)
 {
     const int calls = argc > 1 ? atoi(argv[1]) : 0;
     if (calls > 0) {
-        TEST(at_once(MANY, calls));
+        TEST(call_at_once(MANY, calls));
     } else {
-        TEST(forks());
-        TEST(at_once(THREADS, 20));
+        TEST(call_around_forks());
+        TEST(call_at_once(THREADS, 20));
     }
     return test_end();
 }

@@ -16,7 +16,7 @@ typedef void dgemm_function(const char *, const char *, const int64_t *,
                             const int64_t *, const double *, double *,
                             const int64_t *, size_t, size_t);
 
-static void *library(const char *file, int flags)
+static void *load_library(const char *file, int flags)
 {
     void *handle = dlopen(file, RTLD_NOW | flags);
     if (handle == NULL) {
@@ -27,14 +27,14 @@ static void *library(const char *file, int flags)
 }
 
 /* Set the function pointer *function to the address of `name`. */
-static void look(void *handle, const char *name, void *function)
+static void find_function(void *handle, const char *name, void *function)
 {
     void *found = dlsym(handle, name);
     CHECK(found != NULL);
     memcpy(function, &found, sizeof found);
 }
 
-static void multiply(dgemm_function *dgemm)
+static void check_product(dgemm_function *dgemm)
 {
     const int64_t two = 2;
     const double one = 1, none = 0;
@@ -50,21 +50,21 @@ int main(int argc, char **argv)
     if (argc != 4) {
         return 2;
     }
-    void *board = library(argv[1], RTLD_GLOBAL);
-    void *behind = library(argv[2], RTLD_LOCAL);
-    void *ours = library(argv[3], RTLD_LOCAL);
-    look(ours, "isamax_", dlsym(board, "next_isamax"));
-    look(ours, "dgemm_", dlsym(board, "next_dgemm"));
+    void *board = load_library(argv[1], RTLD_GLOBAL);
+    void *behind = load_library(argv[2], RTLD_LOCAL);
+    void *ours = load_library(argv[3], RTLD_LOCAL);
+    find_function(ours, "isamax_", dlsym(board, "next_isamax"));
+    find_function(ours, "dgemm_", dlsym(board, "next_dgemm"));
     isamax_function *isamax = NULL;
     dgemm_function *dgemm = NULL;
-    look(board, "isamax_64_", &isamax);
-    look(board, "dgemm_64_", &dgemm);
+    find_function(board, "isamax_64_", &isamax);
+    find_function(board, "dgemm_64_", &dgemm);
     const int *calls = dlsym(behind, "dgemm_calls");
 
     const char *force = getenv("HEADRACE_BLAS_FORCE");
     const bool forced = force != NULL && strcmp(force, "1") == 0;
     test_case(forced ? "forced" : "small calls stay");
-    TEST(multiply(dgemm));
+    TEST(check_product(dgemm));
     CHECK(*calls == (forced ? 0 : 1));
 
     /* after forced products another BLAS, of 32 bits, is loaded, too */

@@ -34,10 +34,4 @@ char *fuzz_text(const uint8_t *bytes, size_t size);
  * which HEADRACE_CACHE names from the first call on. */
 void fuzz_cache_file(const char *name, const uint8_t *bytes, size_t size);
 
-/* Read each array of an archive: its elements are whole, or one sentence says
- * why it is refused. */
-void fuzz_archive(const uint8_t *bytes, size_t size,
-                  hr_status (*list)(const uint8_t *bytes, size_t size,
-                                    hri_members *members));
-
 #endif

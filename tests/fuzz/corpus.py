@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the corpora of the fuzzers of archives: corpus_archives.py FOLDER.
+"""Write corpora of the fuzzers of files: corpus.py FOLDER.
 
-FOLDER/zip and FOLDER/safetensors get one file for each thing that an archive
-may hold or get wrong.
+FOLDER/npy, FOLDER/zip and FOLDER/safetensors get one file for each thing that a
+file may hold or get wrong. The names of .npy files do not end so, which git
+ignores here.
 """
 import io
 import json
@@ -12,11 +13,94 @@ import sys
 import zipfile
 from pathlib import Path
 
+GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
 
-def npy(shape="(2, 3)", count=6):
-    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
-    body = text.encode() + b" " * (117 - len(text)) + b"\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", 118) + body + bytes(4 * count)
+
+def npy(text=GOOD, version=1, data=24, length=None, pad=64):
+    """A file with this text, and so many bytes of data or these; `length` is
+    what its header claims to be."""
+    field = 2 if version == 1 else 4
+    body = text.encode("latin-1")
+    if pad:
+        body += b" " * (-(8 + field + len(body) + 1) % pad) + b"\n"
+    told = len(body) if length is None else length
+    return (b"\x93NUMPY" + bytes([version, 0])
+            + struct.pack("<H" if field == 2 else "<I", told)
+            + body + (bytes(range(data)) if isinstance(data, int) else data))
+
+
+def of(descr="'<f4'", order="False", shape="(2, 3)"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+def npy_files():
+    yield "version-1", npy()
+    yield "version-2", npy(version=2)
+    yield "version-3", npy(version=3)
+    yield "version-4", npy(version=4)
+    yield "version-255", npy(version=255)
+    for name, descr, size in [
+            ("f4", "<f4", 4), ("f8", "<f8", 8), ("c8", "<c8", 8),
+            ("c16", "<c16", 16), ("f2", "<f2", 2), ("i1", "|i1", 1),
+            ("i4", "<i4", 4), ("V2", "<V2", 2), ("V2-raw", "|V2", 2)]:
+        for order in ["False", "True"]:
+            yield f"type-{name}-{order}", npy(of(f"'{descr}'", order),
+                                              data=6 * size)
+    for name, descr in [
+            ("big-f4", "'>f4'"), ("big-c16", "'>c16'"), ("native", "'=f4'"),
+            ("bare", "'f4'"), ("empty", "''"), ("i8", "'<i8'"),
+            ("u1", "'|u1'"), ("bool", "'|b1'"), ("object", "'|O'"),
+            ("text", "'<U3'"), ("bytes", "'|S3'"), ("date", "'<M8[ns]'"),
+            ("f16", "'<f16'"), ("raw", "'|V8'"), ("none", "None"),
+            ("records", "[('a', '<f4'), ('b', '<i4', (2,))]"),
+            ("subarray", "('<f4', (2, 2))")]:
+        yield f"refused-{name}", npy(of(descr))
+    for name, shape, data in [
+            ("scalar", "()", 4), ("column", "(6,)", 24), ("empty", "(0,)", 0),
+            ("no-rows", "(0, 3)", 0), ("no-cols", "(3, 0)", 0),
+            ("number", "(6)", 24), ("three", "(1, 2, 3)", 24),
+            ("many", "(" + "1, " * 64 + ")", 4), ("negative", "(-2, 3)", 24),
+            ("plus", "(+2, 3)", 24), ("long", "(2L, 3L)", 24),
+            ("hexadecimal", "(0x2, 3)", 24), ("fraction", "(2.0, 3)", 24),
+            ("zeros", "(02, 3)", 24), ("comma", "(2, 3,)", 24),
+            ("commas", "(2,, 3)", 24), ("open", "(2, 3", 24),
+            ("list", "[2, 3]", 24), ("word", "(two, 3)", 24),
+            ("most", "(9223372036854775807, 0)", 0),
+            ("too-large", "(9223372036854775808, 0)", 0),
+            ("digits", "(" + "9" * 60 + ",)", 0),
+            ("overflow", "(4294967296, 4294967296)", 24),
+            ("overflow-bytes", "(2147483648, 2147483648)", 24),
+            ("overflow-end", "(2305843009213693951, 1)", 24),
+            ("short", "(2, 4)", 24), ("trailing", "(2, 3)", 40)]:
+        yield f"shape-{name}", npy(of(shape=shape), data=data)
+    for name, text in [
+            ("spaces", "\t{ 'shape'\n:(2 ,\r3 ) ,\f'descr':\"<f4\","
+                       "'fortran_order' :False}"),
+            ("tight", "{'descr':'<f4','fortran_order':False,'shape':(2,3)}"),
+            ("empty", ""), ("braces", "{}"), ("comma", "{,}"),
+            ("twice", "{'descr': '<f4', " + of()[1:]),
+            ("foreign", "{'x': 1, " + of()[1:]),
+            ("no-descr", "{'fortran_order': False, 'shape': (2, 3)}"),
+            ("no-order", "{'descr': '<f4', 'shape': (2, 3)}"),
+            ("no-shape", "{'descr': '<f4', 'fortran_order': False}"),
+            ("quotes", "{'descr\": '<f4'}"), ("escape", "{'d\\escr': 1}"),
+            ("prefix", of("u'<f4'")), ("order", of(order="0")),
+            ("after", of() + " x"), ("open", of()[:-1]),
+            ("nul", of() + "\0"), ("latin", of("'<\xe4\xff'"))]:
+        yield f"text-{name}", npy(text)
+    for pad in [1, 2, 4, 8, 16]:
+        yield f"aligned-{pad}", npy(of("'<f8'") + " " * pad, data=48, pad=0)
+    yield "length-0", npy(length=0)
+    yield "length-short", npy(length=30)
+    yield "length-long", npy(length=500)
+    yield "length-most", npy(length=65535)
+    yield "length-4GiB", npy(version=2, length=0xFFFFFFFF)
+    yield "length-65535", npy(GOOD + " " * (65535 - len(GOOD)), pad=0)
+    yield "length-65535-open", npy("{" + " " * 65534, pad=0)
+    for cut in [0, 1, 5, 6, 7, 8, 9, 10, 11, 40, 127, 128, 151]:
+        yield f"cut-{cut}", npy()[:cut]
+    yield "magic", b"\x93NUMPX" + npy()[6:]
+    yield "zip", b"PK\3\4" + npy()
 
 
 def archive(members, comment=b"", zip64=False):
@@ -67,11 +151,13 @@ def patched(content, mark, offset, form, value):
     return bytes(made)
 
 
-def zips():
+def zip_files():
     stored, deflated = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-    one = archive([("a.npy", npy(), stored)])
-    packed = archive([("a.npy", npy(), deflated)])
-    two = archive([("a.npy", npy(), stored), ("b.npy", npy("(6,)"), deflated)])
+    array = npy(data=bytes(24))
+    line = npy(of(shape="(6,)"), data=bytes(24))
+    one = archive([("a.npy", array, stored)])
+    packed = archive([("a.npy", array, deflated)])
+    two = archive([("a.npy", array, stored), ("b.npy", line, deflated)])
     yield "one", one
     yield "packed", packed
     yield "two", two
@@ -80,9 +166,9 @@ def zips():
     yield "empty-member", archive([("a.npy", b"", stored)])
     yield "empty-packed", archive([("a.npy", b"", deflated)])
     yield "twice", two.replace(b"b.npy", b"a.npy")
-    yield "without-ending", archive([("a", npy(), stored)])
-    yield "comment", archive([("a.npy", npy(), stored)], b"a comment" * 9)
-    yield "zip64-member", archive([("a.npy", npy(), stored)], zip64=True)
+    yield "without-ending", archive([("a", array, stored)])
+    yield "comment", archive([("a.npy", array, stored)], b"a comment" * 9)
+    yield "zip64-member", archive([("a.npy", array, stored)], zip64=True)
     yield "zip64-extra", with_extra64(one)
     yield "zip64-extra-short", with_extra64(one, 16)
     yield "zip64-end", with_end64(two)
@@ -90,7 +176,7 @@ def zips():
     yield "zip64-offset", with_end64(two, offset=1 << 63)
     yield "zip64-size", with_end64(two, size=(1 << 64) - 1)
     yield "zip64-at", with_end64(two, at=1 << 62)
-    yield "bzip2", archive([("a.npy", npy(), zipfile.ZIP_BZIP2)])
+    yield "bzip2", archive([("a.npy", array, zipfile.ZIP_BZIP2)])
     end, entry, local = b"PK\5\6", b"PK\1\2", b"PK\3\4"
     yield "encrypted", patched(one, entry, 8, "H", 1)
     yield "parts", patched(one, end, 4, "H", 1)
@@ -126,7 +212,7 @@ def tensor(dtype="F32", shape=(2, 3), offsets=(0, 24)):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
 
 
-def tensor_files():
+def safetensors_files():
     yield "one", safetensors({"a": tensor()})
     yield "two", safetensors({"a": tensor(), "b": tensor("I8", (5,), (24, 29))},
                              29)
@@ -184,7 +270,8 @@ def tensor_files():
 
 
 def main():
-    for name, files in [("zip", zips()), ("safetensors", tensor_files())]:
+    for name, files in [("npy", npy_files()), ("zip", zip_files()),
+                        ("safetensors", safetensors_files())]:
         folder = Path(sys.argv[1]) / name
         folder.mkdir(parents=True, exist_ok=True)
         for file, content in files:

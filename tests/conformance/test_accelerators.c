@@ -4,6 +4,7 @@
 
 #include "model/figures.h"
 #include "support/conformance.h"
+#include "support/pairs.h"
 
 /* Enough for small products; small enough for any machine. */
 enum { LIMIT = 8 << 20 };
@@ -14,20 +15,13 @@ static uint64_t limit_of(const hri_device *device)
     return LIMIT + device->info.gemm_bytes;
 }
 
-static const struct {
-    hr_type type, c_type;
-} pairs[] = {
-    {HR_F32, HR_F32}, {HR_F64, HR_F64}, {HR_C32, HR_C32},   {HR_C64, HR_C64},
-    {HR_F16, HR_F32}, {HR_F16, HR_F16}, {HR_BF16, HR_BF16}, {HR_I8, HR_I32},
-};
-
 /* Measured through the device under test, behind the wrapper too. */
 static void rates_are_measured(hri_accelerator *accelerator)
 {
     hri_device *device = accelerator->device;
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    for (int i = 0; i < PAIRS; i++) {
         double rate = 0.0;
-        const hr_type type = pairs[i].type, c_type = pairs[i].c_type;
+        const hr_type type = pairs[i].ab, c_type = pairs[i].c;
         bool offered =
             device->ops->gemm_offered(device, type, c_type, HR_COMPUTE_NATIVE);
         hr_status status = hri_accelerator_rate(

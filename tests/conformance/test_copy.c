@@ -92,7 +92,8 @@ static void path_ends(const areas *a, copy_path path, hri_place *from,
 }
 
 /* Put bytes into an area, or get them out of it; done on return. */
-static void put(const areas *a, hri_place area, unsigned char *bytes, bool get)
+static void exchange_bytes(const areas *a, hri_place area, unsigned char *bytes,
+                           bool get)
 {
     if (area.buffer == NULL) {
         memcpy(get ? (void *)bytes : area.host, get ? area.host : bytes, AREA);
@@ -168,8 +169,8 @@ static void copy_once(areas *a, copy_path path, hri_copy box,
     random_fill_bytes(source, a->before, AREA);
     memcpy(a->want, a->before, AREA);
     copy_plainly(&box, a->want, a->source);
-    put(a, from, a->source, false);
-    put(a, to, a->before, false);
+    exchange_bytes(a, from, a->source, false);
+    exchange_bytes(a, to, a->before, false);
     from.offset += box.from.offset;
     to.offset += box.to.offset;
     box.from = from;
@@ -177,7 +178,7 @@ static void copy_once(areas *a, copy_path path, hri_copy box,
     CHECK(a->queue->ops->copy(a->queue, &box) == HR_OK);
     CHECK(a->queue->ops->finish(a->queue) == HR_OK);
     path_ends(a, path, &from, &to);
-    put(a, to, a->got, true);
+    exchange_bytes(a, to, a->got, true);
     if (!CHECK(memcmp(a->got, a->want, AREA) == 0)) {
         fprintf(stderr,
                 "box %zux%zux%zu, to %zu + %zu, %zu, from %zu + %zu, %zu\n",
@@ -228,11 +229,11 @@ static void fill_sets_a_range(hri_device *device)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TEST_CASE(cases[i].name);
         random_fill_bytes(&source, a.want, AREA);
-        put(&a, hri_at(a.to, 0), a.want, false);
+        exchange_bytes(&a, hri_at(a.to, 0), a.want, false);
         memset(a.want + cases[i].offset, cases[i].value, cases[i].bytes);
         CHECK(a.queue->ops->fill(a.queue, a.to, cases[i].offset, cases[i].bytes,
                                  cases[i].value) == HR_OK);
-        put(&a, hri_at(a.to, 0), a.got, true);
+        exchange_bytes(&a, hri_at(a.to, 0), a.got, true);
         CHECK(memcmp(a.got, a.want, AREA) == 0);
     }
     areas_finish(&a);

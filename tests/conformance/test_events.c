@@ -35,7 +35,7 @@ static void setting_finish(setting *s)
     free(s->host);
 }
 
-static void fill(hri_queue *queue, hri_buffer *buffer, int value)
+static void fill_buffer(hri_queue *queue, hri_buffer *buffer, int value)
 {
     CHECK(queue->ops->fill(queue, buffer, 0, buffer->bytes, (uint8_t)value) ==
           HR_OK);
@@ -68,7 +68,7 @@ static void waiting_means_what_came_before(setting *s)
     TEST_CASE("wait returns when what was enqueued before has run");
     for (int i = 0; i < ROUNDS; i++) {
         bool done = false;
-        fill(s->queue, s->buffer, i);
+        fill_buffer(s->queue, s->buffer, i);
         conformance_download(s->queue, s->host, s->buffer);
         CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
         CHECK(s->event->ops->wait(s->event) == HR_OK);
@@ -82,7 +82,7 @@ static void recording_starts_the_work(setting *s)
     const struct timespec moment = {0, 1000000};
     bool done = false;
     TEST_CASE("an event becomes done though nobody waits");
-    fill(s->queue, s->buffer, 77);
+    fill_buffer(s->queue, s->buffer, 77);
     conformance_download(s->queue, s->host, s->buffer);
     CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
     while (s->event->ops->query(s->event, &done) == HR_OK && !done) {
@@ -103,7 +103,7 @@ static void many_may_wait(setting *s)
     pthread_t threads[WAITERS];
     TEST_CASE("several threads wait for one event");
     for (int i = 0; i < ROUNDS; i++) {
-        fill(s->queue, s->buffer, i);
+        fill_buffer(s->queue, s->buffer, i);
     }
     CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
     for (int i = 0; i < WAITERS; i++) {
@@ -122,7 +122,7 @@ static void a_wait_means_the_last_record(setting *s)
     TEST_CASE("a queue waits for the record that was last");
     for (int i = 0; i < ROUNDS; i++) {
         CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
-        fill(s->queue, s->buffer, i);
+        fill_buffer(s->queue, s->buffer, i);
         CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
         CHECK(s->other->ops->wait(s->other, s->event) == HR_OK);
         conformance_download(s->other, s->host, s->buffer);
@@ -138,13 +138,13 @@ static void a_later_record_changes_no_earlier_wait(setting *s)
     hri_event *back = conformance_event(s->device);
     TEST_CASE("recording again keeps the meaning of earlier waits");
     for (int i = 0; i < ROUNDS; i++) {
-        fill(s->queue, s->buffer, i);
+        fill_buffer(s->queue, s->buffer, i);
         CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
         CHECK(s->other->ops->wait(s->other, s->event) == HR_OK);
         conformance_download(s->other, s->host, s->buffer);
         CHECK(s->other->ops->record(s->other, back) == HR_OK);
         CHECK(s->queue->ops->wait(s->queue, back) == HR_OK);
-        fill(s->queue, s->buffer, i + 1);
+        fill_buffer(s->queue, s->buffer, i + 1);
         CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
         CHECK(s->event->ops->wait(s->event) == HR_OK);
         CHECK(is_all(s->host, i));
@@ -158,7 +158,7 @@ static void another_queue_may_record(setting *s)
     TEST_CASE("an event may be recorded by one queue, then by another");
     for (int i = 0; i < ROUNDS; i++) {
         hri_queue *queue = i % 2 == 0 ? s->queue : s->other;
-        fill(queue, s->buffer, i);
+        fill_buffer(queue, s->buffer, i);
         conformance_download(queue, s->host, s->buffer);
         CHECK(queue->ops->record(queue, s->event) == HR_OK);
         CHECK(s->event->ops->wait(s->event) == HR_OK);
@@ -167,10 +167,10 @@ static void another_queue_may_record(setting *s)
 }
 
 /* Done when everything before has run. */
-static void record(setting *s, int number, hri_event *event)
+static void record_after_fill(setting *s, int number, hri_event *event)
 {
     hri_queue *queue = number % 3 == 0 ? s->queue : s->other;
-    fill(queue, s->buffer, number);
+    fill_buffer(queue, s->buffer, number);
     CHECK(queue->ops->record(queue, event) == HR_OK);
     CHECK(event->ops->wait(event) == HR_OK);
 }
@@ -180,16 +180,16 @@ static void time_does_not_go_back(setting *s)
     uint64_t ns = 1, last = 0;
     hri_event *first = conformance_event(s->device);
     TEST_CASE("an event that was never recorded has no time");
-    record(s, 0, s->event);
+    record_after_fill(s, 0, s->event);
     CHECK_FAILS(first->ops->elapsed(first, s->event, &ns), HR_ERROR_INVALID,
                 "never recorded");
     CHECK_FAILS(first->ops->elapsed(s->event, first, &ns), HR_ERROR_INVALID,
                 "never recorded");
     CHECK(ns == 1);
-    record(s, 0, first);
+    record_after_fill(s, 0, first);
     TEST_CASE("later events have later times");
     for (int i = 1; i < ROUNDS; i++) {
-        record(s, i, s->event);
+        record_after_fill(s, i, s->event);
         CHECK(first->ops->elapsed(first, s->event, &ns) == HR_OK);
         CHECK(ns >= last);
         last = ns;

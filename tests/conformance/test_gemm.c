@@ -4,22 +4,11 @@
 
 #include <math.h>
 
+#include "support/pairs.h"
 #include "support/random.h"
 #include "support/reference.h"
 
 enum { RANDOM_CASES = 40, MAX_PADDING = 5 };
-
-typedef struct pair {
-    const char *name;
-    hr_type type, c_type;
-} pair;
-
-static const pair pairs[] = {
-    {"f32", HR_F32, HR_F32},     {"f64", HR_F64, HR_F64},
-    {"c32", HR_C32, HR_C32},     {"c64", HR_C64, HR_C64},
-    {"f16", HR_F16, HR_F16},     {"f16 to f32", HR_F16, HR_F32},
-    {"bf16", HR_BF16, HR_BF16},  {"bf16 to f32", HR_BF16, HR_F32},
-    {"i8 to i32", HR_I8, HR_I32}};
 
 /* What is multiplied. */
 typedef struct problem {
@@ -125,32 +114,27 @@ static void fill_with_nan(hr_matrix *m)
 typedef struct trial {
     hri_device *device;
     hri_queue *queue;
-    const pair *types;
+    hr_type type, c_type;
     const problem *problem;
     hr_scalar alpha, beta;
     image a, b, c;
 } trial;
 
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
-
 /* An imaginary part for complex types, except to 0, 1 and -1. */
 static hr_scalar scalar_of(const trial *t, double value)
 {
     bool plain = value == 0 || value == 1 || value == -1;
-    return hr_complex(value, is_complex(t->types->type) && !plain ? 0.625 : 0);
+    return hr_complex(value, is_complex(t->type) && !plain ? 0.625 : 0);
 }
 
 static void trial_init(trial *t, random_source *source)
 {
     const problem *p = t->problem;
-    hr_type type = t->types->type;
+    const hr_type type = t->type;
     bool conjugates = is_complex(type);
     hr_matrix a = hr_matrix_row_major(NULL, type, p->m, p->k, 0);
     hr_matrix b = hr_matrix_row_major(NULL, type, p->k, p->n, 0);
-    hr_matrix c = hr_matrix_row_major(NULL, t->types->c_type, p->m, p->n, 0);
+    hr_matrix c = hr_matrix_row_major(NULL, t->c_type, p->m, p->n, 0);
     a.conjugate = conjugates && p->a_conjugate;
     b.conjugate = conjugates && p->b_conjugate;
     image_init(&t->a, t->device, source, a, p->a_columns);
@@ -187,10 +171,10 @@ static hri_operand operand_of(const trial *t, const image *im)
 }
 
 /* The device's answer replaces the bytes of C's image. */
-static void multiply(trial *t)
+static void multiply_images(trial *t)
 {
-    hri_gemm gemm = {.type = t->types->type,
-                     .c_type = t->types->c_type,
+    hri_gemm gemm = {.type = t->type,
+                     .c_type = t->c_type,
                      .compute = HR_COMPUTE_NATIVE,
                      .m = t->problem->m,
                      .n = t->problem->n,
@@ -228,17 +212,17 @@ static bool neighbours_are_kept(const image *c, unsigned char *before)
     return memcmp(before, c->bytes, c->size) == 0;
 }
 
-static void tell(const trial *t, const reference_miss *miss)
+static void print_miss(const trial *t, const reference_miss *miss)
 {
     char text[256];
     const problem *p = t->problem;
     reference_describe(miss, text, sizeof text);
     fprintf(stderr,
-            "  %s, %lldx%lldx%lld, alpha %g, beta %g, columns %d %d, "
+            "  %s to %s, %lldx%lldx%lld, alpha %g, beta %g, columns %d %d, "
             "conjugate %d %d, in place %d: %s\n",
-            t->types->name, (long long)p->m, (long long)p->n, (long long)p->k,
-            p->alpha, p->beta, p->a_columns, p->b_columns, p->a_conjugate,
-            p->b_conjugate, p->in_place, text);
+            hr_type_name(t->type), hr_type_name(t->c_type), (long long)p->m,
+            (long long)p->n, (long long)p->k, p->alpha, p->beta, p->a_columns,
+            p->b_columns, p->a_conjugate, p->b_conjugate, p->in_place, text);
 }
 
 static void try_problem(trial *t, random_source *source)
@@ -251,9 +235,9 @@ static void try_problem(trial *t, random_source *source)
     unsigned char *before = conformance_memory(t->c.size);
     memcpy(before, t->c.bytes, t->c.size);
     if (CHECK(reference_init(&want, &exact))) {
-        multiply(t);
+        multiply_images(t);
         if (!CHECK(reference_compare(&want, &t->c.matrix, &miss) == 0)) {
-            tell(t, &miss);
+            print_miss(t, &miss);
         }
         CHECK(neighbours_are_kept(&t->c, before));
         reference_finish(&want);
@@ -291,18 +275,21 @@ static problem random_problem(random_source *source, hr_type type, bool host)
                      .in_place = host && random_between(source, 0, 1) == 1};
 }
 
-static void products_are_right(hri_device *device, hri_queue *queue,
-                               const pair *types)
+static void products_are_right(hri_device *device, hri_queue *queue, int pair)
 {
-    random_source source = {(uint64_t)types->type * 10 + types->c_type};
-    trial t = {.device = device, .queue = queue, .types = types};
+    const hr_type type = pairs[pair].ab;
+    random_source source = {(uint64_t)type * 10 + pairs[pair].c};
+    trial t = {.device = device,
+               .queue = queue,
+               .type = type,
+               .c_type = pairs[pair].c};
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         TEST_CASE(fixed[i].name);
         t.problem = &fixed[i];
         try_problem(&t, &source);
     }
     for (int i = 0; i < RANDOM_CASES; i++) {
-        problem p = random_problem(&source, types->type, device->info.host);
+        problem p = random_problem(&source, type, device->info.host);
         TEST_CASE(p.name);
         t.problem = &p;
         try_problem(&t, &source);
@@ -312,12 +299,13 @@ static void products_are_right(hri_device *device, hri_queue *queue,
 static void products_conform(hri_device *device)
 {
     hri_queue *queue = conformance_queue(device);
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        if (device->ops->gemm_offered(device, pairs[i].type, pairs[i].c_type,
+    for (int i = 0; i < PAIRS; i++) {
+        if (device->ops->gemm_offered(device, pairs[i].ab, pairs[i].c,
                                       HR_COMPUTE_NATIVE)) {
-            TEST(products_are_right(device, queue, &pairs[i]));
+            TEST(products_are_right(device, queue, i));
         } else {
-            printf("skip %s: %s does not offer it\n", pairs[i].name,
+            printf("skip %s to %s: %s does not offer it\n",
+                   hr_type_name(pairs[i].ab), hr_type_name(pairs[i].c),
                    device->info.path);
         }
     }

@@ -4,10 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "kernels/kernels.h"
-#include "support/conformance.h"
-
-extern const hr_kernel axpy;
+#include "support/axpy.h"
 
 enum { COUNT = 1000, BYTES = COUNT * sizeof(float), ROUNDS = 5 };
 
@@ -27,7 +24,7 @@ static float x_at(int i)
 }
 
 /* Arrays start anew. */
-static void restart(setting *s)
+static void reset_arrays(setting *s)
 {
     float x[COUNT];
     for (int i = 0; i < COUNT; i++) {
@@ -67,27 +64,12 @@ static void setting_finish(setting *s)
 }
 
 /* y := y + a x + 1 */
-static void launch(setting *s, float a)
+static void enqueue_axpy(setting *s, float a)
 {
-    const struct {
-        float x;
-        int n;
-    } point = {0.5f, 2};
-    const hr_list_shape shape = {.extent = {COUNT}, .stride = {1}};
-    const hri_kernel_argument arguments[] = {
-        {.place = hri_at(s->x, 0), .shape = shape},
-        {.place = hri_at(s->y, 0), .shape = shape},
-        {.value = &a, .bytes = sizeof a},
-        {.value = &point, .bytes = sizeof point}};
-    const hri_launch l = {.kernel = &axpy,
-                          .module = s->module,
-                          .rank = 1,
-                          .domain = conformance_line(COUNT),
-                          .arguments = arguments};
-    CHECK(s->queue->ops->launch(s->queue, &l) == HR_OK);
+    CHECK(launch_axpy(s->queue, s->module, s->x, s->y, COUNT, &a) == HR_OK);
 }
 
-static void copy(hri_queue *queue, hri_buffer *to, hri_buffer *from)
+static void enqueue_copy(hri_queue *queue, hri_buffer *to, hri_buffer *from)
 {
     const hri_copy c = conformance_row(hri_at(to, 0), hri_at(from, 0), BYTES);
     CHECK(queue->ops->copy(queue, &c) == HR_OK);
@@ -98,9 +80,9 @@ static hri_graph *make_steps(setting *s)
 {
     hri_graph *graph = NULL;
     CHECK(s->queue->ops->begin_graph(s->queue) == HR_OK);
-    launch(s, 2.0f);
-    copy(s->queue, s->z, s->y);
-    launch(s, 3.0f);
+    enqueue_axpy(s, 2.0f);
+    enqueue_copy(s->queue, s->z, s->y);
+    enqueue_axpy(s, 3.0f);
     conformance_must(s->queue->ops->end_graph(s->queue, &graph), "end_graph");
     CHECK(graph->device == s->device);
     return graph;
@@ -124,7 +106,7 @@ static void check_arrays(setting *s)
     CHECK(memcmp(z, s->want_z, BYTES) == 0);
 }
 
-static void run(setting *s, hri_queue *queue, hri_graph *graph)
+static void run_steps(setting *s, hri_queue *queue, hri_graph *graph)
 {
     CHECK(queue->ops->run_graph(queue, graph) == HR_OK);
     follow_steps(s);
@@ -132,28 +114,28 @@ static void run(setting *s, hri_queue *queue, hri_graph *graph)
 
 static void a_graph_runs_in_order(setting *s)
 {
-    restart(s);
+    reset_arrays(s);
     hri_graph *graph = make_steps(s);
     TEST_CASE("what is kept in a graph does not run");
     check_arrays(s);
     TEST_CASE("a graph runs in its order, with the arguments of then");
-    run(s, s->queue, graph);
+    run_steps(s, s->queue, graph);
     check_arrays(s);
     TEST_CASE("it runs as often as it is wanted");
     for (int i = 0; i < ROUNDS; i++) {
-        run(s, s->queue, graph);
+        run_steps(s, s->queue, graph);
     }
     check_arrays(s);
     TEST_CASE("other work of the queue stays before and behind it");
     for (int i = 0; i < ROUNDS; i++) {
-        copy(s->queue, s->y, s->x);
+        enqueue_copy(s->queue, s->y, s->x);
         for (int j = 0; j < COUNT; j++) {
             s->want_y[j] = x_at(j);
         }
-        run(s, s->queue, graph);
-        copy(s->queue, s->y, s->z);
+        run_steps(s, s->queue, graph);
+        enqueue_copy(s->queue, s->y, s->z);
         memcpy(s->want_y, s->want_z, BYTES);
-        launch(s, 0.0f);
+        enqueue_axpy(s, 0.0f);
         for (int j = 0; j < COUNT; j++) {
             s->want_y[j] += 1.0f;
         }
@@ -162,13 +144,13 @@ static void a_graph_runs_in_order(setting *s)
     TEST_CASE("there may be several graphs, and they may go in any order");
     hri_graph *second = make_steps(s);
     s->device->ops->destroy_graph(graph);
-    run(s, s->queue, second);
+    run_steps(s, s->queue, second);
     check_arrays(s);
     s->device->ops->destroy_graph(second);
     s->device->ops->destroy_graph(NULL);
 }
 
-static void order(hri_queue *first, hri_event *event, hri_queue *second)
+static void order_queues(hri_queue *first, hri_event *event, hri_queue *second)
 {
     CHECK(first->ops->record(first, event) == HR_OK);
     CHECK(second->ops->wait(second, event) == HR_OK);
@@ -177,16 +159,16 @@ static void order(hri_queue *first, hri_event *event, hri_queue *second)
 static void events_count_graphs_in(setting *s)
 {
     TEST_CASE("events before and behind a graph order it");
-    restart(s);
+    reset_arrays(s);
     hri_graph *graph = make_steps(s);
     for (int i = 0; i < ROUNDS; i++) {
-        run(s, i % 2 == 0 ? s->queue : s->other, graph);
-        order(i % 2 == 0 ? s->queue : s->other, s->event,
-              i % 2 == 0 ? s->other : s->queue);
+        run_steps(s, i % 2 == 0 ? s->queue : s->other, graph);
+        order_queues(i % 2 == 0 ? s->queue : s->other, s->event,
+                     i % 2 == 0 ? s->other : s->queue);
     }
-    order(s->other, s->event, s->queue);
+    order_queues(s->other, s->event, s->queue);
     check_arrays(s);
-    run(s, s->other, graph);
+    run_steps(s, s->other, graph);
     CHECK(s->other->ops->record(s->other, s->event) == HR_OK);
     CHECK(s->event->ops->wait(s->event) == HR_OK);
     check_arrays(s);
@@ -202,7 +184,7 @@ static void *work_elsewhere(void *argument)
     hri_event *event = conformance_event(s->device);
     hri_buffer *buffer = conformance_buffer(s->device, sizeof host);
     CHECK(queue->ops->fill(queue, buffer, 0, sizeof host, 7) == HR_OK);
-    order(queue, event, s->other);
+    order_queues(queue, event, s->other);
     CHECK(event->ops->wait(event) == HR_OK);
     conformance_download(s->other, host, buffer);
     CHECK(s->other->ops->finish(s->other) == HR_OK);
@@ -218,20 +200,20 @@ static void others_go_on(setting *s)
     pthread_t thread;
     hri_graph *graph = NULL;
     TEST_CASE("other queues go on while a graph is made, in any thread");
-    restart(s);
+    reset_arrays(s);
     CHECK(s->queue->ops->begin_graph(s->queue) == HR_OK);
-    launch(s, 2.0f);
+    enqueue_axpy(s, 2.0f);
     work_elsewhere(s);
-    copy(s->queue, s->z, s->y);
+    enqueue_copy(s->queue, s->z, s->y);
     bool started = pthread_create(&thread, NULL, work_elsewhere, s) == 0;
     if (started) {
         pthread_join(thread, NULL); /* it counts checks, too */
     }
     CHECK(started);
-    launch(s, 3.0f);
+    enqueue_axpy(s, 3.0f);
     conformance_must(s->queue->ops->end_graph(s->queue, &graph), "end_graph");
     check_arrays(s);
-    run(s, s->queue, graph);
+    run_steps(s, s->queue, graph);
     check_arrays(s);
     s->device->ops->destroy_graph(graph);
 }
@@ -287,16 +269,16 @@ static hr_status pack_inside(setting *s)
 static void check_usable(setting *s)
 {
     check_arrays(s);
-    run(s, s->queue, s->graph);
-    copy(s->queue, s->y, s->x);
-    order(s->queue, s->event, s->other);
-    order(s->other, s->event, s->queue);
+    run_steps(s, s->queue, s->graph);
+    enqueue_copy(s->queue, s->y, s->x);
+    order_queues(s->queue, s->event, s->other);
+    order_queues(s->other, s->event, s->queue);
     for (int i = 0; i < COUNT; i++) {
         s->want_y[i] = x_at(i);
     }
     check_arrays(s);
     hri_graph *graph = make_steps(s);
-    run(s, s->queue, graph);
+    run_steps(s, s->queue, graph);
     check_arrays(s);
     s->device->ops->destroy_graph(graph);
 }
@@ -314,15 +296,15 @@ static void errors_end_with_the_graph(setting *s)
                  {"a copy from or to memory", upload_inside},
                  {"a product", multiply_inside},
                  {"a matrix is packed", pack_inside}};
-    restart(s);
+    reset_arrays(s);
     s->graph = make_steps(s);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         hri_graph *graph = NULL;
         TEST_CASE(cases[i].name);
-        restart(s);
+        reset_arrays(s);
         CHECK(s->other->ops->record(s->other, s->event) == HR_OK);
         CHECK(s->queue->ops->begin_graph(s->queue) == HR_OK);
-        launch(s, 5.0f);
+        enqueue_axpy(s, 5.0f);
         CHECK_FAILS(cases[i].go_wrong(s), HR_ERROR_INVALID, cases[i].name);
         CHECK_FAILS(s->queue->ops->end_graph(s->queue, &graph),
                     HR_ERROR_INVALID, cases[i].name);

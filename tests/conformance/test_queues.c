@@ -147,7 +147,7 @@ static void peers_keep_in_step(hri_device *device)
 }
 
 /* Drives a queue of its own; the argument when all went well. */
-static void *drive(void *argument)
+static void *drive_queue(void *argument)
 {
     hri_device *device = argument;
     hri_queue *queue = conformance_queue(device);
@@ -175,7 +175,7 @@ static void threads_work_at_once(hri_device *device)
     pthread_t threads[THREADS];
     TEST_CASE("threads drive queues of one device at once");
     for (int i = 0; i < THREADS; i++) {
-        if (pthread_create(&threads[i], NULL, drive, device) != 0) {
+        if (pthread_create(&threads[i], NULL, drive_queue, device) != 0) {
             exit(1);
         }
     }

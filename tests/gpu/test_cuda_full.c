@@ -17,7 +17,7 @@ typedef struct filling {
 } filling;
 
 /* Take all of it but less than 64 KiB. */
-static void fill(filling *f)
+static void fill_memory(filling *f)
 {
     size_t bytes = (size_t)16 << 30;
     while (bytes >= 1 << 16 && f->count < MAX_PIECES) {
@@ -31,7 +31,7 @@ static void fill(filling *f)
     CHECK(f->count > 0 && f->count < MAX_PIECES);
 }
 
-static void empty(filling *f)
+static void empty_memory(filling *f)
 {
     while (f->count > 0) {
         f->device->ops->release(f->pieces[--f->count]);
@@ -42,7 +42,7 @@ typedef struct operands {
     hr_matrix a, b, c;
 } operands;
 
-static hr_matrix matrix(int64_t rows, int64_t cols, random_source *random)
+static hr_matrix make_matrix(int64_t rows, int64_t cols, random_source *random)
 {
     void *data = conformance_memory((size_t)(rows * cols) * sizeof(float));
     hr_matrix m = hr_matrix_row_major(data, HR_F32, rows, cols, 0);
@@ -50,7 +50,7 @@ static hr_matrix matrix(int64_t rows, int64_t cols, random_source *random)
     return m;
 }
 
-static hr_status multiply(hr_context *context, const operands *o)
+static hr_status multiply_operands(hr_context *context, const operands *o)
 {
     memset(o->c.data, 0xff, SIZE * SIZE * sizeof(float));
     return hr_gemm(context, hr_real(1), o->a, o->b, hr_real(0), o->c, NULL);
@@ -73,54 +73,55 @@ static int is_product(const operands *o)
     return ok;
 }
 
-static void one_sentence(void)
+static void check_sentence(void)
 {
     const char *error = hr_last_error();
     CHECK(strchr(error, '\n') == NULL && strlen(error) > 20);
     printf("%s\n", error);
 }
 
-static void filled_before(filling *f, const operands *o)
+static void fill_before_context(filling *f, const operands *o)
 {
     TEST_CASE("full when the context is made: refused with the numbers");
-    fill(f);
+    fill_memory(f);
     hr_context *context = test_context("cuda:0", 0);
     if (context != NULL) {
-        CHECK_FAILS(multiply(context, o), HR_ERROR_OUT_OF_MEMORY, "bytes");
-        one_sentence();
+        CHECK_FAILS(multiply_operands(context, o), HR_ERROR_OUT_OF_MEMORY,
+                    "bytes");
+        check_sentence();
         hr_context_destroy(context);
     }
     TEST_CASE("full when the context is made: the host works alone");
     context = test_context("cuda:0,host", 0);
     if (context != NULL) {
-        CHECK(multiply(context, o) == HR_OK);
+        CHECK(multiply_operands(context, o) == HR_OK);
         CHECK(is_product(o));
         hr_context_destroy(context);
     }
-    empty(f);
+    empty_memory(f);
 }
 
-static void filled_after(filling *f, const operands *o)
+static void fill_after_context(filling *f, const operands *o)
 {
     TEST_CASE("full after the context was made: one sentence");
     hr_context *context = test_context("cuda:0", 0);
     if (context == NULL) {
         return;
     }
-    fill(f);
-    CHECK(multiply(context, o) == HR_ERROR_OUT_OF_MEMORY);
-    one_sentence();
+    fill_memory(f);
+    CHECK(multiply_operands(context, o) == HR_ERROR_OUT_OF_MEMORY);
+    check_sentence();
     TEST_CASE("and again");
-    CHECK(multiply(context, o) == HR_ERROR_OUT_OF_MEMORY);
-    empty(f);
+    CHECK(multiply_operands(context, o) == HR_ERROR_OUT_OF_MEMORY);
+    empty_memory(f);
     TEST_CASE("room again: the context works");
-    CHECK(multiply(context, o) == HR_OK);
+    CHECK(multiply_operands(context, o) == HR_OK);
     CHECK(is_product(o));
     TEST_CASE("full between two products: what is held already does");
-    fill(f);
-    CHECK(multiply(context, o) == HR_OK);
+    fill_memory(f);
+    CHECK(multiply_operands(context, o) == HR_OK);
     CHECK(is_product(o));
-    empty(f);
+    empty_memory(f);
     hr_context_destroy(context);
 }
 
@@ -133,10 +134,11 @@ int main(void)
         return test_skip(hr_last_error());
     }
     conformance_must(hri_backend_cuda.open(0, 2, &f.device), "open");
-    operands o = {matrix(SIZE, DEPTH, &random), matrix(DEPTH, SIZE, &random),
-                  matrix(SIZE, SIZE, &random)};
-    TEST(filled_before(&f, &o));
-    TEST(filled_after(&f, &o));
+    operands o = {make_matrix(SIZE, DEPTH, &random),
+                  make_matrix(DEPTH, SIZE, &random),
+                  make_matrix(SIZE, SIZE, &random)};
+    TEST(fill_before_context(&f, &o));
+    TEST(fill_after_context(&f, &o));
     free(o.a.data);
     free(o.b.data);
     free(o.c.data);

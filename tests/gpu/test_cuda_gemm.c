@@ -9,7 +9,7 @@
 #include "support/product.h"
 #include "support/random.h"
 
-static hr_status gemm(hri_queue *queue, const hri_gemm *g)
+static hr_status enqueue_gemm(hri_queue *queue, const hri_gemm *g)
 {
     return queue->ops->gemm(queue, g);
 }
@@ -39,7 +39,7 @@ static void integers_wrap(hri_device *device, hri_queue *queue, int64_t k,
         .a = {.place = hri_at(ones, 0), .row_stride = k, .col_stride = 1},
         .b = {.place = hri_at(ones, 0), .row_stride = 1, .col_stride = k},
         .c = {.place = hri_at(result, 0), .row_stride = SIDE, .col_stride = 1}};
-    CHECK(gemm(queue, &g) == HR_OK);
+    CHECK(enqueue_gemm(queue, &g) == HR_OK);
     conformance_download(queue, c, result);
     CHECK(queue->ops->finish(queue) == HR_OK);
     uint32_t want =
@@ -85,7 +85,7 @@ static void tf32_only_on_request(hri_device *device, hri_queue *queue)
             continue;
         }
         TEST_CASE(tf32 ? "tf32 on request" : "no tf32 unasked");
-        CHECK(gemm(queue, &g) == HR_OK);
+        CHECK(enqueue_gemm(queue, &g) == HR_OK);
         conformance_download(queue, x, c);
         CHECK(queue->ops->finish(queue) == HR_OK);
         double excess = (double)x[SIDE + 1] / SIDE - 1.0;
@@ -105,7 +105,7 @@ static void no_context_is_left(void)
     CHECK(hri_cuda.cuCtxPopCurrent_v2(&top) != CU_SUCCESS || top == NULL);
 }
 
-static void device_is_right(hri_device *device)
+static void check_device(hri_device *device)
 {
     hri_queue *queue = conformance_queue(device);
     printf("%s, %s, %s\n", device->info.path, device->info.name,
@@ -146,13 +146,13 @@ static void faults_are_told(hri_device *device)
                   .c = far};
     g.a.conjugate = true;
     g.c.row_stride = 4;
-    CHECK(gemm(queue, &g) == HR_OK);
+    CHECK(enqueue_gemm(queue, &g) == HR_OK);
     CHECK(queue->ops->record(queue, event) == HR_OK);
     CHECK_FAILS(event->ops->wait(event), HR_ERROR_LOST,
                 "CUDA_ERROR_ILLEGAL_ADDRESS");
     CHECK(event->ops->query(event, &done) == HR_ERROR_LOST);
     CHECK_FAILS(queue->ops->finish(queue), HR_ERROR_LOST, "cuda:");
-    CHECK(gemm(queue, &g) == HR_ERROR_LOST);
+    CHECK(enqueue_gemm(queue, &g) == HR_ERROR_LOST);
     queue->ops->destroy(queue);
     event->ops->destroy(event);
     device->ops->release(buffer);
@@ -169,7 +169,7 @@ int main(void)
         TEST_CASE("virtual accelerators multiply at once");
         CHECK(products_are_right_at_once(&hri_backend_cuda, i));
         conformance_must(hri_backend_cuda.open(i, 2, &device), "open");
-        TEST(device_is_right(device));
+        TEST(check_device(device));
         TEST(no_context_is_left());
         device->ops->close(device);
     }

@@ -26,7 +26,7 @@ typedef struct bed {
     hr_phase phases[MAX_PHASES];
 } bed;
 
-static void create(bed *b, uint32_t count)
+static void create_grid(bed *b, uint32_t count)
 {
     random_source random = {5};
     uint32_t data[CELLS];
@@ -51,7 +51,7 @@ static void create(bed *b, uint32_t count)
     }
 }
 
-static void destroy(bed *b)
+static void destroy_grid(bed *b)
 {
     for (uint32_t f = 0; f < b->count; f++) {
         grid_model_destroy(&b->models[f]);
@@ -66,7 +66,7 @@ static void swap_models(bed *b, uint32_t f, uint32_t g)
     b->models[g] = old;
 }
 
-static void follow(bed *b, int64_t steps)
+static void step_models(bed *b, int64_t steps)
 {
     for (int64_t i = 0; i < steps; i++) {
         grid_model_stir_all(&b->models[0], &b->models[b->count - 1], &b->reach);
@@ -76,13 +76,13 @@ static void follow(bed *b, int64_t steps)
     }
 }
 
-static void step(bed *b, int64_t steps)
+static void step_grid(bed *b, int64_t steps)
 {
     CHECK(hr_grid_step(b->grid, b->phases, b->count, steps) == HR_OK);
-    follow(b, steps);
+    step_models(b, steps);
 }
 
-static void compare(bed *b)
+static void compare_fields(bed *b)
 {
     hr_grid_state state = HR_GRID_STATE_INIT;
     for (uint32_t f = 0; f < b->count; f++) {
@@ -103,34 +103,34 @@ static const struct {
     {2, {34, 35, 34}, 5}, {3, {38, 38, 38}, 4}, {3, {39, 57, 40}, 7},
 };
 
-static void lie_otherwise(bed *b)
+static void step_elsewhere(bed *b)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TEST_CASE("several calls");
-        create(b, cases[i].fields);
+        create_grid(b, cases[i].fields);
         fault_backend_reset();
         for (int call = 0; call < 3; call++) {
-            step(b, cases[i].steps[call]);
-            compare(b);
+            step_grid(b, cases[i].steps[call]);
+            compare_fields(b);
         }
         CHECK(fault_backend_count(FAULT_BEGIN_GRAPH) == 1);
         if (!CHECK(fault_backend_count(FAULT_RUN_GRAPH) == cases[i].runs)) {
             fprintf(stderr, "  case %zu: %llu runs\n", i,
                     (unsigned long long)fault_backend_count(FAULT_RUN_GRAPH));
         }
-        destroy(b);
+        destroy_grid(b);
     }
     TEST_CASE("a change of places that steps do not undo");
-    create(b, 3);
+    create_grid(b, 3);
     fault_backend_reset();
-    step(b, 40);
+    step_grid(b, 40);
     const hr_phase phase = hr_phase_swap(0, 1);
     CHECK(hr_grid_step(b->grid, &phase, 1, 1) == HR_OK);
     swap_models(b, 0, 1);
-    step(b, 40);
-    compare(b);
+    step_grid(b, 40);
+    compare_fields(b);
     CHECK(fault_backend_count(FAULT_BEGIN_GRAPH) == 2);
-    destroy(b);
+    destroy_grid(b);
 }
 
 typedef struct watch {
@@ -138,24 +138,25 @@ typedef struct watch {
     int64_t seen;
 } watch;
 
-static bool look(void *data, hr_grid *grid, int64_t steps)
+static bool look_at_steps(void *data, hr_grid *grid, int64_t steps)
 {
     watch *w = data;
     (void)grid;
-    follow(w->bed, steps - w->seen);
+    step_models(w->bed, steps - w->seen);
     w->seen = steps;
-    compare(w->bed);
+    compare_fields(w->bed);
     return true;
 }
 
-static void run(bed *b)
+static void run_grid(bed *b)
 {
     TEST_CASE("a call after every 35 steps");
     watch w = {b, 0};
-    create(b, 2);
-    CHECK(hr_grid_run(b->grid, b->phases, 2, 140, 35, look, &w) == HR_OK);
+    create_grid(b, 2);
+    CHECK(hr_grid_run(b->grid, b->phases, 2, 140, 35, look_at_steps, &w) ==
+          HR_OK);
     CHECK(w.seen == 140);
-    destroy(b);
+    destroy_grid(b);
 }
 
 /* ---- other work that uses the fields */
@@ -183,11 +184,11 @@ static void read_reshaped(bed *b)
 static void read_before(bed *b)
 {
     TEST_CASE("fields that were read through reshaped views");
-    create(b, 3);
+    create_grid(b, 3);
     read_reshaped(b);
-    step(b, 38);
+    step_grid(b, 38);
     read_reshaped(b);
-    destroy(b);
+    destroy_grid(b);
 }
 
 int main(void)
@@ -199,8 +200,8 @@ int main(void)
     if (hri_context_create_from(list, &options, &b.context) != HR_OK) {
         return test_skip(hr_last_error());
     }
-    TEST(lie_otherwise(&b));
-    TEST(run(&b));
+    TEST(step_elsewhere(&b));
+    TEST(run_grid(&b));
     TEST(read_before(&b));
     hr_context_destroy(b.context);
     return test_end();

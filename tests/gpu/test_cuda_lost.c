@@ -65,7 +65,7 @@ static hr_status launch_far(const bed *b)
                      2);
 }
 
-static void fault(const bed *b)
+static void make_fault(const bed *b)
 {
     CHECK(launch_far(b) == HR_OK);
     CHECK_FAILS(hr_queue_finish(b->queue), HR_ERROR_LOST,
@@ -75,11 +75,28 @@ static void fault(const bed *b)
     printf("%s\n", hr_last_error());
 }
 
+static void count_up(int *cells)
+{
+    for (int i = 0; i < CELLS; i++) {
+        cells[i] = i;
+    }
+}
+
+/* Whether they count up from there. */
+static bool are_counting(const int *cells, int from)
+{
+    bool right = true;
+    for (int i = 0; i < CELLS; i++) {
+        right = right && cells[i] == from + i;
+    }
+    return right;
+}
+
 /* ---- what engines do */
 
 /* C := A B on these accelerators (NULL: all), with small integers. */
-static hr_status multiply(hr_context *context, const uint32_t *list,
-                          bool *right)
+static hr_status multiply_square(hr_context *context, const uint32_t *list,
+                                 bool *right)
 {
     static float a[EDGE * EDGE], b[EDGE * EDGE], c[EDGE * EDGE];
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
@@ -107,18 +124,24 @@ static hr_status multiply(hr_context *context, const uint32_t *list,
     return status;
 }
 
+static void check_product(hr_context *context)
+{
+    bool right;
+    CHECK(multiply_square(context, NULL, &right) == HR_OK && right);
+}
+
 static const uint32_t first = 0;
 
-static void products(hr_context *context)
+static void check_products(hr_context *context)
 {
     bool right;
     TEST_CASE("products go on with the host");
-    CHECK(multiply(context, NULL, &right) == HR_OK && right);
+    check_product(context);
     TEST_CASE("and are refused where only a lost GPU may take part");
-    CHECK_FAILS(multiply(context, &first, &right), HR_ERROR_LOST, cause);
+    CHECK_FAILS(multiply_square(context, &first, &right), HR_ERROR_LOST, cause);
 }
 
-static hr_status filter(hr_context *context, const uint32_t *list)
+static hr_status filter_square(hr_context *context, const uint32_t *list)
 {
     static float in[EDGE * EDGE], out[EDGE * EDGE];
     const double weights[] = {0, 0, 0, 0, 2, 0, 0, 0, 0};
@@ -144,31 +167,14 @@ static hr_status filter(hr_context *context, const uint32_t *list)
     return status;
 }
 
-static void filters(hr_context *context)
+static void check_filters(hr_context *context)
 {
     TEST_CASE("filters go on, and are refused, likewise");
-    CHECK(filter(context, NULL) == HR_OK);
-    CHECK_FAILS(filter(context, &first), HR_ERROR_LOST, cause);
+    CHECK(filter_square(context, NULL) == HR_OK);
+    CHECK_FAILS(filter_square(context, &first), HR_ERROR_LOST, cause);
 }
 
-static void count_up(int *cells)
-{
-    for (int i = 0; i < CELLS; i++) {
-        cells[i] = i;
-    }
-}
-
-/* Whether they count up from there. */
-static bool are_counting(const int *cells, int from)
-{
-    bool right = true;
-    for (int i = 0; i < CELLS; i++) {
-        right = right && cells[i] == from + i;
-    }
-    return right;
-}
-
-static void split_launches(hr_context *context)
+static void check_split_launches(hr_context *context)
 {
     static int x[CELLS], y[CELLS];
     static const double weights[64] = {1, 1};
@@ -195,7 +201,7 @@ static void split_launches(hr_context *context)
     hr_array_destroy(to);
 }
 
-static void grids(hr_context *context)
+static void check_grids(hr_context *context)
 {
     static int cells[CELLS];
     static const double weights[64] = {1, 1};
@@ -228,7 +234,7 @@ static void grids(hr_context *context)
 
 /* ---- what contexts do */
 
-static void is_refused(const char *list)
+static void check_refused(const char *list)
 {
     hr_context *context = NULL;
     CHECK_FAILS(open_context(list, &context), HR_ERROR_LOST, cause);
@@ -237,7 +243,7 @@ static void is_refused(const char *list)
 
 /* Whether no entry of the machine is an open GPU of NVIDIA's, and those that
  * are there have the cause for their reason. */
-static void machine_tells(const hr_context *context)
+static void check_machine(const hr_context *context)
 {
     uint32_t gpus = 0;
     for (uint32_t i = 0; i < hr_machine_count(context); i++) {
@@ -253,52 +259,49 @@ static void machine_tells(const hr_context *context)
     CHECK(gpus > 0);
 }
 
-static void goes_on(const char *list)
+static void check_going_on(const char *list)
 {
     hr_context *context = NULL;
-    bool right;
     TEST_CASE(list != NULL ? list : "no list");
     if (CHECK(open_context(list, &context) == HR_OK)) {
-        CHECK(multiply(context, NULL, &right) == HR_OK && right);
+        check_product(context);
         if (list == NULL || strcmp(list, "host") != 0) {
-            machine_tells(context);
+            check_machine(context);
         }
     }
     hr_context_destroy(context);
 }
 
-static void lists(void)
+static void check_lists(void)
 {
     static const char *const going_on[] = {"host", "all", NULL, "cuda,host",
                                            "2xcuda,2xhost"};
     for (size_t i = 0; i < sizeof going_on / sizeof going_on[0]; i++) {
-        goes_on(going_on[i]);
+        check_going_on(going_on[i]);
     }
     TEST_CASE("a GPU that is named");
-    is_refused("cuda:0");
-    is_refused("host,cuda:0");
-    is_refused("2xcuda:0,host");
+    check_refused("cuda:0");
+    check_refused("host,cuda:0");
+    check_refused("2xcuda:0,host");
     TEST_CASE("nothing but what is lost");
-    is_refused("cuda");
+    check_refused("cuda");
 }
 
 /* What OpenCL does in this process is up to NVIDIA's driver: it is only
  * printed. */
-static void opencl(void)
+static void try_opencl(void)
 {
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context;
     bool right = false;
-    options.accelerators = "opencl";
-    hr_status status = hr_context_create(&options, &context);
-    printf("opencl: %s\n",
-           status == HR_OK ? "a context opens" : hr_last_error());
-    if (status == HR_OK) {
-        status = multiply(context, NULL, &right);
-        printf("opencl: %s\n", status != HR_OK ? hr_last_error()
-                               : right         ? "a product is right"
-                                               : "a product is WRONG");
+    if (open_context("opencl", &context) != HR_OK) {
+        printf("opencl: %s\n", hr_last_error());
+        return;
     }
+    const hr_status status = multiply_square(context, NULL, &right);
+    printf("opencl: a context opens, and %s\n", status != HR_OK
+                                                    ? hr_last_error()
+                                                : right ? "a product is right"
+                                                        : "a product is WRONG");
     hr_context_destroy(context);
 }
 
@@ -312,7 +315,7 @@ static int afterwards(void)
     }
     const uint32_t gpus = hr_accelerator_count(b.context) - 1;
     TEST_CASE("a kernel that faults");
-    fault(&b);
+    make_fault(&b);
     TEST_CASE("every GPU is lost");
     for (uint32_t i = 0; i < gpus; i++) {
         hr_queue *queue = NULL;
@@ -320,15 +323,15 @@ static int afterwards(void)
                     cause);
         printf("%s\n", hr_last_error());
     }
-    products(b.context);
-    filters(b.context);
-    split_launches(b.context);
-    grids(b.context);
+    check_products(b.context);
+    check_filters(b.context);
+    check_split_launches(b.context);
+    check_grids(b.context);
     TEST_CASE("values that only the lost GPU had are gone, others are not");
     CHECK(hr_synchronize(hr_view_of(b.arrays[0])) == HR_OK);
     CHECK_FAILS(hr_synchronize(hr_view_of(b.arrays[1])), HR_ERROR_LOST, "CUDA");
-    lists();
-    opencl();
+    check_lists();
+    try_opencl();
     bed_finish(&b);
     return 0;
 }
@@ -341,16 +344,16 @@ static int not_open_before(void)
     if (!bed_init(&b, "cuda:0")) {
         return SKIP;
     }
-    fault(&b);
+    make_fault(&b);
     if (open_context("cuda:1", &context) != HR_ERROR_UNAVAILABLE) {
-        is_refused("cuda:1");
+        check_refused("cuda:1");
         printf("%s\n", hr_last_error());
     } else {
         printf("one GPU: %s\n", hr_last_error());
     }
-    goes_on("all");
+    check_going_on("all");
     bed_finish(&b);
-    goes_on("cuda,host");
+    check_going_on("cuda,host");
     return 0;
 }
 
@@ -358,14 +361,13 @@ static int not_open_before(void)
 static int product_finds_it(void)
 {
     bed b = {.data = {{0}}};
-    bool right;
     if (!bed_init(&b, "cuda,host")) {
         return SKIP;
     }
     CHECK(launch_far(&b) == HR_OK);
-    CHECK(multiply(b.context, NULL, &right) == HR_OK && right);
+    check_product(b.context);
     CHECK(hr_queue_finish(b.queue) == HR_ERROR_LOST);
-    CHECK(multiply(b.context, NULL, &right) == HR_OK && right);
+    check_product(b.context);
     bed_finish(&b);
     return 0;
 }
@@ -405,7 +407,6 @@ static int context_finds_it(void)
 {
     bed b = {.data = {{0}}};
     hr_context *context = NULL;
-    bool right;
     if (!bed_init(&b, "cuda,host")) {
         return SKIP;
     }
@@ -415,14 +416,14 @@ static int context_finds_it(void)
         printf("%u of %u accelerators are open\n",
                hr_accelerator_count(context), hr_accelerator_count(b.context));
         CHECK(hr_queue_finish(b.queue) == HR_ERROR_LOST);
-        CHECK(multiply(context, NULL, &right) == HR_OK && right);
+        check_product(context);
     }
     hr_context_destroy(context);
     bed_finish(&b);
     return 0;
 }
 
-static void in_child(const char *name, int (*function)(void), int *skipped)
+static void run_in_child(const char *name, int (*function)(void), int *skipped)
 {
     TEST_CASE(name);
     const int status = test_in_child(function);
@@ -436,11 +437,11 @@ int main(void)
     if (getenv("HEADRACE_NO_FAULTS") != NULL) { /* under a memory checker */
         return test_skip("faults are not wanted");
     }
-    TEST(in_child("afterwards", afterwards, &skipped));
-    TEST(in_child("GPUs that were not open", not_open_before, &skipped));
-    TEST(in_child("a product finds it", product_finds_it, &skipped));
-    TEST(in_child("a plan finds it", plan_finds_it, &skipped));
-    TEST(in_child("a context finds it", context_finds_it, &skipped));
+    TEST(run_in_child("afterwards", afterwards, &skipped));
+    TEST(run_in_child("GPUs that were not open", not_open_before, &skipped));
+    TEST(run_in_child("a product finds it", product_finds_it, &skipped));
+    TEST(run_in_child("a plan finds it", plan_finds_it, &skipped));
+    TEST(run_in_child("a context finds it", context_finds_it, &skipped));
     return skipped > 0 && test_state.failures == 0 ? test_skip("no GPU")
                                                    : test_end();
 }

@@ -7,8 +7,8 @@
 
 enum { AREA = 1 << 20, ROUNDS = 40 };
 
-static void order(const conformance_opened *first,
-                  const conformance_opened *second)
+static void order_queues(const conformance_opened *first,
+                         const conformance_opened *second)
 {
     CHECK(first->queue->ops->record(first->queue, first->event) == HR_OK);
     CHECK(second->queue->ops->wait(second->queue, first->event) == HR_OK);
@@ -29,8 +29,8 @@ static hri_copy random_box(random_source *source)
     return c;
 }
 
-static void apply(const hri_copy *c, unsigned char *to,
-                  const unsigned char *from)
+static void copy_plainly(const hri_copy *c, unsigned char *to,
+                         const unsigned char *from)
 {
     for (size_t z = 0; z < c->depth; z++) {
         for (size_t y = 0; y < c->height; y++) {
@@ -52,13 +52,13 @@ static void copy_across(conformance_opened *a, conformance_opened *b,
     random_fill_bytes(source, memory[1], AREA);
     conformance_upload(a->queue, a->buffer, memory[0]);
     conformance_upload(b->queue, b->buffer, memory[1]);
-    order(mover == a ? b : a, mover);
-    apply(&box, memory[1], memory[0]);
+    order_queues(mover == a ? b : a, mover);
+    copy_plainly(&box, memory[1], memory[0]);
     box.from.buffer = a->buffer;
     box.to.buffer = b->buffer;
     CHECK(mover->queue->ops->copy(mover->queue, &box) == HR_OK);
     if (mover != b) {
-        order(mover, b);
+        order_queues(mover, b);
     }
     conformance_download(b->queue, memory[2], b->buffer);
     CHECK(b->queue->ops->finish(b->queue) == HR_OK);

@@ -68,7 +68,7 @@ static double time_once(hri_queue *queue, const hri_gemm *g, hri_event *from,
     return (double)ns * 1e-9;
 }
 
-static void measure(hri_device *device, hri_queue *queue, size_t row)
+static void measure_product(hri_device *device, hri_queue *queue, size_t row)
 {
     const int64_t n = rows[row].n;
     const hr_type type = rows[row].type, c_type = rows[row].c_type;
@@ -157,7 +157,7 @@ int main(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (device->ops->gemm_offered(device, rows[i].type, rows[i].c_type,
                                       rows[i].compute)) {
-            TEST(measure(device, queue, i));
+            TEST(measure_product(device, queue, i));
         }
     }
     test_note("multiplying has taken %.1f MiB of the device's memory beside "

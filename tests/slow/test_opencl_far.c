@@ -67,7 +67,7 @@ static void far_corners_are_right(hri_queue *queue, hri_buffer *ones,
     CHECK(corner[0] == 2 * K && corner[N - 1] == 2 * K && corner[N] == 0);
 }
 
-static void device_is_right(hri_device *device)
+static void check_device(hri_device *device)
 {
     hri_queue *queue = conformance_queue(device);
     hri_buffer *ones = conformance_buffer(device, buffer_bytes);
@@ -98,7 +98,7 @@ int main(void)
             test_note("skip: %s has no room for two buffers of %zu bytes\n",
                       info->path, buffer_bytes);
         } else {
-            TEST(device_is_right(device));
+            TEST(check_device(device));
             used++;
         }
         device->ops->close(device);

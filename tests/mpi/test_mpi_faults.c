@@ -97,7 +97,7 @@ int MPI_Ibcast(void *bytes, int count, MPI_Datatype type, int root,
 }
 
 /* A product whose A, B and C lie in columns, in rows and in blocks. */
-static hr_status multiply(hr_mpi_context *context)
+static hr_status multiply_matrices(hr_mpi_context *context)
 {
     static double data[3][SIZE * SIZE];
     hr_mpi_cyclic blocks[3];
@@ -130,16 +130,22 @@ static hr_status use_grid(hr_grid *grid, double *values)
     hr_reducing *reducing = NULL;
     double sum = 0;
     hr_status status = hr_mpi_grid_scatter(grid, 0, values, 0);
-    if (status == HR_OK) {
-        status = hr_grid_step(grid, phases, 2, 2);
+    if (status != HR_OK) {
+        return status;
     }
-    if (status == HR_OK) {
-        status = hr_grid_reduce(grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing);
+    status = hr_grid_step(grid, phases, 2, 2);
+    if (status != HR_OK) {
+        return status;
     }
-    if (status == HR_OK) {
-        status = hr_grid_reduced(reducing, &sum);
+    status = hr_grid_reduce(grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing);
+    if (status != HR_OK) {
+        return status;
     }
-    return status == HR_OK ? hr_mpi_grid_gather(grid, 0, values, 0) : status;
+    status = hr_grid_reduced(reducing, &sum);
+    if (status != HR_OK) {
+        return status;
+    }
+    return hr_mpi_grid_gather(grid, 0, values, 0);
 }
 
 /* A grid that is stepped, reduced and gathered. */
@@ -151,9 +157,10 @@ static hr_status step_grid(hr_mpi_context *context)
     hr_grid *grid = NULL;
     hr_status status = hr_mpi_grid_create(context, hr_extent2(CELLS, CELLS),
                                           fields, 2, NULL, NULL, &grid);
-    if (status == HR_OK) {
-        status = use_grid(grid, values);
+    if (status != HR_OK) {
+        return status;
     }
+    status = use_grid(grid, values);
     hr_grid_destroy(grid);
     return status;
 }
@@ -168,8 +175,8 @@ static bool in_any(bool here)
 
 /* Work while the n-th call fails in one process. False: there are fewer, and
  * all works. *again: the work can be done again with the same context. */
-static bool run(hr_status (*work)(hr_mpi_context *context),
-                hr_mpi_context *context, long n, bool *again)
+static bool fail_call(hr_status (*work)(hr_mpi_context *context),
+                      hr_mpi_context *context, long n, bool *again)
 {
     came = read_fails = late = false;
     calls = 0;
@@ -185,7 +192,7 @@ static bool run(hr_status (*work)(hr_mpi_context *context),
 }
 
 /* A context, of which nothing is left where it cannot be made. */
-static hr_status create(hr_mpi_context *unused)
+static hr_status create_context(hr_mpi_context *unused)
 {
     hr_mpi_context *context = NULL;
     const hr_status status =
@@ -196,17 +203,17 @@ static hr_status create(hr_mpi_context *unused)
     return status;
 }
 
-static void each_call_of_creation(void)
+static void fail_each_of_creation(void)
 {
     long n = 1;
     bool again;
-    while (run(create, NULL, n, &again) && n < MAX_CALLS) {
+    while (fail_call(create_context, NULL, n, &again) && n < MAX_CALLS) {
         n += step;
     }
     CHECK(n > 10 && n < MAX_CALLS);
 }
 
-static void each_call(hr_status (*work)(hr_mpi_context *context))
+static void fail_each_call(hr_status (*work)(hr_mpi_context *context))
 {
     bool reached = true;
     long n = 1;
@@ -219,7 +226,7 @@ static void each_call(hr_status (*work)(hr_mpi_context *context))
         }
         (void)MPI_Barrier(MPI_COMM_WORLD); /* else one still creates its own
                                               when it hears of the failure */
-        reached = run(work, context, n, &again);
+        reached = fail_call(work, context, n, &again);
         if (again || !reached) {
             CHECK(work(context) == HR_OK);
         } else {
@@ -238,11 +245,11 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
     step = argc > 1 ? atol(argv[1]) : 1;
     TEST_CASE("contexts");
-    TEST(each_call_of_creation());
+    TEST(fail_each_of_creation());
     TEST_CASE("products");
-    TEST(each_call(multiply));
+    TEST(fail_each_call(multiply_matrices));
     TEST_CASE("grids");
-    TEST(each_call(step_grid));
+    TEST(fail_each_call(step_grid));
     MPI_Finalize();
     return test_end();
 }

@@ -76,7 +76,7 @@ static long count_wrong(const double *c, const hr_mpi_block *a,
     return wrong;
 }
 
-static void multiply(int64_t number)
+static void multiply_files(int64_t number)
 {
     source.state = (uint64_t)number;
     const int64_t m = between(0, 3) == 0 ? between(0, 3) : between(0, MAX_ROWS);
@@ -136,7 +136,7 @@ static void multiply(int64_t number)
 }
 
 /* Where as many rows of C as processes are computed, nothing is sent. */
-static void nothing_is_sent(void)
+static void send_nothing(void)
 {
     TEST_CASE("a product of files sends nothing");
     char path[4096];
@@ -170,7 +170,7 @@ static void nothing_is_sent(void)
     hr_file_close(files[1]);
 }
 
-static void wrong_files(void)
+static void refuse_files(void)
 {
     TEST_CASE("files that cannot be made");
     hr_mpi_file *file = NULL;
@@ -207,10 +207,10 @@ int main(int argc, char **argv)
     rank = hr_mpi_rank(context);
     const bool one = test_seed(&seed);
     for (int64_t i = 0; i < (one ? 1 : count); i++) {
-        TEST(multiply(one ? (int64_t)seed : i));
+        TEST(multiply_files(one ? (int64_t)seed : i));
     }
-    TEST(nothing_is_sent());
-    TEST(wrong_files());
+    TEST(send_nothing());
+    TEST(refuse_files());
     hr_mpi_context_destroy(context);
     return test_end();
 }

@@ -6,8 +6,8 @@
  *     mpirun -n 5 test_mpi_gemm [COUNT] */
 #include <headrace/mpi.h>
 
-#include <headrace/half.h>
-
+#include "support/pairs.h"
+#include "support/plain.h"
 #include "support/random.h"
 #include "test.h"
 
@@ -47,7 +47,7 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
                : PMPI_Comm_split_type(comm, type, key, info, machine);
 }
 
-static bool sent_as(const hr_mpi_gemm_report *report)
+static bool has_sent(const hr_mpi_gemm_report *report)
 {
     int64_t all[2] = {0};
     MPI_Allreduce(sent, all, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -71,61 +71,15 @@ typedef struct spread {
     hr_mpi_matrix m;
 } spread;
 
-/* ---- elements */
-
-static bool is_complex(hr_type type)
+/* The element of a type that lies there. */
+static hr_matrix element_at(hr_type type, void *at)
 {
-    return type == HR_C32 || type == HR_C64;
-}
-
-static void put(hr_type type, char *at, double re, double im)
-{
-    switch (type) {
-    case HR_F32:
-        *(float *)(void *)at = (float)re;
-        break;
-    case HR_F64:
-        *(double *)(void *)at = re;
-        break;
-    case HR_C32:
-        ((float *)(void *)at)[0] = (float)re;
-        ((float *)(void *)at)[1] = (float)im;
-        break;
-    case HR_C64:
-        ((double *)(void *)at)[0] = re;
-        ((double *)(void *)at)[1] = im;
-        break;
-    case HR_F16:
-        *(unsigned short *)(void *)at = hr_f32_to_f16((float)re);
-        break;
-    case HR_BF16:
-        *(unsigned short *)(void *)at = hr_f32_to_bf16((float)re);
-        break;
-    case HR_I8:
-        *(signed char *)at = (signed char)re;
-        break;
-    default:
-        *(int32_t *)(void *)at = (int32_t)re;
-        break;
-    }
-}
-
-static void take(hr_type type, const char *at, double out[2])
-{
-    const float *f = (const float *)(const void *)at;
-    const double *d = (const double *)(const void *)at;
-    const unsigned short half = *(const unsigned short *)(const void *)at;
-    out[1] = type == HR_C32 ? (double)f[1] : type == HR_C64 ? d[1] : 0.0;
-    out[0] = type == HR_F64 || type == HR_C64   ? d[0]
-             : type == HR_F32 || type == HR_C32 ? (double)f[0]
-             : type == HR_F16                   ? (double)hr_f16_to_f32(half)
-             : type == HR_BF16                  ? (double)hr_bf16_to_f32(half)
-                               : (double)*(const int32_t *)(const void *)at;
+    return hr_matrix_row_major(at, type, 1, 1, 0);
 }
 
 /* ---- distributions */
 
-static void fill(spread *s, double range)
+static void fill_whole(spread *s, double range)
 {
     const size_t count = (size_t)(s->rows * s->cols + 1);
     for (int part = 0; part < 2; part++) {
@@ -139,7 +93,7 @@ static void fill(spread *s, double range)
 }
 
 /* Ranks in any order. */
-static void shuffle(int *ranks)
+static void shuffle_ranks(int *ranks)
 {
     for (int i = 0; i < process_count; i++) {
         ranks[i] = i;
@@ -159,7 +113,7 @@ static int64_t number_of(int64_t i, int64_t first, int64_t block, int process)
     return process + (i < first ? 0 : 1 + (i - first) / block);
 }
 
-static char *element(const spread *s, int64_t i, int64_t j)
+static char *find_element(const spread *s, int64_t i, int64_t j)
 {
     const size_t bytes = hr_type_size(s->type);
     for (int64_t b = 0; b < s->block_count; b++) {
@@ -204,7 +158,7 @@ static char *element(const spread *s, int64_t i, int64_t j)
 static void spread_cyclic(spread *s)
 {
     hr_mpi_cyclic *c = &s->cyclic;
-    shuffle(s->ranks);
+    shuffle_ranks(s->ranks);
     c->process_rows = (int)between(1, process_count);
     c->process_cols = (int)between(1, process_count / c->process_rows);
     c->row_block = between(1, between(1, 70));
@@ -259,7 +213,7 @@ static void open_spread(spread *s, hr_type type, int64_t rows, int64_t cols,
                         double range, bool everywhere)
 {
     *s = (spread){.type = type, .rows = rows, .cols = cols};
-    fill(s, range);
+    fill_whole(s, range);
     if (between(0, 2) == 0 && rows > 0 && cols > 0) {
         spread_blocks(s, everywhere);
     } else {
@@ -267,10 +221,11 @@ static void open_spread(spread *s, hr_type type, int64_t rows, int64_t cols,
     }
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < cols; j++) {
-            char *at = element(s, i, j);
+            char *at = find_element(s, i, j);
             if (at != NULL) {
-                put(type, at, s->whole[0][i * cols + j],
-                    s->whole[1][i * cols + j]);
+                const hr_matrix m = element_at(type, at);
+                plain_store(&m, 0, 0, s->whole[0][i * cols + j],
+                            s->whole[1][i * cols + j]);
             }
         }
     }
@@ -296,7 +251,7 @@ typedef struct view {
     bool transposed, conjugate;
 } view;
 
-static void get(const view *v, int64_t i, int64_t j, double out[2])
+static void get_element(const view *v, int64_t i, int64_t j, double out[2])
 {
     const int64_t row = v->row + (v->transposed ? j : i);
     const int64_t col = v->col + (v->transposed ? i : j);
@@ -341,13 +296,9 @@ static int64_t random_size(void)
 
 static void open_problem(problem *p)
 {
-    static const hr_type pairs[][2] = {
-        {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
-        {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
-        {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32}};
     static const double scalars[] = {1, 0, -1, 2};
-    const int64_t pair = between(0, 8);
-    *p = (problem){.type = pairs[pair][0], .c_type = pairs[pair][1]};
+    const int64_t pair = between(0, PAIRS - 1);
+    *p = (problem){.type = pairs[pair].ab, .c_type = pairs[pair].c};
     p->m = random_size();
     p->n = random_size();
     p->k = random_size();
@@ -363,16 +314,17 @@ static void open_problem(problem *p)
 }
 
 /* What an element of C should be. */
-static void expect(const problem *p, int64_t i, int64_t j, double out[2])
+static void compute_element(const problem *p, int64_t i, int64_t j,
+                            double out[2])
 {
     double sum[2] = {0, 0}, a[2], b[2], c[2];
     for (int64_t l = 0; l < p->k; l++) {
-        get(&p->va, i, l, a);
-        get(&p->vb, l, j, b);
+        get_element(&p->va, i, l, a);
+        get_element(&p->vb, l, j, b);
         sum[0] += a[0] * b[0] - a[1] * b[1];
         sum[1] += a[0] * b[1] + a[1] * b[0];
     }
-    get(&p->vc, i, j, c);
+    get_element(&p->vc, i, j, c);
     const hr_scalar x = p->alpha, y = p->beta;
     out[0] = x.re * sum[0] - x.im * sum[1] + y.re * c[0] - y.im * c[1];
     out[1] = x.re * sum[1] + x.im * sum[0] + y.re * c[1] + y.im * c[0];
@@ -386,29 +338,30 @@ static long count_wrong(const problem *p)
     long wrong = 0;
     for (int64_t i = 0; i < s->rows; i++) {
         for (int64_t j = 0; j < s->cols; j++) {
-            const char *at = element(s, i, j);
+            char *at = find_element(s, i, j);
             const int64_t x = p->vc.transposed ? j - p->vc.col : i - p->vc.row;
             const int64_t y = p->vc.transposed ? i - p->vc.row : j - p->vc.col;
             double right[2] = {s->whole[0][i * s->cols + j],
                                s->whole[1][i * s->cols + j]};
-            char bytes[16];
             if (at == NULL) {
                 continue;
             }
             if (x >= 0 && x < p->m && y >= 0 && y < p->n) {
-                expect(p, x, y, right);
+                compute_element(p, x, y, right);
             }
-            put(s->type, bytes, right[0], right[1]);
-            double want[2], got[2];
-            take(s->type, bytes, want); /* rounded to the type */
-            take(s->type, at, got);
-            wrong += want[0] != got[0] || want[1] != got[1];
+            double rounded[2], got[2];
+            const hr_matrix want = element_at(s->type, rounded);
+            const hr_matrix found = element_at(s->type, at);
+            plain_store(&want, 0, 0, right[0], right[1]);
+            reference_load(&want, 0, 0, &right[0], &right[1]);
+            reference_load(&found, 0, 0, &got[0], &got[1]);
+            wrong += right[0] != got[0] || right[1] != got[1];
         }
     }
     return wrong;
 }
 
-static void multiply(hr_mpi_context *context, int64_t number)
+static void try_problem(hr_mpi_context *context, int64_t number)
 {
     problem p;
     source.state = (uint64_t)number;
@@ -445,21 +398,21 @@ static void multiply(hr_mpi_context *context, int64_t number)
     }
     CHECK(wrong == 0);
     CHECK(report.sent == planned.sent && report.rows == planned.rows);
-    CHECK(!counts || sent_as(&report));
+    CHECK(!counts || has_sent(&report));
     close_spread(&p.a);
     close_spread(&p.b);
     close_spread(&p.c);
 }
 
 /* As if there were several machines, the last one with fewer processes. */
-static void on_machines(int64_t seed)
+static void multiply_on_machines(int64_t seed)
 {
     TEST_CASE("several machines");
     for (machine_size = 1; machine_size < 3; machine_size++) {
         hr_mpi_context *context = NULL;
         CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) == HR_OK);
         for (int64_t i = 0; i < 5 && context != NULL; i++) {
-            multiply(context, seed + i);
+            try_problem(context, seed + i);
         }
         hr_mpi_context_destroy(context);
     }
@@ -484,10 +437,10 @@ int main(int argc, char **argv)
     uint64_t seed = 0;
     const bool one = test_seed(&seed);
     for (int64_t i = 0; i < (one ? 1 : count) && context != NULL; i++) {
-        TEST(multiply(context, one ? (int64_t)seed : i));
+        TEST(try_problem(context, one ? (int64_t)seed : i));
     }
     hr_mpi_context_destroy(context);
-    TEST(on_machines(count));
+    TEST(multiply_on_machines(count));
     MPI_Finalize();
     return test_end();
 }

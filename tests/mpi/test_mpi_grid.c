@@ -66,7 +66,7 @@ static void find_driver(void)
     memcpy(&halos.attribute, &found, sizeof found);
 }
 
-static void note(const void *bytes, int tag)
+static void note_message(const void *bytes, int tag)
 {
     enum { FIRST_TAG = 16, MEMORY_TYPE = 2, DEVICE = 2 };
     unsigned kind = 0;
@@ -83,20 +83,18 @@ static void note(const void *bytes, int tag)
 int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to, int tag,
               MPI_Comm comm, MPI_Request *request)
 {
-    note(bytes, tag);
+    note_message(bytes, tag);
     return PMPI_Isend(bytes, count, type, to, tag, comm, request);
 }
 
 int MPI_Irecv(void *bytes, int count, MPI_Datatype type, int from, int tag,
               MPI_Comm comm, MPI_Request *request)
 {
-    note(bytes, tag);
+    note_message(bytes, tag);
     return PMPI_Irecv(bytes, count, type, from, tag, comm, request);
 }
 
-/* ---- random numbers */
-
-static int64_t any(bed *b, int64_t low, int64_t high)
+static int64_t between(bed *b, int64_t low, int64_t high)
 {
     return random_between(&b->random, low, high);
 }
@@ -108,9 +106,9 @@ static void make_side(bed *b, int f, uint32_t d, bool after, int64_t most)
     hr_side *side = after ? &b->fields[f].after[d] : &b->fields[f].before[d];
     uint32_t *value = &b->values[f][after][d];
     *value = (uint32_t)random_next(&b->random);
-    *side = (hr_side){.halo = any(b, 0, most),
-                      .boundary = (hr_boundary)any(b, 0, f == 2 ? 4 : 3),
-                      .value = any(b, 0, 1) != 0 ? value : NULL};
+    *side = (hr_side){.halo = between(b, 0, most),
+                      .boundary = (hr_boundary)between(b, 0, f == 2 ? 4 : 3),
+                      .value = between(b, 0, 1) != 0 ? value : NULL};
     (after ? b->reach[f].after : b->reach[f].before)[d] = (int)side->halo;
 }
 
@@ -144,9 +142,10 @@ static void make_box(bed *b)
                             f[2].before[d].halo > 0 && f[0].before[d].halo > 0;
         const bool after = f[2].after[d].boundary == HR_BOUNDARY_USER &&
                            f[2].after[d].halo > 0 && f[0].after[d].halo > 0;
-        const int64_t lo = before && any(b, 0, 1) == 0 ? -1 : any(b, 0, n / 2);
+        const int64_t lo =
+            before && between(b, 0, 1) == 0 ? -1 : between(b, 0, n / 2);
         const int64_t hi =
-            after && any(b, 0, 1) == 0 ? n + 1 : any(b, n / 2 + 1, n);
+            after && between(b, 0, 1) == 0 ? n + 1 : between(b, n / 2 + 1, n);
         b->origin[d] = lo;
         b->box.size[d] = hi - lo;
     }
@@ -157,14 +156,15 @@ static void make_extent(bed *b)
     static const int64_t least[3][3] = {{1300, 1, 1}, {60, 20, 1}, {40, 17, 5}};
     static const int64_t most[3][3] = {
         {3000, 1, 1}, {90, 60, 1}, {60, 90, 200}};
-    b->extent.rank = (uint32_t)any(b, 1, 3);
+    b->extent.rank = (uint32_t)between(b, 1, 3);
     b->cells = 1;
-    const bool long_rows = b->extent.rank == 2 && any(b, 0, 2) == 0;
+    const bool long_rows = b->extent.rank == 2 && between(b, 0, 2) == 0;
     for (uint32_t d = 0; d < b->extent.rank; d++) {
         const uint32_t r = b->extent.rank - 1;
-        b->extent.size[d] = any(b, least[r][d], most[r][d]);
+        b->extent.size[d] = between(b, least[r][d], most[r][d]);
         if (long_rows) {
-            b->extent.size[d] = d == 0 ? any(b, 13, 20) : any(b, 3000, 9000);
+            b->extent.size[d] =
+                d == 0 ? between(b, 13, 20) : between(b, 3000, 9000);
         }
         b->cells *= b->extent.size[d];
     }
@@ -175,7 +175,7 @@ static void make_extent(bed *b)
 static const int *make_processes(bed *b, int *processes)
 {
     int left = b->count;
-    if (any(b, 0, 1) == 0) {
+    if (between(b, 0, 1) == 0) {
         return NULL;
     }
     for (int d = 0; d < 3; d++) {
@@ -186,7 +186,7 @@ static const int *make_processes(bed *b, int *processes)
             p++;
             continue;
         }
-        processes[any(b, 0, b->extent.rank - 1)] *= p;
+        processes[between(b, 0, b->extent.rank - 1)] *= p;
         left /= p;
     }
     return processes;
@@ -194,7 +194,7 @@ static const int *make_processes(bed *b, int *processes)
 
 /* ---- what is done to both grids */
 
-static hr_status step(bed *b, hr_grid *grid, int64_t steps)
+static hr_status step_grid(bed *b, hr_grid *grid, int64_t steps)
 {
     const uint32_t rank = b->extent.rank;
     const hr_argument first[] = {hr_field_in(0), hr_field_out(1),
@@ -250,7 +250,7 @@ static void write_section(bed *b, hr_grid *grid, const int64_t *origin,
 
 /* ---- comparing */
 
-static void tell(const bed *b, const char *when, uint32_t field)
+static void print_grid(const bed *b, const char *when, uint32_t field)
 {
     hr_mpi_grid_state state = HR_MPI_GRID_STATE_INIT;
     CHECK(hr_mpi_grid_describe(b->grid, &state) == HR_OK);
@@ -263,10 +263,10 @@ static void tell(const bed *b, const char *when, uint32_t field)
             state.processes[1], state.processes[2]);
 }
 
-static void compare(bed *b, const char *when)
+static void compare_fields(bed *b, const char *when)
 {
     const size_t bytes = (size_t)b->cells * sizeof(uint32_t);
-    const int root = (int)any(b, 0, b->count - 1);
+    const int root = (int)between(b, 0, b->count - 1);
     uint32_t *seen = calloc(2, bytes);
     for (uint32_t f = 0; f < 3; f += 2) { /* 1 is of no use */
         memset(seen, 0xee, bytes);
@@ -284,14 +284,14 @@ static void compare(bed *b, const char *when)
         }
         CHECK(hr_grid_gather(b->whole, f, seen + b->cells) == HR_OK);
         if (!CHECK(memcmp(seen, seen + b->cells, bytes) == 0)) {
-            tell(b, when, f);
+            print_grid(b, when, f);
         }
     }
     free(seen);
 }
 
-static double reduced(hr_grid *grid, hr_reduction reduction, hr_type type,
-                      uint32_t a, uint32_t b)
+static double reduce_grid(hr_grid *grid, hr_reduction reduction, hr_type type,
+                          uint32_t a, uint32_t b)
 {
     hr_reducing *reducing = NULL;
     double value = 0.5;
@@ -302,7 +302,7 @@ static double reduced(hr_grid *grid, hr_reduction reduction, hr_type type,
     return value;
 }
 
-static void reduce(bed *b)
+static void compare_reductions(bed *b)
 {
     static const hr_reduction reductions[] = {
         HR_REDUCE_SUM,      HR_REDUCE_MIN,     HR_REDUCE_MAX,
@@ -311,20 +311,21 @@ static void reduce(bed *b)
     const uint32_t x = hr_field_component(DOUBLES, 0);
     const uint32_t y = hr_field_component(DOUBLES, 1);
     for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++) {
-        const double all = reduced(b->grid, reductions[i], HR_F64, x, y);
+        const double all = reduce_grid(b->grid, reductions[i], HR_F64, x, y);
         if (b->rank == 0) {
-            const double one = reduced(b->whole, reductions[i], HR_F64, x, y);
+            const double one =
+                reduce_grid(b->whole, reductions[i], HR_F64, x, y);
             if (!CHECK(memcmp(&all, &one, sizeof all) == 0)) {
                 fprintf(stderr, "  reduction %d: %a, not %a\n",
                         (int)reductions[i], all, one);
-                tell(b, "reduced", DOUBLES);
+                print_grid(b, "reduced", DOUBLES);
             }
         }
     }
 }
 
 /* The file that all write is the field. */
-static void save(bed *b)
+static void save_field(bed *b)
 {
     const char *path = "test_mpi_grid.npy";
     CHECK(hr_mpi_grid_save(b->grid, DOUBLES, HR_F64, path) == HR_OK);
@@ -349,12 +350,12 @@ static void save(bed *b)
 
 /* ---- one grid */
 
-static void fill(bed *b)
+static void fill_grids(bed *b)
 {
     const size_t bytes = (size_t)b->cells * sizeof(uint32_t);
     uint32_t *data = malloc(bytes);
     double *doubles = malloc(2 * (size_t)b->cells * sizeof *doubles);
-    const int root = (int)any(b, 0, b->count - 1);
+    const int root = (int)between(b, 0, b->count - 1);
     for (uint32_t f = 0; f < DOUBLES; f++) {
         for (int64_t i = 0; i < b->cells; i++) {
             data[i] = (uint32_t)random_next(&b->random);
@@ -366,8 +367,8 @@ static void fill(bed *b)
         }
     }
     for (int64_t i = 0; i < COMPONENTS * b->cells; i++) {
-        doubles[i] = ((double)any(b, 0, 1 << 30) - 0x1p29) *
-                     (any(b, 0, 9) == 0 ? 0x1p60 : 0x1p-7);
+        doubles[i] = ((double)between(b, 0, 1 << 30) - 0x1p29) *
+                     (between(b, 0, 9) == 0 ? 0x1p60 : 0x1p-7);
     }
     CHECK(hr_mpi_grid_scatter(b->grid, DOUBLES,
                               b->rank == root ? doubles : NULL, root) == HR_OK);
@@ -378,21 +379,21 @@ static void fill(bed *b)
     free(doubles);
 }
 
-static void both_step(bed *b, int64_t steps)
+static void step_both(bed *b, int64_t steps)
 {
-    CHECK(step(b, b->grid, steps) == HR_OK);
+    CHECK(step_grid(b, b->grid, steps) == HR_OK);
     if (b->rank == 0) {
-        CHECK(step(b, b->whole, steps) == HR_OK);
+        CHECK(step_grid(b, b->whole, steps) == HR_OK);
     }
 }
 
-static void sections(bed *b)
+static void write_sections(bed *b)
 {
     hr_extent extent = b->extent;
     int64_t origin[3] = {0};
     for (uint32_t d = 0; d < extent.rank; d++) {
-        extent.size[d] = any(b, 1, b->extent.size[d]);
-        origin[d] = any(b, 0, b->extent.size[d] - extent.size[d]);
+        extent.size[d] = between(b, 1, b->extent.size[d]);
+        origin[d] = between(b, 0, b->extent.size[d] - extent.size[d]);
     }
     const size_t count = (size_t)hr_extent_count(extent);
     uint32_t *values = malloc(count * sizeof *values);
@@ -420,7 +421,7 @@ static void check_halos(const bed *b)
     halos.there = halos.elsewhere = 0;
 }
 
-static void run(bed *b, uint64_t seed)
+static void try_grid(bed *b, uint64_t seed)
 {
     int processes[3];
     CHECK(setenv("HEADRACE_MPI_DEVICE", seed % 3 == 0 ? "0" : "", 1) == 0);
@@ -447,17 +448,17 @@ static void run(bed *b, uint64_t seed)
         CHECK(hr_grid_create(hr_mpi_context_local(b->context), b->extent,
                              b->fields, FIELDS, NULL, &b->whole) == HR_OK);
     }
-    fill(b);
-    compare(b, "at first");
-    both_step(b, any(b, 1, 6));
-    compare(b, "after steps");
-    sections(b);
-    compare(b, "after a section");
-    both_step(b, 2);
-    compare(b, "at the end");
-    reduce(b);
+    fill_grids(b);
+    compare_fields(b, "at first");
+    step_both(b, between(b, 1, 6));
+    compare_fields(b, "after steps");
+    write_sections(b);
+    compare_fields(b, "after a section");
+    step_both(b, 2);
+    compare_fields(b, "at the end");
+    compare_reductions(b);
     if (seed % 4 == 0) {
-        save(b);
+        save_field(b);
     }
     check_halos(b);
     hr_grid_destroy(b->grid);
@@ -479,7 +480,7 @@ int main(int argc, char **argv)
         TEST_CASE("random grids");
         find_driver();
         for (; seed <= last; seed++) {
-            TEST(run(&b, seed));
+            TEST(try_grid(&b, seed));
         }
         CHECK(getenv("FROM_DEVICE") == NULL || b.count == 1 ||
               halos.all_there > 0);

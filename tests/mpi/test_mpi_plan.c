@@ -10,8 +10,9 @@ typedef struct shape {
     int64_t m, n, k;
 } shape;
 
-static hr_mpi_context *model(int count, double flops_per_second,
-                             double bytes_per_second, double c_bytes_per_second)
+static hr_mpi_context *make_model(int count, double flops_per_second,
+                                  double bytes_per_second,
+                                  double c_bytes_per_second)
 {
     hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
     hr_mpi_context *context = NULL;
@@ -26,7 +27,7 @@ static hr_mpi_context *model(int count, double flops_per_second,
     return context;
 }
 
-static int64_t share(int64_t length, int count)
+static int64_t share_of(int64_t length, int count)
 {
     return (length + count - 1) / count;
 }
@@ -59,8 +60,8 @@ static void lay_out(parts *p, const shape *s, int rows, int cols, int depth)
     const int64_t sizes[3][2] = {{s->m, s->k}, {s->k, s->n}, {s->m, s->n}};
     for (int x = 0; x < 3; x++) {
         p->blocks[x] =
-            (hr_mpi_cyclic){.row_block = share(sizes[x][0], sides[x][0]),
-                            .col_block = share(sizes[x][1], sides[x][1]),
+            (hr_mpi_cyclic){.row_block = share_of(sizes[x][0], sides[x][0]),
+                            .col_block = share_of(sizes[x][1], sides[x][1]),
                             .process_rows = sides[x][0],
                             .process_cols = sides[x][1],
                             .ranks = p->ranks[x],
@@ -70,7 +71,7 @@ static void lay_out(parts *p, const shape *s, int rows, int cols, int depth)
     }
 }
 
-static hr_mpi_gemm_report plan(hr_mpi_context *context, const parts *p)
+static hr_mpi_gemm_report plan_product(hr_mpi_context *context, const parts *p)
 {
     hr_mpi_gemm_report report = HR_MPI_GEMM_REPORT_INIT;
     CHECK(hr_mpi_gemm_plan(context, hr_real(1), p->m[0], p->m[1], hr_real(0),
@@ -87,7 +88,7 @@ static double least_ratio(hr_mpi_context *context, const shape *s, int count)
         for (int cols = 1; cols <= count / rows; cols++) {
             if (count % (rows * cols) == 0) {
                 lay_out(&p, s, rows, cols, count / (rows * cols));
-                const hr_mpi_gemm_report r = plan(context, &p);
+                const hr_mpi_gemm_report r = plan_product(context, &p);
                 CHECK(r.sent >= r.bound || r.ratio > 0.999);
                 least = r.ratio < least ? r.ratio : least;
             }
@@ -101,7 +102,7 @@ static double least_ratio(hr_mpi_context *context, const shape *s, int count)
  * 1.135 of that bound: no grid of four processes sends less. Messages take
  * longer than products here; where they do not, a grid that sends more may be
  * faster. */
-static void bytes(void)
+static void check_bytes(void)
 {
     static const int counts[] = {4, 8, 12, MAX_COUNT};
     static const shape shapes[] = {{"square", 16384, 16384, 16384},
@@ -109,7 +110,7 @@ static void bytes(void)
                                    {"wide", 2048, 262144, 2048},
                                    {"deep", 2048, 2048, 262144}};
     for (int i = 0; i < 4; i++) {
-        hr_mpi_context *context = model(counts[i], 1e12, 1e8, 0);
+        hr_mpi_context *context = make_model(counts[i], 1e12, 1e8, 0);
         for (int j = 0; j < 4; j++) {
             TEST_CASE(shapes[j].name);
             const double ratio = least_ratio(context, &shapes[j], counts[i]);
@@ -123,37 +124,61 @@ static void bytes(void)
 }
 
 /* The panels of a product where C goes so fast. */
-static int64_t panels(double c_bytes_per_second, int count)
+static int64_t count_panels(double c_bytes_per_second, int count)
 {
-    hr_mpi_context *context = model(count, 1e13, 1e10, c_bytes_per_second);
+    hr_mpi_context *context = make_model(count, 1e13, 1e10, c_bytes_per_second);
     static parts p;
     const shape s = {"square", 16384, 16384, 16384};
     lay_out(&p, &s, count == 4 ? 2 : 1, count == 4 ? 2 : 1, 1);
-    const int64_t found = plan(context, &p).panels;
+    const int64_t found = plan_product(context, &p).panels;
     hr_mpi_context_destroy(context);
     return found;
 }
 
 /* C that goes to accelerators and back costs panels; one process needs none. */
-static void ways_of_c(void)
+static void check_panels(void)
 {
-    const int64_t most = panels(0, 4), some = panels(5e10, 4);
-    CHECK(most > some && some > panels(1e9, 4) && panels(1e9, 4) == 1);
-    CHECK(panels(0, 1) == 1);
+    const int64_t most = count_panels(0, 4), some = count_panels(5e10, 4);
+    CHECK(most > some && some > count_panels(1e9, 4) &&
+          count_panels(1e9, 4) == 1);
+    CHECK(count_panels(0, 1) == 1);
 }
 
-static void refuse(const hr_mpi_cluster *cluster, const char *words)
+/* Clusters that differ from this one in a number that none has. */
+static void check_numbers(const hr_mpi_cluster *good)
 {
-    hr_mpi_context *context = NULL;
-    CHECK_FAILS(hr_mpi_context_create_model(cluster, &context),
-                HR_ERROR_INVALID, words);
-    CHECK(context == NULL);
+    hr_mpi_cluster clusters[7];
+    static const char *const words[] = {
+        "a cluster of 0 processes",
+        "flops_per_second is 0",
+        "latency_seconds is -1",
+        "bytes_per_second is 1e-310",
+        "c_bytes_per_second is -2",
+        "HR_MPI_CLUSTER_INIT",
+        "a cluster of 4097 processes, more than 4096"};
+    TEST_CASE("numbers");
+    for (int i = 0; i < 7; i++) {
+        clusters[i] = *good;
+    }
+    clusters[0].count = 0;
+    clusters[1].flops_per_second = 0;
+    clusters[2].latency_seconds = -1;
+    clusters[3].bytes_per_second = 1e-310;
+    clusters[4].c_bytes_per_second = -2;
+    clusters[5].size = 0;
+    clusters[6].count = 4097;
+    for (int i = 0; i < 7; i++) {
+        hr_mpi_context *context = NULL;
+        CHECK_FAILS(hr_mpi_context_create_model(&clusters[i], &context),
+                    HR_ERROR_INVALID, words[i]);
+        CHECK(context == NULL);
+    }
 }
 
 /* What is not there sends nothing and has no grid. */
-static void refusals(void)
+static void check_refusals(void)
 {
-    hr_mpi_context *context = model(4, 1e12, 1e10, 0);
+    hr_mpi_context *context = make_model(4, 1e12, 1e10, 0);
     hr_mpi_cluster cluster = HR_MPI_CLUSTER_INIT;
     parts p;
     const shape s = {"small", 8, 8, 8};
@@ -178,25 +203,7 @@ static void refusals(void)
           cluster.c_bytes_per_second == 0 && cluster.flops_per_second == 1e12 &&
           cluster.latency_seconds == 2e-6 && cluster.bytes_per_second == 1e10);
     hr_mpi_context_destroy(context);
-    TEST_CASE("numbers");
-    hr_mpi_cluster wrong[7];
-    for (int i = 0; i < 7; i++) {
-        wrong[i] = cluster;
-    }
-    wrong[0].count = 0;
-    refuse(&wrong[0], "a cluster of 0 processes");
-    wrong[1].flops_per_second = 0;
-    refuse(&wrong[1], "flops_per_second is 0");
-    wrong[2].latency_seconds = -1;
-    refuse(&wrong[2], "latency_seconds is -1");
-    wrong[3].bytes_per_second = 1e-310;
-    refuse(&wrong[3], "bytes_per_second is 1e-310");
-    wrong[4].c_bytes_per_second = -2;
-    refuse(&wrong[4], "c_bytes_per_second is -2");
-    wrong[5].size = 0;
-    refuse(&wrong[5], "HR_MPI_CLUSTER_INIT");
-    wrong[6].count = 4097;
-    refuse(&wrong[6], "a cluster of 4097 processes, more than 4096");
+    check_numbers(&cluster);
     context = NULL;
     CHECK_FAILS(hr_mpi_context_create_model(NULL, &context), HR_ERROR_INVALID,
                 "the cluster is NULL");
@@ -209,8 +216,8 @@ static void refusals(void)
 
 int main(void)
 {
-    TEST(bytes());
-    TEST(ways_of_c());
-    TEST(refusals());
+    TEST(check_bytes());
+    TEST(check_panels());
+    TEST(check_refusals());
     return test_end();
 }

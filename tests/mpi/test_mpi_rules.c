@@ -67,7 +67,7 @@ static hr_status call(const request *r)
 }
 
 /* The identity times A, of columns of ones. */
-static bool works(void)
+static bool still_works(void)
 {
     const request r = good();
     for (int j = rank, place = 0; j < SIZE; j += process_count, place++) {
@@ -94,10 +94,10 @@ static bool untouched(const request *r)
     for (int i = 0; i < SIZE * SIZE; i++) {
         same = same && data[2][i] == -2.0;
     }
-    return works() && same;
+    return still_works() && same;
 }
 
-static void differing(void)
+static void refuse_differences(void)
 {
     const bool last = rank == process_count - 1;
     REFUSED(blocks[0].row_block = last ? 7 : SIZE, HR_ERROR_INVALID,
@@ -105,7 +105,7 @@ static void differing(void)
     REFUSED(r.alpha = rank == 0, HR_ERROR_INVALID, "different arguments");
 }
 
-static void refused(void)
+static void refuse_operands(void)
 {
     REFUSED(blocks[1].data = rank == 1 ? NULL : data[1], HR_ERROR_INVALID,
             "process 1");
@@ -123,7 +123,7 @@ static void refused(void)
 
 /* A in two blocks: the first half of its columns, and `cols` columns from `col`
  * on, of process `owner`. */
-static void halves(request *r, int64_t col, int64_t cols, int owner)
+static void halve_a(request *r, int64_t col, int64_t cols, int owner)
 {
     static hr_mpi_block half[2];
     half[0] = (hr_mpi_block){.rows = SIZE,
@@ -138,7 +138,7 @@ static void halves(request *r, int64_t col, int64_t cols, int owner)
     r->of[0] = hr_mpi_matrix_blocks(HR_F64, SIZE, SIZE, half, 2);
 }
 
-static void lists(void)
+static void refuse_lists(void)
 {
     const hr_mpi_block everywhere = {.rows = SIZE,
                                      .cols = SIZE,
@@ -146,17 +146,17 @@ static void lists(void)
                                      .data = data[2],
                                      .row_stride = 1,
                                      .col_stride = SIZE};
-    REFUSED(halves(&r, 20, 19, 1), HR_ERROR_INVALID,
+    REFUSED(halve_a(&r, 20, 19, 1), HR_ERROR_INVALID,
             "no block has element (0, 39)");
-    REFUSED(halves(&r, 19, 19, 1), HR_ERROR_INVALID, "overlap");
-    REFUSED(halves(&r, 21, 20, 1), HR_ERROR_INVALID, "is not in 40 x 40");
-    REFUSED(halves(&r, 20, 20, process_count), HR_ERROR_INVALID, "processes");
+    REFUSED(halve_a(&r, 19, 19, 1), HR_ERROR_INVALID, "overlap");
+    REFUSED(halve_a(&r, 21, 20, 1), HR_ERROR_INVALID, "is not in 40 x 40");
+    REFUSED(halve_a(&r, 20, 20, process_count), HR_ERROR_INVALID, "processes");
     REFUSED(r.of[2] = hr_mpi_matrix_blocks(HR_F64, SIZE, SIZE, &everywhere, 1),
             HR_ERROR_INVALID, "C: every process");
 }
 
 /* Reports of older and newer programs. */
-static void sizes(void)
+static void fill_reports(void)
 {
     request r = good();
     struct {
@@ -176,10 +176,10 @@ static void sizes(void)
     TEST_CASE("a report of no size");
     report.known.size = 0;
     CHECK_FAILS(call(&r), HR_ERROR_INVALID, "HR_MPI_GEMM_REPORT_INIT");
-    CHECK(works());
+    CHECK(still_works());
 }
 
-static bool cancel(void *asked, double done, double total)
+static bool cancel_in_one(void *asked, double done, double total)
 {
     (void)done;
     (void)total;
@@ -187,17 +187,17 @@ static bool cancel(void *asked, double done, double total)
     return rank != 1;
 }
 
-static void cancelled(void)
+static void cancel_product(void)
 {
     request r = good();
     int asked = 0;
     TEST_CASE("one process cancels");
-    r.options.progress = cancel;
+    r.options.progress = cancel_in_one;
     r.options.progress_data = &asked;
     r.options.memory_limit = 1; /* a panel for each column */
     CHECK_FAILS(call(&r), HR_ERROR_CANCELLED, "process 1");
     CHECK(asked > 0 && asked < SIZE);
-    CHECK(works());
+    CHECK(still_works());
 }
 
 /* ---- a product that is cancelled while a thread multiplies */
@@ -229,7 +229,7 @@ static bool cancel_midway(void *asked, double done, double total)
     return false;
 }
 
-static void cancelled_midway(void)
+static void cancel_while_multiplying(void)
 {
     request r = good();
     int asked = 0;
@@ -243,7 +243,7 @@ static void cancelled_midway(void)
     held = false;
     CHECK(asked == 2);
     (void)sem_destroy(&is_cancelled);
-    CHECK(works());
+    CHECK(still_works());
 }
 
 /* ---- grids */
@@ -273,24 +273,24 @@ static bed make_grid(void)
 }
 
 /* Step the grid. The phases point into the bed. */
-static hr_status step(bed *b, int64_t steps)
+static hr_status step_grid(bed *b, int64_t steps)
 {
     b->phases[0] = hr_phase_of(&mix2, b->arguments, 3);
     return hr_grid_step(b->grid, b->phases, 2, steps);
 }
 
-static void grid_works(bed *b)
+static void check_grid_works(bed *b)
 {
     double *sum = &(double){0};
     hr_reducing *reducing = NULL;
     CHECK(hr_mpi_grid_scatter(b->grid, 0, b->values, 0) == HR_OK);
-    CHECK(step(b, 3) == HR_OK);
+    CHECK(step_grid(b, 3) == HR_OK);
     CHECK(hr_grid_reduce(b->grid, HR_REDUCE_MAX_ABS, HR_I32, 0, 0, &reducing) ==
           HR_OK);
     CHECK(hr_grid_reduced(reducing, sum) == HR_OK && *sum > 0);
 }
 
-static void grids_refused(void)
+static void refuse_grids(void)
 {
     const hr_field thick = hr_field_of(4, ROWS, HR_BOUNDARY_CLAMP, NULL);
     const int all[] = {process_count, process_count};
@@ -316,22 +316,23 @@ static void grids_refused(void)
     CHECK(none == NULL);
 }
 
-static void steps_refused(void)
+static void refuse_steps(void)
 {
     bed b = make_grid();
     hr_reducing *reducing = NULL;
     TEST_CASE("steps that differ");
-    grid_works(&b);
-    CHECK_FAILS(step(&b, rank == 1 ? 2 : 3), HR_ERROR_INVALID, "different");
+    check_grid_works(&b);
+    CHECK_FAILS(step_grid(&b, rank == 1 ? 2 : 3), HR_ERROR_INVALID,
+                "different");
     TEST_CASE("fields of phases that differ");
     b.arguments[0] = hr_field_in(rank == 1 ? 0 : 1);
     b.arguments[1] = hr_field_out(rank == 1 ? 1 : 0);
-    CHECK_FAILS(step(&b, 1), HR_ERROR_INVALID, "different");
+    CHECK_FAILS(step_grid(&b, 1), HR_ERROR_INVALID, "different");
     b.arguments[0] = hr_field_in(0);
     b.arguments[1] = hr_field_out(1);
     TEST_CASE("an argument that is wrong in one process");
     b.arguments[1] = hr_field_out(rank == 1 ? 7 : 1);
-    CHECK_FAILS(step(&b, 1), HR_ERROR_INVALID, "process 1");
+    CHECK_FAILS(step_grid(&b, 1), HR_ERROR_INVALID, "process 1");
     b.arguments[1] = hr_field_out(1);
     TEST_CASE("a reduction that is wrong in one process");
     CHECK_FAILS(hr_grid_reduce(b.grid, HR_REDUCE_SUM,
@@ -361,13 +362,13 @@ static void steps_refused(void)
     TEST_CASE("a folder that is not there");
     CHECK_FAILS(hr_mpi_grid_save(b.grid, 0, HR_F32, "not/there/x.npy"),
                 HR_ERROR_IO, "not/there");
-    grid_works(&b);
+    check_grid_works(&b);
     hr_grid_destroy(b.grid);
     free(b.values);
 }
 
 /* Kernels index other views by the whole grid's rows. */
-static void views(void)
+static void step_with_views(void)
 {
     bed b = make_grid();
     float weights[ROWS] = {0};
@@ -387,7 +388,7 @@ static void views(void)
     phase.extent.rank = 0;
     CHECK_FAILS(hr_grid_step(b.grid, &phase, 1, 1), HR_ERROR_COMPUTE_DOMAIN,
                 "has size 30 in dimension 0");
-    grid_works(&b); /* it has not begun */
+    check_grid_works(&b); /* it has not begun */
     hr_grid_destroy(b.grid);
     hr_array_destroy(array);
     free(b.values);
@@ -409,16 +410,16 @@ static bool stop_run(void *unused, hr_grid *grid, int64_t steps)
 
 /* One process ends the steps of all, and the grid has the values after as many
  * in each. */
-static void steps_cancelled(void)
+static void cancel_steps(void)
 {
     bed b = make_grid();
     double done = 0;
     hr_grid_state state = HR_GRID_STATE_INIT;
     TEST_CASE("one process cancels steps");
-    grid_works(&b);
+    check_grid_works(&b);
     CHECK(hr_grid_set_progress(b.grid, rank < 2 ? stop_after : NULL, &done) ==
           HR_OK);
-    CHECK_FAILS(step(&b, 1000000), HR_ERROR_CANCELLED, "process 1");
+    CHECK_FAILS(step_grid(&b, 1000000), HR_ERROR_CANCELLED, "process 1");
     CHECK(hr_grid_set_progress(b.grid, NULL, NULL) == HR_OK);
     CHECK(hr_grid_describe(b.grid, &state, NULL, 0) == HR_OK);
     uint64_t steps[2] = {state.steps, UINT64_MAX - state.steps}, least[2];
@@ -432,7 +433,7 @@ static void steps_cancelled(void)
     CHECK_FAILS(hr_grid_run(b.grid, b.phases, 2, 100, rank == 1 ? 3 : 2,
                             stop_run, NULL),
                 HR_ERROR_INVALID, "different steps");
-    grid_works(&b);
+    check_grid_works(&b);
     hr_grid_destroy(b.grid);
     free(b.values);
 }
@@ -440,7 +441,7 @@ static void steps_cancelled(void)
 /* Messages of several MiB, which go in pieces. */
 enum { LONG = 1100 };
 
-static double *make(int64_t elements)
+static double *make_elements(int64_t elements)
 {
     double *made = calloc((size_t)elements + 1, sizeof *made);
     CHECK(made != NULL);
@@ -448,11 +449,11 @@ static double *make(int64_t elements)
 }
 
 /* A matrix in rows, times the unit matrix, which every process has. */
-static void long_panels(void)
+static void send_long_panels(void)
 {
     const int64_t rows = (LONG + process_count - 1) / process_count;
-    double *a = make(rows * LONG), *c = make(rows * LONG);
-    double *unit = make((int64_t)LONG * LONG);
+    double *a = make_elements(rows * LONG), *c = make_elements(rows * LONG);
+    double *unit = make_elements((int64_t)LONG * LONG);
     for (int64_t i = 0; i < LONG; i++) {
         unit[i * LONG + i] = 1.0;
     }
@@ -501,10 +502,10 @@ static void long_panels(void)
 }
 
 /* A grid that is scattered by one process and gathered in another. */
-static void long_parts(void)
+static void gather_long_parts(void)
 {
     const int64_t count = (int64_t)LONG * LONG;
-    double *from = make(count), *to = make(count);
+    double *from = make_elements(count), *to = make_elements(count);
     hr_grid *grid = NULL;
     const hr_field field =
         hr_field_of(sizeof *from, 1, HR_BOUNDARY_CLAMP, NULL);
@@ -529,7 +530,7 @@ static int threads_of(hr_mpi_context *c)
 
 /* All are on one machine. Unless HEADRACE_THREADS is set, they use at most its
  * CPUs together, and one thread each at least. */
-static void threads_divided(void)
+static void divide_threads(void)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const char *set = getenv("HEADRACE_THREADS");
@@ -560,20 +561,20 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
     CHECK(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &context) == HR_OK);
-    TEST(CHECK(works()));
-    TEST(threads_divided());
-    TEST(long_panels());
-    TEST(long_parts());
-    TEST(differing());
-    TEST(refused());
-    TEST(lists());
-    TEST(sizes());
-    TEST(cancelled());
-    TEST(cancelled_midway());
-    TEST(grids_refused());
-    TEST(steps_refused());
-    TEST(views());
-    TEST(steps_cancelled());
+    TEST(CHECK(still_works()));
+    TEST(divide_threads());
+    TEST(send_long_panels());
+    TEST(gather_long_parts());
+    TEST(refuse_differences());
+    TEST(refuse_operands());
+    TEST(refuse_lists());
+    TEST(fill_reports());
+    TEST(cancel_product());
+    TEST(cancel_while_multiplying());
+    TEST(refuse_grids());
+    TEST(refuse_steps());
+    TEST(step_with_views());
+    TEST(cancel_steps());
     hr_mpi_context_destroy(context);
     MPI_Finalize();
     return test_end();

@@ -7,6 +7,8 @@
  * [COUNT]
  */
 #include "mpi/blacs.h"
+#include "support/pairs.h"
+#include "support/plain.h"
 #include "support/random.h"
 #include "test.h"
 
@@ -15,11 +17,11 @@ enum { MAX_SIZE = 70, KINDS = 4 };
 static const struct {
     const char *name;
     gemm *function;
-    bool single, complex;
-} kinds[KINDS] = {{"psgemm_", psgemm_, true, false},
-                  {"pdgemm_", pdgemm_, false, false},
-                  {"pcgemm_", pcgemm_, true, true},
-                  {"pzgemm_", pzgemm_, false, true}};
+    hr_type type;
+} kinds[KINDS] = {{"psgemm_", psgemm_, HR_F32},
+                  {"pdgemm_", pdgemm_, HR_F64},
+                  {"pcgemm_", pcgemm_, HR_C32},
+                  {"pzgemm_", pzgemm_, HR_C64}};
 
 static int rank, process_count;
 static random_source source; /* the same numbers in every process */
@@ -102,42 +104,37 @@ static double *whole_at(const matrix *m, int i, int j)
     return m->whole + 2 * ((size_t)j * (size_t)m->rows.length + (size_t)i);
 }
 
-static void put(int kind, char *at, const double *value)
+/* The element of a kind that lies there. */
+static hr_matrix element_at(int kind, void *at)
 {
-    const int parts = kinds[kind].complex ? 2 : 1;
-    for (int i = 0; i < parts; i++) {
-        if (kinds[kind].single) {
-            ((float *)(void *)at)[i] = (float)value[i];
-        } else {
-            ((double *)(void *)at)[i] = value[i];
-        }
-    }
+    return hr_matrix_row_major(at, kinds[kind].type, 1, 1, 0);
 }
 
-static size_t width_of(int kind)
+static void put_element(int kind, void *at, const double *value)
 {
-    return (kinds[kind].single ? 4U : 8U) * (kinds[kind].complex ? 2U : 1U);
+    const hr_matrix m = element_at(kind, at);
+    plain_store(&m, 0, 0, value[0], value[1]);
 }
 
 static char *local_at(const matrix *m, int kind, int i, int j)
 {
     return m->local + (size_t)(local_of(&m->rows, i) +
                                local_of(&m->cols, j) * m->leading) *
-                          width_of(kind);
+                          hr_type_size(kinds[kind].type);
 }
 
-static void fill(matrix *m, int kind)
+static void fill_matrix(matrix *m, int kind)
 {
     const size_t count = (size_t)m->rows.length * (size_t)m->cols.length;
     m->whole = calloc(2 * count + 1, sizeof *m->whole);
-    m->local = calloc(count + 100 * 100, width_of(kind));
+    m->local = calloc(count + 100 * 100, hr_type_size(kinds[kind].type));
     for (int j = 0; j < m->cols.length; j++) {
         for (int i = 0; i < m->rows.length; i++) {
             double *at = whole_at(m, i, j);
             at[0] = between(-3, 3);
-            at[1] = kinds[kind].complex ? between(-3, 3) : 0;
+            at[1] = is_complex(kinds[kind].type) ? between(-3, 3) : 0;
             if (is_own(&m->rows, i) && is_own(&m->cols, j)) {
-                put(kind, local_at(m, kind, i, j), at);
+                put_element(kind, local_at(m, kind, i, j), at);
             }
         }
     }
@@ -178,7 +175,7 @@ static void open_matrix(matrix *m, const grid *g, int kind, char op, int rows,
     } else {
         memcpy(m->descriptor, other, sizeof other);
     }
-    fill(m, kind);
+    fill_matrix(m, kind);
 }
 
 static void close_matrix(matrix *m)
@@ -188,7 +185,7 @@ static void close_matrix(matrix *m)
 }
 
 /* op(X) at (i, j) of the section. */
-static void get(const matrix *m, int i, int j, double out[2])
+static void get_element(const matrix *m, int i, int j, double out[2])
 {
     const bool as_is = m->op == 'N';
     const double *at = whole_at(m, m->rows.start + (as_is ? i : j),
@@ -205,16 +202,16 @@ typedef struct problem {
     matrix a, b, c;
 } problem;
 
-static void expect(const problem *p, int i, int j, double out[2])
+static void compute_element(const problem *p, int i, int j, double out[2])
 {
     double sum[2] = {0, 0}, a[2], b[2], c[2];
     for (int l = 0; l < p->k; l++) {
-        get(&p->a, i, l, a);
-        get(&p->b, l, j, b);
+        get_element(&p->a, i, l, a);
+        get_element(&p->b, l, j, b);
         sum[0] += a[0] * b[0] - a[1] * b[1];
         sum[1] += a[0] * b[1] + a[1] * b[0];
     }
-    get(&p->c, i, j, c);
+    get_element(&p->c, i, j, c);
     const double *x = p->alpha, *y = p->beta;
     out[0] = x[0] * sum[0] - x[1] * sum[1] + y[0] * c[0] - y[1] * c[1];
     out[1] = x[0] * sum[1] + x[1] * sum[0] + y[0] * c[1] + y[1] * c[0];
@@ -228,27 +225,21 @@ static long count_wrong(const problem *p)
     for (int i = 0; i < c->rows.length; i++) {
         for (int j = 0; j < c->cols.length; j++) {
             const int x = i - c->rows.start, y = j - c->cols.start;
-            double right[2];
-            char bytes[16] = {0};
+            double right[2], rounded[2], got[2];
             if (!is_own(&c->rows, i) || !is_own(&c->cols, j)) {
                 continue;
             }
             memcpy(right, whole_at(c, i, j), sizeof right);
             if (x >= 0 && x < p->m && y >= 0 && y < p->n) {
-                expect(p, x, y, right);
+                compute_element(p, x, y, right);
             }
-            right[0] += 0.0; /* no -0 */
-            right[1] += 0.0;
-            put(p->kind, bytes, right);
-            const char *at = local_at(c, p->kind, i, j);
-            for (int part = 0; part < (kinds[p->kind].complex ? 2 : 1);
-                 part++) {
-                wrong += kinds[p->kind].single
-                             ? ((const float *)(const void *)bytes)[part] !=
-                                   ((const float *)(const void *)at)[part]
-                             : ((const double *)(const void *)bytes)[part] !=
-                                   ((const double *)(const void *)at)[part];
-            }
+            put_element(p->kind, rounded, right);
+            const hr_matrix want = element_at(p->kind, rounded);
+            const hr_matrix found =
+                element_at(p->kind, local_at(c, p->kind, i, j));
+            reference_load(&want, 0, 0, &right[0], &right[1]);
+            reference_load(&found, 0, 0, &got[0], &got[1]);
+            wrong += right[0] != got[0] || right[1] != got[1];
         }
     }
     return wrong;
@@ -260,7 +251,7 @@ static char random_op(void)
 }
 
 /* Of one problem. Its grid is new each time. */
-static void multiply(int number)
+static void try_problem(int number)
 {
     static const double scalars[] = {1, 0, -1, 2};
     source.state = (uint64_t)number;
@@ -269,7 +260,7 @@ static void multiply(int number)
                  .m = between(0, MAX_SIZE),
                  .n = between(0, MAX_SIZE),
                  .k = between(0, MAX_SIZE)};
-    const int parts = kinds[p.kind].complex ? 2 : 1;
+    const int parts = is_complex(kinds[p.kind].type) ? 2 : 1;
     for (int i = 0; i < parts; i++) {
         p.alpha[i] = scalars[between(0, 3)];
         p.beta[i] = scalars[between(0, 3)];
@@ -281,9 +272,9 @@ static void multiply(int number)
     open_matrix(&p.a, &g, p.kind, random_op(), p.m, p.k);
     open_matrix(&p.b, &g, p.kind, random_op(), p.k, p.n);
     open_matrix(&p.c, &g, p.kind, 'N', p.m, p.n);
-    char alpha[16], beta[16];
-    put(p.kind, alpha, p.alpha);
-    put(p.kind, beta, p.beta);
+    double alpha[2], beta[2];
+    put_element(p.kind, alpha, p.alpha);
+    put_element(p.kind, beta, p.beta);
     kinds[p.kind].function(&p.a.op, &p.b.op, &p.m, &p.n, &p.k, alpha, p.a.local,
                            &p.a.row, &p.a.col, p.a.descriptor, p.b.local,
                            &p.b.row, &p.b.col, p.b.descriptor, beta, p.c.local,
@@ -309,7 +300,7 @@ int main(int argc, char **argv)
     Cblacs_pinfo(&rank, &process_count);
     const bool one = test_seed(&seed);
     for (int i = 0; i < (one ? 1 : count); i++) {
-        TEST(multiply(one ? (int)seed : i));
+        TEST(try_problem(one ? (int)seed : i));
     }
     Cblacs_exit(0);
     return test_end();

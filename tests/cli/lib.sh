@@ -10,6 +10,8 @@ base=$(mktemp -d "${TMPDIR:-/tmp}/headrace-cli-XXXXXX") || exit 1
 trap 'rm -rf "$base"' EXIT
 trap 'exit 1' INT TERM
 mkdir "$base/work" && cd "$base/work" || exit 1
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+real=$HEADRACE # also where HEADRACE becomes something that starts it
 out=$base/out
 err=$base/err
 checks=0
@@ -55,10 +57,38 @@ expect() {
     fi
 }
 
+# ends STATUS COMMAND...: it must end so. What it prints is in $out and $err.
+ends() {
+    want=$1
+    shift
+    "$@" >"$out" 2>"$err"
+    equal "status of $*" "$want" $?
+}
+
+# refuses STATUS WORDS COMMAND...: it must end so, with one sentence with WORDS.
+refuses() {
+    status=$1
+    sentence=$2
+    shift 2
+    ends "$status" "$@"
+    check is_sentence "$sentence"
+}
+
 # is_sentence WORDS: standard error is one message of ours with these words.
 is_sentence() {
     [ "$(wc -l <"$err")" -eq 1 ] && grep -q '^headrace: ' "$err" &&
         grep -qF -e "$1" "$err"
+}
+
+# generate NAME SHAPE TYPE [ORDER]: a file of numbers that depend on its name.
+generate() {
+    "$real" generate --shape "$2" --type "$3" --order "${4:-row}" --quiet \
+        --seed "$(echo "$1" | cksum | cut -d' ' -f1)" -o "$1" || exit 1
+}
+
+# temporaries: files that are not complete, or were not removed.
+temporaries() {
+    find . -name '.*' ! -name .
 }
 
 # json PATH: the value at PATH in the last output.

@@ -3,12 +3,11 @@
 # headrace bench: rows, ratios and verified results. Its times are not checked.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 TMPDIR=$base
 export TMPDIR
 
-field() { # PATH: of every line
-    "$TOOLS/json_check" -l "$1" <"$out"
+field() { # PATH [WORD]: of every line, or of those with that word
+    grep -e "${2:-}" "$out" | "$TOOLS/json_check" -l "$1"
 }
 
 expect 0 '"bench": "matmul"' bench matmul --shape 90x100x110 --types f32 \
@@ -58,32 +57,27 @@ equal "verified" true "$(field verified | sort -u)"
 expect 0 "not offered" bench matmul --size 64 --types tf32,f32 --repeat 1 \
     --peers none --accelerators host
 check grep -q '^f32, 64x64 times 64x64, ordinary memory' "$out"
-"$HEADRACE" bench matmul --size 64 --types f32 --repeat 1 --peers none \
-    --accelerators 'host;2xhost@1KiB;2xhost' >"$out" 2>"$err"
-equal "status" 1 $?
+refuses 1 "least working set" "$HEADRACE" bench matmul --size 64 --types f32 \
+    --repeat 1 --peers none --accelerators 'host;2xhost@1KiB;2xhost'
 check grep -q '^2xhost@1KiB  *failed' "$out"
 check grep -q '^2xhost  *[0-9]' "$out"
-check is_sentence "least working set"
 
 # Sizes: auto beside each list and beside CBLAS, every result verified.
 expect 0 '"bench": "sizes"' bench sizes --size 3,65 --types f64 --repeat 2 --json \
     --accelerators 'host;2xhost' --peers none
 equal "contestants" "auto host 2xhost auto host 2xhost" \
-    "$(field name | tr '\n' ' ' | sed 's/ $//')"
-equal "sizes" "3 65" "$(field n | uniq | tr '\n' ' ' | sed 's/ $//')"
+    "$(field name | xargs)"
+equal "sizes" "3 65" "$(field n | uniq | xargs)"
 check field first_seconds >/dev/null
-equal "ratios" 2 "$(grep '"auto"' "$out" | "$TOOLS/json_check" -l over_best_list |
-    grep -c '^[0-9]')"
+equal "ratios" 2 "$(field over_best_list '"auto"' | grep -c '^[0-9]')"
 expect 0 "over lists" bench sizes --shape 3x4x5 --types f32,c64 --repeat 1 \
     --memory pinned
 check grep -q '^3x4x5  *[0-9]' "$out"
 HEADRACE_ACCELERATORS=2xhost expect 0 "over lists" bench sizes \
     --size 2 --types f32 --repeat 1 --peers none
 equal "the lists of a list" 2 "$(grep -c '^size  *auto  *2xhost' "$out")"
-"$HEADRACE" bench sizes --size 64 --types f32 --repeat 1 \
-    --accelerators '2xhost@1KiB;host' --peers none --json >"$out" 2>"$err"
-equal "status" 1 $?
-check is_sentence "least working set"
+refuses 1 "least working set" "$HEADRACE" bench sizes --size 64 --types f32 \
+    --repeat 1 --accelerators '2xhost@1KiB;host' --peers none --json
 equal "the others" 2 "$(field min_seconds | grep -c '^[0-9]')"
 expect 2 "in f32, f64, c32 and c64" bench sizes --types bf16
 expect 2 "beside cblas and cublas" bench sizes --peers openblas
@@ -93,8 +87,7 @@ expect 2 "--from-files is not for sizes" bench sizes --from-files
 # Batches: lists beside loops over the CBLAS.
 expect 0 '"bench": "batch"' bench batch --shape 3x4x5,1x1x1 --types f32,i8 \
     --batch 7 --repeat 1 --accelerators 'host;2xhost' --peers none --json
-equal "contestants" "2xhost host" "$(field name | sort -u | tr '\n' ' ' |
-    sed 's/ $//')"
+equal "contestants" "2xhost host" "$(field name | sort -u | xargs)"
 equal "rows" 8 "$(field first_seconds | grep -c '^[0-9]')"
 equal "products" 7 "$(field count | sort -u)"
 expect 0 "over loops" bench batch --size 5 --types f64 --repeat 1 --batch 1
@@ -142,7 +135,7 @@ expect 0 '"bench": "run"' bench run --elements 5000 --repeat 1 --json \
     --accelerators 'host;3xhost'
 equal "kernels" 18 "$(wc -l <"$out" | tr -d ' ')"
 equal "sizes" "5000 5000 70 x 70 70 x 70 17 x 17 70 70 x 70 5000 70 x 70" \
-    "$(field size | head -n 9 | tr '\n' ' ' | sed 's/ $//')"
+    "$(field size | head -n 9 | xargs)"
 equal "beside OpenMP" 18 "$(field over_openmp | grep -c '^[0-9]')"
 expect 0 "OpenMP over ours" bench run --elements 1 --repeat 1
 check grep -q '^blur 5x5  *1 x 1 ' "$out"
@@ -151,14 +144,11 @@ numpy() { # SCRIPT: a python3 of our own
     printf '#!/bin/sh\necho NumPy 0\n%s\n' "$1" >"$base/python/python3"
     chmod +x "$base/python/python3"
     PATH=$base/python:$PATH "$HEADRACE" bench run --elements 40 --repeat 1 \
-        --json >"$out" 2>"$err"
+        --json
 }
-numpy 'exit 0'
-equal "status without NumPy" 0 $?
+ends 0 numpy 'exit 0'
 equal "times of NumPy" null "$(field numpy_seconds | sort -u)"
-numpy 'while read -r line; do echo 1 5; done'
-equal "status with other results" 1 $?
-check is_sentence "but 5 with NumPy"
+refuses 1 "but 5 with NumPy" numpy 'while read -r line; do echo 1 5; done'
 expect 2 "and --peers are not for run" bench run --peers none
 expect 2 "run is measured in f32" bench run --types f64
 
@@ -167,11 +157,9 @@ expect 0 '"method": "separable"' bench filter --size 90 --window 7 --repeat 1 \
     --json --accelerators '2xhost' --types f32,f64
 expect 0 "all, a thread each" bench filter --shape 50x1x70 --window 5 \
     --repeat 1 --accelerators 'host;3xhost'
-"$HEADRACE" bench filter --size 60 --window 5 --repeat 1 \
-    --accelerators '1xhost@1KiB;host' >"$out" 2>"$err"
-equal "status" 1 $?
+refuses 1 "may hold 1024 bytes" "$HEADRACE" bench filter --size 60 --window 5 \
+    --repeat 1 --accelerators '1xhost@1KiB;host'
 equal "rows of the other list" 1 "$(grep -c '^direct ' "$out")"
-check is_sentence "may hold 1024 bytes"
 expect 2 "50x60 is too small for a window of 51x51" bench filter --shape 50x1x60 \
     --window 25 --accelerators host
 expect 0 "separable" bench filter --size 51 --window 25 --repeat 1 \
@@ -187,13 +175,12 @@ expect 0 '"bench": "grid"' bench grid --size 37 --steps 17 --residual 3 \
 equal "rows" 14 "$(wc -l <"$out" | tr -d ' ')"
 equal "verified" true "$(field verified | sort -u)"
 equal "identical" "null true" \
-    "$(field identical | sort -u | tr '\n' ' ' | sed 's/ $//')"
+    "$(field identical | sort -u | xargs)"
 equal "steps" "17 17 18 18 20 20 24 24 17 17 17 17 17 17" \
-    "$(field steps | tr '\n' ' ' | sed 's/ $//')"
+    "$(field steps | xargs)"
 equal "residuals" "3 4 4 8 0 0 0" \
-    "$(field residual_every | sed -n 'n;p' | tr '\n' ' ' | sed 's/ $//')"
-equal "hidden of one" null "$(grep '"host"' "$out" |
-    "$TOOLS/json_check" -l hidden | sort -u)"
+    "$(field residual_every | sed -n 'n;p' | xargs)"
+equal "hidden of one" null "$(field hidden '"host"' | sort -u)"
 check field 'copy_bytes_per_second' >/dev/null
 expect 0 '"verified": true' bench grid --size 19 --steps 5 --repeat 1 --json \
     --workload heat-clamp,heat-mirror,heat-periodic \
@@ -208,11 +195,9 @@ expect 0 '"extent": [8, 8, 8]' bench grid --size 8 --steps 3 --repeat 1 \
     --workload lbm --accelerators host --json
 equal "bytes of a cell" 152 "$(awk -v t="$(field effective_bytes_per_second)" \
     -v c="$(field cells_per_second)" 'BEGIN { printf "%.0f", t / c }')"
-"$HEADRACE" bench grid --size 400 --steps 1 --repeat 1 --workload fdtd \
-    --accelerators '1xhost@500KiB;host' >"$out" 2>"$err"
-equal "status" 1 $?
+refuses 1 "into the 512000 bytes" "$HEADRACE" bench grid --size 400 --steps 1 \
+    --repeat 1 --workload fdtd --accelerators '1xhost@500KiB;host'
 check grep -q '^fdtd .* host .*1.00' "$out"
-check is_sentence "into the 512000 bytes"
 expect 2 "grids are measured in f32" bench grid --types f64
 expect 2 "--shape, --window, --memory, --from-files and" bench grid --shape 8x8x8
 expect 2 "are for grid" bench matmul --residual 0
@@ -232,55 +217,44 @@ if [ -c /dev/full ]; then
 fi
 
 # GPUs, each list in a context of its own, beside cuBLASXt.
-gpus() {
+gpus() { # ARGUMENTS...: run the command on a machine with two
     HEADRACE_CUDA=$FAKE_CUDA HEADRACE_CUBLAS=$FAKE_CUDA \
-        HEADRACE_NVRTC=$FAKE_CUDA "$@"
+        HEADRACE_NVRTC=$FAKE_CUDA "$HEADRACE" "$@"
 }
-gpus "$HEADRACE" bench matmul --shape 30x40x50 --types f32,tf32 --repeat 2 \
-    --memory pinned --accelerators 'cuda:1;2xcuda:0' --json >"$out" 2>"$err"
-equal "status with GPUs" 0 $?
+ends 0 gpus bench matmul --shape 30x40x50 --types f32,tf32 --repeat 2 \
+    --memory pinned --accelerators 'cuda:1;2xcuda:0' --json
 equal "kinds" "cublasxt cublasxt headrace headrace" \
-    "$(field kind | head -n 4 | tr '\n' ' ' | sed 's/ $//')"
-equal "notes" "not offered" "$(grep tf32 "$out" | "$TOOLS/json_check" -l note |
-    grep offered | sort -u)"
-grep '"f32".*headrace' "$out" >"$base/ours"
-equal "ratios" 2 "$("$TOOLS/json_check" -l cublasxt.ratio_of_best \
-    <"$base/ours" | grep -c '^[0-9]')"
-gpus env FAKE_XT_FAIL=3 "$HEADRACE" bench matmul --size 20 --types f64 \
+    "$(field kind | head -n 4 | xargs)"
+equal "notes" "not offered" "$(field note tf32 | grep offered | sort -u)"
+equal "ratios" 2 \
+    "$(field cublasxt.ratio_of_best '"f32".*headrace' | grep -c '^[0-9]')"
+FAKE_XT_FAIL=3 gpus bench matmul --size 20 --types f64 \
     --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
 check grep -q '^cuBLASXt on cuda:0: cuBLASXt returned 3' "$out"
-gpus env FAKE_XT_WRONG=1 "$HEADRACE" bench matmul --size 20 --types c32 \
+FAKE_XT_WRONG=1 gpus bench matmul --size 20 --types c32 \
     --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
 check grep -q 'its product is wrong' "$out"
-HEADRACE_CUBLASXT=/nowhere gpus "$HEADRACE" bench matmul --size 20 --types f32 \
+HEADRACE_CUBLASXT=/nowhere gpus bench matmul --size 20 --types f32 \
     --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
 equal "without the peer" 0 "$(grep -c cuBLASXt "$out")"
 
-gpus "$HEADRACE" bench sizes --size 9,70 --types f32,f64,c32,c64 --repeat 1 \
-    --accelerators cuda:1 --memory ordinary,pinned --json >"$out" 2>"$err"
-equal "status of sizes" 0 $?
-equal "cuBLAS by hand" 16 "$(grep '"cublas"' "$out" |
-    "$TOOLS/json_check" -l min_seconds | grep -c '^[0-9]')"
-gpus "$HEADRACE" bench batch --size 9,12 --types f32,f64,c32,c64 --repeat 1 \
-    --accelerators cuda:1 --memory ordinary,pinned --batch 3 --json >"$out" \
-    2>"$err"
-equal "status of batch" 0 $?
-equal "cuBLAS by hand" 16 "$(grep '"cublas"' "$out" |
-    "$TOOLS/json_check" -l min_seconds | grep -c '^[0-9]')"
-equal "beside cuBLAS" 16 "$(grep '"list"' "$out" |
-    "$TOOLS/json_check" -l over_cublas | grep -c '^[0-9]')"
-gpus "$HEADRACE" bench sizes --size 9 --types f32 --repeat 1 --peers none \
+ends 0 gpus bench sizes --size 9,70 --types f32,f64,c32,c64 --repeat 1 \
+    --accelerators cuda:1 --memory ordinary,pinned --json
+equal "cuBLAS by hand" 16 "$(field min_seconds '"cublas"' | grep -c '^[0-9]')"
+ends 0 gpus bench batch --size 9,12 --types f32,f64,c32,c64 --repeat 1 \
+    --accelerators cuda:1 --memory ordinary,pinned --batch 3 --json
+equal "cuBLAS by hand" 16 "$(field min_seconds '"cublas"' | grep -c '^[0-9]')"
+equal "beside cuBLAS" 16 "$(field over_cublas '"list"' | grep -c '^[0-9]')"
+gpus bench sizes --size 9 --types f32 --repeat 1 --peers none \
     --json >"$out" 2>"$err"
 equal "lists" "auto cuda:0 cuda:1 host cuda:0,cuda:1 cuda:0,cuda:1,host" \
-    "$(field name | tr '\n' ' ' | sed 's/ $//')"
-gpus env FAKE_XT_WRONG=1 "$HEADRACE" bench sizes --size 9 --types f32 \
+    "$(field name | xargs)"
+FAKE_XT_WRONG=1 gpus bench sizes --size 9 --types f32 \
     --repeat 1 --accelerators cuda:0 --json >"$out" 2>"$err"
-equal "a wrong product" "its product is wrong" "$("$TOOLS/json_check" -l note \
-    <"$out")"
-gpus env FAKE_XT_WRONG=1 "$HEADRACE" bench batch --size 9 --types f64 \
+equal "a wrong product" "its product is wrong" "$(field note)"
+FAKE_XT_WRONG=1 gpus bench batch --size 9 --types f64 \
     --repeat 1 --batch 2 --accelerators cuda:0 --json >"$out" 2>"$err"
-equal "a wrong batch" "its product is wrong" "$("$TOOLS/json_check" -l note \
-    <"$out")"
+equal "a wrong batch" "its product is wrong" "$(field note)"
 
 # A signal removes the folder and its files. (SIGINT is ignored by what shells
 # run in the background.)
@@ -310,14 +284,11 @@ expect 2 "no benchmark 'peer'" bench peer
 
 # The program lies beside the command, whatever the command is called by.
 ln -s "$HEADRACE" "$base/called"
-"$base/called" bench --help >"$out" 2>"$err"
-equal "status through a link" 0 $?
+ends 0 "$base/called" bench --help
 mkdir "$base/alone" && cp "$HEADRACE" "$base/alone/headrace"
-LD_LIBRARY_PATH=$(dirname "$HEADRACE") "$base/alone/headrace" bench matmul \
-    >"$out" 2>"$err"
-equal "status without it" 1 $?
-check is_sentence \
-    "bench needs the program $base/alone/headrace-bench: No such file"
+LD_LIBRARY_PATH=$(dirname "$HEADRACE") refuses 1 \
+    "bench needs the program $base/alone/headrace-bench: No such file" \
+    "$base/alone/headrace" bench matmul
 equal "nothing on standard output" "" "$(cat "$out")"
 
 expect 2 "--memory: 'paged' is not" bench matmul --memory paged

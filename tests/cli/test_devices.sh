@@ -3,7 +3,6 @@
 # headrace devices: tables, JSON, lists, limits, measurements.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 
 expect 0 "arithmetic" devices
 check grep -q '^host ' "$out"

@@ -102,10 +102,10 @@ examples() {
         sed 's/8192/82/g; s/4096/41/g; s/2048/21/g'
 }
 ln -s "$HEADRACE" "$base/headrace"
-"$HEADRACE" generate --shape 40x40 --type c32 -o A.npy || exit 1
-"$HEADRACE" generate --shape 40x40 --type c32 -o B.npy || exit 1
-"$HEADRACE" generate --shape 300x200 --type f32 -o A.raw || exit 1
-"$HEADRACE" generate --shape 200x250 --type f32 -o B.raw || exit 1
+generate A.npy 40x40 c32
+generate B.npy 40x40 c32
+generate A.raw 300x200 f32
+generate B.raw 200x250 f32
 for command in matmul report generate; do
     examples "$command" >"$base/examples"
     check [ -s "$base/examples" ]

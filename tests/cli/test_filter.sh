@@ -4,12 +4,6 @@
 # its sentence and nothing written.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
-
-generate() { # NAME SHAPE TYPE [ORDER]
-    "$HEADRACE" generate --shape "$2" --type "$3" --order "${4:-row}" \
-        --seed "$(echo "$1" | cksum | cut -d' ' -f1)" -o "$1" || exit 1
-}
 
 generate A.npy 97x130 f32
 generate D.npy 60x45 f64 column

@@ -4,42 +4,42 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-generate() {
+make() {
     expect 0 "" generate "$@"
 }
 
 # Every type, and that its numbers stay inside the range that the help tells.
 for type in f32 f64 c32 c64 f16 bf16; do
-    generate --shape 61x67 --type $type -o $type.npy
+    make --shape 61x67 --type $type -o $type.npy
     equal "description" "$type 61x67 row" \
         "$("$TOOLS/npy_check" describe $type.npy)"
     check "$TOOLS/npy_check" within $type.npy -1 0.99999999999999989 >"$out"
 done
-generate --shape 200x200 --type i8 -o i8.npy
+make --shape 200x200 --type i8 -o i8.npy
 check "$TOOLS/npy_check" within i8.npy -128 127 >"$out"
 equal "the whole of i8" "from -128 to 127" "$(cat "$out")"
-generate --shape 200x200 --type i32 -o i32.npy
+make --shape 200x200 --type i32 -o i32.npy
 check "$TOOLS/npy_check" within i32.npy -1024 1023 >"$out"
 
 # A seed gives the same numbers in both orders and every time. Other seeds give
 # others.
-generate --shape 700x403 --type c32 --seed 7 -o row.npy
-generate --shape 700x403 --type c32 --seed 7 --order column -o column.npy
+make --shape 700x403 --type c32 --seed 7 -o row.npy
+make --shape 700x403 --type c32 --seed 7 --order column -o column.npy
 equal "order" "c32 700x403 column" \
     "$("$TOOLS/npy_check" describe column.npy)"
 check "$TOOLS/npy_check" same row.npy column.npy
-generate --shape 700x403 --type c32 --seed=7 -o again.npy
+make --shape 700x403 --type c32 --seed=7 -o again.npy
 check cmp row.npy again.npy
-generate --shape 700x403 --type c32 --seed 8 -o other.npy
+make --shape 700x403 --type c32 --seed 8 -o other.npy
 check "$TOOLS/npy_check" differ row.npy other.npy
-generate --shape 1x1 --type f64 --order column -o one.npy
-generate --shape 1x5 --type f64 --order column -o line.npy
-generate --shape 5x1 --type f64 -o line.npy
+make --shape 1x1 --type f64 --order column -o one.npy
+make --shape 1x5 --type f64 --order column -o line.npy
+make --shape 5x1 --type f64 -o line.npy
 equal "replaced" "f64 5x1 row" "$("$TOOLS/npy_check" describe line.npy)"
 
 # Matrices without elements, which products accept.
 for shape in 0x5 5x0 0x0; do
-    generate --shape $shape --type f32 -o empty.npy
+    make --shape $shape --type f32 -o empty.npy
     equal "empty" "f32 $shape row" \
         "$("$TOOLS/npy_check" describe empty.npy)"
 done

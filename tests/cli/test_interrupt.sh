@@ -3,7 +3,6 @@
 # Ctrl-C: status 1, "cancelled", no output and no temporary file.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 export DO
 
 # interrupt MOMENT COMMANDS ARGUMENTS...: the shell's COMMANDS at that moment.
@@ -12,17 +11,15 @@ interrupt() {
     shift 2
     echo earlier >C.npy
     rm -f "$base/met"
-    "$TOOLS/moments" "$@" -o C.npy >"$out" 2>"$err" </dev/null
-    equal "status of headrace $*" 1 $?
+    refuses 1 "headrace: cancelled" "$TOOLS/moments" "$@" -o C.npy </dev/null
     check [ -e "$base/met" ]
-    check is_sentence "headrace: cancelled"
     equal "C.npy" earlier "$(cat C.npy)"
-    equal "temporaries" "" "$(find . -name '.*' ! -name .)"
+    equal "temporaries" "" "$(temporaries)"
 }
 
 # shellcheck disable=SC2016 # the command's number, which that shell knows
 interrupt='kill -INT $PPID' end='kill -TERM $PPID'
-"$HEADRACE" generate --shape 300x300 --type f32 -o A.npy || exit 1
+generate A.npy 300x300 f32
 interrupt multiplying "$interrupt" matmul A.npy A.npy --accelerators host
 interrupt multiplying "$end" matmul A.npy A.npy --accelerators 3xhost \
     --memory-limit 200KiB
@@ -48,7 +45,7 @@ DO='kill -KILL $PPID' "$TOOLS/moments" generate --shape 700x700 --type f64 \
     -o C.npy
 equal "killed while it wrote" 137 $?
 check [ -n "$(find . -name '.C.npy.*')" ]
-"$HEADRACE" generate --shape 2x2 --type f32 -o B.npy || exit 1
-equal "temporaries" "" "$(find . -name '.*' ! -name .)"
+generate B.npy 2x2 f32
+equal "temporaries" "" "$(temporaries)"
 
 finish

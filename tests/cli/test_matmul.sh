@@ -4,13 +4,7 @@
 # input with its sentence and nothing written.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 HEADRACE=$TOOLS/moments # where no accelerator is late
-
-generate() { # NAME SHAPE TYPE [ORDER]
-    "$HEADRACE" generate --shape "$2" --type "$3" --order "${4:-row}" \
-        --seed "$(echo "$1" | cksum | cut -d' ' -f1)" -o "$1" || exit 1
-}
 
 # product NAME=VALUE...: C.npy is A.npy B.npy with these options of npy_check.
 product() {

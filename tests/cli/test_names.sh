@@ -35,12 +35,10 @@ HEADRACE_CBLAS=$raw expect 1 "HEADRACE_CBLAS is \"$shown\"" devices \
     --accelerators host
 
 # Results under such a name.
-"$HEADRACE" generate --shape 4x4 --type f32 -o "$raw" || exit 1
-"$HEADRACE" matmul "$raw" "$raw" --add "$raw" -o "$raw.C" >"$out" 2>"$err"
-equal "status" 0 $?
+generate "$raw" 4x4 f32
+ends 0 "$HEADRACE" matmul "$raw" "$raw" --add "$raw" -o "$raw.C"
 check is_clean "$out" "$shown.C = $shown x $shown + $shown"
-"$HEADRACE" filter "$raw" --window 1 --weights box -o "$raw.F" >"$out" 2>"$err"
-equal "status" 0 $?
+ends 0 "$HEADRACE" filter "$raw" --window 1 --weights box -o "$raw.F"
 check is_clean "$out" "$shown.F = box of $shown"
 
 # JSON has escapes of its own.

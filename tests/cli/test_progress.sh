@@ -4,7 +4,6 @@
 # and removed when the work is done. With --quiet there is none.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 
 # bar WHAT ARGUMENTS...: a bar is drawn as it must be. A second passes whenever
 # the command looks at its clock.
@@ -35,7 +34,7 @@ quiet matmul A.npy A.npy -o C.npy --verify --quiet
 CLOCK=1 "$TOOLS/moments" matmul A.npy A.npy -o C.npy >"$out" 2>"$err"
 equal "no terminal" "" "$(cat "$err")"
 
-"$HEADRACE" generate --shape 300x300 --type f32 -o A.npy || exit 1
+generate A.npy 300x300 f32
 bar filtering filter A.npy -o C.npy --window 30 --method direct
 check grep -q 'element/s' "$base/lines"
 quiet filter A.npy -o C.npy --window 3 --quiet

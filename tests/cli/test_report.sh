@@ -7,8 +7,8 @@
 : "${SOURCE:?}"
 tests=$SOURCE/tests/cli
 
-"$HEADRACE" generate --shape 700x600 --type f32 -o a.npy --quiet
-"$HEADRACE" generate --shape 600x500 --type f32 -o b.npy --quiet
+generate a.npy 700x600 f32
+generate b.npy 600x500 f32
 "$HEADRACE" matmul a.npy b.npy -o c.npy --accelerators 2xhost \
     --memory-limit 4MiB --trace t.json --quiet || exit 1
 
@@ -190,8 +190,8 @@ done
 
 # The first call of a process measures. The page has the bytes that the command
 # tells, for each accelerator, and what was measured apart.
-"$HEADRACE" generate --shape 1100x1024 --type f32 -o m.npy --quiet
-"$HEADRACE" generate --shape 1024x1024 --type f32 -o n.npy --quiet
+generate m.npy 1100x1024 f32
+generate n.npy 1024x1024 f32
 lists="2xhost opencl"
 "$HEADRACE" devices | grep -q '^opencl:' || {
     echo "not tested here: bytes of opencl, which this machine lacks"

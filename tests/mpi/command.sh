@@ -3,8 +3,6 @@
 # command.sh MPIRUN [OPTION]: headrace matmul in several processes, beside one.
 # shellcheck source-path=SCRIPTDIR source=../cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
-command=$HEADRACE
-unset HEADRACE_MEMORY_LIMIT
 HEADRACE_ACCELERATORS=host
 export HEADRACE_ACCELERATORS
 
@@ -14,17 +12,12 @@ processes() {
     HEADRACE=$base/headrace
     cat >"$HEADRACE" <<EOF
 #!/bin/sh
-exec $mpirun -n $1 $command "\$@" <>$base/silent
+exec $mpirun -n $1 $real "\$@" <>$base/silent
 EOF
     chmod +x "$HEADRACE"
 }
 mpirun="$*"
 mkfifo "$base/silent"
-
-generate() { # NAME SHAPE TYPE
-    "$command" generate --shape "$2" --type "$3" --quiet \
-        --seed "$(echo "$1" | cksum | cut -d' ' -f1)" -o "$1" || exit 1
-}
 
 raw() { # NAME SHAPE: bytes without a header
     generate "$1" "$(($(echo "$2" | tr x '*')))x1" i8
@@ -56,7 +49,7 @@ for shape in 4x30x20,20x7 5x6x20,5x20x9 30x20,20 20,20x9 20,20 0x20,20x9 \
     raw B.raw "${shape#*,}"
     set -- A.raw B.raw --shape "$shape" --input-type i8
     expect 0 "" matmul "$@" -o C.npy --verify
-    check "$command" matmul "$@" -o one.npy --quiet
+    check "$real" matmul "$@" -o one.npy --quiet
     check cmp C.npy one.npy
 done
 
@@ -81,7 +74,7 @@ equal "devices, once" 1 "$(grep -c "^processes  *3," "$out")"
 expect 0 "" devices --json
 cp "$out" machine.json
 equal "processes there" 3 "$(json cluster.processes)"
-HEADRACE=$command
+HEADRACE=$real
 expect 0 "64, of which" matmul A.npy B.npy --dry-run --machines 64 \
     --like machine.json
 expect 0 "" matmul A.npy B.npy --dry-run --machines 1000 --like machine.json \
@@ -166,7 +159,7 @@ ended() { # a process that nobody has waited for yet has no program
             sleep 0.1
         done
     done
-    check "$command" matmul A.npy A.npy -o C.npy --quiet
+    check "$real" matmul A.npy A.npy -o C.npy --quiet
     equal "what is left" "$before" "$(ls -A)"
 }
 begin

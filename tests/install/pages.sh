@@ -3,28 +3,19 @@
 # pages.sh SOURCE BUILD CC PYTHON [MPICC MPIRUN LIBRARY]: each block of code of each
 # page has a row in pages/blocks.txt, which says what runs it. Does what the rows
 # say.
-set -eu
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 source=$1
 build=$2
 cc=$3
 python=$4
 shift 4
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 rows=$source/tests/install/pages/blocks.txt
-log=$folder/log
 blocks=$folder/blocks
-
-fail() {
-    cat "$log"
-    echo "failed: $*"
-    exit 1
-}
 
 # All blocks, as files PAGE/LANGUAGE-AND-NUMBER. A block without a language is
 # text, and one without a fence is indented.
 mkdir "$blocks" "$folder/bin" "$folder/work"
-: >"$log"
 cd "$source"
 for page in README.md CONTRIBUTING.md docs/*.md docs/contracts/*.md; do
     mkdir -p "$blocks/$page"
@@ -116,10 +107,12 @@ cp A.npy IN.npy
 headrace matmul A.npy A.npy -o C.npy >>"$log" 2>&1
 headrace devices --measure >>"$log" 2>&1
 
-# The same in less time; b.raw has as many bytes in the second form.
+# The same in less time; b.raw has as many bytes in the second form. Where calls of
+# a BLAS are traced, there are some, however long they take.
 smaller='s/4096/1024/g; s/512x512/300x400,400x250/; s/ 3000 200 / 300 20 /
     s/ 240 100 100 / 72 30 15 /; s/ 96 2000 / 30 60 /; s/ 96 12000 / 48 200 /
     s/ 360 / 60 /; s/64,128,256,512,1024/64 --repeat 1 --peers none/
+    s/HEADRACE_TRACE=run.json LD_PRELOAD/HEADRACE_BLAS_FORCE=1 &/
     s/example_cartoonizer/& -p 1/; s/--steps 20/--steps 2 --size 64 --repeat 1/'
 plain() { # without what differs: numbers and blanks
     sed -E 's/(scipy_)?cblas_dgemm[0-9_]*/cblas_dgemm/; s/ +/ /g; s/ $//; s/bound by .*/bound/

@@ -3,23 +3,11 @@
 # parent.sh CMAKE SOURCE CC: build and run projects that have Headrace as a part of
 # them, by add_subdirectory, by FetchContent (examples/template), and with its
 # install rules.
-set -eu
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 cmake=$1
 source=$2
 cc=$3
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-# quietly WHAT COMMAND...: its output only when it fails.
-quietly() {
-    what=$1
-    shift
-    "$@" >"$folder/log" 2>&1 || {
-        cat "$folder/log"
-        echo "failed: $what"
-        exit 1
-    }
-}
 
 # Not optimised, which takes a fifth of the time.
 quietly "configure, FETCH=ON" "$cmake" -S "$(dirname "$0")/parent" \
@@ -31,24 +19,17 @@ quietly "configure" "$cmake" -S "$(dirname "$0")/parent" -B "$folder/build" \
 quietly "build" "$cmake" --build "$folder/build"
 HEADRACE_ACCELERATORS=host quietly "run" "$folder/build/program"
 for other in bin/headrace libheadrace_blas.so; do
-    [ -z "$(find "$folder/build" -path "*/$other")" ] || {
-        echo "failed: nobody uses $other, which is built"
-        exit 1
-    }
+    [ -z "$(find "$folder/build" -path "*/$other")" ] ||
+        fail "nobody uses $other, which is built"
 done
 DESTDIR=$folder/staged quietly "install" "$cmake" --install "$folder/build"
-[ ! -e "$folder/staged" ] || {
-    find "$folder/staged" -type f
-    echo "failed: these files are installed unasked"
-    exit 1
-}
+[ ! -e "$folder/staged" ] ||
+    fail "files are installed unasked: $(find "$folder/staged" -type f)"
 quietly "configure, HEADRACE_INSTALL" "$cmake" -DHEADRACE_INSTALL=ON \
     "$folder/build"
 ninja -C "$folder/build" -t commands headrace-installed >"$folder/commands"
-grep -q -- '-o _deps/headrace-build/headrace ' "$folder/commands" || {
-    echo "failed: HEADRACE_INSTALL builds no command"
-    exit 1
-}
+grep -q -- '-o _deps/headrace-build/headrace ' "$folder/commands" ||
+    fail "HEADRACE_INSTALL builds no command"
 
 # The project to start from fetches Headrace where none is installed.
 template=$(dirname "$0")/../../examples/template
@@ -59,9 +40,6 @@ quietly "configure the template" "$cmake" -S "$template" \
 quietly "build the template" "$cmake" --build "$folder/template"
 quietly "test the template" "${cmake%cmake}ctest" \
     --test-dir "$folder/template" --output-on-failure
-grep -q '100% tests passed, 0 tests failed out of 4' "$folder/log" || {
-    cat "$folder/log"
-    echo "failed: the template's tests were not run"
-    exit 1
-}
+grep -q '100% tests passed, 0 tests failed out of 4' "$log" ||
+    fail "the template's tests were not run"
 echo "a part of another project: all is well"

@@ -3,22 +3,16 @@
 # run.sh CMAKE BUILD CC [FLAGS]: install the build under DESTDIR, move the result
 # to another place, and build and run the example outside the tree both
 # ways: through pkg-config and as a CMake package. FLAGS go to the compiler.
-set -eu
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 cmake=$1
 build=$2
 cc=$3
 flags=${4:-}
 example=$(cd "$(dirname "$0")/example" && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
-fail() {
-    echo "failed: $*"
-    exit 1
-}
-
-DESTDIR=$folder/staged "$cmake" --install "$build" --prefix /opt/headrace \
-    >"$folder/log" || { cat "$folder/log"; fail "cmake --install"; }
+quietly "cmake --install" env DESTDIR="$folder/staged" "$cmake" \
+    --install "$build" --prefix /opt/headrace
 prefix="$folder/moved here"
 mv "$folder/staged/opt/headrace" "$prefix"
 lib=$(dirname "$(find "$prefix" -name libheadrace.so)")
@@ -32,36 +26,32 @@ for file in bin/headrace bin/headrace-bench share/man/man1/headrace.1 \
     [ -f "$prefix/$file" ] || fail "$file is not installed"
 done
 "$prefix/bin/headrace" --version || fail "the command does not start"
-"$prefix/bin/headrace" bench matmul --size 16 --types f32 --repeat 1 \
-    --accelerators host --peers none >"$folder/log" ||
-    fail "the command does not start its benchmarks"
+quietly "the command's benchmarks" "$prefix/bin/headrace" bench matmul \
+    --size 16 --types f32 --repeat 1 --accelerators host --peers none
 
 run() {
     LD_LIBRARY_PATH="$lib" "$1" || fail "$2: the example ends with $?"
     echo "$2: the product is right"
 }
 
-mkdir "$folder/cmake"
-with_cmake() {
-    "$cmake" -S "$example" -B "$folder/cmake" -G Ninja \
-        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-        -DCMAKE_C_FLAGS="$flags" && "$cmake" --build "$folder/cmake"
+# configure PROJECT BUILD, and build PROJECT BUILD, which does that first.
+configure() {
+    "$cmake" -S "$1" -B "$2" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="$flags"
 }
-with_cmake >"$folder/log" 2>&1 || { cat "$folder/log"; fail "find_package"; }
+build() {
+    configure "$1" "$2" && "$cmake" --build "$2"
+}
+quietly find_package build "$example" "$folder/cmake"
 run "$folder/cmake/example" "CMake package"
 
 # The project to start from, and its tests.
 template=$example/../../../examples/template
-with_template() {
-    "$cmake" -S "$template" -B "$folder/template" -G Ninja \
-        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-        -DCMAKE_C_FLAGS="$flags" && "$cmake" --build "$folder/template" &&
-        LD_LIBRARY_PATH="$lib" "${cmake%cmake}ctest" \
-            --test-dir "$folder/template" --output-on-failure
-}
-with_template >"$folder/log" 2>&1 || { cat "$folder/log"; fail "template"; }
-grep -q '100% tests passed, 0 tests failed out of 4' "$folder/log" ||
-    { cat "$folder/log"; fail "the tests of examples/template"; }
+quietly "build the template" build "$template" "$folder/template"
+quietly "test the template" env LD_LIBRARY_PATH="$lib" "${cmake%cmake}ctest" \
+    --test-dir "$folder/template" --output-on-failure
+grep -q '100% tests passed, 0 tests failed out of 4' "$log" ||
+    fail "the tests of examples/template"
 [ "$(LD_LIBRARY_PATH=$lib "$folder/template/program")" = "12 24 36 48 60" ] ||
     fail "the program of examples/template"
 echo "examples/template: built with the installed package, and its tests pass"
@@ -81,9 +71,9 @@ typed() { # FOLDER PAGE N: type the Nth block of shell there
     block "$2" sh "$3" >"$folder/typed"
     grep -q 'cmake --build' "$folder/typed" ||
         fail "docs/$2 does not tell how to build"
-    (cd "$1" && PATH=$folder/bin:$PATH CC=$cc CFLAGS=$flags \
-        CMAKE_PREFIX_PATH=$prefix sh -e "$folder/typed" >"$folder/log" 2>&1) ||
-        { cat "$folder/log"; fail "what docs/$2 tells to type"; }
+    (cd "$1" && quietly "what docs/$2 tells to type" env PATH="$folder/bin:$PATH" \
+        CC="$cc" CFLAGS="$flags" CMAKE_PREFIX_PATH="$prefix" \
+        sh -e "$folder/typed") || exit 1
     echo "docs/$2: it works as written"
 }
 
@@ -95,8 +85,8 @@ block grids.md cmake 1 >"$folder/grids/CMakeLists.txt"
 typed "$folder/grids" grids.md 1
 # shellcheck disable=SC2016 # a pair of ` in Markdown
 [ "$(grep -cF "$(sed -n 's/^Both print `\(.*\)`\.$/\1/p' \
-    "$source/docs/grids.md")" "$folder/log")" -eq 2 ] ||
-    { cat "$folder/log"; fail "the program of docs/grids.md"; }
+    "$source/docs/grids.md")" "$log")" -eq 2 ] ||
+    fail "the program of docs/grids.md"
 
 # That of docs/kernels.md, for a kernel that calls a function of libm.
 mkdir "$folder/kernels"
@@ -108,20 +98,16 @@ sed 's/HR_AT1(a, i)/sqrt(HR_AT1(a, i) * HR_AT1(a, i))/' \
     "$source/examples/kernels/first_kernel.c" >"$folder/kernels/kernels.c"
 grep -q sqrt "$folder/kernels/kernels.c" || fail "no kernel calls sqrt"
 sed 's/(add/(exact/' "$folder/kernels/kernels.c" >"$folder/kernels/exact.c"
-configure() {
-    "$cmake" -S "$folder/kernels" -B "$folder/$1" -G Ninja \
-        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-        -DCMAKE_C_FLAGS="$flags" >"$folder/log" 2>&1
-}
 typed "$folder/kernels" kernels.md 1
 sed 's/kernels\.c/more.c/' "$folder/kernels/CMakeLists.txt" |
     grep more >>"$folder/kernels/CMakeLists.txt"
 sed 's/(add/(more/' "$folder/kernels/kernels.c" >"$folder/kernels/more.c"
-configure twice || { cat "$folder/log"; fail "headrace_kernels, called twice"; }
+quietly "headrace_kernels, called twice" configure "$folder/kernels" \
+    "$folder/twice"
 refused() { # WHAT SENTENCE: the project cannot be configured, for that reason
-    configure refused && fail "$1 is not refused"
-    tr -s ' \n' ' ' <"$folder/log" | grep -q "$2" ||
-        { cat "$folder/log"; fail "no sentence about $1"; }
+    configure "$folder/kernels" "$folder/refused" >"$log" 2>&1 &&
+        fail "$1 is not refused"
+    tr -s ' \n' ' ' <"$log" | grep -q "$2" || fail "no sentence about $1"
 }
 cp "$folder/kernels/CMakeLists.txt" "$folder/list"
 grep more "$folder/list" >>"$folder/kernels/CMakeLists.txt"
@@ -142,19 +128,13 @@ mkdir "$folder/pages"
 } >"$folder/pages/CMakeLists.txt"
 grep -q REPRODUCIBLE "$folder/pages/CMakeLists.txt" || fail "dialect.md cmake 1"
 cp "$folder/kernels/program.c" "$folder/kernels/exact.c" "$folder/pages"
-with_pages() {
-    "$cmake" -S "$folder/pages" -B "$folder/pages/build" -G Ninja \
-        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-        -DCMAKE_C_FLAGS="$flags" && "$cmake" --build "$folder/pages/build"
-}
 mistake() { # N EDIT VARIABLE: what text N of kernels.md says of that kernel
     block kernels.md c 4 | sed "$2" >"$folder/pages/kernels.c"
     grep '^kernels\.c:7: ' "$source/docs/kernels.md" | sed -n "$1p" >"$folder/said"
-    with_pages >"$folder/log" 2>&1 || { cat "$folder/log"; fail "pages"; }
+    quietly pages build "$folder/pages" "$folder/pages/build"
     env LD_LIBRARY_PATH="$lib" HEADRACE_ACCELERATORS=host "$3" \
-        "$folder/pages/build/program" >"$folder/log" 2>&1 || true
-    grep -qxFf "$folder/said" "$folder/log" ||
-        { cat "$folder/log"; fail "kernels.md text $1"; }
+        "$folder/pages/build/program" >"$log" 2>&1 || true
+    grep -qxFf "$folder/said" "$log" || fail "kernels.md text $1"
 }
 mistake 1 's/HR_AT1(c, i) =.*/return;/' HEADRACE_CHECK=
 mistake 2 's/(c, i)/(c, i + 1)/' HEADRACE_CHECK=1
@@ -233,13 +213,11 @@ find_package(headrace REQUIRED)
 add_executable(program program.c)
 target_link_libraries(program headrace::$name)
 P
-    # shellcheck disable=SC2086 # words
-    (cd "$folder/$name" && eval "mpicc.$kind $flags program.c -o by_pkgconfig" \
-        "$(pkg-config --cflags --libs $name)" &&
-        "$cmake" -S . -B built -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
-            -DCMAKE_C_COMPILER=mpicc.$kind -DCMAKE_C_FLAGS="$flags" &&
-        "$cmake" --build built) >"$folder/log" 2>&1 ||
-        { cat "$folder/log"; fail "$name"; }
+    words=$(pkg-config --cflags --libs $name) || fail "pkg-config $name"
+    (cd "$folder/$name" && cc=mpicc.$kind &&
+        quietly "$name, pkg-config" sh -c \
+            "$cc $flags program.c -o by_pkgconfig $words" &&
+        quietly "$name, CMake" build . built) || exit 1
     for program in by_pkgconfig built/program; do
         # OpenMPI frees less than it has taken, of which sanitizers tell.
         ASAN_OPTIONS=detect_leaks=0 HEADRACE_ACCELERATORS=host \

@@ -29,7 +29,7 @@ static void skip_space(reader *r)
     }
 }
 
-static bool take(reader *r, char c)
+static bool take_char(reader *r, char c)
 {
     if (r->at < r->end && *r->at == c) {
         r->at++;
@@ -39,7 +39,7 @@ static bool take(reader *r, char c)
 }
 
 /* Whether the value that ends here is the one wanted; then print it. */
-static void offer(reader *r, const char *text, size_t length)
+static void offer_value(reader *r, const char *text, size_t length)
 {
     if (r->wanted != NULL && strcmp(r->wanted, r->path) == 0) {
         r->found = true;
@@ -81,7 +81,7 @@ static bool take_utf8(reader *r)
 /* A string; *text and *length are what stands between the quotes, as it is. */
 static bool read_string(reader *r, const char **text, size_t *length)
 {
-    if (!take(r, '"')) {
+    if (!take_char(r, '"')) {
         return false;
     }
     *text = r->at;
@@ -105,7 +105,7 @@ static bool read_string(reader *r, const char **text, size_t *length)
         }
     }
     *length = (size_t)(r->at - *text);
-    return take(r, '"');
+    return take_char(r, '"');
 }
 
 static bool read_digits(reader *r)
@@ -120,23 +120,23 @@ static bool read_digits(reader *r)
 static bool read_number(reader *r)
 {
     const char *start = r->at;
-    take(r, '-');
+    take_char(r, '-');
     const char *digits = r->at;
     if (!read_digits(r) || (*digits == '0' && r->at - digits > 1)) {
         return false;
     }
-    if (take(r, '.') && !read_digits(r)) {
+    if (take_char(r, '.') && !read_digits(r)) {
         return false;
     }
-    if (take(r, 'e') || take(r, 'E')) {
-        if (!take(r, '+')) {
-            take(r, '-');
+    if (take_char(r, 'e') || take_char(r, 'E')) {
+        if (!take_char(r, '+')) {
+            take_char(r, '-');
         }
         if (!read_digits(r)) {
             return false;
         }
     }
-    offer(r, start, (size_t)(r->at - start));
+    offer_value(r, start, (size_t)(r->at - start));
     return true;
 }
 
@@ -148,7 +148,7 @@ static bool read_word(reader *r)
         if ((size_t)(r->end - r->at) >= length &&
             memcmp(r->at, words[i], length) == 0) {
             r->at += length;
-            offer(r, words[i], length);
+            offer_value(r, words[i], length);
             return true;
         }
     }
@@ -172,7 +172,7 @@ static bool read_members(reader *r, bool object)
             snprintf(end, room, "%s%.*s", length > 0 ? "." : "", (int)bytes,
                      key);
             skip_space(r);
-            if (!take(r, ':')) {
+            if (!take_char(r, ':')) {
                 return false;
             }
         } else {
@@ -182,8 +182,8 @@ static bool read_members(reader *r, bool object)
             return false;
         }
         *end = '\0';
-        if (!take(r, ',')) {
-            return take(r, object ? '}' : ']');
+        if (!take_char(r, ',')) {
+            return take_char(r, object ? '}' : ']');
         }
     }
 }
@@ -193,10 +193,10 @@ static bool read_group(reader *r, bool object)
     if (r->depth == DEPTH_MAX) {
         return false;
     }
-    offer(r, object ? "object" : "array", object ? 6 : 5);
+    offer_value(r, object ? "object" : "array", object ? 6 : 5);
     r->at++;
     skip_space(r);
-    if (take(r, object ? '}' : ']')) {
+    if (take_char(r, object ? '}' : ']')) {
         return true;
     }
     r->depth++;
@@ -205,33 +205,38 @@ static bool read_group(reader *r, bool object)
     return good;
 }
 
+/* A value that is there, from its first letter to its last. */
+static bool read_bare(reader *r)
+{
+    const char c = *r->at;
+    const char *text;
+    size_t length;
+    if (c == '{' || c == '[') {
+        return read_group(r, c == '{');
+    }
+    if (c == '-' || (c >= '0' && c <= '9')) {
+        return read_number(r);
+    }
+    if (c != '"') {
+        return read_word(r);
+    }
+    if (!read_string(r, &text, &length)) {
+        return false;
+    }
+    offer_value(r, text, length);
+    return true;
+}
+
 static bool read_value(reader *r)
 {
     skip_space(r);
-    bool good = false;
-    if (r->at < r->end) {
-        char c = *r->at;
-        const char *text;
-        size_t length;
-        if (c == '{' || c == '[') {
-            good = read_group(r, c == '{');
-        } else if (c == '"') {
-            good = read_string(r, &text, &length);
-            if (good) {
-                offer(r, text, length);
-            }
-        } else if (c == '-' || (c >= '0' && c <= '9')) {
-            good = read_number(r);
-        } else {
-            good = read_word(r);
-        }
-    }
+    const bool good = r->at < r->end && read_bare(r);
     skip_space(r);
     return good;
 }
 
-static bool check(const char *text, size_t bytes, const char *wanted,
-                  bool *found)
+static bool check_value(const char *text, size_t bytes, const char *wanted,
+                        bool *found)
 {
     reader r = {.at = text, .end = text + bytes, .wanted = wanted};
     bool good = read_value(&r) && r.at == r.end;
@@ -248,7 +253,7 @@ static bool check_lines(const char *text, const char *wanted, bool *found)
     bool good = *text != '\0';
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
-        good = check(text, length, wanted, found) && good;
+        good = check_value(text, length, wanted, found) && good;
         text += length;
         if (*text != '\n') {
             fprintf(stderr, "the last line has no end\n");
@@ -270,9 +275,9 @@ int main(int argc, char **argv)
     }
     size_t bytes = fread(text, 1, BYTES_MAX, stdin);
     bool found = wanted == NULL;
-    bool good =
-        strlen(text) == bytes && (lines ? check_lines(text, wanted, &found)
-                                        : check(text, bytes, wanted, &found));
+    bool good = strlen(text) == bytes &&
+                (lines ? check_lines(text, wanted, &found)
+                       : check_value(text, bytes, wanted, &found));
     free(text);
     return !good ? 1 : !found ? 2 : 0;
 }

@@ -16,18 +16,15 @@ int main(int argc, char **argv)
         return 77;
     }
     options.accelerators = argc > 1 ? argv[1] : NULL;
-    hr_status status = hr_context_create(&options, &context);
-    if (status == HR_OK) {
-        status = hr_gemm(context, hr_real(1),
-                         hr_matrix_row_major(&a, HR_F32, 1, 1, 0),
-                         hr_matrix_row_major(&b, HR_F32, 1, 1, 0), hr_real(0),
-                         hr_matrix_row_major(&c, HR_F32, 1, 1, 0), NULL);
-    }
-    hr_context_destroy(context);
-    if (status != HR_OK) {
+    if (hr_context_create(&options, &context) != HR_OK ||
+        hr_gemm(context, hr_real(1), hr_matrix_row_major(&a, HR_F32, 1, 1, 0),
+                hr_matrix_row_major(&b, HR_F32, 1, 1, 0), hr_real(0),
+                hr_matrix_row_major(&c, HR_F32, 1, 1, 0), NULL) != HR_OK) {
         printf("%s\n", hr_last_error());
+        hr_context_destroy(context);
         return 1;
     }
+    hr_context_destroy(context);
     printf("%g\n", (double)c);
     return 0;
 }

@@ -35,7 +35,7 @@ static hr_matrix open_file(const char *path)
     return m;
 }
 
-static int same(const char *one, const char *other)
+static int is_same(const char *one, const char *other)
 {
     hr_matrix a = open_file(one), b = open_file(other);
     if (a.type != b.type || a.rows != b.rows || a.cols != b.cols) {
@@ -54,7 +54,7 @@ static int same(const char *one, const char *other)
     return 0;
 }
 
-static int within(const char *path, double low, double high)
+static int is_within(const char *path, double low, double high)
 {
     hr_matrix a = open_file(path);
     double least = 0.0, most = 0.0;
@@ -70,7 +70,7 @@ static int within(const char *path, double low, double high)
     return !(least >= low && most <= high);
 }
 
-static int describe(const char *path)
+static int describe_file(const char *path)
 {
     hr_matrix a = open_file(path);
     printf("%s %" PRId64 "x%" PRId64 " %s\n", hr_type_name(a.type), a.rows,
@@ -85,7 +85,8 @@ static hr_scalar read_scalar(const char *text)
     return hr_complex(re, *rest == ',' ? strtod(rest + 1, NULL) : 0.0);
 }
 
-static void apply(reference_problem *p, hr_matrix *c0, const char *argument)
+static void apply_option(reference_problem *p, hr_matrix *c0,
+                         const char *argument)
 {
     const char *value = strchr(argument, '=');
     value = value != NULL ? value + 1 : "";
@@ -109,7 +110,7 @@ static void apply(reference_problem *p, hr_matrix *c0, const char *argument)
     }
 }
 
-static int product(int argc, char **argv)
+static int check_product(int argc, char **argv)
 {
     hr_matrix c = open_file(argv[2]), c0 = c;
     reference_problem p = {.alpha = hr_real(1.0),
@@ -117,7 +118,7 @@ static int product(int argc, char **argv)
                            .a = open_file(argv[0]),
                            .b = open_file(argv[1])};
     for (int i = 3; i < argc; i++) {
-        apply(&p, &c0, argv[i]);
+        apply_option(&p, &c0, argv[i]);
     }
     if (c.rows != p.a.rows || c.cols != p.b.cols || p.a.cols != p.b.rows ||
         c0.rows != c.rows || c0.cols != c.cols || c0.type != c.type) {
@@ -145,19 +146,19 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "same") == 0 && argc == 4) {
-        return same(argv[2], argv[3]);
+        return is_same(argv[2], argv[3]);
     }
     if (strcmp(what, "differ") == 0 && argc == 4) {
-        return !same(argv[2], argv[3]);
+        return !is_same(argv[2], argv[3]);
     }
     if (strcmp(what, "within") == 0 && argc == 5) {
-        return within(argv[2], atof(argv[3]), atof(argv[4]));
+        return is_within(argv[2], atof(argv[3]), atof(argv[4]));
     }
     if (strcmp(what, "describe") == 0 && argc == 3) {
-        return describe(argv[2]);
+        return describe_file(argv[2]);
     }
     if (strcmp(what, "product") == 0 && argc >= 5) {
-        return product(argc - 2, argv + 2);
+        return check_product(argc - 2, argv + 2);
     }
     fprintf(stderr, "npy_check: wrong arguments\n");
     return 1;

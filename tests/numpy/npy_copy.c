@@ -8,6 +8,8 @@
 
 #include <headrace/headrace.h>
 
+#include "base/status.h"
+
 static void copy_elements(hr_matrix to, hr_matrix from)
 {
     size_t size = hr_type_size(from.type);
@@ -21,28 +23,31 @@ static void copy_elements(hr_matrix to, hr_matrix from)
     }
 }
 
-static int copy(hr_order order, const char *in, const char *out)
+/* The files stay open. */
+static hr_status copy_file(hr_order order, const char *in, const char *out,
+                           hr_file *files[2])
 {
-    hr_file *source = NULL, *target = NULL;
     hr_matrix from, to;
-    hr_status status = hr_file_open(in, &source, &from);
-    if (status == HR_OK) {
-        status = hr_file_create(out, from.type, from.rows, from.cols, order,
-                                &target, &to);
-    }
-    if (status == HR_OK) {
-        copy_elements(to, from);
-        status = hr_file_commit(target);
-    }
+    HRI_TRY(hr_file_open(in, &files[0], &from));
+    HRI_TRY(hr_file_create(out, from.type, from.rows, from.cols, order,
+                           &files[1], &to));
+    copy_elements(to, from);
+    return hr_file_commit(files[1]);
+}
+
+static bool has_copied(hr_order order, const char *in, const char *out)
+{
+    hr_file *files[2] = {NULL};
+    const hr_status status = copy_file(order, in, out, files);
     if (status != HR_OK) {
         fprintf(stderr, "%s\n", hr_last_error());
     }
-    hr_file_close(target);
-    hr_file_close(source);
-    return status != HR_OK;
+    hr_file_close(files[1]);
+    hr_file_close(files[0]);
+    return status == HR_OK;
 }
 
-static void describe(const char *path)
+static void describe_file(const char *path)
 {
     hr_file *file;
     hr_matrix m;
@@ -64,13 +69,13 @@ int main(int argc, char **argv)
             strcmp(argv[2], "row") == 0 ? HR_ROW_MAJOR : HR_COLUMN_MAJOR;
         int failures = 0;
         for (int i = 3; i < argc; i += 2) {
-            failures += copy(order, argv[i], argv[i + 1]);
+            failures += !has_copied(order, argv[i], argv[i + 1]);
         }
         return failures > 0;
     }
     if (argc > 1 && strcmp(argv[1], "describe") == 0) {
         for (int i = 2; i < argc; i++) {
-            describe(argv[i]);
+            describe_file(argv[i]);
         }
         return 0;
     }

@@ -37,7 +37,7 @@ static hr_queue *queue;
 static hr_status status;
 static float ones[300], plane[20][30], values[9][16][16];
 
-static void ok(hr_status of)
+static void must_work(hr_status of)
 {
     if (of != HR_OK) {
         fprintf(stderr, "%s\n", hr_last_error());
@@ -45,19 +45,20 @@ static void ok(hr_status of)
     }
 }
 
-static hr_view view(const void *data, hr_extent extent) /* of 4-byte elements */
+static hr_view view_of(const void *data,
+                       hr_extent extent) /* of 4-byte elements */
 {
     hr_array *array = NULL; /* until the program ends */
-    ok(hr_array_wrap(context, data, 4, extent, 0, &array));
+    must_work(hr_array_wrap(context, data, 4, extent, 0, &array));
     return hr_view_of(array);
 }
 
-static void products(void)
+static void multiply_matrices(void)
 {
     {
         float a[] = {1, 4, 2, 5, 3, 6}, b[] = {7, 8, 9, 10, 11, 12}, c[9];
 #include <docs/products.md/c1>
-        ok(status);
+        must_work(status);
         assert(c[0] == 47 && c[8] == 99);
         hr_context_destroy(context);
     }
@@ -67,15 +68,16 @@ static void products(void)
         a[i] = b[i % (LDB * N)] = c[i] = 1;
     }
 #include <docs/products.md/c2>
-    ok(status);
+    must_work(status);
     assert(c[0] == 9 && c[LDC * (N - 1) + M - 1] == 9 && c[M] == 1);
     ma = hr_matrix_transpose(ma);
     {
 #include <docs/products.md/c4>
-        ok(status);
+        must_work(status);
         assert(report.share_count == 1 && text[0] != '\0');
 #include <docs/products.md/c3+>
-        ok(hr_gemm(context, hr_real(1), ma, mb, hr_real(0), mc, &options));
+        must_work(
+            hr_gemm(context, hr_real(1), ma, mb, hr_real(0), mc, &options));
     }
     {
         const hr_scalar alpha = hr_real(1), beta = alpha;
@@ -85,7 +87,7 @@ static void products(void)
     }
 }
 
-static void filters(void)
+static void filter_picture(void)
 {
     enum { rows = 20, cols = 30 };
     const double scale = 1.0 / 9;
@@ -93,47 +95,48 @@ static void filters(void)
     hr_window *window;
     hr_array *a, *b;
     assert(main_of_filters() == 0 && out[1000][1000] * SIDE * SIDE > 0.999f);
-    ok(hr_window_box(1, &window));
+    must_work(hr_window_box(1, &window));
     float(*in)[cols] = plane;
 #include <docs/filters.md/c2>
-    ok(status);
+    must_work(status);
     assert(plane[9][9] > 0.999f && plane[9][9] < 1.001f);
 }
 
-static void ported_kernels(void)
+static void run_ported_kernels(void)
 {
     const long n = 300;
     float total[1] = {0}, y[300] = {0};
-    const hr_view to = view(total, hr_extent1(1));
-    const hr_argument arguments[] = {hr_in(view(ones, hr_extent1(n))),
+    const hr_view to = view_of(total, hr_extent1(1));
+    const hr_argument arguments[] = {hr_in(view_of(ones, hr_extent1(n))),
                                      hr_inout(to)};
 #include <docs/kernels.md/c3>
-    ok(status);
-    ok(hr_synchronize(to));
+    must_work(status);
+    must_work(hr_synchronize(to));
     assert(total[0] == n);
-    ok(hr_run(NULL, &saxpy, hr_extent1(n),
-              HR_ARGUMENTS(hr_value(2.0f), hr_in(ones, n), hr_inout(y, n)),
-              NULL));
+    must_work(hr_run(
+        NULL, &saxpy, hr_extent1(n),
+        HR_ARGUMENTS(hr_value(2.0f), hr_in(ones, n), hr_inout(y, n)), NULL));
     saxpy_of_cuda(n, 3, ones, y);
     assert(y[0] == 5 && y[n - 1] == 2);
 }
 
-static void arrays(void)
+static void compute_with_arrays(void)
 {
     {
 #include <docs/kernels.md/c5>
-        ok(status);
+        must_work(status);
         assert(c[0] == 11 && c[4] == 55);
     }
     float data[] = {1, 2, 3, 4, 5}, sum[5];
-    const hr_view b = view(ones, hr_extent1(5)), c = view(sum, hr_extent1(5));
+    const hr_view b = view_of(ones, hr_extent1(5)),
+                  c = view_of(sum, hr_extent1(5));
     hr_array *array;
 #include <docs/kernels.md/c6>
-    ok(status);
+    must_work(status);
     assert(sum[0] == 2 && sum[4] == 6);
 }
 
-static void split_kernels(void)
+static void run_split_kernels(void)
 {
     static float averages[20][30];
     int numbers[1000], found[10] = {0};
@@ -142,37 +145,39 @@ static void split_kernels(void)
     }
     {
         const hr_extent extent = hr_extent2(20, 30);
-        const hr_view picture = view(plane, extent);
-        const hr_view window = view(ones, hr_extent2(3, 3));
-        const hr_view average = view(averages, extent);
+        const hr_view picture = view_of(plane, extent);
+        const hr_view window = view_of(ones, hr_extent2(3, 3));
+        const hr_view average = view_of(averages, extent);
 #include <docs/kernels.md/c7>
-        ok(status);
+        must_work(status);
         assert(averages[9][9] > 0.999f && averages[0][0] == 0);
     }
     const hr_extent extent = hr_extent1(1000);
-    const hr_view x = view(numbers, extent), bins = view(found, hr_extent1(10));
+    const hr_view x = view_of(numbers, extent),
+                  bins = view_of(found, hr_extent1(10));
 #include <docs/kernels.md/c9>
-    ok(status);
-    ok(hr_synchronize(bins));
+    must_work(status);
+    must_work(hr_synchronize(bins));
     assert(found[0] == 100 && found[9] == 100);
 }
 
-static void advance(const hr_field fields[2], const hr_phase *phases)
+static void advance_grid(const hr_field fields[2], const hr_phase *phases)
 {
     hr_grid *grid;
-    ok(hr_grid_create(context, hr_extent2(16, 16), fields, 2, NULL, &grid));
-    ok(hr_grid_scatter(grid, 0, values));
-    ok(hr_grid_step(grid, phases, 2, 1));
-    ok(hr_grid_gather(grid, 0, values));
+    must_work(
+        hr_grid_create(context, hr_extent2(16, 16), fields, 2, NULL, &grid));
+    must_work(hr_grid_scatter(grid, 0, values));
+    must_work(hr_grid_step(grid, phases, 2, 1));
+    must_work(hr_grid_gather(grid, 0, values));
     hr_grid_destroy(grid);
 }
 
-static void grids(void)
+static void step_grids(void)
 {
     {
 #include <docs/grids.md/c6>
         values[5][0][15] = 1; /* goes a row down and a column on */
-        advance(fields, step);
+        advance_grid(fields, step);
         assert(values[5][1][0] == 1 && values[5][0][15] == 0);
     }
 #include <docs/grids.md/c3>
@@ -183,30 +188,31 @@ static void grids(void)
                                hr_phase_swap(0, 1)};
 /* Where the page says "launches". */
 #define hr_profile_read(...)                                                   \
-    (advance(fields, phases), hr_profile_read(__VA_ARGS__))
+    (advance_grid(fields, phases), hr_profile_read(__VA_ARGS__))
 #include <docs/kernels.md/c10>
-    ok(status);
+    must_work(status);
     assert(values[0][8][0] == 25 && p.seconds > 0 && p.flops == 4.0 * 16 * 16);
 }
 
-static void dialect(void)
+static void run_dialect(void)
 {
     static int x[32], of_group[32];
     static float speed[32], list[3][4][5], sum[4][5];
     x[0] = 7;
     list[0][3][4] = 1;
     list[2][3][4] = 2;
-    ok(hr_run(NULL, &sums, hr_extent1(32),
-              HR_ARGUMENTS(hr_in(x, 32), hr_out(of_group, 32)), NULL));
+    must_work(hr_run(NULL, &sums, hr_extent1(32),
+                     HR_ARGUMENTS(hr_in(x, 32), hr_out(of_group, 32)), NULL));
     assert(of_group[0] == 7 && of_group[31] == 0);
-    ok(hr_run(NULL, &kick, hr_extent1(32),
-              HR_ARGUMENTS(hr_inout(speed, 32), hr_value(7L)), NULL));
+    must_work(hr_run(NULL, &kick, hr_extent1(32),
+                     HR_ARGUMENTS(hr_inout(speed, 32), hr_value(7L)), NULL));
     assert(speed[0] != 0 && speed[0] != speed[1]);
-    const hr_view to = view(sum, hr_extent2(4, 5));
-    const hr_argument arguments[] = {hr_in(view(list, hr_extent3(3, 4, 5))),
+    const hr_view to = view_of(sum, hr_extent2(4, 5));
+    const hr_argument arguments[] = {hr_in(view_of(list, hr_extent3(3, 4, 5))),
                                      hr_out(to)};
-    ok(hr_launch(queue, &sums_of_list, hr_extent2(4, 5), NULL, arguments, 2));
-    ok(hr_synchronize(to));
+    must_work(
+        hr_launch(queue, &sums_of_list, hr_extent2(4, 5), NULL, arguments, 2));
+    must_work(hr_synchronize(to));
     assert(sum[3][4] == 3 && sum[0][0] == 0);
 }
 
@@ -215,14 +221,14 @@ int main(void)
     for (int i = 0; i < 600; i++) {
         ones[i % 300] = plane[i / 30][i % 30] = 1;
     }
-    ok(hr_context_create(NULL, &context));
-    ok(hr_queue_default(context, 0, &queue));
-    products();
-    filters();
-    ported_kernels();
-    arrays();
-    split_kernels();
-    grids();
-    dialect();
+    must_work(hr_context_create(NULL, &context));
+    must_work(hr_queue_default(context, 0, &queue));
+    multiply_matrices();
+    filter_picture();
+    run_ported_kernels();
+    compute_with_arrays();
+    run_split_kernels();
+    step_grids();
+    run_dialect();
     return 0;
 }

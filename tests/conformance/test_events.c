@@ -85,10 +85,12 @@ static void recording_starts_the_work(setting *s)
     fill_buffer(s->queue, s->buffer, 77);
     conformance_download(s->queue, s->host, s->buffer);
     CHECK(s->queue->ops->record(s->queue, s->event) == HR_OK);
-    while (s->event->ops->query(s->event, &done) == HR_OK && !done) {
+    while (!done) {
+        if (!CHECK(s->event->ops->query(s->event, &done) == HR_OK)) {
+            return;
+        }
         nanosleep(&moment, NULL);
     }
-    CHECK(done);
     CHECK(is_all(s->host, 77));
 }
 

@@ -146,6 +146,18 @@ static void peers_keep_in_step(hri_device *device)
     again->ops->close(again);
 }
 
+/* Whether the buffer is filled with a value and comes home so. */
+static bool fill_and_read(hri_queue *queue, hri_buffer *buffer,
+                          hri_event *event, unsigned char *host, int value)
+{
+    if (queue->ops->fill(queue, buffer, 0, BYTES, (uint8_t)value) != HR_OK) {
+        return false;
+    }
+    conformance_download(queue, host, buffer);
+    return queue->ops->record(queue, event) == HR_OK &&
+           event->ops->wait(event) == HR_OK && is_all(host, BYTES, value);
+}
+
 /* Drives a queue of its own; the argument when all went well. */
 static void *drive_queue(void *argument)
 {
@@ -156,12 +168,7 @@ static void *drive_queue(void *argument)
     unsigned char *host = conformance_memory(BYTES);
     bool good = true;
     for (int i = 0; i < STEPS; i++) {
-        good = queue->ops->fill(queue, buffer, 0, BYTES, (uint8_t)i) == HR_OK &&
-               good;
-        conformance_download(queue, host, buffer);
-        good = queue->ops->record(queue, event) == HR_OK && good;
-        good = event->ops->wait(event) == HR_OK && good;
-        good = is_all(host, BYTES, i) && good;
+        good = fill_and_read(queue, buffer, event, host, i) && good;
     }
     queue->ops->destroy(queue);
     event->ops->destroy(event);

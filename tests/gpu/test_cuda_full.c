@@ -57,20 +57,21 @@ static hr_status multiply_operands(hr_context *context, const operands *o)
 }
 
 /* Some elements of C against sums in double. */
-static int is_product(const operands *o)
+static bool is_product(const operands *o)
 {
     const float *a = o->a.data, *b = o->b.data, *c = o->c.data;
-    int ok = 1;
     for (int i = 0; i < SIZE; i += 37) {
         for (int j = 0; j < SIZE; j += 41) {
             double sum = 0;
             for (int p = 0; p < DEPTH; p++) {
                 sum += (double)a[i * DEPTH + p] * b[p * SIZE + j];
             }
-            ok = ok && fabs(c[i * SIZE + j] - sum) < 1e-4;
+            if (!(fabs(c[i * SIZE + j] - sum) < 1e-4)) {
+                return false;
+            }
         }
     }
-    return ok;
+    return true;
 }
 
 static void check_sentence(void)

@@ -85,11 +85,12 @@ static void count_up(int *cells)
 /* Whether they count up from there. */
 static bool are_counting(const int *cells, int from)
 {
-    bool right = true;
     for (int i = 0; i < CELLS; i++) {
-        right = right && cells[i] == from + i;
+        if (cells[i] != from + i) {
+            return false;
+        }
     }
-    return right;
+    return true;
 }
 
 /* ---- what engines do */

@@ -77,13 +77,17 @@ static bool still_works(void)
             data[2][place * SIZE + i] = -1.0;
         }
     }
-    bool right = CHECK(call(&r) == HR_OK);
+    if (!CHECK(call(&r) == HR_OK)) {
+        return false;
+    }
     for (int j = rank, place = 0; j < SIZE; j += process_count, place++) {
         for (int i = 0; i < SIZE; i++) {
-            right = right && data[2][place * SIZE + i] == i + 100.0 * j;
+            if (data[2][place * SIZE + i] != i + 100.0 * j) {
+                return false;
+            }
         }
     }
-    return right;
+    return true;
 }
 
 /* And products work. */

@@ -46,7 +46,7 @@ static float *make_matrix(int64_t rows, int64_t cols)
 }
 
 /* The corners, and elements spread over everything. */
-static int is_right(const float *c)
+static bool is_right(const float *c)
 {
     const int64_t last = N - 1;
     const int64_t corners[][2] = {
@@ -54,15 +54,15 @@ static int is_right(const float *c)
     for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++) {
         int64_t r = corners[i][0], s = corners[i][1];
         if (c[r * N + s] != product_at(r, s)) {
-            return 0;
+            return false;
         }
     }
     for (int64_t i = 0; i < (int64_t)N * N; i += 9973) {
         if (c[i] != product_at(i / N, i % N)) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 static void multiply_into(const char *list, uint64_t limit, hr_matrix c)

@@ -308,44 +308,35 @@ static void try_opencl(void)
 
 /* ---- cases */
 
-static int afterwards(void)
+static void work_afterwards(bed *b)
 {
-    bed b = {.data = {{0}}};
-    if (!bed_init(&b, "cuda,host")) {
-        return SKIP;
-    }
-    const uint32_t gpus = hr_accelerator_count(b.context) - 1;
+    const uint32_t gpus = hr_accelerator_count(b->context) - 1;
     TEST_CASE("a kernel that faults");
-    make_fault(&b);
+    make_fault(b);
     TEST_CASE("every GPU is lost");
     for (uint32_t i = 0; i < gpus; i++) {
         hr_queue *queue = NULL;
-        CHECK_FAILS(hr_queue_create(b.context, i, &queue), HR_ERROR_LOST,
+        CHECK_FAILS(hr_queue_create(b->context, i, &queue), HR_ERROR_LOST,
                     cause);
         printf("%s\n", hr_last_error());
     }
-    check_products(b.context);
-    check_filters(b.context);
-    check_split_launches(b.context);
-    check_grids(b.context);
+    check_products(b->context);
+    check_filters(b->context);
+    check_split_launches(b->context);
+    check_grids(b->context);
     TEST_CASE("values that only the lost GPU had are gone, others are not");
-    CHECK(hr_synchronize(hr_view_of(b.arrays[0])) == HR_OK);
-    CHECK_FAILS(hr_synchronize(hr_view_of(b.arrays[1])), HR_ERROR_LOST, "CUDA");
+    CHECK(hr_synchronize(hr_view_of(b->arrays[0])) == HR_OK);
+    CHECK_FAILS(hr_synchronize(hr_view_of(b->arrays[1])), HR_ERROR_LOST,
+                "CUDA");
     check_lists();
     try_opencl();
-    bed_finish(&b);
-    return 0;
 }
 
 /* GPUs that were not open when it happened. */
-static int not_open_before(void)
+static void open_others(bed *b)
 {
-    bed b = {.data = {{0}}};
     hr_context *context = NULL;
-    if (!bed_init(&b, "cuda:0")) {
-        return SKIP;
-    }
-    make_fault(&b);
+    make_fault(b);
     if (open_context("cuda:1", &context) != HR_ERROR_UNAVAILABLE) {
         check_refused("cuda:1");
         printf("%s\n", hr_last_error());
@@ -353,81 +344,79 @@ static int not_open_before(void)
         printf("one GPU: %s\n", hr_last_error());
     }
     check_going_on("all");
-    bed_finish(&b);
-    check_going_on("cuda,host");
-    return 0;
 }
 
 /* Nobody waits for the kernel. The fault may be found anywhere. */
-static int product_finds_it(void)
+static void find_by_product(bed *b)
 {
-    bed b = {.data = {{0}}};
-    if (!bed_init(&b, "cuda,host")) {
-        return SKIP;
-    }
-    CHECK(launch_far(&b) == HR_OK);
-    check_product(b.context);
-    CHECK(hr_queue_finish(b.queue) == HR_ERROR_LOST);
-    check_product(b.context);
-    bed_finish(&b);
-    return 0;
+    CHECK(launch_far(b) == HR_OK);
+    check_product(b->context);
+    CHECK(hr_queue_finish(b->queue) == HR_ERROR_LOST);
+    check_product(b->context);
 }
 
 /* Planning a large product measures. Nothing of the matrices is touched. */
-static int plan_finds_it(void)
+static void find_by_plan(bed *b)
 {
     enum { LARGE = 4096 };
-    bed b = {.data = {{0}}};
     hr_gemm_share shares[64];
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     void *data[3];
     hr_matrix m[3];
     report.shares = shares;
     report.share_capacity = 64;
-    if (!bed_init(&b, "cuda,host")) {
-        return SKIP;
-    }
     for (int i = 0; i < 3; i++) {
         data[i] = calloc((size_t)LARGE * LARGE, sizeof(float));
         m[i] = hr_matrix_row_major(data[i], HR_F32, LARGE, LARGE, 0);
     }
-    CHECK(launch_far(&b) == HR_OK);
-    CHECK(hr_gemm_plan(b.context, hr_real(1), m[0], m[1], hr_real(0), m[2],
+    CHECK(launch_far(b) == HR_OK);
+    CHECK(hr_gemm_plan(b->context, hr_real(1), m[0], m[1], hr_real(0), m[2],
                        NULL, &report) == HR_OK);
     CHECK(report.share_count == 1 &&
-          shares[0].accelerator == hr_accelerator_count(b.context) - 1);
-    CHECK(hr_queue_finish(b.queue) == HR_ERROR_LOST);
+          shares[0].accelerator == hr_accelerator_count(b->context) - 1);
+    CHECK(hr_queue_finish(b->queue) == HR_ERROR_LOST);
     for (int i = 0; i < 3; i++) {
         free(data[i]);
     }
-    bed_finish(&b);
-    return 0;
 }
 
-static int context_finds_it(void)
+static void find_by_context(bed *b)
 {
-    bed b = {.data = {{0}}};
     hr_context *context = NULL;
-    if (!bed_init(&b, "cuda,host")) {
-        return SKIP;
-    }
-    CHECK(launch_far(&b) == HR_OK);
+    CHECK(launch_far(b) == HR_OK);
     CHECK(open_context("all", &context) == HR_OK);
     if (context != NULL) {
         printf("%u of %u accelerators are open\n",
-               hr_accelerator_count(context), hr_accelerator_count(b.context));
-        CHECK(hr_queue_finish(b.queue) == HR_ERROR_LOST);
+               hr_accelerator_count(context), hr_accelerator_count(b->context));
+        CHECK(hr_queue_finish(b->queue) == HR_ERROR_LOST);
         check_product(context);
     }
     hr_context_destroy(context);
+}
+
+/* What a child does: the work, on accelerators of this list. */
+static const char *list_of_child;
+static void (*work_of_child)(bed *b);
+
+static int run_child(void)
+{
+    bed b = {.data = {{0}}};
+    if (!bed_init(&b, list_of_child)) {
+        return SKIP;
+    }
+    work_of_child(&b);
     bed_finish(&b);
+    check_going_on("cuda,host"); /* no context is left */
     return 0;
 }
 
-static void run_in_child(const char *name, int (*function)(void), int *skipped)
+static void run_in_child(const char *name, const char *list,
+                         void (*work)(bed *b), int *skipped)
 {
     TEST_CASE(name);
-    const int status = test_in_child(function);
+    list_of_child = list;
+    work_of_child = work;
+    const int status = test_in_child(run_child);
     *skipped += status == SKIP;
     CHECK(status == 0 || status == SKIP);
 }
@@ -438,11 +427,14 @@ int main(void)
     if (getenv("HEADRACE_NO_FAULTS") != NULL) { /* under a memory checker */
         return test_skip("faults are not wanted");
     }
-    TEST(run_in_child("afterwards", afterwards, &skipped));
-    TEST(run_in_child("GPUs that were not open", not_open_before, &skipped));
-    TEST(run_in_child("a product finds it", product_finds_it, &skipped));
-    TEST(run_in_child("a plan finds it", plan_finds_it, &skipped));
-    TEST(run_in_child("a context finds it", context_finds_it, &skipped));
+    TEST(run_in_child("afterwards", "cuda,host", work_afterwards, &skipped));
+    TEST(run_in_child("GPUs that were not open", "cuda:0", open_others,
+                      &skipped));
+    TEST(run_in_child("a product finds it", "cuda,host", find_by_product,
+                      &skipped));
+    TEST(run_in_child("a plan finds it", "cuda,host", find_by_plan, &skipped));
+    TEST(run_in_child("a context finds it", "cuda,host", find_by_context,
+                      &skipped));
     return skipped > 0 && test_state.failures == 0 ? test_skip("no GPU")
                                                    : test_end();
 }

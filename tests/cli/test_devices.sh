@@ -8,15 +8,11 @@ expect 0 "arithmetic" devices
 check grep -q '^host ' "$out"
 
 # The C compiler for kernels of text.
-HEADRACE_CC=/bin/sh
-export HEADRACE_CC
-expect 0 '"machine"' devices --accelerators host --json
+HEADRACE_CC=/bin/sh expect 0 '"machine"' devices --accelerators host --json
 equal "compiler" /bin/sh "$(json 'accelerators[0].compiler')"
 check "$TOOLS/json_check" 'machine[0].compiler' <"$out" >/dev/null
-expect 0 " /bin/sh " devices
-HEADRACE_CC=off
-expect 0 "none: HEADRACE_CC is off" devices
-unset HEADRACE_CC
+HEADRACE_CC=/bin/sh expect 0 " /bin/sh " devices
+HEADRACE_CC=off expect 0 "none: HEADRACE_CC is off" devices
 
 expect 0 '"version": "0.1.0"' devices --accelerators host --json
 equal "path" host "$(json 'accelerators[0].path')"
@@ -28,12 +24,10 @@ expect 0 '"machine"' devices --accelerators 3xhost --memory-limit 64MiB --json
 equal "third" 'host#2' "$(json 'accelerators[2].path')"
 equal "limit" 67108864 "$(json 'accelerators[2].memory_limit')"
 equal "fourth" "" "$(json 'accelerators[3].path')"
-HEADRACE_ACCELERATORS=2xhost HEADRACE_MEMORY_LIMIT=1MiB
-export HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
-expect 0 '"machine"' devices --json
+HEADRACE_ACCELERATORS=2xhost HEADRACE_MEMORY_LIMIT=1MiB \
+    expect 0 '"machine"' devices --json
 equal "second, by environment" 'host#1' "$(json 'accelerators[1].path')"
 equal "its limit" 1048576 "$(json 'accelerators[1].memory_limit')"
-unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 
 expect 0 '"rates"' devices --measure --accelerators 2xhost \
     --memory-limit 64MiB --json
@@ -43,15 +37,13 @@ for rate in up_bytes down_bytes f32_flops f64_flops; do
 done
 
 # Predictions and results are kept for later processes.
-folder=$(mktemp -d)
-HEADRACE_CACHE=$folder
-export HEADRACE_CACHE
+cache=${HEADRACE_CACHE:-}
+export HEADRACE_CACHE="$base/cache"
 expect 0 "within 1.3" devices --measure --accelerators host
 check grep -q '^products  *0 ' "$out"
 check grep -q 'FLOP/s' "$out"
-"$HEADRACE" generate --shape 40x40 --type f32 -o "$folder/a.npy" >/dev/null
-"$HEADRACE" matmul "$folder/a.npy" "$folder/a.npy" -o "$folder/c.npy" \
-    --accelerators host >/dev/null 2>&1
+generate a.npy 40x40 f32
+ends 0 "$HEADRACE" matmul a.npy a.npy -o c.npy --accelerators host
 expect 0 '"predictions"' devices --measure --accelerators host --json
 equal "engine" products "$(json 'predictions[0].engine')"
 equal "runs" 1 "$(json 'predictions[0].runs')"
@@ -59,8 +51,7 @@ equal "of others" 0 "$(json 'predictions[3].runs')"
 check [ "$(json 'predictions[0].seconds')" != 0 ]
 expect 0 '"machine"' devices --accelerators host --json
 equal "unasked" "" "$(json 'predictions[0].runs')"
-rm -r "$folder"
-unset HEADRACE_CACHE
+HEADRACE_CACHE=$cache
 
 # A device is measured once, whatever the number of its virtual accelerators.
 expect 0 '"rates"' devices --measure --accelerators host,64xhost \
@@ -112,8 +103,7 @@ POCL_DEVICES=none "$HEADRACE" devices >"$out" 2>"$err"
 equal "1 drivers" 0 "$(grep -c 'has 1 drivers' "$out")"
 
 # A missing driver is no error, unless it was asked for.
-HEADRACE_CUDA=/nowhere/libcuda.so.1
-export HEADRACE_CUDA
+export HEADRACE_CUDA=/nowhere/libcuda.so.1
 expect 0 "no: /nowhere/libcuda.so.1: cannot open" devices
 expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda
 expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda:0

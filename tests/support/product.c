@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/product.h"
 
+#include <math.h>
 #include <pthread.h>
 
 #include "base/cpus.h"
@@ -17,15 +18,17 @@ typedef struct window {
     hr_matrix matrix;
 } window;
 
-static window window_make(hri_device *device, const product *p, hr_matrix shape,
-                          bool columns)
+/* index: 0 for A, 1 for B, 2 for C */
+static window window_make(hri_device *device, const product *p, int index,
+                          hr_matrix shape, bool columns)
 {
     window w = {.matrix = shape};
     size_t element = hr_type_size(shape.type);
     int64_t lines = columns ? shape.cols : shape.rows;
     int64_t length = columns ? shape.rows : shape.cols;
-    int64_t stride = length + p->padding + (length + p->padding == 0);
-    w.offset = (size_t)p->lead * element;
+    int64_t stride = length + p->padding * (index + 1);
+    stride += stride == 0; /* a stride is at least 1 */
+    w.offset = (size_t)(p->lead * (index + 1)) * element;
     w.size = w.offset + (size_t)(lines * stride + 1) * element;
     w.bytes = conformance_memory(w.size);
     w.buffer = conformance_buffer(device, w.size);
@@ -35,15 +38,38 @@ static window window_make(hri_device *device, const product *p, hr_matrix shape,
     return w;
 }
 
+/* Bit patterns of NaN and infinity, written over an element's first part. */
+static void put_special(hr_matrix *m, int64_t row, int64_t col, bool infinite)
+{
+    float f = infinite ? INFINITY : NAN;
+    double d = infinite ? (double)INFINITY : (double)NAN;
+    uint16_t half = infinite ? 0x7c00 : 0x7e00;
+    uint16_t bfloat = infinite ? 0x7f80 : 0x7fc0;
+    size_t element = hr_type_size(m->type);
+    unsigned char *at =
+        (unsigned char *)m->data +
+        (size_t)(row * m->row_stride + col * m->col_stride) * element;
+    if (m->type == HR_F32 || m->type == HR_C32) {
+        memcpy(at, &f, sizeof f);
+    } else if (m->type == HR_F64 || m->type == HR_C64) {
+        memcpy(at, &d, sizeof d);
+    } else if (m->type == HR_F16) {
+        memcpy(at, &half, sizeof half);
+    } else if (m->type == HR_BF16) {
+        memcpy(at, &bfloat, sizeof bfloat);
+    }
+}
+
 static void window_finish(window *w)
 {
     w->buffer->device->ops->release(w->buffer);
     free(w->bytes);
 }
 
-static hri_operand operand_of(const window *w)
+static hri_operand operand_of(const product *p, const window *w)
 {
-    return (hri_operand){.place = hri_at(w->buffer, w->offset),
+    return (hri_operand){.place = p->in_place ? hri_at_host(w->bytes, w->offset)
+                                              : hri_at(w->buffer, w->offset),
                          .row_stride = w->matrix.row_stride,
                          .col_stride = w->matrix.col_stride,
                          .conjugate = w->matrix.conjugate};
@@ -59,14 +85,16 @@ static void run(hri_queue *queue, const product *p, product_function multiply,
                            .k = p->k,
                            .alpha = p->alpha,
                            .beta = p->beta,
-                           .a = operand_of(&w[0]),
-                           .b = operand_of(&w[1]),
-                           .c = operand_of(&w[2])};
-    for (int i = 0; i < 3; i++) {
+                           .a = operand_of(p, &w[0]),
+                           .b = operand_of(p, &w[1]),
+                           .c = operand_of(p, &w[2])};
+    for (int i = 0; i < 3 && !p->in_place; i++) {
         conformance_upload(queue, w[i].buffer, w[i].bytes);
     }
     conformance_must(multiply(queue, &gemm), "gemm");
-    conformance_download(queue, w[2].bytes, w[2].buffer);
+    if (!p->in_place) {
+        conformance_download(queue, w[2].bytes, w[2].buffer);
+    }
     conformance_must(queue->ops->finish(queue), "finish");
 }
 
@@ -74,7 +102,7 @@ static void run(hri_queue *queue, const product *p, product_function multiply,
 static bool kept(const window *c, unsigned char *before)
 {
     size_t element = hr_type_size(c->matrix.type);
-    for (int64_t row = 0; row < c->matrix.rows; row++) {
+    for (int64_t row = 0; row < c->matrix.rows && c->matrix.cols > 0; row++) {
         size_t at = c->offset + (size_t)(row * c->matrix.row_stride) * element;
         memcpy(before + at, c->bytes + at, (size_t)c->matrix.cols * element);
     }
@@ -85,11 +113,13 @@ static void tell(const product *p, const char *what)
 {
     fprintf(stderr,
             "  %s to %s, %lldx%lldx%lld, alpha %g%+gi, beta %g%+gi, "
-            "columns %d %d, conjugate %d %d, padding %lld, lead %lld: %s\n",
+            "columns %d %d, conjugate %d %d, padding %lld, lead %lld, in place "
+            "%d: %s\n",
             hr_type_name(p->type), hr_type_name(p->c_type), (long long)p->m,
             (long long)p->n, (long long)p->k, p->alpha.re, p->alpha.im,
             p->beta.re, p->beta.im, p->a_columns, p->b_columns, p->a_conjugate,
-            p->b_conjugate, (long long)p->padding, (long long)p->lead, what);
+            p->b_conjugate, (long long)p->padding, (long long)p->lead,
+            p->in_place, what);
 }
 
 static bool compare(const product *p, const reference *want, const window *c,
@@ -118,15 +148,21 @@ bool product_is_right(hri_queue *queue, const product *p,
     hr_matrix c = hr_matrix_row_major(NULL, p->c_type, p->m, p->n, 0);
     a = p->a_conjugate ? hr_matrix_conjugate(a) : a;
     b = p->b_conjugate ? hr_matrix_conjugate(b) : b;
-    window w[3] = {window_make(queue->device, p, a, p->a_columns),
-                   window_make(queue->device, p, b, p->b_columns),
-                   window_make(queue->device, p, c, false)};
+    window w[3] = {window_make(queue->device, p, 0, a, p->a_columns),
+                   window_make(queue->device, p, 1, b, p->b_columns),
+                   window_make(queue->device, p, 2, c, false)};
     for (int i = 0; i < 3; i++) {
         random_fill_bytes(&source, w[i].bytes, w[i].size);
         random_fill_matrix(&source, &w[i].matrix);
     }
     if (p->beta.re == 0 && p->beta.im == 0) {
         memset(w[2].bytes, 0xff, w[2].size); /* NaN in every float type */
+    }
+    if (p->special) {
+        put_special(&w[0].matrix, 1, 2, true);
+        put_special(&w[0].matrix, 3, 4, false);
+        put_special(&w[1].matrix, 5, 6, true);
+        put_special(&w[1].matrix, 7, 8, false);
     }
     const reference_problem exact = {p->alpha, p->beta, w[0].matrix,
                                      w[1].matrix, w[2].matrix};

@@ -12,8 +12,11 @@ typedef struct product {
     hr_scalar alpha, beta;
     bool a_columns, b_columns; /* column-major */
     bool a_conjugate, b_conjugate;
-    int64_t padding; /* elements between rows or columns */
-    int64_t lead;    /* elements before the first */
+    int64_t padding; /* elements between A's rows or columns; B and C have twice
+                        and three times as many */
+    int64_t lead;    /* elements before the first, likewise */
+    bool in_place;   /* operands in host memory, which the device takes */
+    bool special;    /* NaN and infinity among the elements of A and B */
 } product;
 
 /* Enqueues the product: a queue's gemm, or a part of what implements it. */

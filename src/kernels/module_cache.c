@@ -13,8 +13,9 @@
 #include "base/cache.h"
 #include "base/hash.h"
 
-enum { VERSION = 1, MAX_FILES = 256, MAX_REMOVED = 16, MAX_NAME = 48 };
+enum { VERSION = 1, MAX_FILES = 256, MAX_REMOVED = 16 };
 enum { MAX_IMAGE_BYTES = 1 << 26 };
+enum { NAME_LENGTH = 33 }; /* of a file */
 
 /* A file holds this header, the target, the source and the image, and nothing
  * more. */
@@ -34,7 +35,7 @@ static uint64_t sum_of(const void *bytes, size_t count)
  * full. */
 static bool path_of(const char *target, const char *source, char path[PATH_MAX])
 {
-    char name[MAX_NAME];
+    char name[sizeof "modules/" + NAME_LENGTH];
     snprintf(name, sizeof name, "modules/%016" PRIx64 "-%016" PRIx64,
              sum_of(target, strlen(target)), sum_of(source, strlen(source)));
     return hri_cache_path(name, path);
@@ -116,7 +117,7 @@ bool hri_module_cache_find(const char *target, const char *source,
 static bool is_ours(const char *name)
 {
     static const char digits[] = "0123456789abcdef";
-    return strlen(name) == 33 && strspn(name, digits) == 16 &&
+    return strlen(name) == NAME_LENGTH && strspn(name, digits) == 16 &&
            name[16] == '-' && strspn(name + 17, digits) == 16;
 }
 
@@ -129,7 +130,7 @@ static bool is_older(const struct timespec *a, const struct timespec *b)
 /* Remove the file that was used longest ago, when there are too many. */
 static bool remove_one(DIR *folder)
 {
-    char oldest[MAX_NAME] = "";
+    char oldest[NAME_LENGTH + 1] = "";
     struct timespec since = {0};
     const struct dirent *entry;
     int count = 0;
@@ -145,7 +146,7 @@ static bool remove_one(DIR *folder)
         }
         if (count++ == 0 || is_older(&s.st_mtim, &since)) {
             since = s.st_mtim;
-            snprintf(oldest, sizeof oldest, "%s", entry->d_name);
+            memcpy(oldest, entry->d_name, sizeof oldest);
         }
     }
     /* ENOENT: another process removed it first */

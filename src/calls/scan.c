@@ -500,6 +500,12 @@ static bool can_once(const scanning *s)
            !hri_progress_is_told(&s->progress);
 }
 
+static void init_words(void *data)
+{
+    hri_scan_words *w = data;
+    pthread_mutex_init(&w->lock, NULL);
+}
+
 static void destroy_words(hr_context *context)
 {
     hri_scan_words *w = hri_state_find(context, HRI_STATE_SCAN);
@@ -510,13 +516,11 @@ static void destroy_words(hr_context *context)
 /* The words of the context. NULL: no memory. */
 static hri_scan_words *words_of(hr_context *context)
 {
+    static const hri_state_kind kind = {.bytes = sizeof(hri_scan_words),
+                                        .init = init_words,
+                                        .destroy = destroy_words};
     pthread_mutex_lock(&context->lock);
-    const bool first = hri_state_find(context, HRI_STATE_SCAN) == NULL;
-    hri_scan_words *w =
-        hri_state_make(context, HRI_STATE_SCAN, sizeof *w, destroy_words);
-    if (first && w != NULL) {
-        pthread_mutex_init(&w->lock, NULL);
-    }
+    hri_scan_words *w = hri_state_make(context, HRI_STATE_SCAN, &kind);
     pthread_mutex_unlock(&context->lock);
     return w;
 }

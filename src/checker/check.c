@@ -562,8 +562,9 @@ static const hri_checker checker = {
 
 hr_status hri_checker_open(hr_context *context)
 {
-    if (hri_state_make(context, HRI_STATE_CHECKER, sizeof(hri_findings),
-                       close_checker) == NULL) {
+    static const hri_state_kind kind = {.bytes = sizeof(hri_findings),
+                                        .destroy = close_checker};
+    if (hri_state_make(context, HRI_STATE_CHECKER, &kind) == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
     }
     context->checker = &checker;

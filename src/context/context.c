@@ -196,7 +196,6 @@ static hr_status make_context(hri_machine *machine,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
     }
     pthread_mutex_init(&context->lock, NULL);
-    pthread_mutex_init(&context->filters, NULL);
     pthread_mutex_init(&context->log_lock, NULL);
     context->log = options->log;
     context->log_data = options->log_data;
@@ -288,12 +287,13 @@ void hr_context_destroy(hr_context *context)
     if (context == NULL || context->is_default || !can_destroy(context)) {
         return;
     }
-    hri_states_destroy(context);
+    hri_states_destroy(context, 0, HRI_STATE_CHECKER);
     hri_queues_close(context);
     hri_areas_free(context);
     hri_predictions_keep(context);
     hri_profiles_destroy(context);
     hri_accelerators_close(context);
+    hri_states_destroy(context, HRI_STATE_CHECKER, HRI_STATES);
     if (hri_trace_drop(context->trace) != HR_OK) {
         hri_log(context, "%s", hr_last_error());
     }
@@ -303,7 +303,6 @@ void hr_context_destroy(hr_context *context)
     hri_pool_drop(context->pool);
     free(context->machine);
     pthread_mutex_destroy(&context->log_lock);
-    pthread_mutex_destroy(&context->filters);
     pthread_mutex_destroy(&context->lock);
     free(context);
 }

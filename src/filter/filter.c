@@ -135,13 +135,15 @@ static hr_status find_fastest(call *c, hr_filter_method *fastest)
             continue;
         }
         status = plan_method(c, method);
-        if (status == HR_OK && (!found || c->plan.seconds < least)) {
+        if (status == HR_ERROR_UNSUPPORTED ||
+            status == HR_ERROR_OUT_OF_MEMORY) {
+            continue;
+        }
+        HRI_TRY(status);
+        if (!found || c->plan.seconds < least) {
             least = c->plan.seconds;
             *fastest = method;
             found = true;
-        } else if (status != HR_OK && status != HR_ERROR_UNSUPPORTED &&
-                   status != HR_ERROR_OUT_OF_MEMORY) {
-            return status;
         }
     }
     return found ? HR_OK : status;
@@ -327,8 +329,33 @@ static hr_status plan_and_run(call *c, const hr_filter_options *options)
     return HR_OK;
 }
 
+static void init_lock(void *data)
+{
+    pthread_mutex_init(data, NULL);
+}
+
+static void destroy_lock(hr_context *context)
+{
+    pthread_mutex_destroy(hri_state_find(context, HRI_STATE_FILTER));
+}
+
 /* A context runs one filter at a time, since plans depend on the memory that
- * accelerators have left. */
+ * accelerators have left. The lock for this is locked before the context's.
+ * NULL: no memory. */
+static pthread_mutex_t *lock_of(hr_context *context)
+{
+    static const hri_state_kind kind = {.bytes = sizeof(pthread_mutex_t),
+                                        .init = init_lock,
+                                        .destroy = destroy_lock};
+    pthread_mutex_t *lock = hri_state_find(context, HRI_STATE_FILTER);
+    if (lock == NULL) {
+        pthread_mutex_lock(&context->lock);
+        lock = hri_state_make(context, HRI_STATE_FILTER, &kind);
+        pthread_mutex_unlock(&context->lock);
+    }
+    return lock;
+}
+
 static hr_status filter(call *c, const hr_filter_options *options)
 {
     hr_context *context = c->job.context;
@@ -341,13 +368,17 @@ static hr_status filter(call *c, const hr_filter_options *options)
                         "filter: a reproducible context offers none, since "
                         "accelerators add up windows in different orders");
     }
-    pthread_mutex_lock(&context->filters);
+    pthread_mutex_t *lock = lock_of(context);
+    if (lock == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
+    pthread_mutex_lock(lock);
     c->start_ns = hri_clock_ns();
     const hr_status status = plan_and_run(c, options);
     hri_filter_job_finish(&c->job);
     free(c->able);
     free(c->plan.bands);
-    pthread_mutex_unlock(&context->filters);
+    pthread_mutex_unlock(lock);
     return status;
 }
 

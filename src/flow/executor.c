@@ -474,13 +474,12 @@ static bool has_parted(const hri_executor *executor)
 void hri_executor_abandon(hri_executor *executor)
 {
     hri_accelerator *a = executor->accelerator;
-    const bool settled = executor->left_at == HRI_SETTLED;
-    a->abandoned = a->abandoned || !settled;
     a->setting_up = a->setting_up || executor->left_at == HRI_SETTING_UP;
     if (has_parted(executor)) {
         hri_accelerator_detach(a);
     }
-    if (settled) { /* others may have its pinned memory */
+    if (executor->left_at == HRI_SETTLED) { /* others may have its pinned
+                                                memory */
         give_back_copy_pools(executor);
     }
 }
@@ -489,7 +488,6 @@ void hri_executor_finish(hri_executor *executor)
 {
     hri_accelerator *a = executor->accelerator;
     if (executor->left_at < HRI_SETTLED) { /* nothing else has it */
-        a->abandoned = false;
         a->setting_up = false;
     }
     give_back_copy_pools(executor);

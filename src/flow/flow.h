@@ -285,6 +285,11 @@ hr_status hri_flow_run(hr_context *context, const hri_flow *flow,
                        hri_accelerator *const *accelerators,
                        const hri_run_call *call, hri_run_outcome *outcome);
 
+/* Whether an abandoned run has not let go of the accelerator: its work there
+ * had not ended when the call returned. Others leave it out. With the context's
+ * lock. */
+bool hri_runs_hold(const hr_context *context,
+                   const hri_accelerator *accelerator);
 /* Take back accelerators that abandoned runs have let go of by now. With the
  * context's lock. */
 void hri_runs_collect(hr_context *context);

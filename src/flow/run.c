@@ -31,8 +31,8 @@ static hri_run_state *run_create(hr_context *context, const hri_flow *flow,
                                  const hri_run_call *call)
 {
     /* abandon_run needs the state, which holds no run in the end */
-    void *state =
-        hri_state_make(context, HRI_STATE_FLOW, sizeof(flow_state), NULL);
+    static const hri_state_kind kind = {.bytes = sizeof(flow_state)};
+    void *state = hri_state_make(context, HRI_STATE_FLOW, &kind);
     hri_run_state *run = state != NULL ? calloc(1, sizeof *run) : NULL;
     if (run == NULL) {
         engine->drop(engine->data);
@@ -84,6 +84,20 @@ static hri_run_state *abandoned_of(const hr_context *context)
 {
     const flow_state *state = state_of(context);
     return state != NULL ? state->abandoned : NULL;
+}
+
+bool hri_runs_hold(const hr_context *context,
+                   const hri_accelerator *accelerator)
+{
+    for (hri_run_state *r = abandoned_of(context); r != NULL; r = r->next) {
+        for (uint32_t i = 0; i < r->flow->part_count; i++) {
+            const hri_executor *e = &r->executors[i];
+            if (e->accelerator == accelerator && e->left_at < HRI_SETTLED) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static bool has_settled(hri_run_state *run)
@@ -162,7 +176,7 @@ hr_status hri_runs_settle(hr_context *context, const char *call, double seconds)
     }
     uint32_t i = 0;
     while (i + 1 < context->accelerator_count &&
-           !context->accelerators[i].abandoned &&
+           !hri_runs_hold(context, &context->accelerators[i]) &&
            context->accelerators[i].threads.left == 0) {
         i++;
     }
@@ -246,7 +260,7 @@ uint32_t hri_run_accelerators(hr_context *context, uint32_t most,
     hri_runs_collect(context);
     for (uint32_t i = 0; i < context->accelerator_count && count < most; i++) {
         hri_accelerator *a = &context->accelerators[i];
-        if (!a->abandoned && !hri_accelerator_is_lost(a)) {
+        if (!hri_runs_hold(context, a) && !hri_accelerator_is_lost(a)) {
             accelerators[count++] = a;
         }
     }

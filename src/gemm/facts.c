@@ -22,7 +22,7 @@ static bool can_use(const hri_gemm_call *c, hri_accelerator *a,
     hr_status status = HR_OK;
     if (c->shares != NULL && c->shares[index].lost) {
         status = hri_error_raise(&c->lost);
-    } else if (a->abandoned) {
+    } else if (hri_runs_hold(c->context, a)) {
         status = hri_fail(HR_ERROR_LOST,
                           "gemm: %s has not answered since an earlier product",
                           a->path);

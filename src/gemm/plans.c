@@ -168,6 +168,7 @@ static void destroy_state(hr_context *context)
 
 hri_gemm_state *hri_gemm_state_of(hr_context *context)
 {
-    return hri_state_make(context, HRI_STATE_GEMM, sizeof(hri_gemm_state),
-                          destroy_state);
+    static const hri_state_kind kind = {.bytes = sizeof(hri_gemm_state),
+                                        .destroy = destroy_state};
+    return hri_state_make(context, HRI_STATE_GEMM, &kind);
 }

@@ -6,26 +6,31 @@
 #include "base/format.h"
 #include "runtime/runtime.h"
 
-void *hri_state_make(hr_context *context, hri_state_of of, size_t bytes,
-                     void (*destroy)(hr_context *context))
+void *hri_state_make(hr_context *context, hri_state_of of,
+                     const hri_state_kind *kind)
 {
     hri_state *state = &context->states[of];
-    void *found = hri_state_find(context, of);
-    if (found == NULL) {
-        found = calloc(1, bytes);
-        state->destroy = destroy;
-        atomic_store(&state->data, found);
+    void *data = hri_state_find(context, of);
+    if (data != NULL) {
+        return data;
     }
-    return found;
+    data = calloc(1, kind->bytes);
+    if (data != NULL && kind->init != NULL) {
+        kind->init(data);
+    }
+    state->kind = kind;
+    atomic_store(&state->data, data);
+    return data;
 }
 
-void hri_states_destroy(hr_context *context)
+void hri_states_destroy(hr_context *context, hri_state_of first,
+                        hri_state_of end)
 {
-    for (int of = 0; of < HRI_STATES; of++) {
+    for (hri_state_of of = first; of < end; of++) {
         hri_state *state = &context->states[of];
         void *data = atomic_load(&state->data);
-        if (data != NULL && state->destroy != NULL) {
-            state->destroy(context);
+        if (data != NULL && state->kind->destroy != NULL) {
+            state->kind->destroy(context);
         }
         free(data);
         atomic_store(&state->data, NULL);

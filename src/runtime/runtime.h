@@ -143,9 +143,6 @@ typedef struct hri_accelerator {
     bool lent[HRI_QUEUES];         /* to an engine's call */
     uint32_t parted; /* runs that keep queues and events (pools.c); guarded by
                         the context's lock */
-    bool abandoned;  /* a product returned before its work here had ended, so
-                        that others leave the accelerator out; guarded by the
-                        context's lock */
     _Atomic bool setting_up; /* an abandoned product may still be taking
                                 queues */
     hri_event_pool events;
@@ -158,23 +155,31 @@ typedef struct hri_accelerator {
 /* Engines that keep something in a context, in the order in which they destroy
  * it. */
 typedef enum hri_state_of {
+    HRI_STATE_FILTER,
     HRI_STATE_SCAN,
     HRI_STATE_GEMM,
     HRI_STATE_FLOW,
-    HRI_STATE_CHECKER,
+    HRI_STATE_CHECKER, /* after the accelerators are closed: their copies may
+                          use mapped memory until then */
     HRI_STATES
 } hri_state_of;
 
-/* What an engine keeps in a context. Its type is the engine's own. destroy
- * gives back what the data holds; NULL: it holds nothing. */
+/* What an engine keeps in a context. Its type is the engine's own. The data
+ * begins as zeros, and init sets up what must not be zero. destroy gives back
+ * what the data holds. Both may be NULL. */
+typedef struct hri_state_kind {
+    size_t bytes;
+    void (*init)(void *data);
+    void (*destroy)(hr_context *context);
+} hri_state_kind;
+
 typedef struct hri_state {
     _Atomic(void *) data; /* NULL: the engine has not needed it yet */
-    void (*destroy)(hr_context *context);
+    const hri_state_kind *kind;
 } hri_state;
 
 struct hr_context {
-    pthread_mutex_t lock;    /* one engine call at a time */
-    pthread_mutex_t filters; /* one hr_filter at a time; locked before `lock` */
+    pthread_mutex_t lock; /* one engine call at a time */
     hri_accelerator *accelerators;
     uint32_t accelerator_count;   /* at least 1, unless may_be_empty */
     bool may_be_empty;            /* there may be no accelerator */
@@ -218,13 +223,13 @@ static inline void *hri_state_find(const hr_context *context, hri_state_of of)
 {
     return atomic_load(&context->states[of].data);
 }
-/* The same. The first time it is made: so many bytes, all zero, which
- * hri_states_destroy frees after it has called destroy. NULL: no memory. With
- * the context's lock. */
-void *hri_state_make(hr_context *context, hri_state_of of, size_t bytes,
-                     void (*destroy)(hr_context *context));
-/* Before the context's accelerators are closed. */
-void hri_states_destroy(hr_context *context);
+/* The same. The first time it is made. NULL: no memory. With the context's
+ * lock. */
+void *hri_state_make(hr_context *context, hri_state_of of,
+                     const hri_state_kind *kind);
+/* Destroy the states from `first` on that come before `end`. */
+void hri_states_destroy(hr_context *context, hri_state_of first,
+                        hri_state_of end);
 
 /* Write one line to the context's log, if it has one. Any thread. */
 void hri_log(hr_context *context, const char *format, ...)

@@ -102,7 +102,7 @@ static void let_go(hr_context *context)
     fault_backend_let_go();
     CHECK(hr_context_settle(context, 60.0) == HR_OK);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        CHECK(!context->accelerators[i].abandoned);
+        CHECK(!hri_runs_hold(context, &context->accelerators[i]));
     }
 }
 
@@ -155,7 +155,7 @@ static bool hang(hr_context *context, const setup *s, uint64_t call,
     CHECK(status == HR_OK && is_right());
     CHECK(report.lost > 0 || report.recomputed == 0);
     if (stuck) { /* others do without it */
-        CHECK(context->accelerators[1].abandoned);
+        CHECK(hri_runs_hold(context, &context->accelerators[1]));
         CHECK_FAILS(hr_context_settle(context, -1), HR_ERROR_INVALID,
                     "settle: -1 seconds, not 0 or more");
         CHECK_FAILS(hr_context_settle(NULL, 0), HR_ERROR_INVALID, "settle: ");
@@ -216,7 +216,7 @@ static void after_a_cancelled_one(const setup *s)
         fault_backend_stick(0, 6);
         CHECK(multiply(context, 2.0, cancel_when_stuck, NULL) ==
               HR_ERROR_CANCELLED);
-        CHECK(context->accelerators[0].abandoned);
+        CHECK(hri_runs_hold(context, &context->accelerators[0]));
         pthread_t thread;
         if (answers) {
             context->patience = endless;

@@ -73,10 +73,15 @@ bool hri_boundary_fills_all(const hr_grid *grid, const hri_field *f,
 hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                            const hri_storage *storage, hr_queue *queue);
 
-/* Copy `depth` rows of neighbouring bands to each band. */
-hr_status hri_exchange_rows(hr_grid *grid, hri_field *f, hri_rows depth);
 /* Fill rows beyond the ends of dimension 0. */
 hr_status hri_boundary_fill_ends(hr_grid *grid, hri_field *f);
+
+/* halo.c: copy `depth` rows of neighbouring bands to each band. */
+hr_status hri_exchange_rows(hr_grid *grid, hri_field *f, hri_rows depth);
+/* Copy rows first to before end of other bands to a band. Row r goes to the
+ * place of the band's row r + shift. */
+hr_status hri_fetch_rows(hr_grid *grid, const hri_field *f, uint32_t band,
+                         int64_t first, int64_t end, int64_t shift);
 /* Copy whole rows of one band's storage to another band's storage of the same
  * field, or to new storage. */
 hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,

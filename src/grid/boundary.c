@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a band holds beside its own cells: cells beyond the ends of the grid,
- * and rows of other bands. */
-#include <string.h>
-
+/* Cells beyond the ends of the grid, which each band has for its rows. */
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
@@ -195,16 +192,19 @@ static bool list_ends(const hr_grid *grid, const hri_field *f, uint32_t d,
 static bool all_follows(const hr_grid *grid, const hri_field *f,
                         const hri_cells *cells)
 {
-    bool all = true;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        all = all && (d == 0 || (cells->lo[d] == 0 &&
-                                 cells->hi[d] == grid->extent.size[d]));
+        if (d > 0 &&
+            (cells->lo[d] != 0 || cells->hi[d] != grid->extent.size[d])) {
+            return false;
+        }
         for (int side = 0; side < HRI_SIDES; side++) {
-            all = all && (f->sides[side][d].halo == 0 ||
-                          f->sides[side][d].boundary != HR_BOUNDARY_USER);
+            if (f->sides[side][d].halo != 0 &&
+                f->sides[side][d].boundary == HR_BOUNDARY_USER) {
+                return false;
+            }
         }
     }
-    return all;
+    return true;
 }
 
 /* List what follows from the rows of a field: ends of rows, and with `all` also
@@ -213,7 +213,6 @@ static bool list_field(const hr_grid *grid, const hri_field *f, uint32_t band,
                        const hri_cells *cells, bool all, hri_written_rows *w)
 {
     const uint32_t last = grid->extent.rank - 1;
-    bool good = true;
     for (uint32_t d = 0; d <= last; d++) {
         int64_t lo = -f->sides[HRI_BEFORE][d].halo;
         int64_t hi = grid->extent.size[d] + f->sides[HRI_AFTER][d].halo;
@@ -226,9 +225,11 @@ static bool list_field(const hr_grid *grid, const hri_field *f, uint32_t band,
             hi = f->storage[band].cells.hi[0];
         }
         w->ends[d] = (hri_ends){.high = grid->extent.size[d]};
-        good = good && (!wanted || list_ends(grid, f, d, lo, hi, &w->ends[d]));
+        if (wanted && !list_ends(grid, f, d, lo, hi, &w->ends[d])) {
+            return false;
+        }
     }
-    return good;
+    return true;
 }
 
 /* The fields that a phase writes, with `all` or without. */
@@ -326,13 +327,13 @@ hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
 {
     const uint32_t a = axis_of(grid, 0), last = HR_MAX_KERNEL_RANK - 1;
     const bool all = hri_boundary_fills_all(grid, f, first, end);
+    if ((!f->filled && !all) || first >= end || (done != NULL && done->all)) {
+        return HR_OK;
+    }
     const hri_cells *cells = &f->storage[band].cells;
     const int64_t lo = all ? cells->lo[0] : first;
     const int64_t hi = all ? cells->hi[0] : end;
     hri_shell s = shell_of(grid, f, lo, hi);
-    if ((!f->filled && !all) || first >= end || (done != NULL && done->all)) {
-        return HR_OK;
-    }
     if (!all) {
         s.in[a] = first;
         s.out[a] = end;
@@ -364,82 +365,6 @@ static hr_status fill_ends(const hr_grid *grid, const hri_field *f,
     return fill_shell(grid, f, band, queue, &s, lo, hi);
 }
 
-/* ---- copies from band to band */
-
-hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
-                         const hri_storage *to, int64_t shift,
-                         uint32_t components, hr_queue *queue, uint64_t *bytes)
-{
-    hri_cells target = *cells;
-    hri_boxes source = {0}, destination = {0}; /* one box each: of each row some
-                                                  cells, of all components */
-    target.lo[0] += shift;
-    target.hi[0] += shift;
-    const hr_view here = hri_storage_list(from, cells, 0, components);
-    const hr_view there = hri_storage_list(to, &target, 0, components);
-    hr_status status = hri_view_region(&here, &source);
-    if (status != HR_OK) {
-        goto done;
-    }
-    status = hri_view_region(&there, &destination);
-    if (status != HR_OK) {
-        goto done;
-    }
-    *bytes += (uint64_t)hri_box_volume(&source.of[0]);
-    status = hri_array_copy(from->array, &source.of[0], to->array,
-                            hri_place_of(queue->context, queue->accelerator),
-                            &destination.of[0], queue);
-done:
-    hri_boxes_finish(&source);
-    hri_boxes_finish(&destination);
-    return status;
-}
-
-/* ---- rows of bands beside */
-
-/* Copy rows first to before end of other bands to a band. Row r goes to the
- * place of the band's row r + shift. */
-static hr_status fetch_rows(hr_grid *grid, const hri_field *f, uint32_t band,
-                            int64_t first, int64_t end, int64_t shift)
-{
-    while (first < end) {
-        const uint32_t owner = hri_grid_owner(grid, first);
-        const int64_t stop = first < grid->bands[owner].end
-                                 ? hri_min(end, grid->bands[owner].end)
-                                 : end;
-        const hri_cells cells = hri_field_rows(grid, f, first, stop);
-        HRI_TRY(hri_copy_cells(&f->storage[owner], &cells, &f->storage[band],
-                               shift, f->components, grid->bands[band].link,
-                               &grid->state.halo_bytes));
-        first = stop;
-    }
-    return HR_OK;
-}
-
-hr_status hri_exchange_rows(hr_grid *grid, hri_field *f, hri_rows depth)
-{
-    const int64_t n = grid->extent.size[0];
-    hri_rows lack;
-    for (int s = 0; s < HRI_SIDES; s++) {
-        lack.of[s] = depth.of[s] > f->valid.of[s] ? depth.of[s] : 0;
-        f->valid.of[s] = hri_max(f->valid.of[s], depth.of[s]);
-    }
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        const hri_band *band = &grid->bands[b];
-        if (hri_band_is_empty(band)) {
-            continue;
-        }
-        HRI_TRY(fetch_rows(grid, f, b,
-                           hri_max(0, band->first - lack.of[HRI_BEFORE]),
-                           band->first, 0));
-        HRI_TRY(fetch_rows(grid, f, b, band->end,
-                           hri_min(n, band->end + lack.of[HRI_AFTER]), 0));
-    }
-    const bool any = lack.of[HRI_BEFORE] > 0 || lack.of[HRI_AFTER] > 0;
-    grid->state.exchanges += any && hri_grid_busy_bands(grid) > 1;
-    return HR_OK;
-}
-
 /* ---- rows beyond the ends */
 
 /* Fill rows in runs. A run has rows that follow each other and come from rows
@@ -457,10 +382,22 @@ static hr_status fill_runs(hr_grid *grid, const hri_field *f, uint32_t band,
             run++;
         }
         HRI_TRY(own ? fill_ends(grid, f, band, row, row + run)
-                    : fetch_rows(grid, f, band, source, source + run,
-                                 row - source));
+                    : hri_fetch_rows(grid, f, band, source, source + run,
+                                     row - source));
     }
     return HR_OK;
+}
+
+/* Whether a band has all rows that give their values to these. */
+static bool has_sources(const hr_grid *grid, const hri_field *f, uint32_t band,
+                        int64_t first, int64_t end)
+{
+    for (int64_t row = first; row < end; row++) {
+        if (hri_grid_owner(grid, source_of(grid, f, row)) != band) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Fill the rows of a band beyond an end of the grid. If all of them follow from
@@ -474,15 +411,10 @@ static hr_status fill_side(hr_grid *grid, const hri_field *f, uint32_t band,
     const int64_t first = before ? cells->lo[0] : hri_max(n, cells->lo[0]);
     const int64_t end = before ? hri_min(0, cells->hi[0]) : cells->hi[0];
     const hr_boundary rule = f->sides[side][0].boundary;
-    bool own = true;
     if (rule == HR_BOUNDARY_CONSTANT || first >= end) {
         return HR_OK;
     }
-    for (int64_t row = first; row < end; row++) {
-        const int64_t source = source_of(grid, f, row);
-        own = own && hri_grid_owner(grid, source) == band;
-    }
-    if (!own) {
+    if (!has_sources(grid, f, band, first, end)) {
         return fill_runs(grid, f, band, first, end);
     }
     return rule == HR_BOUNDARY_USER /* the rows are their own sources */

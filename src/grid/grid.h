@@ -11,11 +11,11 @@
  * valid, as the neighbour has them. The files depend on each other in one
  * direction, which the test unit/circles asks the object files about. From the
  * bottom: state.c (names, queues, errors), bands.c (rows of bands), phase.c
- * (rules, and how many halo rows several steps need), boundary.c and shell.h
- * (cells beyond the ends, rows between bands), step.c (a step: edges of bands
- * in urgent queues), timing.c, move.c (new storage), balance.c
- * (which accelerators, how many steps from one exchange), replay.c (small grids
- * as graphs), and the public calls on top: grid.c, run.c, section.c, reduce.c.
+ * (rules, and how many halo rows several steps need), halo.c (rows between
+ * bands), boundary.c and shell.h (cells beyond the ends), step.c (a step: edges
+ * of bands in urgent queues), timing.c, move.c (new storage), balance.c (which
+ * accelerators, how many steps from one exchange), replay.c (small grids as
+ * graphs), and the public calls on top: grid.c, run.c, section.c, reduce.c.
  *
  * In a part of a larger grid (src/mpi) indices of callers and kernels are those
  * of the whole, and a side where another part lies has the boundary of the

@@ -152,12 +152,24 @@ static hr_status move_values(hr_grid *grid, const hri_band *bands,
 
 static bool have_same_rows(const hr_grid *grid, const hri_band *bands)
 {
-    bool same = true;
     for (uint32_t b = 0; b < grid->band_count; b++) {
-        same = same && bands[b].first == grid->bands[b].first &&
-               bands[b].end == grid->bands[b].end;
+        if (bands[b].first != grid->bands[b].first ||
+            bands[b].end != grid->bands[b].end) {
+            return false;
+        }
     }
-    return same;
+    return true;
+}
+
+/* Lay out bands by these weights: as they are if they may stay, else anew. The
+ * context's lock is held. */
+static hr_status lay_out_again(hr_grid *grid, const double *weights,
+                               hri_band *bands)
+{
+    HRI_TRY(hri_grid_lay_out(grid, weights, true, bands));
+    return have_same_rows(grid, bands)
+               ? HR_OK
+               : hri_grid_lay_out(grid, weights, false, bands);
 }
 
 /* Give the bands rows by these weights. `bands` are a copy of the grid's. */
@@ -166,10 +178,7 @@ static hr_status rebalance_bands(hr_grid *grid, const double *weights,
 {
     hri_rows depth[HR_MAX_FIELDS];
     pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_grid_lay_out(grid, weights, true, bands);
-    if (status == HR_OK && !have_same_rows(grid, bands)) {
-        status = hri_grid_lay_out(grid, weights, false, bands);
-    }
+    const hr_status status = lay_out_again(grid, weights, bands);
     pthread_mutex_unlock(&grid->context->lock);
     HRI_TRY(status);
     for (uint32_t f = 0; f < grid->field_count; f++) {

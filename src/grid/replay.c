@@ -134,6 +134,15 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
     return same;
 }
 
+static hr_status run_steps(hr_grid *grid, const hr_phase *phases, size_t count,
+                           int64_t steps)
+{
+    for (int64_t n = 0; n < steps; n++) {
+        HRI_TRY(hri_grid_run_step(grid, phases, count, HR_OK));
+    }
+    return HR_OK;
+}
+
 /* Record the steps of r. The caller holds the context's lock. */
 static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                             hri_replay *r)
@@ -142,14 +151,8 @@ static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
     const uint64_t steps = grid->state.steps;
     HRI_TRY(hri_stream_record_pending(stream));
     HRI_TRY(hri_stream_begin_graph(stream));
-    hr_status status = HR_OK;
     grid->keeping = true;
-    for (int64_t n = 0; n < r->steps; n++) {
-        status = hri_grid_run_step(grid, phases, count, HR_OK);
-        if (status != HR_OK) {
-            break;
-        }
-    }
+    hr_status status = run_steps(grid, phases, count, r->steps);
     grid->keeping = false;
     const hr_status ended = hri_stream_end_graph(stream, &r->graph);
     status = status == HR_OK ? ended : status;

@@ -485,6 +485,13 @@ static hr_status run_beside(running *s, const far_fields *far, bool exchanged,
 
 /* ---- phases */
 
+static hr_status prepare_phase(running *s, bool *exchanged)
+{
+    HRI_TRY(fetch_needs(s, exchanged));
+    find_extra(s);
+    return HR_OK;
+}
+
 /* Run one phase. *kernels counts the kernels that have run for all rows. After
  * an error only what other parts wait for is done. */
 static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
@@ -507,10 +514,7 @@ static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
         find_far(&s, &far);
     }
     if (status == HR_OK) {
-        status = fetch_needs(&s, &exchanged);
-    }
-    if (status == HR_OK) {
-        find_extra(&s);
+        status = prepare_phase(&s, &exchanged);
     }
     if (far.count > 0) {
         status = run_beside(&s, &far, exchanged, status);
@@ -527,7 +531,10 @@ hr_status hri_grid_run_step(hr_grid *grid, const hr_phase *phases, size_t count,
 {
     size_t kernels = 0;
     const bool all = hri_grid_is_part(grid);
-    for (size_t i = 0; i < count && (status == HR_OK || all); i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (status != HR_OK && !all) {
+            return status;
+        }
         status = run_phase(grid, phases, count, i, &kernels, status);
     }
     grid->state.steps += status == HR_OK;

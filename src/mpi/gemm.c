@@ -587,20 +587,31 @@ static void fill_report(const hri_mpi_run *r, double seconds)
 
 /* ---- the calls */
 
-/* Check all arguments, and plan. If the product will be computed, also allocate
- * all that it needs; else the report is `report`. */
+/* Check all arguments, and plan. `read`: elements must be there. */
+static hr_status plan_run(hri_mpi_run *r, const hr_mpi_matrix m[3], bool read)
+{
+    HRI_TRY(hri_struct_check(&report_struct, r->options.report));
+    HRI_TRY(open_product(r, m, read));
+    return hri_mpi_plan_init(&r->plan, r->context, &r->product, &r->options);
+}
+
+/* Also allocate all that the product needs. */
 static hr_status open_run(hri_mpi_run *r, const hr_mpi_matrix m[3],
-                          const hr_mpi_gemm_options *options, bool computes,
-                          hr_mpi_gemm_report *report)
+                          const hr_mpi_gemm_options *options)
 {
     HRI_TRY(hri_struct_read(&options_struct, options, &r->options));
-    if (!computes) {
-        r->options.report = report;
-    }
-    HRI_TRY(hri_struct_check(&report_struct, r->options.report));
-    HRI_TRY(open_product(r, m, computes));
-    HRI_TRY(hri_mpi_plan_init(&r->plan, r->context, &r->product, &r->options));
-    return computes ? allocate_all(r) : HR_OK;
+    HRI_TRY(plan_run(r, m, true));
+    return allocate_all(r);
+}
+
+/* Do no more than plan. */
+static hr_status open_plan(hri_mpi_run *r, const hr_mpi_matrix m[3],
+                           const hr_mpi_gemm_options *options,
+                           hr_mpi_gemm_report *report)
+{
+    HRI_TRY(hri_struct_read(&options_struct, options, &r->options));
+    r->options.report = report;
+    return plan_run(r, m, false);
 }
 
 static hr_status walk_steps(hri_mpi_run *r)
@@ -624,7 +635,7 @@ static hr_status run_product(hri_mpi_run *r, const hr_mpi_matrix m[3],
     const double begin = MPI_Wtime();
     const hri_mpi_product *x = &r->product;
     const hr_mpi_gemm_options *o = &r->options;
-    const hr_status opened = open_run(r, m, options, true, NULL);
+    const hr_status opened = open_run(r, m, options);
     HRI_TRY(hri_mpi_agree_on(r->context, opened, r->hash));
     hri_progress_init(&r->progress, "gemm", o->progress, o->progress_data,
                       hri_product_flops(x->c.m.type, x->m, x->n, x->k));
@@ -667,7 +678,7 @@ hr_status hr_mpi_gemm_plan(hr_mpi_context *context, hr_scalar alpha,
         HRI_TRY(hri_mpi_context_check(context));
     }
     hri_mpi_run r = new_run(context, alpha, beta);
-    hr_status status = open_run(&r, m, options, false, report);
+    hr_status status = open_plan(&r, m, options, report);
     status = hri_mpi_agree_on(context, status, r.hash);
     if (status == HR_OK) {
         fill_report(&r, r.plan.seconds);

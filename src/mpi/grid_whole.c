@@ -216,6 +216,14 @@ typedef struct collection {
     bool scatter;
 } collection;
 
+/* Move the part, which in a scatter becomes the field's. */
+static hr_status move_values(const collection *c, const values *v, char *part,
+                             char *other)
+{
+    HRI_TRY(move_part(v, c->whole, c->root, part, other, c->scatter));
+    return c->scatter ? hr_grid_scatter(c->grid, c->field, part) : HR_OK;
+}
+
 static hr_status collect_with(const collection *c, values *v, char **part,
                               char **other)
 {
@@ -230,12 +238,7 @@ static hr_status collect_with(const collection *c, values *v, char **part,
         HRI_TRY(
             hr_mpi_agree(context, hr_grid_gather(c->grid, c->field, *part)));
     }
-    hr_status status =
-        move_part(v, c->whole, c->root, *part, *other, c->scatter);
-    if (status == HR_OK && c->scatter) {
-        status = hr_grid_scatter(c->grid, c->field, *part);
-    }
-    return hr_mpi_agree(context, status);
+    return hr_mpi_agree(context, move_values(c, v, *part, *other));
 }
 
 /* Values of the whole grid in process root become the field's, or the field's
@@ -313,48 +316,53 @@ static size_t walk_rows(const rows *r, int of, int to, const char *part,
     return used;
 }
 
-/* Send rows to a process, and receive rows from another one, through `bytes`.
- */
-static hr_status swap_rows(const rows *r, const char *part, int to, int from,
-                           char *bytes)
+static size_t count_bytes(const rows *r, int of, int to)
+{
+    return walk_rows(r, of, to, NULL, NULL, NULL);
+}
+
+/* Send rows to a process, and receive rows from another one. All processes call
+ * this at the same time. */
+static hr_status swap_rows(const rows *r, const char *part, int to, int from)
 {
     hr_mpi_context *context = r->v->g->context;
     const int rank = context->rank;
-    const size_t out = walk_rows(r, rank, to, NULL, NULL, NULL);
-    const size_t in = walk_rows(r, from, rank, NULL, NULL, NULL);
+    const size_t out = count_bytes(r, rank, to);
+    const size_t in = count_bytes(r, from, rank);
+    char *bytes = malloc(out + in + 1);
+    hr_status status =
+        bytes != NULL
+            ? HR_OK
+            : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                       "grid: no %zu bytes for rows of a file", out + in);
+    status = hr_mpi_agree(context, status);
+    if (status != HR_OK) {
+        free(bytes);
+        return status;
+    }
     (void)walk_rows(r, rank, to, part, NULL, bytes);
     const hri_mpi_bytes messages[] = {{bytes + out, in, from, TAG, false},
                                       {bytes, out, to, TAG, true}};
-    HRI_TRY(exchange_messages(context, messages, 2));
-    (void)walk_rows(r, from, rank, NULL, bytes + out, NULL);
-    return HR_OK;
+    status = exchange_messages(context, messages, 2);
+    if (context->lost) { /* MPI may still use the memory */
+        return status;
+    }
+    if (status == HR_OK) {
+        (void)walk_rows(r, from, rank, NULL, bytes + out, NULL);
+    }
+    free(bytes);
+    return status;
 }
 
 /* Bring each process's rows to it, one partner after another. */
 static hr_status bring_rows(const rows *r, const char *part)
 {
-    hr_mpi_context *context = r->v->g->context;
+    const hr_mpi_context *context = r->v->g->context;
     const int rank = context->rank, count = context->count;
     (void)walk_rows(r, rank, rank, part, NULL, NULL);
     for (int step = 1; step < count; step++) {
-        const int to = (rank + step) % count;
-        const int from = (rank - step + count) % count;
-        const size_t both = walk_rows(r, rank, to, NULL, NULL, NULL) +
-                            walk_rows(r, from, rank, NULL, NULL, NULL);
-        char *bytes = malloc(both + 1);
-        hr_status status = hr_mpi_agree(
-            context,
-            bytes != NULL
-                ? HR_OK
-                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                           "grid: no %zu bytes for rows of a file", both));
-        if (status == HR_OK) {
-            status = swap_rows(r, part, to, from, bytes);
-        }
-        if (!context->lost) { /* else MPI may still use them */
-            free(bytes);
-        }
-        HRI_TRY(status);
+        HRI_TRY(swap_rows(r, part, (rank + step) % count,
+                          (rank - step + count) % count));
     }
     return HR_OK;
 }
@@ -393,25 +401,32 @@ static hr_status gather_part(hr_grid *grid, uint32_t field, hr_type type,
                           "grid: no %zu bytes for a part of the values", bytes);
 }
 
+/* The array that a file gets. */
+static hr_file_array array_of(const values *v, hr_type type)
+{
+    const hr_extent *whole = &v->g->cut.whole;
+    hr_file_array array = {.type = type};
+    if (v->components > 1) {
+        array.extents[array.rank++] = v->components;
+    }
+    for (uint32_t d = 0; d < whole->rank; d++) {
+        array.extents[array.rank++] = whole->size[d];
+    }
+    return array;
+}
+
 hr_status hr_mpi_grid_save(hr_grid *grid, uint32_t field, hr_type type,
                            const char *path)
 {
     values v = {.g = NULL};
     char *part = NULL;
-    hr_file_array like = {.type = type};
     hr_status status = gather_part(grid, field, type, &v, &part);
     if (v.g == NULL) {
         return status;
     }
     status = hri_mpi_agree_on(v.g->context, status, hash_of(field, (int)type));
     if (status == HR_OK) {
-        if (v.components > 1) {
-            like.extents[like.rank++] = v.components;
-        }
-        for (uint32_t d = 0; d < v.g->cut.whole.rank; d++) {
-            like.extents[like.rank++] = v.g->cut.whole.size[d];
-        }
-        status = save_part(&v, part, like, path);
+        status = save_part(&v, part, array_of(&v, type), path);
     }
     free(part);
     return status;

@@ -234,6 +234,18 @@ static hr_status enqueue_copies(copying *c, hri_fences *fences)
                                                       : copy_parts(c, fences);
 }
 
+/* Wait for the copies, or make an event of them if one is wanted. */
+static hr_status end_copies(const copying *c, bool wait, hri_fences *fences,
+                            hr_event **event)
+{
+    hr_array *from = c->from.view.array, *to = c->to.view.array;
+    if (wait) {
+        return hri_array_wait(from, to, fences);
+    }
+    return event != NULL ? hri_fences_to_event(from->context, fences, event)
+                         : HR_OK;
+}
+
 static hr_status copy_view(const hr_view *from, const hr_view *to, bool wait,
                            hr_event **event)
 {
@@ -244,10 +256,8 @@ static hr_status copy_view(const hr_view *from, const hr_view *to, bool wait,
     pthread_mutex_lock(&context->lock);
     hr_status status = enqueue_copies(&c, &fences);
     finish_regions(&c);
-    if (status == HR_OK && wait) {
-        status = hri_array_wait(from->array, to->array, &fences);
-    } else if (status == HR_OK && event != NULL) {
-        status = hri_fences_to_event(context, &fences, event);
+    if (status == HR_OK) {
+        status = end_copies(&c, wait, &fences, event);
     }
     hri_fences_finish(&fences);
     pthread_mutex_unlock(&context->lock);

@@ -45,27 +45,31 @@ static void drop_first(launches *x)
     free(t);
 }
 
-/* Add the launches that have ended to the sums. Those that failed have no
- * time. */
+/* Add a launch that has ended to the sums. One that failed has no time. */
+static void add_launch(const hri_profile *p, const timed *t, launches *x)
+{
+    uint64_t ns = 0;
+    if (hri_fence_elapsed(t->start, t->end, &ns) != HR_OK) {
+        return;
+    }
+    x->sum.launches++;
+    x->sum.seconds += (double)ns * 1e-9;
+    x->sum.points += t->points;
+    x->sum.bytes += t->bytes;
+    x->sum.flops += t->points * p->flops;
+}
+
+/* Add the launches that have ended to the sums, but for those that failed. */
 static void count_ended(const hri_profile *p, launches *x)
 {
     while (x->first != NULL) {
         const timed *t = x->first;
         bool done = false;
-        uint64_t ns = 0;
-        hr_status status = hri_fence_query(t->end, &done);
-        if (status == HR_OK && !done) {
-            break;
-        }
-        if (status == HR_OK) {
-            status = hri_fence_elapsed(t->start, t->end, &ns);
-        }
-        if (status == HR_OK) {
-            x->sum.launches++;
-            x->sum.seconds += (double)ns * 1e-9;
-            x->sum.points += t->points;
-            x->sum.bytes += t->bytes;
-            x->sum.flops += t->points * p->flops;
+        if (hri_fence_query(t->end, &done) == HR_OK) {
+            if (!done) {
+                return;
+            }
+            add_launch(p, t, x);
         }
         x->sum.running--;
         drop_first(x);

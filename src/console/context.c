@@ -37,9 +37,9 @@ int cli_context(const cli_command *command, const cli_machine *machine,
     cli_signals_install();
     if (status == HR_OK) {
         cli_loop_threads(hr_thread_count(*context));
-    }
-    if (status == HR_OK && machine->trace != NULL) {
-        status = hr_context_trace(*context, machine->trace);
+        status = machine->trace != NULL
+                     ? hr_context_trace(*context, machine->trace)
+                     : HR_OK;
     }
     if (status == HR_ERROR_INVALID &&
         strncmp(hr_last_error(), list, sizeof list - 1) == 0) {

@@ -92,11 +92,6 @@ static range find_range(const cli_filtered *f)
 /* Transforms are of blocks with at most so many rows and columns. */
 static const double block_edge = 4096.0;
 
-static double largest_of(const cli_filtered *f)
-{
-    return f->in.type == HR_F32 ? FLT_MAX : DBL_MAX;
-}
-
 /* What may get lost where n^2 terms are so small that they underflow. */
 static double underflow(const cli_filtered *f, double n)
 {
@@ -115,7 +110,7 @@ static bool may_overflow(const cli_filtered *f, const hr_filter_report *r,
     const double most = r->method == HR_FILTER_FFT
                             ? all->most * block_edge * block_edge
                             : s->most;
-    return weights * most >= largest_of(f);
+    return weights * most >= (f->in.type == HR_F32 ? FLT_MAX : DBL_MAX);
 }
 
 /* The bound of an element's error. For sums of n^2 products it is that of

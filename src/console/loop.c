@@ -12,6 +12,8 @@
 #include "base/size.h"
 #include "signals.h"
 
+/* Threads of these loops are made anew: docs/experiments.md has what the pool
+ * of base/pool.h would save. */
 enum { THREADS_MAX = 64 };
 
 static int64_t wanted; /* of cli_loop_threads; 0: not said */

@@ -54,8 +54,7 @@ static int copy_in_rows(const hr_file_array *from, void *to)
     for (int i = 1; i < last; i++) {
         between *= e[i];
     }
-    int status = CLI_OK;
-    for (int64_t i = 0; i < between && status == CLI_OK; i++) {
+    for (int64_t i = 0; i < between; i++) {
         int64_t rest = i, source = 0, step = e[0]; /* the index in `from` */
         int64_t place = between;
         for (int d = 1; d < last; d++) {
@@ -64,14 +63,14 @@ static int copy_in_rows(const hr_file_array *from, void *to)
             rest %= place;
             step *= e[d];
         }
-        status = cli_copy(
+        HRI_TRY(cli_copy(
             hr_matrix_column_major((char *)from->data + (size_t)source * size,
                                    from->type, e[0], e[last], e[0] * between),
             hr_matrix_row_major((char *)to + (size_t)(i * e[last]) * size,
                                 from->type, e[0], e[last], between * e[last]),
-            NULL);
+            NULL));
     }
-    return status;
+    return CLI_OK;
 }
 
 int cli_input_in_rows(cli_array *input)

@@ -160,31 +160,39 @@ static bool told_of_one(void *data, double done, double total)
                              v->count * total);
 }
 
+/* Adds to *seconds. */
+static hr_status verify_each(const cli_work *w, verifying *v,
+                             hr_verify_report *check, double *seconds)
+{
+    const cli_product *p = w->product;
+    const cli_batch *x = &w->batch;
+    for (int64_t i = 0; i < x->count; i++) {
+        const hr_matrix c = cli_batch_result(x, &w->c, i);
+        const hr_matrix c0 =
+            p->add != NULL ? cli_batch_result(x, &w->files.in[C0].array, i) : c;
+        v->before = (double)i;
+        HRI_TRY(hr_gemm_verify(w->context, p->alpha, cli_batch_factor(&x->a, i),
+                               cli_batch_factor(&x->b, i), p->beta, c0, c,
+                               check));
+        *seconds += check->seconds;
+    }
+    return HR_OK;
+}
+
 /* Verify each product. outcome->check has the time of all. */
 static int verify(cli_work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
-    const cli_batch *x = &w->batch;
     double seconds = 0.0;
-    hr_status status = HR_OK;
     if (!p->verify) {
         return CLI_OK;
     }
     cli_progress_start(&w->progress, p->quiet, "verifying", hri_elements_text);
     outcome->check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
-    verifying v = {.progress = &w->progress, .count = (double)x->count};
+    verifying v = {.progress = &w->progress, .count = (double)w->batch.count};
     outcome->check.progress = told_of_one;
     outcome->check.progress_data = &v;
-    for (int64_t i = 0; i < x->count && status == HR_OK; i++) {
-        const hr_matrix c = cli_batch_result(x, &w->c, i);
-        const hr_matrix c0 =
-            p->add != NULL ? cli_batch_result(x, &w->files.in[C0].array, i) : c;
-        v.before = (double)i;
-        status = hr_gemm_verify(
-            w->context, p->alpha, cli_batch_factor(&x->a, i),
-            cli_batch_factor(&x->b, i), p->beta, c0, c, &outcome->check);
-        seconds += outcome->check.seconds;
-    }
+    const hr_status status = verify_each(w, &v, &outcome->check, &seconds);
     outcome->check.seconds = seconds;
     outcome->check.progress = NULL; /* v ends here */
     outcome->check.progress_data = NULL;

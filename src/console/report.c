@@ -8,11 +8,6 @@
 #include "product.h"
 #include "text.h"
 
-static double flops_per_second(const hr_gemm_report *report)
-{
-    return report->seconds > 0.0 ? report->flops / report->seconds : 0.0;
-}
-
 /* The path and name of a share's accelerator. */
 static hr_accelerator_info describe(const hr_context *context, uint32_t index)
 {
@@ -190,7 +185,8 @@ int cli_report_json(const hr_context *context, const cli_product *product,
         cli_json_number(&json, "seconds_with_files", outcome->seconds);
     }
     cli_json_number(&json, "flops", r->flops);
-    cli_json_number(&json, "tflops", flops_per_second(r) * 1e-12);
+    cli_json_number(&json, "tflops",
+                    r->seconds > 0.0 ? r->flops / r->seconds * 1e-12 : 0.0);
     cli_json_text(&json, "bound",
                   r->flops > 0.0 ? hr_bound_name(r->bound) : NULL);
     cli_json_count(&json, "lost", r->lost);

@@ -206,7 +206,8 @@ static int multiply_one(together *t)
     return status == HR_OK ? CLI_OK : CLI_FAILED;
 }
 
-/* Of many products, each process forms the rows that it writes. */
+/* Of many products, each process forms the rows that it writes: hr_mpi_gemm for
+ * each of them takes 45 times as long at 64^3 (docs/experiments.md). */
 static int multiply_own(together *t)
 {
     cli_work *w = &t->work;

@@ -124,14 +124,15 @@ hr_status hri_file_follow(const char *path, char **target)
         }
         char *next = NULL;
         const hr_status status = follow_link(at, &next);
-        if (status == HR_OK && next == NULL) {
+        if (status != HR_OK) {
+            free(at);
+            return status;
+        }
+        if (next == NULL) {
             *target = at;
             return HR_OK;
         }
         free(at);
-        if (status != HR_OK) {
-            return status;
-        }
         at = next;
     }
     free(at);

@@ -419,12 +419,6 @@ static double task_seconds(const hri_executor *executor, uint64_t now_ns)
     return executor->issued > executor->collected ? fmax(usual, silent) : usual;
 }
 
-/* The executor's tasks that others may take. */
-static int64_t tasks_left(const hri_executor *executor)
-{
-    return executor->end - hri_max(executor->next, executor->part->steady);
-}
-
 /* Whether the slots have room for the last task of another executor, which may
  * be in place. */
 static bool has_room(const hri_executor *executor, const hri_executor *other)
@@ -455,7 +449,8 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
     *seconds = 0.0;
     for (uint32_t i = 0; i < run->flow->part_count; i++) {
         hri_executor *other = &run->executors[i];
-        const int64_t left = tasks_left(other);
+        const int64_t left = /* that others may take */
+            other->end - hri_max(other->next, other->part->steady);
         const double theirs = (double)left * task_seconds(other, now_ns);
         if (other != executor && left > 0 && theirs > *seconds &&
             has_room(executor, other)) {

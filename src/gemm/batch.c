@@ -178,13 +178,6 @@ static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
     return status;
 }
 
-/* Forget the plan of a call, to make another one without lost accelerators. */
-static hr_status plan_again(hri_gemm_call *c)
-{
-    hri_call_close(c);
-    return hri_call_plan(c);
-}
-
 static uint64_t moved_by(const hri_gemm_call *c)
 {
     uint64_t bytes = 0;
@@ -223,7 +216,8 @@ static hr_status do_products(hri_batch_call *b, hri_gemm_call *planned,
         const bool lost = planned->lost.status != HR_OK;
         HRI_TRY(do_one(b, planned, i));
         if (!lost && planned->lost.status != HR_OK && i + 1 < first + count) {
-            HRI_TRY(plan_again(planned));
+            hri_call_close(planned);
+            HRI_TRY(hri_call_plan(planned)); /* without the lost one */
         }
     }
     return HR_OK;

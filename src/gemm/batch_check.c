@@ -209,11 +209,6 @@ static range range_of(int64_t count, const hr_matrices *m)
     return r;
 }
 
-static bool ranges_meet(const range *x, const range *y)
-{
-    return x->start < y->end && y->start < x->end;
-}
-
 /* all: of the operands, made here. */
 static hr_status check_spots(int64_t count, const hr_matrices operands[3],
                              bool reads, spots all[3])
@@ -222,7 +217,7 @@ static hr_status check_spots(int64_t count, const hr_matrices operands[3],
     bool wanted[3] = {false, false, !are_apart(count, &operands[2])};
     for (int i = 0; i < 2 && reads; i++) {
         const range x = range_of(count, &operands[i]);
-        wanted[i] = ranges_meet(&c, &x);
+        wanted[i] = c.start < x.end && x.start < c.end;
     }
     for (int i = 0; i < 3; i++) {
         if (wanted[i] || (i == 2 && (wanted[0] || wanted[1]))) {

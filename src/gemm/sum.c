@@ -164,6 +164,14 @@ static hr_status plan_sum(sum *s, hri_gemm_call *c, bool *stays)
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }
 
+/* Compute the sum if there is a plan for it. The context is locked. */
+static hr_status run_sum(sum *s, hri_gemm_call *c, hr_gemm_report *report,
+                         bool *stays)
+{
+    HRI_TRY(plan_sum(s, c, stays));
+    return *stays ? hri_call_run(c, report) : HR_OK;
+}
+
 /* *done: C is complete, or an error ends the call. */
 static hr_status multiply_all(sum *s, bool *done)
 {
@@ -175,10 +183,7 @@ static hr_status multiply_all(sum *s, bool *done)
     bool stays;
     pthread_mutex_lock(&s->context->lock);
     hri_runs_collect(s->context);
-    hr_status status = plan_sum(s, &c, &stays);
-    if (status == HR_OK && stays) {
-        status = hri_call_run(&c, &report);
-    }
+    const hr_status status = run_sum(s, &c, &report, &stays);
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && stays) {
         hri_report_trace(&c, &report, "hr_gemm_sum");

@@ -260,9 +260,10 @@ static hr_status plan_launch(hri_splitting *s, size_t count)
     }
     s->predicted =
         s->options.report != NULL || (choose && s->context->trace != NULL);
-    return status == HR_OK && s->predicted
+    HRI_TRY(status);
+    return s->predicted
                ? hri_split_predict(s, &s->report.seconds, &s->report.bound)
-               : status;
+               : HR_OK;
 }
 
 static void write_report(hri_splitting *s)

@@ -36,15 +36,17 @@ static hr_status add_region(const hri_splitting *s, uint32_t j,
     int64_t first;
     HRI_TRY(hri_split_view_rows(s, j, band, &view, &first));
     hr_status status = hri_view_region(&view, &boxes);
+    if (status != HR_OK) {
+        goto done;
+    }
     boxes.linear = region->linear || boxes.linear;
-    if (status == HR_OK && region->count == 0) {
+    if (region->count == 0) {
         *region = boxes; /* there may be very many */
         return HR_OK;
     }
-    if (status == HR_OK) {
-        status = hri_boxes_add_all(region, &boxes);
-        region->linear = boxes.linear;
-    }
+    status = hri_boxes_add_all(region, &boxes);
+    region->linear = boxes.linear;
+done:
     hri_boxes_finish(&boxes);
     return status;
 }

@@ -259,9 +259,9 @@ static hr_status finish_chunk(streaming *st, chunk *c)
         hri_progress_add(
             st->split->progress,
             (uint64_t)(c->rows.count * hri_split_row_points(st->split)));
-    }
-    if (error.status == HR_OK && c->rows.first == st->written) {
-        st->written += c->rows.count;
+        if (c->rows.first == st->written) {
+            st->written += c->rows.count;
+        }
     }
     c->rows.count = 0;
     return hri_error_raise(&error);

@@ -317,14 +317,25 @@ static hr_status merge_pairs(const joining *j, const hri_sort_band *b, int side,
     return HR_OK;
 }
 
-/* Merge the parts that were gathered, and end on the result's side. */
+/* Merge pairs of `count` parts until there is one, on the result's side. */
+static hr_status merge_rounds(const joining *j, const hri_sort_band *b,
+                              int64_t *at, uint32_t count)
+{
+    int side = HRI_SORT_TEMPORARY;
+    while (count > 1 || side == HRI_SORT_TEMPORARY) {
+        HRI_TRY(merge_pairs(j, b, side, at, count));
+        count = (count + 1) / 2;
+        side = 1 - side;
+    }
+    return HR_OK;
+}
+
+/* Merge the parts that were gathered. */
 static hr_status merge_parts(const joining *j, uint32_t band)
 {
     const hri_sort_band *b = &j->sort->bands[band];
     int64_t *at = calloc((size_t)j->runs + 1, sizeof *at);
     uint32_t count = 0;
-    int side = HRI_SORT_TEMPORARY;
-    hr_status status = HR_OK;
     if (at == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u parts",
                         j->runs);
@@ -336,14 +347,7 @@ static hr_status merge_parts(const joining *j, uint32_t band)
             count++;
         }
     }
-    while (count > 1 || side == HRI_SORT_TEMPORARY) {
-        status = merge_pairs(j, b, side, at, count);
-        if (status != HR_OK) {
-            break;
-        }
-        count = (count + 1) / 2;
-        side = 1 - side;
-    }
+    const hr_status status = merge_rounds(j, b, at, count);
     free(at);
     return status;
 }

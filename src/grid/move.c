@@ -109,6 +109,16 @@ static void replace_storage(hr_grid *grid, const hri_band *bands,
     }
 }
 
+/* Bring a field's values to the new storage of all bands. */
+static hr_status bring_bands(hr_grid *grid, const hri_field *field,
+                             const hri_band *bands, hri_storage *storage)
+{
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        HRI_TRY(bring_band(grid, field, b, bands, storage));
+    }
+    return HR_OK;
+}
+
 /* Make the new storage of all fields, with their values. */
 static hr_status make_storage(hr_grid *grid, const hri_band *bands,
                               const hri_rows *depth, hri_storage **storage)
@@ -117,14 +127,8 @@ static hr_status make_storage(hr_grid *grid, const hri_band *bands,
         hri_field field = grid->fields[f]; /* with the new depth */
         field.depth = depth[f];
         HRI_TRY(create_storage(grid, &field, bands, &storage[f]));
-        hr_status status = HR_OK;
         pthread_mutex_lock(&grid->context->lock);
-        for (uint32_t b = 0; b < grid->band_count; b++) {
-            status = bring_band(grid, &field, b, bands, storage[f]);
-            if (status != HR_OK) {
-                break;
-            }
-        }
+        const hr_status status = bring_bands(grid, &field, bands, storage[f]);
         pthread_mutex_unlock(&grid->context->lock);
         HRI_TRY(status);
     }

@@ -254,17 +254,20 @@ static hr_status check_phase(const hr_grid *grid, const hr_phase *phase)
     return check_launch(grid, phase);
 }
 
+static hr_status check_phases(const hr_grid *grid, const hr_phase *phases,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        HRI_TRY(check_phase(grid, &phases[i]));
+    }
+    return HR_OK;
+}
+
 hr_status hri_phases_check(const hr_grid *grid, const hr_phase *phases,
                            size_t count)
 {
-    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    for (size_t i = 0; i < count; i++) {
-        status = check_phase(grid, &phases[i]);
-        if (status != HR_OK) {
-            break;
-        }
-    }
+    const hr_status status = check_phases(grid, phases, count);
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

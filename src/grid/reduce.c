@@ -163,6 +163,18 @@ static hr_status reduce_band(const hr_reducing *r, hr_type type, uint32_t a,
         arguments, n);
 }
 
+/* The context's lock is held. */
+static hr_status reduce_bands(hr_reducing *r, hr_type type, uint32_t a,
+                              uint32_t b)
+{
+    for (uint32_t i = 0; i < r->grid->band_count; i++) {
+        if (!hri_band_is_empty(&r->grid->bands[i])) {
+            HRI_TRY(reduce_band(r, type, a, b, i));
+        }
+    }
+    return HR_OK;
+}
+
 static void discard(hr_reducing *r)
 {
     if (r != NULL) {
@@ -188,18 +200,9 @@ static hr_status enqueue_reduction(hr_grid *grid, hr_reduction reduction,
      * caller */
     HRI_TRY(hr_array_create_staging(hri_grid_first_queue(grid), sizeof(double),
                                     hr_extent2(r->count, r->pieces), &r->rows));
-    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t i = 0; i < grid->band_count; i++) {
-        if (hri_band_is_empty(&grid->bands[i])) {
-            continue;
-        }
-        status = reduce_band(r, type, a,
-                             hri_reduction_takes_two(reduction) ? b : a, i);
-        if (status != HR_OK) {
-            break;
-        }
-    }
+    const hr_status status =
+        reduce_bands(r, type, a, hri_reduction_takes_two(reduction) ? b : a);
     pthread_mutex_unlock(&grid->context->lock);
     HRI_TRY(status);
     /* the numbers are copied while steps go on */

@@ -207,18 +207,23 @@ static hri_replay *find_replay(hr_grid *grid, const hr_phase *phases,
 /* ---- running */
 
 /* Run single steps until swaps have brought the fields to where the graph needs
- * them. If they do not get there in a period, make a new graph. */
+ * them, for less than a period. The context's lock is held. */
+static hr_status step_to_graph(hr_grid *grid, const hr_phase *phases,
+                               size_t count, const hri_replay *r, int64_t *done)
+{
+    for (; *done + 1 < r->period && !is_as_before(grid, r->fields); ++*done) {
+        HRI_TRY(hri_grid_run_step(grid, phases, count, HR_OK));
+    }
+    return HR_OK;
+}
+
+/* Step to where the graph can run. If the fields do not get there in a period,
+ * make a new graph. */
 static hr_status align_fields(hr_grid *grid, const hr_phase *phases,
                               size_t count, hri_replay *r, int64_t *done)
 {
-    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    for (; *done + 1 < r->period && !is_as_before(grid, r->fields); ++*done) {
-        status = hri_grid_run_step(grid, phases, count, HR_OK);
-        if (status != HR_OK) {
-            break;
-        }
-    }
+    const hr_status status = step_to_graph(grid, phases, count, r, done);
     pthread_mutex_unlock(&grid->context->lock);
     HRI_TRY(status);
     if (!is_as_before(grid, r->fields)) {

@@ -110,24 +110,29 @@ static hr_status enqueue_next(hr_grid *grid, const hr_phase *phases,
     return status;
 }
 
-/* Enqueue `steps` steps, after which `more` will follow. Other parts wait for
- * each step, also for those after an error. */
+/* Enqueue `steps` steps, after which `more` will follow, and count them in *n,
+ * with one that fails. */
+static hr_status enqueue_all(hr_grid *grid, const hr_phase *phases,
+                             size_t count, int64_t steps, int64_t more,
+                             int64_t *n)
+{
+    for (*n = 0; *n < steps;) {
+        int64_t done;
+        const hr_status status = enqueue_next(grid, phases, count, steps - *n,
+                                              *n == FIRST_STEPS, &done);
+        *n += done;
+        HRI_TRY(status);
+        HRI_TRY(hri_balance_settle(grid, phases, count, steps - *n + more));
+    }
+    return HR_OK;
+}
+
+/* The same. Other parts wait for each step, also for those after an error. */
 static hr_status enqueue_steps(hr_grid *grid, const hr_phase *phases,
                                size_t count, int64_t steps, int64_t more)
 {
-    hr_status status = HR_OK;
-    int64_t n = 0, done;
-    while (n < steps) {
-        status = enqueue_next(grid, phases, count, steps - n, n == FIRST_STEPS,
-                              &done);
-        n += done;
-        if (status == HR_OK) {
-            status = hri_balance_settle(grid, phases, count, steps - n + more);
-        }
-        if (status != HR_OK) {
-            break;
-        }
-    }
+    int64_t n;
+    const hr_status status = enqueue_all(grid, phases, count, steps, more, &n);
     for (; n < steps && hri_grid_is_part(grid); n++) {
         pthread_mutex_lock(&grid->context->lock);
         (void)hri_grid_run_step(grid, phases, count, status);

@@ -121,6 +121,19 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
                  : hr_copy_async(inside, outside, NULL);
 }
 
+/* Fill cells beyond the ends that follow from rows first to before end. The
+ * context's lock is held. */
+static hr_status fill_sides(hr_grid *grid, const hri_field *f, int64_t first,
+                            int64_t end)
+{
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_cells rows = meet_rows(grid, b, first, end);
+        HRI_TRY(hri_boundary_fill(grid, f, b, grid->bands[b].inner, rows.lo[0],
+                                  rows.hi[0], NULL));
+    }
+    return HR_OK;
+}
+
 /* Note that values of a view were written to a field, and fill the cells beyond
  * the ends that follow from them. */
 static hr_status renew_sides(hr_grid *grid, hri_field *f, const int64_t *origin,
@@ -139,16 +152,8 @@ static hr_status renew_sides(hr_grid *grid, hri_field *f, const int64_t *origin,
     }
     f->ends_stale = true;
     f->far_stale = f->far_stale || inside;
-    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        const hri_cells rows = meet_rows(grid, b, origin[0], end);
-        status = hri_boundary_fill(grid, f, b, grid->bands[b].inner, rows.lo[0],
-                                   rows.hi[0], NULL);
-        if (status != HR_OK) {
-            break;
-        }
-    }
+    const hr_status status = fill_sides(grid, f, origin[0], end);
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

@@ -26,6 +26,21 @@ void hri_timing_destroy(hri_timing *timing)
     free(timing);
 }
 
+/* Find the largest overheads of the bands' accelerators. The context's lock is
+ * held. */
+static hr_status find_overheads(const hr_grid *grid, hri_overheads *most)
+{
+    for (uint32_t i = 0; i < grid->band_count; i++) {
+        hri_overheads o;
+        HRI_TRY(hri_model_overheads(
+            &grid->context->accelerators[grid->bands[i].accelerator], true,
+            &o));
+        most->launch = fmax(most->launch, o.launch);
+        most->copy = fmax(most->copy, o.copy);
+    }
+    return HR_OK;
+}
+
 hr_status hri_timing_create(hr_grid *grid)
 {
     const uint32_t count = grid->band_count;
@@ -39,18 +54,8 @@ hr_status hri_timing_create(hr_grid *grid)
     grid->timing = b;
     b->next = 1;
     b->count = count;
-    hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t i = 0; i < count; i++) {
-        hri_overheads o;
-        status = hri_model_overheads(
-            &grid->context->accelerators[grid->bands[i].accelerator], true, &o);
-        if (status != HR_OK) {
-            break;
-        }
-        b->overheads.launch = fmax(b->overheads.launch, o.launch);
-        b->overheads.copy = fmax(b->overheads.copy, o.copy);
-    }
+    const hr_status status = find_overheads(grid, &b->overheads);
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which CBLAS is chosen, and that OpenBLAS gets the core types that suit this
- * CPU. Libraries and the environment belong to the process, so each case
- * is a child of its own. */
+/* Which CBLAS is chosen, which core type of OpenBLAS suits which CPU, and that
+ * it gets the types that suit this one. Libraries and the environment belong to
+ * the process, so each case is a child of its own. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -411,10 +411,56 @@ static void cases_in_children(void)
     }
 }
 
+/* What to ask for instead of what was chosen, in float and in double; NULL: the
+ * choice stands. */
+static const struct {
+    hri_cpu cpu;
+    const char *chosen, *single, *real_double;
+} core_rows[] = {
+    {HRI_CPU_BASELINE, "Prescott", NULL, NULL},
+    {HRI_CPU_BASELINE, "Unheard", NULL, NULL},
+    {HRI_CPU_AVX2, "Prescott", "Haswell", "Haswell"},
+    {HRI_CPU_AVX2, "Sandybridge", "Haswell", "Haswell"},
+    {HRI_CPU_AVX2, "Haswell", NULL, NULL},
+    {HRI_CPU_AVX2, "Zen", NULL, NULL},
+    {HRI_CPU_AVX2, "Unheard", NULL, NULL},
+    {HRI_CPU_AVX512, "Nehalem", "SkylakeX", "SkylakeX"},
+    {HRI_CPU_AVX512, "Haswell", "SkylakeX", "SkylakeX"},
+    {HRI_CPU_AVX512, "SkylakeX", NULL, NULL},
+    {HRI_CPU_AVX512, "Sapphirerapids", NULL, NULL},
+    {HRI_CPU_AVX512_256, "Prescott", "Haswell", "SkylakeX"},
+    {HRI_CPU_AVX512_256, "Zen", NULL, "SkylakeX"},
+    {HRI_CPU_AVX512_256, "Haswell", NULL, "SkylakeX"},
+    {HRI_CPU_AVX512_256, "SkylakeX", "Haswell", NULL},
+    {HRI_CPU_AVX512_256, "Cooperlake", "Haswell", NULL},
+    {HRI_CPU_AVX512_256, "Unheard", NULL, NULL},
+};
+
+static bool is_core(const char *wish, const char *wanted)
+{
+    return wanted == NULL ? wish == NULL
+                          : wish != NULL && strcmp(wish, wanted) == 0;
+}
+
+static void core_types_suit_cpus(void)
+{
+    for (size_t i = 0; i < sizeof core_rows / sizeof core_rows[0]; i++) {
+        const hri_cpu cpu = core_rows[i].cpu;
+        const char *chosen = core_rows[i].chosen;
+        TEST_CASE(chosen);
+        for (int type = HR_F32; type <= HR_C64; type++) {
+            CHECK(is_core(hri_openblas_better_core(cpu, (hr_type)type, chosen),
+                          type == HR_F64 ? core_rows[i].real_double
+                                         : core_rows[i].single));
+        }
+    }
+}
+
 int main(void)
 {
     unsetenv("OPENBLAS_CORETYPE");
     unsetenv("HEADRACE_CBLAS");
     TEST(cases_in_children());
+    TEST(core_types_suit_cpus());
     return test_end();
 }

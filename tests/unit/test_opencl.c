@@ -1,13 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* Pinned memory of an OpenCL device. New buffers, with a driver that runs
- * writes as late as OpenCL allows. A blocking write may return before it has
- * run, once the driver has a copy of the bytes. */
+/* What OpenCL has beside products. Lines of compilers' logs: each tells the
+ * file and line of the kernel. Pinned memory of a device. New buffers, with a
+ * driver that runs writes as late as OpenCL allows. A blocking write may return
+ * before it has run, once the driver has a copy of the bytes. */
 #include "backends/opencl/opencl.h"
 #include "base/cpus.h"
 #include "support/conformance.h"
 #include "test.h"
 
 enum { BYTES = 64 };
+
+/* ---- compilers' logs */
+
+static bool line_becomes(const char *from, const char *to)
+{
+    static const char source[] = "typedef int first;\n"
+                                 "#line 1 \"user.c\"\n"
+                                 "one\n"
+                                 "two\n"
+                                 "#line 1 \"argument p\"\n"
+                                 "last\n";
+    char line[200];
+    hri_log_line(from, source, line, sizeof line);
+    return strcmp(line, to) == 0;
+}
+
+static void logs_tell_the_file_and_line(void)
+{
+    TEST_CASE("a compiler that keeps to #line");
+    CHECK(line_becomes("user.c:2:5: error: no\nmore", "user.c:2:5: error: no"));
+    TEST_CASE("one that does not");
+    CHECK(line_becomes("<kernel>:3:7: error: no\r\n", "user.c:1:7: error: no"));
+    CHECK(line_becomes("<kernel>:4:7: error: no", "user.c:2:7: error: no"));
+    CHECK(line_becomes("<kernel>:6:1: error: no", "argument p:1:1: error: no"));
+    TEST_CASE("lines that are nowhere");
+    CHECK(line_becomes("<kernel>:1:7: error: no", "<kernel>:1:7: error: no"));
+    CHECK(line_becomes("<kernel>:x", "<kernel>:x"));
+    CHECK(line_becomes("", ""));
+}
+
+static void broken_source_is_told(const hri_cl_device *device)
+{
+    static const char source[] = "__kernel void f(void)\n"
+                                 "{\n"
+                                 "    this is no C;\n"
+                                 "}\n";
+    cl_program program = NULL;
+    TEST_CASE("a program that does not compile");
+    CHECK_FAILS(hri_cl_program_build(device->unit, NULL, source, "", &program),
+                HR_ERROR_BUILD, "error");
+    CHECK(program == NULL);
+    CHECK(strchr(hr_last_error(), '\n') == NULL);
+}
+
+/* ---- memory */
 
 /* The real driver, and the write that is held back in a queue. It runs when
  * that queue is finished, or when the test says so. */
@@ -47,7 +93,7 @@ static cl_int write_late(cl_command_queue queue, cl_mem memory,
     return CL_SUCCESS;
 }
 
-static cl_int finish(cl_command_queue queue)
+static cl_int finish_late(cl_command_queue queue)
 {
     const cl_int error = queue == late.queue ? run_late() : CL_SUCCESS;
     return error != CL_SUCCESS ? error : driver.clFinish(queue);
@@ -100,36 +146,34 @@ static void pinned_memory_is_known(hri_device *device, hri_device *other)
     CHECK(!is_pinned(other, b, 1));
 }
 
-static void check_pinned(uint32_t index)
+static hri_device *open_device(uint32_t index)
 {
-    hri_device *devices[2] = {NULL, NULL};
-    for (int i = 0; i < 2; i++) {
-        conformance_must(
-            hri_backend_opencl.open(index, HRI_MAX_THREADS, &devices[i]),
-            "open");
-    }
-    TEST(pinned_memory_is_known(devices[0], devices[1]));
-    for (int i = 0; i < 2; i++) {
-        devices[i]->ops->close(devices[i]);
-    }
+    hri_device *device = NULL;
+    conformance_must(hri_backend_opencl.open(index, HRI_MAX_THREADS, &device),
+                     "open");
+    return device;
 }
 
 int main(void)
 {
     uint32_t count = 0;
+    TEST(logs_tell_the_file_and_line());
     if (hri_backend_opencl.probe(&count) != HR_OK) {
-        return test_skip(hr_last_error());
+        return test_state.failures > 0 ? test_end()
+                                       : test_skip(hr_last_error());
     }
     for (uint32_t i = 0; i < count; i++) {
-        check_pinned(i);
+        hri_device *device = open_device(i), *other = open_device(i);
+        TEST(broken_source_is_told((const hri_cl_device *)device));
+        TEST(pinned_memory_is_known(device, other));
+        device->ops->close(device);
+        other->ops->close(other);
     }
     driver = hri_cl;
     hri_cl.clEnqueueWriteBuffer = write_late;
-    hri_cl.clFinish = finish;
+    hri_cl.clFinish = finish_late;
     for (uint32_t i = 0; i < count; i++) {
-        hri_device *device = NULL;
-        conformance_must(hri_backend_opencl.open(i, HRI_MAX_THREADS, &device),
-                         "open");
+        hri_device *device = open_device(i);
         late.queue = ((hri_cl_device *)device)->setup;
         TEST(new_buffers_keep_what_is_written(device));
         late.queue = NULL;

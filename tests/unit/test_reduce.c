@@ -10,16 +10,11 @@
 #include <headrace/half.h>
 #include <headrace/headrace.h>
 
+#include "calls/reduction.h"
 #include "runtime/runtime.h"
-#include "support/random.h"
-#include "test.h"
+#include "support/alone.h"
 
-enum { CASES = 20, MAX_BANDS = 8, MAX_COUNT = 40000, KINDS = HR_REDUCE_ARGMAX };
-
-typedef struct bed {
-    hr_context *context, *host; /* host: another context, of the host alone */
-    random_source random;
-} bed;
+enum { CASES = 20, MAX_COUNT = 40000, KINDS = HR_REDUCE_ARGMAX };
 
 /* Two views of one shape, in both contexts, and their elements by rows. */
 typedef struct problem {
@@ -32,11 +27,6 @@ typedef struct problem {
     hr_array *arrays[2], *host_arrays[2];
     hr_view views[2], host_views[2];
 } problem;
-
-static int64_t any(bed *b, int64_t low, int64_t high)
-{
-    return random_between(&b->random, low, high);
-}
 
 /* ---- elements */
 
@@ -271,15 +261,9 @@ static void reduce(bed *b, const problem *p, hr_reduction kind)
     const uint64_t seed = b->random.state;
     const hr_view *second = takes_two(kind) ? &p->views[1] : NULL;
     const hr_view *host = takes_two(kind) ? &p->host_views[1] : NULL;
-    const uint32_t count = hr_accelerator_count(b->context);
     double weights[MAX_BANDS];
-    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    const hr_split_options options = random_weights(b, weights);
     hr_reduced banded = {0}, chosen = {0}, alone = {0};
-    for (uint32_t i = 0; i < count; i++) {
-        weights[i] = any(b, 0, 3) == 0 ? 0.0 : (double)any(b, 1, 9);
-    }
-    weights[any(b, 0, count - 1)] = 5;
-    options.weights = weights;
     CHECK(hr_reduce(b->context, kind, p->type, p->views[0], second, &options,
                     &banded) == HR_OK);
     CHECK(hr_reduce(b->context, kind, p->type, p->views[0], second, NULL,
@@ -540,6 +524,51 @@ static void refusals(bed *b)
     drop(&p);
 }
 
+static double join_two(hr_reduction reduction, double a, double b)
+{
+    switch (reduction) {
+    case HR_REDUCE_MIN:
+        return b < a || isnan(b) ? b : a;
+    case HR_REDUCE_MAX:
+        return b > a || isnan(b) ? b : a;
+    case HR_REDUCE_PRODUCT:
+        return a * b;
+    default:
+        return a + b;
+    }
+}
+
+static double join_halves(hr_reduction reduction, const double *x,
+                          int64_t count)
+{
+    const int64_t half = count / 2;
+    return count == 1
+               ? x[0]
+               : join_two(reduction, join_halves(reduction, x, half),
+                          join_halves(reduction, x + half, count - half));
+}
+
+/* Numbers are joined in halves, whatever their count, and a NaN stays. */
+static void joined_units(void)
+{
+    enum { UNITS = 300 };
+    static const hr_reduction all[] = {HR_REDUCE_SUM, HR_REDUCE_PRODUCT,
+                                       HR_REDUCE_MIN, HR_REDUCE_MAX};
+    double x[UNITS];
+    TEST_CASE("the numbers of units are joined in halves");
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        for (int i = 0; i < UNITS; i++) {
+            x[i] = 1.0 + (double)(i * 7919 % 1013) * 1e-3;
+        }
+        for (int64_t count = 1; count <= UNITS; count++) {
+            CHECK(hri_reduction_join(all[k], x, count) ==
+                  join_halves(all[k], x, count));
+        }
+        x[5] = NAN;
+        CHECK(isnan(hri_reduction_join(all[k], x, UNITS)));
+    }
+}
+
 /* Each accelerator holds the elements of its own band alone. */
 static void bands(void)
 {
@@ -569,34 +598,21 @@ static void bands(void)
     hr_context_destroy(context);
 }
 
+static void other_cases(bed *b)
+{
+    TEST(products(b));
+    TEST(specials(b));
+    TEST(norms(b));
+    TEST(complex_numbers(b));
+    TEST(report(b));
+    TEST(refusals(b));
+    if (hr_accelerator_count(b->context) == 3) { /* once is enough */
+        TEST(bands());
+        TEST(joined_units());
+    }
+}
+
 int main(int argc, char **argv)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    static bed b;
-    options.accelerators = argc > 1 ? argv[1] : "3xhost";
-    options.reproducible = true;
-    if (!test_open(&options, &b.context)) {
-        return test_end();
-    }
-    b.host = test_context("host", 0);
-    uint64_t seed = 1;
-    const int count = argc > 2 ? atoi(argv[2]) : CASES;
-    const int cases = test_seed(&seed) ? 1 : count;
-    TEST_CASE("random reductions");
-    for (int i = 0; i < cases; i++) {
-        b.random.state = seed + (uint64_t)i;
-        TEST(random_case(&b));
-    }
-    TEST(products(&b));
-    TEST(specials(&b));
-    TEST(norms(&b));
-    TEST(complex_numbers(&b));
-    TEST(report(&b));
-    TEST(refusals(&b));
-    if (argc < 2 || strcmp(argv[1], "3xhost") == 0) {
-        TEST(bands());
-    }
-    hr_context_destroy(b.context);
-    hr_context_destroy(b.host);
-    return test_end();
+    return alone_main(argc, argv, CASES, random_case, other_cases);
 }

@@ -9,15 +9,9 @@
 
 #include <headrace/headrace.h>
 
-#include "support/random.h"
-#include "test.h"
+#include "support/alone.h"
 
-enum { CASES = 30, MAX_BANDS = 8, LARGE = 1100003 };
-
-typedef struct bed {
-    hr_context *context, *host; /* host: another context, of the host alone */
-    random_source random;
-} bed;
+enum { CASES = 30, LARGE = 1100003 };
 
 enum { UNTOUCHED = 0x5a }; /* each byte before the call */
 
@@ -37,11 +31,6 @@ typedef struct problem {
 
 static const hr_reduction operations[] = {HR_REDUCE_SUM, HR_REDUCE_PRODUCT,
                                           HR_REDUCE_MIN, HR_REDUCE_MAX};
-
-static int64_t any(bed *b, int64_t low, int64_t high)
-{
-    return random_between(&b->random, low, high);
-}
 
 static bool is_integer(const problem *p)
 {
@@ -315,20 +304,9 @@ static bool is_around_untouched(const problem *p, const memory *given,
     return same;
 }
 
-static void random_options(bed *b, hr_split_options *options, double *weights)
-{
-    const uint32_t count = hr_accelerator_count(b->context);
-    for (uint32_t i = 0; i < count; i++) {
-        weights[i] = any(b, 0, 3) == 0 ? 0.0 : (double)any(b, 1, 9);
-    }
-    weights[any(b, 0, count - 1)] = 5;
-    options->weights = weights;
-}
-
 static void scan_problem(bed *b, problem *p)
 {
     double weights[MAX_BANDS];
-    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     memory given = {0}, banded, chosen, alone;
     const int64_t count = hr_extent_count(p->outer);
     given.a_bytes = (size_t)count * hr_type_size(p->type);
@@ -340,7 +318,7 @@ static void scan_problem(bed *b, problem *p)
     copy_memory(p, &given, &banded);
     copy_memory(p, &given, &chosen);
     copy_memory(p, &given, &alone);
-    random_options(b, &options, weights);
+    const hr_split_options options = random_weights(b, weights);
     if (!scan(b->context, p, &banded, &options) ||
         !scan(b->context, p, &chosen, NULL) ||
         !scan(b->host, p, &alone, NULL) ||
@@ -601,31 +579,17 @@ static void dry_run(bed *b)
     hr_array_destroy(array);
 }
 
+static void other_cases(bed *b)
+{
+    TEST(large(b));
+    TEST(short_rows(b));
+    TEST(zeros(b));
+    TEST(high_rank(b));
+    TEST(refused(b));
+    TEST(dry_run(b));
+}
+
 int main(int argc, char **argv)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    static bed b;
-    options.accelerators = argc > 1 ? argv[1] : "3xhost";
-    options.reproducible = true;
-    if (!test_open(&options, &b.context)) {
-        return test_end();
-    }
-    b.host = test_context("host", 0);
-    uint64_t seed = 1;
-    const int count = argc > 2 ? atoi(argv[2]) : CASES;
-    const int cases = test_seed(&seed) ? 1 : count;
-    TEST_CASE("random scans");
-    for (int i = 0; i < cases; i++) {
-        b.random.state = seed + (uint64_t)i;
-        TEST(random_case(&b));
-    }
-    TEST(large(&b));
-    TEST(short_rows(&b));
-    TEST(zeros(&b));
-    TEST(high_rank(&b));
-    TEST(refused(&b));
-    TEST(dry_run(&b));
-    hr_context_destroy(b.context);
-    hr_context_destroy(b.host);
-    return test_end();
+    return alone_main(argc, argv, CASES, random_case, other_cases);
 }

@@ -70,6 +70,7 @@ static void several_threads(hr_context *context)
 static void last_numbers(hr_context *context)
 {
     TEST_CASE("the last numbers of launches");
+    CHECK(scan_ones(context, 5000));
     hri_scan_words *words = hri_state_find(context, HRI_STATE_SCAN);
     const bool numbered = words != NULL;
     CHECK(numbered == (context->accelerator_count == 1 &&

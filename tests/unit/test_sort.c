@@ -8,15 +8,9 @@
 #include <headrace/half.h>
 #include <headrace/headrace.h>
 
-#include "support/random.h"
-#include "test.h"
+#include "support/alone.h"
 
-enum { CASES = 32, MAX_BANDS = 8, LARGE = 600011 };
-
-typedef struct bed {
-    hr_context *context, *host; /* host: another context, of the host alone */
-    random_source random;
-} bed;
+enum { CASES = 32, LARGE = 600011 };
 
 typedef enum kind { RANDOM, EQUAL, FEW, SPECIAL, SORTED, REVERSED, KINDS } kind;
 
@@ -32,11 +26,6 @@ typedef struct problem {
     hr_extent outer, extent;
     int64_t margin[HR_MAX_RANK];
 } problem;
-
-static int64_t any(bed *b, int64_t low, int64_t high)
-{
-    return random_between(&b->random, low, high);
-}
 
 /* ---- elements */
 
@@ -254,16 +243,6 @@ static bool same_bytes(const problem *p, const memory *x, const memory *y)
            memcmp(x->values, y->values, count * value_bytes(p)) == 0;
 }
 
-static void random_options(bed *b, hr_split_options *options, double *weights)
-{
-    const uint32_t count = hr_accelerator_count(b->context);
-    for (uint32_t i = 0; i < count; i++) {
-        weights[i] = any(b, 0, 3) == 0 ? 0.0 : (double)any(b, 1, 9);
-    }
-    weights[any(b, 0, count - 1)] = 5;
-    options->weights = weights;
-}
-
 static void describe(const problem *p)
 {
     fprintf(stderr,
@@ -278,7 +257,6 @@ static void describe(const problem *p)
 static void sort_problem(bed *b, const problem *p)
 {
     double weights[MAX_BANDS];
-    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     const int64_t count = hr_extent_count(p->outer);
     memory given = {.a = malloc((size_t)count * hr_type_size(p->type)),
                     .values = malloc((size_t)count * value_bytes(p))};
@@ -289,7 +267,7 @@ static void sort_problem(bed *b, const problem *p)
     memory banded = copy_memory(p, &given), chosen = copy_memory(p, &given);
     memory alone = copy_memory(p, &given), right = copy_memory(p, &given);
     sort_plain(p, &given, &right);
-    random_options(b, &options, weights);
+    const hr_split_options options = random_weights(b, weights);
     if (!sort(b->context, p, &banded, &options) ||
         !sort(b->context, p, &chosen, NULL) ||
         !sort(b->host, p, &alone, NULL) ||
@@ -529,30 +507,16 @@ static void dry_run(bed *b)
     hr_array_destroy(array);
 }
 
+static void other_cases(bed *b)
+{
+    TEST(large(b));
+    TEST(bits(b));
+    TEST(high_rank(b));
+    TEST(refused(b));
+    TEST(dry_run(b));
+}
+
 int main(int argc, char **argv)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    static bed b;
-    options.accelerators = argc > 1 ? argv[1] : "3xhost";
-    options.reproducible = true;
-    if (!test_open(&options, &b.context)) {
-        return test_end();
-    }
-    b.host = test_context("host", 0);
-    uint64_t seed = 1;
-    const int count = argc > 2 ? atoi(argv[2]) : CASES;
-    const int cases = test_seed(&seed) ? 1 : count;
-    TEST_CASE("random sorts");
-    for (int i = 0; i < cases; i++) {
-        b.random.state = seed + (uint64_t)i;
-        TEST(random_case(&b));
-    }
-    TEST(large(&b));
-    TEST(bits(&b));
-    TEST(high_rank(&b));
-    TEST(refused(&b));
-    TEST(dry_run(&b));
-    hr_context_destroy(b.context);
-    hr_context_destroy(b.host);
-    return test_end();
+    return alone_main(argc, argv, CASES, random_case, other_cases);
 }

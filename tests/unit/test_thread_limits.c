@@ -7,11 +7,11 @@
 
 #include <sched.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/cpus.h"
 #include "runtime/runtime.h"
+#include "support/child.h"
+#include "support/files.h"
 
 /* ---- control groups */
 
@@ -90,41 +90,22 @@ static void write_entry(const char *root, const entry *e)
         mkdir(path, 0700);
         *at = '/';
     }
-    FILE *file = fopen(path, "w");
-    if (CHECK(file != NULL)) {
-        fputs(e->text, file);
-        fclose(file);
-    }
-}
-
-static void remove_entry(const char *root, const entry *e)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s%s", root, e->path);
-    unlink(path);
-    for (char *at = strrchr(path, '/'); at > path + strlen(root);
-         at = strrchr(path, '/')) {
-        *at = '\0';
-        rmdir(path); /* where others are left in it, they remove it */
-    }
+    CHECK(files_write(path, e->text, strlen(e->text)));
 }
 
 static void quotas_are_read(void)
 {
-    char root[] = "/tmp/headrace-groups-XXXXXX";
-    CHECK(mkdtemp(root) != NULL);
+    char root[64];
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         TEST_CASE(groups[i].name);
         const entry *files = groups[i].files;
+        files_make_folder(root, sizeof root);
         for (int j = 0; j < ENTRIES && files[j].path != NULL; j++) {
             write_entry(root, &files[j]);
         }
         CHECK(hri_cpu_quota(root) == groups[i].cpus);
-        for (int j = 0; j < ENTRIES && files[j].path != NULL; j++) {
-            remove_entry(root, &files[j]);
-        }
+        files_remove_folder(root);
     }
-    CHECK(rmdir(root) == 0);
 }
 
 /* ---- contexts */
@@ -191,7 +172,7 @@ static void the_option_comes_first(void)
 }
 
 /* The process may use one CPU alone. */
-static void affinity_child(void)
+static int use_one_cpu(void)
 {
     cpu_set_t set;
     sched_getaffinity(0, sizeof set, &set);
@@ -207,20 +188,13 @@ static void affinity_child(void)
     has_threads("host", 2, 2);
     setenv("HEADRACE_THREADS", "2", 1);
     has_threads("host", 0, 2);
-    _exit(test_end());
+    return 0;
 }
 
 static void affinity_is_respected(void)
 {
-    int status = -1;
     TEST_CASE("affinity");
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        affinity_child();
-    }
-    CHECK(child > 0 && waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(test_in_child(use_one_cpu) == 0);
 }
 
 /* ---- devices that are the host's CPUs, and copies */

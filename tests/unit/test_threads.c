@@ -6,9 +6,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "support/cpus.h"
+#include "support/files.h"
 #include "test.h"
 
 enum { MANY = 16, TIMES = 200 };
@@ -16,22 +16,22 @@ enum { MANY = 16, TIMES = 200 };
 static atomic_int calls[MANY];
 static pthread_barrier_t meeting;
 
-static void *call(void *argument)
+static void *count_call(void *argument)
 {
     atomic_fetch_add((atomic_int *)argument, 1);
     return NULL;
 }
 
-static void *meet(void *argument)
+static void *meet_others(void *argument)
 {
     pthread_barrier_wait(&meeting);
-    return call(argument);
+    return count_call(argument);
 }
 
-static void *use(void *argument)
+static void *use_threads(void *argument)
 {
     for (int i = 0; i < TIMES; i++) {
-        hri_thread *t = hri_threads_start(argument, call, &calls[1]);
+        hri_thread *t = hri_threads_start(argument, count_call, &calls[1]);
         if (t != NULL) {
             hri_thread_join(t);
         }
@@ -45,7 +45,7 @@ static void threads_are_used_again(void)
     hri_threads threads;
     hri_threads_init(&threads);
     for (int i = 0; i < TIMES; i++) {
-        hri_thread *t = hri_threads_start(&threads, call, &calls[0]);
+        hri_thread *t = hri_threads_start(&threads, count_call, &calls[0]);
         CHECK(t != NULL);
         hri_thread_join(t);
         CHECK(atomic_load(&calls[0]) == i + 1);
@@ -57,7 +57,7 @@ static void threads_are_used_again(void)
         hri_thread *started[MANY];
         pthread_barrier_init(&meeting, NULL, MANY);
         for (int j = 0; j < MANY; j++) {
-            started[j] = hri_threads_start(&threads, meet, &calls[j]);
+            started[j] = hri_threads_start(&threads, meet_others, &calls[j]);
             CHECK(started[j] != NULL);
         }
         for (int j = 0; j < MANY; j++) {
@@ -78,7 +78,7 @@ static void threads_are_used_again(void)
     atomic_int more = 0;
     pthread_barrier_init(&meeting, NULL, MANY + 2);
     for (int i = 0; i < MANY + 2; i++) {
-        all[i] = hri_threads_start(&threads, meet, &more);
+        all[i] = hri_threads_start(&threads, meet_others, &more);
         CHECK(all[i] != NULL);
     }
     for (int i = 0; i < MANY + 2; i++) {
@@ -91,7 +91,7 @@ static void threads_are_used_again(void)
     TEST_CASE("started and joined by many threads at once");
     pthread_t users[4];
     for (int i = 0; i < 4; i++) {
-        CHECK(pthread_create(&users[i], NULL, use, &threads) == 0);
+        CHECK(pthread_create(&users[i], NULL, use_threads, &threads) == 0);
     }
     for (int i = 0; i < 4; i++) {
         pthread_join(users[i], NULL);
@@ -195,25 +195,17 @@ static void lists_are_read(void)
 }
 
 /* A folder with a device whose file says `list`. */
-static hri_cpus near(const char *folder, const char *list)
+static hri_cpus cpus_near(const char *folder, const char *list)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/0000:01:00.0", folder);
     mkdir(path, 0700);
     snprintf(path, sizeof path, "%s/0000:01:00.0/local_cpulist", folder);
-    FILE *file = fopen(path, "w");
-    if (CHECK(file != NULL)) {
-        fputs(list, file);
-        fclose(file);
-    }
-    hri_cpus cpus = hri_cpus_near(folder, "0000:01:00.0");
-    unlink(path);
-    snprintf(path, sizeof path, "%s/0000:01:00.0", folder);
-    rmdir(path);
-    return cpus;
+    CHECK(files_write(path, list, strlen(list)));
+    return hri_cpus_near(folder, "0000:01:00.0");
 }
 
-static void *where(void *argument)
+static void *tell_cpus(void *argument)
 {
     sched_getaffinity(0, sizeof(cpu_set_t), argument);
     return NULL;
@@ -221,32 +213,32 @@ static void *where(void *argument)
 
 static void processors_near(void)
 {
-    char folder[] = "/tmp/headrace-cpus-XXXXXX";
+    char folder[64];
     cpu_set_t used;
-    CHECK(mkdtemp(folder) != NULL);
+    files_make_folder(folder, sizeof folder);
 
     TEST_CASE("nothing is told, or nothing that matters");
     hri_cpus cpus = hri_cpus_near(folder, "0000:02:00.0");
     CHECK(hri_cpus_count(&cpus) == 0);
     static const char *const useless[] = {"", "none", "0-1023", "1023"};
     for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++) {
-        cpus = near(folder, useless[i]);
+        cpus = cpus_near(folder, useless[i]);
         CHECK(hri_cpus_count(&cpus) == 0);
     }
 
     TEST_CASE("threads run near");
-    cpus = near(folder, "3,1000");
+    cpus = cpus_near(folder, "3,1000");
     CHECK(hri_cpus_count(&cpus) == 1);
     hri_threads threads;
     hri_threads_init(&threads);
     threads.cpus = cpus;
-    hri_thread *t = hri_threads_start(&threads, where, &used);
+    hri_thread *t = hri_threads_start(&threads, tell_cpus, &used);
     if (CHECK(t != NULL)) {
         hri_thread_join(t);
         CHECK(CPU_COUNT(&used) == 1 && CPU_ISSET(3, &used));
     }
     hri_threads_finish(&threads);
-    rmdir(folder);
+    files_remove_folder(folder);
 }
 
 /* All CPUs of a set, but for one. -1: all. */
@@ -263,12 +255,12 @@ static cpu_set_t all_but(const hri_cpus *cpus, int cpu)
 }
 
 /* Tells where it is, and where a thread that it makes is. */
-static void *where_both(void *argument)
+static void *tell_cpus_of_both(void *argument)
 {
     cpu_set_t *sets = argument;
     pthread_t other;
-    where(&sets[0]);
-    if (hri_thread_create(&other, call, &calls[0]) == 0) {
+    tell_cpus(&sets[0]);
+    if (hri_thread_create(&other, count_call, &calls[0]) == 0) {
         pthread_join(other, NULL);
         if (cpus_are_told(other)) { /* else it has those of its maker */
             pthread_getaffinity_np(other, sizeof sets[1], &sets[1]);
@@ -296,8 +288,9 @@ static void threads_apart(void)
         cpu_set_t used[2];
         CPU_ZERO(&used[1]);
         hri_thread *t =
-            i % 2 == 0 ? hri_threads_start_apart(&threads, where_both, used)
-                       : hri_threads_start(&threads, where_both, used);
+            i % 2 == 0
+                ? hri_threads_start_apart(&threads, tell_cpus_of_both, used)
+                : hri_threads_start(&threads, tell_cpus_of_both, used);
         if (CHECK(t != NULL)) {
             hri_thread_join(t);
             CHECK(CPU_EQUAL(&used[0], i % 2 == 0 ? &apart : &whole));

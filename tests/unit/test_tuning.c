@@ -4,17 +4,11 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "model/tuning.h"
+#include "support/files.h"
 
-static char folder[64] = "/tmp/headrace-tuning-XXXXXX", file[96];
-
-static void write_file(const char *text)
-{
-    FILE *f = fopen(file, "w");
-    CHECK(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0);
-}
+static char folder[64], file[96];
 
 static void check_kept(void)
 {
@@ -40,12 +34,14 @@ static void check_kept(void)
 
 static void check_damaged(void)
 {
+    static const char damaged[] =
+        "x f32 k\n-1 f32 k\nnan f32 k\ninf f32 k\n0 f32 k\n500 f32\n"
+        "99999999999999999999 f32 k\n 7 f32 k\n4000000000 up k\n30 f32 k";
+    static unsigned char rubbish[100000];
     double value = 7.0;
     hri_tuning_keep("up", "k", 1); /* the folders are there */
     TEST_CASE("lines that cannot be are not believed, and go");
-    write_file(
-        "x f32 k\n-1 f32 k\nnan f32 k\ninf f32 k\n0 f32 k\n500 f32\n"
-        "99999999999999999999 f32 k\n 7 f32 k\n4000000000 up k\n30 f32 k");
+    CHECK(files_write(file, damaged, strlen(damaged)));
     CHECK(!hri_tuning_find("f32", "k", &value) && value == 7.0);
     CHECK(hri_tuning_find("up", "k", &value) && value == 4e9);
     hri_tuning_keep("down", "k", 6e9);
@@ -55,12 +51,10 @@ static void check_damaged(void)
     CHECK(stat(file, &s) == 0 && s.st_size < 50);
 
     TEST_CASE("binary rubbish");
-    FILE *f = fopen(file, "w");
-    CHECK(f != NULL);
-    for (int i = 0; i < 100000; i++) {
-        fputc(i * 7919 >> 3 & 255, f);
+    for (int i = 0; i < (int)sizeof rubbish; i++) {
+        rubbish[i] = (unsigned char)(i * 7919 >> 3 & 255);
     }
-    CHECK(fclose(f) == 0);
+    CHECK(files_write(file, rubbish, sizeof rubbish));
     CHECK(!hri_tuning_find("f32", "k", &value));
     hri_tuning_keep("f32", "k", 1e9);
     CHECK(hri_tuning_find("f32", "k", &value) && value == 1e9);
@@ -111,15 +105,14 @@ static void check_no_file(void)
 
 int main(void)
 {
-    char deep[80], command[96];
-    CHECK(mkdtemp(folder) != NULL);
+    char deep[80];
+    files_make_folder(folder, sizeof folder);
     snprintf(deep, sizeof deep, "%s/a/b", folder);
     snprintf(file, sizeof file, "%s/rates", deep);
     CHECK(setenv("HEADRACE_CACHE", deep, 1) == 0);
     TEST(check_kept());
     TEST(check_damaged());
     TEST(check_no_file());
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(system(command) == 0);
+    files_remove_folder(folder);
     return test_end();
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "hal/backend.h"
+#include "runtime/runtime.h"
+#include "test.h"
 
 fake_world fake;
 
@@ -484,4 +486,15 @@ void fake_reset(void)
     add(2, "host", "", 8000000, 4000000);
     fake.backends[1].devices[1].info.emulated = true;
     fake.backends[2].devices[0].info.host = true;
+}
+
+hr_context *fake_context(const char *accelerators, uint64_t memory_limit)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = accelerators;
+    options.memory_limit = memory_limit;
+    fake_reset();
+    CHECK(hri_context_create_from(fake_list, &options, &context) == HR_OK);
+    return context;
 }

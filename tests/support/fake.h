@@ -62,4 +62,8 @@ void fake_reset(void);
  *     cuda:2, cuda:3   the same */
 void fake_reset_instant(void);
 
+/* A context of these accelerators, after fake_reset. memory_limit: of each. 0:
+ * what is free. */
+hr_context *fake_context(const char *accelerators, uint64_t memory_limit);
+
 #endif

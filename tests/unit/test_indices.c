@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of accelerators: which are accepted, what they mean, and the sentence
- * for each that is not. */
+/* Accelerators of a context. Lists of them: which are accepted, what they mean,
+ * and the sentence for each that is not. Lost ones: what makes one lost, and
+ * which sentence it keeps. */
 #include "test.h"
 
+#include "hal/backend.h"
 #include "runtime/runtime.h"
+
+/* ---- lists */
 
 static const uint32_t list[] = {2, 0, 1, 1, 3};
 
@@ -34,7 +38,7 @@ static const struct {
     {"and a list", list, 1, 0, "gemm: the context has 0 accelerators"},
 };
 
-static void check_row(size_t i)
+static void check_list(size_t i)
 {
     hr_context context = {.accelerator_count = rows[i].there};
     hri_indices read = {0};
@@ -57,10 +61,64 @@ static void check_row(size_t i)
     CHECK(hri_indices_have(&read, 0) == (read.count == 3));
 }
 
+/* ---- lost ones */
+
+static const hri_device_ops alive = {.check = hri_not_lost};
+static hri_device device = {.ops = &alive};
+static hri_accelerator one = {.device = &device};
+
+static void other_errors_lose_nothing(void)
+{
+    CHECK(hri_accelerator_note_status(&one, HR_OK) == HR_OK);
+    CHECK(hri_accelerator_note_status(
+              &one, hri_fail(HR_ERROR_BACKEND, "busy")) == HR_ERROR_BACKEND);
+    CHECK(!hri_accelerator_is_lost(&one));
+    CHECK(hri_accelerator_check(&one) == HR_OK);
+}
+
+static void first_loss_is_kept(void)
+{
+    CHECK(hri_accelerator_note_status(&one, hri_fail(HR_ERROR_LOST, "first")) ==
+          HR_ERROR_LOST);
+    CHECK(hri_accelerator_is_lost(&one));
+    CHECK_FAILS(
+        hri_accelerator_note_status(&one, hri_fail(HR_ERROR_LOST, "second")),
+        HR_ERROR_LOST, "second");
+    CHECK(hri_accelerator_note_status(&one, HR_OK) == HR_OK);
+    CHECK(hri_accelerator_is_lost(&one));
+    CHECK_FAILS(hri_accelerator_check(&one), HR_ERROR_LOST, "first");
+}
+
+static hr_status is_gone(hri_device *gone)
+{
+    (void)gone;
+    return hri_fail(HR_ERROR_LOST, "the driver says so");
+}
+
+static void backend_knows_of_losses(void)
+{
+    static const hri_device_ops dead = {.check = is_gone};
+    static const uint32_t second = 1;
+    hri_device other = {.ops = &dead};
+    hri_accelerator both[] = {{.device = &device}, {.device = &other}};
+    hr_context context = {.accelerators = both, .accelerator_count = 2};
+    const hri_indices all = {NULL, 2}, first = {NULL, 1}, last = {&second, 1};
+    CHECK(!hri_accelerator_is_lost(&both[0]));
+    CHECK(hri_accelerator_is_lost(&both[1]));
+    CHECK_FAILS(hri_accelerator_check(&both[1]), HR_ERROR_LOST,
+                "the driver says so");
+    CHECK(hri_indices_check(&context, &first) == HR_OK);
+    CHECK(hri_indices_check(&context, &all) == HR_ERROR_LOST);
+    CHECK(hri_indices_check(&context, &last) == HR_ERROR_LOST);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        TEST(check_row(i));
+        TEST(check_list(i));
     }
+    TEST(other_errors_lose_nothing());
+    TEST(first_loss_is_kept());
+    TEST(backend_knows_of_losses());
     return test_end();
 }

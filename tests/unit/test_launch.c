@@ -7,6 +7,7 @@
 
 #include <headrace/headrace.h>
 
+#include "arrays/launch.h"
 #include "support/bed.h"
 
 extern const hr_kernel axpy, transpose, transpose_tiled, box, tile_sums, mixed,
@@ -306,6 +307,43 @@ static void cubes(bed *b)
     hr_array_destroy(to);
 }
 
+static const struct {
+    hr_extent domain;
+    int64_t step[3], tile[3];
+} chosen_tiles[] = {
+    {{1, {7}}, {1, 1, 1}, {256, 1, 1}},
+    {{2, {9, 5000}}, {1, 1, 1}, {8, 32, 1}},
+    {{3, {64, 64, 64}}, {1, 1, 1}, {1, 8, 32}},
+    {{3, {64, 64, 17}}, {1, 1, 1}, {1, 8, 32}},
+    {{3, {64, 64, 16}}, {1, 1, 1}, {1, 16, 16}},
+    {{3, {64, 640, 3}}, {1, 1, 1}, {1, 64, 4}},
+    {{3, {64, 5, 3}}, {1, 1, 1}, {8, 8, 4}},
+    {{3, {640, 1, 1}}, {1, 1, 1}, {64, 4, 1}},
+    {{3, {64, 38, 64}}, {1, 19, 1}, {4, 2, 32}},
+};
+
+/* The tile of a launch that names none, on a device that is not the host: 256
+ * items, in rows as long as the domain has use for. */
+static void tiles_are_chosen(void)
+{
+    TEST_CASE("the tile of a launch that names none");
+    const hr_kernel kernel = {.name = "none"};
+    for (size_t i = 0; i < sizeof chosen_tiles / sizeof chosen_tiles[0]; i++) {
+        hri_launch launch = {.kernel = &kernel};
+        hri_part part = hri_part_of(chosen_tiles[i].domain);
+        for (uint32_t d = 0; d < chosen_tiles[i].domain.rank; d++) {
+            part.step[d] = chosen_tiles[i].step[d];
+        }
+        CHECK(hri_tile_choose(&launch, &part, false) == HR_OK);
+        for (int d = 0; d < 3; d++) {
+            if (!CHECK(launch.domain.tile[d] == chosen_tiles[i].tile[d])) {
+                fprintf(stderr, "  case %zu: %lld in dimension %d\n", i,
+                        (long long)launch.domain.tile[d], d);
+            }
+        }
+    }
+}
+
 static void all(bed *b)
 {
     TEST(vectors(b, 1));
@@ -318,6 +356,7 @@ static void all(bed *b)
     TEST(matrices(b));
     TEST(sections(b));
     TEST(cubes(b));
+    TEST(tiles_are_chosen());
 }
 
 int main(int count, char **arguments)

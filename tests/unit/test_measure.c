@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Measured rates, on fake devices with known speeds. */
+/* Measured rates, on fake devices with known speeds, and what bounds a product.
+ */
 #include "model/model.h"
 #include "test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "model/tuning.h"
 #include "support/fake.h"
+#include "support/files.h"
 #include "support/told.h"
-
-static hr_context *create(const char *accelerators, uint64_t limit)
-{
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = accelerators;
-    options.memory_limit = limit;
-    fake_reset();
-    CHECK(hri_context_create_from(fake_list, &options, &context) == HR_OK);
-    return context;
-}
 
 /* That measuring has left nothing behind, nor ever held more than the limit. */
 static void destroy(hr_context *context)
@@ -54,7 +44,7 @@ static double rate(hr_context *context, uint32_t index, hr_type type)
 static void check_rate(void)
 {
     TEST_CASE("the rate is the device's, measured once");
-    hr_context *context = create("2xcuda:0,cuda:1,host", 0);
+    hr_context *context = fake_context("2xcuda:0,cuda:1,host", 0);
     CHECK(near(rate(context, 0, HR_F32), 1e12));
     uint64_t gemms = fake.backends[0].devices[0].gemms;
     CHECK(gemms > 0);
@@ -82,7 +72,7 @@ static void check_not_offered(void)
 {
     double flops = 7.0;
     TEST_CASE("types that it does not multiply");
-    hr_context *context = create("cuda:0", 0);
+    hr_context *context = fake_context("cuda:0", 0);
     fake.backends[0].devices[0].no_f64 = true;
     CHECK_FAILS(hri_accelerator_rate(
                     &context->accelerators[0],
@@ -109,7 +99,7 @@ enum { MIN_BYTES = 3 * 4 * 128 * 128 };
 static void check_limits(void)
 {
     TEST_CASE("the smallest product just fits");
-    hr_context *context = create("cuda:0", MIN_BYTES);
+    hr_context *context = fake_context("cuda:0", MIN_BYTES);
     CHECK(near(rate(context, 0, HR_F32), 1e12));
     CHECK(context->accelerators[0].memory_peak == MIN_BYTES);
     CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
@@ -117,20 +107,20 @@ static void check_limits(void)
     destroy(context);
 
     TEST_CASE("it just does not: the default, and nothing runs");
-    context = create("cuda:0", MIN_BYTES - 1);
+    context = fake_context("cuda:0", MIN_BYTES - 1);
     CHECK(rate(context, 0, HR_F32) == 1e10);
     CHECK(fake.backends[0].devices[0].gemms == 0);
     destroy(context);
 
     TEST_CASE("hardly any memory: the default of the link");
-    context = create("cuda:0", 1);
+    context = fake_context("cuda:0", 1);
     CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
     CHECK(told_of(&context->accelerators[0], "up") == 1e10);
     CHECK(told_of(&context->accelerators[0], "down") == 1e10);
     destroy(context);
 
     TEST_CASE("what is in use stays, the rest is measured with");
-    context = create("cuda:0", 600000);
+    context = fake_context("cuda:0", 600000);
     hri_accelerator *a = &context->accelerators[0];
     hri_buffer *buffer = NULL;
     CHECK(hri_accelerator_allocate(a, 400000, &buffer) == HR_OK);
@@ -145,7 +135,7 @@ static void check_limits(void)
 static void check_link(void)
 {
     TEST_CASE("the link's speed, once for a device");
-    hr_context *context = create("2xcuda:0,host", 0);
+    hr_context *context = fake_context("2xcuda:0,host", 0);
     hri_accelerator *a = context->accelerators;
     CHECK(hri_accelerator_link(&a[1]) == HR_OK);
     const hri_link first = hri_link_alone(&a[0]);
@@ -164,7 +154,7 @@ static void check_link(void)
 static void check_clock(void)
 {
     TEST_CASE("a device whose clock stands still: ours counts");
-    hr_context *context = create("cuda:0", 0);
+    hr_context *context = fake_context("cuda:0", 0);
     fake.backends[0].devices[0].flops = INFINITY;
     double flops = rate(context, 0, HR_F32);
     CHECK(flops > 0.0 && isfinite(flops));
@@ -175,7 +165,7 @@ static void check_measure(void)
 {
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
     TEST_CASE("measuring again forgets what was known");
-    hr_context *context = create("2xcuda:0,host", 0);
+    hr_context *context = fake_context("2xcuda:0,host", 0);
     CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
     CHECK(near(rates.f32, 1e12) && near(rates.f64, 1e12));
     CHECK(near(rates.up, 1e9) && near(rates.down, 1e9));
@@ -220,7 +210,7 @@ static void check_measure(void)
 static void check_variants(void)
 {
     TEST_CASE("the fastest of the device's kernels is used from then on");
-    hr_context *context = create("2xcuda:0", 0);
+    hr_context *context = fake_context("2xcuda:0", 0);
     fake_device_state *device = &fake.backends[0].devices[0];
     device->variants = 3;
     device->fastest = 1;
@@ -237,7 +227,7 @@ static void check_variants(void)
     destroy(context);
 
     TEST_CASE("one that does not compile is left out");
-    context = create("cuda:0", 0);
+    context = fake_context("cuda:0", 0);
     device->variants = 3;
     device->fastest = device->broken = 1;
     CHECK(near(rate(context, 0, HR_F32), 5e11) && device->variant == 0);
@@ -245,7 +235,7 @@ static void check_variants(void)
 
     TEST_CASE("a device that is lost meanwhile: its error");
     double flops = 0.0;
-    context = create("cuda:0", 0);
+    context = fake_context("cuda:0", 0);
     device->variants = 3;
     fake.fail_call = fake.calls + 20;
     fake.fail_with = HR_ERROR_LOST;
@@ -257,11 +247,92 @@ static void check_variants(void)
     destroy(context);
 }
 
+/* ---- what bounds a product */
+
+static hr_gemm_limits limits_of(hr_context *context)
+{
+    hr_gemm_limits limits = HR_GEMM_LIMITS_INIT;
+    CHECK(hr_gemm_measure_limits(context, HR_F32, HR_F32, HR_COMPUTE_NATIVE,
+                                 &limits) == HR_OK);
+    return limits;
+}
+
+static void check_limits_of_products(void)
+{
+    TEST_CASE("rates are added up, virtual accelerators of a device once");
+    hr_context *context = fake_context("2xcuda:0,cuda:1", 0);
+    hr_gemm_limits l = limits_of(context);
+    CHECK(l.devices == 2 && near(l.flops, 2e12));
+    TEST_CASE("memory that leaves no room for copies: 0");
+    CHECK(l.pinned.up == 0.0 && l.pinned.both == 0.0);
+    TEST_CASE("a type that one does not multiply");
+    fake.backends[0].devices[0].no_f64 = true;
+    CHECK(hr_gemm_measure_limits(context, HR_F64, HR_F64, HR_COMPUTE_NATIVE,
+                                 &l) == HR_OK);
+    CHECK(near(l.flops, 1e12));
+    hr_context_destroy(context);
+
+    TEST_CASE("in place nothing is copied");
+    context = fake_context("host", 0);
+    l = limits_of(context);
+    CHECK(l.devices == 1 && l.flops > 0.0);
+    CHECK(l.pinned.up == 0.0 && l.ordinary.both == 0.0);
+    hr_context_destroy(context);
+}
+
+static void check_links_of_products(void)
+{
+    TEST_CASE("links are there, ordinary memory as pinned where none stages");
+    hr_context *context = test_context("2xhost", 16 << 20);
+    hr_gemm_limits l = limits_of(context);
+    CHECK(l.pinned.up > 0.0 && l.pinned.down > 0.0 && l.pinned.both > 0.0);
+    CHECK(l.pinned_alone.up > 0.0);
+    CHECK(memcmp(&l.pinned, &l.ordinary, sizeof l.pinned) == 0);
+    hr_context_destroy(context);
+}
+
+static void check_refused_limits(void)
+{
+    hr_gemm_limits l = HR_GEMM_LIMITS_INIT;
+    hr_context *context = fake_context("cuda:0", 0);
+    const hr_compute native = HR_COMPUTE_NATIVE;
+    TEST_CASE("what is not offered, what there is not");
+    CHECK_FAILS(hr_gemm_measure_limits(context, HR_I8, HR_F32, native, &l),
+                HR_ERROR_UNSUPPORTED, "multiplies i8 into f32");
+    CHECK_FAILS(
+        hr_gemm_measure_limits(context, HR_F32, HR_F32, HR_COMPUTE_TF32, &l),
+        HR_ERROR_UNSUPPORTED, "multiplies f32 into f32 by tf32");
+    CHECK_FAILS(hr_gemm_measure_limits(context, (hr_type)0, HR_F32, native, &l),
+                HR_ERROR_INVALID, "unknown type 0");
+    CHECK_FAILS(hr_gemm_measure_limits(NULL, HR_F32, HR_F32, native, &l),
+                HR_ERROR_INVALID, "context is NULL");
+    CHECK_FAILS(hr_gemm_measure_limits(context, HR_F32, HR_F32, native, NULL),
+                HR_ERROR_INVALID, "limits is NULL");
+    TEST_CASE("a smaller struct, one that is too small");
+    l.size = offsetof(hr_gemm_limits, ordinary);
+    l.ordinary.up = 7.0;
+    CHECK(hr_gemm_measure_limits(context, HR_F32, HR_F32, native, &l) == HR_OK);
+    CHECK(near(l.flops, 1e12) && l.ordinary.up == 7.0);
+    l.size = 4;
+    CHECK_FAILS(hr_gemm_measure_limits(context, HR_F32, HR_F32, native, &l),
+                HR_ERROR_INVALID, "size is 4");
+    TEST_CASE("a device that is lost: its error, nothing written");
+    l.size = sizeof l;
+    l.flops = 7.0;
+    fake.fail_call = fake.calls + 6;
+    fake.fail_with = HR_ERROR_LOST;
+    CHECK(hr_gemm_measure_limits(context, HR_F32, HR_F32, native, &l) != HR_OK);
+    CHECK(l.flops == 7.0);
+    hr_context_destroy(context);
+}
+
+/* ---- what is kept */
+
 /* The rate on a device with three kernels, whose products take long. The
  * context looks into the tuning cache, as those of real devices do. */
 static double rate_with_cache(uint64_t *gemms, uint32_t *variant)
 {
-    hr_context *context = create("cuda:0", 0);
+    hr_context *context = fake_context("cuda:0", 0);
     fake_device_state *device = &fake.backends[0].devices[0];
     snprintf(context->accelerators[0].key, sizeof context->accelerators[0].key,
              "a device");
@@ -277,14 +348,10 @@ static double rate_with_cache(uint64_t *gemms, uint32_t *variant)
 
 static void check_kept(void)
 {
-    char folder[] = "/tmp/headrace-measure-XXXXXX", command[64];
-    char old[256] = "";
+    char folder[64];
     uint64_t gemms = 0;
     uint32_t variant = 0;
-    snprintf(old, sizeof old, "%s",
-             getenv("HEADRACE_CACHE") != NULL ? getenv("HEADRACE_CACHE") : "");
-    CHECK(mkdtemp(folder) != NULL);
-    CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
+    files_make_cache(folder, sizeof folder);
     TEST_CASE("the choice is kept for later contexts, and nothing is measured");
     CHECK(near(rate_with_cache(&gemms, &variant), 1e9));
     CHECK(gemms > 0 && variant == 2);
@@ -295,9 +362,7 @@ static void check_kept(void)
     hri_tuning_keep("f32-variant-3", "a device", 4.0);
     CHECK(near(rate_with_cache(&gemms, &variant), 1e9));
     CHECK(gemms > 0 && variant == 2);
-    CHECK(setenv("HEADRACE_CACHE", old, 1) == 0);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(system(command) == 0);
+    files_remove_folder(folder);
 }
 
 int main(void)
@@ -311,6 +376,9 @@ int main(void)
     TEST(check_clock());
     TEST(check_measure());
     TEST(check_variants());
-    TEST(check_kept());
+    TEST(check_limits_of_products());
+    TEST(check_links_of_products());
+    TEST(check_refused_limits());
+    TEST(check_kept()); /* last: it has a cache of its own */
     return test_end();
 }

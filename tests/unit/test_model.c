@@ -12,22 +12,12 @@
 #include "support/files.h"
 #include "support/told.h"
 
-static hr_context *create(const char *accelerators)
-{
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = accelerators;
-    fake_reset();
-    CHECK(hri_context_create_from(fake_list, &options, &context) == HR_OK);
-    return context;
-}
-
 /* ---- the store */
 
 static void check_store(void)
 {
     const int first = 0, second = 0; /* what kernels stand for */
-    hr_context *context = create("2xcuda:0,cuda:1");
+    hr_context *context = fake_context("2xcuda:0,cuda:1", 0);
     const hri_accelerator *a = context->accelerators;
 
     TEST_CASE("a figure is its device's, whichever accelerator it was told of");
@@ -62,7 +52,7 @@ static void check_store(void)
 static void check_kept(void)
 {
     TEST_CASE("what is kept is found by its device's name, shapes too");
-    hr_context *context = create("cuda:0,cuda:1");
+    hr_context *context = fake_context("cuda:0,cuda:1", 0);
     hri_accelerator *a = context->accelerators;
     snprintf(a[0].key, sizeof a[0].key, "one");
     snprintf(a[1].key, sizeof a[1].key, "two");
@@ -139,7 +129,8 @@ static void check_worth(void)
 static void check_sharing(void)
 {
     TEST_CASE("all in host memory is one device, else the physical one is");
-    hr_context *context = create("host,2xhost,opencl:1:0,2xcuda:0,cuda:1");
+    hr_context *context =
+        fake_context("host,2xhost,opencl:1:0,2xcuda:0,cuda:1", 0);
     hri_accelerator *all[7];
     static const uint32_t sharing[7] = {4, 4, 4, 4, 2, 2, 1};
     for (uint32_t i = 0; i < 7; i++) {
@@ -160,7 +151,7 @@ static void check_sharing(void)
 static void check_flows(void)
 {
     const hri_link one = {10.0, 8.0, 12.0}, together = {15.0, 16.0, 12.0};
-    hr_context *context = create("2xcuda:0,cuda:1,host");
+    hr_context *context = fake_context("2xcuda:0,cuda:1,host", 0);
     hri_accelerator *a = context->accelerators;
     hri_link_use flows[4];
     for (uint32_t i = 0; i < 3; i++) {
@@ -210,7 +201,7 @@ static void check_host_memory(void)
 static void check_overheads(void)
 {
     hri_overheads o;
-    hr_context *context = create("2xcuda:0,host");
+    hr_context *context = fake_context("2xcuda:0,host", 0);
     hri_accelerator *a = context->accelerators;
     TEST_CASE("unasked, they are guessed and nothing runs");
     const long calls = fake.calls;
@@ -238,7 +229,7 @@ static void check_overheads(void)
 
     TEST_CASE("no room: guessed");
     hr_context_destroy(context);
-    context = create("cuda:1");
+    context = fake_context("cuda:1", 0);
     context->accelerators[0].memory_limit = 1;
     CHECK(hri_model_overheads(context->accelerators, true, &o) == HR_OK);
     CHECK(o.launch == 1e-5 && o.copy == 5e-6 && o.wait == 2e-5);
@@ -276,7 +267,7 @@ static void check_corrections(hri_model *model)
 
 static void check_predictions(void)
 {
-    hr_context *context = create("cuda:0,cuda:1");
+    hr_context *context = fake_context("cuda:0,cuda:1", 0);
     TEST_CASE("nothing has been predicted yet");
     CHECK(told_by(context, HR_ENGINE_GEMM).runs == 0);
 
@@ -299,7 +290,7 @@ static void check_predictions(void)
         snprintf(context->accelerators[i].key, 16, "gpu %u", i);
     }
     hr_context_destroy(context);
-    context = create("cuda:0,cuda:1");
+    context = fake_context("cuda:0,cuda:1", 0);
     for (uint32_t i = 0; i < 2; i++) {
         snprintf(context->accelerators[i].key, 16, "gpu %u", i);
     }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "gemm/plan.h"
+#include "gemm/plans.h"
 #include "model/model.h"
 #include "support/random.h"
 #include "support/replay.h"
@@ -682,6 +683,112 @@ static void one_task(void)
     }
 }
 
+/* ---- plans that are kept: the same one for the same inputs, a new one when a
+ * single input differs, and no more than some */
+
+enum { EDGE = 512, MANY = 40 };
+
+static const hri_plan_shape kept_shape = {
+    .m = EDGE, .n = EDGE, .k = EDGE, .size = 4, .c_size = 4, .flops = 2.0};
+
+static hri_plan_accelerator kept_input_of(uint32_t index)
+{
+    hri_plan_accelerator input = gpu_of(1e12);
+    input.memory = 1u << 30;
+    input.brief = 4e-5;
+    input.peers = input.device = index;
+    return input;
+}
+
+/* Get a plan and give it back. The address stays the same while it is kept. */
+static const hri_plan *get_plan(hri_plans **plans, const hri_plan_shape *s,
+                                const hri_plan_accelerator *inputs,
+                                uint32_t count)
+{
+    hri_plan *plan = NULL;
+    CHECK(hri_plans_get(plans, s, inputs, count, &plan) == HR_OK);
+    CHECK(plan != NULL && plan->shape.m == s->m && plan->shape.k == s->k);
+    hri_plan_destroy(plan);
+    return plan;
+}
+
+static void same_inputs(void)
+{
+    TEST_CASE("the same plan for the same inputs");
+    hri_plans *plans = NULL;
+    hri_plan_accelerator inputs[2] = {kept_input_of(0), kept_input_of(1)};
+    const hri_plan *first = get_plan(&plans, &kept_shape, inputs, 2);
+    CHECK(get_plan(&plans, &kept_shape, inputs, 2) == first);
+    CHECK(get_plan(&plans, &kept_shape, inputs, 1) != first);
+    CHECK(get_plan(&plans, &kept_shape, inputs, 2) == first);
+
+    TEST_CASE("another one when an input differs");
+    hri_plan_shape other = kept_shape;
+    other.dense[HRI_B] = true;
+    CHECK(get_plan(&plans, &other, inputs, 2) != first);
+    other = kept_shape;
+    other.by_columns[HRI_A] = true;
+    CHECK(get_plan(&plans, &other, inputs, 2) != first);
+    other = kept_shape;
+    other.reads_result = true;
+    CHECK(get_plan(&plans, &other, inputs, 2) != first);
+    other = kept_shape;
+    other.k++;
+    CHECK(get_plan(&plans, &other, inputs, 2) != first);
+    inputs[1].memory--;
+    CHECK(get_plan(&plans, &kept_shape, inputs, 2) != first);
+    inputs[1] = kept_input_of(1);
+    inputs[1].tile_rates[2] = 1e11;
+    CHECK(get_plan(&plans, &kept_shape, inputs, 2) != first);
+    inputs[1] = kept_input_of(1);
+    inputs[0].both.alone = 1e9;
+    CHECK(get_plan(&plans, &kept_shape, inputs, 2) != first);
+    inputs[0] = kept_input_of(0);
+    inputs[0].single = 1e11;
+    CHECK(get_plan(&plans, &kept_shape, inputs, 2) != first);
+    inputs[0] = kept_input_of(0);
+    CHECK(get_plan(&plans, &kept_shape, inputs, 2) == first);
+    hri_plans_destroy(plans);
+}
+
+static void few_are_kept(void)
+{
+    TEST_CASE("the one that was not used for longest goes");
+    hri_plans *plans = NULL;
+    const hri_plan_accelerator input = kept_input_of(0);
+    hri_plan *held = NULL;
+    CHECK(hri_plans_get(&plans, &kept_shape, &input, 1, &held) == HR_OK);
+    hri_plan_shape other = kept_shape;
+    for (int i = 0; i < MANY; i++) { /* used in between: it stays */
+        other.m++;
+        get_plan(&plans, &other, &input, 1);
+        CHECK(get_plan(&plans, &kept_shape, &input, 1) == held);
+    }
+    for (int i = 0; i < MANY; i++) {
+        other.m++;
+        get_plan(&plans, &other, &input, 1);
+    }
+    CHECK(get_plan(&plans, &kept_shape, &input, 1) != held);
+    CHECK(held->shape.m == EDGE); /* a holder's plan stays */
+    hri_plan_destroy(held);
+    hri_plans_destroy(plans);
+}
+
+static void errors_are_not_kept(void)
+{
+    TEST_CASE("no plan");
+    hri_plans *plans = NULL;
+    hri_plan *plan = NULL;
+    hri_plan_accelerator input = kept_input_of(0);
+    CHECK_FAILS(hri_plans_get(&plans, &kept_shape, &input, 0, &plan),
+                HR_ERROR_INVALID, "no accelerators");
+    input.memory = 1;
+    CHECK_FAILS(hri_plans_get(&plans, &kept_shape, &input, 1, &plan),
+                HR_ERROR_OUT_OF_MEMORY, "least working set");
+    CHECK(plans == NULL);
+    hri_plans_destroy(plans);
+}
+
 int main(void)
 {
     TEST(whole_rows());
@@ -694,5 +801,8 @@ int main(void)
     TEST(random_problems(5000));
     TEST(tight_memory());
     TEST(thousand());
+    TEST(same_inputs());
+    TEST(few_are_kept());
+    TEST(errors_are_not_kept());
     return test_end();
 }

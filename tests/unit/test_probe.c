@@ -20,7 +20,7 @@ typedef struct job {
     hr_status fails; /* each try */
 } job;
 
-static hr_status prepare(void *data, int64_t size)
+static hr_status prepare_job(void *data, int64_t size)
 {
     job *j = data;
     j->prepared++;
@@ -32,7 +32,7 @@ static hr_status prepare(void *data, int64_t size)
 }
 
 /* The first try of each takes twice as long. */
-static hr_status run(void *data, double *seconds)
+static hr_status run_job(void *data, double *seconds)
 {
     job *j = data;
     j->tries++;
@@ -41,7 +41,7 @@ static hr_status run(void *data, double *seconds)
     return j->fails;
 }
 
-static hr_status finish(void *data)
+static hr_status finish_job(void *data)
 {
     ((job *)data)->finished++;
     return HR_OK;
@@ -50,9 +50,9 @@ static hr_status finish(void *data)
 static hri_trial trial_of(int64_t first, int64_t most, int64_t growth,
                           double enough)
 {
-    return (hri_trial){.prepare = prepare,
-                       .run = run,
-                       .finish = finish,
+    return (hri_trial){.prepare = prepare_job,
+                       .run = run_job,
+                       .finish = finish_job,
                        .first = first,
                        .most = most,
                        .growth = growth,
@@ -215,11 +215,7 @@ static double units(const void *data, int64_t size)
 
 static void check_questions(void)
 {
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "2xcuda:0";
-    fake_reset();
-    CHECK(hri_context_create_from(fake_list, &options, &context) == HR_OK);
+    hr_context *context = fake_context("2xcuda:0", 0);
     hri_accelerator *a = context->accelerators;
     const hri_trial trial = trial_of(1, 1 << 20, 2, 1e-2);
     job j = {.rate = 1e5, .room = INT64_MAX};

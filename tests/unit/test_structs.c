@@ -752,13 +752,8 @@ static void fixed(void)
 static void open_bed(bed *t)
 {
     const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL);
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "cuda:0";
-    fake_reset();
-    CHECK(hri_context_create_from(fake_list, &options, &t->fake) == HR_OK);
-    options.accelerators = "2xhost";
-    options.memory_limit = 1 << 26;
-    CHECK(hr_context_create(&options, &t->host) == HR_OK);
+    t->fake = fake_context("cuda:0", 0);
+    t->host = test_context("2xhost", 1 << 26);
     told_patience(t->host);
     CHECK(hr_window_box(1, &t->window) == HR_OK);
     CHECK(hr_array_create_anywhere(t->host, 4, hr_extent1(4 * EDGE),

@@ -24,7 +24,7 @@ static double defined(uint32_t half, int fraction_bits, int bias)
     return half & 0x8000 ? -value : value;
 }
 
-static int same(double a, double b)
+static int is_same_number(double a, double b)
 {
     return isnan(a) ? isnan(b) : a == b && !signbit(a) == !signbit(b);
 }
@@ -35,7 +35,8 @@ static void every_pattern_has_its_value_and_comes_back(void)
     for (uint32_t h = 0; h < 65536; h++) {
         float f = hr_f16_to_f32((uint16_t)h);
         float b = hr_bf16_to_f32((uint16_t)h);
-        values += same(f, defined(h, 10, 15)) && same(b, defined(h, 7, 127));
+        values += is_same_number(f, defined(h, 10, 15)) &&
+                  is_same_number(b, defined(h, 7, 127));
         if (isnan(f)) {
             nans += isnan(hr_f16_to_f32(hr_f32_to_f16(f))) &&
                     hr_f32_to_f16(f) >> 15 == h >> 15;

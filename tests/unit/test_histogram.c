@@ -25,7 +25,7 @@ static int64_t counts[MAX_BINS + 2], want[MAX_BINS + 2];
 
 /* ---- elements */
 
-static double get(hr_type type, int64_t i)
+static double element_of(hr_type type, int64_t i)
 {
     return type == HR_F32   ? (double)data.f32[i]
            : type == HR_F64 ? data.f64[i]
@@ -33,7 +33,7 @@ static double get(hr_type type, int64_t i)
                             : data.i32[i];
 }
 
-static void put(hr_type type, int64_t i, double x)
+static void set_element(hr_type type, int64_t i, double x)
 {
     if (type == HR_F32) {
         data.f32[i] = (float)x;
@@ -119,7 +119,7 @@ static void check_all(const bed *b, hr_type type, hr_extent extent, range r,
     make_edges(type, r, bins);
     memset(want, 0, sizeof want);
     for (int64_t i = 0; i < hr_extent_count(extent); i++) {
-        count_wanted(get(type, i), bins);
+        count_wanted(element_of(type, i), bins);
     }
     check_counts(b, type, hr_view_of(array), r, bins);
     hr_array_destroy(array);
@@ -129,7 +129,7 @@ static void check_all(const bed *b, hr_type type, hr_extent extent, range r,
 
 /* Elements in the range and somewhat beyond it, on its edges and beside them,
  * and others. */
-static void draw(bed *b, hr_type type, range r, int bins)
+static void draw_elements(bed *b, hr_type type, range r, int bins)
 {
     const double width = r.high - r.low;
     for (int i = 0; i < N; i++) {
@@ -141,18 +141,18 @@ static void draw(bed *b, hr_type type, range r, int bins)
             type == HR_F32
                 ? (double)nextafterf((float)edge, kind == 1 ? -1e38F : 1e38F)
                 : nextafter(edge, kind == 1 ? -1e300 : 1e300);
-        put(type, i,
-            kind == 0   ? edge
-            : kind <= 2 ? near
-                        : r.low - 0.1 * width + 1.2 * u * width);
+        set_element(type, i,
+                    kind == 0   ? edge
+                    : kind <= 2 ? near
+                                : r.low - 0.1 * width + 1.2 * u * width);
     }
     if (type == HR_F32 || type == HR_F64) {
-        put(type, 5, (double)NAN);
-        put(type, 77, (double)INFINITY);
-        put(type, 1234, -(double)INFINITY);
-        put(type, N - 1, (double)NAN);
-        put(type, 4321, 0.0);
-        put(type, 4322, -0.0);
+        set_element(type, 5, (double)NAN);
+        set_element(type, 77, (double)INFINITY);
+        set_element(type, 1234, -(double)INFINITY);
+        set_element(type, N - 1, (double)NAN);
+        set_element(type, 4321, 0.0);
+        set_element(type, 4322, -0.0);
     }
 }
 
@@ -172,7 +172,7 @@ static void all_types_and_bins(bed *b)
         for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
             for (int r = 0; r < 3; r++) {
                 make_edges(types[t], ranges[t][r], bins[k]);
-                draw(b, types[t], ranges[t][r], bins[k]);
+                draw_elements(b, types[t], ranges[t][r], bins[k]);
                 if (!CHECK(test_state.failures == 0)) {
                     printf("%d bins, range %d\n", bins[k], r);
                     return;
@@ -189,7 +189,7 @@ static void edges_that_are_equal(bed *b)
     const range narrow = {1, 1 + 0x1p-20}, tiny = {0, 0x1p-140};
     TEST_CASE("narrow ranges");
     make_edges(HR_F32, narrow, 1000);
-    draw(b, HR_F32, narrow, 1000);
+    draw_elements(b, HR_F32, narrow, 1000);
     check_all(b, HR_F32, hr_extent1(N), narrow, 1000);
     TEST_CASE("all equal");
     for (int i = 0; i < N; i++) {
@@ -213,7 +213,7 @@ static void all_ranks(bed *b)
         {4, {3, 4, 50, 60}}, {6, {2, 3, 2, 3, 20, 30}}};
     const range r = {-1, 1};
     make_edges(HR_F32, r, 37);
-    draw(b, HR_F32, r, 37);
+    draw_elements(b, HR_F32, r, 37);
     for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
         TEST_CASE("ranks");
         check_all(b, HR_F32, extents[i], r, 37);
@@ -252,7 +252,7 @@ static void sections_leave_their_gaps(bed *b)
     const int64_t origin[HR_MAX_RANK] = {2, 5, 6};
     TEST_CASE("sections");
     make_edges(HR_F32, r, 37);
-    draw(b, HR_F32, r, 37);
+    draw_elements(b, HR_F32, r, 37);
     check_section(b, hr_extent1(N), origin, hr_extent1(N - 3));
     check_section(b, hr_extent2(300, 500), origin, hr_extent2(290, 490));
     check_section(b, hr_extent2(3, 50000), origin, hr_extent2(1, 49990));
@@ -269,7 +269,7 @@ static void larger_than_memory(bed *b)
     const range r = {0, 1};
     TEST_CASE("limits");
     make_edges(HR_F32, r, 50);
-    draw(b, HR_F32, r, 50);
+    draw_elements(b, HR_F32, r, 50);
     room = 2 * 16384 * sizeof(float) + 2000;
     check_all(b, HR_F32, hr_extent1(N), r, 50);
     room = ROOM;
@@ -370,7 +370,7 @@ static void bad_input_is_refused(bed *b)
     hr_array_destroy(narrow);
 }
 
-static void all(bed *b)
+static void all_cases(bed *b)
 {
     TEST(all_types_and_bins(b));
     TEST(edges_that_are_equal(b));
@@ -383,5 +383,5 @@ static void all(bed *b)
 
 int main(int count, char **arguments)
 {
-    return bed_main(count > 1 ? arguments[1] : "host", all);
+    return bed_main(count > 1 ? arguments[1] : "host", all_cases);
 }

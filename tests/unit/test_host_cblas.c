@@ -48,7 +48,7 @@ static void name_cores(const char *core, char *name, size_t bytes)
     }
 }
 
-static bool fails(hr_status status, const char *word)
+static bool fails_with(hr_status status, const char *word)
 {
     return status == HR_ERROR_UNAVAILABLE &&
            strstr(hr_last_error(), word) != NULL;
@@ -200,15 +200,16 @@ static bool integers_of_64_bits_are_refused(void)
 {
     hri_cblas cblas;
     setenv("FAKE_OPENBLAS_64", "1", 1);
-    return fails(hri_cblas_open(FAKE_OPENBLAS, true, &cblas), "64 bits");
+    return fails_with(hri_cblas_open(FAKE_OPENBLAS, true, &cblas), "64 bits");
 }
 
 static bool what_is_no_blas_is_refused(void)
 {
     hri_cblas cblas;
-    return fails(hri_cblas_open("libm.so.6", true, &cblas), "cblas_sgemm") &&
-           fails(hri_cblas_open("libnot-there.so.1", true, &cblas),
-                 "libnot-there");
+    return fails_with(hri_cblas_open("libm.so.6", true, &cblas),
+                      "cblas_sgemm") &&
+           fails_with(hri_cblas_open("libnot-there.so.1", true, &cblas),
+                      "libnot-there");
 }
 
 static bool headrace_cblas_names_a_library(void)
@@ -232,7 +233,8 @@ static bool host_is_refused(const char *value, const char *sentence)
     bool held = hri_backend_host.describe(0, &info) == HR_OK &&
                 strcmp(info.arithmetic, "none") == 0;
     for (int i = 0; i < 2; i++) {
-        held = held && fails(hri_backend_host.open(0, 2, &device), sentence) &&
+        held = held &&
+               fails_with(hri_backend_host.open(0, 2, &device), sentence) &&
                device == NULL;
     }
     return held;
@@ -281,7 +283,7 @@ static bool an_empty_headrace_cblas_means_nothing(void)
 
 /* What the real one multiplies, of numbers that any order of sums makes the
  * same. */
-static bool multiplies(const hri_cblas *cblas)
+static bool multiplies_right(const hri_cblas *cblas)
 {
     enum { N = 70 };
     static float a32[N * N], c32[N * N];
@@ -331,7 +333,7 @@ static bool a_real_openblas_survives_reloading(void)
     }
     hri_cblas cblas;
     return hri_cblas_open(real_name, false, &cblas) == HR_OK &&
-           printf("%s\n", cblas.name) > 0 && multiplies(&cblas);
+           printf("%s\n", cblas.name) > 0 && multiplies_right(&cblas);
 }
 
 /* One that misjudges the CPU and is in use gets copies that do not. */
@@ -352,7 +354,7 @@ static bool a_real_openblas_is_copied(void)
     name_cores("Prescott", want, sizeof want);
     return hri_cblas_open(real_name, false, &cblas) == HR_OK &&
            printf("%s\n", cblas.name) > 0 && strstr(cblas.name, want) != NULL &&
-           multiplies(&cblas);
+           multiplies_right(&cblas);
 }
 
 static const struct {

@@ -89,7 +89,7 @@ static hr_status launch(const char *set)
     return ok ? status : HR_ERROR_MISMATCH;
 }
 
-static int done(void)
+static int count_failures(void)
 {
     CHECK(files_count(temporary, NULL, 0) == 0); /* nothing is left */
     return test_state.failures < 99 ? (int)test_state.failures : 99;
@@ -97,7 +97,7 @@ static int done(void)
 
 /* ---- which compiler */
 
-static int absent(int number)
+static int no_compiler_is_there(int number)
 {
     (void)number;
     TEST_CASE("no compiler");
@@ -117,10 +117,10 @@ static int absent(int number)
                 "there is no cc, gcc or clang in PATH");
     unsetenv("PATH");
     CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED, "in PATH");
-    return done();
+    return count_failures();
 }
 
-static int named(int number)
+static int compiler_is_named(int number)
 {
     (void)number;
     TEST_CASE("a compiler by its name in PATH");
@@ -132,12 +132,12 @@ static int named(int number)
     CHECK(launch("host") == HR_OK && count_calls() == 1);
     unsetenv("HEADRACE_CC");
     CHECK(launch("host") == HR_OK && count_calls() == 1);
-    return done();
+    return count_failures();
 }
 
 /* ---- compilers that fail */
 
-static int failing(int number)
+static int compilers_fail(int number)
 {
     static const struct {
         const char *script;
@@ -177,7 +177,7 @@ static int failing(int number)
     CHECK_FAILS(launch("host"), HR_ERROR_UNAVAILABLE,
                 "host: no folder for compiling can be made in /nowhere");
     CHECK(count_calls() == 0);
-    return done();
+    return count_failures();
 }
 
 /* Time for programs is over once this file has a line. NULL: it goes on. */
@@ -203,7 +203,7 @@ void __wrap_hri_sleep_ns(uint64_t ns)
     __real_hri_sleep_ns(ns);
 }
 
-static bool lives(int process)
+static bool process_lives(int process)
 {
     char path[64];
     size_t bytes = 0;
@@ -215,7 +215,7 @@ static bool lives(int process)
 }
 
 /* What hangs is ended with what it has started. */
-static int hanging(int number)
+static int compiler_hangs(int number)
 {
     char output[96], script[200];
     size_t bytes = 0;
@@ -235,17 +235,17 @@ static int hanging(int number)
     char *child = files_read(output, &bytes);
     const int started = child != NULL ? atoi(child) : 0;
     CHECK(started > 0);
-    while (lives(started)) {
+    while (process_lives(started)) {
         sched_yield();
     }
     free(child);
     unlink(output);
-    return done();
+    return count_failures();
 }
 
 /* ---- the process around it */
 
-static int signals(int number)
+static int sigchld_is_ignored(int number)
 {
     (void)number;
     TEST_CASE("SIGCHLD is ignored");
@@ -254,7 +254,7 @@ static int signals(int number)
     CHECK(launch("host") == HR_OK && count_calls() == 1);
     use_script("echo twice.c:1: error: no >&2; exit 1");
     CHECK_FAILS(launch("host"), HR_ERROR_BUILD, "twice.c:1: error: no");
-    return done();
+    return count_failures();
 }
 
 static int no_input(int number)
@@ -269,7 +269,7 @@ static int no_input(int number)
     setenv("LC_ALL", "de_DE.UTF-8", 1);
     use_script(then);
     CHECK(launch("host") == HR_OK && count_calls() == 1);
-    return done();
+    return count_failures();
 }
 
 static void *in_thread(void *status)
@@ -293,7 +293,7 @@ static int at_once(int number)
         CHECK(status[i] == HR_OK);
     }
     CHECK(count_calls() == PROCESSES);
-    return done();
+    return count_failures();
 }
 
 /* ---- the cache */
@@ -303,7 +303,7 @@ static void find_kept(void)
     CHECK(files_count(modules, kept, sizeof kept) == 1);
 }
 
-static int cached(int number)
+static int code_is_cached(int number)
 {
     (void)number;
     TEST_CASE("a text is compiled once");
@@ -312,7 +312,7 @@ static int cached(int number)
     CHECK(launch("3xhost") == HR_OK && count_calls() == 1);
     CHECK(launch("host") == HR_OK && count_calls() == 1);
     find_kept();
-    return done();
+    return count_failures();
 }
 
 static int second_process(int number)
@@ -325,11 +325,11 @@ static int second_process(int number)
     TEST_CASE("a compiler that has changed compiles anew");
     use_script("echo other >&2; exit 1");
     CHECK_FAILS(launch("host"), HR_ERROR_BUILD, "other");
-    return done();
+    return count_failures();
 }
 
 /* Change the file, and let others write to it. */
-static int damaged(int number)
+static int damaged_code_is_mended(int number)
 {
     (void)number;
     TEST_CASE("files that are damaged, or that others may write");
@@ -356,7 +356,7 @@ static int damaged(int number)
     CHECK(launch("host") == HR_OK && count_calls() == before + 2);
     find_kept();
     free(whole);
-    return done();
+    return count_failures();
 }
 
 static int without_cache(int number)
@@ -369,7 +369,7 @@ static int without_cache(int number)
         CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
         CHECK(launch("host") == HR_OK && count_calls() == i + 1);
     }
-    return done();
+    return count_failures();
 }
 
 static int one_of_many(int number)
@@ -387,22 +387,22 @@ static int after_many(int number)
     (void)number;
     setenv("HEADRACE_CACHE", cache, 1);
     find_kept();
-    return done();
+    return count_failures();
 }
 
 /* The case in processes of its own. */
-static void in(int processes, int (*function)(int number))
+static void run_in_children(int processes, int (*function)(int number))
 {
     CHECK(files_in_children(processes, function) == 0);
 }
 
 /* The same, with an empty cache. */
-static void alone(int (*function)(int number))
+static void run_in_child(int (*function)(int number))
 {
     files_remove_folder(cache);
     files_make_folder(cache, sizeof cache);
     snprintf(modules, sizeof modules, "%s/modules", cache);
-    in(1, function);
+    run_in_children(1, function);
 }
 
 int main(void)
@@ -419,19 +419,19 @@ int main(void)
     snprintf(calls, sizeof calls, "%s/calls", tools);
     setenv("TMPDIR", temporary, 1);
     setenv("HEADRACE_CACHE", "", 1);
-    TEST(alone(absent));
-    TEST(alone(named));
-    TEST(alone(failing));
-    TEST(alone(hanging));
-    TEST(alone(signals));
-    TEST(alone(no_input));
-    TEST(alone(at_once));
-    TEST(alone(cached));
-    TEST(in(1, second_process));
-    TEST(alone(damaged));
-    TEST(alone(without_cache));
-    TEST(in(PROCESSES, one_of_many));
-    TEST(in(1, after_many));
+    TEST(run_in_child(no_compiler_is_there));
+    TEST(run_in_child(compiler_is_named));
+    TEST(run_in_child(compilers_fail));
+    TEST(run_in_child(compiler_hangs));
+    TEST(run_in_child(sigchld_is_ignored));
+    TEST(run_in_child(no_input));
+    TEST(run_in_child(at_once));
+    TEST(run_in_child(code_is_cached));
+    TEST(run_in_children(1, second_process));
+    TEST(run_in_child(damaged_code_is_mended));
+    TEST(run_in_child(without_cache));
+    TEST(run_in_children(PROCESSES, one_of_many));
+    TEST(run_in_children(1, after_many));
     files_remove_folder(tools);
     files_remove_folder(temporary);
     files_remove_folder(cache);

@@ -124,13 +124,13 @@ static void setting_finish(setting *s)
     s->device->ops->close(s->device);
 }
 
-static void product(hri_queue *queue, int64_t kind)
+static void enqueue_product(hri_queue *queue, int64_t kind)
 {
     hri_gemm gemm = {.type = HR_F32, .c_type = HR_F32, .m = kind};
     CHECK(queue->ops->gemm(queue, &gemm) == HR_OK);
 }
 
-static void fill(const setting *s, hri_queue *queue, uint8_t value)
+static void fill_buffer(const setting *s, hri_queue *queue, uint8_t value)
 {
     CHECK(queue->ops->fill(queue, s->buffer, 0, BYTES, value) == HR_OK);
 }
@@ -162,9 +162,9 @@ static bool is_done(hri_event *event)
 static void nothing_blocks_the_caller(setting *s)
 {
     TEST_CASE("a busy queue takes commands, which wait for their turn");
-    product(s->a, WAIT_AT_GATE);
+    enqueue_product(s->a, WAIT_AT_GATE);
     for (int i = 0; i < COMMANDS; i++) {
-        fill(s, s->a, (uint8_t)i);
+        fill_buffer(s, s->a, (uint8_t)i);
     }
     CHECK(s->a->ops->record(s->a, s->event) == HR_OK);
     CHECK(s->b->ops->wait(s->b, s->event) == HR_OK);
@@ -180,7 +180,7 @@ static void nothing_blocks_the_caller(setting *s)
 static void records_are_kept_apart(setting *s)
 {
     TEST_CASE("a wait keeps its record when another queue records");
-    product(s->a, WAIT_AT_GATE);
+    enqueue_product(s->a, WAIT_AT_GATE);
     CHECK(s->a->ops->record(s->a, s->event) == HR_OK);
     CHECK(s->b->ops->wait(s->b, s->event) == HR_OK);
     CHECK(s->b->ops->record(s->b, s->other) == HR_OK);
@@ -196,8 +196,8 @@ static void errors_stick(setting *s)
     bool done = false;
     TEST_CASE("after a failure nothing happens, and all is told");
     CHECK(s->a->ops->record(s->a, s->other) == HR_OK);
-    product(s->a, FAIL);
-    fill(s, s->a, 9);
+    enqueue_product(s->a, FAIL);
+    fill_buffer(s, s->a, 9);
     CHECK(s->a->ops->record(s->a, s->event) == HR_OK);
     CHECK_FAILS(s->event->ops->wait(s->event), HR_ERROR_OUT_OF_MEMORY,
                 "the fake product fails");
@@ -211,11 +211,11 @@ static void errors_stick(setting *s)
     TEST_CASE("a failure does not reach back");
     CHECK(s->other->ops->wait(s->other) == HR_OK && is_done(s->other));
     TEST_CASE("a failure leaves other queues alone");
-    fill(s, s->b, 5);
+    fill_buffer(s, s->b, 5);
     CHECK(s->b->ops->finish(s->b) == HR_OK && first_byte(s) == 5);
     TEST_CASE("a queue that waits for a failure fails");
     CHECK(s->b->ops->wait(s->b, s->event) == HR_OK);
-    fill(s, s->b, 6);
+    fill_buffer(s, s->b, 6);
     CHECK_FAILS(s->b->ops->finish(s->b), HR_ERROR_OUT_OF_MEMORY,
                 "the fake product fails");
     CHECK(first_byte(s) == 5);
@@ -259,7 +259,8 @@ static void products_run_one_at_a_time(void)
     }
     fake.calls = 0;
     for (int i = 0; i < 100 * DEVICES; i++) {
-        product(i % 2 == 0 ? s[i % DEVICES].a : s[i % DEVICES].b, NOTHING);
+        enqueue_product(i % 2 == 0 ? s[i % DEVICES].a : s[i % DEVICES].b,
+                        NOTHING);
     }
     for (int i = 0; i < DEVICES; i++) {
         setting_finish(&s[i]);
@@ -274,9 +275,9 @@ static void enqueue_chain(hri_queue **queues, hri_event **events)
 {
     for (int i = 0; i < QUEUES; i++) {
         const hri_queue_ops *ops = queues[i]->ops;
-        product(queues[i], i == 0 ? WAIT_AT_GATE : NOTHING);
+        enqueue_product(queues[i], i == 0 ? WAIT_AT_GATE : NOTHING);
         CHECK(i == 0 || ops->wait(queues[i], events[i - 1]) == HR_OK);
-        product(queues[i], NOTHING);
+        enqueue_product(queues[i], NOTHING);
         CHECK(ops->record(queues[i], events[i]) == HR_OK);
     }
 }
@@ -352,17 +353,17 @@ static void long_copies_take_turns(void)
     setting_open(&s, 8);
     memset(long_from, 7, LONG);
     memset(long_to, 0, LONG);
-    product(s.a, WAIT_AT_GATE);
+    enqueue_product(s.a, WAIT_AT_GATE);
     wait_for_product();
     copy_long(s.b);
     CHECK(s.b->ops->record(s.b, s.event) == HR_OK);
-    fill(&s, s.c, 3); /* short commands do not */
+    fill_buffer(&s, s.c, 3); /* short commands do not */
     CHECK(s.c->ops->finish(s.c) == HR_OK && first_byte(&s) == 3);
     CHECK(!is_done(s.event) && long_to[LONG - 1] == 0);
     set_gate(true);
     CHECK(s.event->ops->wait(s.event) == HR_OK && long_to[LONG - 1] == 7);
     TEST_CASE("and the next product for it, with all threads");
-    product(s.a, NOTHING);
+    enqueue_product(s.a, NOTHING);
     CHECK(s.a->ops->finish(s.a) == HR_OK && fake.threads == 8);
     setting_finish(&s);
 }

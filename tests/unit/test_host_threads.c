@@ -39,7 +39,7 @@ static bool is_all(const float *data, float value)
 }
 
 /* Multiply, verify and launch. */
-static hr_status do_all(work *w)
+static hr_status use_all_threads(work *w)
 {
     const hr_scalar one = hr_real(1), zero = hr_real(0);
     hr_filter_options options = HR_FILTER_OPTIONS_INIT;
@@ -69,20 +69,20 @@ static hr_status do_all(work *w)
     return status == HR_OK && !is_all(w->c, 9) ? HR_ERROR_MISMATCH : status;
 }
 
-static void *do_often(void *data)
+static void *use_threads_often(void *data)
 {
     enum { TIMES = 20 };
     work *w = data;
     w->status = HR_OK;
     for (int i = 0; i < TIMES && w->status == HR_OK; i++) {
-        w->status = do_all(w);
+        w->status = use_all_threads(w);
     }
     return NULL;
 }
 
 /* ---- threads */
 
-static void variable(void)
+static void threads_are_read(void)
 {
     static const char *const nonsense[] = {"0",  "-1",   "3x",  "1025", " 3",
                                            "+3", "0x10", "1e3", "many"};
@@ -104,7 +104,7 @@ static void variable(void)
     CHECK(hri_thread_count_check() == HR_OK);
 }
 
-static void one_pool(void)
+static void contexts_share_a_pool(void)
 {
     static work works[CONTEXTS];
     pthread_t threads[CONTEXTS];
@@ -123,7 +123,8 @@ static void one_pool(void)
 
     TEST_CASE("contexts that work at the same time");
     for (int i = 0; i < CONTEXTS; i++) {
-        CHECK(pthread_create(&threads[i], NULL, do_often, &works[i]) == 0);
+        CHECK(pthread_create(&threads[i], NULL, use_threads_often, &works[i]) ==
+              0);
     }
     for (int i = 0; i < CONTEXTS; i++) {
         pthread_join(threads[i], NULL);
@@ -133,12 +134,12 @@ static void one_pool(void)
     TEST_CASE("the last context ends them");
     hr_context_destroy(works[0].context);
     hr_context_destroy(works[1].context);
-    CHECK(do_all(&works[2]) == HR_OK);
+    CHECK(use_all_threads(&works[2]) == HR_OK);
     hr_context_destroy(works[2].context);
     CHECK(threads_count() == before);
     setenv("HEADRACE_THREADS", "1", 1);
     works[0].context = test_context("host", 0);
-    CHECK(threads_count() == before && do_all(&works[0]) == HR_OK);
+    CHECK(threads_count() == before && use_all_threads(&works[0]) == HR_OK);
     hr_context_destroy(works[0].context);
 }
 
@@ -149,7 +150,8 @@ static void be_child(void)
 {
     static work w;
     w.context = test_context("host", 0);
-    hr_status status = w.context != NULL ? do_all(&w) : HR_ERROR_BACKEND;
+    hr_status status =
+        w.context != NULL ? use_all_threads(&w) : HR_ERROR_BACKEND;
     hr_context_destroy(w.context);
     _exit(status == HR_OK ? 0 : 1);
 }
@@ -166,7 +168,7 @@ static void child_works(void)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void forks(void)
+static void children_work(void)
 {
     static work w;
     setenv("HEADRACE_THREADS", "3", 1);
@@ -174,7 +176,7 @@ static void forks(void)
     child_works();
     TEST_CASE("a child while the parent has a context");
     w.context = test_context("host", 0);
-    CHECK(do_all(&w) == HR_OK);
+    CHECK(use_all_threads(&w) == HR_OK);
     child_works();
     hr_context_destroy(w.context);
     child_works();
@@ -182,21 +184,21 @@ static void forks(void)
 
 /* The lock of an allocator may be another thread's at that moment: the C
  * library's is freed in the child, those of sanitizers are not. */
-static void busy_forks(void)
+static void children_of_busy_work(void)
 {
     static work w;
     setenv("HEADRACE_THREADS", "3", 1);
     TEST_CASE("a child while the parent's context works");
     pthread_t thread;
     w.context = test_context("host", 0);
-    CHECK(pthread_create(&thread, NULL, do_often, &w) == 0);
+    CHECK(pthread_create(&thread, NULL, use_threads_often, &w) == 0);
     for (int i = 0; i < 10; i++) {
         child_works();
     }
     pthread_join(thread, NULL);
     CHECK(w.status == HR_OK);
     TEST_CASE("the parent goes on");
-    CHECK(do_all(&w) == HR_OK);
+    CHECK(use_all_threads(&w) == HR_OK);
     hr_context_destroy(w.context);
     child_works();
 }
@@ -206,12 +208,12 @@ int main(int count, char **arguments)
     const char *what = count == 2 ? arguments[1] : "";
     setenv("HEADRACE_CBLAS", "builtin", 1); /* others have their own threads */
     if (strcmp(what, "threads") == 0) {
-        TEST(variable());
-        TEST(one_pool());
+        TEST(threads_are_read());
+        TEST(contexts_share_a_pool());
     } else if (strcmp(what, "fork") == 0) {
-        TEST(forks());
+        TEST(children_work());
     } else if (strcmp(what, "busy_fork") == 0) {
-        TEST(busy_forks());
+        TEST(children_of_busy_work());
     }
     return test_end();
 }

@@ -46,7 +46,7 @@ static const char *found_in(const char *text)
 #define KERNEL(body)  HEAD "{\n" body "\n}\n"
 #define IN_EACH(body) KERNEL("HR_EACH1(i) { " body " }")
 
-static void surely_runs(void)
+static void sure_views_are_found(void)
 {
     static const struct {
         const char *text, *found;
@@ -184,7 +184,7 @@ static const char *const unsure[] = {
     KERNEL("HR_EACH1(i) HR_EACH1(j) { HR_AT1(a, j) = 1; }"),
 };
 
-static void may_not_run(void)
+static void unsure_views_are_left(void)
 {
     TEST_CASE("views that some items may not index");
     for (size_t i = 0; i < sizeof unsure / sizeof unsure[0]; i++) {
@@ -216,7 +216,7 @@ static const char *own_in(const char *text)
     return told;
 }
 
-static void own_rows(void)
+static void own_rows_are_found(void)
 {
     static const struct {
         const char *text, *own;
@@ -300,7 +300,7 @@ static void lines_and_limits(void)
     CHECK(hri_indexings_find(&kernel, &found) == HR_OK && found.count == 0);
 }
 
-static hr_status check(const char *body)
+static hr_status find_in_body(const char *body)
 {
     char text[512];
     hri_indexings found;
@@ -340,18 +340,18 @@ static void no_elements(void)
     };
     TEST_CASE("what is no element of a view");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        CHECK_FAILS(check(bad[i].body), HR_ERROR_BUILD, bad[i].sentence);
+        CHECK_FAILS(find_in_body(bad[i].body), HR_ERROR_BUILD, bad[i].sentence);
     }
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        test_check(check(good[i]) == HR_OK, good[i], __FILE__, __LINE__);
+        test_check(find_in_body(good[i]) == HR_OK, good[i], __FILE__, __LINE__);
     }
 }
 
 int main(void)
 {
-    TEST(surely_runs());
-    TEST(may_not_run());
-    TEST(own_rows());
+    TEST(sure_views_are_found());
+    TEST(unsure_views_are_left());
+    TEST(own_rows_are_found());
     TEST(lines_and_limits());
     TEST(no_elements());
     return test_end();

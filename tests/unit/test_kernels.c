@@ -44,7 +44,7 @@ static const int64_t shapes[][3] = {
 /* ThreadSanitizer takes minutes for the last two. */
 enum { SHAPES = TEST_TSAN ? 8 : sizeof shapes / sizeof shapes[0] };
 
-static float *numbers(random_source *random, int64_t count)
+static float *make_numbers(random_source *random, int64_t count)
 {
     float *data = calloc((size_t)count, sizeof *data);
     for (int64_t i = 0; i < count && random != NULL; i++) {
@@ -76,7 +76,7 @@ static int is_product(const float *a, const float *b, const float *c, int64_t m,
 
 /* Items that cover so many elements in dimension d, in whole tiles where each
  * has several. */
-static int64_t items(int64_t extent, size_t v, int d)
+static int64_t count_items(int64_t extent, size_t v, int d)
 {
     const int64_t own = variants[v].own[d], tile = variants[v].tile[d];
     return own == 0   ? 1
@@ -84,12 +84,12 @@ static int64_t items(int64_t extent, size_t v, int d)
                       : hri_ceil_div(extent, tile * own) * tile;
 }
 
-static void multiply(hr_context *context, hr_queue *queue, size_t v,
-                     const int64_t shape[3], random_source *random)
+static void check_product(hr_context *context, hr_queue *queue, size_t v,
+                          const int64_t shape[3], random_source *random)
 {
     const int64_t m = shape[0], n = shape[1], k = shape[2];
-    float *data[] = {numbers(random, m * k), numbers(random, k * n),
-                     numbers(NULL, m * n)};
+    float *data[] = {make_numbers(random, m * k), make_numbers(random, k * n),
+                     make_numbers(NULL, m * n)};
     const hr_extent extents[] = {hr_extent2(m, k), hr_extent2(k, n),
                                  hr_extent2(m, n)};
     hr_array *arrays[3] = {NULL};
@@ -102,7 +102,8 @@ static void multiply(hr_context *context, hr_queue *queue, size_t v,
         hr_in(hr_view_of(arrays[0])), hr_in(hr_view_of(arrays[1])),
         hr_out(hr_view_of(arrays[2])),
         hr_tile_bytes((size_t)tile.size[1] * variants[v].per_item)};
-    const hr_extent domain = hr_extent2(items(m, v, 0), items(n, v, 1));
+    const hr_extent domain =
+        hr_extent2(count_items(m, v, 0), count_items(n, v, 1));
     CHECK(hr_launch(queue, variants[v].kernel, domain,
                     tile.size[0] > 0 ? &tile : NULL, arguments,
                     variants[v].per_item > 0 ? 4 : 3) == HR_OK);
@@ -116,12 +117,12 @@ static void multiply(hr_context *context, hr_queue *queue, size_t v,
 
 /* The m x n elements of `from` behind (row, col), of a matrix with 3 rows and 5
  * columns more: what lies around it must not come along. */
-static void pack(hr_context *context, hr_queue *queue, int64_t m, int64_t n,
-                 random_source *random)
+static void check_packed(hr_context *context, hr_queue *queue, int64_t m,
+                         int64_t n, random_source *random)
 {
     const int64_t row = 1, col = 2, wide = n + 5;
-    float *from = numbers(random, (m + 3) * wide);
-    float *to = numbers(random, n * m), *want = numbers(NULL, n * m);
+    float *from = make_numbers(random, (m + 3) * wide);
+    float *to = make_numbers(random, n * m), *want = make_numbers(NULL, n * m);
     hr_array *arrays[2] = {NULL};
     hr_view part;
     CHECK(hr_array_wrap(context, from, sizeof *from, hr_extent2(m + 3, wide), 0,
@@ -165,14 +166,15 @@ int main(int count, char **arguments)
         for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
             TEST_CASE(variants[v].name);
             for (int s = 0; s < SHAPES; s++) {
-                TEST(multiply(context, queue, v, shapes[s], &random));
+                TEST(check_product(context, queue, v, shapes[s], &random));
             }
         }
         TEST_CASE("transposition");
         for (int s = 0; s < SHAPES; s++) {
-            TEST(pack(context, queue, shapes[s][0], shapes[s][1], &random));
-            TEST(pack(context, queue, shapes[s][2] + 1, shapes[s][1] * 3,
-                      &random));
+            TEST(check_packed(context, queue, shapes[s][0], shapes[s][1],
+                              &random));
+            TEST(check_packed(context, queue, shapes[s][2] + 1,
+                              shapes[s][1] * 3, &random));
         }
         hr_queue_destroy(queue);
     }

@@ -21,7 +21,7 @@ typedef struct point {
     int n;
 } point;
 
-static void numbers(bed *b, float *data, int64_t count)
+static void number_array(bed *b, float *data, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         data[i] = (float)random_between(&b->random, -1000, 1000);
@@ -44,8 +44,8 @@ static void vectors(bed *b, int64_t n)
     float *want = calloc((size_t)n, sizeof *want);
     const float a = 3.0f;
     const point p = {0.5f, 6};
-    numbers(b, x, n);
-    numbers(b, y, n);
+    number_array(b, x, n);
+    number_array(b, y, n);
     memcpy(want, y, (size_t)n * sizeof *want);
     hr_array *ax = bed_wrap(b, x, 4, hr_extent1(n));
     hr_array *ay = bed_wrap(b, y, 4, hr_extent1(n));
@@ -344,7 +344,7 @@ static void tiles_are_chosen(void)
     }
 }
 
-static void all(bed *b)
+static void all_cases(bed *b)
 {
     TEST(vectors(b, 1));
     TEST(vectors(b, 1000003));
@@ -361,5 +361,5 @@ static void all(bed *b)
 
 int main(int count, char **arguments)
 {
-    return bed_main(count > 1 ? arguments[1] : "2xhost", all);
+    return bed_main(count > 1 ? arguments[1] : "2xhost", all_cases);
 }

@@ -77,9 +77,9 @@ static hr_extent random_extent(bed *b, uint32_t rank)
     return hr_extent_of(rank, size);
 }
 
-static hr_status launch(bed *b, int way, const hr_kernel *kernel,
-                        hr_extent domain, const hr_argument *arguments,
-                        size_t count)
+static hr_status launch_in_way(bed *b, int way, const hr_kernel *kernel,
+                               hr_extent domain, const hr_argument *arguments,
+                               size_t count)
 {
     return way == ONE_QUEUE
                ? hr_launch(b->queue, kernel, domain, NULL, arguments, count)
@@ -106,8 +106,8 @@ static int count_changed(const table *t)
 
 /* ---- lists */
 
-static int wanted(const table *from, int64_t count, int64_t each, int64_t n,
-                  int64_t q, int shift)
+static int wanted_sum(const table *from, int64_t count, int64_t each, int64_t n,
+                      int64_t q, int shift)
 {
     int sum = shift;
     for (int64_t p = 0; p < count; p++) {
@@ -141,14 +141,14 @@ static void try_list(bed *b, int way, uint32_t rank, uint32_t more)
     hr_argument in = hr_in(from.view);
     in.whole = way == BY_RUN;
     const hr_argument arguments[] = {in, hr_out(to.view), hr_value(shift)};
-    CHECK(launch(b, way, kernels[rank], domain, arguments, 3) == HR_OK);
+    CHECK(launch_in_way(b, way, kernels[rank], domain, arguments, 3) == HR_OK);
     CHECK(hr_synchronize(to.view) == HR_OK);
     int wrong = count_changed(&to);
     const int64_t count = hr_extent_count(each);
     for (int64_t n = 0; n < extents[1].size[0] * count; n++) {
         wrong += to.own[place_of(&to.view, n)] !=
-                 wanted(&from, extents[0].size[0], count, n % count, n / count,
-                        shift);
+                 wanted_sum(&from, extents[0].size[0], count, n % count,
+                            n / count, shift);
     }
     CHECK(wrong == 0);
     hr_array_destroy(from.array);
@@ -274,7 +274,7 @@ static void try_flat(bed *b, int way)
     make_table(b, &from, extent, more + 1);
     make_table(b, &to, extent, more + 1);
     const hr_argument arguments[] = {hr_in(from.view), hr_out(to.view)};
-    CHECK(launch(b, way, kernels[rank], domain, arguments, 2) == HR_OK);
+    CHECK(launch_in_way(b, way, kernels[rank], domain, arguments, 2) == HR_OK);
     CHECK(hr_synchronize(to.view) == HR_OK);
     int wrong = count_changed(&to);
     for (int64_t n = 0; n < hr_extent_count(extent); n++) {

@@ -13,7 +13,7 @@ typedef struct point {
     int n;
 } point;
 
-static void refused(bed *b)
+static void refused_arguments(bed *b)
 {
     TEST_CASE("launches that break a rule");
     static int data[64], other_data[64], line_data[64];
@@ -398,9 +398,9 @@ static void does_not_build(bed *b)
     hr_array_destroy(array);
 }
 
-static void all(bed *b)
+static void all_cases(bed *b)
 {
-    TEST(refused(b));
+    TEST(refused_arguments(b));
     TEST(refused_text(b));
     TEST(larger_than_views(b));
     TEST(refused_type(b));
@@ -411,5 +411,5 @@ static void all(bed *b)
 
 int main(int count, char **arguments)
 {
-    return bed_main(count > 1 ? arguments[1] : "2xhost", all);
+    return bed_main(count > 1 ? arguments[1] : "2xhost", all_cases);
 }

@@ -50,7 +50,7 @@ typedef struct problem {
 
 /* ---- arrays */
 
-static size_t at(const side *s, uint32_t rank, const int64_t *point)
+static size_t index_of(const side *s, uint32_t rank, const int64_t *point)
 {
     int64_t index = 0;
     for (uint32_t d = 0; d < rank; d++) {
@@ -81,7 +81,7 @@ static hr_status make_array(problem *p, side *s, hr_extent outer)
     return status;
 }
 
-static void fill(problem *p, side *s)
+static void fill_array(problem *p, side *s)
 {
     hr_mapping m;
     for (size_t i = 0; i < s->bytes / sizeof(int); i++) {
@@ -106,7 +106,7 @@ static void make_side(problem *p, side *s)
     CHECK(make_array(p, s, outer) == HR_OK);
     CHECK(hr_view_section(hr_view_of(s->array), s->margin, p->domain,
                           &s->view) == HR_OK);
-    fill(p, s);
+    fill_array(p, s);
 }
 
 static problem make_problem(bed *b, bool wrapped)
@@ -162,12 +162,12 @@ static void point_wanted(const problem *p, const reach *r, side *const role[3],
         const bool inside = j >= 0 && j < p->domain.size[0];
         other[0] = j;
         sum += inside ? (int)(j - point[0] + 7) *
-                            low(role[0]->want[at(role[0], rank, other)])
+                            low(role[0]->want[index_of(role[0], rank, other)])
                       : 1;
     }
-    int *changed = &role[1]->want[at(role[1], rank, point)];
+    int *changed = &role[1]->want[index_of(role[1], rank, point)];
     *changed = low(3 * low(*changed) + sum);
-    role[2]->want[at(role[2], rank, point)] =
+    role[2]->want[index_of(role[2], rank, point)] =
         low(sum + p->table[point[0] % p->table_size]);
 }
 
@@ -205,7 +205,7 @@ typedef struct choice {
 } choice;
 
 /* Some of the accelerators in some order, with weights of which some are 0. */
-static void choose(bed *b, uint32_t rank, choice *c)
+static void choose_options(bed *b, uint32_t rank, choice *c)
 {
     *c = (choice){.tile = {rank, {3, 2, 2}}, .options = HR_SPLIT_OPTIONS_INIT};
     uint32_t n = b->count;
@@ -231,8 +231,8 @@ static void choose(bed *b, uint32_t rank, choice *c)
     }
 }
 
-static void launch(problem *p, const reach *r, side *const role[3],
-                   const hr_split_options *options)
+static void launch_roles(problem *p, const reach *r, side *const role[3],
+                         const hr_split_options *options)
 {
     static const hr_kernel *const kernels[] = {&split1, &split2, &split3};
     const hr_argument arguments[] = {
@@ -259,8 +259,8 @@ static void random_launches(bed *b, int count)
             const reach r = {(int)random_between(&b->random, 0, 3),
                              (int)random_between(&b->random, 0, 50)};
             choice c;
-            choose(b, p.domain.rank, &c);
-            launch(&p, &r, role, &c.options);
+            choose_options(b, p.domain.rank, &c);
+            launch_roles(&p, &r, role, &c.options);
         }
         for (int s = 0; s < ARRAYS; s++) {
             CHECK(is_right(&p.sides[s]));
@@ -305,7 +305,7 @@ static void exact_bytes(bed *b, int count)
         hr_band bands[MAX_ACCELERATORS];
         hr_split_report report = HR_SPLIT_REPORT_INIT;
         choice c;
-        choose(b, p.domain.rank, &c);
+        choose_options(b, p.domain.rank, &c);
         report.shares = bands;
         report.share_capacity = MAX_ACCELERATORS;
         c.options.report = &report;
@@ -315,7 +315,7 @@ static void exact_bytes(bed *b, int count)
             (uint64_t)(hr_extent_count(p.domain) / p.domain.size[0]) *
             sizeof(int);
         const uint64_t rows = (uint64_t)p.domain.size[0];
-        launch(&p, &r, role, &c.options);
+        launch_roles(&p, &r, role, &c.options);
         for (uint32_t k = 0; k < report.share_count; k++) { /* the table is */
             hr_band *n = &bands[k];                         /* whole */
             const int64_t end = n->first + n->count, size = (int64_t)rows;
@@ -350,7 +350,7 @@ static void exact_bytes(bed *b, int count)
 
 /* ---- tiles */
 
-static void tiles(bed *b, int64_t rows, int64_t cols)
+static void bands_cut_between_tiles(bed *b, int64_t rows, int64_t cols)
 {
     TEST_CASE("bands are cut between tiles");
     enum { EDGE = 4 };
@@ -459,9 +459,9 @@ int main(int count, char **arguments)
     if (is_plain(&b)) {
         TEST(exact_bytes(&b, LAUNCHES));
     }
-    TEST(tiles(&b, 1, 1));
-    TEST(tiles(&b, 37, 13));
-    TEST(tiles(&b, 6, 40));
+    TEST(bands_cut_between_tiles(&b, 1, 1));
+    TEST(bands_cut_between_tiles(&b, 37, 13));
+    TEST(bands_cut_between_tiles(&b, 6, 40));
     TEST(dry_run(&b));
     hr_context_destroy(b.context);
     return test_end();

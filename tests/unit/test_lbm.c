@@ -32,7 +32,7 @@ typedef struct bed {
 } bed;
 
 /* Step the populations of b->start, to b->seen. */
-static hr_status step(const bed *b, const int64_t *tile, int64_t steps)
+static hr_status step_grid(const bed *b, const int64_t *tile, int64_t steps)
 {
     hr_field field = hr_field_of(sizeof(float), 0, HR_BOUNDARY_PERIODIC, NULL);
     hr_extent extent = b->cells;
@@ -61,7 +61,7 @@ static hr_status step(const bed *b, const int64_t *tile, int64_t steps)
     return status;
 }
 
-static double sum(const bed *b, const float *values)
+static double sum_values(const bed *b, const float *values)
 {
     double total = 0.0;
     for (int64_t n = 0; n < b->count; n++) {
@@ -94,7 +94,7 @@ static void bits(bed *b, uint64_t seed)
     }
     for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
         memset(b->seen, 0xee, bytes);
-        CHECK(step(b, tiles[t], STEPS) == HR_OK);
+        CHECK(step_grid(b, tiles[t], STEPS) == HR_OK);
         if (!CHECK(memcmp(b->seen, b->want, bytes) == 0)) {
             fprintf(stderr, "  %lld x %lld x %lld, tile %zu\n",
                     (long long)b->cells.size[0], (long long)b->cells.size[1],
@@ -111,8 +111,8 @@ typedef struct plane {
     uint32_t p, q;
 } plane;
 
-static float *population(const bed *b, float *values, const int64_t *cell,
-                         int q)
+static float *population_of(const bed *b, float *values, const int64_t *cell,
+                            int q)
 {
     const int64_t *n = b->cells.size;
     return &values[((cell[0] * n[1] + cell[1]) * Q + q) * n[2] + cell[2]];
@@ -127,7 +127,7 @@ static void find_cell(const bed *b, int64_t number, int64_t *cell)
 }
 
 /* Start at the equilibrium of the vortices' velocity. */
-static void spin(const bed *b, plane in, double speed, double k)
+static void start_vortices(const bed *b, plane in, double speed, double k)
 {
     for (int64_t number = 0; number < hr_extent_count(b->cells); number++) {
         int64_t cell[3];
@@ -144,7 +144,7 @@ static void spin(const bed *b, plane in, double speed, double k)
             const int *move = bench_lbm_moves[q];
             const double along =
                 move[0] * u[0] + move[1] * u[1] + move[2] * u[2];
-            *population(b, b->start, cell, q) =
+            *population_of(b, b->start, cell, q) =
                 (float)((double)bench_lbm_weight(q) * rho *
                         (1.0 + 3.0 * along + 4.5 * along * along -
                          1.5 * square));
@@ -152,7 +152,7 @@ static void spin(const bed *b, plane in, double speed, double k)
     }
 }
 
-static double energy(const bed *b, float *values)
+static double energy_of(const bed *b, float *values)
 {
     double total = 0.0;
     for (int64_t number = 0; number < hr_extent_count(b->cells); number++) {
@@ -160,7 +160,7 @@ static double energy(const bed *b, float *values)
         double rho = 0.0, momentum[3] = {0.0, 0.0, 0.0};
         find_cell(b, number, cell);
         for (int q = 0; q < Q; q++) {
-            const double f = *population(b, values, cell, q);
+            const double f = *population_of(b, values, cell, q);
             rho += f;
             for (int d = 0; d < 3; d++) {
                 momentum[d] += bench_lbm_moves[q][d] * f;
@@ -174,7 +174,7 @@ static double energy(const bed *b, float *values)
 }
 
 /* How far the decay in n x n cells is from theory, relative to it. */
-static double decay(bed *b, plane in, int64_t n)
+static double decay_error(bed *b, plane in, int64_t n)
 {
     const double k = 2.0 * acos(-1.0) / (double)n;
     const double viscosity = (1.0 / (double)rate - 0.5) / 3.0;
@@ -182,37 +182,38 @@ static double decay(bed *b, plane in, int64_t n)
     hr_extent cells = hr_extent3(2, 2, 2);
     cells.size[in.p] = cells.size[in.q] = n;
     set_cells(b, cells);
-    spin(b, in, 0.64 / (double)n, k);
-    const double before = energy(b, b->start), mass = sum(b, b->start);
-    CHECK(step(b, tiles[0], steps) == HR_OK);
+    start_vortices(b, in, 0.64 / (double)n, k);
+    const double before = energy_of(b, b->start),
+                 mass = sum_values(b, b->start);
+    CHECK(step_grid(b, tiles[0], steps) == HR_OK);
     /* each population is rounded some times in a step */
-    CHECK(fabs(sum(b, b->seen) - mass) <
+    CHECK(fabs(sum_values(b, b->seen) - mass) <
           mass * (double)steps * 4.0 * (double)FLT_EPSILON);
-    const double seen = log(before / energy(b, b->seen));
+    const double seen = log(before / energy_of(b, b->seen));
     return fabs(seen / (4.0 * viscosity * k * k * (double)steps) - 1.0);
 }
 
 /* The method is of second order, so twice the cells leave a quarter of the
  * error. */
-static void vortices(bed *b)
+static void vortices_decay(bed *b)
 {
     static const plane planes[] = {{1, 2}, {0, 2}, {0, 1}};
     for (size_t i = 0; i < sizeof planes / sizeof planes[0]; i++) {
-        const double coarse = decay(b, planes[i], 16);
-        const double fine = decay(b, planes[i], 32);
+        const double coarse = decay_error(b, planes[i], 16);
+        const double fine = decay_error(b, planes[i], 32);
         CHECK(fine < 0.01);
         CHECK(fine < coarse * 0.3);
     }
 }
 
-static void run(bed *b)
+static void run_cases(bed *b)
 {
     for (size_t e = 0; e < sizeof extents / sizeof extents[0]; e++) {
         const int64_t *n = extents[e];
         set_cells(b, hr_extent3(n[0], n[1], n[2]));
         bits(b, e + 1);
     }
-    vortices(b);
+    vortices_decay(b);
 }
 
 int main(int argc, char **argv)
@@ -230,7 +231,7 @@ int main(int argc, char **argv)
         all = all && *fields[i] != NULL;
     }
     if (CHECK(all)) {
-        TEST(run(&b));
+        TEST(run_cases(&b));
     }
     for (int i = 0; i < 4; i++) {
         free(*fields[i]);

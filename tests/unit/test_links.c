@@ -28,14 +28,14 @@ hr_status __wrap_hri_probe(const hri_trial *trial, void *data,
     return HR_OK;
 }
 
-static hr_context *create(const char *list, uint64_t limit)
+static hr_context *open_staged(const char *list, uint64_t limit)
 {
     fault_backend_reset();
     fault_backend_pretend_staged(1);
     return fault_backend_context(list, limit);
 }
 
-static void destroy(hr_context *context)
+static void close_staged(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         const hri_accelerator *a = &context->accelerators[i];
@@ -49,10 +49,10 @@ static void destroy(hr_context *context)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-static void check_known(void)
+static void links_are_known(void)
 {
     TEST_CASE("links are measured once, for all of a device");
-    hr_context *context = create("2xhost", 8 << 20);
+    hr_context *context = open_staged("2xhost", 8 << 20);
     CHECK(hri_links_know(context) == HR_OK);
     for (int kind = 0; kind < HRI_LINKS; kind++) {
         const hri_link l = hri_links_of(&context->accelerators[1], kind);
@@ -63,10 +63,10 @@ static void check_known(void)
     uint64_t calls = fault_backend_calls();
     CHECK(hri_links_know(context) == HR_OK && fault_backend_calls() == calls);
     CHECK(hri_links_learn(context) == HR_OK && fault_backend_calls() > calls);
-    destroy(context);
+    close_staged(context);
 
     TEST_CASE("several at once carry something");
-    context = create("3xhost", 8 << 20);
+    context = open_staged("3xhost", 8 << 20);
     hri_link link = {0};
     hri_accelerator *all[] = {&context->accelerators[0],
                               &context->accelerators[1],
@@ -75,13 +75,13 @@ static void check_known(void)
         CHECK(hri_links_measure(all, 3, staged, &link) == HR_OK);
         CHECK(link.up > 0.0 && link.down > 0.0 && link.both > 0.0);
     }
-    destroy(context);
+    close_staged(context);
 
     TEST_CASE("no room: not known");
-    context = create("1xhost", 100 << 10);
+    context = open_staged("1xhost", 100 << 10);
     CHECK(hri_links_know(context) == HR_OK);
     CHECK(hri_links_together(context, HRI_PINNED).up == 0.0);
-    destroy(context);
+    close_staged(context);
 }
 
 static bool is_near(double value, double expected)
@@ -91,7 +91,7 @@ static bool is_near(double value, double expected)
 
 static void check_rates(void)
 {
-    hr_context *context = create("1xhost", 16 << 20);
+    hr_context *context = open_staged("1xhost", 16 << 20);
     hri_accelerator *one = &context->accelerators[0];
     hri_link link = {0};
     pretends = true;
@@ -107,7 +107,7 @@ static void check_rates(void)
     CHECK(is_near(link.up, whole) && is_near(link.down, whole) &&
           is_near(link.both, 2 * whole));
     pretends = false;
-    destroy(context);
+    close_staged(context);
 }
 
 static void check_faults(void)
@@ -118,7 +118,7 @@ static void check_faults(void)
         hr_status status = HR_ERROR_BACKEND;
         uint64_t n = (uint64_t)lose;
         for (; status != HR_OK; n += 3) {
-            hr_context *context = create("2xhost", 2 << 20);
+            hr_context *context = open_staged("2xhost", 2 << 20);
             uint64_t at = fault_backend_calls() + n + 1;
             if (lose) {
                 fault_backend_lose(at);
@@ -130,7 +130,7 @@ static void check_faults(void)
                 CHECK(status == (lose ? HR_ERROR_LOST : HR_ERROR_BACKEND));
                 CHECK(!context->model->links_known);
             }
-            destroy(context);
+            close_staged(context);
         }
         CHECK(n > 50);
     }
@@ -138,7 +138,7 @@ static void check_faults(void)
 
 int main(void)
 {
-    TEST(check_known());
+    TEST(links_are_known());
     TEST(check_rates());
     TEST(check_faults());
     return test_end();

@@ -85,8 +85,8 @@ static const struct {
      "names host a second time"},
 };
 
-static void render(const hri_machine *machine, const hri_choices *choices,
-                   char *text, size_t size)
+static void write_choices(const hri_machine *machine,
+                          const hri_choices *choices, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -103,8 +103,8 @@ static void render(const hri_machine *machine, const hri_choices *choices,
 }
 
 /* Look at the fake machine afresh and choose. */
-static hr_status choose(const char *list, hri_machine *machine,
-                        hri_choices *choices)
+static hr_status choose_of(const char *list, hri_machine *machine,
+                           hri_choices *choices)
 {
     *machine = (hri_machine){0};
     *choices = (hri_choices){0};
@@ -120,8 +120,8 @@ static void check_choosing(void)
         hri_choices choices;
         char text[512];
         TEST_CASE(choosing[i].name);
-        CHECK(choose(choosing[i].list, &machine, &choices) == HR_OK);
-        render(&machine, &choices, text, sizeof text);
+        CHECK(choose_of(choosing[i].list, &machine, &choices) == HR_OK);
+        write_choices(&machine, &choices, text, sizeof text);
         if (!CHECK(strcmp(text, choosing[i].want) == 0)) {
             fprintf(stderr, "  chose: %s\n", text);
         }
@@ -136,7 +136,7 @@ static void check_failing(void)
         hri_machine machine;
         hri_choices choices;
         TEST_CASE(failing[i].name);
-        CHECK_FAILS(choose(failing[i].list, &machine, &choices),
+        CHECK_FAILS(choose_of(failing[i].list, &machine, &choices),
                     failing[i].want, failing[i].word);
         CHECK(strncmp(hr_last_error(), "list, character ", 16) == 0);
         CHECK(choices.items == NULL && choices.count == 0);
@@ -149,7 +149,7 @@ static void check_numbers(void)
     hri_machine machine;
     hri_choices choices;
     TEST_CASE("the most virtual ones of an item, and more of two items");
-    CHECK(choose("1024xhost,1024xhost", &machine, &choices) == HR_OK);
+    CHECK(choose_of("1024xhost,1024xhost", &machine, &choices) == HR_OK);
     CHECK(choices.count == 2048);
     for (uint32_t i = 0; i < choices.count; i++) {
         CHECK(choices.items[i].virtual && choices.items[i].number == i);
@@ -166,11 +166,11 @@ static void check_long_item(void)
     TEST_CASE("an item longer than any sentence");
     memset(list, 'a', sizeof list);
     list[sizeof list - 1] = '\0';
-    CHECK_FAILS(choose(list, &machine, &choices), HR_ERROR_UNAVAILABLE,
+    CHECK_FAILS(choose_of(list, &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "this machine has cuda:0");
     hri_machine_free(&machine);
     list[sizeof list - 2] = '-';
-    CHECK_FAILS(choose(list, &machine, &choices), HR_ERROR_INVALID,
+    CHECK_FAILS(choose_of(list, &machine, &choices), HR_ERROR_INVALID,
                 "does not read as");
     hri_machine_free(&machine);
 }
@@ -194,7 +194,7 @@ static void check_random(void)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s",
                                      pieces[random_between(&random, 0, last)]);
         }
-        hr_status status = choose(list, &machine, &choices);
+        hr_status status = choose_of(list, &machine, &choices);
         CHECK(status == HR_OK || status == HR_ERROR_INVALID ||
               status == HR_ERROR_UNAVAILABLE);
         CHECK((status == HR_OK) == (choices.count > 0));
@@ -203,7 +203,7 @@ static void check_random(void)
     }
 }
 
-static const char *reason(const hri_machine *machine, const char *path)
+static const char *reason_of(const hri_machine *machine, const char *path)
 {
     for (uint32_t i = 0; i < machine->count; i++) {
         if (strcmp(machine->entries[i].info.path, path) == 0) {
@@ -218,19 +218,20 @@ static void check_reasons(void)
     hri_machine machine;
     hri_choices choices;
     TEST_CASE("reasons without a list");
-    CHECK(choose(NULL, &machine, &choices) == HR_OK);
-    CHECK(strcmp(reason(&machine, "opencl:0:0"), "same device as cuda:0") == 0);
-    CHECK(strcmp(reason(&machine, "opencl:1:0"), "emulated: only on request") ==
+    CHECK(choose_of(NULL, &machine, &choices) == HR_OK);
+    CHECK(strcmp(reason_of(&machine, "opencl:0:0"), "same device as cuda:0") ==
           0);
-    CHECK(strcmp(reason(&machine, "host"), "") == 0);
+    CHECK(strcmp(reason_of(&machine, "opencl:1:0"),
+                 "emulated: only on request") == 0);
+    CHECK(strcmp(reason_of(&machine, "host"), "") == 0);
     hri_choices_free(&choices);
     hri_machine_free(&machine);
 
     TEST_CASE("reasons with a list");
-    CHECK(choose("cuda:1", &machine, &choices) == HR_OK);
-    CHECK(strcmp(reason(&machine, "cuda:0"), "not in the list") == 0);
-    CHECK(strcmp(reason(&machine, "cuda:1"), "") == 0);
-    CHECK(strcmp(reason(&machine, "opencl"), "not in the list") == 0);
+    CHECK(choose_of("cuda:1", &machine, &choices) == HR_OK);
+    CHECK(strcmp(reason_of(&machine, "cuda:0"), "not in the list") == 0);
+    CHECK(strcmp(reason_of(&machine, "cuda:1"), "") == 0);
+    CHECK(strcmp(reason_of(&machine, "opencl"), "not in the list") == 0);
     hri_choices_free(&choices);
     hri_machine_free(&machine);
 }
@@ -241,39 +242,39 @@ static void check_machines(void)
     hri_choices choices;
     TEST_CASE("an emulated face of a device does not hide the real one");
     fake.backends[0].devices[0].info.emulated = true;
-    CHECK(choose(NULL, &machine, &choices) == HR_OK);
+    CHECK(choose_of(NULL, &machine, &choices) == HR_OK);
     CHECK(choices.count == 3);
-    CHECK(strcmp(reason(&machine, "opencl:0:0"), "") == 0);
+    CHECK(strcmp(reason_of(&machine, "opencl:0:0"), "") == 0);
     hri_choices_free(&choices);
     hri_machine_free(&machine);
     fake.backends[0].devices[0].info.emulated = false;
 
     TEST_CASE("a backend without a driver, named");
     fake.backends[0].probe_fails = HR_ERROR_UNAVAILABLE;
-    CHECK_FAILS(choose("cuda", &machine, &choices), HR_ERROR_UNAVAILABLE,
+    CHECK_FAILS(choose_of("cuda", &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "\"cuda\" is not there (fake: no driver); this machine has "
                 "no cuda device that can be used (not asked: opencl, host)");
     hri_machine_free(&machine);
 
     TEST_CASE("a device of a backend without a driver, named");
-    CHECK_FAILS(choose("2xcuda:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
+    CHECK_FAILS(choose_of("2xcuda:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "\"cuda:0\" is not there (fake: no driver); this machine has "
                 "no cuda device that can be used (not asked: opencl, host)");
     hri_machine_free(&machine);
-    CHECK_FAILS(choose("cudart:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
+    CHECK_FAILS(choose_of("cudart:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "\"cudart:0\" is not there; this machine has");
     hri_machine_free(&machine);
 
     TEST_CASE("nothing but emulated devices");
     fake.backends[1].devices[0].info.emulated = true;
     fake.backends[2].count = 0;
-    CHECK_FAILS(choose(NULL, &machine, &choices), HR_ERROR_UNAVAILABLE,
+    CHECK_FAILS(choose_of(NULL, &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "this machine has opencl:0:0, opencl:1:0");
     hri_machine_free(&machine);
 
     TEST_CASE("nothing at all");
     fake.backends[1].count = 0;
-    CHECK_FAILS(choose("all", &machine, &choices), HR_ERROR_UNAVAILABLE,
+    CHECK_FAILS(choose_of("all", &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "this machine has no cuda or opencl or host device");
     hri_machine_free(&machine);
 }

@@ -42,7 +42,7 @@ static bool has_comma(void)
     return strcmp(text, "1,5") == 0;
 }
 
-static void numbers(void)
+static void numbers_have_points(void)
 {
     char text[64], *end;
     TEST_CASE("numbers");
@@ -54,7 +54,7 @@ static void numbers(void)
     CHECK(has_comma());
 }
 
-static void sizes(void)
+static void sizes_are_read(void)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
@@ -72,7 +72,7 @@ static void sizes(void)
     CHECK(unsetenv("HEADRACE_MEMORY_LIMIT") == 0);
 }
 
-static void sentences(void)
+static void sentences_have_points(void)
 {
     float data = 0.0f;
     const hr_matrix m = hr_matrix_row_major(&data, HR_F32, 1, 1, 0);
@@ -93,8 +93,8 @@ int main(void)
     if (!has_comma()) {
         return test_skip("this C library knows no decimal comma");
     }
-    TEST(numbers());
-    TEST(sizes());
-    TEST(sentences());
+    TEST(numbers_have_points());
+    TEST(sizes_are_read());
+    TEST(sentences_have_points());
     return test_end();
 }

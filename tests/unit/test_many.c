@@ -12,7 +12,7 @@ enum { EDGE = 768, ACCELERATORS = 64 };
 static float a[EDGE * EDGE], b[EDGE * EDGE], c[EDGE * EDGE];
 
 /* Small integers, so that sums are exact. */
-static void fill(float *to, int step)
+static void fill_matrix(float *to, int step)
 {
     for (int i = 0; i < EDGE * EDGE; i++) {
         to[i] = (float)((i % EDGE * step + i / EDGE) % 7 - 3);
@@ -75,8 +75,8 @@ int main(void)
     report.shares = shares;
     report.share_capacity = ACCELERATORS;
     options.report = &report;
-    fill(a, 3);
-    fill(b, 5);
+    fill_matrix(a, 3);
+    fill_matrix(b, 5);
     TEST_CASE("the CPUs start the work of one accelerator after the other");
     CHECK(hr_gemm_plan(context, hr_real(1), square(a), square(b), hr_real(0),
                        square(c), NULL, &report) == HR_OK);

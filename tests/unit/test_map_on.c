@@ -49,7 +49,8 @@ static bool is_cuda(const bed *b)
 }
 
 /* Copy between the program's memory and the accelerator's. */
-static void carry(const bed *b, void *there, void *here, size_t bytes, bool up)
+static void copy_mapped(const bed *b, void *there, void *here, size_t bytes,
+                        bool up)
 {
     const uint64_t address = (uint64_t)(uintptr_t)there;
     if (is_cuda(b)) {
@@ -60,28 +61,28 @@ static void carry(const bed *b, void *there, void *here, size_t bytes, bool up)
     }
 }
 
-static float number(int i)
+static float number_of(int i)
 {
     return (float)((i * 7919 + 13) % 10007);
 }
 
-static void begin(bed *b)
+static void make_array(bed *b)
 {
     for (int i = 0; i < CELLS; i++) {
-        b->data[i] = number(i);
+        b->data[i] = number_of(i);
     }
     CHECK(hr_array_wrap(b->context, b->data, sizeof(float),
                         hr_extent2(ROWS, COLS), PITCH * sizeof(float),
                         &b->array) == HR_OK);
 }
 
-static void end(bed *b)
+static void free_array(bed *b)
 {
     hr_array_destroy(b->array);
 }
 
-static hr_view section(hr_view view, int64_t row, int64_t col, int64_t rows,
-                       int64_t cols)
+static hr_view section_of(hr_view view, int64_t row, int64_t col, int64_t rows,
+                          int64_t cols)
 {
     hr_view part;
     CHECK(hr_view_section(view, (int64_t[]){row, col}, hr_extent2(rows, cols),
@@ -104,18 +105,18 @@ static void read_and_write(bed *b)
     float row[WIDE];
     int right = 1;
     TEST_CASE("a section is read and written there");
-    begin(b);
-    const hr_view part = section(hr_view_of(b->array), ROW, COL, HIGH, WIDE);
+    make_array(b);
+    const hr_view part = section_of(hr_view_of(b->array), ROW, COL, HIGH, WIDE);
     CHECK(hr_map_on(part, b->index, HR_INOUT, &m) == HR_OK);
     CHECK(m.stride_bytes[1] == sizeof(float));
     CHECK(m.place == (b->info.in_place ? 0 : 1 + b->index));
     for (int i = 0; i < HIGH && m.data != NULL; i++) {
-        carry(b, row_of(&m, i), row, sizeof row, false);
+        copy_mapped(b, row_of(&m, i), row, sizeof row, false);
         for (int j = 0; j < WIDE; j++) {
-            right = right && row[j] == number((ROW + i) * PITCH + COL + j);
+            right = right && row[j] == number_of((ROW + i) * PITCH + COL + j);
             row[j] = -row[j];
         }
-        carry(b, row_of(&m, i), row, sizeof row, true);
+        copy_mapped(b, row_of(&m, i), row, sizeof row, true);
     }
     CHECK(right);
     CHECK(hr_unmap(&m) == HR_OK);
@@ -124,12 +125,12 @@ static void read_and_write(bed *b)
         for (int j = 0; j < PITCH; j++) {
             const bool inside =
                 i >= ROW && i < ROW + HIGH && j >= COL && j < COL + WIDE;
-            const float was = number(i * PITCH + j);
+            const float was = number_of(i * PITCH + j);
             right = right && b->data[i * PITCH + j] == (inside ? -was : was);
         }
     }
     CHECK(right);
-    end(b);
+    free_array(b);
 }
 
 /* What is written there comes to other accelerators, too. */
@@ -148,9 +149,9 @@ static void written_anew(bed *b)
     CHECK(hr_map_on(hr_view_of(made), b->index, HR_OUT, &m) == HR_OK);
     for (int i = 0; i < ROWS && m.data != NULL; i++) {
         for (int j = 0; j < COLS; j++) {
-            row[j] = number(i * COLS + j);
+            row[j] = number_of(i * COLS + j);
         }
-        carry(b, row_of(&m, i), row, sizeof row, true);
+        copy_mapped(b, row_of(&m, i), row, sizeof row, true);
     }
     CHECK(hr_unmap(&m) == HR_OK);
     CHECK(hr_copy(hr_view_of(made), hr_view_of(other)) == HR_OK);
@@ -159,7 +160,7 @@ static void written_anew(bed *b)
     CHECK(m.place == 0);
     CHECK(hr_unmap(&m) == HR_OK);
     for (int i = 0; i < ROWS * COLS; i++) {
-        right = right && seen[i] == number(i);
+        right = right && seen[i] == number_of(i);
     }
     CHECK(right);
     hr_array_destroy(made);
@@ -172,8 +173,8 @@ static void what_moves(bed *b)
     const uint64_t bytes = 8 * COLS * sizeof(float);
     hr_mapping m = {0};
     TEST_CASE("only what is missing moves");
-    begin(b);
-    const hr_view part = section(hr_view_of(b->array), 0, 0, 8, COLS);
+    make_array(b);
+    const hr_view part = section_of(hr_view_of(b->array), 0, 0, 8, COLS);
     const hr_traffic before = hr_context_traffic(b->context);
     for (int i = 0; i < 3; i++) {
         CHECK(hr_map_on(part, b->index, i < 2 ? HR_IN : HR_OUT, &m) == HR_OK);
@@ -184,20 +185,20 @@ static void what_moves(bed *b)
     const uint64_t wanted = b->info.in_place ? 0 : bytes;
     CHECK(after.up - before.up == wanted);
     CHECK(after.down - before.down == wanted);
-    end(b);
+    free_array(b);
 }
 
 /* What is mapped stays where it is when the accelerator needs more. */
-static void stays(bed *b)
+static void address_stays(bed *b)
 {
     hr_mapping first = {0}, whole = {0};
     TEST_CASE("the address stays");
     if (b->info.in_place && getenv("HEADRACE_CHECK") != NULL) {
         return; /* the checker gives copies */
     }
-    begin(b);
+    make_array(b);
     const hr_view all = hr_view_of(b->array);
-    CHECK(hr_map_on(section(all, 20, 10, 1, 4), b->index, HR_IN, &first) ==
+    CHECK(hr_map_on(section_of(all, 20, 10, 1, 4), b->index, HR_IN, &first) ==
           HR_OK);
     CHECK(hr_prefetch(all, b->queue) == HR_OK);
     CHECK(hr_map_on(all, b->index, HR_IN, &whole) == HR_OK);
@@ -212,16 +213,16 @@ static void stays(bed *b)
     }
     CHECK(hr_unmap(&whole) == HR_OK);
     CHECK(hr_unmap(&first) == HR_OK);
-    end(b);
+    free_array(b);
 }
 
 /* ---- what is refused */
 
-static void refused(bed *b)
+static void wrong_arguments(bed *b)
 {
     hr_mapping m = {0};
     TEST_CASE("wrong arguments");
-    begin(b);
+    make_array(b);
     const hr_view v = hr_view_of(b->array);
     CHECK_FAILS(hr_map_on(v, b->count, HR_IN, &m), HR_ERROR_INVALID,
                 "map: accelerator");
@@ -232,21 +233,21 @@ static void refused(bed *b)
                 "no array");
     CHECK(m.data == NULL);
     CHECK_FAILS(hr_unmap(&m), HR_ERROR_INVALID, "nothing is mapped");
-    end(b);
+    free_array(b);
 }
 
 static void no_addresses(bed *b)
 {
     hr_mapping m = {0};
     TEST_CASE("memory without addresses");
-    begin(b);
+    make_array(b);
     CHECK_FAILS(hr_map_on(hr_view_of(b->array), b->index, HR_IN, &m),
                 HR_ERROR_UNSUPPORTED, "has no addresses");
     CHECK(hr_synchronize(hr_view_of(b->array)) == HR_OK);
-    end(b);
+    free_array(b);
 }
 
-static void accelerator(bed *b, uint32_t index)
+static void map_on_accelerator(bed *b, uint32_t index)
 {
     b->index = index;
     b->info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
@@ -262,7 +263,7 @@ static void accelerator(bed *b, uint32_t index)
     TEST(read_and_write(b));
     TEST(written_anew(b));
     TEST(what_moves(b));
-    TEST(stays(b));
+    TEST(address_stays(b));
 }
 
 int main(int count, char **arguments)
@@ -273,9 +274,9 @@ int main(int count, char **arguments)
     if (test_open(&options, &b.context)) {
         b.count = hr_accelerator_count(b.context);
         for (uint32_t i = 0; i < b.count; i++) {
-            accelerator(&b, i);
+            map_on_accelerator(&b, i);
         }
-        TEST(refused(&b));
+        TEST(wrong_arguments(&b));
         hr_context_destroy(b.context);
     }
     return test_end();

@@ -29,7 +29,7 @@ static void check_types(void)
     CHECK(hr_complex(1.0, -3.0).re == 1.0 && hr_complex(1.0, -3.0).im == -3.0);
 }
 
-static bool equal(hr_matrix a, hr_matrix b)
+static bool is_same_matrix(hr_matrix a, hr_matrix b)
 {
     return a.data == b.data && a.type == b.type && a.conjugate == b.conjugate &&
            a.rows == b.rows && a.cols == b.cols &&
@@ -37,7 +37,7 @@ static bool equal(hr_matrix a, hr_matrix b)
 }
 
 /* Where element (r, c) lies, in elements from the start of `from`. */
-static int64_t place(hr_matrix m, const float *from, int64_t r, int64_t c)
+static int64_t place_of(hr_matrix m, const float *from, int64_t r, int64_t c)
 {
     return (float *)m.data - from + r * m.row_stride + c * m.col_stride;
 }
@@ -48,15 +48,15 @@ static void check_layouts(void)
     TEST_CASE("row-major, packed and padded");
     hr_matrix m = hr_matrix_row_major(data, HR_F32, 3, 4, 0);
     CHECK(m.rows == 3 && m.cols == 4 && !m.conjugate && m.type == HR_F32);
-    CHECK(place(m, data, 0, 0) == 0 && place(m, data, 2, 1) == 9);
+    CHECK(place_of(m, data, 0, 0) == 0 && place_of(m, data, 2, 1) == 9);
     m = hr_matrix_row_major(data, HR_F32, 3, 4, 7);
-    CHECK(place(m, data, 2, 1) == 15);
+    CHECK(place_of(m, data, 2, 1) == 15);
 
     TEST_CASE("column-major, packed and padded");
     m = hr_matrix_column_major(data, HR_F32, 3, 4, 0);
-    CHECK(m.rows == 3 && m.cols == 4 && place(m, data, 2, 1) == 5);
+    CHECK(m.rows == 3 && m.cols == 4 && place_of(m, data, 2, 1) == 5);
     m = hr_matrix_column_major(data, HR_F32, 3, 4, 7);
-    CHECK(place(m, data, 2, 1) == 9);
+    CHECK(place_of(m, data, 2, 1) == 9);
 
     TEST_CASE("packed strides are never 0");
     m = hr_matrix_row_major(NULL, HR_F32, 5, 0, 0);
@@ -72,19 +72,19 @@ static void check_transpose(void)
     hr_matrix t = hr_matrix_transpose(m);
     TEST_CASE("the transpose has the same elements the other way");
     CHECK(t.rows == 4 && t.cols == 3);
-    CHECK(place(t, data, 1, 2) == place(m, data, 2, 1));
-    CHECK(equal(t, hr_matrix_column_major(data, HR_F32, 4, 3, 7)));
-    CHECK(equal(hr_matrix_transpose(t), m));
+    CHECK(place_of(t, data, 1, 2) == place_of(m, data, 2, 1));
+    CHECK(is_same_matrix(t, hr_matrix_column_major(data, HR_F32, 4, 3, 7)));
+    CHECK(is_same_matrix(hr_matrix_transpose(t), m));
 
     TEST_CASE("conjugates of complex types only");
-    CHECK(equal(hr_matrix_conjugate(m), m));
+    CHECK(is_same_matrix(hr_matrix_conjugate(m), m));
     for (int type = HR_F32; type <= HR_I32; type++) {
         m.type = (hr_type)type;
         CHECK(hr_matrix_conjugate(m).conjugate ==
               (type == HR_C32 || type == HR_C64));
     }
     m.type = HR_C64;
-    CHECK(equal(hr_matrix_conjugate(hr_matrix_conjugate(m)), m));
+    CHECK(is_same_matrix(hr_matrix_conjugate(hr_matrix_conjugate(m)), m));
     CHECK(hr_matrix_transpose(hr_matrix_conjugate(m)).conjugate);
 }
 
@@ -121,7 +121,7 @@ static void check_section(hr_matrix m, const float *data, size_t i)
                             sections[i].rows, sections[i].cols,
                             &s) == sections[i].want);
     if (sections[i].want != HR_OK) {
-        CHECK(equal(s, before));
+        CHECK(is_same_matrix(s, before));
         CHECK(strstr(hr_last_error(), "is not inside the 5x6") != NULL);
         return;
     }
@@ -129,8 +129,8 @@ static void check_section(hr_matrix m, const float *data, size_t i)
     CHECK(s.type == m.type && s.row_stride == m.row_stride &&
           s.col_stride == m.col_stride);
     if (s.rows > 0 && s.cols > 0) {
-        CHECK(place(s, data, 0, 0) ==
-              place(m, data, sections[i].row, sections[i].col));
+        CHECK(place_of(s, data, 0, 0) ==
+              place_of(m, data, sections[i].row, sections[i].col));
     }
 }
 

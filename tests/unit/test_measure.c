@@ -12,7 +12,7 @@
 #include "support/told.h"
 
 /* That measuring has left nothing behind, nor ever held more than the limit. */
-static void destroy(hr_context *context)
+static void check_and_destroy(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         const hri_accelerator *a = &context->accelerators[i];
@@ -31,7 +31,7 @@ static bool near(double measured, double speed)
     return fabs(measured / speed - 1.0) <= 1.0 / 4194.0;
 }
 
-static double rate(hr_context *context, uint32_t index, hr_type type)
+static double rate_of(hr_context *context, uint32_t index, hr_type type)
 {
     double flops = 0.0;
     CHECK(
@@ -45,27 +45,27 @@ static void check_rate(void)
 {
     TEST_CASE("the rate is the device's, measured once");
     hr_context *context = fake_context("2xcuda:0,cuda:1,host", 0);
-    CHECK(near(rate(context, 0, HR_F32), 1e12));
+    CHECK(near(rate_of(context, 0, HR_F32), 1e12));
     uint64_t gemms = fake.backends[0].devices[0].gemms;
     CHECK(gemms > 0);
-    CHECK(rate(context, 0, HR_F32) ==
+    CHECK(rate_of(context, 0, HR_F32) ==
           told_of(&context->accelerators[0], "f32"));
     CHECK(fake.backends[0].devices[0].gemms == gemms);
 
     TEST_CASE("virtual accelerators of one device share it, others do not");
-    CHECK(rate(context, 1, HR_F32) == rate(context, 0, HR_F32));
+    CHECK(rate_of(context, 1, HR_F32) == rate_of(context, 0, HR_F32));
     CHECK(fake.backends[0].devices[0].gemms == gemms);
     CHECK(told_of(&context->accelerators[2], "f32") == 0.0);
 
     TEST_CASE("every type has its own");
     fake.backends[0].devices[0].flops = 5e11;
-    CHECK(near(rate(context, 0, HR_F64), 5e11));
-    CHECK(near(rate(context, 0, HR_F32), 1e12));
+    CHECK(near(rate_of(context, 0, HR_F64), 5e11));
+    CHECK(near(rate_of(context, 0, HR_F32), 1e12));
 
     TEST_CASE("in the caller's memory, where that is how it works");
-    CHECK(near(rate(context, 3, HR_F32), 1e12));
+    CHECK(near(rate_of(context, 3, HR_F32), 1e12));
     CHECK(fake.backends[2].devices[0].most_bytes == 0);
-    destroy(context);
+    check_and_destroy(context);
 }
 
 static void check_not_offered(void)
@@ -90,7 +90,7 @@ static void check_not_offered(void)
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
     CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
     CHECK(near(rates.f32, 1e12) && rates.f64 == 0.0);
-    destroy(context);
+    check_and_destroy(context);
 }
 
 /* Bytes of three operands of extent 128 in f32. */
@@ -100,36 +100,36 @@ static void check_limits(void)
 {
     TEST_CASE("the smallest product just fits");
     hr_context *context = fake_context("cuda:0", MIN_BYTES);
-    CHECK(near(rate(context, 0, HR_F32), 1e12));
+    CHECK(near(rate_of(context, 0, HR_F32), 1e12));
     CHECK(context->accelerators[0].memory_peak == MIN_BYTES);
     CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
     CHECK(near(told_of(&context->accelerators[0], "up"), 1e9));
-    destroy(context);
+    check_and_destroy(context);
 
     TEST_CASE("it just does not: the default, and nothing runs");
     context = fake_context("cuda:0", MIN_BYTES - 1);
-    CHECK(rate(context, 0, HR_F32) == 1e10);
+    CHECK(rate_of(context, 0, HR_F32) == 1e10);
     CHECK(fake.backends[0].devices[0].gemms == 0);
-    destroy(context);
+    check_and_destroy(context);
 
     TEST_CASE("hardly any memory: the default of the link");
     context = fake_context("cuda:0", 1);
     CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
     CHECK(told_of(&context->accelerators[0], "up") == 1e10);
     CHECK(told_of(&context->accelerators[0], "down") == 1e10);
-    destroy(context);
+    check_and_destroy(context);
 
     TEST_CASE("what is in use stays, the rest is measured with");
     context = fake_context("cuda:0", 600000);
     hri_accelerator *a = &context->accelerators[0];
     hri_buffer *buffer = NULL;
     CHECK(hri_accelerator_allocate(a, 400000, &buffer) == HR_OK);
-    CHECK(near(rate(context, 0, HR_F32), 1e12));
+    CHECK(near(rate_of(context, 0, HR_F32), 1e12));
     CHECK(a->memory_used == 400000);
     CHECK(a->memory_peak == 400000 + MIN_BYTES);
     hri_accelerator_release(a, buffer);
     hri_accelerator_trim(a);
-    destroy(context);
+    check_and_destroy(context);
 }
 
 static void check_link(void)
@@ -148,7 +148,7 @@ static void check_link(void)
     TEST_CASE("in place there is none");
     CHECK(hri_accelerator_link(&a[2]) == HR_OK && fake.calls == calls);
     CHECK(hri_link_alone(&a[2]).up == 0.0 && hri_link_alone(&a[2]).down == 0.0);
-    destroy(context);
+    check_and_destroy(context);
 }
 
 static void check_clock(void)
@@ -156,9 +156,9 @@ static void check_clock(void)
     TEST_CASE("a device whose clock stands still: ours counts");
     hr_context *context = fake_context("cuda:0", 0);
     fake.backends[0].devices[0].flops = INFINITY;
-    double flops = rate(context, 0, HR_F32);
+    double flops = rate_of(context, 0, HR_F32);
     CHECK(flops > 0.0 && isfinite(flops));
-    destroy(context);
+    check_and_destroy(context);
 }
 
 static void check_measure(void)
@@ -173,7 +173,7 @@ static void check_measure(void)
     fake.backends[0].devices[0].link = 2e8;
     CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
     CHECK(near(rates.f32, 3e11) && near(rates.up, 2e8));
-    CHECK(near(rate(context, 1, HR_F32), 3e11));
+    CHECK(near(rate_of(context, 1, HR_F32), 3e11));
 
     TEST_CASE("in place nothing is copied");
     CHECK(hr_accelerator_measure(context, 2, &rates) == HR_OK);
@@ -204,7 +204,7 @@ static void check_measure(void)
     CHECK_FAILS(hr_accelerator_measure(context, 0, &rates), HR_ERROR_LOST,
                 "fake: call");
     CHECK(rates.f32 == 7.0);
-    destroy(context);
+    check_and_destroy(context);
 }
 
 static void check_variants(void)
@@ -214,9 +214,9 @@ static void check_variants(void)
     fake_device_state *device = &fake.backends[0].devices[0];
     device->variants = 3;
     device->fastest = 1;
-    CHECK(near(rate(context, 0, HR_F32), 1e12) && device->variant == 1);
+    CHECK(near(rate_of(context, 0, HR_F32), 1e12) && device->variant == 1);
     const uint64_t gemms = device->gemms;
-    CHECK(near(rate(context, 1, HR_F32), 1e12) && device->variant == 1);
+    CHECK(near(rate_of(context, 1, HR_F32), 1e12) && device->variant == 1);
     CHECK(device->gemms == gemms);
 
     TEST_CASE("measuring again chooses again");
@@ -224,14 +224,14 @@ static void check_variants(void)
     device->fastest = 2;
     CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
     CHECK(near(rates.f32, 1e12) && device->variant == 2);
-    destroy(context);
+    check_and_destroy(context);
 
     TEST_CASE("one that does not compile is left out");
     context = fake_context("cuda:0", 0);
     device->variants = 3;
     device->fastest = device->broken = 1;
-    CHECK(near(rate(context, 0, HR_F32), 5e11) && device->variant == 0);
-    destroy(context);
+    CHECK(near(rate_of(context, 0, HR_F32), 5e11) && device->variant == 0);
+    check_and_destroy(context);
 
     TEST_CASE("a device that is lost meanwhile: its error");
     double flops = 0.0;
@@ -244,7 +244,7 @@ static void check_variants(void)
                     (hri_product_kind){HR_F32, HR_F32, HR_COMPUTE_NATIVE},
                     &flops),
                 HR_ERROR_LOST, "fake: call");
-    destroy(context);
+    check_and_destroy(context);
 }
 
 /* ---- what bounds a product */
@@ -339,10 +339,10 @@ static double rate_with_cache(uint64_t *gemms, uint32_t *variant)
     device->variants = 3;
     device->fastest = 2;
     device->flops = 1e9;
-    const double found = rate(context, 0, HR_F32);
+    const double found = rate_of(context, 0, HR_F32);
     *gemms = device->gemms;
     *variant = device->variant;
-    destroy(context);
+    check_and_destroy(context);
     return found;
 }
 

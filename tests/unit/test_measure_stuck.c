@@ -44,7 +44,7 @@ static void set_up(void)
     }
 }
 
-static hr_status multiply(hr_context *context)
+static hr_status multiply_once(hr_context *context)
 {
     memset(c, 0, sizeof c);
     return hr_gemm(context, hr_real(1), hr_matrix_row_major(a, HR_F32, N, N, 0),
@@ -85,13 +85,13 @@ static void close_context(hr_context *context)
 
 /* A product during which the first accelerator hangs from call `call` on.
  * False when none is made then. */
-static bool hang(uint64_t call, bool staged, int *lost)
+static bool hang_at_call(uint64_t call, bool staged, int *lost)
 {
     hr_context *context = open_context("2xhost", staged);
     hri_accelerator *first = &context->accelerators[0];
     fault_backend_stick(0, call);
     uint64_t start_ns = hri_clock_ns();
-    CHECK(multiply(context) == HR_OK && is_right());
+    CHECK(multiply_once(context) == HR_OK && is_right());
     CHECK(hri_seconds_since(start_ns) < longest + brief);
     const bool stuck = fault_backend_sticks();
     if (stuck && hri_accelerator_is_lost(first)) { /* not in the product */
@@ -99,7 +99,7 @@ static bool hang(uint64_t call, bool staged, int *lost)
         CHECK_FAILS(hri_accelerator_check(first), HR_ERROR_LOST,
                     "measuring: host#0 has not answered for 30 seconds");
         start_ns = hri_clock_ns();
-        CHECK(multiply(context) == HR_OK && is_right());
+        CHECK(multiply_once(context) == HR_OK && is_right());
         CHECK(hri_seconds_since(start_ns) < brief);
         hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
         CHECK_FAILS(hr_accelerator_measure(context, 0, &rates), HR_ERROR_LOST,
@@ -114,7 +114,7 @@ static void hang_everywhere(bool staged)
     int lost = 0;
     uint64_t call = 1;
     TEST_CASE(staged ? "staged" : "not staged");
-    while (hang(call, staged, &lost)) {
+    while (hang_at_call(call, staged, &lost)) {
         call += 1 + call / 2;
     }
     printf("lost %d times while measured, last call %llu\n", lost,
@@ -135,7 +135,7 @@ static void hang_together(void)
     CHECK(hri_links_measure(both, 2, true, &link) == HR_ERROR_LOST);
     CHECK(fault_backend_sticks() && link.up == 0.0);
     CHECK(hri_accelerator_is_lost(both[0]) && hri_accelerator_is_lost(both[1]));
-    CHECK(multiply(context) == HR_ERROR_LOST);
+    CHECK(multiply_once(context) == HR_ERROR_LOST);
     close_context(context);
 }
 
@@ -145,7 +145,7 @@ static void the_context_ends(void)
     TEST_CASE("the context of a device that hangs");
     hr_context *context = open_context("2xhost", false);
     fault_backend_stick(0, 10);
-    CHECK(multiply(context) == HR_OK && is_right());
+    CHECK(multiply_once(context) == HR_OK && is_right());
     CHECK(fault_backend_sticks());
     hr_context_destroy(context);
     CHECK(fault_backend_sticks() && fault_backend_objects() > 0);
@@ -160,7 +160,7 @@ static void one_compiles(void)
     fault_backend_stick(0, 10);
     sim_works(1);
     const uint64_t start_ns = hri_clock_ns();
-    CHECK(multiply(context) == HR_OK && is_right());
+    CHECK(multiply_once(context) == HR_OK && is_right());
     const double seconds = hri_seconds_since(start_ns);
     CHECK(seconds > 9 * longest && seconds < 10 * longest);
     sim_works(0);

@@ -27,7 +27,7 @@ static void image_of(unsigned char bytes[IMAGE], int number)
     }
 }
 
-static void keep(const char *t, const char *s, int number)
+static void keep_image(const char *t, const char *s, int number)
 {
     unsigned char bytes[IMAGE];
     const hri_image image = {.bytes = bytes, .count = sizeof bytes};
@@ -36,7 +36,7 @@ static void keep(const char *t, const char *s, int number)
 }
 
 /* -1: nothing; -2: wrong bytes; else the number that was kept. */
-static int find(const char *t, const char *s)
+static int find_image(const char *t, const char *s)
 {
     unsigned char want[IMAGE];
     hri_image image = {0};
@@ -58,27 +58,28 @@ static void empty_folder(void)
     CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
 }
 
-static void whole(void)
+static void images_are_whole(void)
 {
     TEST_CASE("nothing at first; folders are made; the last one counts");
-    CHECK(find(target, source) == -1);
+    CHECK(find_image(target, source) == -1);
     CHECK(files_count(modules, NULL, 0) == 0);
-    keep(target, source, 1);
-    CHECK(find(target, source) == 1);
-    keep(target, source, 2);
-    CHECK(find(target, source) == 2);
+    keep_image(target, source, 1);
+    CHECK(find_image(target, source) == 1);
+    keep_image(target, source, 2);
+    CHECK(find_image(target, source) == 2);
     CHECK(files_count(modules, file, sizeof file) == 1);
 
     TEST_CASE("targets and sources are whole, and each has its own");
-    CHECK(find("a device, its drive", source) == -1);
-    CHECK(find("a device, its driver ", source) == -1);
-    CHECK(find(target, "a kerne") == -1);
-    CHECK(find(source, target) == -1);
-    CHECK(find("a device, its drivera", " kernel") == -1);
-    keep(target, "another", 3);
-    keep("another", source, 4);
-    CHECK(find(target, source) == 2 && find(target, "another") == 3);
-    CHECK(find("another", source) == 4);
+    CHECK(find_image("a device, its drive", source) == -1);
+    CHECK(find_image("a device, its driver ", source) == -1);
+    CHECK(find_image(target, "a kerne") == -1);
+    CHECK(find_image(source, target) == -1);
+    CHECK(find_image("a device, its drivera", " kernel") == -1);
+    keep_image(target, "another", 3);
+    keep_image("another", source, 4);
+    CHECK(find_image(target, source) == 2 &&
+          find_image(target, "another") == 3);
+    CHECK(find_image("another", source) == 4);
     CHECK(files_count(modules, NULL, 0) == 3);
 
     TEST_CASE("an image of nothing is not kept");
@@ -88,11 +89,11 @@ static void whole(void)
 }
 
 /* What is at the file's place is as good as nothing, and mended. */
-static void damaged(int number)
+static void check_mended(int number)
 {
-    CHECK(find(target, source) == -1);
-    keep(target, source, number);
-    CHECK(find(target, source) == number);
+    CHECK(find_image(target, source) == -1);
+    keep_image(target, source, number);
+    CHECK(find_image(target, source) == number);
     CHECK(files_count(modules, NULL, 0) == 1);
 }
 
@@ -100,35 +101,36 @@ static void bytes_that_are_wrong(void)
 {
     size_t count = 0;
     empty_folder();
-    keep(target, source, 9);
+    keep_image(target, source, 9);
     CHECK(files_count(modules, file, sizeof file) == 1);
     char *bytes = files_read(file, &count);
     CHECK(count == HEADER + strlen(target) + strlen(source) + IMAGE);
     TEST_CASE("cut at every length");
     for (size_t i = 0; i < count; i++) {
         CHECK(files_write(file, bytes, i));
-        damaged(10);
+        check_mended(10);
     }
     TEST_CASE("every byte");
     for (size_t i = 0; i < count; i++) {
         bytes[i] = (char)(bytes[i] ^ 1 << i % 8);
         CHECK(files_write(file, bytes, count));
-        damaged(11);
+        check_mended(11);
         bytes[i] = (char)(bytes[i] ^ 1 << i % 8);
     }
     TEST_CASE("a byte more; and not one of these");
     CHECK(files_write(file, bytes, count + 1));
-    damaged(12);
+    check_mended(12);
     CHECK(files_write(file, bytes, count));
-    CHECK(find(target, source) == 9);
+    CHECK(find_image(target, source) == 9);
     TEST_CASE("the file of another source under this name");
     CHECK(unlink(file) == 0);
-    keep(target, "another", 13);
+    keep_image(target, "another", 13);
     CHECK(files_count(modules, file, sizeof file) == 1);
     CHECK(files_write(file, bytes, count));
-    CHECK(find(target, "another") == -1);
-    keep(target, "another", 14);
-    CHECK(find(target, "another") == 14 && find(target, source) == -1);
+    CHECK(find_image(target, "another") == -1);
+    keep_image(target, "another", 14);
+    CHECK(find_image(target, "another") == 14 &&
+          find_image(target, source) == -1);
     free(bytes);
 }
 
@@ -136,41 +138,41 @@ static void things_that_are_no_files(void)
 {
     char inside[300];
     empty_folder();
-    keep(target, source, 20);
+    keep_image(target, source, 20);
     CHECK(files_count(modules, file, sizeof file) == 1);
     TEST_CASE("a folder");
     CHECK(unlink(file) == 0 && mkdir(file, 0700) == 0);
-    damaged(21);
+    check_mended(21);
     TEST_CASE("a pipe holds nobody up");
     CHECK(unlink(file) == 0 && mkfifo(file, 0600) == 0);
-    damaged(22);
+    check_mended(22);
     TEST_CASE("links to nothing and to themselves");
     CHECK(unlink(file) == 0 && symlink("/nowhere/at/all", file) == 0);
-    damaged(23);
+    check_mended(23);
     CHECK(unlink(file) == 0 && symlink(file, file) == 0);
-    damaged(24);
+    check_mended(24);
     TEST_CASE("a file of 8 TB, with holes");
     CHECK(truncate(file, (off_t)1 << 43) == 0 || truncate(file, 1) == 0);
-    damaged(25);
+    check_mended(25);
     TEST_CASE("a file that others may write to is not believed");
     CHECK(chmod(file, 0620) == 0);
-    damaged(28);
+    check_mended(28);
     CHECK(chmod(file, 0602) == 0);
-    damaged(29);
+    check_mended(29);
     if (geteuid() != 0) {
         TEST_CASE("a file that may not be read");
         CHECK(chmod(file, 0) == 0);
-        damaged(26);
+        check_mended(26);
     } else if (chown(file, 12345, (gid_t)-1) == 0) {
         TEST_CASE("a file of another user's is not believed");
-        damaged(26);
+        check_mended(26);
     }
     TEST_CASE("a folder with something in it stays, and nothing is kept");
     CHECK(unlink(file) == 0 && mkdir(file, 0700) == 0);
     snprintf(inside, sizeof inside, "%s/inside", file);
     CHECK(files_write(inside, "x", 1));
-    keep(target, source, 27);
-    CHECK(find(target, source) == -1);
+    keep_image(target, source, 27);
+    CHECK(find_image(target, source) == -1);
     CHECK(files_count(modules, NULL, 0) == 1);
     CHECK(files_count(file, NULL, 0) == 1);
 }
@@ -182,21 +184,21 @@ static void no_folder(void)
     empty_folder();
     CHECK(setenv("HEADRACE_CACHE", "", 1) == 0);
     CHECK(!hri_module_cache_wanted());
-    keep(target, source, 30);
-    CHECK(find(target, source) == -1);
+    keep_image(target, source, 30);
+    CHECK(find_image(target, source) == -1);
     TEST_CASE("folders that cannot be");
     static const char *const names[] = {"/dev/null/x", "/proc/x"};
     for (int i = 0; i < 2; i++) {
         CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
         CHECK(hri_module_cache_wanted());
-        keep(target, source, 30);
-        CHECK(find(target, source) == -1);
+        keep_image(target, source, 30);
+        CHECK(find_image(target, source) == -1);
     }
     TEST_CASE("a file in the place of the folder");
     CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
     CHECK(files_write(modules, "x", 1));
-    keep(target, source, 30);
-    CHECK(find(target, source) == -1);
+    keep_image(target, source, 30);
+    CHECK(find_image(target, source) == -1);
     TEST_CASE("a path that is too long");
     static char length[PATH_MAX + 20];
     memset(length, 'x', sizeof length - 1);
@@ -205,24 +207,25 @@ static void no_folder(void)
     CHECK(!hri_module_cache_wanted());
     length[PATH_MAX - 20] = '\0'; /* too long for the file alone */
     CHECK(setenv("HEADRACE_CACHE", length, 1) == 0);
-    keep(target, source, 30);
-    CHECK(find(target, source) == -1);
+    keep_image(target, source, 30);
+    CHECK(find_image(target, source) == -1);
     if (geteuid() != 0) {
         TEST_CASE("a folder that is for reading only: what is there is used");
         empty_folder();
-        keep(target, source, 31);
+        keep_image(target, source, 31);
         CHECK(chmod(modules, 0500) == 0);
-        keep(target, source, 32);
-        keep(target, "another", 33);
-        CHECK(find(target, source) == 31 && find(target, "another") == -1);
+        keep_image(target, source, 32);
+        keep_image(target, "another", 33);
+        CHECK(find_image(target, source) == 31 &&
+              find_image(target, "another") == -1);
         CHECK(files_count(modules, NULL, 0) == 1);
     }
     TEST_CASE("the usual place");
     empty_folder();
     CHECK(unsetenv("HEADRACE_CACHE") == 0);
     CHECK(setenv("XDG_CACHE_HOME", folder, 1) == 0);
-    keep(target, source, 34);
-    CHECK(find(target, source) == 34);
+    keep_image(target, source, 34);
+    CHECK(find_image(target, source) == 34);
     snprintf(path, sizeof path, "%s/headrace/modules", folder);
     CHECK(files_count(path, NULL, 0) == 1);
 }
@@ -236,16 +239,17 @@ static int on_a_full_disk(int number)
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
         return 1;
     }
-    keep(target, source, 41);
-    keep(target, "another", 42);
-    return (find(target, source) != 40) + (find(target, "another") != -1);
+    keep_image(target, source, 41);
+    keep_image(target, "another", 42);
+    return (find_image(target, source) != 40) +
+           (find_image(target, "another") != -1);
 }
 
-static void full_disk(void)
+static void old_file_stays(void)
 {
     TEST_CASE("on a full disk the old file stays, and no part of a new one");
     empty_folder();
-    keep(target, source, 40);
+    keep_image(target, source, 40);
     CHECK(files_in_children(1, on_a_full_disk) == 0);
     CHECK(files_count(modules, NULL, 0) == 1);
 }
@@ -270,14 +274,14 @@ static int find_number(int number)
 {
     char name[32];
     snprintf(name, sizeof name, "kernel %d", number);
-    return find(target, name);
+    return find_image(target, name);
 }
 
 static void keep_number(int number)
 {
     char name[32];
     snprintf(name, sizeof name, "kernel %d", number);
-    keep(target, name, number % 100);
+    keep_image(target, name, number % 100);
 }
 
 /* A draft of a file of the cache. The caller closes *fd and frees the name. */
@@ -291,7 +295,7 @@ static char *draft_of(const char *hashes, int *fd)
 }
 
 /* The cache is full. */
-static void drafts(void)
+static void drafts_go(void)
 {
     int left, used;
     TEST_CASE("what a process left that ended while it wrote goes too");
@@ -310,7 +314,7 @@ static void drafts(void)
     free(own);
 }
 
-static void limits(void)
+static void files_are_limited(void)
 {
     enum { UNUSED = 100 };
     char path[192];
@@ -329,7 +333,7 @@ static void limits(void)
     for (int i = 0; i <= MAX_FILES; i++) {
         CHECK(find_number(i) == (i == UNUSED ? -1 : i % 100));
     }
-    drafts();
+    drafts_go();
     TEST_CASE("a folder of such a name does not keep others from going");
     snprintf(path, sizeof path, "%s/0123456789abcdef-0123456789abcdef",
              modules);
@@ -354,8 +358,8 @@ static int write_and_read(int number)
 {
     int wrong = 0;
     for (int i = 0; i < ROUNDS; i++) {
-        keep(target, source, number);
-        int found = find(target, source);
+        keep_image(target, source, number);
+        int found = find_image(target, source);
         wrong += found < 0 || found >= WRITERS;
     }
     return wrong;
@@ -374,12 +378,12 @@ static int write_many(int number)
     return wrong;
 }
 
-static void at_once(void)
+static void processes_at_once(void)
 {
     TEST_CASE("several processes at once: always a whole file");
     empty_folder();
     CHECK(files_in_children(WRITERS, write_and_read) == 0);
-    CHECK(find(target, source) >= 0);
+    CHECK(find_image(target, source) >= 0);
     CHECK(files_count(modules, NULL, 0) == 1);
     TEST_CASE("and more files than are kept");
     CHECK(files_in_children(WRITERS, write_many) == 0);
@@ -391,13 +395,13 @@ int main(void)
 {
     files_make_folder(folder, sizeof folder);
     empty_folder();
-    TEST(whole());
+    TEST(images_are_whole());
     TEST(bytes_that_are_wrong());
     TEST(things_that_are_no_files());
     TEST(no_folder());
-    TEST(full_disk());
-    TEST(limits());
-    TEST(at_once());
+    TEST(old_file_stays());
+    TEST(files_are_limited());
+    TEST(processes_at_once());
     files_remove_folder(folder);
     return test_end();
 }

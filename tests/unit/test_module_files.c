@@ -22,7 +22,7 @@ typedef struct bed {
 } bed;
 
 /* A context on one accelerator; counts begin at zero. */
-static bed begin(void)
+static bed open_counted(void)
 {
     const hri_backend *list[] = {fault_backend_wrap(backend), NULL};
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -38,7 +38,7 @@ static bed begin(void)
     return b;
 }
 
-static void end(bed *b, uint64_t builds, uint64_t loads)
+static void close_counted(bed *b, uint64_t builds, uint64_t loads)
 {
     hr_queue_destroy(b->queue);
     hr_context_destroy(b->context);
@@ -52,7 +52,7 @@ static void end(bed *b, uint64_t builds, uint64_t loads)
 }
 
 /* Launch the kernel, which transposes, and check every element. */
-static void run(const bed *b, const hr_kernel *kernel)
+static void run_transpose(const bed *b, const hr_kernel *kernel)
 {
     static int from[EDGE][EDGE], to[EDGE][EDGE];
     hr_array *in = NULL, *out = NULL;
@@ -79,15 +79,15 @@ static void run(const bed *b, const hr_kernel *kernel)
 }
 
 /* A context that runs the kernel, and how its module comes about. */
-static void once(const hr_kernel *kernel, uint64_t builds, uint64_t loads)
+static void run_once(const hr_kernel *kernel, uint64_t builds, uint64_t loads)
 {
-    bed b = begin();
-    run(&b, kernel);
-    end(&b, builds, loads);
+    bed b = open_counted();
+    run_transpose(&b, kernel);
+    close_counted(&b, builds, loads);
 }
 
 /* The kernel with another source. */
-static hr_kernel edited(char **text)
+static hr_kernel edited_kernel(char **text)
 {
     hr_kernel kernel = transpose;
     size_t bytes = strlen(kernel.text) + 16;
@@ -100,7 +100,7 @@ static hr_kernel edited(char **text)
 
 /* ---- cases: each returns how many checks failed */
 
-static int done(void)
+static int count_failures(void)
 {
     return test_state.failures < 99 ? (int)test_state.failures : 99;
 }
@@ -110,25 +110,25 @@ static int first_and_second(int number)
     (void)number;
     TEST_CASE("a source is compiled once, for all of its kernels");
     hri_module *module = NULL;
-    bed b = begin();
-    run(&b, &transpose);
-    run(&b, &transpose);
+    bed b = open_counted();
+    run_transpose(&b, &transpose);
+    run_transpose(&b, &transpose);
     CHECK(hri_accelerator_module(&b.context->accelerators[0], &box, &module) ==
           HR_OK);
-    end(&b, 1, 1);
+    close_counted(&b, 1, 1);
     CHECK(files_count(modules, NULL, 0) == 1);
     TEST_CASE("and not by a second context");
-    once(&transpose, 0, 1);
+    run_once(&transpose, 0, 1);
     CHECK(files_count(modules, NULL, 0) == 1);
-    return done();
+    return count_failures();
 }
 
 static int second_process(int number)
 {
     (void)number;
     TEST_CASE("nor by another process");
-    once(&transpose, 0, 1);
-    return done();
+    run_once(&transpose, 0, 1);
+    return count_failures();
 }
 
 static int another_source(int number)
@@ -136,13 +136,13 @@ static int another_source(int number)
     char *text;
     (void)number;
     TEST_CASE("a source that differs in a comment has its own file");
-    hr_kernel kernel = edited(&text);
-    once(&kernel, 1, 0);
+    hr_kernel kernel = edited_kernel(&text);
+    run_once(&kernel, 1, 0);
     CHECK(files_count(modules, NULL, 0) == 2);
-    once(&kernel, 0, 1);
-    once(&transpose, 0, 1);
+    run_once(&kernel, 0, 1);
+    run_once(&transpose, 0, 1);
     free(text);
-    return done();
+    return count_failures();
 }
 
 static int does_not_compile(int number)
@@ -151,7 +151,7 @@ static int does_not_compile(int number)
     hr_array *array = NULL;
     (void)number;
     TEST_CASE("what does not compile says so each time, and is not kept");
-    bed b = begin();
+    bed b = open_counted();
     CHECK(hr_array_wrap(b.context, data, sizeof(int), hr_extent1(10), 0,
                         &array) == HR_OK);
     const hr_argument arguments[] = {hr_out(hr_view_of(array))};
@@ -162,102 +162,102 @@ static int does_not_compile(int number)
         CHECK(strstr(hr_last_error(), "12") != NULL); /* the line */
     }
     hr_array_destroy(array);
-    end(&b, 2, 0);
+    close_counted(&b, 2, 0);
     CHECK(files_count(modules, NULL, 0) == 0);
-    return done();
+    return count_failures();
 }
 
 /* The file is as good as none: it is mended by one build. */
-static void damaged(const char *name, const void *bytes, size_t count)
+static void check_mended(const char *name, const void *bytes, size_t count)
 {
     size_t mended = 0;
     TEST_CASE(name);
     CHECK(files_write(file, bytes, count));
-    once(&transpose, 1, 0);
-    once(&transpose, 0, 1);
+    run_once(&transpose, 1, 0);
+    run_once(&transpose, 0, 1);
     char *now = files_read(file, &mended);
     CHECK(mended != count || memcmp(now, bytes, count) != 0);
     free(now);
 }
 
-static int damages(int number)
+static int damaged_files(int number)
 {
     enum { HEADER = 48 };
     size_t count = 0;
     (void)number;
-    once(&transpose, 1, 0);
+    run_once(&transpose, 1, 0);
     CHECK(files_count(modules, file, sizeof file) == 1);
     char *bytes = files_read(file, &count);
     const size_t flips[] = {0, 8, 16, 24, 32, 40, HEADER, count - 1};
-    damaged("an empty file", "", 0);
-    damaged("a header alone", bytes, HEADER);
-    damaged("all but the last byte", bytes, count - 1);
+    check_mended("an empty file", "", 0);
+    check_mended("a header alone", bytes, HEADER);
+    check_mended("all but the last byte", bytes, count - 1);
     for (size_t i = 0; i < sizeof flips / sizeof flips[0]; i++) {
         bytes[flips[i]] = (char)(bytes[flips[i]] ^ 1);
-        damaged("another byte", bytes, count);
+        check_mended("another byte", bytes, count);
         bytes[flips[i]] = (char)(bytes[flips[i]] ^ 1);
     }
     CHECK(files_count(modules, NULL, 0) == 1);
     free(bytes);
-    return done();
+    return count_failures();
 }
 
-static int refused(int number)
+static int refused_image(int number)
 {
     char words[] = "no machine code of anybody's";
     const hri_image image = {.bytes = words, .count = sizeof words};
     hri_image kept = {0};
     (void)number;
     TEST_CASE("an image that the driver does not take is compiled anew");
-    bed b = begin();
+    bed b = open_counted();
     const hri_device_info *info = &b.context->accelerators[0].device->info;
     const char *target = info->target;
     char *source = hri_kernel_source(
         &transpose, info->emulated ? HRI_SOURCE_EMULATED : HRI_SOURCE_DEVICE);
     hri_module_cache_keep(target, source, &image);
-    run(&b, &transpose);
+    run_transpose(&b, &transpose);
     CHECK(hri_module_cache_find(target, source, &kept));
     CHECK(kept.count != image.count);
     free(kept.bytes);
-    end(&b, 1, 1);
-    once(&transpose, 0, 1);
+    close_counted(&b, 1, 1);
+    run_once(&transpose, 0, 1);
     free(source);
-    return done();
+    return count_failures();
 }
 
-static int without(int number)
+static int without_folder(int number)
 {
     static const char *const names[] = {"", "/dev/null/x", "/proc/x"};
     (void)number;
     TEST_CASE("without a folder everything is compiled");
     for (int i = 0; i < 3; i++) {
         CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
-        once(&transpose, 1, 0);
-        once(&transpose, 1, 0);
+        run_once(&transpose, 1, 0);
+        run_once(&transpose, 1, 0);
     }
-    return done();
+    return count_failures();
 }
 
 static int some_of_many(int number)
 {
     (void)number;
     TEST_CASE("several processes at once");
-    bed b = begin();
-    run(&b, &transpose);
+    bed b = open_counted();
+    run_transpose(&b, &transpose);
     uint64_t builds = fault_backend_count(FAULT_BUILD);
     CHECK(builds <= 1);
-    end(&b, builds, 1 - builds);
-    return done();
+    close_counted(&b, builds, 1 - builds);
+    return count_failures();
 }
 
 static int another_driver(int number)
 {
     (void)number;
     TEST_CASE("for another driver it is compiled anew");
-    once(&transpose, 1, 0);
+    run_once(&transpose, 1, 0);
     CHECK(files_count(modules, NULL, 0) == 2);
-    once(&transpose, 0, 1);
-    return done();
+    run_once(&transpose, 0, 1);
+    return count_failures();
 }
 
 static int without_compiler(int number)
@@ -265,20 +265,20 @@ static int without_compiler(int number)
     char *text;
     (void)number;
     TEST_CASE("what is kept needs no compiler, and the rest says so");
-    once(&transpose, 0, 1);
-    hr_kernel kernel = edited(&text);
+    run_once(&transpose, 0, 1);
+    hr_kernel kernel = edited_kernel(&text);
     hri_module *module = NULL;
-    bed b = begin();
+    bed b = open_counted();
     CHECK_FAILS(
         hri_accelerator_module(&b.context->accelerators[0], &kernel, &module),
         HR_ERROR_UNAVAILABLE, "HEADRACE_NVRTC is off");
-    end(&b, 1, 0);
+    close_counted(&b, 1, 0);
     free(text);
-    return done();
+    return count_failures();
 }
 
 /* The case in processes of its own, with what is there already or nothing. */
-static void test(int processes, int (*function)(int number), bool empty)
+static void run_case(int processes, int (*function)(int number), bool empty)
 {
     if (empty) {
         files_remove_folder(folder);
@@ -303,23 +303,23 @@ static int is_here(int number)
 
 static void from_process_to_process(bool cuda)
 {
-    test(1, first_and_second, true);
-    test(1, second_process, false);
-    test(1, another_source, false);
-    test(1, does_not_compile, true);
-    test(1, damages, true);
-    test(1, refused, true);
-    test(1, without, true);
-    test(PROCESSES, some_of_many, true);
+    run_case(1, first_and_second, true);
+    run_case(1, second_process, false);
+    run_case(1, another_source, false);
+    run_case(1, does_not_compile, true);
+    run_case(1, damaged_files, true);
+    run_case(1, refused_image, true);
+    run_case(1, without_folder, true);
+    run_case(PROCESSES, some_of_many, true);
     CHECK(files_count(modules, NULL, 0) == 1);
-    test(1, second_process, false);
+    run_case(1, second_process, false);
     if (cuda && getenv("HEADRACE_CUDA") != NULL) { /* the fake one */
         const char *nvrtc = getenv("HEADRACE_NVRTC");
         setenv("FAKE_CUDA_VERSION", "12040", 1);
-        test(1, another_driver, false);
+        run_case(1, another_driver, false);
         unsetenv("FAKE_CUDA_VERSION");
         CHECK(nvrtc != NULL && setenv("HEADRACE_NVRTC", "off", 1) == 0);
-        test(1, without_compiler, false);
+        run_case(1, without_compiler, false);
     }
 }
 

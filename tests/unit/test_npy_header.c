@@ -35,7 +35,7 @@ static image make_image(int major, const char *text, size_t length,
     return file;
 }
 
-static hr_status parse(image file, hri_file_header *header)
+static hr_status parse_image(image file, hri_file_header *header)
 {
     hr_status status = hri_npy_parse(file.bytes, file.size, header);
     free(file.bytes);
@@ -51,7 +51,8 @@ static hr_status parse_text(int major, const char *text, size_t data_bytes,
     size_t length = (start + strlen(text) + 63) / 64 * 64 - start;
     memset(padded, ' ', sizeof padded);
     memcpy(padded, text, strlen(text));
-    return parse(make_image(major, padded, length, length, data_bytes), header);
+    return parse_image(make_image(major, padded, length, length, data_bytes),
+                       header);
 }
 
 static const struct {
@@ -344,7 +345,7 @@ static void short_files_are_refused(void)
             }
             memcpy(cut, whole.bytes, size);
             hri_file_header h;
-            CHECK(parse((image){cut, size}, &h) == HR_ERROR_IO);
+            CHECK(parse_image((image){cut, size}, &h) == HR_ERROR_IO);
             CHECK((strstr(hr_last_error(), "not a .npy") != NULL) ==
                   (size < 6)); /* without all of its magic */
         }
@@ -376,12 +377,13 @@ static void preambles_are_checked(void)
         image file = make_image(1, GOOD, strlen(GOOD), strlen(GOOD), 24);
         file.bytes[rows[i].place] = (uint8_t)rows[i].byte;
         hri_file_header h;
-        CHECK_FAILS(parse(file, &h), rows[i].want, rows[i].says);
+        CHECK_FAILS(parse_image(file, &h), rows[i].want, rows[i].says);
     }
     TEST_CASE("a header of nearly 4 GiB in a short file");
     hri_file_header h;
-    CHECK_FAILS(parse(make_image(2, GOOD, strlen(GOOD), UINT32_MAX, 24), &h),
-                HR_ERROR_IO, "4294967295 bytes");
+    CHECK_FAILS(
+        parse_image(make_image(2, GOOD, strlen(GOOD), UINT32_MAX, 24), &h),
+        HR_ERROR_IO, "4294967295 bytes");
 }
 
 /* The longest header of version 1, and a longer one of version 2. */
@@ -408,13 +410,13 @@ static void long_headers_are_read(void)
         memcpy(text, start, strlen(start));
         text[rows[i].length - 1] = '}';
         hri_file_header h;
-        CHECK(parse(make_image(rows[i].major, text, rows[i].length,
-                               rows[i].length, 6),
-                    &h) == HR_OK);
-        text[rows[i].length - 1] = ' ';
-        CHECK_FAILS(parse(make_image(rows[i].major, text, rows[i].length,
+        CHECK(parse_image(make_image(rows[i].major, text, rows[i].length,
                                      rows[i].length, 6),
-                          &h),
+                          &h) == HR_OK);
+        text[rows[i].length - 1] = ' ';
+        CHECK_FAILS(parse_image(make_image(rows[i].major, text, rows[i].length,
+                                           rows[i].length, 6),
+                                &h),
                     HR_ERROR_IO, "before a key in quotes");
         free(text);
     }

@@ -44,7 +44,8 @@ static thread *thread_of(ranges *r, long id)
     return &r->threads[i];
 }
 
-static void push(ranges *r, thread *t, const char *domain, const char *name)
+static void push_range(ranges *r, thread *t, const char *domain,
+                       const char *name)
 {
     if (strcmp(domain, "headrace") != 0 || t->depth >= MAX_DEPTH) {
         r->wrong++;
@@ -53,7 +54,7 @@ static void push(ranges *r, thread *t, const char *domain, const char *name)
     }
 }
 
-static void pop(ranges *r, thread *t, const char *domain)
+static void pop_range(ranges *r, thread *t, const char *domain)
 {
     if (strcmp(domain, "headrace") != 0 || t->depth == 0) {
         r->wrong++;
@@ -77,9 +78,9 @@ static void read_line(ranges *r, const char *line)
     const int fields =
         sscanf(line, "%ld %7s %63s %63[^\n]", &id, what, domain, name);
     if (fields >= 3 && strcmp(what, "push") == 0) {
-        push(r, thread_of(r, id), domain, name);
+        push_range(r, thread_of(r, id), domain, name);
     } else if (fields >= 3 && strcmp(what, "pop") == 0) {
-        pop(r, thread_of(r, id), domain);
+        pop_range(r, thread_of(r, id), domain);
     } else {
         printf("the profiler says: %s", line);
         r->wrong++;
@@ -131,7 +132,7 @@ static int count_bars(const char *category, const char *name)
 
 /* ---- calls */
 
-static hr_status product(bed *b)
+static hr_status multiply_squares(bed *b)
 {
     const hr_matrix m = hr_matrix_row_major(x, HR_F32, N, N, 0);
     const hr_matrix c = hr_matrix_row_major(y, HR_F32, N, N, 0);
@@ -145,7 +146,7 @@ static hr_status product_of_others(bed *b)
     return hr_gemm(b->context, hr_real(1), m, m, hr_real(0), c, NULL);
 }
 
-static bool cancel(void *data, double done, double total)
+static bool cancel_at_once(void *data, double done, double total)
 {
     (void)data;
     (void)done;
@@ -158,11 +159,11 @@ static hr_status product_cancelled(bed *b)
     const hr_matrix m = hr_matrix_row_major(x, HR_F32, 4 * N, 4 * N, 0);
     const hr_matrix c = hr_matrix_row_major(y, HR_F32, 4 * N, 4 * N, 0);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.progress = cancel;
+    options.progress = cancel_at_once;
     return hr_gemm(b->context, hr_real(1), m, m, hr_real(0), c, &options);
 }
 
-static hr_status batch(bed *b)
+static hr_status multiply_batch(bed *b)
 {
     enum { COUNT = 8, STEP = 16 * 16 };
     const hr_matrices m =
@@ -174,7 +175,7 @@ static hr_status batch(bed *b)
 }
 
 /* A launch over bands, of fewer arguments where it must fail. */
-static hr_status launch(const bed *b, size_t count)
+static hr_status launch_over(const bed *b, size_t count)
 {
     hr_array *from = bed_wrap(b, x, sizeof *x, hr_extent1(ELEMENTS));
     hr_array *to = bed_wrap(b, y, sizeof *y, hr_extent1(ELEMENTS));
@@ -188,14 +189,14 @@ static hr_status launch(const bed *b, size_t count)
     return status;
 }
 
-static hr_status split(bed *b)
+static hr_status launch_split(bed *b)
 {
-    return launch(b, 3);
+    return launch_over(b, 3);
 }
 
 static hr_status split_refused(bed *b)
 {
-    return launch(b, 2);
+    return launch_over(b, 2);
 }
 
 static hr_status run_over(const bed *b, int64_t elements, size_t count)
@@ -206,7 +207,7 @@ static hr_status run_over(const bed *b, int64_t elements, size_t count)
                   NULL);
 }
 
-static hr_status run(bed *b)
+static hr_status run_kernel(bed *b)
 {
     return run_over(b, N, 3);
 }
@@ -221,7 +222,7 @@ static hr_status run_without_argument(bed *b)
     return run_over(b, N, 2);
 }
 
-static bool ends(void *data, hr_grid *grid, int64_t done)
+static bool ends_after_two(void *data, hr_grid *grid, int64_t done)
 {
     (void)data;
     (void)grid;
@@ -240,13 +241,13 @@ static hr_status step_grid(const bed *b, bool run_it, int64_t steps)
     CHECK(hr_grid_create(b->context, hr_extent2(ROWS, COLS), fields, 2, NULL,
                          &grid) == HR_OK);
     const hr_status status =
-        run_it ? hr_grid_run(grid, phases, 2, steps, 1, ends, NULL)
+        run_it ? hr_grid_run(grid, phases, 2, steps, 1, ends_after_two, NULL)
                : hr_grid_step(grid, phases, 2, steps);
     hr_grid_destroy(grid);
     return status;
 }
 
-static hr_status grid(bed *b)
+static hr_status step_four(bed *b)
 {
     return step_grid(b, false, 4);
 }
@@ -272,7 +273,7 @@ static hr_status filter_of(const bed *b, int64_t cols)
     return status;
 }
 
-static hr_status filter(bed *b)
+static hr_status filter_columns(bed *b)
 {
     return filter_of(b, COLS);
 }
@@ -288,22 +289,22 @@ static const struct {
     hr_status want;
     const char *ranges; /* each followed by a space */
 } calls[] = {
-    {"a product", product, HR_OK, "hr_gemm "},
+    {"a product", multiply_squares, HR_OK, "hr_gemm "},
     {"a product of others", product_of_others, HR_ERROR_INVALID, "hr_gemm "},
     {"a product that ends early", product_cancelled, HR_ERROR_CANCELLED,
      "hr_gemm "},
-    {"a batch", batch, HR_OK, "hr_gemm_batch "},
-    {"a split launch", split, HR_OK, "run1 "},
+    {"a batch", multiply_batch, HR_OK, "hr_gemm_batch "},
+    {"a split launch", launch_split, HR_OK, "run1 "},
     {"a split launch, refused", split_refused, HR_ERROR_INVALID, "run1 "},
-    {"hr_run", run, HR_OK, "run1 "},
+    {"hr_run", run_kernel, HR_OK, "run1 "},
     {"hr_run beyond its memory", run_too_far, HR_ERROR_COMPUTE_DOMAIN, "run1 "},
     {"hr_run, an argument missing", run_without_argument, HR_ERROR_INVALID,
      "run1 "},
-    {"steps of a grid", grid, HR_OK, "hr_grid_step "},
+    {"steps of a grid", step_four, HR_OK, "hr_grid_step "},
     {"a run of a grid, ended", grid_run, HR_ERROR_CANCELLED,
      "hr_grid_step hr_grid_step "},
     {"steps, refused", grid_refused, HR_ERROR_INVALID, ""},
-    {"a filter", filter, HR_OK, "hr_filter "},
+    {"a filter", filter_columns, HR_OK, "hr_filter "},
     {"a filter, refused", filter_refused, HR_ERROR_INVALID, "hr_filter "},
 };
 
@@ -349,7 +350,7 @@ static void same_as_timeline(bed *b)
     test_note("%d and %d pieces of packing\n", r.up, r.down);
 }
 
-static void cases(bed *b)
+static void all_cases(bed *b)
 {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         TEST(make_call(b, i));
@@ -364,7 +365,8 @@ static int product_without_ranges(void)
 {
     bed b = {.context = NULL};
     b.context = test_context("2xhost", 0);
-    CHECK(product(&b) == HR_OK && product_of_others(&b) == HR_ERROR_INVALID);
+    CHECK(multiply_squares(&b) == HR_OK &&
+          product_of_others(&b) == HR_ERROR_INVALID);
     CHECK(strstr(hr_last_error(), "gemm") != NULL);
     hr_context_destroy(b.context);
     CHECK(size_of_ranges() == 0);
@@ -381,7 +383,7 @@ static const struct {
     {"a profiler that refuses", NVTX_TOOL, "1"},
 };
 
-static void without(size_t i)
+static void without_profiler(size_t i)
 {
     TEST_CASE(profilers[i].name);
     unsetenv("NVTX_INJECTION64_PATH");
@@ -403,10 +405,10 @@ int main(int argc, char **argv)
     snprintf(trace_path, sizeof trace_path, "%s/trace.json", folder);
     setenv("NVTX_TOOL_FILE", ranges_path, 1);
     for (size_t i = 0; i < sizeof profilers / sizeof *profilers; i++) {
-        TEST(without(i));
+        TEST(without_profiler(i));
     }
     setenv("NVTX_INJECTION64_PATH", NVTX_TOOL, 1);
-    const int result = bed_main(argc > 1 ? argv[1] : "2xhost", cases);
+    const int result = bed_main(argc > 1 ? argv[1] : "2xhost", all_cases);
     (void)unlink(ranges_path);
     (void)unlink(trace_path);
     (void)rmdir(folder);

@@ -8,7 +8,7 @@
 
 static long suited; /* products that CLBlast made */
 
-static hr_status gemm(hri_queue *queue, const hri_gemm *g)
+static hr_status multiply_and_count(hri_queue *queue, const hri_gemm *g)
 {
     suited += g->k > 0 && (g->alpha.re != 0 || g->alpha.im != 0) &&
               hri_cl_clblast_suits((hri_cl_queue *)queue, g);
@@ -69,7 +69,7 @@ static void case_is_right(hri_queue *queue, size_t index, hr_type type)
                           (p.a_conjugate && !p.a_columns) ||
                           (p.b_conjugate && !p.b_columns);
             long before = suited;
-            CHECK(product_is_right(queue, &p, gemm, index + f));
+            CHECK(product_is_right(queue, &p, multiply_and_count, index + f));
             CHECK(suited - before == 1 || !cases[index].always || cannot);
             CHECK(suited == before || (!cases[index].never && !cannot));
         }

@@ -8,7 +8,7 @@
 #include "support/product.h"
 #include "test.h"
 
-static hr_status gemm(hri_queue *queue, const hri_gemm *g)
+static hr_status enqueue_gemm(hri_queue *queue, const hri_gemm *g)
 {
     return queue->ops->gemm(queue, g);
 }
@@ -45,7 +45,7 @@ static bool tuned_is_right(hri_queue *queue, const product_types *types)
                            .beta = hr_real(whole ? 0.0 : 3.0),
                            .a_columns = (i & 1) != 0,
                            .b_columns = (i & 2) != 0};
-        right &= product_is_right(queue, &p, gemm, (uint64_t)i);
+        right &= product_is_right(queue, &p, enqueue_gemm, (uint64_t)i);
     }
     return right;
 }
@@ -74,8 +74,8 @@ static void layout_is_right(hri_device *device, hri_cl_layout layout)
 
 /* Multiply, and return the queue's tuned kernel for floats. The product has the
  * fewest tiles for which it is used, without an edge and with some. */
-static const hri_cl_kernel *multiply(hri_queue *queue, int64_t edge,
-                                     int64_t lead)
+static const hri_cl_kernel *multiply_tuned(hri_queue *queue, int64_t edge,
+                                           int64_t lead)
 {
     const product p = {.type = HR_F32,
                        .c_type = HR_F32,
@@ -85,7 +85,7 @@ static const hri_cl_kernel *multiply(hri_queue *queue, int64_t edge,
                        .lead = lead,
                        .alpha = hr_real(2.0),
                        .beta = hr_real(3.0)};
-    CHECK(product_is_right(queue, &p, gemm, 1));
+    CHECK(product_is_right(queue, &p, enqueue_gemm, 1));
     return &((hri_cl_queue *)queue)->kernels[HR_F32][HRI_CL_FASTEST];
 }
 
@@ -94,15 +94,15 @@ static void variant_is_taken(hri_device *device)
     const hri_cl_unit *unit = ((hri_cl_device *)device)->unit;
     hri_queue *queue = conformance_queue(device);
     TEST_CASE("the variant that is chosen serves products that suit it");
-    CHECK(multiply(queue, 0, 0)->kernel == NULL);
+    CHECK(multiply_tuned(queue, 0, 0)->kernel == NULL);
     device->ops->choose_variant(device, HR_F32, 1);
-    CHECK(multiply(queue, -4, 0)->kernel == NULL);
-    CHECK(multiply(queue, 0, 1)->kernel == NULL);
-    CHECK(multiply(queue, 0, 0)->layout == HRI_CL_TUNED);
+    CHECK(multiply_tuned(queue, -4, 0)->kernel == NULL);
+    CHECK(multiply_tuned(queue, 0, 1)->kernel == NULL);
+    CHECK(multiply_tuned(queue, 0, 0)->layout == HRI_CL_TUNED);
 
     TEST_CASE("another one takes its place, on queues that are there");
     device->ops->choose_variant(device, HR_F32, 2);
-    CHECK(multiply(queue, 0, 0)->layout == HRI_CL_TUNED_2);
+    CHECK(multiply_tuned(queue, 0, 0)->layout == HRI_CL_TUNED_2);
     device->ops->choose_variant(device, HR_F32, 0);
     queue->ops->destroy(queue);
 
@@ -128,7 +128,8 @@ static void pairs_that_are_not_offered(hri_device *device)
         hri_gemm g = {.type = no[i].type, .c_type = no[i].c_type};
         CHECK(!device->ops->gemm_offered(device, g.type, g.c_type,
                                          HR_COMPUTE_NATIVE));
-        CHECK_FAILS(gemm(queue, &g), HR_ERROR_UNSUPPORTED, "no product of");
+        CHECK_FAILS(enqueue_gemm(queue, &g), HR_ERROR_UNSUPPORTED,
+                    "no product of");
         CHECK(queue->ops->finish(queue) == HR_ERROR_UNSUPPORTED);
         queue->ops->destroy(queue);
     }

@@ -39,7 +39,7 @@ static table table_of(hr_context *context, hr_extent extent, uint64_t seed)
     return t;
 }
 
-static void drop(table *tables, int count)
+static void free_tables(table *tables, int count)
 {
     for (int i = 0; i < count; i++) {
         hr_array_destroy(tables[i].array);
@@ -53,8 +53,8 @@ typedef struct place {
     hr_queue *queue; /* NULL: over all */
 } place;
 
-static void launch(const place *x, const hr_kernel *kernel, hr_extent domain,
-                   int64_t items, const hr_argument *arguments, size_t count)
+static void launch_at(const place *x, const hr_kernel *kernel, hr_extent domain,
+                      int64_t items, const hr_argument *arguments, size_t count)
 {
     hr_extent tile = hr_extent1(items);
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
@@ -79,7 +79,7 @@ static void try_nine(const place *x)
     }
     arguments[IN] = hr_value(&scale, sizeof scale);
     arguments[IN + 1] = hr_out(t[IN].view);
-    launch(x, &nine, hr_extent1(ROWS), 0, arguments, IN + 2);
+    launch_at(x, &nine, hr_extent1(ROWS), 0, arguments, IN + 2);
     CHECK(hr_synchronize(t[IN].view) == HR_OK);
     int wrong = 0;
     for (int64_t i = 0; i < ROWS; i++) {
@@ -90,7 +90,7 @@ static void try_nine(const place *x)
         wrong += t[IN].own[i] != scale * sum;
     }
     CHECK(wrong == 0);
-    drop(t, IN + 1);
+    free_tables(t, IN + 1);
 }
 
 static void try_eighteen(const place *x)
@@ -103,7 +103,8 @@ static void try_eighteen(const place *x)
         arguments[i] =
             i < DIRECTIONS ? hr_whole(hr_in(t[i].view)) : hr_out(t[i].view);
     }
-    launch(x, &eighteen, hr_extent2(ROWS, COLS), 0, arguments, 2 * DIRECTIONS);
+    launch_at(x, &eighteen, hr_extent2(ROWS, COLS), 0, arguments,
+              2 * DIRECTIONS);
     int wrong = 0;
     for (int q = 0; q < DIRECTIONS; q++) {
         const table *from = &t[q], *to = &t[DIRECTIONS + q];
@@ -118,7 +119,7 @@ static void try_eighteen(const place *x)
         }
     }
     CHECK(wrong == 0);
-    drop(t, 2 * DIRECTIONS);
+    free_tables(t, 2 * DIRECTIONS);
 }
 
 static hr_extent extent_of(int view)
@@ -150,8 +151,8 @@ static void try_thirty_two(const place *x)
     arguments[VIEWS] = hr_value(&by, sizeof by);
     arguments[VIEWS + 1] = hr_tile_bytes(TILE * sizeof(int));
     arguments[VIEWS + 2] = hr_out(t[VIEWS].view);
-    launch(x, &thirty_two, hr_extent1(ROWS), TILE, arguments,
-           HR_MAX_PARAMETERS);
+    launch_at(x, &thirty_two, hr_extent1(ROWS), TILE, arguments,
+              HR_MAX_PARAMETERS);
     CHECK(hr_synchronize(t[VIEWS].view) == HR_OK);
     int wrong = 0;
     for (int64_t i = 0; i < ROWS; i++) {
@@ -162,7 +163,7 @@ static void try_thirty_two(const place *x)
         wrong += t[VIEWS].own[i] != by.first * sum;
     }
     CHECK(wrong == 0);
-    drop(t, VIEWS + 1);
+    free_tables(t, VIEWS + 1);
 }
 
 static void try_all(const place *x)

@@ -6,14 +6,14 @@
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 
-static hr_context *create(const char *list, int staged)
+static hr_context *open_staged(const char *list, int staged)
 {
     fault_backend_reset();
     fault_backend_pretend_staged(staged);
     return fault_backend_context(list, 8 << 20);
 }
 
-static void destroy(hr_context *context)
+static void close_staged(hr_context *context)
 {
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
@@ -21,7 +21,7 @@ static void destroy(hr_context *context)
 
 static void check_use(const char *list, int staged, bool asks_device)
 {
-    hr_context *context = create(list, staged);
+    hr_context *context = open_staged(list, staged);
     uint64_t calls = fault_backend_calls();
     enum { BYTES = 100000 };
     void *first = NULL, *second = NULL;
@@ -33,13 +33,13 @@ static void check_use(const char *list, int staged, bool asks_device)
     hr_free_pinned(context, first);
     hr_free_pinned(context, NULL);
     hr_free_pinned(context, &calls); /* not of this context */
-    destroy(context);                /* frees the second */
+    close_staged(context);           /* frees the second */
 }
 
 static void check_refusals(void)
 {
     void *memory = &memory;
-    hr_context *context = create("2xhost", 1);
+    hr_context *context = open_staged("2xhost", 1);
     TEST_CASE("nothing is NULL");
     CHECK(hr_allocate_pinned(context, 0, &memory) == HR_OK && memory == NULL);
     memory = &memory;
@@ -53,7 +53,7 @@ static void check_refusals(void)
     CHECK(hr_allocate_pinned(context, 8, &memory) == HR_ERROR_OUT_OF_MEMORY);
     CHECK(memory == &memory);
     hr_free_pinned(NULL, memory);
-    destroy(context);
+    close_staged(context);
 }
 
 int main(void)

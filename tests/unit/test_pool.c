@@ -14,7 +14,7 @@ enum { MAX_INDICES = 1000 };
 
 static atomic_int seen[MAX_INDICES];
 
-static void see(void *data, int64_t index)
+static void count_index(void *data, int64_t index)
 {
     atomic_fetch_add((atomic_int *)data + index, 1);
 }
@@ -39,13 +39,13 @@ static void check_loops(uint32_t threads)
         for (int j = 0; j < MAX_INDICES; j++) {
             atomic_store(&seen[j], 0);
         }
-        hri_pool_run(pool, counts[i], see, seen);
+        hri_pool_run(pool, counts[i], count_index, seen);
         CHECK(each_seen(counts[i], 1));
     }
     hri_pool_destroy(pool);
 }
 
-static void add(void *data, int64_t index)
+static void add_one(void *data, int64_t index)
 {
     ((int64_t *)data)[index]++;
 }
@@ -57,7 +57,7 @@ static void check_order(void)
     hri_pool *pool = NULL;
     CHECK(hri_pool_create(3, &pool) == HR_OK);
     for (int i = 0; i < LOOPS; i++) {
-        hri_pool_run(pool, COUNT, add, counts);
+        hri_pool_run(pool, COUNT, add_one, counts);
         for (int j = 0; j < COUNT; j++) {
             counts[j]++;
         }
@@ -73,7 +73,7 @@ enum { STARTERS = 3, STARTS = 200, SHARED = 10 };
 static void *start_loops(void *pool)
 {
     for (int i = 0; i < STARTS; i++) {
-        hri_pool_run(pool, SHARED, see, seen);
+        hri_pool_run(pool, SHARED, count_index, seen);
     }
     return NULL;
 }
@@ -103,7 +103,7 @@ typedef struct meeting {
 } meeting;
 
 /* Returns only when as many threads are here as the meeting wants. */
-static void meet(void *data, int64_t index)
+static void meet_others(void *data, int64_t index)
 {
     meeting *m = data;
     (void)index;
@@ -120,7 +120,7 @@ static void let_meet(hri_pool *pool, int64_t threads)
 {
     meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, threads,
                  0};
-    hri_pool_run(pool, threads, meet, &m);
+    hri_pool_run(pool, threads, meet_others, &m);
     CHECK(m.present == threads);
 }
 
@@ -143,7 +143,7 @@ static void start_inner(void *data, int64_t index)
 {
     const nest *n = data;
     (void)index;
-    hri_pool_run(n->pool, SHARED, see, n->inner);
+    hri_pool_run(n->pool, SHARED, count_index, n->inner);
 }
 
 static void check_nested(void)
@@ -167,7 +167,7 @@ typedef struct hog {
     atomic_long loops;
 } hog;
 
-static void nothing(void *data, int64_t index)
+static void do_nothing(void *data, int64_t index)
 {
     (void)data, (void)index;
 }
@@ -177,7 +177,7 @@ static void *hog_pool(void *data)
 {
     hog *h = data;
     while (!atomic_load(&h->stop)) {
-        hri_pool_run(h->pool, SHARED, nothing, NULL);
+        hri_pool_run(h->pool, SHARED, do_nothing, NULL);
         atomic_fetch_add(&h->loops, 1);
     }
     return NULL;
@@ -199,7 +199,7 @@ static void check_turns(void)
         sched_yield();
     }
     for (int i = 0; i < TURNS; i++) {
-        hri_pool_run(h.pool, SHARED, see, seen);
+        hri_pool_run(h.pool, SHARED, count_index, seen);
     }
     CHECK(each_seen(SHARED, TURNS));
     atomic_store(&h.stop, true);
@@ -221,7 +221,7 @@ static void check_process(void)
     for (int j = 0; j < MAX_INDICES; j++) {
         atomic_store(&seen[j], 0);
     }
-    hri_pool_run(pools[0], SHARED, see, seen);
+    hri_pool_run(pools[0], SHARED, count_index, seen);
     CHECK(each_seen(SHARED, 1));
     hri_pool_drop(pools[0]);
     hri_pool_drop(NULL);
@@ -315,7 +315,7 @@ static void check_late_helpers(void)
     }
     late = true;
     for (int i = 0; i < LOOPS; i++) {
-        hri_pool_run(pool, 2, add, counts);
+        hri_pool_run(pool, 2, add_one, counts);
     }
     CHECK(counts[0] == LOOPS && counts[1] == LOOPS);
     late = false;
@@ -328,12 +328,12 @@ static atomic_int inner; /* loops that ran inside another one */
 static void try_inside(void *data, int64_t index)
 {
     (void)index;
-    atomic_fetch_add(&inner, hri_pool_try(tried, 4, see, data));
+    atomic_fetch_add(&inner, hri_pool_try(tried, 4, count_index, data));
 }
 
 static void *try_beside(void *data)
 {
-    return hri_pool_try(tried, 4, see, seen) ? data : NULL;
+    return hri_pool_try(tried, 4, count_index, seen) ? data : NULL;
 }
 
 /* While a loop is under way, on this thread and on another. */
@@ -389,11 +389,11 @@ static void check_try(void)
     hri_pool_run(tried, 2, try_while_busy, seen);
     CHECK(inner == 0 && each_seen(0, 0));
     TEST_CASE("nor where one thread would do all");
-    CHECK(!hri_pool_try(tried, 1, see, seen) &&
-          !hri_pool_try(NULL, 2, see, seen));
+    CHECK(!hri_pool_try(tried, 1, count_index, seen) &&
+          !hri_pool_try(NULL, 2, count_index, seen));
     CHECK(each_seen(0, 0));
     TEST_CASE("every index once, when no loop is under way");
-    CHECK(hri_pool_try(tried, 7, see, seen) && each_seen(7, 1));
+    CHECK(hri_pool_try(tried, 7, count_index, seen) && each_seen(7, 1));
     check_cpus();
     hri_pool_destroy(tried);
 }

@@ -38,8 +38,8 @@ static hr_profile sum_of(const bed *b, const hr_kernel *kernel)
     return sum;
 }
 
-static bool is(const hr_profile *p, double launches, double points,
-               double bytes, double flops)
+static bool is_profile(const hr_profile *p, double launches, double points,
+                       double bytes, double flops)
 {
     return (double)p->launches == launches && p->running == 0 &&
            p->points == points && p->bytes == bytes && p->flops == flops &&
@@ -77,8 +77,8 @@ static void launches_add_up(bed *b)
     CHECK(hr_synchronize(hr_view_of(arrays[1])) == HR_OK);
     for (uint32_t i = 0; i < b->count; i++) {
         const hr_profile p = read_profile(b, &axpy, i);
-        CHECK(is(&p, LAUNCHES, LAUNCHES * N, 12.0 * LAUNCHES * N,
-                 4.0 * LAUNCHES * N));
+        CHECK(is_profile(&p, LAUNCHES, LAUNCHES * N, 12.0 * LAUNCHES * N,
+                         4.0 * LAUNCHES * N));
     }
     TEST_CASE("a split launch");
     CHECK(hr_profile_kernel(b->context, &axpy, 0.0) == HR_OK);
@@ -86,7 +86,7 @@ static void launches_add_up(bed *b)
     CHECK(hr_synchronize(hr_view_of(arrays[1])) == HR_OK);
     const hr_profile p = sum_of(b, &axpy);
     CHECK(p.launches >= 1 && p.launches <= b->count);
-    CHECK(is(&p, (double)p.launches, N, 12.0 * N, 0.0));
+    CHECK(is_profile(&p, (double)p.launches, N, 12.0 * N, 0.0));
     /* the clock of a GPU that is none may stand still */
     CHECK(p.seconds > 0 || getenv("HEADRACE_CUDA") != NULL);
     hr_array_destroy(arrays[0]);
@@ -111,7 +111,7 @@ static void kernels_have_their_own(bed *b)
     const hr_profile p = sum_of(b, &transpose), after = sum_of(b, &axpy);
     const double more = (double)(p.launches - 1) * sizeof from;
     CHECK(p.launches >= 1 && p.launches <= b->count);
-    CHECK(is(&p, (double)p.launches, EDGE * EDGE, bytes + more, 0.0));
+    CHECK(is_profile(&p, (double)p.launches, EDGE * EDGE, bytes + more, 0.0));
     CHECK(after.launches == before.launches);
 }
 
@@ -169,7 +169,7 @@ static void bad_calls_are_refused(bed *b)
     CHECK(profile.launches == 0);
 }
 
-static void all(bed *b)
+static void all_cases(bed *b)
 {
     TEST(bad_calls_are_refused(b));
     TEST(launches_add_up(b));
@@ -179,5 +179,5 @@ static void all(bed *b)
 
 int main(int argc, char **argv)
 {
-    return bed_main(argc > 1 ? argv[1] : "host", all);
+    return bed_main(argc > 1 ? argv[1] : "host", all_cases);
 }

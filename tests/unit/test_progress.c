@@ -41,7 +41,7 @@ typedef struct teller {
     pthread_t thread;
 } teller;
 
-static bool hear(void *data, double done, double total)
+static bool hear_progress(void *data, double done, double total)
 {
     teller *t = data;
     t->calls++;
@@ -58,7 +58,7 @@ static bool hear(void *data, double done, double total)
 static hr_split_options split_options(teller *t)
 {
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
-    options.progress = t != NULL ? hear : NULL;
+    options.progress = t != NULL ? hear_progress : NULL;
     options.progress_data = t;
     return options;
 }
@@ -105,7 +105,7 @@ static hr_status run_memory(bed *b, teller *t)
 }
 
 /* Bring home what a call has written, if it did, and free its arrays. */
-static hr_status end(hr_status status, hr_array *from, hr_array *to)
+static hr_status bring_home(hr_status status, hr_array *from, hr_array *to)
 {
     hri_error error = {0};
     hri_error_keep(&error, status);
@@ -117,7 +117,7 @@ static hr_status end(hr_status status, hr_array *from, hr_array *to)
     return hri_error_raise(&error);
 }
 
-static hr_status launch(bed *b, teller *t)
+static hr_status launch_views(bed *b, teller *t)
 {
     const hr_split_options options = split_options(t);
     const int turns = TURNS;
@@ -130,11 +130,11 @@ static hr_status launch(bed *b, teller *t)
     hr_status status =
         hr_launch_split(b->context, &progress_add, hr_extent2(ROWS, COLS),
                         arguments, 3, &options);
-    return end(status, from, to);
+    return bring_home(status, from, to);
 }
 
 /* The same in chunks, where accelerators have memory of their own. */
-static hr_status stream(bed *b, teller *t)
+static hr_status launch_in_chunks(bed *b, teller *t)
 {
     uint64_t limits[8];
     for (uint32_t i = 0; i < b->count; i++) {
@@ -146,14 +146,14 @@ static hr_status stream(bed *b, teller *t)
                                 hri_accelerator_held(one) + (1 << 16);
         }
     }
-    const hr_status status = launch(b, t);
+    const hr_status status = launch_views(b, t);
     for (uint32_t i = 0; i < b->count; i++) {
         b->context->accelerators[i].memory_limit = limits[i];
     }
     return status;
 }
 
-static hr_status count(bed *b, teller *t)
+static hr_status count_in_bins(bed *b, teller *t)
 {
     const hr_split_options options = split_options(t);
     memset(bins, 0, sizeof bins);
@@ -164,7 +164,7 @@ static hr_status count(bed *b, teller *t)
         hr_combined(hr_inout(hr_view_of(to)), HR_COMBINE_SUM)};
     hr_status status = hr_launch_split(
         b->context, &progress_count, hr_extent1(CELLS), arguments, 2, &options);
-    return end(status, from, to);
+    return bring_home(status, from, to);
 }
 
 static bool bins_are_right(void)
@@ -176,7 +176,7 @@ static bool bins_are_right(void)
     return memcmp(seen, bins, sizeof seen) == 0;
 }
 
-static hr_status scan(bed *b, teller *t)
+static hr_status scan_cells(bed *b, teller *t)
 {
     const hr_split_options options = split_options(t);
     memset(y, -1, sizeof y);
@@ -185,7 +185,7 @@ static hr_status scan(bed *b, teller *t)
     hr_status status =
         hr_scan(b->context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
                 hr_view_of(from), hr_view_of(to), &options);
-    return end(status, from, to);
+    return bring_home(status, from, to);
 }
 
 static bool y_is_scan(void)
@@ -199,7 +199,7 @@ static bool y_is_scan(void)
     return right;
 }
 
-static hr_status sort(bed *b, teller *t)
+static hr_status sort_line(bed *b, teller *t)
 {
     const hr_split_options options = split_options(t);
     memset(y, -1, sizeof y);
@@ -207,7 +207,7 @@ static hr_status sort(bed *b, teller *t)
     hr_array *to = bed_wrap(b, y, sizeof(int), hr_extent1(CELLS));
     hr_status status = hr_sort(b->context, HR_SORT_ASCENDING, HR_I32,
                                hr_view_of(from), hr_view_of(to), &options);
-    return end(status, from, to);
+    return bring_home(status, from, to);
 }
 
 static bool y_is_sorted(void)
@@ -231,7 +231,7 @@ static hr_status sort_rows(bed *b, teller *t)
     hr_array *to = bed_wrap(b, y, sizeof(int), extent);
     hr_status status = hr_sort(b->context, HR_SORT_ASCENDING, HR_I32,
                                hr_view_of(from), hr_view_of(to), &options);
-    return end(status, from, to);
+    return bring_home(status, from, to);
 }
 
 static bool rows_are_sorted(void)
@@ -245,7 +245,7 @@ static bool rows_are_sorted(void)
 
 static double reduced;
 
-static hr_status reduce(bed *b, teller *t)
+static hr_status sum_cells(bed *b, teller *t)
 {
     const hr_split_options options = split_options(t);
     hr_reduced result = {.value = -1.0};
@@ -254,7 +254,7 @@ static hr_status reduce(bed *b, teller *t)
         hr_reduce(b->context, HR_REDUCE_SUM, HR_I32, hr_view_of(from), NULL,
                   &options, &result);
     reduced = result.value;
-    return end(status, from, NULL);
+    return bring_home(status, from, NULL);
 }
 
 static bool sum_is_right(void)
@@ -267,7 +267,7 @@ static bool sum_is_right(void)
 }
 
 /* Several launches, since the sum of squares is infinite. */
-static hr_status norm(bed *b, teller *t)
+static hr_status norm_of_large(bed *b, teller *t)
 {
     const hr_split_options options = split_options(t);
     hr_reduced result = {.value = -1.0};
@@ -276,7 +276,7 @@ static hr_status norm(bed *b, teller *t)
         hr_reduce(b->context, HR_REDUCE_NORM, HR_F64, hr_view_of(from), NULL,
                   &options, &result);
     reduced = result.value;
-    return end(status, from, NULL);
+    return bring_home(status, from, NULL);
 }
 
 static bool norm_is_right(void)
@@ -318,7 +318,7 @@ static hr_filter_options filter_options(teller *t)
     hr_filter_options options = HR_FILTER_OPTIONS_INIT;
     options.edges = HR_EDGES_CLAMPED;
     options.method = HR_FILTER_DIRECT;
-    options.progress = t != NULL ? hear : NULL;
+    options.progress = t != NULL ? hear_progress : NULL;
     options.progress_data = t;
     for (int i = 0; i < CELLS; i++) {
         out[i] = -1.0f;
@@ -337,7 +337,7 @@ static hr_status filter_with(bed *b, const hr_filter_options *options)
     return status;
 }
 
-static hr_status filter(bed *b, teller *t)
+static hr_status filter_pixels(bed *b, teller *t)
 {
     const hr_filter_options options = filter_options(t);
     return filter_with(b, &options);
@@ -360,7 +360,7 @@ static hr_status filter_views(bed *b, teller *t)
     const hr_status status = hr_filter_views(
         b->context, w, 1.0, HR_F32, hr_view_of(from), hr_view_of(to), &options);
     hr_window_destroy(w);
-    return end(status, from, to);
+    return bring_home(status, from, to);
 }
 
 static hr_matrix square(float *data)
@@ -369,10 +369,10 @@ static hr_matrix square(float *data)
 }
 
 /* A times the identity. */
-static hr_status multiply(bed *b, teller *t)
+static hr_status multiply_identity(bed *b, teller *t)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.progress = t != NULL ? hear : NULL;
+    options.progress = t != NULL ? hear_progress : NULL;
     options.progress_data = t;
     for (int i = 0; i < EDGE * EDGE; i++) {
         c[i] = -1.0f;
@@ -396,10 +396,10 @@ static bool c_is_untouched(void)
 }
 
 /* The same. */
-static hr_status verify(bed *b, teller *t)
+static hr_status verify_product(bed *b, teller *t)
 {
     hr_verify_report report = HR_VERIFY_REPORT_INIT;
-    report.progress = t != NULL ? hear : NULL;
+    report.progress = t != NULL ? hear_progress : NULL;
     report.progress_data = t;
     memcpy(c, a, sizeof c);
     const hr_status status =
@@ -410,27 +410,28 @@ static hr_status verify(bed *b, teller *t)
     return status;
 }
 
-static bool always(void)
+static bool is_always_right(void)
 {
     return true;
 }
 
 static const kind kinds[] = {
     {"run", CELLS, run_memory, y_is_right, y_is_untouched},
-    {"launch", CELLS, launch, y_is_right, y_is_untouched},
-    {"stream", CELLS, stream, y_is_right, y_is_untouched},
-    {"combine", CELLS, count, bins_are_right, NULL},
-    {"scan", 0, scan, y_is_scan, y_is_untouched},
-    {"sort", 0, sort, y_is_sorted, y_is_untouched},
+    {"launch", CELLS, launch_views, y_is_right, y_is_untouched},
+    {"stream", CELLS, launch_in_chunks, y_is_right, y_is_untouched},
+    {"combine", CELLS, count_in_bins, bins_are_right, NULL},
+    {"scan", 0, scan_cells, y_is_scan, y_is_untouched},
+    {"sort", 0, sort_line, y_is_sorted, y_is_untouched},
     {"sort rows", 0, sort_rows, rows_are_sorted, y_is_untouched},
-    {"reduce", 0, reduce, sum_is_right, NULL},
-    {"norm", 0, norm, norm_is_right, NULL},
-    {"product", 2.0 * EDGE *EDGE *EDGE, multiply, c_is_right, c_is_untouched},
-    {"filter", CELLS, filter, out_is_right, out_is_untouched},
+    {"reduce", 0, sum_cells, sum_is_right, NULL},
+    {"norm", 0, norm_of_large, norm_is_right, NULL},
+    {"product", 2.0 * EDGE *EDGE *EDGE, multiply_identity, c_is_right,
+     c_is_untouched},
+    {"filter", CELLS, filter_pixels, out_is_right, out_is_untouched},
     {"filter, one thread", CELLS, filter_on_one_thread, out_is_right,
      out_is_untouched},
     {"filter views", CELLS, filter_views, out_is_right, out_is_untouched},
-    {"verify", 0, verify, always, NULL},
+    {"verify", 0, verify_product, is_always_right, NULL},
 };
 
 /* ---- cases */
@@ -527,7 +528,7 @@ static void nothing_to_do(bed *b)
     hr_array_destroy(from);
     hr_array_destroy(to);
     hr_verify_report report = HR_VERIFY_REPORT_INIT;
-    report.progress = hear;
+    report.progress = hear_progress;
     report.progress_data = &t;
     const hr_matrix none = hr_matrix_row_major(c, HR_F32, 0, EDGE, 0);
     CHECK(hr_gemm_verify(b->context, hr_real(1.0), none, square(a),
@@ -536,12 +537,12 @@ static void nothing_to_do(bed *b)
 }
 
 /* What is wrong is found, and told to be done. */
-static void mismatch(bed *b)
+static void mismatch_is_found(bed *b)
 {
     TEST_CASE("a product that is wrong");
     teller t = new_teller(0);
     hr_verify_report report = HR_VERIFY_REPORT_INIT;
-    report.progress = hear;
+    report.progress = hear_progress;
     report.progress_data = &t;
     memcpy(c, a, sizeof c);
     c[EDGE + 5] += 100.0f;
@@ -596,31 +597,31 @@ static int64_t steps_made(stepper *s)
     return (int64_t)state.steps;
 }
 
-static bool any(void *data, hr_grid *grid, int64_t steps)
+static bool note_steps(void *data, hr_grid *grid, int64_t steps)
 {
     (void)grid;
     *(int64_t *)data = steps;
     return true;
 }
 
-static hr_status step(stepper *s, bool run)
+static hr_status step_or_run(stepper *s, bool run)
 {
     int64_t told = 0;
-    return run ? hr_grid_run(s->grid, s->phases, 2, STEPS, 7, any, &told)
+    return run ? hr_grid_run(s->grid, s->phases, 2, STEPS, 7, note_steps, &told)
                : hr_grid_step(s->grid, s->phases, 2, STEPS);
 }
 
-static void steps(bed *b, bool run)
+static void steps_are_told(bed *b, bool run)
 {
     TEST_CASE(run ? "hr_grid_run" : "hr_grid_step");
     stepper s = open_grid(b);
     set_phases(&s);
-    CHECK(step(&s, run) == HR_OK);
+    CHECK(step_or_run(&s, run) == HR_OK);
     int64_t made = steps_made(&s);
     CHECK(made == STEPS);
     teller t = new_teller(0);
-    CHECK(hr_grid_set_progress(s.grid, hear, &t) == HR_OK);
-    CHECK(step(&s, run) == HR_OK);
+    CHECK(hr_grid_set_progress(s.grid, hear_progress, &t) == HR_OK);
+    CHECK(step_or_run(&s, run) == HR_OK);
     CHECK(t.good && t.calls >= 2 && t.first == 0.0 && t.last == STEPS);
     CHECK(t.total == STEPS && steps_made(&s) == 2 * STEPS);
     made = 2 * STEPS;
@@ -629,7 +630,7 @@ static void steps(bed *b, bool run)
     int met = 0;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         t = new_teller(calls[i]);
-        const hr_status status = step(&s, run);
+        const hr_status status = step_or_run(&s, run);
         CHECK(status == (t.cancelled ? HR_ERROR_CANCELLED : HR_OK) && t.good);
         CHECK(!t.cancelled ||
               strstr(hr_last_error(), "grid: cancelled after") != NULL);
@@ -645,15 +646,15 @@ static void steps(bed *b, bool run)
     CHECK(hr_grid_step(s.grid, s.phases, 2, 0) == HR_OK);
     CHECK(hr_grid_step(s.grid, s.phases, 2, -1) == HR_ERROR_INVALID);
     CHECK(hr_grid_set_progress(s.grid, NULL, NULL) == HR_OK);
-    CHECK(step(&s, run) == HR_OK && t.calls == 0);
+    CHECK(step_or_run(&s, run) == HR_OK && t.calls == 0);
     CHECK(steps_made(&s) == made + STEPS);
-    CHECK(hr_grid_set_progress(NULL, hear, &t) == HR_ERROR_INVALID);
+    CHECK(hr_grid_set_progress(NULL, hear_progress, &t) == HR_ERROR_INVALID);
     hr_grid_destroy(s.grid);
 }
 
 /* ---- */
 
-static void rounds(void)
+static void rounds_grow(void)
 {
     TEST_CASE("rounds grow while they are short");
     hri_rounds r = {0};
@@ -669,7 +670,7 @@ static void rounds(void)
     hri_progress_ms = 1;
 }
 
-static void cases(bed *b)
+static void all_cases(bed *b)
 {
     const size_t count_of = sizeof kinds / sizeof kinds[0];
     hri_progress_ms = 1;
@@ -681,10 +682,10 @@ static void cases(bed *b)
     }
     TEST(ends_early(b));
     TEST(nothing_to_do(b));
-    TEST(mismatch(b));
-    TEST(steps(b, false));
-    TEST(steps(b, true));
-    TEST(rounds());
+    TEST(mismatch_is_found(b));
+    TEST(steps_are_told(b, false));
+    TEST(steps_are_told(b, true));
+    TEST(rounds_grow());
 }
 
 int main(int argc, char **argv)
@@ -709,5 +710,5 @@ int main(int argc, char **argv)
     for (int i = 0; i < CELLS; i++) {
         large[i] = 1e200;
     }
-    return bed_main(argc > 1 ? argv[1] : "host", cases);
+    return bed_main(argc > 1 ? argv[1] : "host", all_cases);
 }

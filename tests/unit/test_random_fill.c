@@ -47,19 +47,19 @@ static size_t size_of(int kind)
     return hr_type_size(kinds[kind].type);
 }
 
-static hr_random numbers(int kind, uint64_t offset)
+static hr_random numbers_of(int kind, uint64_t offset)
 {
     return (hr_random){kinds[kind].distribution, seed, stream, offset};
 }
 
 /* Fill a view over all accelerators, in uneven bands, and bring it home. */
-static void fill(const bed *b, int kind, hr_view view, uint64_t offset)
+static void fill_in_bands(const bed *b, int kind, hr_view view, uint64_t offset)
 {
     static const double weights[8] = {1, 2, 1, 3, 1, 2, 1, 3};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     options.weights = weights;
     CHECK(hr_random_fill(b->context, view, kinds[kind].type,
-                         numbers(kind, offset), &options) == HR_OK);
+                         numbers_of(kind, offset), &options) == HR_OK);
     CHECK(hr_synchronize(view) == HR_OK);
 }
 
@@ -78,8 +78,8 @@ static uint64_t hash_of(const void *data, size_t bytes)
 
 /* Launch a kernel that makes N numbers from `offset` on, of each of the
  * kinds from `first` to before `end`. */
-static void make(const bed *b, const hr_kernel *kernel, int first, int end,
-                 uint64_t offset)
+static void fill_by_kernel(const bed *b, const hr_kernel *kernel, int first,
+                           int end, uint64_t offset)
 {
     hr_array *arrays[3] = {NULL};
     hr_argument arguments[6];
@@ -103,9 +103,9 @@ static void make(const bed *b, const hr_kernel *kernel, int first, int end,
 /* Make what fills are compared with, by kernels compiled with -ffast-math. */
 static void make_all(const bed *b, uint64_t offset)
 {
-    make(b, &random_f32, 0, 3, offset);
+    fill_by_kernel(b, &random_f32, 0, 3, offset);
     if (bed_has_double(b)) {
-        make(b, &random_f64, 3, KINDS, offset);
+        fill_by_kernel(b, &random_f64, 3, KINDS, offset);
     }
 }
 
@@ -158,7 +158,7 @@ static void fills_have_the_bits_of_kernels(bed *b)
             const size_t bytes = N * size_of(kind);
             TEST_CASE(kinds[kind].name);
             hr_array *array = bed_wrap(b, &got, size_of(kind), hr_extent1(N));
-            fill(b, kind, hr_view_of(array), offsets[i]);
+            fill_in_bands(b, kind, hr_view_of(array), offsets[i]);
             CHECK(memcmp(&got, &want[kind], bytes) == 0);
             if (offsets[i] == 0 &&
                 !CHECK(hash_of(&got, bytes) == kinds[kind].hash)) {
@@ -177,7 +177,7 @@ static void check_extent(bed *b, int kind, hr_extent extent, uint64_t offset)
     const size_t count = (size_t)hr_extent_count(extent);
     memset(&got, 0xAB, sizeof got);
     hr_array *array = bed_wrap(b, &got, size, extent);
-    fill(b, kind, hr_view_of(array), offset);
+    fill_in_bands(b, kind, hr_view_of(array), offset);
     CHECK(memcmp(&got, want[kind].bytes + offset * size, count * size) == 0);
     CHECK(got.bytes[count * size] == 0xAB);
     hr_array_destroy(array);
@@ -216,7 +216,7 @@ static void pieces_with_offsets_are_the_whole(bed *b)
             CHECK(hr_view_section(hr_view_of(array), &first,
                                   hr_extent1(ends[i] - first),
                                   &piece) == HR_OK);
-            fill(b, kind, piece, (uint64_t)first);
+            fill_in_bands(b, kind, piece, (uint64_t)first);
         }
         CHECK(memcmp(&got, &want[kind], N * size_of(kind)) == 0);
         hr_array_destroy(array);
@@ -258,7 +258,7 @@ static void sections_leave_their_gaps(bed *b)
         hr_array *array = bed_wrap(b, &got, size_of(kind), whole);
         CHECK(hr_view_section(hr_view_of(array), origin, inside, &section) ==
               HR_OK);
-        fill(b, kind, section, 0);
+        fill_in_bands(b, kind, section, 0);
         for (at[0] = 0; at[0] < whole.size[0]; at[0]++) {
             for (at[1] = 0; at[1] < whole.size[1]; at[1]++) {
                 for (at[2] = 0; at[2] < whole.size[2]; at[2]++) {
@@ -357,7 +357,7 @@ static void numbers_are_spread_evenly(bed *b)
         double sum = 0, squares = 0, products = 0, before = 0, chi = 0;
         hr_array *array = bed_wrap(b, data, size_of(kind), hr_extent1(MANY));
         TEST_CASE(kinds[kind].name);
-        fill(b, kind, hr_view_of(array), 0);
+        fill_in_bands(b, kind, hr_view_of(array), 0);
         for (int i = 0; i < MANY; i++) {
             const double p = place_of(kind, data, i);
             CHECK(p >= 0 && p < 1);
@@ -385,7 +385,7 @@ static void normal_numbers_have_their_moments(bed *b)
     double moments[5] = {0};
     hr_array *array = bed_wrap(b, data, 4, hr_extent1(MANY));
     TEST_CASE("moments");
-    fill(b, 2, hr_view_of(array), 0);
+    fill_in_bands(b, 2, hr_view_of(array), 0);
     for (int i = 0; i < MANY; i++) {
         double power = 1;
         for (int k = 1; k <= 4; k++) {
@@ -474,8 +474,8 @@ static void dry_runs_write_nothing(bed *b)
     options.dry_run = true;
     options.report = &report;
     TEST_CASE("dry run");
-    CHECK(hr_random_fill(b->context, hr_view_of(array), HR_F32, numbers(1, 0),
-                         &options) == HR_OK);
+    CHECK(hr_random_fill(b->context, hr_view_of(array), HR_F32,
+                         numbers_of(1, 0), &options) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
     CHECK(report.used >= 1 && report.used <= 2); /* it has two rows */
     CHECK(report.share_count == b->count);
@@ -483,7 +483,7 @@ static void dry_runs_write_nothing(bed *b)
     hr_array_destroy(array);
 }
 
-static void all(bed *b)
+static void all_cases(bed *b)
 {
     TEST(philox_gives_its_known_answers(b));
     TEST(fills_have_the_bits_of_kernels(b));
@@ -499,5 +499,5 @@ static void all(bed *b)
 
 int main(int count, char **arguments)
 {
-    return bed_main(count > 1 ? arguments[1] : "host", all);
+    return bed_main(count > 1 ? arguments[1] : "host", all_cases);
 }

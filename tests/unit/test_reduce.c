@@ -30,7 +30,7 @@ typedef struct problem {
 
 /* ---- elements */
 
-static double put(hr_type type, void *memory, int64_t at, double x)
+static double put_element(hr_type type, void *memory, int64_t at, double x)
 {
     switch (type) {
     case HR_F32:
@@ -51,7 +51,7 @@ static double put(hr_type type, void *memory, int64_t at, double x)
 }
 
 /* Set element k, by rows, of view i. */
-static void set(problem *p, int i, int64_t k, double x)
+static void set_element(problem *p, int i, int64_t k, double x)
 {
     int64_t at = 0, rest = k, point[HR_MAX_RANK];
     for (uint32_t d = p->extent.rank; d-- > 0;) {
@@ -61,11 +61,11 @@ static void set(problem *p, int i, int64_t k, double x)
     for (uint32_t d = 0; d < p->extent.rank; d++) {
         at = at * p->outer.size[d] + p->margin[d] + point[d];
     }
-    (i == 0 ? p->a : p->b)[k] = put(p->type, p->memory[i], at, x);
+    (i == 0 ? p->a : p->b)[k] = put_element(p->type, p->memory[i], at, x);
 }
 
-static hr_status wrap(problem *p, hr_context *context, int i, hr_array **array,
-                      hr_view *view)
+static hr_status wrap_view(problem *p, hr_context *context, int i,
+                           hr_array **array, hr_view *view)
 {
     hr_status status =
         (hr_array_wrap)(context, p->memory[i], hr_type_size(p->type), p->outer,
@@ -77,7 +77,7 @@ static hr_status wrap(problem *p, hr_context *context, int i, hr_array **array,
 
 /* Make the views of p->type and p->extent with values from -1 to 1, times
  * scale. What lies around the views is a NaN, or as good as one. */
-static void make(bed *b, problem *p, double scale, bool gaps)
+static void make_views(bed *b, problem *p, double scale, bool gaps)
 {
     p->count = hr_extent_count(p->extent);
     p->outer = p->extent;
@@ -94,15 +94,16 @@ static void make(bed *b, problem *p, double scale, bool gaps)
             memset(p->memory[i], 0xff, bytes);
         }
         for (int64_t k = 0; k < p->count; k++) {
-            set(p, i, k, scale * random_unit(&b->random));
+            set_element(p, i, k, scale * random_unit(&b->random));
         }
-        CHECK(wrap(p, b->context, i, &p->arrays[i], &p->views[i]) == HR_OK);
-        CHECK(wrap(p, b->host, i, &p->host_arrays[i], &p->host_views[i]) ==
+        CHECK(wrap_view(p, b->context, i, &p->arrays[i], &p->views[i]) ==
+              HR_OK);
+        CHECK(wrap_view(p, b->host, i, &p->host_arrays[i], &p->host_views[i]) ==
               HR_OK);
     }
 }
 
-static void drop(problem *p)
+static void free_views(problem *p)
 {
     for (int i = 0; i < 2; i++) {
         hr_array_destroy(p->arrays[i]);
@@ -119,7 +120,7 @@ static bool takes_two(hr_reduction kind)
            kind == HR_REDUCE_MAX_ABS_DIFF;
 }
 
-static long double term(hr_reduction kind, long double a, long double b)
+static long double term_of(hr_reduction kind, long double a, long double b)
 {
     switch (kind) {
     case HR_REDUCE_DOT:
@@ -154,7 +155,7 @@ static bool is_exact(const problem *p, hr_reduction kind, int64_t value)
                : kind == HR_REDUCE_DOT   ? want + a * b
                : kind == HR_REDUCE_DISTANCE
                    ? want + (a - b) * (a - b)
-                   : want + (uint64_t)(int64_t)term(kind, p->a[i], 0);
+                   : want + (uint64_t)(int64_t)term_of(kind, p->a[i], 0);
     }
     return (uint64_t)value == want;
 }
@@ -177,7 +178,7 @@ static bool is_near(const problem *p, hr_reduction kind, double value)
     const double n = (is_narrow(p) ? 4200 : 83) + log2((double)p->count) + 2;
     long double sum = 0, size = 0;
     for (int64_t i = 0; i < p->count; i++) {
-        const long double t = term(kind, p->a[i], p->b[i]);
+        const long double t = term_of(kind, p->a[i], p->b[i]);
         sum += t;
         size += fabsl(t);
     }
@@ -203,8 +204,8 @@ static int64_t first_extreme(const problem *p, hr_reduction kind)
     const bool least = kind == HR_REDUCE_MIN || kind == HR_REDUCE_ARGMIN;
     int64_t best = 0;
     for (int64_t i = 0; i < p->count; i++) {
-        const double x = (double)term(kind, p->a[i], p->b[i]);
-        const double y = (double)term(kind, p->a[best], p->b[best]);
+        const double x = (double)term_of(kind, p->a[i], p->b[i]);
+        const double y = (double)term_of(kind, p->a[best], p->b[best]);
         if (!isnan(y) && (isnan(x) || (least ? x < y : x > y))) {
             best = i;
         }
@@ -216,7 +217,7 @@ static bool is_extreme(const problem *p, hr_reduction kind,
                        const hr_reduced *got)
 {
     const int64_t best = first_extreme(p, kind);
-    const double want = (double)term(kind, p->a[best], p->b[best]);
+    const double want = (double)term_of(kind, p->a[best], p->b[best]);
     const bool arg = kind == HR_REDUCE_ARGMIN || kind == HR_REDUCE_ARGMAX;
     return (got->value == want || (isnan(got->value) && isnan(want))) &&
            got->index == (arg ? best : -1) &&
@@ -245,7 +246,7 @@ static bool is_right(const problem *p, hr_reduction kind, const hr_reduced *got)
     }
 }
 
-static bool same(const hr_reduced *x, const hr_reduced *y)
+static bool is_same_result(const hr_reduced *x, const hr_reduced *y)
 {
     return (memcmp(&x->value, &y->value, sizeof x->value) == 0 ||
             (isnan(x->value) && isnan(y->value))) &&
@@ -256,7 +257,7 @@ static bool same(const hr_reduced *x, const hr_reduced *y)
 
 /* Reduce in bands of random weights, as the library chooses, and on the host
  * alone. */
-static void reduce(bed *b, const problem *p, hr_reduction kind)
+static void reduce_each_way(bed *b, const problem *p, hr_reduction kind)
 {
     const uint64_t seed = b->random.state;
     const hr_view *second = takes_two(kind) ? &p->views[1] : NULL;
@@ -270,8 +271,9 @@ static void reduce(bed *b, const problem *p, hr_reduction kind)
                     &chosen) == HR_OK);
     CHECK(hr_reduce(b->host, kind, p->type, p->host_views[0], host, NULL,
                     &alone) == HR_OK);
-    if (!CHECK(is_right(p, kind, &banded)) || !CHECK(same(&banded, &alone)) ||
-        !CHECK(same(&chosen, &alone))) {
+    if (!CHECK(is_right(p, kind, &banded)) ||
+        !CHECK(is_same_result(&banded, &alone)) ||
+        !CHECK(is_same_result(&chosen, &alone))) {
         fprintf(stderr,
                 "  seed of bands %llu: kind %d of %s, %lld x %lld x %lld of "
                 "rank %u in %lld x %lld "
@@ -289,7 +291,7 @@ static void reduce(bed *b, const problem *p, hr_reduction kind)
 static void reduce_all(bed *b, const problem *p)
 {
     for (int kind = HR_REDUCE_SUM; kind <= KINDS; kind++) {
-        reduce(b, p, (hr_reduction)kind);
+        reduce_each_way(b, p, (hr_reduction)kind);
     }
 }
 
@@ -312,18 +314,18 @@ static hr_extent random_extent(bed *b)
 }
 
 /* Products of many units that are neither 0 nor infinite. */
-static void products(bed *b)
+static void products_of_many_units(bed *b)
 {
     static const hr_type numbers[] = {HR_F64, HR_I32};
     static problem p;
     TEST_CASE("products of many units");
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         p = (problem){.type = numbers[i], .extent = hr_extent1(39989)};
-        make(b, &p, 1, false);
+        make_views(b, &p, 1, false);
         for (int64_t k = 0; k < p.count; k++) {
             const double x = 1 + random_unit(&b->random) / 64;
             if (p.type == HR_F64) {
-                set(&p, 0, k, any(b, 0, 1) == 0 ? x : 1 / x);
+                set_element(&p, 0, k, any(b, 0, 1) == 0 ? x : 1 / x);
             } else {
                 const int32_t odd = (int32_t)(2 * any(b, -1000, 1000) + 1);
                 ((int32_t *)p.memory[0])[k] = odd;
@@ -332,8 +334,8 @@ static void products(bed *b)
         }
         CHECK(hr_invalidate(p.views[0]) == HR_OK);
         CHECK(hr_invalidate(p.host_views[0]) == HR_OK);
-        reduce(b, &p, HR_REDUCE_PRODUCT);
-        drop(&p);
+        reduce_each_way(b, &p, HR_REDUCE_PRODUCT);
+        free_views(&p);
     }
 }
 
@@ -341,10 +343,10 @@ static void random_case(bed *b)
 {
     static problem p;
     p = (problem){.type = types[any(b, 0, 5)], .extent = random_extent(b)};
-    make(b, &p, 1, any(b, 0, 2) > 0);
+    make_views(b, &p, 1, any(b, 0, 2) > 0);
     if (any(b, 0, 2) == 0) { /* ties */
         for (int64_t k = 0; k < p.count; k++) {
-            set(&p, 0, k, (double)any(b, -2, 2) / 2);
+            set_element(&p, 0, k, (double)any(b, -2, 2) / 2);
         }
         for (int i = 0; i < 2; i++) {
             CHECK(hr_invalidate(p.views[i]) == HR_OK);
@@ -352,11 +354,11 @@ static void random_case(bed *b)
         }
     }
     reduce_all(b, &p);
-    drop(&p);
+    free_views(&p);
 }
 
 /* NaNs and infinities of each fraction. */
-static void specials(bed *b)
+static void specials_are_found(bed *b)
 {
     TEST_CASE("what is no number");
     static const double values[] = {NAN, INFINITY, -INFINITY};
@@ -366,12 +368,12 @@ static void specials(bed *b)
     static problem p;
     for (int i = 0; i < 4; i++) {
         p = (problem){.type = types[i], .extent = hr_extent2(37, 281)};
-        make(b, &p, 1, true);
+        make_views(b, &p, 1, true);
         for (int k = 0; k < i + 3; k++) {
-            set(&p, 0, any(b, 0, p.count - 1), values[k % 3]);
+            set_element(&p, 0, any(b, 0, p.count - 1), values[k % 3]);
         }
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-            reduce(b, &p, kinds[k]);
+            reduce_each_way(b, &p, kinds[k]);
         }
         hr_reduced sum = {0}, norm = {0};
         CHECK(hr_reduce(b->context, HR_REDUCE_SUM, p.type, p.views[0], NULL,
@@ -379,7 +381,7 @@ static void specials(bed *b)
         CHECK(hr_reduce(b->context, HR_REDUCE_NORM, p.type, p.views[0], NULL,
                         NULL, &norm) == HR_OK);
         CHECK(isnan(sum.value) && isnan(norm.value));
-        drop(&p);
+        free_views(&p);
     }
 }
 
@@ -396,7 +398,7 @@ static double norm_of(const bed *b, double *x, int64_t n)
 }
 
 /* Norms whose squares overflow or underflow. */
-static void norms(const bed *b)
+static void norms_do_not_overflow(const bed *b)
 {
     TEST_CASE("norms of large and small numbers");
     double large[] = {3e300, 0, -4e300}, small[] = {3e-310, 4e-310},
@@ -443,7 +445,7 @@ static void complex_numbers(const bed *b)
     hr_array_destroy(arrays[1]);
 }
 
-static void report(bed *b)
+static void report_without_result(bed *b)
 {
     TEST_CASE("a report without a result");
     static problem p;
@@ -451,7 +453,7 @@ static void report(bed *b)
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     hr_reduced result = {.value = 77};
     p = (problem){.type = HR_F64, .extent = hr_extent1(MAX_COUNT)};
-    make(b, &p, 1, false);
+    make_views(b, &p, 1, false);
     options.dry_run = true;
     options.report = &told;
     CHECK(hr_reduce(b->context, HR_REDUCE_NORM, HR_F64, p.views[0], NULL,
@@ -459,10 +461,10 @@ static void report(bed *b)
     CHECK(result.value == 77);
     CHECK(told.share_count == hr_accelerator_count(b->context));
     CHECK(told.used >= 1 && told.seconds > 0);
-    drop(&p);
+    free_views(&p);
 }
 
-static void refusals(bed *b)
+static void refused_arguments(bed *b)
 {
     TEST_CASE("refusals");
     static problem p;
@@ -470,7 +472,7 @@ static void refusals(bed *b)
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     hr_reduced result = {.value = 77};
     p = (problem){.type = HR_F32, .extent = hr_extent2(7, 9)};
-    make(b, &p, 1, false);
+    make_views(b, &p, 1, false);
     hr_view small = p.views[1], flat = p.views[1], none = p.views[0];
     const int64_t origin[] = {0, 0};
     CHECK(hr_view_section(p.views[1], origin, hr_extent2(7, 8), &small) ==
@@ -521,7 +523,7 @@ static void refusals(bed *b)
                     rows[i].status, rows[i].word);
         CHECK(result.value == 77);
     }
-    drop(&p);
+    free_views(&p);
 }
 
 static double join_two(hr_reduction reduction, double a, double b)
@@ -549,7 +551,7 @@ static double join_halves(hr_reduction reduction, const double *x,
 }
 
 /* Numbers are joined in halves, whatever their count, and a NaN stays. */
-static void joined_units(void)
+static void units_are_joined_in_halves(void)
 {
     enum { UNITS = 300 };
     static const hr_reduction all[] = {HR_REDUCE_SUM, HR_REDUCE_PRODUCT,
@@ -570,7 +572,7 @@ static void joined_units(void)
 }
 
 /* Each accelerator holds the elements of its own band alone. */
-static void bands(void)
+static void bands_hold_their_own(void)
 {
     enum { N = 200001, UNIT = 4096 };
     static const double weights[] = {1, 1, 1};
@@ -600,15 +602,15 @@ static void bands(void)
 
 static void other_cases(bed *b)
 {
-    TEST(products(b));
-    TEST(specials(b));
-    TEST(norms(b));
+    TEST(products_of_many_units(b));
+    TEST(specials_are_found(b));
+    TEST(norms_do_not_overflow(b));
     TEST(complex_numbers(b));
-    TEST(report(b));
-    TEST(refusals(b));
+    TEST(report_without_result(b));
+    TEST(refused_arguments(b));
     if (hr_accelerator_count(b->context) == 3) { /* once is enough */
-        TEST(bands());
-        TEST(joined_units());
+        TEST(bands_hold_their_own());
+        TEST(units_are_joined_in_halves());
     }
 }
 

@@ -13,7 +13,7 @@
 
 enum { MAX_ACCELERATORS = 8, MAX = 300000 };
 
-static hr_split_options shared(int way)
+static hr_split_options share_of(int way)
 {
     static const double weights[2][MAX_ACCELERATORS] = {
         {2, 1, 3, 1, 1, 1, 1, 1}, {1, 5, 1, 2, 1, 1, 1, 1}};
@@ -30,7 +30,7 @@ static void check_view(hr_context *context, hr_view view, int64_t sum,
                        unsigned bits, const char *what)
 {
     for (int way = 0; way < 3; way++) {
-        const hr_split_options some = shared(way % 2);
+        const hr_split_options some = share_of(way % 2);
         const hr_split_options *options = way < 2 ? &some : NULL;
         int got[3] = {77, 77, 77};
         CHECK(hr_reduce_with(context, "a + b", HR_I32, view, options,
@@ -82,7 +82,7 @@ static void check_shape(hr_context *context, hr_extent whole, hr_extent part)
     hr_array_destroy(array);
 }
 
-static void shapes(hr_context *context)
+static void shapes_are_joined(hr_context *context)
 {
     static const int64_t lines[] = {1,    2,    63,   64,    65,     100, 4095,
                                     4096, 4097, 4160, 12345, 100000, MAX};
@@ -109,21 +109,21 @@ static void shapes(hr_context *context)
 
 /* ---- types */
 
-static hr_view wrap(hr_context *context, const void *data, size_t bytes,
-                    int64_t count, hr_array **array)
+static hr_view wrap_line(hr_context *context, const void *data, size_t bytes,
+                         int64_t count, hr_array **array)
 {
     CHECK((hr_array_wrap_typed)(context, (void *)(uintptr_t)data, NULL, bytes,
                                 hr_extent1(count), 0, array) == HR_OK);
     return hr_view_of(*array);
 }
 
-static void types(hr_context *context)
+static void types_are_joined(hr_context *context)
 {
     enum { COUNT = 9000 };
     static float f[COUNT], c[2 * COUNT], least, product[2];
     static double d[COUNT], most;
     static signed char s[COUNT], all;
-    const hr_split_options options = shared(0);
+    const hr_split_options options = share_of(0);
     hr_array *array = NULL;
     TEST_CASE("types");
     for (int i = 0; i < COUNT; i++) {
@@ -134,22 +134,22 @@ static void types(hr_context *context)
         c[2 * i + 1] = 1;
     }
     c[1] = -1;
-    const hr_view floats = wrap(context, f, 4, COUNT, &array);
+    const hr_view floats = wrap_line(context, f, 4, COUNT, &array);
     CHECK(hr_reduce_with(context, "fabs(a) < fabs(b) ? a : b", HR_F32, floats,
                          &options, &least) == HR_OK);
     CHECK(fabsf(least) == 0.5F);
     hr_array_destroy(array);
-    const hr_view chars = wrap(context, s, 1, COUNT, &array);
+    const hr_view chars = wrap_line(context, s, 1, COUNT, &array);
     CHECK(hr_reduce_with(context, "a & b", HR_I8, chars, &options, &all) ==
           HR_OK);
     CHECK(all == 0x75);
     hr_array_destroy(array);
-    const hr_view pairs = wrap(context, c, 8, COUNT, &array);
+    const hr_view pairs = wrap_line(context, c, 8, COUNT, &array);
     CHECK(hr_reduce_with(context, "hr_c32_mul(a, b)", HR_C32, pairs, &options,
                          product) == HR_OK);
     CHECK(product[0] == -1 && product[1] == 0); /* - i ^ 9000 */
     hr_array_destroy(array);
-    const hr_view doubles = wrap(context, d, 8, COUNT, &array);
+    const hr_view doubles = wrap_line(context, d, 8, COUNT, &array);
     CHECK(hr_reduce_with(context, "fmax(a, b)", HR_F64, doubles, &options,
                          &most) == HR_OK);
     CHECK(most == 99.5);
@@ -162,7 +162,7 @@ static float sum_with(const char *accelerators, bool reproducible, int way)
 {
     enum { COUNT = 50000 };
     static float x[COUNT];
-    const hr_split_options some = shared(way);
+    const hr_split_options some = share_of(way);
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
     hr_array *array = NULL;
@@ -174,14 +174,14 @@ static float sum_with(const char *accelerators, bool reproducible, int way)
     options.reproducible = reproducible;
     CHECK(hr_context_create(&options, &context) == HR_OK);
     CHECK(hr_reduce_with(context, "a + b + a * b * 0.01f", HR_F32,
-                         wrap(context, x, 4, COUNT, &array), &some,
+                         wrap_line(context, x, 4, COUNT, &array), &some,
                          &sum) == HR_OK);
     hr_array_destroy(array);
     hr_context_destroy(context);
     return sum;
 }
 
-static void bits(const char *accelerators)
+static void bits_do_not_depend(const char *accelerators)
 {
     TEST_CASE("the bits do not depend on the split");
     const float once = sum_with(accelerators, true, 0);
@@ -194,14 +194,14 @@ static void bits(const char *accelerators)
 
 /* ---- what is refused */
 
-static void refused(hr_context *context)
+static void refused_arguments(hr_context *context)
 {
     static float x[300];
     float y[3] = {7, 7, 7};
     hr_array *array = NULL, *half = NULL, *typed = NULL;
     TEST_CASE("what is refused");
-    const hr_view view = wrap(context, x, 4, 300, &array);
-    const hr_view bits = wrap(context, x, 2, 300, &half);
+    const hr_view view = wrap_line(context, x, 4, 300, &array);
+    const hr_view bits = wrap_line(context, x, 2, 300, &half);
     CHECK((hr_array_wrap_typed)(context, x, "float", 4, hr_extent1(300), 0,
                                 &typed) == HR_OK);
     CHECK_FAILS(hr_reduce_with(NULL, "a", HR_F32, view, NULL, y),
@@ -251,10 +251,10 @@ int main(int count, char **arguments)
     if (!test_open(&options, &context)) {
         return test_end();
     }
-    TEST(shapes(context));
-    TEST(types(context));
-    TEST(refused(context));
+    TEST(shapes_are_joined(context));
+    TEST(types_are_joined(context));
+    TEST(refused_arguments(context));
     hr_context_destroy(context);
-    TEST(bits(accelerators));
+    TEST(bits_do_not_depend(accelerators));
     return test_end();
 }

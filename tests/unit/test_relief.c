@@ -58,7 +58,7 @@ static void tell_rates(hr_context *context, double rate)
     }
 }
 
-static void fill(float *values, size_t count, uint32_t seed)
+static void fill_values(float *values, size_t count, uint32_t seed)
 {
     for (size_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
@@ -66,12 +66,12 @@ static void fill(float *values, size_t count, uint32_t seed)
     }
 }
 
-static hr_matrix matrix(int64_t edge, uint32_t seed)
+static hr_matrix make_matrix(int64_t edge, uint32_t seed)
 {
     const size_t count = (size_t)(edge * edge);
     float *values = malloc(count * sizeof *values);
     CHECK(values != NULL);
-    fill(values, values != NULL ? count : 0, seed);
+    fill_values(values, values != NULL ? count : 0, seed);
     return hr_matrix_row_major(values, HR_F32, edge, edge, 0);
 }
 
@@ -96,7 +96,7 @@ static double time_of(const product *p, bool without, hr_gemm_report *report)
     return seconds;
 }
 
-static void verify(const product *p)
+static void verify_result(const product *p)
 {
     hr_verify_report report = HR_VERIFY_REPORT_INIT;
     CHECK(hr_gemm_verify(p->context, hr_real(1), p->a, p->b, hr_real(0), p->c,
@@ -104,13 +104,13 @@ static void verify(const product *p)
     CHECK(report.unchecked == 0);
 }
 
-static void relief(const setting *s)
+static void relieve_product(const setting *s)
 {
     TEST_CASE(s->list);
     fault_backend_reset();
     hr_context *context = open_context(s);
-    const product p = {context, s, matrix(s->edge, 1), matrix(s->edge, 2),
-                       matrix(s->edge, 3)};
+    const product p = {context, s, make_matrix(s->edge, 1),
+                       make_matrix(s->edge, 2), make_matrix(s->edge, 3)};
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         fault_backend_rate(i, s->rate);
@@ -136,7 +136,7 @@ static void relief(const setting *s)
     for (uint32_t i = 0; i < s->slow; i++) {
         fault_backend_rate(i, 0.0);
     }
-    verify(&p);
+    verify_result(&p);
     hr_context_destroy(context);
     free(p.a.data);
     free(p.b.data);
@@ -263,7 +263,7 @@ static bool stop_for_an_hour(void *data, double done, double total)
 
 /* A process that was stopped (by a shell, a debugger, a laptop's lid) goes on
  * with all accelerators. */
-static void stopped(void)
+static void stopped_process_goes_on(void)
 {
     TEST_CASE("a process that was stopped");
     static const setting s = {"2xhost", 512, 0, 0, 1e8};
@@ -272,8 +272,8 @@ static void stopped(void)
     bool was = false;
     fault_backend_reset();
     hr_context *context = open_context(&s);
-    const product p = {context, &s, matrix(s.edge, 1), matrix(s.edge, 2),
-                       matrix(s.edge, 3)};
+    const product p = {context, &s, make_matrix(s.edge, 1),
+                       make_matrix(s.edge, 2), make_matrix(s.edge, 3)};
     tell_rates(context, s.rate);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         fault_backend_rate(i, s.rate);
@@ -300,12 +300,12 @@ int main(void)
     (void)setenv("HEADRACE_THREADS", "1", 1);
     sim_seed(1);
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-        TEST(relief(&settings[i]));
+        TEST(relieve_product(&settings[i]));
     }
     for (int i = 0; i < 4; i++) {
         TEST(relieve_batch(i & 1, i & 2, 0));
         TEST(relieve_batch(i & 1, i & 2, 1 + 20 * (uint64_t)i));
     }
-    TEST(stopped());
+    TEST(stopped_process_goes_on());
     return test_end();
 }

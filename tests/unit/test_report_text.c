@@ -18,7 +18,7 @@ static const hr_gemm_share shares[] = {{.accelerator = 1,
                                         .memory_limit = 4 << 20},
                                        {.accelerator = 7}};
 
-static hr_gemm_report example(void)
+static hr_gemm_report example_report(void)
 {
     hr_gemm_report r = HR_GEMM_REPORT_INIT;
     r.shares = (hr_gemm_share *)shares;
@@ -66,10 +66,10 @@ static const char *text_of(const hr_context *context, const hr_gemm_report *r)
     return text;
 }
 
-static void whole(void)
+static void whole_text(void)
 {
     TEST_CASE("lines of figures, then a row for each accelerator");
-    hr_gemm_report r = example();
+    hr_gemm_report r = example_report();
     char want[sizeof figures + sizeof table];
     snprintf(want, sizeof want, "%s%s", figures, table);
     CHECK(strcmp(text_of(NULL, &r), want) == 0);
@@ -86,12 +86,12 @@ static void whole(void)
           NULL);
 }
 
-static void paths(void)
+static void paths_are_told(void)
 {
     TEST_CASE("accelerators of a context have their paths");
     hr_context *context = NULL;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    const hr_gemm_report r = example();
+    const hr_gemm_report r = example_report();
     options.accelerators = "2xhost";
     CHECK(hr_context_create(&options, &context) == HR_OK);
     const char *row = strstr(text_of(context, &r), "\nhost#1 ");
@@ -99,10 +99,10 @@ static void paths(void)
     hr_context_destroy(context);
 }
 
-static void sizes(void)
+static void text_is_cut(void)
 {
     TEST_CASE("what does not fit is cut off, as by snprintf");
-    const hr_gemm_report r = example();
+    const hr_gemm_report r = example_report();
     char text[2048];
     const size_t length = hr_gemm_report_text(NULL, &r, NULL, 0);
     CHECK(length > 0 && length + 2 < sizeof text);
@@ -115,11 +115,11 @@ static void sizes(void)
     }
 }
 
-static void refused(void)
+static void refused_arguments(void)
 {
     TEST_CASE("what is refused");
     char text[8] = "before";
-    hr_gemm_report r = example();
+    hr_gemm_report r = example_report();
     CHECK(hr_gemm_report_text(NULL, NULL, text, sizeof text) == 0);
     CHECK(text[0] == '\0');
     CHECK(strstr(hr_last_error(), "gemm: the report is NULL") != NULL);
@@ -130,9 +130,9 @@ static void refused(void)
 
 int main(void)
 {
-    TEST(whole());
-    TEST(paths());
-    TEST(sizes());
-    TEST(refused());
+    TEST(whole_text());
+    TEST(paths_are_told());
+    TEST(text_is_cut());
+    TEST(refused_arguments());
     return test_end();
 }

@@ -68,8 +68,8 @@ static void make_small(random_source *source, problem *p)
     }
 }
 
-static bool place(random_source *source, placed *to, hr_type type, int64_t rows,
-                  int64_t cols)
+static bool place_randomly(random_source *source, placed *to, hr_type type,
+                           int64_t rows, int64_t cols)
 {
     const placed_layout layout =
         (placed_layout)random_between(source, 0, PLACED_LAYOUTS - 1);
@@ -98,9 +98,9 @@ static bool problem_init(problem *p, random_source *source, int number)
     }
     p->alpha = any_scalar(source, p->c_type, false);
     p->beta = any_scalar(source, p->c_type, true);
-    if (!place(source, &p->a, p->type, p->m, p->k) ||
-        !place(source, &p->b, p->type, p->k, p->n) ||
-        !place(source, &p->c, p->c_type, p->m, p->n)) {
+    if (!place_randomly(source, &p->a, p->type, p->m, p->k) ||
+        !place_randomly(source, &p->b, p->type, p->k, p->n) ||
+        !place_randomly(source, &p->c, p->c_type, p->m, p->n)) {
         return false;
     }
     if (p->type != HR_I8 && random_between(source, 0, 3) == 0) {
@@ -120,7 +120,7 @@ static void problem_finish(problem *p)
 /* ---- what is right */
 
 /* Rounded to C's type. */
-static double rounded(const problem *p, double x)
+static double round_to_c(const problem *p, double x)
 {
     uint64_t memory[2] = {0};
     const hr_matrix one = hr_matrix_row_major(memory, p->c_type, 1, 1, 0);
@@ -182,7 +182,7 @@ static double (*ordered_product(const problem *p))[2]
 }
 
 /* How many elements of C have other bits. */
-static int64_t differences(const problem *p, double (*right)[2])
+static int64_t count_differences(const problem *p, double (*right)[2])
 {
     const hri_product q =
         hri_product_normal(p->alpha, p->a.matrix, p->b.matrix, p->beta,
@@ -193,8 +193,9 @@ static int64_t differences(const problem *p, double (*right)[2])
             double re, im;
             const double *want = right[i * q.n + j];
             reference_load(&q.c, i, j, &re, &im);
-            count += !is_same(re, rounded(p, want[0])) ||
-                     (is_complex(p->type) && !is_same(im, rounded(p, want[1])));
+            count +=
+                !is_same(re, round_to_c(p, want[0])) ||
+                (is_complex(p->type) && !is_same(im, round_to_c(p, want[1])));
         }
     }
     return count;
@@ -202,7 +203,8 @@ static int64_t differences(const problem *p, double (*right)[2])
 
 /* ---- running it */
 
-static hr_status multiply(hr_context *context, problem *p, hr_compute compute)
+static hr_status multiply_with(hr_context *context, problem *p,
+                               hr_compute compute)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.memory_limit = p->cap;
@@ -245,7 +247,7 @@ static uint64_t any_cap(problem *p, random_source *source)
 {
     unsigned long long least = 0;
     p->cap = 1;
-    hr_status status = multiply(bed.ordered, p, HR_COMPUTE_NATIVE);
+    hr_status status = multiply_with(bed.ordered, p, HR_COMPUTE_NATIVE);
     if (status != HR_ERROR_OUT_OF_MEMORY) { /* in place */
         CHECK(status == HR_OK);
         return (uint64_t)1 << random_between(source, 16, 21);
@@ -264,8 +266,8 @@ static void run_problem(problem *p, random_source *source, int number)
     for (int i = 0; i < 2; i++) {
         p->cap = i == 0 ? 0 : any_cap(p, source);
         bed.capped += p->cap > 0;
-        CHECK(multiply(bed.ordered, p, HR_COMPUTE_NATIVE) == HR_OK);
-        const int64_t wrong = differences(p, right);
+        CHECK(multiply_with(bed.ordered, p, HR_COMPUTE_NATIVE) == HR_OK);
+        const int64_t wrong = count_differences(p, right);
         if (!CHECK(wrong == 0)) {
             printf("seed %d: %s into %s, %lld x %lld x %lld, alpha %g%+gi, "
                    "beta %g%+gi, cap %llu: %lld of other bits\n",
@@ -280,10 +282,10 @@ static void run_problem(problem *p, random_source *source, int number)
         return;
     }
     p->cap = 0;
-    CHECK(multiply(bed.native, p, HR_COMPUTE_REPRODUCIBLE) == HR_OK);
-    CHECK(differences(p, right) == 0);
-    CHECK(multiply(bed.native, p, HR_COMPUTE_NATIVE) == HR_OK);
-    bed.native_differences += differences(p, right);
+    CHECK(multiply_with(bed.native, p, HR_COMPUTE_REPRODUCIBLE) == HR_OK);
+    CHECK(count_differences(p, right) == 0);
+    CHECK(multiply_with(bed.native, p, HR_COMPUTE_NATIVE) == HR_OK);
+    bed.native_differences += count_differences(p, right);
     free(right);
 }
 
@@ -294,7 +296,7 @@ static void run_integers(problem *p)
     const reference_problem plain = {p->alpha, p->beta, p->a.matrix,
                                      p->b.matrix, p->c.matrix};
     if (CHECK(reference_init(&wanted, &plain))) {
-        CHECK(multiply(bed.ordered, p, HR_COMPUTE_REPRODUCIBLE) == HR_OK);
+        CHECK(multiply_with(bed.ordered, p, HR_COMPUTE_REPRODUCIBLE) == HR_OK);
         CHECK(reference_compare(&wanted, &p->c.matrix, NULL) == 0);
     }
     reference_finish(&wanted);

@@ -43,25 +43,25 @@ static const double weights[MAX_ACCELERATORS] = {1, 2, 1, 3, 1, 2, 1, 3};
 static const uint32_t all_of_them[MAX_ACCELERATORS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 /* Numbers of many sizes. */
-static double any(random_source *source)
+static double any_number(random_source *source)
 {
     return ldexp(random_unit(source), (int)random_between(source, -20, 20));
 }
 
-static void fill(void)
+static void fill_inputs(void)
 {
     random_source source = {11};
     for (int i = 0; i < N; i++) {
-        in.da[i] = any(&source);
-        in.db[i] = any(&source);
-        in.dc[i] = any(&source);
+        in.da[i] = any_number(&source);
+        in.db[i] = any_number(&source);
+        in.dc[i] = any_number(&source);
         const float scale = i % 16 == 0 ? 0x1p-65f : 1.0f; /* subnormal */
         in.a[i] = (float)in.da[i] * scale;
         in.b[i] = (float)in.db[i] * scale;
         in.c[i] = (float)(i % 3 == 0 ? -in.da[i] * in.db[i] : in.dc[i]);
     }
     for (int i = 0; i < ROWS * WIDTH; i++) {
-        in.cells[i] = (float)any(&source);
+        in.cells[i] = (float)any_number(&source);
     }
 }
 
@@ -69,9 +69,9 @@ static void fill(void)
 
 /* Launch a kernel of three inputs over all accelerators, and bring its result
  * home. */
-static hr_status launch(hr_context *context, const hr_kernel *kernel,
-                        const void *const data[3], size_t bytes, void *out,
-                        int64_t columns)
+static hr_status launch_kernel(hr_context *context, const hr_kernel *kernel,
+                               const void *const data[3], size_t bytes,
+                               void *out, int64_t columns)
 {
     hr_array *arrays[4] = {NULL};
     hr_argument arguments[4];
@@ -103,7 +103,7 @@ static hr_status launch(hr_context *context, const hr_kernel *kernel,
     return status;
 }
 
-static hr_status step(hr_context *context, results *to)
+static hr_status step_grid(hr_context *context, results *to)
 {
     static const hr_reduction reductions[3] = {HR_REDUCE_SUM, HR_REDUCE_DOT,
                                                HR_REDUCE_MAX};
@@ -155,17 +155,17 @@ static void run_all(hr_context *context, bool wide, results *to)
 {
     const void *const data[] = {in.a, in.b, in.c};
     const void *const wide_data[] = {in.da, in.db, in.dc};
-    CHECK(launch(context, &rounds, data, sizeof(float), to->out, COLUMNS) ==
-          HR_OK);
+    CHECK(launch_kernel(context, &rounds, data, sizeof(float), to->out,
+                        COLUMNS) == HR_OK);
     if (wide) {
-        CHECK(launch(context, &rounds_double, wide_data, sizeof(double),
-                     to->out_double, DOUBLE_COLUMNS) == HR_OK);
-        CHECK(step(context, to) == HR_OK);
+        CHECK(launch_kernel(context, &rounds_double, wide_data, sizeof(double),
+                            to->out_double, DOUBLE_COLUMNS) == HR_OK);
+        CHECK(step_grid(context, to) == HR_OK);
     }
 }
 
-static int64_t differences(const void *x, const void *y, size_t bytes,
-                           int64_t count)
+static int64_t count_differences(const void *x, const void *y, size_t bytes,
+                                 int64_t count)
 {
     int64_t found = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -191,10 +191,10 @@ static void same_bits(hr_context *context, hr_context *alone)
             printf("column %d: %lld of %d differ\n", c, (long long)found, N);
         }
     }
-    CHECK(differences(here.out_double, host.out_double, sizeof(double),
-                      (int64_t)N * DOUBLE_COLUMNS) == 0);
-    CHECK(differences(here.cells, host.cells, sizeof(float), ROWS * WIDTH) ==
-          0);
+    CHECK(count_differences(here.out_double, host.out_double, sizeof(double),
+                            (int64_t)N * DOUBLE_COLUMNS) == 0);
+    CHECK(count_differences(here.cells, host.cells, sizeof(float),
+                            ROWS * WIDTH) == 0);
     CHECK(memcmp(here.reduced, host.reduced, sizeof here.reduced) == 0);
 }
 
@@ -207,8 +207,9 @@ static hr_status launch_text(hr_context *context, const char *text)
     const hr_kernel *kernel = NULL;
     hr_status status =
         hr_kernel_create(context, text, "user", "user.c", &kernel);
-    return status == HR_OK ? launch(context, kernel, all, sizeof(float), out, 1)
-                           : status;
+    return status == HR_OK
+               ? launch_kernel(context, kernel, all, sizeof(float), out, 1)
+               : status;
 }
 
 #define TEXT(statement)                                                        \
@@ -222,9 +223,10 @@ static void refused_kernels(hr_context *context)
     static float out[N];
     const void *const data[] = {in.a, in.b, in.c};
     TEST_CASE("a kernel that was compiled otherwise");
-    CHECK_FAILS(launch(context, &rounds_fused, data, sizeof(float), out, 1),
-                HR_ERROR_UNSUPPORTED,
-                "rounds_fused was compiled without HR_REPRODUCIBLE");
+    CHECK_FAILS(
+        launch_kernel(context, &rounds_fused, data, sizeof(float), out, 1),
+        HR_ERROR_UNSUPPORTED,
+        "rounds_fused was compiled without HR_REPRODUCIBLE");
     if (getenv("HEADRACE_NVRTC") != NULL) { /* a fake compiles nothing */
         return;
     }
@@ -252,8 +254,9 @@ static void refused_device(hr_context *context)
     hri_device_info *info = &context->accelerators[0].device->info;
     TEST_CASE("a device that does not round as IEEE 754 says");
     info->ieee = false;
-    CHECK_FAILS(launch(context, &rounds, data, sizeof(float), out, COLUMNS),
-                HR_ERROR_UNSUPPORTED, "does not round floats as IEEE 754");
+    CHECK_FAILS(
+        launch_kernel(context, &rounds, data, sizeof(float), out, COLUMNS),
+        HR_ERROR_UNSUPPORTED, "does not round floats as IEEE 754");
     info->ieee = true;
 }
 
@@ -282,12 +285,13 @@ static void tell_fusing(const char *set)
         hr_context *context = NULL;
         options.accelerators = sets[i];
         CHECK(hr_context_create(&options, &context) == HR_OK);
-        CHECK(launch(context, &rounds_fused, data, sizeof(float), fused[i],
-                     1) == HR_OK);
+        CHECK(launch_kernel(context, &rounds_fused, data, sizeof(float),
+                            fused[i], 1) == HR_OK);
         hr_context_destroy(context);
     }
-    test_note("%s: without the option %lld of %d sums differ\n", set,
-              (long long)differences(fused[0], fused[1], sizeof(float), N), N);
+    test_note(
+        "%s: without the option %lld of %d sums differ\n", set,
+        (long long)count_differences(fused[0], fused[1], sizeof(float), N), N);
 }
 
 int main(int count, char **arguments)
@@ -304,7 +308,7 @@ int main(int count, char **arguments)
     options.accelerators = "host";
     if (CHECK(status == HR_OK) &&
         CHECK(hr_context_create(&options, &alone) == HR_OK)) {
-        fill();
+        fill_inputs();
         TEST(refused_device(context)); /* before it has compiled anything */
         TEST(same_bits(context, alone));
         TEST(refused_kernels(context));

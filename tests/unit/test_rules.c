@@ -5,7 +5,7 @@
 #include "kernels/kernels.h"
 #include "test.h"
 
-static hr_status check(const char *text)
+static hr_status check_text(const char *text)
 {
     const hr_kernel kernel = {.name = "k", .file = "user.c", .text = text};
     return hri_rules_check(&kernel);
@@ -105,11 +105,11 @@ static const struct refusal {
     {"#define A /* { \n\n */ HR_EACH1(i) { return; }\n", ":3: "},
 };
 
-static void leaves(void)
+static void leaving_is_refused(void)
 {
     TEST_CASE("statements that leave a block of items");
     for (size_t i = 0; i < sizeof leaving / sizeof leaving[0]; i++) {
-        CHECK_FAILS(check(leaving[i].text), HR_ERROR_BUILD,
+        CHECK_FAILS(check_text(leaving[i].text), HR_ERROR_BUILD,
                     leaving[i].sentence);
     }
 }
@@ -199,16 +199,17 @@ static const char *const staying[] = {
     KERNEL("HR_EACH1(i) { f(\"\\\r\n return;\"); }"),
 };
 
-static void stays(void)
+static void staying_is_accepted(void)
 {
     TEST_CASE("statements that stay in a block of items");
     for (size_t i = 0; i < sizeof staying / sizeof staying[0]; i++) {
-        test_check(check(staying[i]) == HR_OK, staying[i], __FILE__, __LINE__);
+        test_check(check_text(staying[i]) == HR_OK, staying[i], __FILE__,
+                   __LINE__);
     }
-    CHECK(check(NULL) == HR_OK); /* the host alone */
+    CHECK(check_text(NULL) == HR_OK); /* the host alone */
 }
 
-static void includes(void)
+static void includes_are_refused(void)
 {
     static const struct {
         const char *text, *sentence;
@@ -227,16 +228,17 @@ static void includes(void)
     };
     TEST_CASE("files that devices do not get");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        CHECK_FAILS(check(bad[i].text), HR_ERROR_BUILD, bad[i].sentence);
+        CHECK_FAILS(check_text(bad[i].text), HR_ERROR_BUILD, bad[i].sentence);
     }
-    CHECK(check("#include <headrace/dialect.h>\n") == HR_OK);
-    CHECK(check("#include \"headrace/dialect.h\" /* this */\n") == HR_OK);
-    CHECK(check("#include /* \"this\" */ <headrace/dialect.h>\r\n") == HR_OK);
-    CHECK(check("// #include \"mine.h\"\n") == HR_OK);
-    CHECK(check("#if 0\n#include \"mine.h\"\n#endif\n") == HR_OK);
+    CHECK(check_text("#include <headrace/dialect.h>\n") == HR_OK);
+    CHECK(check_text("#include \"headrace/dialect.h\" /* this */\n") == HR_OK);
+    CHECK(check_text("#include /* \"this\" */ <headrace/dialect.h>\r\n") ==
+          HR_OK);
+    CHECK(check_text("// #include \"mine.h\"\n") == HR_OK);
+    CHECK(check_text("#if 0\n#include \"mine.h\"\n#endif\n") == HR_OK);
 }
 
-static void deep(void)
+static void deep_texts_are_left(void)
 {
     enum { DEPTH = 500 };
     static const char *const opens[] = {"{", "for (;;) ", "#if 1\n", "(",
@@ -248,15 +250,15 @@ static void deep(void)
         for (int k = 0; k < DEPTH; k++) {
             end += sprintf(end, "%s", opens[i]);
         }
-        CHECK(check(text) == HR_OK);
+        CHECK(check_text(text) == HR_OK);
     }
 }
 
 int main(void)
 {
-    TEST(leaves());
-    TEST(stays());
-    TEST(includes());
-    TEST(deep());
+    TEST(leaving_is_refused());
+    TEST(staying_is_accepted());
+    TEST(includes_are_refused());
+    TEST(deep_texts_are_left());
     return test_end();
 }

@@ -36,7 +36,7 @@ typedef struct pair {
 static const double weights[MAX_ACCELERATORS] = {2, 1, 3, 1, 1, 1, 1, 1};
 
 /* Every accelerator gets rows. */
-static hr_split_options shared(void)
+static hr_split_options share_rows(void)
 {
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     options.weights = weights;
@@ -66,13 +66,13 @@ static void random_block(bed *b, hr_extent e, int64_t gap, float alpha,
     }
 }
 
-static void ranks(bed *b)
+static void ranks_and_gaps(bed *b)
 {
     static const hr_kernel *const kernels[] = {&run1, &run2, &run3};
     static block m;
     TEST_CASE("ranks 1 to 3, with gaps between rows that stay");
     for (int i = 0; i < 60 && test_state.failures == 0; i++) {
-        const hr_split_options some = shared();
+        const hr_split_options some = share_rows();
         hr_extent e = {.rank = 1 + (uint32_t)i % 3};
         for (uint32_t d = 0; d < e.rank; d++) {
             e.size[d] = random_between(&b->random, 1, d == 0 ? 40 : 9);
@@ -92,7 +92,7 @@ static void ranks(bed *b)
     }
 }
 
-static void macros(bed *b)
+static void macros_take_pointers(bed *b)
 {
     TEST_CASE("macros for pointers and views");
     float x[24], y[3][24];
@@ -121,7 +121,7 @@ static void macros(bed *b)
     hr_array_destroy(array);
 }
 
-static void views(bed *b)
+static void views_come_home(bed *b)
 {
     TEST_CASE("views that are written come home");
     float x[10], y[10] = {0};
@@ -131,7 +131,7 @@ static void views(bed *b)
     }
     CHECK(hr_array_wrap(b->context, y, sizeof *y, hr_extent1(10), 0, &array) ==
           HR_OK);
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     for (int step = 1; step <= 2; step++) {
         CHECK(hr_run(b->context, &run1, hr_extent1(10),
                      HR_ARGUMENTS(hr_value(1.0F), hr_in(x, 10),
@@ -149,7 +149,7 @@ static void views(bed *b)
 static void other_rows(bed *b)
 {
     enum { N = 23 };
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     int from[N], to[N] = {0}, a[N][5], p[5][N], c[N][N];
     TEST_CASE("points may read any row of what is read");
     for (int i = 0; i < N; i++) {
@@ -177,7 +177,7 @@ static void other_rows(bed *b)
     }
 }
 
-static int low(int x)
+static int low_bits(int x)
 {
     return x & 0xffff;
 }
@@ -185,7 +185,7 @@ static int low(int x)
 static void near_rows(bed *b)
 {
     enum { N = 37, TABLE = 5 };
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     const reach r = {2, 1};
     int around[N], table[TABLE], sum[N], last[N], want[N];
     TEST_CASE("rows near by, and all of a table");
@@ -208,8 +208,9 @@ static void near_rows(bed *b)
             for (int j = i - r.before; j <= i + r.after; j++) {
                 s += j >= 0 && j < N ? (j - i + 7) * around[j] : 1;
             }
-            want[i] = low(3 * want[i] + s);
-            CHECK(sum[i] == want[i] && last[i] == low(s + table[i % TABLE]));
+            want[i] = low_bits(3 * want[i] + s);
+            CHECK(sum[i] == want[i] &&
+                  last[i] == low_bits(s + table[i % TABLE]));
         }
     }
 }
@@ -237,10 +238,10 @@ static void run_items(bed *b, hr_extent e, const hr_split_options *options)
     CHECK(wrong == 0 && count == n);
 }
 
-static void items(bed *b)
+static void items_work_once(bed *b)
 {
     static const int counts[] = {1, 2, 255, 256, 257, 511, 700, 2999};
-    const hr_split_options some = shared();
+    const hr_split_options some = share_rows();
     TEST_CASE("each item works once, whatever the bands");
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         run_items(b, hr_extent1(counts[i]), &some);
@@ -252,10 +253,10 @@ static void items(bed *b)
     }
 }
 
-static void bytes(bed *b)
+static void bytes_are_moved_once(bed *b)
 {
     enum { N = 24 };
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     float x[N] = {0}, y[N] = {0};
     int from[N] = {0}, to[N];
     const uint64_t once = b->in_place ? 0 : N * 4;
@@ -285,7 +286,7 @@ static void bytes(bed *b)
 
 /* ---- values */
 
-static void values(bed *b)
+static void values_of_all_types(bed *b)
 {
     double all[7];
     const pair e = {-5, 0.5F};
@@ -322,8 +323,8 @@ typedef struct sample {
     hr_extent domain;
 } sample;
 
-static void refuse(const bed *b, const sample *s, hr_status status,
-                   const char *words)
+static void refuse_sample(const bed *b, const sample *s, hr_status status,
+                          const char *words)
 {
     const hr_argument arguments[] = {s->alpha, s->x, s->y};
     CHECK_FAILS(hr_run(b->context, &run1, s->domain, arguments, 3, NULL),
@@ -336,68 +337,76 @@ static void refuse_types(const bed *b, const sample *good, float *x, float *y)
     static const double doubles[8];
     sample s = *good;
     s.alpha = hr_value(2);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "run1: alpha is a float, but the value's type is int");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "run1: alpha is a float, but the value's type is int");
     s.alpha = hr_value(2.0);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "run1: alpha is a float of 4 bytes, but 8 were given");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "run1: alpha is a float of 4 bytes, but 8 were given");
     s.alpha = hr_in(x, 8);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "run1: alpha is a value, but a view was given");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "run1: alpha is a value, but a view was given");
     s.alpha = (hr_value)(NULL, 4);
-    refuse(b, &s, HR_ERROR_INVALID, "alpha is a float, but its pointer is");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "alpha is a float, but its pointer is");
     s = *good;
     s.x = hr_in(whole_numbers, 8);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "run1: x has elements of float, but those of the view are int");
+    refuse_sample(
+        b, &s, HR_ERROR_INVALID,
+        "run1: x has elements of float, but those of the view are int");
     s.x = hr_in(doubles, 8);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "x has elements of float, 4 bytes, but the view has 8");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "x has elements of float, 4 bytes, but the view has 8");
     s.x = hr_in_data(x, "float", 4, hr_extent2(2, 3), 16);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "x has rank 1, but the view has 2, and gaps between its first");
+    refuse_sample(
+        b, &s, HR_ERROR_INVALID,
+        "x has rank 1, but the view has 2, and gaps between its first");
     s.x = hr_inout(y, 8);
-    refuse(b, &s, HR_ERROR_INVALID, "run1: the host memory of y overlaps x");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "run1: the host memory of y overlaps x");
     s = *good;
     s.y = hr_out(y, 8);
-    refuse(b, &s, HR_ERROR_INVALID, "y is declared INOUT, but given as OUT");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "y is declared INOUT, but given as OUT");
 }
 
 static void refuse_sizes(const bed *b, const sample *good, float *x, float *y)
 {
     sample s = *good;
     s.x = hr_in((float *)NULL, 8);
-    refuse(b, &s, HR_ERROR_INVALID, "run1: x: array: data is NULL");
+    refuse_sample(b, &s, HR_ERROR_INVALID, "run1: x: array: data is NULL");
     s.x = hr_in(x, 0);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "run1: x: array: dimension 0 has size 0, not 1 or more");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "run1: x: array: dimension 0 has size 0, not 1 or more");
     s.x = hr_in_data(x, "float", 0, hr_extent1(8), 0);
-    refuse(b, &s, HR_ERROR_INVALID, "run1: x: array: elements of 0 bytes");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "run1: x: array: elements of 0 bytes");
     s.x = hr_in_data(x, "float", 4, hr_extent1(8), 31);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "run1: x: array: a row is 32 bytes, but rows are 31 apart");
+    refuse_sample(b, &s, HR_ERROR_INVALID,
+                  "run1: x: array: a row is 32 bytes, but rows are 31 apart");
     s.x = hr_in(x, 7);
-    refuse(b, &s, HR_ERROR_COMPUTE_DOMAIN,
-           "run1: the domain has size 8 in dimension 0, but x, indexed with "
-           "it, has 7 in dimension 0");
+    refuse_sample(
+        b, &s, HR_ERROR_COMPUTE_DOMAIN,
+        "run1: the domain has size 8 in dimension 0, but x, indexed with "
+        "it, has 7 in dimension 0");
     s = *good;
     s.x = hr_near(s.x, 0, -1);
-    refuse(b, &s, HR_ERROR_INVALID, "0 rows before and -1 after");
+    refuse_sample(b, &s, HR_ERROR_INVALID, "0 rows before and -1 after");
     s = *good;
     s.y = hr_inout(y, 9);
-    refuse(b, &s, HR_ERROR_INVALID,
-           "y has 9 rows, but the domain has 8; if points write any row, say "
-           "hr_combined");
+    refuse_sample(
+        b, &s, HR_ERROR_INVALID,
+        "y has 9 rows, but the domain has 8; if points write any row, say "
+        "hr_combined");
     s.y = hr_whole(s.y);
-    refuse(b, &s, HR_ERROR_INVALID, "y is written, so each accelerator");
+    refuse_sample(b, &s, HR_ERROR_INVALID, "y is written, so each accelerator");
     s.y = hr_whole(hr_inout(y, 8));
-    refuse(b, &s, HR_ERROR_INVALID, "y is written, so each accelerator");
+    refuse_sample(b, &s, HR_ERROR_INVALID, "y is written, so each accelerator");
     s = *good;
     s.domain = hr_extent1(0);
-    refuse(b, &s, HR_ERROR_COMPUTE_DOMAIN, "size 0 in dimension 0");
+    refuse_sample(b, &s, HR_ERROR_COMPUTE_DOMAIN, "size 0 in dimension 0");
 }
 
-static void refusals(bed *b)
+static void refused_calls(bed *b)
 {
     float x[8], y[9] = {0}; /* one more, which a refused call names */
     hr_queue *queue = NULL;
@@ -453,7 +462,7 @@ static void rows_as_elements(bed *b)
                  NULL) == HR_OK);
 }
 
-static void overlaps(bed *b)
+static void overlaps_are_found(bed *b)
 {
     enum { EDGE = 8 };
     static const struct {
@@ -524,12 +533,12 @@ static void overlapping_arrays(bed *b)
 
 /* ---- options */
 
-static void dry_run(bed *b)
+static void dry_run_tells_bands(bed *b)
 {
     float x[8] = {1}, y[8] = {2};
     hr_band bands[MAX_ACCELERATORS];
     hr_split_report report = HR_SPLIT_REPORT_INIT;
-    hr_split_options options = shared();
+    hr_split_options options = share_rows();
     TEST_CASE("a dry run tells the bands and does nothing");
     report.shares = bands;
     report.share_capacity = MAX_ACCELERATORS;
@@ -559,7 +568,7 @@ static void one_of_them(bed *b)
 }
 
 /* The fake CUDA runs the kernel of that name. */
-static void texts(bed *b)
+static void text_runs(bed *b)
 {
     static const char text[] =
         "#include <headrace/dialect.h>\n"
@@ -568,7 +577,7 @@ static void texts(bed *b)
         "        HR_AT1(to, i) = HR_AT1(from, HR_EXTENT(from, 0) - 1 - i);\n"
         "    }\n}\n";
     const hr_kernel *kernel = NULL;
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     int from[9], to[9];
     TEST_CASE("a kernel of text");
     for (int i = 0; i < 9; i++) {
@@ -661,7 +670,7 @@ static void *run_often(void *argument)
 {
     enum { N = 50, ROUNDS = 15 };
     user *u = argument;
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     for (int round = 1; round <= ROUNDS; round++) {
         float y[N] = {0};
         const hr_status status =
@@ -677,7 +686,7 @@ static void *run_often(void *argument)
     return NULL;
 }
 
-static void threads(bed *b)
+static void threads_at_once(bed *b)
 {
     enum { THREADS = 4, N = 50 };
     user users[THREADS];
@@ -697,7 +706,7 @@ static void threads(bed *b)
     }
 }
 
-static void describe(bed *b)
+static void describe_bed(bed *b)
 {
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     b->count = hr_accelerator_count(b->context);
@@ -716,27 +725,27 @@ int main(int count, char **arguments)
     bed b = {.random = {7}};
     setenv("HEADRACE_ACCELERATORS", list, 1);
     if (test_open(NULL, &b.context)) {
-        describe(&b);
-        TEST(threads(&b)); /* first: they make the default context */
+        describe_bed(&b);
+        TEST(threads_at_once(&b)); /* first: they make the default context */
         TEST(default_context(&b));
         TEST(default_queues(&b));
-        TEST(ranks(&b));
-        TEST(macros(&b));
-        TEST(views(&b));
+        TEST(ranks_and_gaps(&b));
+        TEST(macros_take_pointers(&b));
+        TEST(views_come_home(&b));
         TEST(other_rows(&b));
         TEST(near_rows(&b));
-        TEST(items(&b));
+        TEST(items_work_once(&b));
         if (b.plain) {
-            TEST(bytes(&b));
+            TEST(bytes_are_moved_once(&b));
         }
-        TEST(values(&b));
-        TEST(refusals(&b));
+        TEST(values_of_all_types(&b));
+        TEST(refused_calls(&b));
         TEST(rows_as_elements(&b));
-        TEST(overlaps(&b));
+        TEST(overlaps_are_found(&b));
         TEST(overlapping_arrays(&b));
-        TEST(dry_run(&b));
+        TEST(dry_run_tells_bands(&b));
         TEST(one_of_them(&b));
-        TEST(texts(&b));
+        TEST(text_runs(&b));
         hr_context_destroy(b.context);
     }
     return test_end();

@@ -97,7 +97,7 @@ static hr_status scale_rows_of(hr_context *context, scaling *s)
 /* ---- the test */
 
 /* A number of its own for each element, exact in a float. */
-static float element(int64_t i)
+static float element_of(int64_t i)
 {
     return (float)((i * 7919) % 1021 - 510);
 }
@@ -124,10 +124,10 @@ static void try_size(hr_context *context, int64_t rows, int64_t cols)
         abort();
     }
     for (int64_t i = 0; i < rows * cols; i++) {
-        a[i] = element(i);
+        a[i] = element_of(i);
     }
     for (int64_t i = 0; i < rows; i++) {
-        factors[i] = element(i + 3) / 4;
+        factors[i] = element_of(i + 3) / 4;
     }
     CHECK(scale_all(context, rows, cols, a, factors, c) == HR_OK);
     for (int64_t i = 0; i < rows * cols; i++) {

@@ -39,7 +39,7 @@ static bool is_integer(const problem *p)
 
 /* ---- elements */
 
-static double draw(bed *b, const problem *p, int64_t k)
+static double draw_element(bed *b, const problem *p, int64_t k)
 {
     static const double special[] = {NAN, INFINITY, -INFINITY, -0.0, 1, 0.5};
     const double x = random_unit(&b->random);
@@ -62,7 +62,7 @@ static double draw(bed *b, const problem *p, int64_t k)
     }
 }
 
-static void put(const problem *p, void *memory, int64_t at, double x)
+static void put_element(const problem *p, void *memory, int64_t at, double x)
 {
     if (p->type == HR_F32) {
         ((float *)memory)[at] = (float)x;
@@ -75,8 +75,8 @@ static void put(const problem *p, void *memory, int64_t at, double x)
     }
 }
 
-static long double get(const problem *p, size_t bytes, const void *memory,
-                       int64_t at)
+static long double element_of(const problem *p, size_t bytes,
+                              const void *memory, int64_t at)
 {
     if (is_integer(p)) {
         return bytes == 1   ? ((const int8_t *)memory)[at]
@@ -89,7 +89,7 @@ static long double get(const problem *p, size_t bytes, const void *memory,
 
 /* ---- what is right */
 
-static int64_t wrap(uint64_t x, size_t bytes)
+static int64_t wrap_integer(uint64_t x, size_t bytes)
 {
     return bytes == 1 ? (int8_t)x : bytes == 4 ? (int32_t)x : (int64_t)x;
 }
@@ -119,9 +119,11 @@ static bool integers_right(const problem *p, const void *a, const void *b,
     uint64_t x = (uint64_t)integer_start(p);
     bool right = true;
     for (int64_t i = first; i < first + count && right; i++) {
-        const uint64_t y = join_integers(p, x, (int64_t)get(p, bytes, a, i));
+        const uint64_t y =
+            join_integers(p, x, (int64_t)element_of(p, bytes, a, i));
         const uint64_t want = p->kind == HR_SCAN_INCLUSIVE ? y : x;
-        right = (int64_t)get(p, p->out_bytes, b, i) == wrap(want, p->out_bytes);
+        right = (int64_t)element_of(p, p->out_bytes, b, i) ==
+                wrap_integer(want, p->out_bytes);
         x = y;
     }
     return right;
@@ -135,7 +137,8 @@ static long double fraction_start(const problem *p)
                                                : -(long double)INFINITY;
 }
 
-static long double join(const problem *p, long double x, long double y)
+static long double join_fractions(const problem *p, long double x,
+                                  long double y)
 {
     switch (p->operation) {
     case HR_REDUCE_SUM:
@@ -183,12 +186,12 @@ static bool fractions_right(const problem *p, const void *a, const void *b,
     long double x = fraction_start(p), size = 0;
     bool right = true;
     for (int64_t i = first; i < first + count && right; i++) {
-        const long double element = get(p, bytes, a, i),
-                          y = join(p, x, element);
+        const long double element = element_of(p, bytes, a, i),
+                          y = join_fractions(p, x, element);
         const long double want = p->kind == HR_SCAN_INCLUSIVE ? y : x;
         size += p->kind == HR_SCAN_INCLUSIVE ? fabsl(element) : 0;
-        right =
-            is_near(p, get(p, p->out_bytes, b, i), want, i - first + 1, size);
+        right = is_near(p, element_of(p, p->out_bytes, b, i), want,
+                        i - first + 1, size);
         size += p->kind == HR_SCAN_EXCLUSIVE ? fabsl(element) : 0;
         x = y;
     }
@@ -211,7 +214,7 @@ static void copy_memory(const problem *p, const memory *from, memory *to)
     memset(to->b, UNTOUCHED, p->in_place ? 0 : from->b_bytes);
 }
 
-static void drop(const problem *p, memory *m)
+static void free_memory(const problem *p, memory *m)
 {
     if (!p->in_place) {
         free(m->b);
@@ -220,8 +223,8 @@ static void drop(const problem *p, memory *m)
 }
 
 /* Scan in a context and bring the results to m->b. */
-static bool scan(hr_context *context, const problem *p, memory *m,
-                 const hr_split_options *options)
+static bool scan_memory(hr_context *context, const problem *p, memory *m,
+                        const hr_split_options *options)
 {
     hr_array *arrays[2] = {NULL};
     hr_view views[2];
@@ -276,8 +279,8 @@ static bool same_bits(const problem *p, const memory *x, const memory *y)
         const char *s = (const char *)x->b + (size_t)i * p->out_bytes;
         const char *t = (const char *)y->b + (size_t)i * p->out_bytes;
         same = memcmp(s, t, p->out_bytes) == 0 ||
-               (!is_integer(p) && isnan(get(p, p->out_bytes, x->b, i)) &&
-                isnan(get(p, p->out_bytes, y->b, i)));
+               (!is_integer(p) && isnan(element_of(p, p->out_bytes, x->b, i)) &&
+                isnan(element_of(p, p->out_bytes, y->b, i)));
     }
     return same;
 }
@@ -313,15 +316,15 @@ static void scan_problem(bed *b, problem *p)
     given.b_bytes = (size_t)count * p->out_bytes;
     given.a = malloc(given.a_bytes);
     for (int64_t k = 0; k < count; k++) {
-        put(p, given.a, k, draw(b, p, k));
+        put_element(p, given.a, k, draw_element(b, p, k));
     }
     copy_memory(p, &given, &banded);
     copy_memory(p, &given, &chosen);
     copy_memory(p, &given, &alone);
     const hr_split_options options = random_weights(b, weights);
-    if (!scan(b->context, p, &banded, &options) ||
-        !scan(b->context, p, &chosen, NULL) ||
-        !scan(b->host, p, &alone, NULL) ||
+    if (!scan_memory(b->context, p, &banded, &options) ||
+        !scan_memory(b->context, p, &chosen, NULL) ||
+        !scan_memory(b->host, p, &alone, NULL) ||
         !CHECK(rows_right(p, given.a, banded.b)) ||
         !CHECK(is_around_untouched(p, &given, &banded)) ||
         !CHECK(same_bits(p, &banded, &alone)) ||
@@ -335,9 +338,9 @@ static void scan_problem(bed *b, problem *p)
                 (long long)p->extent.size[2], p->extent.rank);
     }
     free(given.a);
-    drop(p, &banded);
-    drop(p, &chosen);
-    drop(p, &alone);
+    free_memory(p, &banded);
+    free_memory(p, &chosen);
+    free_memory(p, &alone);
 }
 
 /* ---- cases */
@@ -382,7 +385,7 @@ static void random_case(bed *b)
     scan_problem(b, &p);
 }
 
-static void large(bed *b)
+static void many_elements(bed *b)
 {
     TEST_CASE("a million elements");
     problem p = {.type = HR_F64,
@@ -446,7 +449,7 @@ static void short_rows(bed *b)
 }
 
 /* Zeros keep their sign, as np.cumsum has it. */
-static void zeros(bed *b)
+static void zeros_keep_signs(bed *b)
 {
     TEST_CASE("negative zeros");
     float x[3] = {-0.0F, -0.0F, 0.0F}, y[3];
@@ -506,7 +509,7 @@ static void high_rank(bed *b)
     hr_array_destroy(to);
 }
 
-static void refused(bed *b)
+static void refused_arguments(bed *b)
 {
     TEST_CASE("what is refused");
     static float x[60], y[60];
@@ -560,7 +563,7 @@ static void refused(bed *b)
 }
 
 /* A dry run says what would be done, and does nothing. */
-static void dry_run(bed *b)
+static void dry_run_does_nothing(bed *b)
 {
     TEST_CASE("dry run");
     static int x[20000];
@@ -581,12 +584,12 @@ static void dry_run(bed *b)
 
 static void other_cases(bed *b)
 {
-    TEST(large(b));
+    TEST(many_elements(b));
     TEST(short_rows(b));
-    TEST(zeros(b));
+    TEST(zeros_keep_signs(b));
     TEST(high_rank(b));
-    TEST(refused(b));
-    TEST(dry_run(b));
+    TEST(refused_arguments(b));
+    TEST(dry_run_does_nothing(b));
 }
 
 int main(int argc, char **argv)

@@ -52,7 +52,7 @@ static bool one_in(int64_t n)
     return sim_between(1, n) == 1;
 }
 
-static double from(const double *list, int64_t count)
+static double draw_from(const double *list, int64_t count)
 {
     return list[sim_between(0, count - 1)];
 }
@@ -80,7 +80,7 @@ static void make_machine(void)
     sim.peers = one_in(2);
     const bool staged = one_in(2), reaches = one_in(2), packed = one_in(3);
     const bool similar = one_in(2);
-    const double rate = from(rates, 4), link = from(links, 4);
+    const double rate = draw_from(rates, 4), link = draw_from(links, 4);
     roomy = one_in(10);
     if (roomy && one_in(2)) {
         sim.count = 1;
@@ -89,9 +89,9 @@ static void make_machine(void)
         const double factor = (double)sim_between(50, 150) / 100;
         sim.devices[i] = (sim_device_state){
             .memory_bytes = (uint64_t)sim_between(4, 200) << (roomy ? 16 : 10),
-            .flops = similar ? rate * factor : from(rates, 4),
-            .link = similar ? link * factor : from(links, 4),
-            .peer_link = from(links, 4),
+            .flops = similar ? rate * factor : draw_from(rates, 4),
+            .link = similar ? link * factor : draw_from(links, 4),
+            .peer_link = draw_from(links, 4),
             .latency_ns = (uint64_t)sim_between(500, 20000),
             .staged = staged,
             .reaches = staged && reaches,
@@ -130,10 +130,10 @@ static void tell_speeds(hr_context *context)
         hri_accelerator *x = &context->accelerators[i];
         const bool host = x->device->info.host;
         const sim_device_state *d = &sim.devices[x->device_index];
-        const double flops = (host ? 1e9 : d->flops) * from(wrong, 5);
+        const double flops = (host ? 1e9 : d->flops) * draw_from(wrong, 5);
         told(x, "f32", flops);
         told(x, "i8", flops);
-        told_link(x, (host ? 1e10 : d->link) * from(wrong, 5));
+        told_link(x, (host ? 1e10 : d->link) * draw_from(wrong, 5));
         told(x, "memory", 1e10);
     }
     told_links(context, &(hri_link){1e9, 1e9, 1e9});
@@ -167,7 +167,7 @@ static hr_context *open_machine(void)
 
 /* ---- a problem */
 
-static int64_t size(void)
+static int64_t draw_size(void)
 {
     return one_in(4) ? sim_between(1, 6) : sim_between(7, MAX_SIZE);
 }
@@ -175,12 +175,12 @@ static int64_t size(void)
 static problem make_problem(void)
 {
     static const double factors[] = {0, 1, -1, 2};
-    problem p = {.m = size(),
-                 .n = size(),
-                 .k = size(),
+    problem p = {.m = draw_size(),
+                 .n = draw_size(),
+                 .k = draw_size(),
                  .count = 1,
                  .alpha = 1,
-                 .beta = from(factors, 4),
+                 .beta = draw_from(factors, 4),
                  .kind = (product_kind)(sim_between(0, 3) % KINDS),
                  .cancel_after = one_in(8) ? sim_between(1, 30) : 0};
     for (int i = 0; i < 3; i++) {
@@ -209,15 +209,15 @@ static problem make_problem(void)
     return p;
 }
 
-static int64_t at(bool columns, int64_t rows, int64_t cols, int64_t i,
-                  int64_t j)
+static int64_t index_of(bool columns, int64_t rows, int64_t cols, int64_t i,
+                        int64_t j)
 {
     return columns ? j * rows + i : i * cols + j;
 }
 
 /* One of `count` matrices that lie behind each other. */
-static hr_matrix matrix(bool columns, float *data, int64_t rows, int64_t cols,
-                        int64_t index)
+static hr_matrix matrix_at(bool columns, float *data, int64_t rows,
+                           int64_t cols, int64_t index)
 {
     float *first = data + index * rows * cols;
     return columns ? hr_matrix_column_major(first, HR_F32, rows, cols, 0)
@@ -243,12 +243,13 @@ static void fill_operands(const problem *p)
             for (int64_t j = 0; j < p->n; j++) {
                 double sum = 0;
                 for (int64_t l = 0; l < p->k; l++) {
-                    sum += (double)a[t * p->m * p->k +
-                                     at(p->columns[0], p->m, p->k, i, l)] *
-                           (double)b[t * p->k * p->n +
-                                     at(p->columns[1], p->k, p->n, l, j)];
+                    sum +=
+                        (double)a[t * p->m * p->k +
+                                  index_of(p->columns[0], p->m, p->k, i, l)] *
+                        (double)b[t * p->k * p->n +
+                                  index_of(p->columns[1], p->k, p->n, l, j)];
                 }
-                out[at(p->columns[2], p->m, p->n, i, j)] +=
+                out[index_of(p->columns[2], p->m, p->n, i, j)] +=
                     (float)(p->alpha * sum);
             }
         }
@@ -257,7 +258,7 @@ static void fill_operands(const problem *p)
 
 static int64_t told_times;
 
-static bool hear(void *data, double done, double total)
+static bool hear_progress(void *data, double done, double total)
 {
     const problem *p = data;
     (void)done;
@@ -272,7 +273,7 @@ typedef struct term_source {
     int64_t released;
 } term_source;
 
-static bool await(void *data, int64_t term)
+static bool await_term(void *data, int64_t term)
 {
     (void)data;
     (void)term;
@@ -280,7 +281,7 @@ static bool await(void *data, int64_t term)
     return true;
 }
 
-static void release(void *data, int64_t terms)
+static void release_terms(void *data, int64_t terms)
 {
     term_source *s = data;
     const problem *p = s->problem;
@@ -292,8 +293,8 @@ static void release(void *data, int64_t terms)
     }
 }
 
-static hr_status multiply(hr_context *context, const problem *p,
-                          hr_gemm_report *report)
+static hr_status multiply_problem(hr_context *context, const problem *p,
+                                  hr_gemm_report *report)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     hr_matrix as[MAX_COUNT], bs[MAX_COUNT], cs[MAX_COUNT];
@@ -301,22 +302,22 @@ static hr_status multiply(hr_context *context, const problem *p,
     term_source source = {p, 0};
     options.report = p->kind == SUM ? NULL : report;
     if (p->cancel_after > 0) {
-        options.progress = hear;
+        options.progress = hear_progress;
         options.progress_data = (void *)p;
     }
     told_times = 0;
     for (int64_t t = 0; t < p->count; t++) {
-        as[t] = matrix(p->columns[0], a, p->m, p->k, t);
-        bs[t] = matrix(p->columns[1], b, p->k, p->n, t);
-        cs[t] = matrix(p->columns[2], c, p->m, p->n, t);
+        as[t] = matrix_at(p->columns[0], a, p->m, p->k, t);
+        bs[t] = matrix_at(p->columns[1], b, p->k, p->n, t);
+        cs[t] = matrix_at(p->columns[2], c, p->m, p->n, t);
         lists[0][t] = as[t].data;
         lists[1][t] = bs[t].data;
         lists[2][t] = cs[t].data;
     }
     if (p->kind == SUM) {
         if (one_in(2)) {
-            options.await = await;
-            options.release = release;
+            options.await = await_term;
+            options.release = release_terms;
             options.terms_data = &source;
         }
         return hr_gemm_sum(context, hr_real(p->alpha), p->count, as, bs,
@@ -353,7 +354,7 @@ enum { LONGEST = 30000, REACH = 1 };
 
 static int32_t before[LONGEST], after[LONGEST];
 
-static int compare(const void *x, const void *y)
+static int compare_integers(const void *x, const void *y)
 {
     const int32_t i = *(const int32_t *)x, j = *(const int32_t *)y;
     return (i > j) - (i < j);
@@ -375,7 +376,7 @@ static bool scan_is_right(int64_t count, int64_t cols)
 static bool sort_is_right(int64_t count, int64_t cols)
 {
     for (int64_t i = 0; i < count; i += cols) {
-        qsort(before + i, (size_t)cols, sizeof before[0], compare);
+        qsort(before + i, (size_t)cols, sizeof before[0], compare_integers);
     }
     return memcmp(before, after, (size_t)count * sizeof before[0]) == 0;
 }
@@ -448,7 +449,7 @@ static hr_status try_arrays(hr_context *context)
     return status;
 }
 
-static double element(int64_t rows, int64_t cols, int64_t i, int64_t j)
+static double element_of(int64_t rows, int64_t cols, int64_t i, int64_t j)
 {
     return i >= 0 && i < rows && j >= 0 && j < cols ? (double)a[i * cols + j]
                                                     : 0;
@@ -456,7 +457,7 @@ static double element(int64_t rows, int64_t cols, int64_t i, int64_t j)
 
 static hr_status try_filter(hr_context *context)
 {
-    const int64_t rows = size(), cols = size(), side = 2 * REACH + 1;
+    const int64_t rows = draw_size(), cols = draw_size(), side = 2 * REACH + 1;
     double weights[9];
     hr_window *window = NULL;
     hr_filter_options options = HR_FILTER_OPTIONS_INIT;
@@ -471,7 +472,8 @@ static hr_status try_filter(hr_context *context)
     for (int64_t i = 0; i < rows * cols; i++) {
         double sum = 0;
         for (int64_t w = 0; w < side * side; w++) {
-            sum += weights[w] * element(rows, cols, i / cols + w / side - REACH,
+            sum +=
+                weights[w] * element_of(rows, cols, i / cols + w / side - REACH,
                                         i % cols + w % side - REACH);
         }
         wanted[i] = (float)sum;
@@ -479,8 +481,8 @@ static hr_status try_filter(hr_context *context)
     hr_status status = hr_window_create(REACH, weights, &window);
     if (status == HR_OK) {
         status =
-            hr_filter(context, window, 1.0, matrix(false, a, rows, cols, 0),
-                      matrix(false, c, rows, cols, 0), &options);
+            hr_filter(context, window, 1.0, matrix_at(false, a, rows, cols, 0),
+                      matrix_at(false, c, rows, cols, 0), &options);
     }
     CHECK(status != HR_OK ||
           memcmp(c, wanted, (size_t)(rows * cols) * sizeof c[0]) == 0);
@@ -512,7 +514,7 @@ static hr_field random_field(void)
 }
 
 /* The models take the same steps. */
-static hr_status step(hr_grid *grid, grid_model *models, int64_t steps)
+static hr_status step_models(hr_grid *grid, grid_model *models, int64_t steps)
 {
     reach r[FIELDS];
     hr_argument arguments[FIELDS][3];
@@ -543,7 +545,7 @@ static hr_status run_grid(hr_grid *grid, grid_model *models, int64_t count)
     }
     const int64_t times = sim_between(1, 3);
     for (int64_t i = 0; i < times && status == HR_OK; i++) {
-        status = step(grid, models, sim_between(1, 4));
+        status = step_models(grid, models, sim_between(1, 4));
     }
     for (uint32_t f = 0; f < FIELDS && status == HR_OK; f++) {
         grid_model_pack(&models[f], cells);
@@ -578,7 +580,7 @@ static hr_status try_grid(hr_context *context)
 
 /* ---- a seed */
 
-static const sim_device_state *faulty(void)
+static const sim_device_state *find_faulty(void)
 {
     for (uint32_t i = 0; i < sim.count; i++) {
         if (sim.devices[i].fault != SIM_WELL) {
@@ -621,7 +623,7 @@ static hr_status try_product(hr_context *context, bool *cancels)
     const problem p = make_problem();
     *cancels = p.cancel_after > 0;
     fill_operands(&p);
-    const hr_status status = multiply(context, &p, &report);
+    const hr_status status = multiply_problem(context, &p, &report);
     CHECK(status != HR_OK || is_right(&p));
     leave_result(&p);
     return status;
@@ -643,7 +645,7 @@ static bool holds_nothing(hr_context *context)
 
 static void try_once(hr_context *context)
 {
-    const sim_device_state *d = faulty();
+    const sim_device_state *d = find_faulty();
     bool cancels = false;
     const int64_t engine = unconfirmed ? 4 : sim_between(1, 9);
     const hr_status status = engine == 9   ? try_grid(context)
@@ -677,7 +679,7 @@ static void try_once(hr_context *context)
 }
 
 /* Calls over arrays wait for a device that hangs: it goes on at last. */
-static void *repair(void *none)
+static void *let_devices_go(void *none)
 {
     hri_sleep_ns(UINT64_C(2000000000));
     sim_let_go();
@@ -695,7 +697,7 @@ static void try_seed(uint64_t seed)
     if (context != NULL) {
         tell_speeds(context);
         const int64_t tries = sim_between(1, TRIES);
-        CHECK(pthread_create(&repairer, NULL, repair, NULL) == 0);
+        CHECK(pthread_create(&repairer, NULL, let_devices_go, NULL) == 0);
         for (int64_t i = 0; i < tries; i++) {
             a = areas[i][0];
             b = areas[i][1];

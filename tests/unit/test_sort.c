@@ -29,7 +29,7 @@ typedef struct problem {
 
 /* ---- elements */
 
-static double draw(bed *b, const problem *p, int64_t k)
+static double draw_element(bed *b, const problem *p, int64_t k)
 {
     static const double special[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1};
     switch (p->kind) {
@@ -49,7 +49,7 @@ static double draw(bed *b, const problem *p, int64_t k)
     }
 }
 
-static void put(const problem *p, void *memory, int64_t at, double x)
+static void put_element(const problem *p, void *memory, int64_t at, double x)
 {
     if (p->type == HR_F32) {
         ((float *)memory)[at] = (float)x;
@@ -67,7 +67,7 @@ static void put(const problem *p, void *memory, int64_t at, double x)
     }
 }
 
-static double get(const problem *p, const void *memory, int64_t at)
+static double element_of(const problem *p, const void *memory, int64_t at)
 {
     switch (p->type) {
     case HR_F32:
@@ -95,7 +95,7 @@ static bool is_less(double x, double y)
 /* Whether the element at y must come before the one at x, which is before. */
 static bool must_swap(const problem *p, const void *keys, int64_t x, int64_t y)
 {
-    const double a = get(p, keys, x), b = get(p, keys, y);
+    const double a = element_of(p, keys, x), b = element_of(p, keys, y);
     return p->order == HR_SORT_ASCENDING ? is_less(b, a) : is_less(a, b);
 }
 
@@ -144,7 +144,7 @@ static memory copy_memory(const problem *p, const memory *from)
     return to;
 }
 
-static void drop(const problem *p, memory *m)
+static void free_memory(const problem *p, memory *m)
 {
     if (!p->in_place) {
         free(m->b);
@@ -194,8 +194,9 @@ static void sort_plain(const problem *p, const memory *given, memory *m)
     free(spare);
 }
 
-static hr_status call(hr_context *context, const problem *p,
-                      const hr_view *views, const hr_split_options *options)
+static hr_status call_sort(hr_context *context, const problem *p,
+                           const hr_view *views,
+                           const hr_split_options *options)
 {
     return p->carried == NONE
                ? hr_sort(context, p->order, p->type, views[0],
@@ -206,8 +207,8 @@ static hr_status call(hr_context *context, const problem *p,
 }
 
 /* Sort in a context and bring the results to memory. */
-static bool sort(hr_context *context, const problem *p, memory *m,
-                 const hr_split_options *options)
+static bool sort_memory(hr_context *context, const problem *p, memory *m,
+                        const hr_split_options *options)
 {
     const size_t bytes = hr_type_size(p->type);
     const size_t each[] = {bytes, bytes, value_bytes(p)};
@@ -221,7 +222,7 @@ static bool sort(hr_context *context, const problem *p, memory *m,
                CHECK(hr_view_section(hr_view_of(arrays[i]), p->margin,
                                      p->extent, &views[i]) == HR_OK);
     }
-    good = good && CHECK(call(context, p, views, options) == HR_OK);
+    good = good && CHECK(call_sort(context, p, views, options) == HR_OK);
     for (int i = 0; i < 3 && good; i++) {
         good = CHECK(hr_synchronize(views[i]) == HR_OK);
     }
@@ -243,7 +244,7 @@ static bool same_bytes(const problem *p, const memory *x, const memory *y)
            memcmp(x->values, y->values, count * value_bytes(p)) == 0;
 }
 
-static void describe(const problem *p)
+static void print_problem(const problem *p)
 {
     fprintf(stderr,
             "  order %d, %s, kind %d, carried %d, in place %d, %lld x %lld x "
@@ -261,27 +262,27 @@ static void sort_problem(bed *b, const problem *p)
     memory given = {.a = malloc((size_t)count * hr_type_size(p->type)),
                     .values = malloc((size_t)count * value_bytes(p))};
     for (int64_t k = 0; k < count; k++) {
-        put(p, given.a, k, draw(b, p, k));
+        put_element(p, given.a, k, draw_element(b, p, k));
     }
     random_fill_bytes(&b->random, given.values, (size_t)count * value_bytes(p));
     memory banded = copy_memory(p, &given), chosen = copy_memory(p, &given);
     memory alone = copy_memory(p, &given), right = copy_memory(p, &given);
     sort_plain(p, &given, &right);
     const hr_split_options options = random_weights(b, weights);
-    if (!sort(b->context, p, &banded, &options) ||
-        !sort(b->context, p, &chosen, NULL) ||
-        !sort(b->host, p, &alone, NULL) ||
+    if (!sort_memory(b->context, p, &banded, &options) ||
+        !sort_memory(b->context, p, &chosen, NULL) ||
+        !sort_memory(b->host, p, &alone, NULL) ||
         !CHECK(same_bytes(p, &alone, &right)) ||
         !CHECK(same_bytes(p, &banded, &right)) ||
         !CHECK(same_bytes(p, &chosen, &right))) {
-        describe(p);
+        print_problem(p);
     }
     free(given.a);
     free(given.values);
-    drop(p, &banded);
-    drop(p, &chosen);
-    drop(p, &alone);
-    drop(p, &right);
+    free_memory(p, &banded);
+    free_memory(p, &chosen);
+    free_memory(p, &alone);
+    free_memory(p, &right);
 }
 
 /* ---- cases */
@@ -334,7 +335,7 @@ static void random_case(bed *b)
     sort_problem(b, &p);
 }
 
-static void large(bed *b)
+static void many_elements(bed *b)
 {
     TEST_CASE("many elements");
     problem p = {.type = HR_F64,
@@ -351,7 +352,7 @@ static void large(bed *b)
 }
 
 /* NaNs of any sign and bits are alike, and so are zeros. */
-static void bits(bed *b)
+static void zeros_and_nans_are_equal(bed *b)
 {
     static const uint32_t given[] = {0xffc00001U, 0x80000000U, 0x7f800000U,
                                      0x00000000U, 0x7fc12345U, 0x80000000U,
@@ -407,7 +408,7 @@ static void high_rank(bed *b)
     hr_array_destroy(array);
 }
 
-static void refused(bed *b)
+static void refused_arguments(bed *b)
 {
     enum { COUNT = 10000 };
     static float x[COUNT], y[COUNT];
@@ -476,7 +477,7 @@ static void refused(bed *b)
 }
 
 /* A dry run says what would be done, and does nothing. */
-static void dry_run(bed *b)
+static void dry_run_does_nothing(bed *b)
 {
     TEST_CASE("dry run");
     static int x[20000];
@@ -509,11 +510,11 @@ static void dry_run(bed *b)
 
 static void other_cases(bed *b)
 {
-    TEST(large(b));
-    TEST(bits(b));
+    TEST(many_elements(b));
+    TEST(zeros_and_nans_are_equal(b));
     TEST(high_rank(b));
-    TEST(refused(b));
-    TEST(dry_run(b));
+    TEST(refused_arguments(b));
+    TEST(dry_run_does_nothing(b));
 }
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@ static const hr_parameter *parameters_of(const hr_kernel *kernel)
     return &parameter;
 }
 
-static void host(const hr_domain *domain, const void *arguments)
+static void run_nothing(const hr_domain *domain, const void *arguments)
 {
     (void)domain;
     (void)arguments;
@@ -26,7 +26,7 @@ static hr_kernel kernel_of(const char *text)
                        .text = text,
                        .parameters = parameters_of,
                        .parameter_count = 1,
-                       .host = host,
+                       .host = run_nothing,
                        .definitions = "#define TYPE float\n"};
 }
 
@@ -37,7 +37,7 @@ static long place_of(const char *source, const char *words)
     return at != NULL ? at - source : -1;
 }
 
-static void definitions(void)
+static void definitions_have_their_place(void)
 {
     const hr_kernel with = kernel_of("own text");
     hr_kernel without = with;
@@ -58,7 +58,7 @@ static void definitions(void)
     }
 }
 
-static void signatures(void)
+static void signatures_are_removed(void)
 {
     static const char *const texts[] = {
         "\xEF\xBB\xBFown text \"\xEF\xBB\xBF\"",
@@ -73,7 +73,7 @@ static void signatures(void)
     }
 }
 
-static void emulated(void)
+static void emulated_sources(void)
 {
     const hr_kernel asks = kernel_of("#if HR_WANTED(k)\n#endif\n");
     const hr_kernel silent = kernel_of("own text");
@@ -107,8 +107,8 @@ static void emulated(void)
 
 int main(void)
 {
-    TEST(definitions());
-    TEST(signatures());
-    TEST(emulated());
+    TEST(definitions_have_their_place());
+    TEST(signatures_are_removed());
+    TEST(emulated_sources());
     return test_end();
 }

@@ -37,7 +37,7 @@ static split_case random_case(random_source *r)
 }
 
 /* Rows lie in order and meet, and what is read is what the halos say. */
-static int covers(const split_case *c, const hr_band *bands)
+static int covers_rows(const split_case *c, const hr_band *bands)
 {
     int64_t first = 0;
     int good = 1;
@@ -87,7 +87,7 @@ static void random_splits(int count)
               HR_OK);
         CHECK(hr_split(c.size, c.weights, c.count, c.before, c.after, again) ==
               HR_OK);
-        CHECK(covers(&c, bands) && is_fair(&c, bands));
+        CHECK(covers_rows(&c, bands) && is_fair(&c, bands));
         CHECK(memcmp(bands, again, sizeof bands) == 0);
         if (test_state.failures > 0) {
             printf("case %d\n", i);
@@ -137,7 +137,7 @@ static void small_ones(void)
     CHECK(b[2].count == 0 && b[2].first == 2 && b[2].read_count == 0);
 }
 
-static void refusals(void)
+static void refused_arguments(void)
 {
     static const double negative[] = {1, -2}, none[] = {0, 0};
     const double infinite[] = {1, INFINITY}, nan[] = {NAN, 1};
@@ -165,6 +165,6 @@ int main(void)
     TEST(small_ones());
     TEST(random_splits(20000));
     TEST(exact_splits(2000));
-    TEST(refusals());
+    TEST(refused_arguments());
     return test_end();
 }

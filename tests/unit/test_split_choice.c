@@ -31,7 +31,8 @@ typedef struct bed {
     int data[3][ROWS * COLS], table[10];
 } bed;
 
-static void tell(hri_accelerator *a, uint32_t physical, const machine *m)
+static void tell_figures(hri_accelerator *a, uint32_t physical,
+                         const machine *m)
 {
     a->physical = a->device_index = physical;
     a->device->info.host = false; /* as far as plans are concerned */
@@ -51,7 +52,8 @@ static void open_bed(bed *b, const machine *machines, uint32_t count,
     options.accelerators = list;
     CHECK(hr_context_create(&options, &b->context) == HR_OK);
     for (uint32_t i = 0; i < count; i++) {
-        tell(&b->context->accelerators[i], one_device ? 0 : i, &machines[i]);
+        tell_figures(&b->context->accelerators[i], one_device ? 0 : i,
+                     &machines[i]);
     }
     told_overheads(b->context);
     for (int i = 0; i < 3; i++) {
@@ -71,8 +73,8 @@ static void close_bed(bed *b)
 }
 
 /* A dry run; weights may be NULL. */
-static void plan(const bed *b, const double *weights, hr_band *bands,
-                 hr_split_report *report)
+static void plan_dry(const bed *b, const double *weights, hr_band *bands,
+                     hr_split_report *report)
 {
     const reach r = {1, 1};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
@@ -159,7 +161,7 @@ static void known_choices(bed *b)
         hr_split_report report;
         TEST_CASE(cases[i].name);
         open_bed(b, cases[i].machines, cases[i].count, cases[i].one_device);
-        plan(b, NULL, bands, &report);
+        plan_dry(b, NULL, bands, &report);
         CHECK(report.used == cases[i].used);
         CHECK(report.bound == cases[i].bound);
         for (uint32_t k = 0; k < cases[i].count; k++) {
@@ -194,10 +196,10 @@ static void random_choices(bed *b, int count)
         for (int k = 0; k < MAX_ACCELERATORS; k++) {
             double alone[MAX_ACCELERATORS] = {0};
             alone[k] = 1;
-            plan(b, alone, bands, &report);
+            plan_dry(b, alone, bands, &report);
             best = fmin(best, report.seconds);
         }
-        plan(b, NULL, bands, &report);
+        plan_dry(b, NULL, bands, &report);
         CHECK(report.seconds <= 1.000001 * best);
         close_bed(b);
     }
@@ -219,7 +221,7 @@ static hr_status launch_with(const bed *b, const double *weights)
     return status == HR_OK ? hr_synchronize(hr_view_of(b->arrays[1])) : status;
 }
 
-static void launch(bed *b)
+static void launch_in_halves(bed *b)
 {
     const double halves[] = {1, 1};
     for (uint32_t i = 0; i < 2; i++) { /* what tell says of it is for plans */
@@ -230,18 +232,18 @@ static void launch(bed *b)
 
 /* Results that lie in bands stay where they are: nothing but what rows need of
  * their neighbours is moved. */
-static void stays(bed *b)
+static void bands_stay(bed *b)
 {
     static const machine equal[2] = {{1e12, 1e6, 1e-3}, {1e12, 1e6, 1e-3}};
     hr_band bands[MAX_ACCELERATORS];
     hr_split_report report;
     TEST_CASE("bands stay where they are");
     open_bed(b, equal, 2, false);
-    launch(b);
+    launch_in_halves(b);
     for (uint32_t i = 0; i < 2; i++) { /* not what it took just now */
-        tell(&b->context->accelerators[i], i, &equal[i]);
+        tell_figures(&b->context->accelerators[i], i, &equal[i]);
     }
-    plan(b, NULL, bands, &report);
+    plan_dry(b, NULL, bands, &report);
     CHECK(report.used == 2 && bands[0].count == ROWS / 2);
     CHECK(report.traffic.up == 0 && report.traffic.peer == 0);
     close_bed(b);
@@ -296,7 +298,7 @@ static void limited_choices(bed *b)
             a->memory_limit = a->device->info.gemm_bytes +
                               (uint64_t)(limits[i].rows[k] * ROW_BYTES);
         }
-        plan(b, NULL, bands, &report);
+        plan_dry(b, NULL, bands, &report);
         for (uint32_t k = 0; k < 3; k++) {
             const int64_t off = bands[k].count - limits[i].want[k];
             CHECK(off >= -10 && off <= 10);
@@ -345,10 +347,10 @@ static void streamed_time(bed *b)
         open_bed(b, i == 0 ? linked : busy, 1, false);
         hri_accelerator *a = &b->context->accelerators[0];
         const double longest = i == 0 ? up : 1e-3 * ROWS;
-        plan(b, one, bands, &report);
+        plan_dry(b, one, bands, &report);
         const double at_once = report.seconds;
         a->memory_limit = a->device->info.gemm_bytes + 100 * ROW_BYTES;
-        plan(b, one, bands, &report);
+        plan_dry(b, one, bands, &report);
         CHECK(report.seconds >= longest && report.seconds < 1.1 * longest);
         CHECK(i == 1 || report.seconds < 0.6 * at_once);
         CHECK(report.bound == (i == 0 ? HR_BOUND_LINK : HR_BOUND_COMPUTE));
@@ -365,9 +367,9 @@ static void row_costs(bed *b)
     open_bed(b, equal, 2, false);
     hri_accelerator *a = &b->context->accelerators[0];
     CHECK(hri_model_kernel(a, &split2, COLS) == 0);
-    launch(b);
+    launch_in_halves(b);
     CHECK(hri_model_kernel(a, &split2, COLS) == 0);
-    launch(b);
+    launch_in_halves(b);
     CHECK(hri_model_kernel(a, &split2, COLS) > 0);
     CHECK(hri_model_kernel(a, &split2, COLS + 1) == 0);
     close_bed(b);
@@ -383,7 +385,7 @@ int main(void)
         TEST(limited_choices(b));
         TEST(no_room(b));
         TEST(streamed_time(b));
-        TEST(stays(b));
+        TEST(bands_stay(b));
         TEST(row_costs(b));
     }
     free(b);

@@ -27,7 +27,7 @@ static hr_context *context;
 static hr_array *arrays[4];
 static hr_traffic traffic; /* before all launches */
 
-static hr_view rows(int array, int64_t first, int64_t count)
+static hr_view rows_of(int array, int64_t first, int64_t count)
 {
     hr_view view = {0};
     CHECK(hr_view_section(hr_view_of(arrays[array]), &first, hr_extent1(count),
@@ -41,10 +41,10 @@ static request good(void)
     static const reach none;
     return (request){.context = context,
                      .domain = hr_extent1(8),
-                     .arguments = {hr_in(rows(AROUND, 0, 8)),
-                                   hr_whole(hr_in(rows(TABLE, 0, 8))),
-                                   hr_inout(rows(SUM, 0, 8)),
-                                   hr_out(rows(LAST, 0, 8)),
+                     .arguments = {hr_in(rows_of(AROUND, 0, 8)),
+                                   hr_whole(hr_in(rows_of(TABLE, 0, 8))),
+                                   hr_inout(rows_of(SUM, 0, 8)),
+                                   hr_out(rows_of(LAST, 0, 8)),
                                    hr_value(&none, sizeof none)},
                      .count = 5,
                      .options = HR_SPLIT_OPTIONS_INIT,
@@ -66,7 +66,7 @@ static bool untouched(const request *r)
 
 static void refused_views(void)
 {
-    REFUSED(r.arguments[AROUND] = hr_in(rows(SUM, 8, 6)), HR_ERROR_INVALID,
+    REFUSED(r.arguments[AROUND] = hr_in(rows_of(SUM, 8, 6)), HR_ERROR_INVALID,
             "around has 6 rows, but the domain has 8; if points read any row, "
             "say hr_whole");
     REFUSED(r.arguments[SUM] = hr_whole(r.arguments[SUM]), HR_ERROR_INVALID,
@@ -77,13 +77,14 @@ static void refused_views(void)
     REFUSED(r.arguments[AROUND] = hr_near(r.arguments[AROUND], 0, -1),
             HR_ERROR_INVALID, "0 rows before and -1 after");
     /* bands of one row of them would not meet */
-    REFUSED(r.arguments[LAST] = hr_out(rows(SUM, 2, 8)), HR_ERROR_INVALID,
+    REFUSED(r.arguments[LAST] = hr_out(rows_of(SUM, 2, 8)), HR_ERROR_INVALID,
             "last overlaps sum");
     REFUSED(r.arguments[TABLE].access = HR_OUT, HR_ERROR_INVALID,
             "table is declared IN, but given as OUT");
 }
 
-static void list(request *r, const uint32_t *accelerators, uint32_t count)
+static void list_accelerators(request *r, const uint32_t *accelerators,
+                              uint32_t count)
 {
     r->options.accelerators = accelerators;
     r->options.accelerator_count = count;
@@ -96,10 +97,11 @@ static void refused_options(void)
     static const hr_extent tile = {2, {2, 2}};
     REFUSED(r.options.size = 4, HR_ERROR_INVALID, "split options: size is 4");
     REFUSED(r.report.size = 3, HR_ERROR_INVALID, "split report: size is 3");
-    REFUSED(list(&r, far, 0), HR_ERROR_INVALID, "a list of 0 accelerators");
-    REFUSED(list(&r, far, 1), HR_ERROR_INVALID,
+    REFUSED(list_accelerators(&r, far, 0), HR_ERROR_INVALID,
+            "a list of 0 accelerators");
+    REFUSED(list_accelerators(&r, far, 1), HR_ERROR_INVALID,
             "accelerator index 99 is not below");
-    REFUSED(list(&r, twice, 2), HR_ERROR_INVALID,
+    REFUSED(list_accelerators(&r, twice, 2), HR_ERROR_INVALID,
             "accelerator 0 is listed twice");
     REFUSED(r.options.weights = negative, HR_ERROR_INVALID, "weight 0 is -1");
     REFUSED(r.options.tile = &tile, HR_ERROR_COMPUTE_DOMAIN,
@@ -170,7 +172,7 @@ static void refuse_buffers(bed *b)
     hr_array_destroy(array);
 }
 
-static void all(bed *b)
+static void all_cases(bed *b)
 {
     static int data[4][16];
     context = b->context;
@@ -189,5 +191,5 @@ static void all(bed *b)
 
 int main(int count, char **arguments)
 {
-    return bed_main(count > 1 ? arguments[1] : "3xhost", all);
+    return bed_main(count > 1 ? arguments[1] : "3xhost", all_cases);
 }

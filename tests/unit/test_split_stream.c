@@ -132,12 +132,12 @@ static void destroy_problem(problem *p)
 
 /* ---- what plain loops make of it */
 
-static int low(int x)
+static int low_bits(int x)
 {
     return x & 0xffff;
 }
 
-static int *wanted(const side *s, uint32_t rank, const int64_t *point)
+static int *wanted_at(const side *s, uint32_t rank, const int64_t *point)
 {
     int64_t index = 0;
     for (uint32_t d = 0; d < rank; d++) {
@@ -156,13 +156,13 @@ static void point_wanted(const problem *p, const int64_t *point)
         const bool inside = j >= 0 && j < p->domain.size[0];
         other[0] = j;
         sum += inside ? (int)(j - point[0] + 7) *
-                            low(*wanted(&p->sides[0], rank, other))
+                            low_bits(*wanted_at(&p->sides[0], rank, other))
                       : 1;
     }
-    int *changed = wanted(&p->sides[1], rank, point);
-    *changed = low(3 * low(*changed) + sum);
-    *wanted(&p->sides[2], rank, point) =
-        low(sum + low(p->table[point[0] % TABLE]));
+    int *changed = wanted_at(&p->sides[1], rank, point);
+    *changed = low_bits(3 * low_bits(*changed) + sum);
+    *wanted_at(&p->sides[2], rank, point) =
+        low_bits(sum + low_bits(p->table[point[0] % TABLE]));
 }
 
 static void all_wanted(const problem *p)
@@ -201,7 +201,8 @@ static uint64_t need_of(const problem *p, int64_t rows)
     return (uint64_t)(2 * near + 5 * rows) * p->row_bytes + sizeof p->table;
 }
 
-static hr_status launch(const problem *p, const hr_split_options *options)
+static hr_status launch_problem(const problem *p,
+                                const hr_split_options *options)
 {
     static const hr_kernel *const kernels[] = {&split1, &split2, &split3};
     const hr_argument arguments[] = {
@@ -252,7 +253,7 @@ static bool check_launch(problem *p, hr_split_options *options)
     report.shares = bands;
     report.share_capacity = MAX_ACCELERATORS;
     options->report = &report;
-    CHECK(launch(p, options) == HR_OK);
+    CHECK(launch_problem(p, options) == HR_OK);
     all_wanted(p);
     const hr_traffic must = traffic_of(p, &report);
     const hr_traffic launched = traffic_since(p->b, &before);
@@ -320,13 +321,13 @@ static void least_limit(bed *b)
     bed_give_room(b, 1);
     const hr_traffic before = hr_context_traffic(b->context);
     const uint64_t held = hri_accelerator_held(a);
-    CHECK_FAILS(launch(&p, &options), HR_ERROR_OUT_OF_MEMORY, words);
+    CHECK_FAILS(launch_problem(&p, &options), HR_ERROR_OUT_OF_MEMORY, words);
     const char *found = strstr(hr_last_error(), words);
     const uint64_t needed =
         found != NULL ? strtoull(found + sizeof words - 1, NULL, 10) : 0;
     CHECK(needed == a->memory_limit - 1 + need_of(&p, 1));
     a->memory_limit = needed - 1;
-    CHECK_FAILS(launch(&p, &options), HR_ERROR_OUT_OF_MEMORY, words);
+    CHECK_FAILS(launch_problem(&p, &options), HR_ERROR_OUT_OF_MEMORY, words);
     const hr_traffic moved = traffic_since(b, &before);
     CHECK(is_same(&moved, &(hr_traffic){0}));
     CHECK(hri_accelerator_held(a) == held);
@@ -343,7 +344,7 @@ static void least_limit(bed *b)
 
 enum { CELLS = 24 * 30 };
 
-static void reshaped(bed *b)
+static void views_of_another_shape(bed *b)
 {
     enum { ROWS = 24, COLS = 30 };
     static int from[CELLS], to[CELLS];
@@ -432,7 +433,7 @@ static void from_accelerators(bed *b)
 
 /* ---- calls that are split launches */
 
-static void runs(bed *b)
+static void run_streams(bed *b)
 {
     enum { N = 5003 };
     static float x[N], y[N];
@@ -458,7 +459,7 @@ static void runs(bed *b)
 }
 
 /* A chunk of such a kernel is tiles of 256 items. */
-static void items(bed *b)
+static void items_stream(bed *b)
 {
     enum { N = 5003, TILE = 256 };
     static int from[N], to[N];
@@ -484,7 +485,7 @@ static void items(bed *b)
 }
 
 /* Units of a reduction are 4096 elements. */
-static void reductions(bed *b)
+static void reductions_stream(bed *b)
 {
     enum { N = 300007 };
     static int x[N];
@@ -537,19 +538,19 @@ static void random_fills(bed *b)
     CHECK(memcmp(free_fill, streamed, sizeof streamed) == 0);
 }
 
-static void cases(bed *b)
+static void all_cases(bed *b)
 {
     TEST(random_launches(b));
     TEST(least_limit(b));
-    TEST(reshaped(b));
+    TEST(views_of_another_shape(b));
     TEST(from_accelerators(b));
-    TEST(runs(b));
-    TEST(items(b));
-    TEST(reductions(b));
+    TEST(run_streams(b));
+    TEST(items_stream(b));
+    TEST(reductions_stream(b));
     TEST(random_fills(b));
 }
 
 int main(int argc, char **argv)
 {
-    return bed_main(argc > 1 ? argv[1] : "2xhost", cases);
+    return bed_main(argc > 1 ? argv[1] : "2xhost", all_cases);
 }

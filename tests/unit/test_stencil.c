@@ -65,8 +65,8 @@ typedef struct bed {
 
 /* ---- plain C */
 
-static float cell(const bed *b, const float *field, int64_t i, int64_t j,
-                  int64_t k)
+static float cell_of(const bed *b, const float *field, int64_t i, int64_t j,
+                     int64_t k)
 {
     const int64_t at[] = {i, j, k};
     int64_t number = 0;
@@ -81,18 +81,19 @@ static float cell(const bed *b, const float *field, int64_t i, int64_t j,
 
 static float jacobi_of(const bed *b, const float *f, int64_t i, int64_t j)
 {
-    return 0.25f * (cell(b, f, i - 1, j, 0) + cell(b, f, i + 1, j, 0) +
-                    cell(b, f, i, j - 1, 0) + cell(b, f, i, j + 1, 0));
+    return 0.25f * (cell_of(b, f, i - 1, j, 0) + cell_of(b, f, i + 1, j, 0) +
+                    cell_of(b, f, i, j - 1, 0) + cell_of(b, f, i, j + 1, 0));
 }
 
 static float heat_of(const bed *b, const float *f, int64_t i, int64_t j,
                      int64_t k)
 {
-    const float mid = cell(b, f, i, j, k);
-    return mid + rate * (cell(b, f, i - 1, j, k) + cell(b, f, i + 1, j, k) +
-                         (cell(b, f, i, j - 1, k) + cell(b, f, i, j + 1, k) +
-                          cell(b, f, i, j, k - 1) + cell(b, f, i, j, k + 1)) -
-                         6.0f * mid);
+    const float mid = cell_of(b, f, i, j, k);
+    return mid +
+           rate * (cell_of(b, f, i - 1, j, k) + cell_of(b, f, i + 1, j, k) +
+                   (cell_of(b, f, i, j - 1, k) + cell_of(b, f, i, j + 1, k) +
+                    cell_of(b, f, i, j, k - 1) + cell_of(b, f, i, j, k + 1)) -
+                   6.0f * mid);
 }
 
 static void step_plainly(bed *b)
@@ -122,7 +123,7 @@ static hr_phase phase_of(const form *f, uint32_t rank,
 }
 
 /* TIMES steps of one form, to b->seen. */
-static hr_status step(const bed *b, const form *f)
+static hr_status step_form(const bed *b, const form *f)
 {
     const hr_field field =
         hr_field_of(sizeof(float), f->times, HR_BOUNDARY_CONSTANT, &edge);
@@ -157,7 +158,7 @@ static bool is_near(const bed *b, float most)
     return near;
 }
 
-static void start(bed *b, const int64_t *extent, uint64_t seed)
+static void start_field(bed *b, const int64_t *extent, uint64_t seed)
 {
     random_source random = {.state = seed};
     b->extent = extent[2] > 0 ? hr_extent3(extent[0], extent[1], extent[2])
@@ -175,7 +176,7 @@ static void start(bed *b, const int64_t *extent, uint64_t seed)
 /* Compilers may or may not round a product and a sum at once. Values go up to
  * 1. A step of heat has 10 operations with results below 8, and no step makes a
  * difference larger. */
-static void compare(bed *b, const form *forms, size_t count)
+static void compare_forms(bed *b, const form *forms, size_t count)
 {
     const float most =
         b->extent.rank == 2 ? 0.0f : TIMES * 10 * 4 * FLT_EPSILON;
@@ -183,7 +184,7 @@ static void compare(bed *b, const form *forms, size_t count)
     for (size_t f = 0; f < count; f++) {
         TEST_CASE(forms[f].name);
         memset(b->seen, 0xee, bytes);
-        CHECK(step(b, &forms[f]) == HR_OK);
+        CHECK(step_form(b, &forms[f]) == HR_OK);
         if (f == 0) {
             memcpy(b->first, b->seen, bytes);
         }
@@ -239,7 +240,7 @@ static hr_status step_waves_in_place(hr_grid *grid)
 }
 
 /* TIMES steps of one form, with ez to b->seen. */
-static hr_status wave(const bed *b, const form *f)
+static hr_status step_form_of_waves(const bed *b, const form *f)
 {
     const hr_field field =
         hr_field_of(sizeof(float), 1, HR_BOUNDARY_CONSTANT, NULL);
@@ -263,7 +264,7 @@ static hr_status wave(const bed *b, const form *f)
 
 /* Waves keep their energy, so values stay below 8 and 8 operations a step round
  * by less than 4 FLT_EPSILON each. */
-static void waves(bed *b)
+static void waves_keep_energy(bed *b)
 {
     const float most = TIMES * 8 * 4 * FLT_EPSILON;
     const size_t bytes = (size_t)b->cells * sizeof *b->seen;
@@ -277,7 +278,7 @@ static void waves(bed *b)
         for (size_t f = 0; f < sizeof wave_forms / sizeof *wave_forms; f++) {
             TEST_CASE(wave_forms[f].name);
             memset(b->seen, 0xee, bytes);
-            CHECK(wave(b, &wave_forms[f]) == HR_OK);
+            CHECK(step_form_of_waves(b, &wave_forms[f]) == HR_OK);
             if (f == 0) {
                 memcpy(b->first, b->seen, bytes);
             }
@@ -289,15 +290,15 @@ static void waves(bed *b)
     free(hy);
 }
 
-static void run(bed *b)
+static void run_cases(bed *b)
 {
     for (size_t e = 0; e < sizeof extents / sizeof extents[0]; e++) {
-        start(b, extents[e], e + 1);
+        start_field(b, extents[e], e + 1);
         if (b->extent.rank == 3) {
-            compare(b, spaces, sizeof spaces / sizeof spaces[0]);
+            compare_forms(b, spaces, sizeof spaces / sizeof spaces[0]);
         } else {
-            compare(b, planes, sizeof planes / sizeof planes[0]);
-            waves(b);
+            compare_forms(b, planes, sizeof planes / sizeof planes[0]);
+            waves_keep_energy(b);
         }
     }
 }
@@ -317,7 +318,7 @@ int main(int argc, char **argv)
         all = all && *fields[i] != NULL;
     }
     if (CHECK(all)) {
-        TEST(run(&b));
+        TEST(run_cases(&b));
     }
     for (int i = 0; i < 5; i++) {
         free(*fields[i]);

@@ -127,7 +127,7 @@ static hr_matrix square(float *data)
     return hr_matrix_row_major(data, HR_F32, EDGE, EDGE, 0);
 }
 
-static hr_status multiply(bed *t, const hr_gemm_options *options)
+static hr_status multiply_ones(bed *t, const hr_gemm_options *options)
 {
     memset(t->c, 0, sizeof t->c);
     return hr_gemm(t->host, hr_real(1), square(t->a), square(t->b), hr_real(0),
@@ -154,7 +154,7 @@ static bool count_call(void *data, double done, double total)
 
 static hr_status describe_predictions(bed *t, void *s)
 {
-    hr_status status = multiply(t, NULL);
+    hr_status status = multiply_ones(t, NULL);
     return status == HR_OK ? hr_predictions_describe(t->host, HR_ENGINE_GEMM, s)
                            : status;
 }
@@ -183,7 +183,7 @@ static void set_gemm_options(bed *t, void *s)
 
 static hr_status multiply_with(bed *t, void *s)
 {
-    return multiply(t, s);
+    return multiply_ones(t, s);
 }
 
 static bool gemm_options_good(const bed *t, const void *s, bool whole)
@@ -210,7 +210,7 @@ static hr_status multiply_and_tell(bed *t, void *s)
     options.accelerators = second;
     options.accelerator_count = 1;
     options.report = s;
-    return multiply(t, &options);
+    return multiply_ones(t, &options);
 }
 
 static hr_status plan_product(bed *t, void *s)
@@ -244,9 +244,9 @@ static bool limits_good(const bed *t, const void *s, bool whole)
     return l->devices == 1 && l->flops > 0.0;
 }
 
-static hr_status verify(bed *t, void *s)
+static hr_status verify_product(bed *t, void *s)
 {
-    if (multiply(t, NULL) != HR_OK) {
+    if (multiply_ones(t, NULL) != HR_OK) {
         return HR_ERROR_BACKEND;
     }
     return hr_gemm_verify(t->host, hr_real(1), square(t->a), square(t->b),
@@ -262,7 +262,7 @@ static bool verify_report_good(const bed *t, const void *s, bool whole)
 
 /* ---- filters */
 
-static hr_status filter(bed *t, const hr_filter_options *options)
+static hr_status filter_ones(bed *t, const hr_filter_options *options)
 {
     memset(t->c, 0, sizeof t->c);
     return hr_filter(t->host, t->window, 1.0, square(t->a), square(t->c),
@@ -297,7 +297,7 @@ static void set_filter_options(bed *t, void *s)
 
 static hr_status filter_with(bed *t, void *s)
 {
-    return filter(t, s);
+    return filter_ones(t, s);
 }
 
 static bool filter_options_good(const bed *t, const void *s, bool whole)
@@ -312,7 +312,7 @@ static hr_status filter_and_tell(bed *t, void *s)
     hr_filter_options options = HR_FILTER_OPTIONS_INIT;
     set_filter_options(t, &options);
     options.report = s;
-    return filter(t, &options);
+    return filter_ones(t, &options);
 }
 
 static hr_status plan_filter(bed *t, void *s)
@@ -335,7 +335,7 @@ static bool filter_report_good(const bed *t, const void *s, bool whole)
 
 /* ---- split launches and grids */
 
-static hr_status launch(bed *t, const hr_split_options *options)
+static hr_status launch_views(bed *t, const hr_split_options *options)
 {
     static const struct {
         int before, after;
@@ -369,7 +369,7 @@ static void set_split_options(bed *t, void *s)
 
 static hr_status launch_with(bed *t, void *s)
 {
-    return launch(t, s);
+    return launch_views(t, s);
 }
 
 static bool split_options_good(const bed *t, const void *s, bool whole)
@@ -392,7 +392,7 @@ static hr_status launch_and_tell(bed *t, void *s)
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     set_split_options(t, &options);
     options.report = s;
-    return launch(t, &options);
+    return launch_views(t, &options);
 }
 
 static bool split_report_good(const bed *t, const void *s, bool whole)
@@ -409,7 +409,7 @@ static hr_status launch_and_profile(bed *t, void *s)
     hr_status status = hr_profile_kernel(t->host, &split1, 1.0);
     set_split_options(t, &options);
     options.progress = NULL; /* which runs it in pieces */
-    status = status == HR_OK ? launch(t, &options) : status;
+    status = status == HR_OK ? launch_views(t, &options) : status;
     status = status == HR_OK ? hr_synchronize(hr_view_of(t->array)) : status;
     return status == HR_OK ? hr_profile_read(t->host, &split1, 1, s) : status;
 }
@@ -564,7 +564,7 @@ static const row rows[] = {
     ROW(hr_gemm_limits, HR_GEMM_LIMITS_INIT, pinned, true, set_nothing,
         measure_limits, limits_good),
     ROW(hr_verify_report, HR_VERIFY_REPORT_INIT, suspects, true, set_nothing,
-        verify, verify_report_good),
+        verify_product, verify_report_good),
     ROW(hr_filter_options, HR_FILTER_OPTIONS_INIT, method, false,
         set_filter_options, filter_with, filter_options_good),
     ROW(hr_filter_report, HR_FILTER_REPORT_INIT, rank, true, set_nothing,
@@ -592,7 +592,7 @@ typedef struct area {
     unsigned char after[GUARD];
 } area;
 
-static void fill(bed *t, const row *r, uint32_t size, area *x)
+static void fill_area(bed *t, const row *r, uint32_t size, area *x)
 {
     memset(x, 0xa5, sizeof *x);
     memcpy(x->of, r->start, r->known);
@@ -605,7 +605,8 @@ static void fill(bed *t, const row *r, uint32_t size, area *x)
 }
 
 /* Whether nothing has changed in x but, if it is written, the struct. */
-static bool untouched(const area *x, const area *old, size_t size, bool written)
+static bool is_untouched(const area *x, const area *old, size_t size,
+                         bool written)
 {
     const size_t start = written ? sizeof(uint32_t) : size;
     area same = *x;
@@ -622,13 +623,13 @@ static bool is_zero(const unsigned char *bytes, size_t count)
     return zero;
 }
 
-static void of_size(bed *t, const row *r, size_t size)
+static void check_size(bed *t, const row *r, size_t size)
 {
     static area x;
-    fill(t, r, (uint32_t)size, &x);
+    fill_area(t, r, (uint32_t)size, &x);
     const area old = x;
     CHECK(r->call(t, x.of) == HR_OK);
-    CHECK(untouched(&x, &old, size, r->written));
+    CHECK(is_untouched(&x, &old, size, r->written));
     if (r->written && size > r->known) {
         CHECK(is_zero(x.of + r->known, size - r->known));
     }
@@ -643,7 +644,8 @@ static void of_size(bed *t, const row *r, size_t size)
 
 /* hr_gemm_options: "gemm options: size is 4, not N; start with
  * HR_GEMM_OPTIONS_INIT". */
-static void sentence(const row *r, uint32_t size, char *words, size_t bytes)
+static void write_sentence(const row *r, uint32_t size, char *words,
+                           size_t bytes)
 {
     char name[64], start[64];
     snprintf(name, sizeof name, "%s", r->type + strlen("hr_"));
@@ -658,14 +660,14 @@ static void sentence(const row *r, uint32_t size, char *words, size_t bytes)
              size, r->known, start);
 }
 
-static void refused(bed *t, const row *r, uint32_t size)
+static void check_refused(bed *t, const row *r, uint32_t size)
 {
     static area x;
     char words[HRI_MESSAGE_BYTES];
-    fill(t, r, size < r->known ? size : (uint32_t)r->known, &x);
+    fill_area(t, r, size < r->known ? size : (uint32_t)r->known, &x);
     memcpy(x.of, &size, sizeof size);
     const area old = x;
-    sentence(r, size, words, sizeof words);
+    write_sentence(r, size, words, sizeof words);
     CHECK_FAILS(r->call(t, x.of), HR_ERROR_INVALID, words);
     CHECK(strcmp(hr_last_error(), words) == 0);
     CHECK(memcmp(&x, &old, sizeof x) == 0);
@@ -678,17 +680,17 @@ static void each_struct(bed *t)
         char name[96];
         snprintf(name, sizeof name, "%s, row %zu", r->type, i);
         TEST_CASE(name);
-        of_size(t, r, r->known);
-        of_size(t, r, r->known - 8);
-        of_size(t, r, r->known + 8);
-        of_size(t, r, r->known + MORE);
-        of_size(t, r, r->least);
-        of_size(t, r, MAX_BYTES);
-        refused(t, r, 0);
-        refused(t, r, 3);
-        refused(t, r, (uint32_t)r->least - 1);
-        refused(t, r, MAX_BYTES + 1);
-        refused(t, r, UINT32_MAX);
+        check_size(t, r, r->known);
+        check_size(t, r, r->known - 8);
+        check_size(t, r, r->known + 8);
+        check_size(t, r, r->known + MORE);
+        check_size(t, r, r->least);
+        check_size(t, r, MAX_BYTES);
+        check_refused(t, r, 0);
+        check_refused(t, r, 3);
+        check_refused(t, r, (uint32_t)r->least - 1);
+        check_refused(t, r, MAX_BYTES + 1);
+        check_refused(t, r, UINT32_MAX);
     }
 }
 
@@ -740,7 +742,7 @@ static void no_padding_at_the_end(void)
 }
 
 /* Structs in arrays and in other structs have no size: they never change. */
-static void fixed(void)
+static void fixed_structs_stay(void)
 {
     TEST_CASE("structs without a size stay as they are");
     CHECK(sizeof(hr_gemm_share) == 80);
@@ -772,7 +774,7 @@ int main(void)
     open_bed(&t);
     TEST(each_struct(&t));
     TEST(no_padding_at_the_end());
-    TEST(fixed());
+    TEST(fixed_structs_stay());
     hr_grid_destroy(t.grid);
     hr_array_destroy(t.array);
     hr_window_destroy(t.window);

@@ -38,15 +38,16 @@ static const char axpy_text[] =
     "    }\n"
     "}\n";
 
-static const hr_kernel *make(const bed *b, const char *text, const char *name)
+static const hr_kernel *make_kernel(const bed *b, const char *text,
+                                    const char *name)
 {
     const hr_kernel *kernel = NULL;
     CHECK(hr_kernel_create(b->context, text, name, "user.c", &kernel) == HR_OK);
     return kernel;
 }
 
-static hr_status launch(const bed *b, const hr_kernel *kernel, const void *p,
-                        size_t p_bytes)
+static hr_status launch_axpy(const bed *b, const hr_kernel *kernel,
+                             const void *p, size_t p_bytes)
 {
     static const float a = 2.0f;
     const hr_argument arguments[] = {
@@ -55,7 +56,7 @@ static hr_status launch(const bed *b, const hr_kernel *kernel, const void *p,
     return hr_launch(b->queue, kernel, hr_extent1(N), NULL, arguments, 4);
 }
 
-static void runs(bed *b)
+static void text_runs(bed *b)
 {
     TEST_CASE("a kernel out of text");
     const point p = {0.5f, 6};
@@ -66,10 +67,10 @@ static void runs(bed *b)
     }
     CHECK(hr_invalidate(hr_view_of(b->x)) == HR_OK);
     CHECK(hr_invalidate(hr_view_of(b->y)) == HR_OK);
-    const hr_kernel *axpy = make(b, axpy_text, "axpy");
-    CHECK(launch(b, axpy, &p, sizeof p) == HR_OK);
-    CHECK(launch(b, axpy, &p, sizeof p) == HR_OK);
-    CHECK_FAILS(launch(b, axpy, more, sizeof more), HR_ERROR_INVALID,
+    const hr_kernel *axpy = make_kernel(b, axpy_text, "axpy");
+    CHECK(launch_axpy(b, axpy, &p, sizeof p) == HR_OK);
+    CHECK(launch_axpy(b, axpy, &p, sizeof p) == HR_OK);
+    CHECK_FAILS(launch_axpy(b, axpy, more, sizeof more), HR_ERROR_INVALID,
                 "p is a point of 8 bytes, but 24 were given");
     CHECK(hr_synchronize(hr_view_of(b->y)) == HR_OK);
     int ok = 1;
@@ -81,24 +82,25 @@ static void runs(bed *b)
 }
 
 /* A compiler alone knows how large a struct of the text's is. */
-static void sizes(const bed *b)
+static void sizes_are_checked(const bed *b)
 {
     TEST_CASE("arguments of other sizes than the text's types");
     const double wide[3] = {0};
     const point p = {0.5f, 6};
-    const hr_kernel *axpy = make(b, axpy_text, "axpy");
+    const hr_kernel *axpy = make_kernel(b, axpy_text, "axpy");
     if (!b->compiles) {
         return;
     }
-    CHECK_FAILS(launch(b, axpy, wide, sizeof wide), HR_ERROR_BUILD,
+    CHECK_FAILS(launch_axpy(b, axpy, wide, sizeof wide), HR_ERROR_BUILD,
                 "p was given 24 bytes, but its type has another size");
-    CHECK(launch(b, axpy, &p, sizeof p) == HR_OK); /* it can still be right */
+    CHECK(launch_axpy(b, axpy, &p, sizeof p) ==
+          HR_OK); /* it can still be right */
     CHECK(hr_queue_finish(b->queue) == HR_OK);
 }
 
 /* ---- where the kernel is found */
 
-static void finds(const bed *b)
+static void kernel_is_found(const bed *b)
 {
     static const char *const before[] = {
         "/* a *//* HR_KERNEL1(k, (IN, int, 1, y)) */",
@@ -115,7 +117,7 @@ static void finds(const bed *b)
         char text[200];
         snprintf(text, sizeof text, "%sHR_KERNEL1(k, (IN, float, 1, x)) {}",
                  before[i]);
-        const hr_kernel *k = make(b, text, "k");
+        const hr_kernel *k = make_kernel(b, text, "k");
         CHECK(k != NULL && strcmp(k->parameters(k)->name, "x") == 0);
     }
 }
@@ -210,8 +212,8 @@ static void does_not_compile(const bed *b)
         snprintf(place[1], sizeof place[1], "user.c(%s)", bad[i].line);
         const hr_argument arguments[] = {hr_in(hr_view_of(b->x)),
                                          hr_out(hr_view_of(b->y))};
-        CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
-                              arguments, 2),
+        CHECK_FAILS(hr_launch(b->queue, make_kernel(b, text, "k"),
+                              hr_extent1(N), NULL, arguments, 2),
                     HR_ERROR_BUILD, ": k of user.c did not compile (");
         CHECK(strstr(hr_last_error(), place[0]) != NULL ||
               strstr(hr_last_error(), place[1]) != NULL);
@@ -233,8 +235,8 @@ static void is_left_out(const bed *b)
         return;
     }
     const hr_argument argument = hr_out(hr_view_of(b->y));
-    CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
-                          &argument, 1),
+    CHECK_FAILS(hr_launch(b->queue, make_kernel(b, text, "k"), hr_extent1(N),
+                          NULL, &argument, 1),
                 HR_ERROR_BUILD,
                 "the kernel k is not in what was compiled of user.c");
 }
@@ -260,14 +262,14 @@ static void no_atomics(const bed *b)
                  "HR_EACH1(i) { %s; HR_AT1(y, i) = 0.0f; }\n}\n",
                  bad[i][0], bad[i][1]);
         const hr_argument argument = hr_out(hr_view_of(b->y));
-        CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
-                              &argument, 1),
+        CHECK_FAILS(hr_launch(b->queue, make_kernel(b, text, "k"),
+                              hr_extent1(N), NULL, &argument, 1),
                     HR_ERROR_BUILD, "user.c");
     }
 }
 
 /* The dialect may be included in each way that C has. */
-static void includes(const bed *b)
+static void dialect_is_included(const bed *b)
 {
     static const char *const ways[] = {
         "#include <headrace/dialect.h>\n", "#include<headrace/dialect.h>\n",
@@ -282,12 +284,12 @@ static void includes(const bed *b)
         snprintf(text, sizeof text, "%s%s", ways[i], axpy_text);
         CHECK(hr_kernel_create(b->context, text, "axpy", NULL, &kernel) ==
               HR_OK);
-        CHECK(launch(b, kernel, &p, sizeof p) == HR_OK);
+        CHECK(launch_axpy(b, kernel, &p, sizeof p) == HR_OK);
     }
 }
 
 /* long long is one type in a line, but not across the end of a directive. */
-static void longs(const bed *b)
+static void long_long_is_one_type(const bed *b)
 {
     static const char text[] =
         "#include <headrace/dialect.h>\n"
@@ -307,22 +309,22 @@ static void longs(const bed *b)
     TEST_CASE("long at the end of a line");
     if (b->compiles) {
         const hr_argument argument = hr_out(hr_view_of(b->y));
-        CHECK(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
-                        &argument, 1) == HR_OK);
+        CHECK(hr_launch(b->queue, make_kernel(b, text, "k"), hr_extent1(N),
+                        NULL, &argument, 1) == HR_OK);
         CHECK(hr_synchronize(hr_view_of(b->y)) == HR_OK);
         CHECK(b->data[1][0] == 13.0f && b->data[1][N - 1] == 13.0f);
     }
 }
 
 /* A kernel belongs to a context. */
-static void elsewhere(const bed *b)
+static void kernel_of_another_context(const bed *b)
 {
     TEST_CASE("a kernel of another context");
     const point p = {0};
     const hr_kernel *kernel = NULL;
     hr_context *other = test_context("host", 0);
     CHECK(hr_kernel_create(other, axpy_text, "axpy", NULL, &kernel) == HR_OK);
-    CHECK_FAILS(launch(b, kernel, &p, sizeof p), HR_ERROR_INVALID,
+    CHECK_FAILS(launch_axpy(b, kernel, &p, sizeof p), HR_ERROR_INVALID,
                 "created in another context");
     hr_context_destroy(other);
 }
@@ -345,8 +347,9 @@ static void in_grids(const bed *b, hr_boundary boundary, const char *name)
     hr_grid *grid = NULL;
     int cells[CELLS], ok = 1;
     TEST_CASE(name);
-    const hr_phase phases[] = {hr_phase_of(make(b, text, "move"), arguments, 2),
-                               hr_phase_swap(0, 1)};
+    const hr_phase phases[] = {
+        hr_phase_of(make_kernel(b, text, "move"), arguments, 2),
+        hr_phase_swap(0, 1)};
     for (int i = 0; i < CELLS; i++) {
         cells[i] = i;
     }
@@ -378,7 +381,7 @@ static void is_checked(const bed *b)
                                "        HR_AT1(y, i + 1) = 0.0f;\n"
                                "    }\n}\n";
     TEST_CASE("a text that writes beyond its view");
-    const hr_kernel *kernel = make(b, text, "beyond");
+    const hr_kernel *kernel = make_kernel(b, text, "beyond");
     const hr_argument argument = hr_inout(hr_view_of(b->y));
     CHECK_FAILS(
         hr_launch(b->queue, kernel, hr_extent1(N), NULL, &argument, 1),
@@ -396,16 +399,16 @@ static void test_one(bed *b, uint32_t index)
     CHECK(hr_queue_create(b->context, index, &b->queue) == HR_OK);
     CHECK(hr_array_wrap(b->context, b->data[0], 4, extent, 0, &b->x) == HR_OK);
     CHECK(hr_array_wrap(b->context, b->data[1], 4, extent, 0, &b->y) == HR_OK);
-    runs(b);
-    sizes(b);
-    finds(b);
+    text_runs(b);
+    sizes_are_checked(b);
+    kernel_is_found(b);
     ill_formed(b);
     does_not_compile(b);
     is_left_out(b);
     no_atomics(b);
-    includes(b);
-    longs(b);
-    elsewhere(b);
+    dialect_is_included(b);
+    long_long_is_one_type(b);
+    kernel_of_another_context(b);
     if (getenv("HEADRACE_CUDA") == NULL) { /* grids are on all accelerators */
         in_grids(b, HR_BOUNDARY_PERIODIC, "a grid that is a torus");
         in_grids(b, HR_BOUNDARY_CLAMP, "a grid whose ends are repeated");

@@ -37,7 +37,7 @@ static const char *path_of(const char *name)
 }
 
 /* The number behind a name of a bar. */
-static double number(const char *line, const char *name)
+static double number_behind(const char *line, const char *name)
 {
     const char *found = strstr(line, name);
     return found != NULL ? strtod(found + strlen(name), NULL) : 0.0;
@@ -45,24 +45,24 @@ static double number(const char *line, const char *name)
 
 static void read_bar(timeline *t, const char *line)
 {
-    const double bytes = number(line, "\"bytes\":");
-    const double begin = number(line, "\"ts\":");
-    const int track = (int)number(line, "\"tid\":");
+    const double bytes = number_behind(line, "\"bytes\":");
+    const double begin = number_behind(line, "\"ts\":");
+    const int track = (int)number_behind(line, "\"tid\":");
     t->bars++;
     t->calls += strstr(line, "\"cat\":\"call\"") != NULL;
-    t->predicted += number(line, "\"predicted\":") > 0;
+    t->predicted += number_behind(line, "\"predicted\":") > 0;
     t->enqueued += strstr(line, "\"enqueued\":true") != NULL;
     t->measured += strstr(line, "\"cat\":\"measure\"") != NULL;
     t->up += strstr(line, "\"cat\":\"up\"") != NULL ? bytes : 0;
     t->down += strstr(line, "\"cat\":\"down\"") != NULL ? bytes : 0;
     t->peer += strstr(line, "\"cat\":\"peer\"") != NULL ? bytes : 0;
     t->flop += strstr(line, "\"cat\":\"compute\"") != NULL
-                   ? number(line, "\"flop\":")
+                   ? number_behind(line, "\"flop\":")
                    : 0;
     CHECK(track < MAX_TRACKS);
     if (track < MAX_TRACKS && strstr(line, "\"pid\":0") == NULL) {
         t->overlaps += begin < t->end[track] - 0.002; /* rounded twice */
-        t->end[track] = begin + number(line, "\"dur\":");
+        t->end[track] = begin + number_behind(line, "\"dur\":");
     }
 }
 
@@ -89,7 +89,7 @@ static timeline read_file(const char *path)
 }
 
 /* C = A B of N x N ones. */
-static void multiply(hr_context *context, hr_gemm_report *report)
+static void multiply_ones(hr_context *context, hr_gemm_report *report)
 {
     static float a[N * N], c[N * N];
     int wrong = 0;
@@ -110,7 +110,7 @@ static void multiply(hr_context *context, hr_gemm_report *report)
 }
 
 /* Whether products may write C to host memory themselves, without a copy. */
-static bool reaches(const bed *b)
+static bool reaches_host(const bed *b)
 {
     bool any = false;
     for (uint32_t i = 0; i < b->count; i++) {
@@ -120,7 +120,7 @@ static bool reaches(const bed *b)
 }
 
 /* How many pairs of accelerators copy from each other. */
-static int peers(const bed *b)
+static int count_peers(const bed *b)
 {
     int count = 0;
     for (uint32_t i = 0; i < b->count; i++) {
@@ -133,34 +133,34 @@ static int peers(const bed *b)
     return count;
 }
 
-static void products(bed *b)
+static void bars_of_products(bed *b)
 {
     TEST_CASE("bars of a product have its bytes and operations");
     hr_gemm_report report = HR_GEMM_REPORT_INIT, sum = HR_GEMM_REPORT_INIT;
     const char *path = path_of("product.json");
-    multiply(b->context, NULL); /* speeds are measured before */
-    const int before = peers(b);
+    multiply_ones(b->context, NULL); /* speeds are measured before */
+    const int before = count_peers(b);
     CHECK(hr_context_trace(b->context, path) == HR_OK);
-    CHECK(peers(b) == before);
+    CHECK(count_peers(b) == before);
     for (int i = 0; i < 3; i++) {
-        multiply(b->context, &report);
+        multiply_ones(b->context, &report);
         sum.host_to_device += report.host_to_device;
         sum.device_to_host += report.device_to_host;
         sum.peer += report.peer;
     }
     CHECK(hr_context_trace(b->context, NULL) == HR_OK);
-    multiply(b->context, NULL);
+    multiply_ones(b->context, NULL);
     const timeline t = read_file(path_of("product.json"));
     CHECK(t.whole && t.unequal == 0 && t.overlaps == 0);
     CHECK(t.calls == 3 && t.predicted == 3 && t.enqueued == 0);
     CHECK(t.up == (double)sum.host_to_device);
-    CHECK(reaches(b) ? t.down <= (double)sum.device_to_host
-                     : t.down == (double)sum.device_to_host);
+    CHECK(reaches_host(b) ? t.down <= (double)sum.device_to_host
+                          : t.down == (double)sum.device_to_host);
     CHECK(t.peer == (double)sum.peer);
     CHECK(t.flop >= 3 * 2.0 * N * N * N);
 }
 
-static void measuring(bed *b)
+static void measuring_is_apart(bed *b)
 {
     TEST_CASE("what is measured is none of a product's");
     enum { ROOM = 16 << 20 }; /* so that it does not take long */
@@ -178,19 +178,19 @@ static void measuring(bed *b)
     told_patience(context);
     CHECK(hr_context_trace(context, path_of("measured.json")) == HR_OK);
     CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
-    multiply(context, &report);
+    multiply_ones(context, &report);
     hr_context_destroy(context);
     const timeline t = read_file(path_of("measured.json"));
     CHECK(t.whole && t.unequal == 0 && t.overlaps == 0 && t.calls == 1);
     CHECK(t.measured > 0);
     CHECK(t.up == (double)report.host_to_device);
-    CHECK(reaches(b) ? t.down <= (double)report.device_to_host
-                     : t.down == (double)report.device_to_host);
+    CHECK(reaches_host(b) ? t.down <= (double)report.device_to_host
+                          : t.down == (double)report.device_to_host);
     CHECK(t.peer == (double)report.peer);
     CHECK(t.flop == report.flops);
 }
 
-static void launches(bed *b)
+static void bars_of_launches(bed *b)
 {
     enum { ELEMENTS = 3001 };
     static float x[ELEMENTS], y[ELEMENTS];
@@ -225,7 +225,7 @@ static void launches(bed *b)
     hr_array_destroy(to);
 }
 
-static void splits(bed *b)
+static void bars_of_split_launches(bed *b)
 {
     enum { ELEMENTS = 3001 };
     static float x[ELEMENTS], y[ELEMENTS];
@@ -251,7 +251,7 @@ static void splits(bed *b)
     CHECK(t.predicted == (b->count > 1 ? 2 : 0)); /* there was a choice */
 }
 
-static void many(bed *b)
+static void many_commands(bed *b)
 {
     enum { LAUNCHES = 9000 };
     static float x[8], y[8];
@@ -273,7 +273,7 @@ static void many(bed *b)
     hr_array_destroy(to);
 }
 
-static void again(bed *b)
+static void traces_follow_each_other(bed *b)
 {
     enum { EVENTS = 4 }; /* before, in a trace, between two, in another */
     TEST_CASE("events and queues outlive a trace; another one has them, too");
@@ -281,7 +281,7 @@ static void again(bed *b)
     for (int i = 0; i < EVENTS; i++) {
         const char *path = path_of(i == 1 ? "first.json" : "second.json");
         CHECK(hr_context_trace(b->context, i % 2 == 1 ? path : NULL) == HR_OK);
-        multiply(b->context, NULL);
+        multiply_ones(b->context, NULL);
         CHECK(hr_queue_record(b->queues[0], &events[i]) == HR_OK);
         CHECK(hr_queue_wait(b->queues[0], events[i]) == HR_OK);
         CHECK(hr_event_wait(events[i]) == HR_OK);
@@ -304,7 +304,7 @@ static void again(bed *b)
     CHECK(second.whole && second.calls == 1 && second.overlaps == 0);
 }
 
-static void contexts(bed *b)
+static void contexts_share_a_file(bed *b)
 {
     TEST_CASE("contexts of one file, one after the other and at once");
     const char *path = path_of("both.json");
@@ -315,7 +315,7 @@ static void contexts(bed *b)
     for (int i = 0; i < 2; i++) {
         CHECK(hr_context_create(&options, &other[i]) == HR_OK);
         CHECK(hr_context_trace(other[i], path) == HR_OK);
-        multiply(other[i], NULL);
+        multiply_ones(other[i], NULL);
     }
     for (int i = 0; i < 2; i++) {
         hr_context_destroy(other[i]);
@@ -324,7 +324,7 @@ static void contexts(bed *b)
     CHECK(t.whole && t.unequal == 0 && t.calls == 2);
     bars = t.bars;
     CHECK(hr_context_trace(b->context, path_of("both.json")) == HR_OK);
-    multiply(b->context, NULL);
+    multiply_ones(b->context, NULL);
     CHECK(hr_context_trace(b->context, NULL) == HR_OK);
     t = read_file(path_of("both.json"));
     CHECK(t.whole && t.unequal == 0 && t.calls == 3 && t.bars > bars);
@@ -343,7 +343,7 @@ static pid_t multiply_in_child(const hr_context_options *options)
         hr_context *mine = NULL;
         const bool good = hr_context_create(options, &mine) == HR_OK;
         if (good) {
-            multiply(mine, NULL);
+            multiply_ones(mine, NULL);
             hr_context_destroy(mine);
         }
         _exit(good && test_state.failures == 0 ? 0 : 1);
@@ -352,7 +352,7 @@ static pid_t multiply_in_child(const hr_context_options *options)
     return child;
 }
 
-static void variable(bed *b)
+static void variable_and_child(bed *b)
 {
     TEST_CASE("HEADRACE_TRACE, and a child of fork()");
     (void)b;
@@ -362,7 +362,7 @@ static void variable(bed *b)
     char name[64];
     CHECK(setenv("HEADRACE_TRACE", path_of("env.json"), 1) == 0);
     CHECK(hr_context_create(&options, &context) == HR_OK);
-    multiply(context, NULL);
+    multiply_ones(context, NULL);
     const pid_t child = multiply_in_child(&options);
     hr_context_destroy(context);
     timeline t = read_file(path_of("env.json"));
@@ -405,7 +405,7 @@ static void names(bed *b)
     CHECK(getcwd(before, sizeof before) != NULL && chdir(folder) == 0);
     CHECK(hr_context_trace(b->context, "link.json") == HR_OK);
     CHECK(chdir(before) == 0);
-    multiply(b->context, NULL);
+    multiply_ones(b->context, NULL);
     CHECK(is_text("old.json", "old"));
     CHECK(hr_context_trace(b->context, NULL) == HR_OK);
     timeline t = read_file(path_of("old.json"));
@@ -416,12 +416,12 @@ static void names(bed *b)
     /* Another file has taken its place. It is not continued. */
     CHECK(hr_context_trace(b->context, path_of("new.json")) == HR_OK);
     CHECK(access(path_of("new.json"), F_OK) != 0);
-    multiply(b->context, NULL);
+    multiply_ones(b->context, NULL);
     CHECK(hr_context_trace(b->context, NULL) == HR_OK);
     CHECK(unlink(path_of("new.json")) == 0);
     CHECK(hr_context_trace(b->context, path_of("new.json")) == HR_OK);
     CHECK(access(path_of("new.json"), F_OK) != 0);
-    multiply(b->context, NULL);
+    multiply_ones(b->context, NULL);
     CHECK(hr_context_trace(b->context, NULL) == HR_OK);
     t = read_file(path_of("new.json"));
     CHECK(t.whole && t.unequal == 0 && t.calls == 1);
@@ -442,7 +442,7 @@ static void in_place(bed *b)
     files_heed_permissions(true);
     for (int i = 1; i <= 2; i++) { /* the second goes on in the file */
         CHECK(hr_context_trace(b->context, path) == HR_OK);
-        multiply(b->context, NULL);
+        multiply_ones(b->context, NULL);
         CHECK(hr_context_trace(b->context, NULL) == HR_OK);
         const timeline t = read_file(path);
         CHECK(t.whole && t.unequal == 0 && t.calls == i);
@@ -454,7 +454,7 @@ static void in_place(bed *b)
     CHECK(chmod(path_of("closed"), 0700) == 0);
 }
 
-static void refused(bed *b)
+static void refused_paths(bed *b)
 {
     TEST_CASE("what is refused");
     CHECK_FAILS(hr_context_trace(NULL, "x"), HR_ERROR_INVALID,
@@ -465,28 +465,28 @@ static void refused(bed *b)
                 HR_ERROR_IO, "cannot be written: No such file");
     CHECK(hr_context_trace(b->context, NULL) == HR_OK);
     CHECK(hr_context_trace(b->context, "/dev/full") == HR_OK);
-    multiply(b->context, NULL);
+    multiply_ones(b->context, NULL);
     CHECK_FAILS(hr_context_trace(b->context, NULL), HR_ERROR_IO,
                 "trace: writing /dev/full failed: ");
-    multiply(b->context, NULL);
+    multiply_ones(b->context, NULL);
 }
 
-static void cases(bed *b)
+static void all_cases(bed *b)
 {
     char made[] = "/tmp/headrace-trace-XXXXXX";
     folder = mkdtemp(made);
     CHECK(folder != NULL);
-    TEST(products(b));
-    TEST(measuring(b));
-    TEST(launches(b));
-    TEST(splits(b));
-    TEST(many(b));
-    TEST(again(b));
-    TEST(contexts(b));
-    TEST(variable(b));
+    TEST(bars_of_products(b));
+    TEST(measuring_is_apart(b));
+    TEST(bars_of_launches(b));
+    TEST(bars_of_split_launches(b));
+    TEST(many_commands(b));
+    TEST(traces_follow_each_other(b));
+    TEST(contexts_share_a_file(b));
+    TEST(variable_and_child(b));
     TEST(names(b));
     TEST(in_place(b));
-    TEST(refused(b));
+    TEST(refused_paths(b));
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", made);
     CHECK(system(command) == 0);
@@ -495,5 +495,5 @@ static void cases(bed *b)
 int main(int argc, char **argv)
 {
     set = argc > 1 ? argv[1] : "3xhost";
-    return bed_main(set, cases);
+    return bed_main(set, all_cases);
 }

@@ -20,7 +20,7 @@ typedef struct bed {
 } bed;
 
 /* Every accelerator gets rows. */
-static hr_split_options shared(void)
+static hr_split_options share_rows(void)
 {
     static const double weights[MAX_ACCELERATORS] = {2, 1, 3, 1, 1, 1, 1, 1};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
@@ -32,7 +32,7 @@ static hr_split_options shared(void)
 
 static void one_line(const bed *b)
 {
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     const hr_split_options *const ways[] = {&all, NULL};
     float x[N], y[N];
     TEST_CASE("one line over host memory");
@@ -57,7 +57,7 @@ static void one_line(const bed *b)
 /* Each accelerator reads the rows of its band alone. */
 static void moves_bands(const bed *b)
 {
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     float x[N], y[N];
     TEST_CASE("memory that is read goes in bands");
     for (int i = 0; i < N; i++) {
@@ -76,7 +76,7 @@ static void moves_bands(const bed *b)
 
 static void of_rank_2(const bed *b)
 {
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     static const char statement[] = "// the distance\n"
                                     "float d = x - y;\n"
                                     "if (d < 0) { d = -d; }\n"
@@ -102,7 +102,7 @@ static void of_rank_2(const bed *b)
 static void of_rank_5(const bed *b)
 {
     static const int64_t size[] = {2, 3, 2, 5, 7};
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     static float x[420], y[420];
     int ok = 1;
     TEST_CASE("five dimensions");
@@ -124,7 +124,7 @@ static void of_rank_5(const bed *b)
 /* Views stay where they are. One has gaps between its rows. */
 static void of_views(const bed *b)
 {
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     static int data[SLICES][ROWS][COLS];
     static signed char more[SLICES][ROWS][COLS];
     const hr_extent whole = hr_extent3(SLICES, ROWS, COLS);
@@ -164,7 +164,7 @@ static void of_views(const bed *b)
 
 static void of_complex(const bed *b)
 {
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     static float z[2 * N];
     const float factor[2] = {0.0F, 1.0F};
     const hr_argument arguments[] = {
@@ -203,9 +203,9 @@ static void is_kept(const bed *b)
 
 /* ---- what is refused */
 
-static hr_status transform(const bed *b, const char *statement,
-                           const char *names, hr_argument first,
-                           hr_argument second)
+static hr_status transform_two(const bed *b, const char *statement,
+                               const char *names, hr_argument first,
+                               hr_argument second)
 {
     const hr_argument arguments[] = {first, second};
     return hr_transform(b->context, statement, names, arguments, 2, NULL);
@@ -250,16 +250,16 @@ static void refused_arguments(const bed *b)
     };
     TEST_CASE("arguments that do not fit");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const hr_status status =
-            transform(b, "y = x", bad[i].names, bad[i].first, bad[i].second);
+        const hr_status status = transform_two(b, "y = x", bad[i].names,
+                                               bad[i].first, bad[i].second);
         if (!CHECK(status == HR_ERROR_INVALID) ||
             !CHECK(strstr(hr_last_error(), bad[i].sentence) != NULL)) {
             fprintf(stderr, "  row %zu: %s\n", i, hr_last_error());
         }
     }
-    CHECK_FAILS(transform(b, NULL, "x, y", in, out), HR_ERROR_INVALID,
+    CHECK_FAILS(transform_two(b, NULL, "x, y", in, out), HR_ERROR_INVALID,
                 "the statement is NULL");
-    CHECK_FAILS(transform(b, "y = x", NULL, in, out), HR_ERROR_INVALID,
+    CHECK_FAILS(transform_two(b, "y = x", NULL, in, out), HR_ERROR_INVALID,
                 "the list of names is NULL");
     CHECK_FAILS(hr_transform(b->context, "y = x", "x, y", NULL, 2, NULL),
                 HR_ERROR_INVALID, "the list of arguments is NULL");
@@ -267,7 +267,7 @@ static void refused_arguments(const bed *b)
     for (int i = 1; i < 40; i++) {
         snprintf(names + strlen(names), 8, ",a%d", i);
     }
-    CHECK_FAILS(transform(b, "y = x", names, in, out), HR_ERROR_INVALID,
+    CHECK_FAILS(transform_two(b, "y = x", names, in, out), HR_ERROR_INVALID,
                 "the list has more than 32 names, for 2 arguments");
 }
 
@@ -314,7 +314,7 @@ static void by_default(const char *accelerators)
     CHECK(y[0] == -1.0F && y[2] == -3.0F);
 }
 
-static hr_context *create(const char *accelerators, bool reproducible)
+static hr_context *open_context(const char *accelerators, bool reproducible)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
@@ -325,13 +325,13 @@ static hr_context *create(const char *accelerators, bool reproducible)
 }
 
 /* Nothing is fused: the rounded product is subtracted from itself. */
-static void reproducibly(const char *accelerators)
+static void nothing_is_fused(const char *accelerators)
 {
-    const hr_split_options all = shared();
+    const hr_split_options all = share_rows();
     float x[N], y[N];
     int ok = 1;
     TEST_CASE("a reproducible context");
-    hr_context *context = create(accelerators, true);
+    hr_context *context = open_context(accelerators, true);
     for (int i = 0; i < N; i++) {
         x[i] = 1.0F + (float)i / 4096.0F;
     }
@@ -349,7 +349,7 @@ static void without_compiler(void)
     float y[3] = {1, 2, 3};
     TEST_CASE("a host without a compiler");
     CHECK(setenv("HEADRACE_CC", "off", 1) == 0);
-    hr_context *context = create("host", false);
+    hr_context *context = open_context("host", false);
     CHECK_FAILS(hr_transform(context, "y = -y", "y",
                              HR_ARGUMENTS(hr_inout(y, 3)), NULL),
                 HR_ERROR_UNSUPPORTED,
@@ -393,7 +393,7 @@ int main(int count, char **arguments)
     }
     test(&b);
     hr_context_destroy(b.context);
-    TEST(reproducibly(accelerators));
+    TEST(nothing_is_fused(accelerators));
     TEST(by_default(accelerators));
     TEST(without_compiler());
     return test_end();

@@ -22,7 +22,7 @@ typedef struct form {
         smooth_##suffix, collatz_##suffix, draw_##suffix, tally_##suffix       \
     }
 
-static int forms(form list[4])
+static int list_forms(form list[4])
 {
     int many = 0;
     list[many++] = (form){"the processor's", true, FORM(host)};
@@ -36,7 +36,7 @@ static int forms(form list[4])
     return many;
 }
 
-static hr_kernel with(const hr_kernel *kernel, host_function function)
+static hr_kernel kernel_with(const hr_kernel *kernel, host_function function)
 {
     hr_kernel copy = *kernel;
     copy.host = function;
@@ -45,7 +45,7 @@ static hr_kernel with(const hr_kernel *kernel, host_function function)
 
 /* ---- beside plain C */
 
-static float at(const float *x, int i, int j)
+static float pixel_at(const float *x, int i, int j)
 {
     return i < 0 || i >= ROWS || j < 0 || j >= COLS ? 0.0f : x[i * COLS + j];
 }
@@ -62,8 +62,8 @@ static void check_smooth(hr_context *context, const hr_kernel *kernel)
                  NULL) == HR_OK);
     for (int i = 0; i < ROWS * COLS; i++) {
         const int r = i / COLS, c = i % COLS;
-        const float around = at(x, r - 1, c) + at(x, r + 1, c) +
-                             at(x, r, c - 1) + at(x, r, c + 1);
+        const float around = pixel_at(x, r - 1, c) + pixel_at(x, r + 1, c) +
+                             pixel_at(x, r, c - 1) + pixel_at(x, r, c + 1);
         wrong += y[i] != 0.3f * x[i] + 0.175f * around;
     }
     CHECK(wrong == 0);
@@ -128,8 +128,8 @@ static void run_form(hr_context *context, const form *f)
 {
     TEST_CASE(f->name);
     const hr_kernel own[KERNELS] = {
-        with(&smooth, f->of[0]), with(&collatz, f->of[1]),
-        with(&draw, f->of[2]), with(&tally, f->of[3])};
+        kernel_with(&smooth, f->of[0]), kernel_with(&collatz, f->of[1]),
+        kernel_with(&draw, f->of[2]), kernel_with(&tally, f->of[3])};
     check_smooth(context, &own[0]);
     check_collatz(context, &own[1]);
     check_draw(context, &own[2]);
@@ -143,7 +143,7 @@ int main(int count, char **arguments)
     form list[4];
     options.accelerators = count > 1 ? arguments[1] : "host";
     if (CHECK(hr_context_create(&options, &context) == HR_OK)) {
-        const int many = forms(list);
+        const int many = list_forms(list);
         for (int i = 0; i < many; i++) {
             if (list[i].runs) {
                 TEST(run_form(context, &list[i]));

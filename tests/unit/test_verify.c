@@ -13,8 +13,8 @@ enum { CASES = 10, MANY = 100000 };
 
 static hri_pool *pool;
 
-static hr_status verify(const verify_case *x, uint64_t seed,
-                        hr_verify_report *report)
+static hr_status verify_seeded(const verify_case *x, uint64_t seed,
+                               hr_verify_report *report)
 {
     return hri_verify_product(pool, &x->problem, seed, report);
 }
@@ -28,7 +28,7 @@ static void planted_errors(verify_case *x, random_source *source, int count,
         int64_t col = random_between(source, 0, x->problem.c.cols - 1);
         hr_verify_report report;
         verify_case_plant(x, &t, row, col);
-        hr_status status = verify(x, random_next(source), &report);
+        hr_status status = verify_seeded(x, random_next(source), &report);
         if (!CHECK(status == HR_ERROR_MISMATCH) ||
             !CHECK(report.row == row && report.col == col) ||
             !CHECK(report.error > report.bound)) {
@@ -63,7 +63,7 @@ static void right_and_wrong_products(int pair, int cases)
         verify_case_random_scalars(&x, &source, pair);
         verify_case_multiply(&x);
         for (int seed = 0; seed < 4; seed++) {
-            CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+            CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
             CHECK(report.row == -1 && report.col == -1);
         }
         planted_errors(&x, &source, 8, name);
@@ -95,7 +95,7 @@ static void skinny_and_deep_products(int64_t many)
             verify_case_init(&x, &source, pair, rows[i].mnk);
             x.problem.beta = hr_real(-1.0);
             verify_case_multiply(&x);
-            CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+            CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
             planted_errors(&x, &source, 2, rows[i].name);
             verify_case_finish(&x);
         }
@@ -169,7 +169,7 @@ static void graded_columns(size_t row)
     }
     tolerance_finish(&t);
     for (int i = 0; i < 4; i++) {
-        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
     }
     planted_errors(&x, &source, 16, graded[row].name);
     verify_case_finish(&x);
@@ -198,9 +198,10 @@ static void weights_do_not_overflow(bool zeros)
     }
     verify_case_multiply(&x);
     for (int i = 0; i < 16; i++) {
-        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
         plain_store(&x.problem.c, 4, 5, 0.0, 0.0);
-        CHECK(verify(&x, random_next(&source), &report) == HR_ERROR_MISMATCH);
+        CHECK(verify_seeded(&x, random_next(&source), &report) ==
+              HR_ERROR_MISMATCH);
         CHECK(report.row == 4 && report.col == 5);
         placed_restore(&x.c);
     }

@@ -24,7 +24,7 @@ typedef struct arguments {
     hr_matrix a, b, c0, c;
 } arguments;
 
-static hr_status verify(const arguments *x, hr_verify_report *report)
+static hr_status verify_with(const arguments *x, hr_verify_report *report)
 {
     return hr_gemm_verify(context, x->alpha, x->a, x->b, x->beta, x->c0, x->c,
                           report);
@@ -59,23 +59,23 @@ static void right_arguments(const arguments *good)
     hr_verify_report report = HR_VERIFY_REPORT_INIT;
     arguments x = *good;
     TEST_CASE("right arguments");
-    CHECK(verify(&x, &report) == HR_OK);
+    CHECK(verify_with(&x, &report) == HR_OK);
     CHECK(report.trials >= 41 && report.suspects == 0 && report.row == -1 &&
           report.col == -1 && report.seconds > 0.0);
-    CHECK(verify(&x, NULL) == HR_OK);
+    CHECK(verify_with(&x, NULL) == HR_OK);
     x.beta = hr_real(0.0); /* C0 is not looked at */
     x.alpha = hr_real(1.0);
     x.c0 = (hr_matrix){.data = NULL};
-    CHECK(verify(&x, &report) == HR_OK);
+    CHECK(verify_with(&x, &report) == HR_OK);
     x.alpha = hr_real(0.0); /* nor are A and B, but C must be 0 now */
     x.a.data = x.b.data = NULL;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_MISMATCH, "should be 0");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_MISMATCH, "should be 0");
     CHECK(report.row >= 0 && report.col >= 0 && report.error > report.bound);
     x = *good;
     x.a.cols = x.b.rows = 0; /* k = 0: C = -C0 */
-    CHECK_FAILS(verify(&x, NULL), HR_ERROR_MISMATCH, "element (");
+    CHECK_FAILS(verify_with(&x, NULL), HR_ERROR_MISMATCH, "element (");
     x.a.rows = x.c.rows = x.c0.rows = 0;
-    CHECK(verify(&x, &report) == HR_OK);
+    CHECK(verify_with(&x, &report) == HR_OK);
     CHECK(report.size == sizeof report && report.rows_checked == 0);
 }
 
@@ -88,25 +88,25 @@ static void wrong_arguments(const arguments *good)
         hr_gemm_verify(NULL, x.alpha, x.a, x.b, x.beta, x.c0, x.c, &report),
         HR_ERROR_INVALID, "NULL");
     report.size = 3;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_INVALID, "size is 3");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_INVALID, "size is 3");
     report.size = sizeof report;
     x.c0.rows = 2;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_INVALID, "C0 is 2x3");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_INVALID, "C0 is 2x3");
     x.c0 = good->c0;
     x.c0.type = HR_I32;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_INVALID, "i32");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_INVALID, "i32");
     x.c0 = good->c0;
     x.c0.data = NULL;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_INVALID, "C0 is NULL");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_INVALID, "C0 is NULL");
     x = *good;
     x.a.cols = 2;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_INVALID, "3x2");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_INVALID, "3x2");
     x = *good;
     x.b.data = NULL;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_INVALID, "B is NULL");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_INVALID, "B is NULL");
     x = *good;
     x.b.type = HR_F64;
-    CHECK_FAILS(verify(&x, &report), HR_ERROR_UNSUPPORTED, "f64");
+    CHECK_FAILS(verify_with(&x, &report), HR_ERROR_UNSUPPORTED, "f64");
 }
 
 /* A caller of another version has another size of report. */
@@ -118,9 +118,9 @@ static void other_reports(const arguments *good)
     } newer = {.report.size = sizeof newer, .after = 5};
     hr_verify_report older = {.size = 8, .suspects = 77};
     TEST_CASE("reports of other versions");
-    CHECK(verify(good, &newer.report) == HR_OK);
+    CHECK(verify_with(good, &newer.report) == HR_OK);
     CHECK(newer.report.size == sizeof newer && newer.after == 0);
-    CHECK(verify(good, &older) == HR_OK);
+    CHECK(verify_with(good, &older) == HR_OK);
     CHECK(older.trials > 0 && older.suspects == 77);
 }
 
@@ -247,7 +247,8 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* Spoil element (row, random), so that it is wrong by more than the tolerance.
  * Returns the column. *old is its old value. */
-static int64_t plant(large *l, spoil_function spoil, int64_t row, float *old)
+static int64_t plant_error(large *l, spoil_function spoil, int64_t row,
+                           float *old)
 {
     for (;;) {
         int64_t col = random_between(&l->source, 0, SIZE - 1);
@@ -275,7 +276,7 @@ static void every_row_is_found(large *l, spoil_function spoil)
     int64_t start = random_between(&l->source, 0, step - 1), missed = 0,
             more = 0;
     for (int64_t i = 0; i < PLANTED; i++) {
-        cols[i] = plant(l, spoil, start + i * step, &old[i]);
+        cols[i] = plant_error(l, spoil, start + i * step, &old[i]);
     }
     hri_verify *v =
         hri_verify_create(context->pool, &problem, random_next(&l->source));
@@ -298,8 +299,8 @@ static void one_element_is_named(large *l, spoil_function spoil)
     hr_verify_report report = HR_VERIFY_REPORT_INIT;
     float old;
     int64_t row = random_between(&l->source, 0, SIZE - 1);
-    int64_t col = plant(l, spoil, row, &old);
-    CHECK(verify(&l->x, &report) == HR_ERROR_MISMATCH);
+    int64_t col = plant_error(l, spoil, row, &old);
+    CHECK(verify_with(&l->x, &report) == HR_ERROR_MISMATCH);
     CHECK(report.row == row && report.col == col);
     CHECK(report.suspects == 1 && report.rows_checked == 1);
     CHECK(!(report.error <= report.bound));
@@ -315,7 +316,7 @@ static void planted_errors(void)
     large_init(&l);
     for (int i = 0; i < 3; i++) {
         double start = cpu_seconds();
-        CHECK(verify(&l.x, &report) == HR_OK);
+        CHECK(verify_with(&l.x, &report) == HR_OK);
         CHECK(report.suspects == 0);
         printf("verified in %.3f s, %.3f s of CPU time\n", report.seconds,
                cpu_seconds() - start);

@@ -11,8 +11,8 @@
 
 static hri_pool *pool;
 
-static hr_status verify(const verify_case *x, uint64_t seed,
-                        hr_verify_report *report)
+static hr_status verify_seeded(const verify_case *x, uint64_t seed,
+                               hr_verify_report *report)
 {
     return hri_verify_product(pool, &x->problem, seed, report);
 }
@@ -80,7 +80,7 @@ static void flipped_sign(verify_case *x, random_source *source)
         return;
     }
     plain_store(c, row, col, -re, im);
-    CHECK(verify(x, random_next(source), &report) == HR_ERROR_MISMATCH);
+    CHECK(verify_seeded(x, random_next(source), &report) == HR_ERROR_MISMATCH);
     CHECK(report.row == row && report.col == col);
 }
 
@@ -101,7 +101,8 @@ static void right_products_of_any_values(void)
             x.problem.beta = hr_real(pair % 2 == 0 ? -1.0 : 0.0);
             verify_case_multiply(&x);
             for (int i = 0; i < 5; i++) {
-                CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+                CHECK(verify_seeded(&x, random_next(&source), &report) ==
+                      HR_OK);
             }
             flipped_sign(&x, &source);
             verify_case_finish(&x);
@@ -133,10 +134,10 @@ static void all_rows_suspicious(void)
     for (int i = 0; i < M * N; i++) {
         plain_store(&x.problem.c, i / N, i % N, (double)sum, 0.0);
     }
-    CHECK(verify(&x, 1, &report) == HR_OK);
+    CHECK(verify_seeded(&x, 1, &report) == HR_OK);
     CHECK(report.suspects == M && report.rows_checked == HRI_VERIFY_LIMIT);
     plain_store(&x.problem.c, 17, 23, 0.9 * (double)sum, 0.0);
-    CHECK_FAILS(verify(&x, 2, &report), HR_ERROR_MISMATCH, "(17, 23)");
+    CHECK_FAILS(verify_seeded(&x, 2, &report), HR_ERROR_MISMATCH, "(17, 23)");
     CHECK(report.rows_checked == 1);
     verify_case_finish(&x);
 }
@@ -161,22 +162,22 @@ static void not_finite_operands(void)
         set_part(&x.problem.b, 3, 70, -INFINITY);
         set_part(&x.problem.c0, 40, 41, NAN);
         verify_case_multiply(&x);
-        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
         CHECK(report.rows_checked >= 4);
         const int64_t wrong[][2] = {{5, 1}, {80, 2}, {44, 70}, {40, 41}};
         for (int i = 0; i < 4; i++) { /* finite where it must not be */
             set_part(&x.problem.c, wrong[i][0], wrong[i][1], 0.25);
-            CHECK(verify(&x, random_next(&source), &report) ==
+            CHECK(verify_seeded(&x, random_next(&source), &report) ==
                   HR_ERROR_MISMATCH);
             CHECK(report.row == wrong[i][0] && report.col == wrong[i][1]);
             placed_restore(&x.c);
         }
         set_part(&x.problem.c, 6, 6, NAN); /* and the other way round */
-        CHECK_FAILS(verify(&x, random_next(&source), &report),
+        CHECK_FAILS(verify_seeded(&x, random_next(&source), &report),
                     HR_ERROR_MISMATCH, "(6, 6)");
         placed_restore(&x.c);
         set_part(&x.problem.c, 10, 10, 1000.0);
-        CHECK_FAILS(verify(&x, random_next(&source), &report),
+        CHECK_FAILS(verify_seeded(&x, random_next(&source), &report),
                     HR_ERROR_MISMATCH, "(10, 10) of C is 1000");
         verify_case_finish(&x);
     }
@@ -185,7 +186,8 @@ static void not_finite_operands(void)
 /* ---- many values that are not finite */
 
 /* Values of which every `one_in`-th, by chance, is not finite. */
-static void sprinkle(const hr_matrix *m, int64_t one_in, random_source *source)
+static void sprinkle_specials(const hr_matrix *m, int64_t one_in,
+                              random_source *source)
 {
     static const double finite[] = {0.0, 1.0, -1.0, 2.0, 0.5, -3.0};
     static const double special[] = {(double)INFINITY, -(double)INFINITY,
@@ -200,7 +202,7 @@ static void sprinkle(const hr_matrix *m, int64_t one_in, random_source *source)
 }
 
 /* What C must not be where it is `value`. */
-static double spoiled(double value, hr_type type, random_source *source)
+static double spoil_value(double value, hr_type type, random_source *source)
 {
     const bool either = random_between(source, 0, 1) == 0;
     if (isfinite(value)) {
@@ -221,8 +223,8 @@ static void spoil_one(verify_case *x, random_source *source)
     double re, im;
     reference_load(c, row, col, &re, &im);
     const double value = isfinite(re) && !isfinite(im) ? im : re;
-    plain_store(c, row, col, spoiled(value, c->type, source), 0.0);
-    CHECK(verify(x, random_next(source), &report) == HR_ERROR_MISMATCH);
+    plain_store(c, row, col, spoil_value(value, c->type, source), 0.0);
+    CHECK(verify_seeded(x, random_next(source), &report) == HR_ERROR_MISMATCH);
     CHECK(report.row == row && report.col == col);
     placed_restore(&x->c);
 }
@@ -256,13 +258,13 @@ static void many_not_finite(size_t i)
                               random_between(&source, 1, 200),
                               random_between(&source, 1, 90)};
             verify_case_init(&x, &source, pair, mnk);
-            sprinkle(&x.problem.a, sprinkled[i].a, &source);
-            sprinkle(&x.problem.b, sprinkled[i].b, &source);
-            sprinkle(&x.problem.c0, sprinkled[i].c0, &source);
+            sprinkle_specials(&x.problem.a, sprinkled[i].a, &source);
+            sprinkle_specials(&x.problem.b, sprinkled[i].b, &source);
+            sprinkle_specials(&x.problem.c0, sprinkled[i].c0, &source);
             x.problem.alpha = hr_real(round % 2 == 0 ? 1.0 : -2.0);
             x.problem.beta = hr_real(round == 3 ? 0.0 : round - 1.5);
             verify_case_multiply(&x);
-            CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+            CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
             CHECK(report.unchecked == 0 && report.row == -1);
             for (int spoils = 0; spoils < 4; spoils++) {
                 spoil_one(&x, &source);
@@ -289,13 +291,13 @@ static void not_finite_and_graded(void)
         set_part(&x.problem.b, 3, 70, (double)INFINITY);
         set_part(&x.problem.c0, 40, 41, (double)NAN);
         verify_case_multiply(&x);
-        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
         CHECK(report.suspects == 0 && report.unchecked == 0);
         for (int64_t row = 38; row < 42; row++) {
             double re, im;
             reference_load(&x.problem.c, row, 100, &re, &im);
             set_part(&x.problem.c, row, 100, re + 0.01);
-            CHECK(verify(&x, random_next(&source), &report) ==
+            CHECK(verify_seeded(&x, random_next(&source), &report) ==
                   HR_ERROR_MISMATCH);
             CHECK(report.row == row && report.col == 100);
             placed_restore(&x.c);
@@ -332,10 +334,10 @@ static void infinity_for_a_large_number(void)
                         0.0);
         }
         verify_case_multiply(&x);
-        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
         for (int sign = -1; sign <= 1; sign += 2) {
             set_part(&x.problem.c, 140, 140, sign * (double)INFINITY);
-            CHECK(verify(&x, random_next(&source), &report) ==
+            CHECK(verify_seeded(&x, random_next(&source), &report) ==
                   HR_ERROR_MISMATCH);
             CHECK(report.row == 140 && report.col == 140);
             placed_restore(&x.c);
@@ -364,13 +366,13 @@ static void too_many_overflows(void)
     for (int64_t i = 0; i < M * N; i++) {
         set_part(&x.problem.c, i / N, i % N, i % N == 1 ? (double)INFINITY : 0);
     }
-    CHECK_FAILS(verify(&x, 1, &report), HR_ERROR_UNSUPPORTED,
+    CHECK_FAILS(verify_seeded(&x, 1, &report), HR_ERROR_UNSUPPORTED,
                 "36 were not checked");
     CHECK(report.unchecked == M - HRI_VERIFY_LIMIT);
     CHECK(report.rows_checked == HRI_VERIFY_LIMIT + 1); /* and a column */
     CHECK(report.row == -1 && report.col == -1);
     set_part(&x.problem.c, 63, 1, -(double)INFINITY);
-    CHECK_FAILS(verify(&x, 2, &report), HR_ERROR_MISMATCH, "(63, 1)");
+    CHECK_FAILS(verify_seeded(&x, 2, &report), HR_ERROR_MISMATCH, "(63, 1)");
     verify_case_finish(&x);
 }
 
@@ -399,18 +401,18 @@ static void large_and_wrong(verify_case *x, random_source *source)
     double re, im;
     reference_load(c, 5, 7, &re, &im);
     set_part(c, 5, 7, re + 1000.0);
-    CHECK_FAILS(verify(x, random_next(source), &report), HR_ERROR_MISMATCH,
-                "(5, 7)");
+    CHECK_FAILS(verify_seeded(x, random_next(source), &report),
+                HR_ERROR_MISMATCH, "(5, 7)");
     set_part(c, 5, 7, (double)NAN);
-    CHECK_FAILS(verify(x, random_next(source), &report), HR_ERROR_MISMATCH,
-                "(5, 7)");
+    CHECK_FAILS(verify_seeded(x, random_next(source), &report),
+                HR_ERROR_MISMATCH, "(5, 7)");
     placed_restore(&x->c);
     for (int64_t i = 1; i < c->rows; i++) {
         for (int64_t j = 1; j < c->cols; j++) {
             set_part(c, i, j, 1e6);
         }
     }
-    CHECK(verify(x, random_next(source), &report) == HR_ERROR_MISMATCH);
+    CHECK(verify_seeded(x, random_next(source), &report) == HR_ERROR_MISMATCH);
     placed_restore(&x->c);
 }
 
@@ -430,7 +432,8 @@ static void large_numbers(void)
             for (int factor = 0; factor < 2; factor++) {
                 x.problem.alpha = hr_real(factor == 0 ? 1.0 : 1e3);
                 verify_case_multiply(&x);
-                CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+                CHECK(verify_seeded(&x, random_next(&source), &report) ==
+                      HR_OK);
                 CHECK(report.unchecked == 0);
                 large_and_wrong(&x, &source);
             }
@@ -499,7 +502,7 @@ static void overflows_hide_no_row(void)
             }
         }
         verify_case_multiply(&x);
-        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(verify_seeded(&x, random_next(&source), &report) == HR_OK);
         CHECK(report.unchecked == 0);
         for (int64_t e = 0; e < N * N; e++) {
             double re, im;
@@ -508,7 +511,8 @@ static void overflows_hide_no_row(void)
                 set_part(&x.problem.c, e / N, e % N, rows[i].wrong);
             }
         }
-        CHECK(verify(&x, random_next(&source), &report) == HR_ERROR_MISMATCH);
+        CHECK(verify_seeded(&x, random_next(&source), &report) ==
+              HR_ERROR_MISMATCH);
         verify_case_finish(&x);
     }
 }
@@ -535,7 +539,7 @@ static void rows_not_looked_at(void)
         set_part(&x.problem.c, i / N, i % N,
                  i / N == i % N ? (double)INFINITY : 0.0);
     }
-    CHECK(verify(&x, 1, &report) == HR_ERROR_UNSUPPORTED);
+    CHECK(verify_seeded(&x, 1, &report) == HR_ERROR_UNSUPPORTED);
     CHECK(report.unchecked == (N - HRI_VERIFY_LIMIT) * N);
     CHECK(report.row == -1 && report.suspects == 0);
     verify_case_finish(&x);
@@ -556,11 +560,11 @@ static void infinity_keeps_its_sign(void)
     set_part(&x.problem.a, 3, 4, (double)INFINITY);
     x.problem.alpha = hr_real(2.5);
     verify_case_multiply(&x);
-    CHECK(verify(&x, 1, &report) == HR_OK);
+    CHECK(verify_seeded(&x, 1, &report) == HR_OK);
     set_part(&x.problem.c, 3, 2, (double)NAN); /* -infinity on the way */
-    CHECK(verify(&x, 2, &report) == HR_OK);
+    CHECK(verify_seeded(&x, 2, &report) == HR_OK);
     set_part(&x.problem.c, 3, 2, -(double)INFINITY);
-    CHECK_FAILS(verify(&x, 3, &report), HR_ERROR_MISMATCH, "(3, 2)");
+    CHECK_FAILS(verify_seeded(&x, 3, &report), HR_ERROR_MISMATCH, "(3, 2)");
     verify_case_finish(&x);
 }
 
@@ -580,7 +584,7 @@ static void everything_overflows(void)
         set_part(&x.problem.b, 0, j, 3e38);
     }
     verify_case_multiply(&x);
-    CHECK(verify(&x, 1, &report) == HR_OK);
+    CHECK(verify_seeded(&x, 1, &report) == HR_OK);
     CHECK(report.rows_checked == M && report.suspects == 0);
     CHECK(report.unchecked == 0);
     verify_case_finish(&x);
@@ -604,7 +608,8 @@ static void two_top_bits(void)
             plain_store(&x.problem.c, row, col,
                         value < 0 ? value + 0x1p31 : value - 0x1p31, 0.0);
         }
-        CHECK(verify(&x, random_next(&source), &report) == HR_ERROR_MISMATCH);
+        CHECK(verify_seeded(&x, random_next(&source), &report) ==
+              HR_ERROR_MISMATCH);
         CHECK(report.row == row && report.col == 7);
         placed_restore(&x.c);
     }

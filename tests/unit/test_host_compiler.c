@@ -57,36 +57,40 @@ static int count_calls(void)
     return (int)(bytes / strlen("call\n"));
 }
 
-/* Launch the kernel on all accelerators of a set. */
-static hr_status launch(const char *set)
+static hr_status launch_on_each(hr_context *context)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
     const hr_kernel *kernel = NULL;
     float x[N], y[N];
-    int ok = 1;
-    options.accelerators = set;
-    hr_status status = hr_context_create(&options, &context);
-    if (status == HR_OK) {
-        status = hr_kernel_create(context, text, "twice", "twice.c", &kernel);
-    }
-    for (int i = 0; i < N; i++) {
-        x[i] = (float)i;
-        y[i] = -1.0f;
-    }
-    for (uint32_t a = 0; a < hr_accelerator_count(context) && status == HR_OK;
-         a++) {
+    HRI_TRY(hr_kernel_create(context, text, "twice", "twice.c", &kernel));
+    for (uint32_t a = 0; a < hr_accelerator_count(context); a++) {
         hr_split_options one = HR_SPLIT_OPTIONS_INIT;
         one.accelerators = &a;
         one.accelerator_count = 1;
-        status = hr_run(context, kernel, hr_extent1(N),
-                        HR_ARGUMENTS(hr_in(x, N), hr_out(y, N)), &one);
-        for (int i = 0; i < N && status == HR_OK; i++) {
-            ok = ok && y[i] == 2.0f * (float)i;
+        for (int i = 0; i < N; i++) {
+            x[i] = (float)i;
+            y[i] = -1.0f;
+        }
+        HRI_TRY(hr_run(context, kernel, hr_extent1(N),
+                       HR_ARGUMENTS(hr_in(x, N), hr_out(y, N)), &one));
+        for (int i = 0; i < N; i++) {
+            if (y[i] != 2.0f * (float)i) {
+                return HR_ERROR_MISMATCH;
+            }
         }
     }
+    return HR_OK;
+}
+
+/* Launch the kernel on all accelerators of a set. */
+static hr_status launch_on(const char *set)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = set;
+    HRI_TRY(hr_context_create(&options, &context));
+    const hr_status status = launch_on_each(context);
     hr_context_destroy(context);
-    return ok ? status : HR_ERROR_MISMATCH;
+    return status;
 }
 
 static int count_failures(void)
@@ -102,21 +106,21 @@ static int no_compiler_is_there(int number)
     (void)number;
     TEST_CASE("no compiler");
     setenv("HEADRACE_CC", "off", 1);
-    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED,
+    CHECK_FAILS(launch_on("host"), HR_ERROR_UNSUPPORTED,
                 "host: the kernel twice is known as text alone, and "
                 "HEADRACE_CC is off; install a C compiler, or name one in "
                 "HEADRACE_CC");
     setenv("HEADRACE_CC", "/nowhere/cc", 1);
-    CHECK_FAILS(launch("3xhost"), HR_ERROR_UNSUPPORTED,
+    CHECK_FAILS(launch_on("3xhost"), HR_ERROR_UNSUPPORTED,
                 "HEADRACE_CC names no program: /nowhere/cc");
     setenv("HEADRACE_CC", tools, 1);
-    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED, "names no program");
+    CHECK_FAILS(launch_on("host"), HR_ERROR_UNSUPPORTED, "names no program");
     unsetenv("HEADRACE_CC");
     setenv("PATH", "/nowhere::.:relative", 1);
-    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED,
+    CHECK_FAILS(launch_on("host"), HR_ERROR_UNSUPPORTED,
                 "there is no cc, gcc or clang in PATH");
     unsetenv("PATH");
-    CHECK_FAILS(launch("host"), HR_ERROR_UNSUPPORTED, "in PATH");
+    CHECK_FAILS(launch_on("host"), HR_ERROR_UNSUPPORTED, "in PATH");
     return count_failures();
 }
 
@@ -129,9 +133,9 @@ static int compiler_is_named(int number)
     snprintf(path, sizeof path, "%s:%s", tools, getenv("PATH"));
     setenv("PATH", path, 1);
     setenv("HEADRACE_CC", "compiler", 1);
-    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == 1);
     unsetenv("HEADRACE_CC");
-    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == 1);
     return count_failures();
 }
 
@@ -167,14 +171,14 @@ static int compilers_fail(int number)
                      strstr(bad[i].script, "CC") + 2);
         }
         use_script(script);
-        CHECK_FAILS(launch("host"), bad[i].status, bad[i].words);
+        CHECK_FAILS(launch_on("host"), bad[i].status, bad[i].words);
         CHECK(count_calls() == 1 && files_count(modules, NULL, 0) == 0);
     }
     CHECK(files_write(compiler, "no program", 10)); /* but executable */
-    CHECK_FAILS(launch("host"), HR_ERROR_UNAVAILABLE, "does not start: ");
+    CHECK_FAILS(launch_on("host"), HR_ERROR_UNAVAILABLE, "does not start: ");
     setenv("TMPDIR", "/nowhere", 1);
     use_real();
-    CHECK_FAILS(launch("host"), HR_ERROR_UNAVAILABLE,
+    CHECK_FAILS(launch_on("host"), HR_ERROR_UNAVAILABLE,
                 "host: no folder for compiling can be made in /nowhere");
     CHECK(count_calls() == 0);
     return count_failures();
@@ -251,9 +255,9 @@ static int sigchld_is_ignored(int number)
     TEST_CASE("SIGCHLD is ignored");
     CHECK(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
     use_real();
-    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == 1);
     use_script("echo twice.c:1: error: no >&2; exit 1");
-    CHECK_FAILS(launch("host"), HR_ERROR_BUILD, "twice.c:1: error: no");
+    CHECK_FAILS(launch_on("host"), HR_ERROR_BUILD, "twice.c:1: error: no");
     return count_failures();
 }
 
@@ -268,13 +272,13 @@ static int no_input(int number)
              real);
     setenv("LC_ALL", "de_DE.UTF-8", 1);
     use_script(then);
-    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == 1);
     return count_failures();
 }
 
 static void *in_thread(void *status)
 {
-    *(hr_status *)status = launch("host");
+    *(hr_status *)status = launch_on("host");
     return NULL;
 }
 
@@ -309,8 +313,8 @@ static int code_is_cached(int number)
     TEST_CASE("a text is compiled once");
     use_real();
     setenv("HEADRACE_CACHE", cache, 1);
-    CHECK(launch("3xhost") == HR_OK && count_calls() == 1);
-    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("3xhost") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == 1);
     find_kept();
     return count_failures();
 }
@@ -321,10 +325,10 @@ static int second_process(int number)
     TEST_CASE("and not by another process");
     setenv("HEADRACE_CACHE", cache, 1);
     setenv("HEADRACE_CC", compiler, 1);
-    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == 1);
     TEST_CASE("a compiler that has changed compiles anew");
     use_script("echo other >&2; exit 1");
-    CHECK_FAILS(launch("host"), HR_ERROR_BUILD, "other");
+    CHECK_FAILS(launch_on("host"), HR_ERROR_BUILD, "other");
     return count_failures();
 }
 
@@ -335,7 +339,7 @@ static int damaged_code_is_mended(int number)
     TEST_CASE("files that are damaged, or that others may write");
     use_real();
     setenv("HEADRACE_CACHE", cache, 1);
-    CHECK(launch("host") == HR_OK && count_calls() == 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == 1);
     find_kept();
     size_t bytes = 0;
     char *whole = files_read(kept, &bytes);
@@ -344,16 +348,16 @@ static int damaged_code_is_mended(int number)
         const int before = count_calls();
         whole[at] ^= 1;
         CHECK(files_write(kept, whole, bytes));
-        CHECK(launch("host") == HR_OK && count_calls() == before + 1);
+        CHECK(launch_on("host") == HR_OK && count_calls() == before + 1);
         whole[at] ^= 1;
     }
     const int before = count_calls();
     CHECK(files_write(kept, whole, bytes / 2));
-    CHECK(launch("host") == HR_OK && count_calls() == before + 1);
-    CHECK(launch("host") == HR_OK && count_calls() == before + 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == before + 1);
+    CHECK(launch_on("host") == HR_OK && count_calls() == before + 1);
     CHECK(chmod(kept, 0666) == 0);
-    CHECK(launch("host") == HR_OK && count_calls() == before + 2);
-    CHECK(launch("host") == HR_OK && count_calls() == before + 2);
+    CHECK(launch_on("host") == HR_OK && count_calls() == before + 2);
+    CHECK(launch_on("host") == HR_OK && count_calls() == before + 2);
     find_kept();
     free(whole);
     return count_failures();
@@ -367,7 +371,7 @@ static int without_cache(int number)
     use_real();
     for (int i = 0; i < 3; i++) {
         CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
-        CHECK(launch("host") == HR_OK && count_calls() == i + 1);
+        CHECK(launch_on("host") == HR_OK && count_calls() == i + 1);
     }
     return count_failures();
 }
@@ -378,7 +382,7 @@ static int one_of_many(int number)
     TEST_CASE("several processes at once");
     setenv("HEADRACE_CACHE", cache, 1);
     setenv("HEADRACE_CC", real, 1);
-    CHECK(launch("host") == HR_OK);
+    CHECK(launch_on("host") == HR_OK);
     return (int)test_state.failures; /* others have files there */
 }
 

@@ -49,33 +49,30 @@ static hr_status use_all_threads(work *w)
     }
     options.edges = HR_EDGES_PERIODIC;
     options.method = HR_FILTER_DIRECT;
-    hr_status status = hr_gemm(w->context, one, square(w->a), square(w->a),
-                               zero, square(w->c), NULL);
-    if (status == HR_OK) {
-        status = hr_gemm_verify(w->context, one, square(w->a), square(w->a),
-                                zero, square(w->c), square(w->c), NULL);
-    }
-    if (status == HR_OK && !is_all(w->c, EDGE)) {
+    HRI_TRY(hr_gemm(w->context, one, square(w->a), square(w->a), zero,
+                    square(w->c), NULL));
+    HRI_TRY(hr_gemm_verify(w->context, one, square(w->a), square(w->a), zero,
+                           square(w->c), square(w->c), NULL));
+    if (!is_all(w->c, EDGE)) {
         return HR_ERROR_MISMATCH;
     }
-    if (status == HR_OK) {
-        status = hr_window_box(1, &window);
-    }
-    if (status == HR_OK) {
-        status = hr_filter(w->context, window, 1.0, square(w->a), square(w->c),
-                           &options);
-    }
+    HRI_TRY(hr_window_box(1, &window));
+    const hr_status status = hr_filter(w->context, window, 1.0, square(w->a),
+                                       square(w->c), &options);
     hr_window_destroy(window);
-    return status == HR_OK && !is_all(w->c, 9) ? HR_ERROR_MISMATCH : status;
+    HRI_TRY(status);
+    return is_all(w->c, 9) ? HR_OK : HR_ERROR_MISMATCH;
 }
 
 static void *use_threads_often(void *data)
 {
     enum { TIMES = 20 };
     work *w = data;
-    w->status = HR_OK;
-    for (int i = 0; i < TIMES && w->status == HR_OK; i++) {
+    for (int i = 0; i < TIMES; i++) {
         w->status = use_all_threads(w);
+        if (w->status != HR_OK) {
+            break;
+        }
     }
     return NULL;
 }

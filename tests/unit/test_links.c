@@ -110,27 +110,34 @@ static void check_rates(void)
     close_staged(context);
 }
 
+/* Know the links while call n fails, or the device is lost at it. Whether it
+ * was told. */
+static bool fails_at(uint64_t n, bool lose)
+{
+    hr_context *context = open_staged("2xhost", 2 << 20);
+    const uint64_t at = fault_backend_calls() + n + 1;
+    if (lose) {
+        fault_backend_lose(at);
+    } else {
+        fault_backend_fail_call(at, HR_ERROR_BACKEND);
+    }
+    const hr_status status = hri_links_know(context);
+    if (status != HR_OK) {
+        CHECK(status == (lose ? HR_ERROR_LOST : HR_ERROR_BACKEND));
+        CHECK(!context->model->links_known);
+    }
+    close_staged(context);
+    return status != HR_OK;
+}
+
 static void check_faults(void)
 {
     /* each copy is tried several times, so a third of the calls is enough */
     TEST_CASE("calls of the backend fail in turn");
     for (int lose = 0; lose < 2; lose++) {
-        hr_status status = HR_ERROR_BACKEND;
         uint64_t n = (uint64_t)lose;
-        for (; status != HR_OK; n += 3) {
-            hr_context *context = open_staged("2xhost", 2 << 20);
-            uint64_t at = fault_backend_calls() + n + 1;
-            if (lose) {
-                fault_backend_lose(at);
-            } else {
-                fault_backend_fail_call(at, HR_ERROR_BACKEND);
-            }
-            status = hri_links_know(context);
-            if (status != HR_OK) {
-                CHECK(status == (lose ? HR_ERROR_LOST : HR_ERROR_BACKEND));
-                CHECK(!context->model->links_known);
-            }
-            close_staged(context);
+        while (fails_at(n, lose != 0)) {
+            n += 3;
         }
         CHECK(n > 50);
     }

@@ -108,10 +108,8 @@ static hr_status run_memory(bed *b, teller *t)
 static hr_status bring_home(hr_status status, hr_array *from, hr_array *to)
 {
     hri_error error = {0};
-    hri_error_keep(&error, status);
-    if (status == HR_OK && to != NULL) {
-        hri_error_keep(&error, hr_synchronize(hr_view_of(to)));
-    }
+    const bool written = status == HR_OK && to != NULL;
+    hri_error_keep(&error, written ? hr_synchronize(hr_view_of(to)) : status);
     hr_array_destroy(from);
     hr_array_destroy(to);
     return hri_error_raise(&error);

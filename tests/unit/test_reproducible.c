@@ -358,22 +358,17 @@ int main(int count, char **arguments)
     const char *set = count > 1 ? arguments[1] : "host";
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = set;
-    hr_status status = hr_context_create(&options, &bed.native);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &bed.native)) {
+        return test_end();
     }
     options.reproducible = true;
-    CHECK(status == HR_OK &&
-          hr_context_create(&options, &bed.ordered) == HR_OK);
+    CHECK(hr_context_create(&options, &bed.ordered) == HR_OK);
     told_patience(bed.native);
     told_patience(bed.ordered);
     TEST_CASE(set);
-    uint64_t seed = 0, last = CASES - 1;
+    uint64_t seed = 0;
     const bool one = test_seed(&seed);
-    if (one) {
-        last = seed;
-    }
-    for (; seed <= last; seed++) {
+    for (const uint64_t last = one ? seed : CASES - 1; seed <= last; seed++) {
         TEST(run_case((int)seed));
     }
     TEST_CASE("without the option some bits differ");

@@ -67,77 +67,75 @@ static void fill_inputs(void)
 
 /* ---- running kernels */
 
-/* Launch a kernel of three inputs over all accelerators, and bring its result
- * home. */
+/* Launch a kernel over all accelerators, and bring its result home. */
+static hr_status launch_and_bring(hr_context *context, const hr_kernel *kernel,
+                                  const hr_argument arguments[4],
+                                  hr_view result)
+{
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    options.weights = weights;
+    HRI_TRY(hr_launch_split(context, kernel, hr_extent1(N), arguments, 4,
+                            &options));
+    return hr_synchronize(result);
+}
+
+/* The kernel has three inputs. */
 static hr_status launch_kernel(hr_context *context, const hr_kernel *kernel,
                                const void *const data[3], size_t bytes,
                                void *out, int64_t columns)
 {
+    const hr_extent line = hr_extent1(N);
     hr_array *arrays[4] = {NULL};
     hr_argument arguments[4];
-    hr_status status = HR_OK;
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
-        status = (hr_array_wrap_typed)(context, data[i], NULL, bytes,
-                                       hr_extent1(N), 0, &arrays[i]);
+    for (int i = 0; i < 3; i++) {
+        CHECK((hr_array_wrap_typed)(context, data[i], NULL, bytes, line, 0,
+                                    &arrays[i]) == HR_OK);
         arguments[i] = hr_in(hr_view_of(arrays[i]));
     }
-    if (status == HR_OK) {
-        status = (hr_array_wrap_typed)(context, out, NULL, bytes,
-                                       columns > 1 ? hr_extent2(N, columns)
-                                                   : hr_extent1(N),
-                                       0, &arrays[3]);
-        arguments[3] = hr_out(hr_view_of(arrays[3]));
-    }
-    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
-    options.weights = weights;
-    if (status == HR_OK) {
-        status = hr_launch_split(context, kernel, hr_extent1(N), arguments, 4,
-                                 &options);
-    }
-    if (status == HR_OK) {
-        status = hr_synchronize(hr_view_of(arrays[3]));
-    }
+    CHECK((hr_array_wrap_typed)(context, out, NULL, bytes,
+                                columns > 1 ? hr_extent2(N, columns) : line, 0,
+                                &arrays[3]) == HR_OK);
+    arguments[3] = hr_out(hr_view_of(arrays[3]));
+    const hr_status status =
+        launch_and_bring(context, kernel, arguments, hr_view_of(arrays[3]));
     for (int i = 0; i < 4; i++) {
         hr_array_destroy(arrays[i]);
     }
     return status;
 }
 
-static hr_status step_grid(hr_context *context, results *to)
+static hr_status step_and_reduce(hr_grid *grid, results *to)
 {
     static const hr_reduction reductions[3] = {HR_REDUCE_SUM, HR_REDUCE_DOT,
                                                HR_REDUCE_MAX};
-    const hr_field field =
-        hr_field_of(sizeof(float), 1, HR_BOUNDARY_PERIODIC, NULL);
-    const hr_field fields[] = {field, field};
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1)};
     const hr_phase phases[] = {hr_phase_of(&spread, arguments, 2),
                                hr_phase_swap(0, 1)};
+    HRI_TRY(hr_grid_scatter(grid, 0, in.cells));
+    HRI_TRY(hr_grid_step(grid, phases, 2, STEPS));
+    for (int i = 0; i < 3; i++) {
+        hr_reducing *reducing = NULL;
+        HRI_TRY(hr_grid_reduce(grid, reductions[i], HR_F32, 0, 1, &reducing));
+        HRI_TRY(hr_grid_reduced(reducing, &to->reduced[i]));
+    }
+    return hr_grid_gather(grid, 0, to->cells);
+}
+
+static void step_grid(hr_context *context, results *to)
+{
+    const hr_field field =
+        hr_field_of(sizeof(float), 1, HR_BOUNDARY_PERIODIC, NULL);
+    const hr_field fields[] = {field, field};
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
     hr_grid *grid = NULL;
     options.weights = weights;
     options.accelerators = all_of_them;
     options.accelerator_count = hr_accelerator_count(context);
-    hr_status status = hr_grid_create(context, hr_extent2(ROWS, WIDTH), fields,
-                                      2, &options, &grid);
-    if (status == HR_OK) {
-        status = hr_grid_scatter(grid, 0, in.cells);
-    }
-    if (status == HR_OK) {
-        status = hr_grid_step(grid, phases, 2, STEPS);
-    }
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
-        hr_reducing *reducing = NULL;
-        status = hr_grid_reduce(grid, reductions[i], HR_F32, 0, 1, &reducing);
-        if (status == HR_OK) {
-            status = hr_grid_reduced(reducing, &to->reduced[i]);
-        }
-    }
-    if (status == HR_OK) {
-        status = hr_grid_gather(grid, 0, to->cells);
+    if (CHECK(hr_grid_create(context, hr_extent2(ROWS, WIDTH), fields, 2,
+                             &options, &grid) == HR_OK)) {
+        CHECK(step_and_reduce(grid, to) == HR_OK);
     }
     hr_grid_destroy(grid);
-    return status;
 }
 
 static bool has_double(const hr_context *context)
@@ -160,7 +158,7 @@ static void run_all(hr_context *context, bool wide, results *to)
     if (wide) {
         CHECK(launch_kernel(context, &rounds_double, wide_data, sizeof(double),
                             to->out_double, DOUBLE_COLUMNS) == HR_OK);
-        CHECK(step_grid(context, to) == HR_OK);
+        step_grid(context, to);
     }
 }
 
@@ -205,11 +203,8 @@ static hr_status launch_text(hr_context *context, const char *text)
     static float data[3][N], out[N];
     const void *const all[] = {data[0], data[1], data[2]};
     const hr_kernel *kernel = NULL;
-    hr_status status =
-        hr_kernel_create(context, text, "user", "user.c", &kernel);
-    return status == HR_OK
-               ? launch_kernel(context, kernel, all, sizeof(float), out, 1)
-               : status;
+    HRI_TRY(hr_kernel_create(context, text, "user", "user.c", &kernel));
+    return launch_kernel(context, kernel, all, sizeof(float), out, 1);
 }
 
 #define TEXT(statement)                                                        \
@@ -301,13 +296,11 @@ int main(int count, char **arguments)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.reproducible = true;
     options.accelerators = set;
-    hr_status status = hr_context_create(&options, &context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
     options.accelerators = "host";
-    if (CHECK(status == HR_OK) &&
-        CHECK(hr_context_create(&options, &alone) == HR_OK)) {
+    if (CHECK(hr_context_create(&options, &alone) == HR_OK)) {
         fill_inputs();
         TEST(refused_device(context)); /* before it has compiled anything */
         TEST(same_bits(context, alone));

@@ -535,25 +535,23 @@ static hr_status step_models(hr_grid *grid, grid_model *models, int64_t steps)
 
 static hr_status run_grid(hr_grid *grid, grid_model *models, int64_t count)
 {
-    hr_status status = HR_OK;
-    for (uint32_t f = 0; f < FIELDS && status == HR_OK; f++) {
+    for (uint32_t f = 0; f < FIELDS; f++) {
         for (int64_t i = 0; i < count; i++) {
             cells[i] = (uint32_t)sim_between(0, UINT32_MAX);
         }
         grid_model_unpack(&models[f], cells);
-        status = hr_grid_scatter(grid, f, cells);
+        HRI_TRY(hr_grid_scatter(grid, f, cells));
     }
     const int64_t times = sim_between(1, 3);
-    for (int64_t i = 0; i < times && status == HR_OK; i++) {
-        status = step_models(grid, models, sim_between(1, 4));
+    for (int64_t i = 0; i < times; i++) {
+        HRI_TRY(step_models(grid, models, sim_between(1, 4)));
     }
-    for (uint32_t f = 0; f < FIELDS && status == HR_OK; f++) {
+    for (uint32_t f = 0; f < FIELDS; f++) {
         grid_model_pack(&models[f], cells);
-        status = hr_grid_gather(grid, f, seen);
-        CHECK(status != HR_OK ||
-              memcmp(seen, cells, (size_t)count * sizeof seen[0]) == 0);
+        HRI_TRY(hr_grid_gather(grid, f, seen));
+        CHECK(memcmp(seen, cells, (size_t)count * sizeof seen[0]) == 0);
     }
-    return status;
+    return HR_OK;
 }
 
 static hr_status try_grid(hr_context *context)

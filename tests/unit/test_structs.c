@@ -58,14 +58,12 @@ static void set_context_options(bed *t, void *s)
 static hr_status create_context(bed *t, void *s)
 {
     hr_context *context = NULL;
-    hr_status status = hr_context_create(s, &context);
-    if (status == HR_OK) {
-        t->count = hr_accelerator_count(context);
-        t->limit = context->accelerators[0].memory_limit;
-        t->empty = context->may_be_empty;
-    }
+    HRI_TRY(hr_context_create(s, &context));
+    t->count = hr_accelerator_count(context);
+    t->limit = context->accelerators[0].memory_limit;
+    t->empty = context->may_be_empty;
     hr_context_destroy(context);
-    return status;
+    return HR_OK;
 }
 
 static bool context_options_good(const bed *t, const void *s, bool whole)
@@ -83,12 +81,12 @@ static hr_status describe_accelerator(bed *t, void *s)
 static hr_status describe_machine(bed *t, void *s)
 {
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-    uint32_t i = 0;
-    while (hr_machine_describe(t->host, i, &info) == HR_OK &&
-           strcmp(info.path, "host") != 0) {
-        i++;
+    for (uint32_t i = 0;; i++) {
+        HRI_TRY(hr_machine_describe(t->host, i, &info));
+        if (strcmp(info.path, "host") == 0) {
+            return hr_machine_describe(t->host, i, s);
+        }
     }
-    return hr_machine_describe(t->host, i, s);
 }
 
 static bool accelerator_info_good(const bed *t, const void *s, bool whole)
@@ -154,9 +152,8 @@ static bool count_call(void *data, double done, double total)
 
 static hr_status describe_predictions(bed *t, void *s)
 {
-    hr_status status = multiply_ones(t, NULL);
-    return status == HR_OK ? hr_predictions_describe(t->host, HR_ENGINE_GEMM, s)
-                           : status;
+    HRI_TRY(multiply_ones(t, NULL));
+    return hr_predictions_describe(t->host, HR_ENGINE_GEMM, s);
 }
 
 static bool predictions_good(const bed *t, const void *s, bool whole)
@@ -246,9 +243,7 @@ static bool limits_good(const bed *t, const void *s, bool whole)
 
 static hr_status verify_product(bed *t, void *s)
 {
-    if (multiply_ones(t, NULL) != HR_OK) {
-        return HR_ERROR_BACKEND;
-    }
+    HRI_TRY(multiply_ones(t, NULL));
     return hr_gemm_verify(t->host, hr_real(1), square(t->a), square(t->b),
                           hr_real(0), square(t->c), square(t->c), s);
 }
@@ -406,12 +401,12 @@ static bool split_report_good(const bed *t, const void *s, bool whole)
 static hr_status launch_and_profile(bed *t, void *s)
 {
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
-    hr_status status = hr_profile_kernel(t->host, &split1, 1.0);
     set_split_options(t, &options);
     options.progress = NULL; /* which runs it in pieces */
-    status = status == HR_OK ? launch_views(t, &options) : status;
-    status = status == HR_OK ? hr_synchronize(hr_view_of(t->array)) : status;
-    return status == HR_OK ? hr_profile_read(t->host, &split1, 1, s) : status;
+    HRI_TRY(hr_profile_kernel(t->host, &split1, 1.0));
+    HRI_TRY(launch_views(t, &options));
+    HRI_TRY(hr_synchronize(hr_view_of(t->array)));
+    return hr_profile_read(t->host, &split1, 1, s);
 }
 
 static bool profile_good(const bed *t, const void *s, bool whole)
@@ -436,15 +431,12 @@ static hr_status create_grid(bed *t, void *s)
     const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL);
     hr_grid_state state = HR_GRID_STATE_INIT;
     hr_grid *grid = NULL;
-    hr_status status =
-        hr_grid_create(t->host, hr_extent2(EDGE, EDGE), &field, 1, s, &grid);
-    t->count = 0;
-    if (status == HR_OK &&
-        hr_grid_describe(grid, &state, t->bands, 2) == HR_OK) {
-        t->count = state.band_count;
-    }
+    HRI_TRY(
+        hr_grid_create(t->host, hr_extent2(EDGE, EDGE), &field, 1, s, &grid));
+    CHECK(hr_grid_describe(grid, &state, t->bands, 2) == HR_OK);
+    t->count = state.band_count;
     hr_grid_destroy(grid);
-    return status;
+    return HR_OK;
 }
 
 static bool grid_options_good(const bed *t, const void *s, bool whole)
@@ -492,12 +484,12 @@ static hr_status create_part(bed *t, void *s)
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
     hr_grid *grid = NULL;
     options.part = s;
-    hr_status status = hr_grid_create(t->host, hr_extent2(EDGE, EDGE), &field,
-                                      1, &options, &grid);
+    HRI_TRY(hr_grid_create(t->host, hr_extent2(EDGE, EDGE), &field, 1, &options,
+                           &grid));
     const hr_grid_part *part = hr_grid_part_of(grid);
     t->count = part != NULL ? (uint32_t)part->origin[0] : 0;
     hr_grid_destroy(grid);
-    return status;
+    return HR_OK;
 }
 
 static bool grid_part_good(const bed *t, const void *s, bool whole)

@@ -17,19 +17,24 @@ static const hr_parameter *parameters_of(const hr_kernel *kernel)
     return parameters;
 }
 
-/* What is found in a text, as "a0:i0 ..." for dimension 0 of a indexed with
- * index 0, with a * behind it for whole tiles. */
-static const char *found_in(const char *text)
+static hr_status find_in(const char *text, hri_indexings *found)
 {
-    static char told[1024];
     const hr_kernel kernel = {.name = "k",
                               .file = "user.c",
                               .text = text,
                               .parameters = parameters_of,
                               .parameter_count = 4};
+    return hri_indexings_find(&kernel, found);
+}
+
+/* What is found in a text, as "a0:i0 ..." for dimension 0 of a indexed with
+ * index 0, with a * behind it for whole tiles. */
+static const char *found_in(const char *text)
+{
+    static char told[1024];
     hri_indexings found;
     char *end = told;
-    CHECK(hri_indexings_find(&kernel, &found) == HR_OK);
+    CHECK(find_in(text, &found) == HR_OK);
     *end = '\0';
     for (uint32_t i = 0; i < found.count; i++) {
         const hri_indexing *x = &found.list[i];
@@ -199,14 +204,9 @@ static void unsure_views_are_left(void)
 static const char *own_in(const char *text)
 {
     static char told[8];
-    const hr_kernel kernel = {.name = "k",
-                              .file = "user.c",
-                              .text = text,
-                              .parameters = parameters_of,
-                              .parameter_count = 4};
     hri_indexings found;
     char *end = told;
-    CHECK(hri_indexings_find(&kernel, &found) == HR_OK);
+    CHECK(find_in(text, &found) == HR_OK);
     for (uint32_t i = 0; i < 4; i++) {
         if (found.own_row[i]) {
             *end++ = parameters_of(NULL)[i].name[0];
@@ -273,16 +273,11 @@ static void lines_and_limits(void)
 {
     enum { MANY = 100, DEPTH = 500 };
     static char text[64 * DEPTH];
-    const hr_kernel kernel = {.name = "k",
-                              .file = "user.c",
-                              .text = text,
-                              .parameters = parameters_of,
-                              .parameter_count = 4};
     hri_indexings found;
     TEST_CASE("lines are those of the file");
     strcpy(text, "#define A 1\n#line 1 \"user.c\"\n" KERNEL(
                      "HR_EACH1(i) {\n\nHR_AT1(a,\n i) = 1;\n}"));
-    CHECK(hri_indexings_find(&kernel, &found) == HR_OK && found.count == 1);
+    CHECK(find_in(text, &found) == HR_OK && found.count == 1);
     CHECK(found.list[0].line == 7);
     TEST_CASE("more accesses than are kept");
     char *end = text + sprintf(text, HEAD "{ HR_EACH1(i) {\n");
@@ -290,14 +285,14 @@ static void lines_and_limits(void)
         end += sprintf(end, "HR_AT2(m, 0, i) = HR_AT1(a, i);\n");
     }
     strcpy(end, "} }\n");
-    CHECK(hri_indexings_find(&kernel, &found) == HR_OK && found.count == 2);
+    CHECK(find_in(text, &found) == HR_OK && found.count == 2);
     TEST_CASE("statements that are nested too deeply to follow");
     end = text + sprintf(text, HEAD "{ HR_EACH1(i) ");
     for (int i = 0; i < DEPTH; i++) {
         end += sprintf(end, "{");
     }
     strcpy(end, "HR_AT1(a, i) = 1;");
-    CHECK(hri_indexings_find(&kernel, &found) == HR_OK && found.count == 0);
+    CHECK(find_in(text, &found) == HR_OK && found.count == 0);
 }
 
 static hr_status find_in_body(const char *body)
@@ -305,12 +300,7 @@ static hr_status find_in_body(const char *body)
     char text[512];
     hri_indexings found;
     snprintf(text, sizeof text, "HR_KERNEL4(k, )\n%s\n", body);
-    const hr_kernel kernel = {.name = "k",
-                              .file = "user.c",
-                              .text = text,
-                              .parameters = parameters_of,
-                              .parameter_count = 4};
-    return hri_indexings_find(&kernel, &found);
+    return find_in(text, &found);
 }
 
 static void no_elements(void)

@@ -5,21 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/headrace.h>
-
-#include "support/random.h"
-#include "test.h"
+#include "support/bed.h"
 
 extern const hr_kernel lists1, lists2, lists3, lists_mixed, lists_beyond;
 extern const hr_kernel lists_flat1, lists_flat2, lists_flat3;
 
 enum { ROUNDS = 30, CAPACITY = 4000, ONE_QUEUE = 0, IN_BANDS, BY_RUN, WAYS };
 
-typedef struct bed {
-    hr_context *context;
-    hr_queue *queue;
-    random_source random;
-} bed;
+static hr_queue *queue; /* of the accelerator that is tried */
 
 static int64_t between(bed *b, int64_t low, int64_t high)
 {
@@ -82,7 +75,7 @@ static hr_status launch_in_way(bed *b, int way, const hr_kernel *kernel,
                                size_t count)
 {
     return way == ONE_QUEUE
-               ? hr_launch(b->queue, kernel, domain, NULL, arguments, count)
+               ? hr_launch(queue, kernel, domain, NULL, arguments, count)
            : way == IN_BANDS
                ? hr_launch_split(b->context, kernel, domain, arguments, count,
                                  NULL)
@@ -306,7 +299,7 @@ static void try_copy(bed *b)
     make_table(b, &from, extent, 1);
     make_table(b, &to, extent, 1);
     hr_array *there = NULL;
-    CHECK(hr_array_create(b->queue, sizeof(int), extent, &there) == HR_OK);
+    CHECK(hr_array_create(queue, sizeof(int), extent, &there) == HR_OK);
     CHECK(hr_copy(from.view, hr_view_of(there)) == HR_OK);
     CHECK(hr_copy(hr_view_of(there), to.view) == HR_OK);
     CHECK(hr_synchronize(to.view) == HR_OK);
@@ -399,7 +392,7 @@ static void try_refused(bed *b)
                           &part) == HR_OK);
     const hr_argument gaps[] = {hr_in(part), hr_out(hr_view_of(c))};
     CHECK_FAILS(
-        hr_launch(b->queue, &lists_flat2, hr_extent2(24, 4), NULL, gaps, 2),
+        hr_launch(queue, &lists_flat2, hr_extent2(24, 4), NULL, gaps, 2),
         HR_ERROR_INVALID,
         "lists_flat2: from has rank 2, but the view has 4, and gaps "
         "between its first dimensions");
@@ -408,7 +401,7 @@ static void try_refused(bed *b)
     CHECK(hr_view_reshape(hr_view_of(c), hr_extent2(36, 4), &lower) == HR_OK);
     const int shift = 0;
     const hr_argument low[] = {hr_in(flat), hr_out(lower), hr_value(shift)};
-    CHECK_FAILS(hr_launch(b->queue, &lists2, hr_extent2(36, 4), NULL, low, 3),
+    CHECK_FAILS(hr_launch(queue, &lists2, hr_extent2(36, 4), NULL, low, 3),
                 HR_ERROR_INVALID,
                 "lists2: from is a list of views of rank 2, given as a view of "
                 "rank 3, but the view has 2");
@@ -416,9 +409,8 @@ static void try_refused(bed *b)
                                 hr_value(shift)};
     const hr_argument same[] = {hr_in(hr_view_of(c)), hr_out(hr_view_of(c)),
                                 hr_value(shift)};
-    CHECK_FAILS(
-        hr_launch(b->queue, &lists3, hr_extent3(6, 3, 4), NULL, same, 3),
-        HR_ERROR_INVALID, "lists3: to overlaps from");
+    CHECK_FAILS(hr_launch(queue, &lists3, hr_extent3(6, 3, 4), NULL, same, 3),
+                HR_ERROR_INVALID, "lists3: to overlaps from");
     CHECK_FAILS(hr_launch_split(b->context, &lists3, hr_extent3(5, 3, 4), good,
                                 3, NULL),
                 HR_ERROR_INVALID, "has 6 rows, but the domain has 5");
@@ -442,11 +434,11 @@ static void try_sizes(bed *b)
     const hr_argument arguments[] = {hr_in(hr_view_of(a[0])), hr_in(plain),
                                      hr_inout(hr_view_of(a[2]))};
     CHECK_FAILS(
-        hr_launch(b->queue, &lists_mixed, hr_extent2(7, 5), NULL, arguments, 3),
+        hr_launch(queue, &lists_mixed, hr_extent2(7, 5), NULL, arguments, 3),
         HR_ERROR_COMPUTE_DOMAIN,
         "the domain has size 7 in dimension 0, but all, indexed with "
         "it, has 6 in dimension 0");
-    CHECK(hr_launch(b->queue, &lists_mixed, hr_extent2(6, 5), NULL, arguments,
+    CHECK(hr_launch(queue, &lists_mixed, hr_extent2(6, 5), NULL, arguments,
                     3) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(a[2])) == HR_OK);
     for (int i = 0; i < 3; i++) {
@@ -467,7 +459,7 @@ static void try_checked(bed *b)
                         &a) == HR_OK);
     const hr_argument arguments[] = {hr_out(hr_view_of(a))};
     CHECK_FAILS(
-        hr_launch(b->queue, &lists_beyond, hr_extent1(8), NULL, arguments, 1),
+        hr_launch(queue, &lists_beyond, hr_extent1(8), NULL, arguments, 1),
         HR_ERROR_INVALID, "item (0) reads to[7, 0], outside its extent 3 x 8");
     hr_array_destroy(a);
 }
@@ -484,23 +476,19 @@ static void try_all(bed *b)
     try_sizes(b);
 }
 
+static void all_cases(bed *b)
+{
+    b->random.state = 2026;
+    for (uint32_t i = 0; i < b->count; i++) {
+        queue = b->queues[i];
+        TEST(try_all(b));
+        if (i == 0) { /* it is told once */
+            TEST(try_checked(b));
+        }
+    }
+}
+
 int main(int count, char **arguments)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    bed b = {.random = {2026}};
-    options.accelerators = count > 1 ? arguments[1] : "3xhost";
-    if (!test_open(&options, &b.context)) {
-        return test_end();
-    }
-    for (uint32_t i = 0; i < hr_accelerator_count(b.context); i++) {
-        if (CHECK(hr_queue_create(b.context, i, &b.queue) == HR_OK)) {
-            TEST(try_all(&b));
-        }
-        if (i == 0) { /* it is told once */
-            TEST(try_checked(&b));
-        }
-        hr_queue_destroy(b.queue);
-    }
-    hr_context_destroy(b.context);
-    return test_end();
+    return bed_main(count > 1 ? arguments[1] : "3xhost", all_cases);
 }

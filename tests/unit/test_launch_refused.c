@@ -127,9 +127,9 @@ static void refused_text(bed *b)
 static hr_status pack_view(const bed *b, hr_view from, hr_array *to)
 {
     const hr_argument arguments[] = {hr_in(from), hr_out(hr_view_of(to))};
-    hr_status status = hr_launch(b->queues[0], &transpose, hr_extent2(3, 4),
-                                 NULL, arguments, 2);
-    return status == HR_OK ? hr_synchronize(hr_view_of(to)) : status;
+    HRI_TRY(hr_launch(b->queues[0], &transpose, hr_extent2(3, 4), NULL,
+                      arguments, 2));
+    return hr_synchronize(hr_view_of(to));
 }
 
 /* Each kernel as the build has compiled it, and from its text. */

@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/headrace.h>
-
-#include "support/random.h"
-#include "test.h"
+#include "support/bed.h"
 
 extern const hr_kernel split1, split2, split3, split_tiled;
 
@@ -21,12 +18,11 @@ typedef struct reach {
     int before, after;
 } reach;
 
-typedef struct bed {
-    hr_context *context;
-    uint32_t count;
-    bool in_place; /* nothing is moved */
-    random_source random;
-} bed;
+/* Nothing is moved. */
+static bool is_in_place(const bed *b)
+{
+    return b->context->accelerators[0].in_place;
+}
 
 /* An array with a margin around its view, and what it should hold. */
 typedef struct side {
@@ -329,20 +325,20 @@ static void exact_bytes(bed *b, int count)
         hr_traffic t = hr_context_traffic(b->context);
         const uint64_t table = (uint64_t)p.table_size * sizeof(int);
         const uint64_t up = t.up - before.up, peer = t.peer - before.peer;
-        CHECK(up + peer == (b->in_place ? 0
-                                        : row * ((uint64_t)each + rows) +
-                                              table * report.used));
+        CHECK(up + peer == (is_in_place(b) ? 0
+                                           : row * ((uint64_t)each + rows) +
+                                                 table * report.used));
         CHECK(peer == 0 || up == row * ((uint64_t)once + rows) + table);
         CHECK(t.down == before.down);
         for (int s = 1; s < ARRAYS; s++) {
             CHECK(hr_synchronize(p.sides[s].view) == HR_OK);
         }
         t = hr_context_traffic(b->context);
-        CHECK(t.down - before.down == (b->in_place ? 0 : 2 * row * rows));
+        CHECK(t.down - before.down == (is_in_place(b) ? 0 : 2 * row * rows));
         const hr_traffic *told = &report.traffic; /* before it was done */
         CHECK(told->up + told->peer == up + peer);
         CHECK(told->down == t.down - before.down);
-        CHECK(b->in_place || report.seconds > 0);
+        CHECK(is_in_place(b) || report.seconds > 0);
         CHECK(is_right(role[1]) && is_right(role[2]));
         destroy_problem(&p);
     }
@@ -442,27 +438,20 @@ static bool is_plain(const bed *b)
     return plain;
 }
 
+static void all_cases(bed *b)
+{
+    b->random.state = 7;
+    TEST(random_launches(b, LAUNCHES));
+    if (is_plain(b)) {
+        TEST(exact_bytes(b, LAUNCHES));
+    }
+    TEST(bands_cut_between_tiles(b, 1, 1));
+    TEST(bands_cut_between_tiles(b, 37, 13));
+    TEST(bands_cut_between_tiles(b, 6, 40));
+    TEST(dry_run(b));
+}
+
 int main(int count, char **arguments)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    bed b = {.random = {7}};
-    options.accelerators = count > 1 ? arguments[1] : "3xhost";
-    if (!test_open(&options, &b.context)) {
-        return test_end();
-    }
-    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-    b.count = hr_accelerator_count(b.context);
-    CHECK(b.count <= MAX_ACCELERATORS);
-    CHECK(hr_accelerator_describe(b.context, 0, &info) == HR_OK);
-    b.in_place = info.in_place;
-    TEST(random_launches(&b, LAUNCHES));
-    if (is_plain(&b)) {
-        TEST(exact_bytes(&b, LAUNCHES));
-    }
-    TEST(bands_cut_between_tiles(&b, 1, 1));
-    TEST(bands_cut_between_tiles(&b, 37, 13));
-    TEST(bands_cut_between_tiles(&b, 6, 40));
-    TEST(dry_run(&b));
-    hr_context_destroy(b.context);
-    return test_end();
+    return bed_main(count > 1 ? arguments[1] : "3xhost", all_cases);
 }

@@ -108,9 +108,8 @@ static hr_status choose_of(const char *list, hri_machine *machine,
 {
     *machine = (hri_machine){0};
     *choices = (hri_choices){0};
-    hr_status status = hri_machine_find(fake_list, list, machine);
-    return status == HR_OK ? hri_list_choose(list, "list", machine, choices)
-                           : status;
+    HRI_TRY(hri_machine_find(fake_list, list, machine));
+    return hri_list_choose(list, "list", machine, choices);
 }
 
 static void check_choosing(void)

@@ -197,15 +197,20 @@ static bool y_is_scan(void)
     return right;
 }
 
-static hr_status sort_line(bed *b, teller *t)
+static hr_status sort_extent(bed *b, teller *t, hr_extent extent)
 {
     const hr_split_options options = split_options(t);
     memset(y, -1, sizeof y);
-    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent1(CELLS));
-    hr_array *to = bed_wrap(b, y, sizeof(int), hr_extent1(CELLS));
+    hr_array *from = bed_wrap(b, x, sizeof(int), extent);
+    hr_array *to = bed_wrap(b, y, sizeof(int), extent);
     hr_status status = hr_sort(b->context, HR_SORT_ASCENDING, HR_I32,
                                hr_view_of(from), hr_view_of(to), &options);
     return bring_home(status, from, to);
+}
+
+static hr_status sort_line(bed *b, teller *t)
+{
+    return sort_extent(b, t, hr_extent1(CELLS));
 }
 
 static bool y_is_sorted(void)
@@ -222,14 +227,7 @@ enum { SORT_COLS = 5000, SORT_ROWS = CELLS / SORT_COLS };
 
 static hr_status sort_rows(bed *b, teller *t)
 {
-    const hr_split_options options = split_options(t);
-    const hr_extent extent = hr_extent2(SORT_ROWS, SORT_COLS);
-    memset(y, -1, sizeof y);
-    hr_array *from = bed_wrap(b, x, sizeof(int), extent);
-    hr_array *to = bed_wrap(b, y, sizeof(int), extent);
-    hr_status status = hr_sort(b->context, HR_SORT_ASCENDING, HR_I32,
-                               hr_view_of(from), hr_view_of(to), &options);
-    return bring_home(status, from, to);
+    return sort_extent(b, t, hr_extent2(SORT_ROWS, SORT_COLS));
 }
 
 static bool rows_are_sorted(void)
@@ -243,16 +241,21 @@ static bool rows_are_sorted(void)
 
 static double reduced;
 
-static hr_status sum_cells(bed *b, teller *t)
+static hr_status reduce_cells(bed *b, teller *t, hr_reduction operation,
+                              hr_type type, const void *values)
 {
     const hr_split_options options = split_options(t);
     hr_reduced result = {.value = -1.0};
-    hr_array *from = bed_wrap(b, x, sizeof(int), hr_extent1(CELLS));
-    const hr_status status =
-        hr_reduce(b->context, HR_REDUCE_SUM, HR_I32, hr_view_of(from), NULL,
-                  &options, &result);
+    hr_array *from = bed_wrap(b, values, hr_type_size(type), hr_extent1(CELLS));
+    const hr_status status = hr_reduce(
+        b->context, operation, type, hr_view_of(from), NULL, &options, &result);
     reduced = result.value;
     return bring_home(status, from, NULL);
+}
+
+static hr_status sum_cells(bed *b, teller *t)
+{
+    return reduce_cells(b, t, HR_REDUCE_SUM, HR_I32, x);
 }
 
 static bool sum_is_right(void)
@@ -267,14 +270,7 @@ static bool sum_is_right(void)
 /* Several launches, since the sum of squares is infinite. */
 static hr_status norm_of_large(bed *b, teller *t)
 {
-    const hr_split_options options = split_options(t);
-    hr_reduced result = {.value = -1.0};
-    hr_array *from = bed_wrap(b, large, sizeof(double), hr_extent1(CELLS));
-    const hr_status status =
-        hr_reduce(b->context, HR_REDUCE_NORM, HR_F64, hr_view_of(from), NULL,
-                  &options, &result);
-    reduced = result.value;
-    return bring_home(status, from, NULL);
+    return reduce_cells(b, t, HR_REDUCE_NORM, HR_F64, large);
 }
 
 static bool norm_is_right(void)

@@ -67,12 +67,9 @@ static void set_element(problem *p, int i, int64_t k, double x)
 static hr_status wrap_view(problem *p, hr_context *context, int i,
                            hr_array **array, hr_view *view)
 {
-    hr_status status =
-        (hr_array_wrap)(context, p->memory[i], hr_type_size(p->type), p->outer,
-                        0, array);
-    return status == HR_OK
-               ? hr_view_section(hr_view_of(*array), p->margin, p->extent, view)
-               : status;
+    HRI_TRY((hr_array_wrap)(context, p->memory[i], hr_type_size(p->type),
+                            p->outer, 0, array));
+    return hr_view_section(hr_view_of(*array), p->margin, p->extent, view);
 }
 
 /* Make the views of p->type and p->extent with values from -1 to 1, times

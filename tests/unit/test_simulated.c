@@ -397,21 +397,21 @@ static hr_status call_arrays(hr_context *context, array_call call,
 {
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     hr_reduced reduced = {0};
-    hr_status status = HR_OK;
     options.threads = one_in(2);
     if (call == SCAN) {
-        status = hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
-                         hr_view_of(from), hr_view_of(to), &options);
-    } else if (call == SORT) {
-        status = hr_sort(context, HR_SORT_ASCENDING, HR_I32, hr_view_of(from),
-                         hr_view_of(to), &options);
-    } else {
-        status = hr_reduce(context, HR_REDUCE_SUM, HR_I32, hr_view_of(from),
-                           NULL, &options, &reduced);
-        *result = reduced.integer;
-        return status;
+        HRI_TRY(hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32,
+                        hr_view_of(from), hr_view_of(to), &options));
+        return hr_synchronize(hr_view_of(to));
     }
-    return status == HR_OK ? hr_synchronize(hr_view_of(to)) : status;
+    if (call == SORT) {
+        HRI_TRY(hr_sort(context, HR_SORT_ASCENDING, HR_I32, hr_view_of(from),
+                        hr_view_of(to), &options));
+        return hr_synchronize(hr_view_of(to));
+    }
+    HRI_TRY(hr_reduce(context, HR_REDUCE_SUM, HR_I32, hr_view_of(from), NULL,
+                      &options, &reduced));
+    *result = reduced.integer;
+    return HR_OK;
 }
 
 /* Returns the call's status, HR_OK only for a right result. */
@@ -430,15 +430,11 @@ static hr_status try_arrays(hr_context *context)
         before[i] = (int32_t)sim_between(-1000, 1000);
         after[i] = 0;
     }
-    hr_status status =
-        (hr_array_wrap)(context, before, sizeof before[0], extent, 0, &from);
-    if (status == HR_OK) {
-        status =
-            (hr_array_wrap)(context, after, sizeof after[0], extent, 0, &to);
-    }
-    if (status == HR_OK) {
-        status = call_arrays(context, call, from, to, &result);
-    }
+    CHECK((hr_array_wrap)(context, before, sizeof before[0], extent, 0,
+                          &from) == HR_OK);
+    CHECK((hr_array_wrap)(context, after, sizeof after[0], extent, 0, &to) ==
+          HR_OK);
+    const hr_status status = call_arrays(context, call, from, to, &result);
     if (status == HR_OK) {
         CHECK(call == SCAN   ? scan_is_right(count, cols)
               : call == SORT ? sort_is_right(count, cols)
@@ -478,12 +474,10 @@ static hr_status try_filter(hr_context *context)
         }
         wanted[i] = (float)sum;
     }
-    hr_status status = hr_window_create(REACH, weights, &window);
-    if (status == HR_OK) {
-        status =
-            hr_filter(context, window, 1.0, matrix_at(false, a, rows, cols, 0),
-                      matrix_at(false, c, rows, cols, 0), &options);
-    }
+    CHECK(hr_window_create(REACH, weights, &window) == HR_OK);
+    const hr_status status =
+        hr_filter(context, window, 1.0, matrix_at(false, a, rows, cols, 0),
+                  matrix_at(false, c, rows, cols, 0), &options);
     CHECK(status != HR_OK ||
           memcmp(c, wanted, (size_t)(rows * cols) * sizeof c[0]) == 0);
     hr_window_destroy(window);
@@ -561,14 +555,11 @@ static hr_status try_grid(hr_context *context)
     const hr_field fields[FIELDS] = {random_field(), random_field()};
     grid_model models[FIELDS];
     hr_grid *grid = NULL;
-    hr_status status =
-        hr_grid_create(context, extent, fields, FIELDS, NULL, &grid);
+    HRI_TRY(hr_grid_create(context, extent, fields, FIELDS, NULL, &grid));
     for (int f = 0; f < FIELDS; f++) {
         CHECK(grid_model_create(&models[f], extent, &fields[f]));
     }
-    if (status == HR_OK) {
-        status = run_grid(grid, models, rows * cols);
-    }
+    const hr_status status = run_grid(grid, models, rows * cols);
     hr_grid_destroy(grid);
     for (int f = 0; f < FIELDS; f++) {
         grid_model_destroy(&models[f]);

@@ -216,9 +216,9 @@ static hr_status launch_with(const bed *b, const double *weights)
         hr_whole(hr_in(hr_view_of(b->arrays[3]))),
         hr_inout(hr_view_of(b->arrays[1])), hr_out(hr_view_of(b->arrays[2])),
         hr_value(&r, sizeof r)};
-    hr_status status = hr_launch_split(
-        b->context, &split2, hr_extent2(ROWS, COLS), arguments, 5, &options);
-    return status == HR_OK ? hr_synchronize(hr_view_of(b->arrays[1])) : status;
+    HRI_TRY(hr_launch_split(b->context, &split2, hr_extent2(ROWS, COLS),
+                            arguments, 5, &options));
+    return hr_synchronize(hr_view_of(b->arrays[1]));
 }
 
 static void launch_in_halves(bed *b)

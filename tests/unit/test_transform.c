@@ -360,7 +360,7 @@ static void without_compiler(void)
     CHECK(unsetenv("HEADRACE_CC") == 0);
 }
 
-static void test(bed *b)
+static void run_cases(bed *b)
 {
     b->count = hr_accelerator_count(b->context);
     for (uint32_t i = 0; i < b->count; i++) {
@@ -391,7 +391,7 @@ int main(int count, char **arguments)
     if (!test_open(&options, &b.context)) {
         return test_end();
     }
-    test(&b);
+    run_cases(&b);
     hr_context_destroy(b.context);
     TEST(nothing_is_fused(accelerators));
     TEST(by_default(accelerators));

@@ -7,13 +7,14 @@
 
 #include "support/bed.h"
 #include "support/child.h"
+#include "support/files.h"
 
 extern const hr_kernel run1, progress_next;
 
 enum { N = 96, ELEMENTS = 3000000, ROWS = 40, COLS = 30, REACH = 2 };
 enum { MAX_THREADS = 64, MAX_DEPTH = 4, NAME = 64, MAX_CALLS = 64 };
 
-static char ranges_path[64], trace_path[64];
+static char ranges_path[96], trace_path[96];
 static float x[ELEMENTS], y[ELEMENTS];
 
 /* ---- what the profiler has written */
@@ -399,8 +400,8 @@ static void without_profiler(size_t i)
 
 int main(int argc, char **argv)
 {
-    char folder[] = "/tmp/headrace-nvtx-XXXXXX";
-    CHECK(mkdtemp(folder) != NULL);
+    char folder[64];
+    files_make_folder(folder, sizeof folder);
     snprintf(ranges_path, sizeof ranges_path, "%s/ranges", folder);
     snprintf(trace_path, sizeof trace_path, "%s/trace.json", folder);
     setenv("NVTX_TOOL_FILE", ranges_path, 1);
@@ -409,8 +410,6 @@ int main(int argc, char **argv)
     }
     setenv("NVTX_INJECTION64_PATH", NVTX_TOOL, 1);
     const int result = bed_main(argc > 1 ? argv[1] : "2xhost", all_cases);
-    (void)unlink(ranges_path);
-    (void)unlink(trace_path);
-    (void)rmdir(folder);
+    files_remove_folder(folder);
     return result;
 }

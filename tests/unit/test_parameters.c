@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/headrace.h>
-
-#include "support/random.h"
-#include "test.h"
+#include "support/bed.h"
 
 extern const hr_kernel nine, eighteen, thirty_two;
 
@@ -47,26 +44,22 @@ static void free_tables(table *tables, int count)
     }
 }
 
-/* Where a kernel runs: on one accelerator, or over all. */
-typedef struct place {
-    hr_context *context;
-    hr_queue *queue; /* NULL: over all */
-} place;
+static hr_queue *queue; /* of the accelerator that is tried; NULL: over all */
 
-static void launch_at(const place *x, const hr_kernel *kernel, hr_extent domain,
+static void launch_at(const bed *b, const hr_kernel *kernel, hr_extent domain,
                       int64_t items, const hr_argument *arguments, size_t count)
 {
     hr_extent tile = hr_extent1(items);
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     options.tile = items > 0 ? &tile : NULL;
-    CHECK((x->queue != NULL
-               ? hr_launch(x->queue, kernel, domain, options.tile, arguments,
-                           count)
-               : hr_launch_split(x->context, kernel, domain, arguments, count,
-                                 &options)) == HR_OK);
+    CHECK(
+        (queue != NULL
+             ? hr_launch(queue, kernel, domain, options.tile, arguments, count)
+             : hr_launch_split(b->context, kernel, domain, arguments, count,
+                               &options)) == HR_OK);
 }
 
-static void try_nine(const place *x)
+static void try_nine(const bed *b)
 {
     enum { IN = 7 };
     TEST_CASE("nine");
@@ -74,12 +67,12 @@ static void try_nine(const place *x)
     hr_argument arguments[IN + 2];
     const int scale = 3;
     for (int i = 0; i <= IN; i++) {
-        t[i] = table_of(x->context, hr_extent1(ROWS), (uint64_t)i);
+        t[i] = table_of(b->context, hr_extent1(ROWS), (uint64_t)i);
         arguments[i] = hr_in(t[i].view);
     }
     arguments[IN] = hr_value(&scale, sizeof scale);
     arguments[IN + 1] = hr_out(t[IN].view);
-    launch_at(x, &nine, hr_extent1(ROWS), 0, arguments, IN + 2);
+    launch_at(b, &nine, hr_extent1(ROWS), 0, arguments, IN + 2);
     CHECK(hr_synchronize(t[IN].view) == HR_OK);
     int wrong = 0;
     for (int64_t i = 0; i < ROWS; i++) {
@@ -93,17 +86,17 @@ static void try_nine(const place *x)
     free_tables(t, IN + 1);
 }
 
-static void try_eighteen(const place *x)
+static void try_eighteen(const bed *b)
 {
     TEST_CASE("eighteen");
     table t[2 * DIRECTIONS];
     hr_argument arguments[2 * DIRECTIONS];
     for (int i = 0; i < 2 * DIRECTIONS; i++) {
-        t[i] = table_of(x->context, hr_extent2(ROWS, COLS), (uint64_t)i);
+        t[i] = table_of(b->context, hr_extent2(ROWS, COLS), (uint64_t)i);
         arguments[i] =
             i < DIRECTIONS ? hr_whole(hr_in(t[i].view)) : hr_out(t[i].view);
     }
-    launch_at(x, &eighteen, hr_extent2(ROWS, COLS), 0, arguments,
+    launch_at(b, &eighteen, hr_extent2(ROWS, COLS), 0, arguments,
               2 * DIRECTIONS);
     int wrong = 0;
     for (int q = 0; q < DIRECTIONS; q++) {
@@ -136,7 +129,7 @@ static int last_of_row(const table *t, int64_t row)
     return t->own[row * length + length - 1];
 }
 
-static void try_thirty_two(const place *x)
+static void try_thirty_two(const bed *b)
 {
     enum { TILE = 16 };
     TEST_CASE("thirty-two");
@@ -144,14 +137,14 @@ static void try_thirty_two(const place *x)
     hr_argument arguments[HR_MAX_PARAMETERS];
     const factors by = {5, 7};
     for (int i = 0; i < VIEWS; i++) {
-        t[i] = table_of(x->context, extent_of(i), (uint64_t)i);
+        t[i] = table_of(b->context, extent_of(i), (uint64_t)i);
         arguments[i] = hr_in(t[i].view);
     }
-    t[VIEWS] = table_of(x->context, hr_extent1(ROWS), VIEWS);
+    t[VIEWS] = table_of(b->context, hr_extent1(ROWS), VIEWS);
     arguments[VIEWS] = hr_value(&by, sizeof by);
     arguments[VIEWS + 1] = hr_tile_bytes(TILE * sizeof(int));
     arguments[VIEWS + 2] = hr_out(t[VIEWS].view);
-    launch_at(x, &thirty_two, hr_extent1(ROWS), TILE, arguments,
+    launch_at(b, &thirty_two, hr_extent1(ROWS), TILE, arguments,
               HR_MAX_PARAMETERS);
     CHECK(hr_synchronize(t[VIEWS].view) == HR_OK);
     int wrong = 0;
@@ -166,29 +159,22 @@ static void try_thirty_two(const place *x)
     free_tables(t, VIEWS + 1);
 }
 
-static void try_all(const place *x)
+static void try_all(const bed *b)
 {
-    try_nine(x);
-    try_eighteen(x);
-    try_thirty_two(x);
+    try_nine(b);
+    try_eighteen(b);
+    try_thirty_two(b);
+}
+
+static void all_cases(bed *b)
+{
+    for (uint32_t i = 0; i <= b->count; i++) {
+        queue = i < b->count ? b->queues[i] : NULL;
+        TEST(try_all(b));
+    }
 }
 
 int main(int count, char **arguments)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    place x = {.context = NULL};
-    options.accelerators = count > 1 ? arguments[1] : "3xhost";
-    if (!test_open(&options, &x.context)) {
-        return test_end();
-    }
-    for (uint32_t i = 0; i < hr_accelerator_count(x.context); i++) {
-        if (CHECK(hr_queue_create(x.context, i, &x.queue) == HR_OK)) {
-            TEST(try_all(&x));
-        }
-        hr_queue_destroy(x.queue);
-        x.queue = NULL;
-    }
-    TEST(try_all(&x));
-    hr_context_destroy(x.context);
-    return test_end();
+    return bed_main(count > 1 ? arguments[1] : "3xhost", all_cases);
 }

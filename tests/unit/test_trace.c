@@ -27,7 +27,8 @@ typedef struct timeline {
     bool whole;
 } timeline;
 
-static const char *folder, *set;
+static char folder[64];
+static const char *set;
 
 static const char *path_of(const char *name)
 {
@@ -386,21 +387,18 @@ static void variable_and_child(bed *b)
 
 static bool is_text(const char *name, const char *text)
 {
-    char found[64] = "";
-    FILE *file = fopen(path_of(name), "r");
-    const bool read = file != NULL && fgets(found, sizeof found, file) != NULL;
-    if (file != NULL) {
-        fclose(file);
-    }
-    return read && strcmp(found, text) == 0;
+    size_t bytes = 0;
+    char *found = files_read(path_of(name), &bytes);
+    const bool same = found != NULL && strcmp(found, text) == 0;
+    free(found);
+    return same;
 }
 
-static void names(bed *b)
+static void file_appears_whole(bed *b)
 {
     TEST_CASE("a file has its name when it is complete");
     char before[512];
-    FILE *file = fopen(path_of("old.json"), "w");
-    CHECK(file != NULL && fputs("old", file) >= 0 && fclose(file) == 0);
+    CHECK(files_write(path_of("old.json"), "old", 3));
     CHECK(symlink("old.json", path_of("link.json")) == 0);
     CHECK(getcwd(before, sizeof before) != NULL && chdir(folder) == 0);
     CHECK(hr_context_trace(b->context, "link.json") == HR_OK);
@@ -473,9 +471,7 @@ static void refused_paths(bed *b)
 
 static void all_cases(bed *b)
 {
-    char made[] = "/tmp/headrace-trace-XXXXXX";
-    folder = mkdtemp(made);
-    CHECK(folder != NULL);
+    files_make_folder(folder, sizeof folder);
     TEST(bars_of_products(b));
     TEST(measuring_is_apart(b));
     TEST(bars_of_launches(b));
@@ -484,12 +480,10 @@ static void all_cases(bed *b)
     TEST(traces_follow_each_other(b));
     TEST(contexts_share_a_file(b));
     TEST(variable_and_child(b));
-    TEST(names(b));
+    TEST(file_appears_whole(b));
     TEST(in_place(b));
     TEST(refused_paths(b));
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", made);
-    CHECK(system(command) == 0);
+    files_remove_folder(folder);
 }
 
 int main(int argc, char **argv)

@@ -9,10 +9,11 @@
 #include <headrace/headrace.h>
 
 #include "support/random.h"
+#include "support/split.h"
 #include "test.h"
 
 extern const hr_kernel run1, run2, run3, run_reverse, run_product, run_small,
-    run_large, split1, split_items1, split_items2;
+    run_large;
 
 enum { MAX_ACCELERATORS = 8 };
 
@@ -23,10 +24,6 @@ typedef struct bed {
     bool plain;    /* all accelerators are the host */
     random_source random;
 } bed;
-
-typedef struct reach {
-    int before, after;
-} reach;
 
 typedef struct pair {
     int first;
@@ -177,11 +174,6 @@ static void other_rows(bed *b)
     }
 }
 
-static int low_bits(int x)
-{
-    return x & 0xffff;
-}
-
 static void near_rows(bed *b)
 {
     enum { N = 37, TABLE = 5 };
@@ -208,9 +200,9 @@ static void near_rows(bed *b)
             for (int j = i - r.before; j <= i + r.after; j++) {
                 s += j >= 0 && j < N ? (j - i + 7) * around[j] : 1;
             }
-            want[i] = low_bits(3 * want[i] + s);
+            want[i] = split_low(3 * want[i] + s);
             CHECK(sum[i] == want[i] &&
-                  last[i] == low_bits(s + table[i % TABLE]));
+                  last[i] == split_low(s + table[i % TABLE]));
         }
     }
 }

@@ -9,10 +9,9 @@
 
 #include "runtime/stream.h"
 #include "support/random.h"
+#include "support/split.h"
 #include "support/told.h"
 #include "test.h"
-
-extern const hr_kernel split2;
 
 enum { MAX_ACCELERATORS = 4, ROWS = 1000, COLS = 100 };
 
@@ -20,10 +19,6 @@ enum { MAX_ACCELERATORS = 4, ROWS = 1000, COLS = 100 };
 typedef struct machine {
     double memory, link, row_seconds; /* bytes/s, bytes/s, s for a row */
 } machine;
-
-typedef struct reach {
-    int before, after;
-} reach;
 
 typedef struct bed {
     hr_context *context;

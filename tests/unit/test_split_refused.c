@@ -4,12 +4,7 @@
 #include "runtime/runtime.h"
 #include "support/bed.h"
 #include "support/refused.h"
-
-extern const hr_kernel split_scaled, split1;
-
-typedef struct reach {
-    int before, after;
-} reach;
+#include "support/split.h"
 
 /* A launch of split1 over 8 rows. */
 typedef struct request {

@@ -6,17 +6,13 @@
 
 #include "base/size.h"
 #include "runtime/runtime.h"
-#include "support/bed.h"
+#include "support/split_problem.h"
 
-extern const hr_kernel split1, split2, split3, split_tiled, split_items1, run1;
+extern const hr_kernel run1;
 
 enum { LAUNCHES = TEST_TSAN ? 40 : 150 };
 
-enum { ARGUMENTS = 3, MAX_ACCELERATORS = 8, TABLE = 32, ROOM = 1 << 28 };
-
-typedef struct reach {
-    int before, after;
-} reach;
+enum { MAX_ACCELERATORS = 8, ROOM = 1 << 28 };
 
 /* ---- memory limits */
 
@@ -31,162 +27,32 @@ static bool kept_to_limits(const bed *b)
     return kept;
 }
 
-/* ---- arrays with a margin around their views */
-
-typedef struct side {
-    hr_array *array;
-    hr_view view;
-    int64_t outer[HR_MAX_KERNEL_RANK], margin[HR_MAX_KERNEL_RANK];
-    int *own; /* memory to wrap; NULL: none */
-    int *want;
-    size_t count; /* elements */
-    bool pinned;
-} side;
+/* ---- problems */
 
 typedef struct problem {
-    bed *b;
-    hr_extent domain;
-    side sides[ARGUMENTS];
-    int table[TABLE];
-    hr_array *table_array;
-    uint64_t row_bytes;
+    split_problem of;
+    split_side *role[SPLIT_SIDES];
     reach r;
 } problem;
 
-static void make_array(problem *p, side *s, hr_extent outer)
-{
-    hr_context *c = p->b->context;
-    const int64_t kind = random_between(&p->b->random, 0, 3);
-    if (kind == 0) {
-        CHECK(hr_array_create_anywhere(c, sizeof(int), outer, &s->array) ==
-              HR_OK);
-        return;
-    }
-    s->pinned = kind == 1;
-    if (s->pinned) {
-        CHECK(hr_allocate_pinned(c, s->count * sizeof(int), (void **)&s->own) ==
-              HR_OK);
-    } else {
-        s->own = malloc(s->count * sizeof(int));
-    }
-    CHECK(hr_array_wrap(c, s->own, sizeof(int), outer, 0, &s->array) == HR_OK);
-}
-
-static void make_side(problem *p, side *s)
-{
-    hr_extent outer = p->domain;
-    hr_mapping m;
-    s->count = 1;
-    for (uint32_t d = 0; d < outer.rank; d++) {
-        s->margin[d] = random_between(&p->b->random, 0, 2);
-        outer.size[d] += s->margin[d] + random_between(&p->b->random, 0, 2);
-        s->outer[d] = outer.size[d];
-        s->count *= (size_t)outer.size[d];
-    }
-    s->want = malloc(s->count * sizeof(int));
-    make_array(p, s, outer);
-    CHECK(hr_view_section(hr_view_of(s->array), s->margin, p->domain,
-                          &s->view) == HR_OK);
-    for (size_t i = 0; i < s->count; i++) {
-        s->want[i] = (int)random_between(&p->b->random, -9, 9);
-    }
-    CHECK(hr_map(hr_view_of(s->array), HR_OUT, &m) == HR_OK);
-    memcpy(m.data, s->want, s->count * sizeof(int));
-    CHECK(hr_unmap(&m) == HR_OK);
-}
-
 static void make_problem(bed *b, problem *p)
 {
-    *p = (problem){.b = b};
-    p->domain.rank = (uint32_t)random_between(&b->random, 1, 3);
-    p->row_bytes = sizeof(int);
-    for (uint32_t d = 0; d < p->domain.rank; d++) {
-        p->domain.size[d] = random_between(&b->random, 1, d == 0 ? 90 : 9);
-        p->row_bytes *= d > 0 ? (uint64_t)p->domain.size[d] : 1;
-    }
-    for (int i = 0; i < ARGUMENTS; i++) {
-        make_side(p, &p->sides[i]);
-    }
-    for (int i = 0; i < TABLE; i++) {
-        p->table[i] = i * i;
+    static const split_memory memories[] = {SPLIT_ANYWHERE, SPLIT_PINNED,
+                                            SPLIT_WRAPPED, SPLIT_WRAPPED};
+    split_problem_init(&p->of, b, 90, memories, 4);
+    for (int i = 0; i < SPLIT_SIDES; i++) {
+        p->role[i] = &p->of.sides[i];
     }
     p->r = (reach){(int)random_between(&b->random, 0, 4),
                    (int)random_between(&b->random, 0, 3)};
-    p->table_array = bed_wrap(b, p->table, sizeof(int), hr_extent1(TABLE));
 }
 
-static void destroy_problem(problem *p)
+static bool all_are_right(const problem *p)
 {
-    for (int i = 0; i < ARGUMENTS; i++) {
-        side *s = &p->sides[i];
-        hr_array_destroy(s->array);
-        if (s->pinned) {
-            hr_free_pinned(p->b->context, s->own);
-        } else {
-            free(s->own);
-        }
-        free(s->want);
+    bool right = true;
+    for (int i = 0; i < SPLIT_SIDES; i++) {
+        right = split_side_is_right(p->role[i]) && right;
     }
-    hr_array_destroy(p->table_array);
-}
-
-/* ---- what plain loops make of it */
-
-static int low_bits(int x)
-{
-    return x & 0xffff;
-}
-
-static int *wanted_at(const side *s, uint32_t rank, const int64_t *point)
-{
-    int64_t index = 0;
-    for (uint32_t d = 0; d < rank; d++) {
-        index = index * s->outer[d] + s->margin[d] + point[d];
-    }
-    return &s->want[index];
-}
-
-static void point_wanted(const problem *p, const int64_t *point)
-{
-    const uint32_t rank = p->domain.rank;
-    int64_t other[HR_MAX_KERNEL_RANK];
-    int sum = 0;
-    memcpy(other, point, sizeof other);
-    for (int64_t j = point[0] - p->r.before; j <= point[0] + p->r.after; j++) {
-        const bool inside = j >= 0 && j < p->domain.size[0];
-        other[0] = j;
-        sum += inside ? (int)(j - point[0] + 7) *
-                            low_bits(*wanted_at(&p->sides[0], rank, other))
-                      : 1;
-    }
-    int *changed = wanted_at(&p->sides[1], rank, point);
-    *changed = low_bits(3 * low_bits(*changed) + sum);
-    *wanted_at(&p->sides[2], rank, point) =
-        low_bits(sum + low_bits(p->table[point[0] % TABLE]));
-}
-
-static void all_wanted(const problem *p)
-{
-    int64_t size[HR_MAX_KERNEL_RANK] = {1, 1, 1}, i[HR_MAX_KERNEL_RANK];
-    for (uint32_t d = 0; d < p->domain.rank; d++) {
-        size[d] = p->domain.size[d];
-    }
-    for (i[0] = 0; i[0] < size[0]; i[0]++) {
-        for (i[1] = 0; i[1] < size[1]; i[1]++) {
-            for (i[2] = 0; i[2] < size[2]; i[2]++) {
-                point_wanted(p, i);
-            }
-        }
-    }
-}
-
-/* Whether the array has the wanted values at home, margins and all. */
-static bool is_right(const side *s)
-{
-    hr_mapping m;
-    CHECK(hr_map(hr_view_of(s->array), HR_IN, &m) == HR_OK);
-    const bool right = memcmp(m.data, s->want, s->count * sizeof(int)) == 0;
-    CHECK(hr_unmap(&m) == HR_OK);
     return right;
 }
 
@@ -197,20 +63,15 @@ static bool is_right(const side *s)
 static uint64_t need_of(const problem *p, int64_t rows)
 {
     const int64_t near =
-        hri_min(rows + p->r.before + p->r.after, p->domain.size[0]);
-    return (uint64_t)(2 * near + 5 * rows) * p->row_bytes + sizeof p->table;
+        hri_min(rows + p->r.before + p->r.after, p->of.domain.size[0]);
+    return (uint64_t)(2 * near + 5 * rows) * p->of.row_bytes +
+           p->of.table_bytes;
 }
 
 static hr_status launch_problem(const problem *p,
                                 const hr_split_options *options)
 {
-    static const hr_kernel *const kernels[] = {&split1, &split2, &split3};
-    const hr_argument arguments[] = {
-        hr_near(hr_in(p->sides[0].view), p->r.before, p->r.after),
-        hr_whole(hr_in(hr_view_of(p->table_array))), hr_inout(p->sides[1].view),
-        hr_out(p->sides[2].view), hr_value(&p->r, sizeof p->r)};
-    return hr_launch_split(p->b->context, kernels[p->domain.rank - 1],
-                           p->domain, arguments, 5, options);
+    return split_problem_launch(&p->of, &p->r, p->role, options);
 }
 
 /* What must move: what bands read, what they write, and the table for each.
@@ -221,12 +82,12 @@ static hr_traffic traffic_of(const problem *p, const hr_split_report *report)
     for (uint32_t i = 0; i < report->share_count; i++) {
         const hr_band *band = &report->shares[i];
         const int64_t first = hri_max(band->first - p->r.before, 0);
-        const int64_t end =
-            hri_min(band->first + band->count + p->r.after, p->domain.size[0]);
+        const int64_t end = hri_min(band->first + band->count + p->r.after,
+                                    p->of.domain.size[0]);
         if (band->count > 0) {
-            t.up += (uint64_t)(end - first + band->count) * p->row_bytes +
-                    sizeof p->table;
-            t.down += (uint64_t)(2 * band->count) * p->row_bytes;
+            t.up += (uint64_t)(end - first + band->count) * p->of.row_bytes +
+                    p->of.table_bytes;
+            t.down += (uint64_t)(2 * band->count) * p->of.row_bytes;
         }
     }
     return t;
@@ -249,27 +110,25 @@ static bool check_launch(problem *p, hr_split_options *options)
 {
     hr_band bands[MAX_ACCELERATORS];
     hr_split_report report = HR_SPLIT_REPORT_INIT;
-    const hr_traffic before = hr_context_traffic(p->b->context);
+    const hr_traffic before = hr_context_traffic(p->of.b->context);
     report.shares = bands;
     report.share_capacity = MAX_ACCELERATORS;
     options->report = &report;
     CHECK(launch_problem(p, options) == HR_OK);
-    all_wanted(p);
+    split_problem_want(&p->of, &p->r, p->role);
     const hr_traffic must = traffic_of(p, &report);
-    const hr_traffic launched = traffic_since(p->b, &before);
-    CHECK(hr_synchronize(p->sides[1].view) == HR_OK);
-    CHECK(hr_synchronize(p->sides[2].view) == HR_OK);
-    const hr_traffic moved = traffic_since(p->b, &before);
+    const hr_traffic launched = traffic_since(p->of.b, &before);
+    CHECK(hr_synchronize(p->role[1]->view) == HR_OK);
+    CHECK(hr_synchronize(p->role[2]->view) == HR_OK);
+    const hr_traffic moved = traffic_since(p->of.b, &before);
     CHECK(launched.up == moved.up && launched.peer == moved.peer);
     CHECK(moved.up + moved.peer == must.up);
     CHECK(moved.down == must.down);
     const bool streamed = launched.down == must.down;
     CHECK(!streamed || is_same(&report.traffic, &must));
     CHECK(report.seconds > 0);
-    CHECK(kept_to_limits(p->b));
-    for (int i = 0; i < ARGUMENTS; i++) {
-        CHECK(is_right(&p->sides[i]));
-    }
+    CHECK(kept_to_limits(p->of.b));
+    CHECK(all_are_right(p));
     return streamed;
 }
 
@@ -285,12 +144,12 @@ static void random_launches(bed *b)
         hr_extent tile;
         hr_split_options options;
         make_problem(b, &p);
-        bed_random_options(b, p.domain.rank, weights, &tile, &options);
+        bed_random_options(b, p.of.domain.rank, weights, &tile, &options);
         const int64_t grain = options.tile != NULL ? tile.size[0] : 1;
         bed_give_room(b, need_of(&p, grain * random_between(&b->random, 1, 4)));
         streamed += check_launch(&p, &options);
         bed_give_room(b, ROOM);
-        destroy_problem(&p);
+        split_problem_finish(&p.of);
         if (test_state.failures > 0) {
             printf("launch %d\n", i);
         }
@@ -313,10 +172,10 @@ static void least_limit(bed *b)
     TEST_CASE("the least limit");
     do {
         make_problem(b, &p);
-        if (p.domain.size[0] < 20) {
-            destroy_problem(&p);
+        if (p.of.domain.size[0] < 20) {
+            split_problem_finish(&p.of);
         }
-    } while (p.table_array == NULL || p.domain.size[0] < 20);
+    } while (p.of.table_array == NULL || p.of.domain.size[0] < 20);
     options.weights = one;
     bed_give_room(b, 1);
     const hr_traffic before = hr_context_traffic(b->context);
@@ -331,13 +190,11 @@ static void least_limit(bed *b)
     const hr_traffic moved = traffic_since(b, &before);
     CHECK(is_same(&moved, &(hr_traffic){0}));
     CHECK(hri_accelerator_held(a) == held);
-    for (int i = 0; i < ARGUMENTS; i++) {
-        CHECK(is_right(&p.sides[i]));
-    }
+    CHECK(all_are_right(&p));
     a->memory_limit = needed;
     CHECK(check_launch(&p, &options));
     bed_give_room(b, ROOM);
-    destroy_problem(&p);
+    split_problem_finish(&p.of);
 }
 
 /* ---- views whose rows are not rows of their arrays */

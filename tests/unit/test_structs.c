@@ -9,11 +9,10 @@
 
 #include "runtime/runtime.h"
 #include "support/fake.h"
+#include "support/split.h"
 #include "support/told.h"
 
 enum { EDGE = 64, GUARD = 64, MORE = 16, MAX_BYTES = 4096 };
-
-extern const hr_kernel split1;
 
 /* What calls work on, and what they found. */
 typedef struct bed {
@@ -332,9 +331,7 @@ static bool filter_report_good(const bed *t, const void *s, bool whole)
 
 static hr_status launch_views(bed *t, const hr_split_options *options)
 {
-    static const struct {
-        int before, after;
-    } reach = {0, 0};
+    static const reach none = {0, 0};
     const hr_extent extent = hr_extent1(EDGE);
     hr_view v[4];
     for (int i = 0; i < 4; i++) {
@@ -344,7 +341,7 @@ static hr_status launch_views(bed *t, const hr_split_options *options)
     }
     const hr_argument arguments[] = {hr_in(v[0]), hr_whole(hr_in(v[1])),
                                      hr_inout(v[2]), hr_out(v[3]),
-                                     hr_value(&reach, sizeof reach)};
+                                     hr_value(&none, sizeof none)};
     return hr_launch_split(t->host, &split1, extent, arguments, 5, options);
 }
 

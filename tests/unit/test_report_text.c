@@ -89,11 +89,8 @@ static void whole_text(void)
 static void paths_are_told(void)
 {
     TEST_CASE("accelerators of a context have their paths");
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     const hr_gemm_report r = example_report();
-    options.accelerators = "2xhost";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("2xhost", 0);
     const char *row = strstr(text_of(context, &r), "\nhost#1 ");
     CHECK(row != NULL && strstr(row, "\n#7 ") != NULL); /* it has none */
     hr_context_destroy(context);

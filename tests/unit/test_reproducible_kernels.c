@@ -274,12 +274,9 @@ static void tell_fusing(const char *set)
 {
     static float fused[2][N];
     const void *const data[] = {in.a, in.b, in.c};
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     const char *const sets[] = {"host", set};
     for (int i = 0; i < 2; i++) {
-        hr_context *context = NULL;
-        options.accelerators = sets[i];
-        CHECK(hr_context_create(&options, &context) == HR_OK);
+        hr_context *context = test_context(sets[i], 0);
         CHECK(launch_kernel(context, &rounds_fused, data, sizeof(float),
                             fused[i], 1) == HR_OK);
         hr_context_destroy(context);

@@ -42,10 +42,8 @@ static void open_bed(bed *b, const machine *machines, uint32_t count,
                      bool one_device)
 {
     char list[16];
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     snprintf(list, sizeof list, "%uxhost", count);
-    options.accelerators = list;
-    CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    b->context = test_context(list, 0);
     for (uint32_t i = 0; i < count; i++) {
         tell_figures(&b->context->accelerators[i], one_device ? 0 : i,
                      &machines[i]);

@@ -165,17 +165,14 @@ static void measuring_is_apart(bed *b)
 {
     TEST_CASE("what is measured is none of a product's");
     enum { ROOM = 16 << 20 }; /* so that it does not take long */
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     const hri_accelerator *first = &b->context->accelerators[0];
     if (first->in_place) {
         return;
     }
-    options.accelerators = set;
-    options.memory_limit = first->device->info.gemm_bytes + ROOM;
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context =
+        test_context(set, first->device->info.gemm_bytes + ROOM);
     told_patience(context);
     CHECK(hr_context_trace(context, path_of("measured.json")) == HR_OK);
     CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
@@ -309,12 +306,9 @@ static void contexts_share_a_file(bed *b)
 {
     TEST_CASE("contexts of one file, one after the other and at once");
     const char *path = path_of("both.json");
-    hr_context *other[2] = {NULL, NULL};
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "2xhost";
-    int bars = 0;
+    hr_context *other[2];
     for (int i = 0; i < 2; i++) {
-        CHECK(hr_context_create(&options, &other[i]) == HR_OK);
+        other[i] = test_context("2xhost", 0);
         CHECK(hr_context_trace(other[i], path) == HR_OK);
         multiply_ones(other[i], NULL);
     }
@@ -323,7 +317,7 @@ static void contexts_share_a_file(bed *b)
     }
     timeline t = read_file(path_of("both.json"));
     CHECK(t.whole && t.unequal == 0 && t.calls == 2);
-    bars = t.bars;
+    const int bars = t.bars;
     CHECK(hr_context_trace(b->context, path_of("both.json")) == HR_OK);
     multiply_ones(b->context, NULL);
     CHECK(hr_context_trace(b->context, NULL) == HR_OK);
@@ -332,7 +326,7 @@ static void contexts_share_a_file(bed *b)
 }
 
 /* In a child of fork(). ThreadSanitizer starts no threads there. */
-static pid_t multiply_in_child(const hr_context_options *options)
+static pid_t multiply_in_child(void)
 {
     int status = 0;
     if (TEST_TSAN) {
@@ -341,13 +335,10 @@ static pid_t multiply_in_child(const hr_context_options *options)
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        hr_context *mine = NULL;
-        const bool good = hr_context_create(options, &mine) == HR_OK;
-        if (good) {
-            multiply_ones(mine, NULL);
-            hr_context_destroy(mine);
-        }
-        _exit(good && test_state.failures == 0 ? 0 : 1);
+        hr_context *mine = test_context("2xhost", 0);
+        multiply_ones(mine, NULL);
+        hr_context_destroy(mine);
+        _exit(test_state.failures == 0 ? 0 : 1);
     }
     CHECK(waitpid(child, &status, 0) == child && status == 0);
     return child;
@@ -357,14 +348,12 @@ static void variable_and_child(bed *b)
 {
     TEST_CASE("HEADRACE_TRACE, and a child of fork()");
     (void)b;
-    hr_context *context = NULL;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "2xhost";
     char name[64];
     CHECK(setenv("HEADRACE_TRACE", path_of("env.json"), 1) == 0);
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("2xhost", 0);
     multiply_ones(context, NULL);
-    const pid_t child = multiply_in_child(&options);
+    const pid_t child = multiply_in_child();
     hr_context_destroy(context);
     timeline t = read_file(path_of("env.json"));
     CHECK(t.whole && t.unequal == 0 && t.calls == 1);
@@ -374,12 +363,12 @@ static void variable_and_child(bed *b)
         CHECK(t.whole && t.unequal == 0 && t.calls == 1);
     }
     CHECK(setenv("HEADRACE_TRACE", path_of("%p.json"), 1) == 0);
-    CHECK(hr_context_create(&options, &context) == HR_OK);
-    hr_context_destroy(context);
+    hr_context_destroy(test_context("2xhost", 0));
     snprintf(name, sizeof name, "%ld.json", (long)getpid());
     t = read_file(path_of(name));
     CHECK(t.whole && t.unequal == 0 && t.calls == 0);
     CHECK(setenv("HEADRACE_TRACE", path_of("none/x.json"), 1) == 0);
+    options.accelerators = "2xhost";
     CHECK_FAILS(hr_context_create(&options, &context), HR_ERROR_IO,
                 "none/x.json cannot be written: No such file");
     CHECK(unsetenv("HEADRACE_TRACE") == 0);

@@ -138,18 +138,14 @@ static void run_form(hr_context *context, const form *f)
 
 int main(int count, char **arguments)
 {
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = test_context(count > 1 ? arguments[1] : "host", 0);
     form list[4];
-    options.accelerators = count > 1 ? arguments[1] : "host";
-    if (CHECK(hr_context_create(&options, &context) == HR_OK)) {
-        const int many = list_forms(list);
-        for (int i = 0; i < many; i++) {
-            if (list[i].runs) {
-                TEST(run_form(context, &list[i]));
-            } else {
-                test_note("%s: not on this processor\n", list[i].name);
-            }
+    const int many = list_forms(list);
+    for (int i = 0; i < many; i++) {
+        if (list[i].runs) {
+            TEST(run_form(context, &list[i]));
+        } else {
+            test_note("%s: not on this processor\n", list[i].name);
         }
     }
     hr_context_destroy(context);

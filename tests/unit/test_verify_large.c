@@ -334,11 +334,7 @@ int main(void)
 {
     float a[9], b[9], c0[9], c[9];
     arguments good = small_product(a, b, c0, c);
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "host";
-    if (!CHECK(hr_context_create(&options, &context) == HR_OK)) {
-        return test_end();
-    }
+    context = test_context("host", 0);
     TEST(right_arguments(&good));
     TEST(wrong_arguments(&good));
     TEST(other_reports(&good));

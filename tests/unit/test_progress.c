@@ -104,12 +104,18 @@ static hr_status run_memory(bed *b, teller *t)
                   3, &options);
 }
 
-/* Bring home what a call has written, if it did, and free its arrays. */
+/* Bring home what a call of this status has written. */
+static hr_status read_written(hr_status status, hr_array *to)
+{
+    HRI_TRY(status);
+    return to != NULL ? hr_synchronize(hr_view_of(to)) : HR_OK;
+}
+
+/* The same, and free the arrays. The error stays the call's. */
 static hr_status bring_home(hr_status status, hr_array *from, hr_array *to)
 {
     hri_error error = {0};
-    const bool written = status == HR_OK && to != NULL;
-    hri_error_keep(&error, written ? hr_synchronize(hr_view_of(to)) : status);
+    hri_error_keep(&error, read_written(status, to));
     hr_array_destroy(from);
     hr_array_destroy(to);
     return hri_error_raise(&error);

@@ -5,16 +5,11 @@
 
 #include <headrace/kernel.h>
 
+#include "support/grid_model.h" /* reach, which mixes take, too */
+
 extern const hr_kernel mix1, mix2, mix3, follow1, follow2, follow3;
 
-/* The value that mixes take: how many cells they read before and after one's
- * own, and factors that make the place matter. */
-typedef struct reach {
-    int before[3], after[3];
-    int place[3];
-} reach;
-
-/* A cell becomes a mix of those around it. */
+/* A cell becomes a mix of those around it, as by grid_model_stir. */
 static inline const hr_kernel *mix_of(uint32_t rank)
 {
     return rank == 1 ? &mix1 : rank == 2 ? &mix2 : &mix3;

@@ -24,7 +24,8 @@ typedef struct bed {
     hr_field fields[FIELDS];
     uint32_t values[FIELDS][2][3];
     reach reach[FIELDS];
-    uint32_t *model[FIELDS], *seen;
+    grid_model models[FIELDS];
+    uint32_t packed[MAX_CELLS];
     int64_t cells;
     /* the box of a phase */
     hr_extent box;
@@ -39,110 +40,46 @@ static int64_t any(bed *b, int64_t low, int64_t high)
 
 /* ---- the model */
 
-static const hr_side *side_of(const bed *b, int f, uint32_t d, int64_t at)
+/* Where cell number `number` of a box is that begins at `origin`. */
+static void find_cell(int64_t number, const hr_extent *box,
+                      const int64_t *origin, int64_t at[3])
 {
-    return at < 0 ? &b->fields[f].before[d] : &b->fields[f].after[d];
-}
-
-static int64_t inside(const hr_side *side, int64_t at, int64_t n)
-{
-    switch (side->boundary) {
-    case HR_BOUNDARY_CLAMP:
-        return at < 0 ? 0 : n - 1;
-    case HR_BOUNDARY_PERIODIC:
-        return (at % n + n) % n;
-    case HR_BOUNDARY_MIRROR:
-        at = (at % (2 * n) + 2 * n) % (2 * n);
-        return at < n ? at : 2 * n - 1 - at;
-    default:
-        return at;
+    for (uint32_t d = box->rank; d-- > 0;) {
+        at[d] = origin[d] + number % box->size[d];
+        number /= box->size[d];
     }
 }
 
-static uint32_t cell(const bed *b, int f, const int64_t *at)
-{
-    int64_t number = 0;
-    for (uint32_t d = 0; d < b->extent.rank; d++) { /* a constant comes first */
-        const hr_side *s = side_of(b, f, d, at[d]);
-        if ((at[d] < 0 || at[d] >= b->extent.size[d]) &&
-            s->boundary == HR_BOUNDARY_CONSTANT) {
-            return s->value != NULL ? *(const uint32_t *)s->value : 0;
-        }
-    }
-    for (uint32_t d = 0; d < b->extent.rank; d++) {
-        const int64_t n = b->extent.size[d];
-        const int64_t x = at[d] >= 0 && at[d] < n
-                              ? at[d]
-                              : inside(side_of(b, f, d, at[d]), at[d], n);
-        number = number * n + x;
-    }
-    return b->model[f][number];
-}
-
-static uint32_t mixed(uint32_t sum, uint32_t value)
-{
-    return (sum ^ value) * 16777619u + 7u;
-}
-
-static uint32_t mix_at(const bed *b, int f, const int64_t *at)
-{
-    const reach *r = &b->reach[f];
-    uint32_t sum = 0;
-    int64_t x[3];
-    for (uint32_t d = 0; d < 3; d++) {
-        sum += (uint32_t)(at[d] * r->place[d]);
-    }
-    for (x[0] = at[0] - r->before[0]; x[0] <= at[0] + r->after[0]; x[0]++) {
-        for (x[1] = at[1] - r->before[1]; x[1] <= at[1] + r->after[1]; x[1]++) {
-            for (x[2] = at[2] - r->before[2]; x[2] <= at[2] + r->after[2];
-                 x[2]++) {
-                sum = mixed(sum, cell(b, f, x));
-            }
-        }
-    }
-    return sum;
-}
-
-/* Mix field f into another, in a box. */
-static void model_mix(const bed *b, int f, int to, const int64_t *lo,
-                      const int64_t *hi)
-{
-    int64_t at[3];
-    for (at[0] = lo[0]; at[0] < hi[0]; at[0]++) {
-        for (at[1] = lo[1]; at[1] < hi[1]; at[1]++) {
-            for (at[2] = lo[2]; at[2] < hi[2]; at[2]++) {
-                int64_t number = 0;
-                for (uint32_t d = 0; d < b->extent.rank; d++) {
-                    number = number * b->extent.size[d] + at[d];
-                }
-                b->model[to][number] = mix_at(b, f, at);
-            }
-        }
-    }
-}
-
-static void model_step(bed *b)
+static void follow_model(const bed *b)
 {
     const int64_t zero[3] = {0, 0, 0};
-    int64_t size[3] = {1, 1, 1}, lo[3] = {0, 0, 0}, hi[3] = {1, 1, 1};
-    for (uint32_t d = 0; d < b->extent.rank; d++) {
-        size[d] = b->extent.size[d];
-        lo[d] = b->origin[d];
-        hi[d] = lo[d] + b->box.size[d];
-    }
-    model_mix(b, 0, 1, zero, size);
-    uint32_t *old = b->model[0];
-    b->model[0] = b->model[1];
-    b->model[1] = old;
     for (int64_t i = 0; i < b->cells; i++) {
-        b->model[2][i] = mixed(b->model[2][i], b->model[0][i]);
+        int64_t at[3];
+        uint32_t other, *own;
+        find_cell(i, &b->extent, zero, at);
+        own = (uint32_t *)(void *)grid_model_own(&b->models[2], at);
+        memcpy(&other, grid_model_own(&b->models[0], at), sizeof other);
+        *own = (*own ^ other) * 16777619u + 7u;
     }
-    model_mix(b, 2, 0, lo, hi);
+}
+
+static void step_model(bed *b)
+{
+    int64_t hi[3] = {1, 1, 1};
+    for (uint32_t d = 0; d < b->extent.rank; d++) {
+        hi[d] = b->origin[d] + b->box.size[d];
+    }
+    grid_model_stir_all(&b->models[0], &b->models[1], &b->reach[0]);
+    const grid_model old = b->models[0];
+    b->models[0] = b->models[1];
+    b->models[1] = old;
+    follow_model(b);
+    grid_model_stir(&b->models[2], &b->models[0], b->origin, hi, &b->reach[2]);
 }
 
 /* ---- the grid */
 
-static hr_status step(bed *b, int64_t steps)
+static hr_status step_grid(const bed *b, int64_t steps)
 {
     const uint32_t rank = b->extent.rank;
     const hr_argument first[] = {hr_field_in(0), hr_field_out(1),
@@ -192,7 +129,6 @@ static void make_fields(bed *b)
     static const int most[] = {60, 3, 2}; /* by rank */
     for (int f = 0; f < FIELDS; f++) {
         b->fields[f] = (hr_field){.element_bytes = sizeof(uint32_t)};
-        b->reach[f] = (reach){.place = {3, 5, 7}};
         for (uint32_t d = 0; d < b->extent.rank; d++) {
             const int halo = b->wide >= 0 ? (int)d == b->wide ? 60 : 1
                              : d == 0 && any(b, 0, 9) == 0
@@ -200,12 +136,10 @@ static void make_fields(bed *b)
                                  : most[b->extent.rank - 1];
             b->fields[f].before[d] = make_side(b, &b->values[f][0][d], halo);
             b->fields[f].after[d] = make_side(b, &b->values[f][1][d], halo);
-            b->reach[f].before[d] = (int)b->fields[f].before[d].halo;
-            b->reach[f].after[d] = (int)b->fields[f].after[d].halo;
         }
+        b->reach[f] = grid_model_reach(&b->fields[f], b->extent.rank);
     }
     b->fields[1] = b->fields[0];
-    b->reach[1] = b->reach[0];
 }
 
 static void make_weights(bed *b, double *weights, uint32_t count)
@@ -218,16 +152,10 @@ static void make_weights(bed *b, double *weights, uint32_t count)
     weights[0] = none ? 1.0 : weights[0];
 }
 
-static void compare(bed *b, const char *when)
+static void compare_fields(const bed *b, const char *when)
 {
-    for (uint32_t f = 0; f < FIELDS; f++) {
-        if (f == 1) { /* what it holds is of no use */
-            continue;
-        }
-        memset(b->seen, 0xee, (size_t)b->cells * sizeof *b->seen);
-        CHECK(hr_grid_gather(b->grid, f, b->seen) == HR_OK);
-        if (!CHECK(memcmp(b->seen, b->model[f],
-                          (size_t)b->cells * sizeof *b->seen) == 0)) {
+    for (uint32_t f = 0; f < FIELDS; f += 2) { /* field 1 is of no use */
+        if (!CHECK(grid_model_agrees(&b->models[f], b->grid, f))) {
             fprintf(stderr,
                     "  seed %llu, field %u, %s: %lld x %lld x %lld, rank %u\n",
                     (unsigned long long)b->seed, f, when,
@@ -237,35 +165,64 @@ static void compare(bed *b, const char *when)
     }
 }
 
+static void run_steps(bed *b, int64_t steps)
+{
+    CHECK(step_grid(b, steps) == HR_OK);
+    for (int64_t i = 0; i < steps; i++) {
+        step_model(b);
+    }
+}
+
+static void draw_values(bed *b, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        b->packed[i] = (uint32_t)random_next(&b->random);
+    }
+}
+
 /* A section is written and read while the grid steps. */
-static void sections(bed *b)
+static void write_section(bed *b)
 {
     hr_array *array = NULL;
     const int64_t count = hr_extent_count(b->box);
-    for (int64_t i = 0; i < count; i++) {
-        b->seen[i] = (uint32_t)random_next(&b->random);
-    }
-    CHECK(hr_array_wrap(b->context, b->seen, sizeof *b->seen, b->box, 0,
+    draw_values(b, count);
+    CHECK(hr_array_wrap(b->context, b->packed, sizeof *b->packed, b->box, 0,
                         &array) == HR_OK);
     CHECK(hr_grid_write(b->grid, 2, b->origin, hr_view_of(array)) == HR_OK);
     for (int64_t i = 0; i < count; i++) {
-        int64_t number = 0, rest = i, at[3];
-        for (uint32_t d = b->box.rank; d-- > 0;) {
-            at[d] = b->origin[d] + rest % b->box.size[d];
-            rest /= b->box.size[d];
-        }
-        for (uint32_t d = 0; d < b->box.rank; d++) {
-            number = number * b->extent.size[d] + at[d];
-        }
-        b->model[2][number] = b->seen[i];
+        int64_t at[3];
+        find_cell(i, &b->box, b->origin, at);
+        memcpy(grid_model_own(&b->models[2], at), &b->packed[i],
+               sizeof *b->packed);
     }
     CHECK(hr_grid_finish(b->grid) == HR_OK);
     hr_array_destroy(array);
-    CHECK(step(b, 1) == HR_OK);
-    model_step(b);
+    run_steps(b, 1);
 }
 
-static void run(bed *b, uint64_t seed)
+/* A grid, and a model of each field with the same values. */
+static bool make_grid(bed *b, hr_grid_options *options)
+{
+    for (uint32_t f = 0; f < FIELDS; f++) {
+        if (!CHECK(
+                grid_model_create(&b->models[f], b->extent, &b->fields[f]))) {
+            return false;
+        }
+        draw_values(b, b->cells);
+        grid_model_unpack(&b->models[f], b->packed);
+    }
+    if (!CHECK(hr_grid_create(b->context, b->extent, b->fields, FIELDS, options,
+                              &b->grid) == HR_OK)) {
+        return false;
+    }
+    for (uint32_t f = 0; f < FIELDS; f++) {
+        grid_model_pack(&b->models[f], b->packed);
+        CHECK(hr_grid_scatter(b->grid, f, b->packed) == HR_OK);
+    }
+    return true;
+}
+
+static void run_grid(bed *b, uint64_t seed)
 {
     const uint32_t accelerators = hr_accelerator_count(b->context);
     uint32_t list[MAX_BANDS];
@@ -273,6 +230,7 @@ static void run(bed *b, uint64_t seed)
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
     b->seed = seed;
     b->random.state = seed;
+    b->grid = NULL;
     make_extent(b);
     make_fields(b);
     options.accelerators = list;
@@ -283,63 +241,38 @@ static void run(bed *b, uint64_t seed)
         list[i] = accelerators - 1 - i;
     }
     make_weights(b, weights, accelerators);
+    if (make_grid(b, &options)) {
+        run_steps(b, any(b, 0, 9) > 0 ? any(b, 1, 5) : any(b, 34, 70));
+        compare_fields(b, "after steps");
+        make_weights(b, weights, accelerators);
+        CHECK(hr_grid_rebalance(b->grid, weights) == HR_OK);
+        compare_fields(b, "after a move");
+        run_steps(b, 2);
+        write_section(b);
+        compare_fields(b, "after a section");
+    }
     for (int f = 0; f < FIELDS; f++) {
-        for (int64_t i = 0; i < b->cells; i++) {
-            b->model[f][i] = (uint32_t)random_next(&b->random);
-        }
+        grid_model_destroy(&b->models[f]);
     }
-    b->grid = NULL;
-    if (!CHECK(hr_grid_create(b->context, b->extent, b->fields, FIELDS,
-                              &options, &b->grid) == HR_OK)) {
-        return;
-    }
-    for (uint32_t f = 0; f < FIELDS; f++) {
-        CHECK(hr_grid_scatter(b->grid, f, b->model[f]) == HR_OK);
-    }
-    const int64_t steps = any(b, 0, 9) > 0 ? any(b, 1, 5) : any(b, 34, 70);
-    CHECK(step(b, steps) == HR_OK);
-    for (int64_t i = 0; i < steps; i++) {
-        model_step(b);
-    }
-    compare(b, "after steps");
-    make_weights(b, weights, accelerators);
-    CHECK(hr_grid_rebalance(b->grid, weights) == HR_OK);
-    compare(b, "after a move");
-    CHECK(step(b, 2) == HR_OK);
-    model_step(b);
-    model_step(b);
-    sections(b);
-    compare(b, "after a section");
     hr_grid_destroy(b->grid);
 }
 
 int main(int argc, char **argv)
 {
-    bed *b = calloc(1, sizeof *b);
+    static bed b;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = argc > 1 ? argv[1] : "host";
-    hr_status status = hr_context_create(&options, &b->context);
-    if (status != HR_OK) {
-        free(b);
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
     uint64_t seed = 1, last = argc > 2 ? strtoull(argv[2], NULL, 10) : 200;
     if (test_seed(&seed)) {
         last = seed;
     }
-    for (int f = 0; f < FIELDS; f++) {
-        b->model[f] = calloc(MAX_CELLS, sizeof *b->model[f]);
-    }
-    b->seen = calloc(MAX_CELLS, sizeof *b->seen);
     TEST_CASE("random grids");
     for (; seed <= last; seed++) {
-        TEST(run(b, seed));
+        TEST(run_grid(&b, seed));
     }
-    for (int f = 0; f < FIELDS; f++) {
-        free(b->model[f]);
-    }
-    free(b->seen);
-    hr_context_destroy(b->context);
-    free(b);
+    hr_context_destroy(b.context);
     return test_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What grids refuse once they are made, a case for each rule: the status, a
- * word of the sentence, nothing written, and the grid as it was. */
+/* What hr_grid_create refuses, and what grids refuse once they are made: the
+ * status, a word of the sentence, nothing written, and the grid as it was. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,116 @@ enum { ROWS = 6, COLS = 5, CELLS = ROWS * COLS };
 
 static hr_context *context;
 static hr_grid *grid;
+
+/* ---- making a grid */
+
+typedef struct request {
+    hr_context *context;
+    hr_extent extent;
+    hr_field fields[2];
+    bool listed; /* or the list is NULL */
+    uint32_t count;
+    hr_grid_options options;
+    hr_grid *grid;
+} request;
+
+static request good(void)
+{
+    const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL);
+    return (request){.context = context,
+                     .extent = hr_extent2(6, 5),
+                     .fields = {field, field},
+                     .listed = true,
+                     .count = 2,
+                     .options = HR_GRID_OPTIONS_INIT};
+}
+
+static hr_status call(request *r)
+{
+    r->grid = (hr_grid *)r;
+    return hr_grid_create(r->context, r->extent, r->listed ? r->fields : NULL,
+                          r->count, &r->options, &r->grid);
+}
+
+static bool untouched(const request *r)
+{
+    return r->grid == (const hr_grid *)r;
+}
+
+static void refuse_shapes(void)
+{
+    const hr_field large =
+        hr_field_of((size_t)1 << 24, 0, HR_BOUNDARY_CLAMP, NULL);
+    const int64_t many = (int64_t)1 << 40, some = 1 << 20;
+    REFUSED(r.context = NULL, HR_ERROR_INVALID, "the context is NULL");
+    REFUSED(r.extent.size[1] = 0, HR_ERROR_INVALID,
+            "the extent is 6 x 0, but each");
+    REFUSED(r.extent.rank = 4, HR_ERROR_INVALID, "rank 4, not 1 to 3");
+    REFUSED(r.extent = hr_extent2(many, many), HR_ERROR_INVALID,
+            "1099511627776 x 1099511627776, which is more than 2^63 - 1 cells");
+    REFUSED(r.extent = hr_extent2(many, 1000), HR_ERROR_OUT_OF_MEMORY,
+            "2 fields do not fit into the 2097152 bytes of 2 accelerators; ");
+    REFUSED((r.extent = hr_extent3(2, some, some),
+             r.fields[0].element_bytes = r.fields[1].element_bytes = 1 << 30),
+            HR_ERROR_OUT_OF_MEMORY, "2 fields take 2^64 bytes or more");
+    REFUSED((r.extent = hr_extent2(2, many), r.fields[0] = r.fields[1] = large),
+            HR_ERROR_OUT_OF_MEMORY, "2 fields take 2^64 bytes or more");
+}
+
+static void refuse_fields(void)
+{
+    REFUSED(r.listed = false, HR_ERROR_INVALID, "the list of fields is NULL");
+    REFUSED(r.count = 0, HR_ERROR_INVALID, "0 fields, not 1 to 64");
+    REFUSED(r.count = HR_MAX_FIELDS + 1, HR_ERROR_INVALID,
+            "65 fields, not 1 to 64");
+    REFUSED(r.fields[1].element_bytes = 0, HR_ERROR_INVALID,
+            "field 1 has elements of 0 bytes, not 1 to");
+    REFUSED(r.fields[1].element_bytes = (size_t)1 << 31, HR_ERROR_INVALID,
+            "field 1 has elements of 2147483648 bytes");
+    REFUSED(r.fields[1].after[1].halo = -1, HR_ERROR_INVALID,
+            "field 1 has a halo of -1");
+    REFUSED(r.fields[0].before[0].halo = (int64_t)1 << 31, HR_ERROR_INVALID,
+            "field 0 has a halo of 2147483648");
+    REFUSED(r.fields[0].before[1].boundary = (hr_boundary)5, HR_ERROR_INVALID,
+            "field 0 has the unknown boundary 5");
+    REFUSED(r.fields[0].before[0].halo = r.fields[0].after[1].halo = INT32_MAX,
+            HR_ERROR_OUT_OF_MEMORY, "2 fields take 2^64 bytes or more");
+}
+
+static void set_list(request *r, const uint32_t *accelerators, uint32_t count)
+{
+    r->options.accelerators = accelerators;
+    r->options.accelerator_count = count;
+}
+
+static void refuse_options(void)
+{
+    static const uint32_t twice[] = {0, 1, 0}, beyond[] = {0, 2};
+    static const double negative[] = {1, -1}, zeros[] = {0, 0};
+    static const double nans[] = {-NAN, 1};
+    REFUSED(r.options.size = 4, HR_ERROR_INVALID,
+            "start with HR_GRID_OPTIONS_INIT");
+    REFUSED(set_list(&r, NULL, 1), HR_ERROR_INVALID,
+            "1 accelerator, but no list");
+    REFUSED(set_list(&r, twice, 0), HR_ERROR_INVALID,
+            "a list of 0 accelerators");
+    REFUSED(set_list(&r, beyond, 2), HR_ERROR_INVALID,
+            "accelerator index 2 is not below 2");
+    REFUSED(set_list(&r, twice, 3), HR_ERROR_INVALID,
+            "accelerator 0 is listed twice");
+    REFUSED(r.options.weights = negative, HR_ERROR_INVALID, "weight 1 is -1");
+    REFUSED(r.options.weights = nans, HR_ERROR_INVALID, "weight 0 is nan");
+    REFUSED(r.options.weights = zeros, HR_ERROR_INVALID,
+            "grid: all 2 weights are 0");
+}
+
+static void refuse_no_place(void)
+{
+    const request r = good();
+    CHECK_FAILS(hr_grid_create(context, r.extent, r.fields, 2, NULL, NULL),
+                HR_ERROR_INVALID, "grid is NULL");
+    hr_grid_destroy(NULL);
+}
 
 /* ---- phases */
 
@@ -41,104 +151,96 @@ typedef struct reach {
 } reach;
 
 static const reach none;
+static const hr_extent all;
 
-/* Two steps of stir2_4 over the whole grid. */
-typedef struct request {
+/* What stir2_4 reads and writes, in a box or over the whole grid (rank 0). */
+typedef struct box {
     uint32_t from, to;
-    hr_phase phase;
-} request;
+    hr_extent extent;
+    int64_t origin[2];
+} box;
 
-static request good(void)
+/* Two steps, whose items have so many rows and columns; 0: one. */
+static hr_status step_box(box b, int64_t rows, int64_t cols)
 {
-    return (request){.from = NEAR, .to = HERE};
-}
-
-static hr_status call(request *r)
-{
-    const hr_argument arguments[] = {hr_field_in(r->from), hr_field_out(r->to),
+    const hr_argument arguments[] = {hr_field_in(b.from), hr_field_out(b.to),
                                      hr_value(&none, sizeof none)};
     hr_phase phase = hr_phase_of(&stir2_4, arguments, 3);
-    phase.extent = r->phase.extent;
-    memcpy(phase.origin, r->phase.origin, sizeof phase.origin);
-    memcpy(phase.step, r->phase.step, sizeof phase.step);
+    phase.extent = b.extent;
+    memcpy(phase.origin, b.origin, sizeof b.origin);
+    phase.step[0] = rows;
+    phase.step[1] = cols;
     return hr_grid_step(grid, &phase, 1, 2);
 }
 
-static bool untouched(const request *r)
-{
-    (void)r;
-    return hr_grid_finish(grid) == HR_OK; /* it is as it was */
-}
-
-/* A box of the two fields. */
-static void box(request *r, uint32_t from, uint32_t to, hr_extent extent,
-                int64_t row, int64_t col)
-{
-    r->from = from;
-    r->to = to;
-    r->phase.extent = extent;
-    r->phase.origin[0] = row;
-    r->phase.origin[1] = col;
-}
-
-static void runs(const char *name, uint32_t from, uint32_t to, int64_t rows,
-                 int64_t cols, int64_t row, int64_t col)
+static void run_box(box b, const char *name)
 {
     TEST_CASE(name);
-    request r = good();
-    box(&r, from, to, hr_extent2(rows, cols), row, col);
-    CHECK(call(&r) == HR_OK && hr_grid_finish(grid) == HR_OK);
+    CHECK(step_box(b, 0, 0) == HR_OK);
+    CHECK(hr_grid_finish(grid) == HR_OK);
 }
 
-static void boxes_that_run(void)
+static void refuse_box(box b, const char *words)
 {
-    TEST_CASE("all cells");
-    request all = good();
-    CHECK(call(&all) == HR_OK && hr_grid_finish(grid) == HR_OK);
-    runs("a box inside", NEAR, HERE, 2, 2, 4, 3);
-    runs("beyond the end", WIDE, WALLED, 1, 5, -2, 0);
-    runs("a corner beyond", WIDE, WALLED, 2, 2, 6, 5);
-    runs("and all around", WIDE, WALLED, 10, 9, -2, -2);
-    runs("as far as what is read", NEAR, WALLED, 8, 7, -1, -1);
+    TEST_CASE(words);
+    CHECK_FAILS(step_box(b, 0, 0), HR_ERROR_INVALID, words);
+    CHECK(hr_grid_finish(grid) == HR_OK); /* it is as it was */
 }
 
-static void refuse_phases(void)
+static void run_boxes(void)
+{
+    run_box((box){NEAR, HERE, all, {0}}, "all cells");
+    run_box((box){NEAR, HERE, {2, {2, 2}}, {4, 3}}, "a box inside");
+    run_box((box){WIDE, WALLED, {2, {1, 5}}, {-2, 0}}, "beyond the end");
+    run_box((box){WIDE, WALLED, {2, {2, 2}}, {6, 5}}, "a corner beyond");
+    run_box((box){WIDE, WALLED, {2, {10, 9}}, {-2, -2}}, "and all around");
+    run_box((box){NEAR, WALLED, {2, {8, 7}}, {-1, -1}},
+            "as far as what is read");
+}
+
+static void refuse_boxes(void)
 {
     const hr_extent one = hr_extent2(1, 1), two = hr_extent2(2, 2);
-    REFUSED(r.phase.extent = hr_extent1(2), HR_ERROR_INVALID,
-            "the extent has rank 1, but the grid");
-    REFUSED(r.phase.extent = hr_extent2(2, 0), HR_ERROR_INVALID,
-            "0 cells from 0 on exceed");
-    REFUSED(r.phase.extent = hr_extent2(2, -1), HR_ERROR_INVALID,
-            "-1 cells from 0");
-    REFUSED(box(&r, NEAR, HERE, two, -1, 0), HR_ERROR_INVALID,
-            "2 cells from -1 on exceed dimension 0, which has 6");
-    REFUSED(box(&r, NEAR, HERE, two, 0, 4), HR_ERROR_INVALID,
-            "2 cells from 4 on exceed dimension 1, which has 5");
-    REFUSED(box(&r, NEAR, HERE, one, 0, INT64_MAX), HR_ERROR_INVALID,
-            "1 cells from 9223372036854775807 on exceed dimension 1, which has "
-            "5");
-    REFUSED(box(&r, NEAR, HERE, one, INT64_MIN, 0), HR_ERROR_INVALID,
-            "1 cells from -9223372036854775808 on exceed dimension 0, which "
-            "has 6");
-    REFUSED(box(&r, NEAR, HERE, hr_extent2(1, INT64_MAX), 0, 1),
-            HR_ERROR_INVALID,
-            "9223372036854775807 cells from 1 on exceed dimension 1, which has "
-            "5");
-    REFUSED(box(&r, WIDE, WALLED, one, -3, 0), HR_ERROR_INVALID,
-            "1 cells from -3 on"); /* beyond the user's */
-    REFUSED(box(&r, NEAR, WALLED, one, 0, -2), HR_ERROR_INVALID,
-            "1 cells from -2 on"); /* beyond what is read */
-    REFUSED(box(&r, HERE, WALLED, one, 6, 0), HR_ERROR_INVALID,
-            "1 cells from 6 on"); /* beyond what has no halo */
-    REFUSED(r.phase.step[0] = -1, HR_ERROR_INVALID,
-            "step is -1 in dimension 0 of 2");
-    REFUSED(r.phase.step[1] = 2, HR_ERROR_INVALID,
-            "step is 2 in dimension 1 of 2");
-    REFUSED(r.from = 9, HR_ERROR_INVALID, "argument 0 is field 9");
-    REFUSED(box(&r, 9, HERE, one, -1, 0), HR_ERROR_INVALID,
-            "argument 0 is field 9, but the grid has 5");
-    REFUSED(r.to = NEAR, HR_ERROR_INVALID, "field 0 is two arguments, and one");
+    refuse_box((box){NEAR, HERE, hr_extent1(2), {0}},
+               "the extent has rank 1, but the grid");
+    refuse_box((box){NEAR, HERE, hr_extent2(2, 0), {0}},
+               "0 cells from 0 on exceed");
+    refuse_box((box){NEAR, HERE, hr_extent2(2, -1), {0}}, "-1 cells from 0");
+    refuse_box((box){NEAR, HERE, two, {-1, 0}},
+               "2 cells from -1 on exceed dimension 0, which has 6");
+    refuse_box((box){NEAR, HERE, two, {0, 4}},
+               "2 cells from 4 on exceed dimension 1, which has 5");
+    refuse_box((box){NEAR, HERE, one, {0, INT64_MAX}},
+               "1 cells from 9223372036854775807 on exceed dimension 1, which "
+               "has 5");
+    refuse_box((box){NEAR, HERE, one, {INT64_MIN, 0}},
+               "1 cells from -9223372036854775808 on exceed dimension 0, which "
+               "has 6");
+    refuse_box((box){NEAR, HERE, hr_extent2(1, INT64_MAX), {0, 1}},
+               "9223372036854775807 cells from 1 on exceed dimension 1, which "
+               "has 5");
+    refuse_box((box){WIDE, WALLED, one, {-3, 0}}, /* beyond the user's */
+               "1 cells from -3 on");
+    refuse_box((box){NEAR, WALLED, one, {0, -2}}, /* beyond what is read */
+               "1 cells from -2 on");
+    refuse_box((box){HERE, WALLED, one, {6, 0}}, /* beyond what has no halo */
+               "1 cells from 6 on");
+    refuse_box((box){9, HERE, all, {0}}, "argument 0 is field 9");
+    refuse_box((box){9, HERE, one, {-1, 0}},
+               "argument 0 is field 9, but the grid has 5");
+    refuse_box((box){NEAR, NEAR, all, {0}},
+               "field 0 is two arguments, and one");
+}
+
+static void refuse_steps(void)
+{
+    const box whole = {NEAR, HERE, all, {0}};
+    TEST_CASE("cells of an item");
+    CHECK_FAILS(step_box(whole, -1, 0), HR_ERROR_INVALID,
+                "step is -1 in dimension 0 of 2");
+    CHECK_FAILS(step_box(whole, 0, 2), HR_ERROR_INVALID,
+                "step is 2 in dimension 1 of 2");
+    CHECK(hr_grid_finish(grid) == HR_OK);
 }
 
 /* A view beside the grid that has fewer rows than the phase has cells. */
@@ -230,7 +332,7 @@ static void refuse_swaps(void)
     hr_grid_destroy(unlike);
 }
 
-static bool never(void *data, hr_grid *of, int64_t steps)
+static bool count_call(void *data, hr_grid *of, int64_t steps)
 {
     (void)of;
     (void)steps;
@@ -243,13 +345,13 @@ static void refuse_runs(void)
     TEST_CASE("runs");
     const hr_phase phase = hr_phase_swap(NEAR, NEAR);
     int calls = 0;
-    CHECK_FAILS(hr_grid_run(grid, &phase, 1, 4, 0, never, &calls),
+    CHECK_FAILS(hr_grid_run(grid, &phase, 1, 4, 0, count_call, &calls),
                 HR_ERROR_INVALID, "a call after every 0 steps");
     CHECK_FAILS(hr_grid_run(grid, &phase, 1, 4, 1, NULL, &calls),
                 HR_ERROR_INVALID, "the function is NULL");
-    CHECK_FAILS(hr_grid_run(NULL, &phase, 1, 4, 1, never, &calls),
+    CHECK_FAILS(hr_grid_run(NULL, &phase, 1, 4, 1, count_call, &calls),
                 HR_ERROR_INVALID, "the grid is NULL");
-    CHECK_FAILS(hr_grid_run(grid, &phase, 1, -4, 1, never, &calls),
+    CHECK_FAILS(hr_grid_run(grid, &phase, 1, -4, 1, count_call, &calls),
                 HR_ERROR_INVALID, "-4 steps");
     CHECK(calls == 0);
 }
@@ -458,9 +560,14 @@ int main(void)
 {
     hr_context *other = test_context("2xhost", 1 << 20);
     context = test_context("2xhost", 1 << 20);
+    TEST(refuse_shapes());
+    TEST(refuse_fields());
+    TEST(refuse_options());
+    TEST(refuse_no_place());
     make_grid();
-    TEST(boxes_that_run());
-    TEST(refuse_phases());
+    TEST(run_boxes());
+    TEST(refuse_boxes());
+    TEST(refuse_steps());
     TEST(refuse_lists());
     TEST(refuse_swaps());
     TEST(refuse_runs());

@@ -1,77 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine on virtual host accelerators: what it moves, what it holds, how it
  * distributes work, and how it stops. test_gemm_random checks values. */
-#include <math.h>
-
 #include "gemm/check.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
-#include "support/random.h"
-#include "support/reference.h"
+#include "support/operands.h"
 #include "support/simulate.h"
 #include "support/told.h"
 #include "test.h"
-
-typedef struct operands {
-    int64_t m, n, k;
-    hr_matrix a, b, c;
-} operands;
-
-static float old_value(int64_t row, int64_t col)
-{
-    return (float)((row * 3 + col * 5) % 17 - 8);
-}
-
-static void set_old(const operands *o)
-{
-    float *c = o->c.data;
-    for (int64_t i = 0; i < o->m * o->n; i++) {
-        c[i] = old_value(i / o->n, i % o->n);
-    }
-}
-
-static operands make(int64_t m, int64_t n, int64_t k)
-{
-    random_source source = {(uint64_t)(m * 31 + n * 7 + k)};
-    operands o = {.m = m, .n = n, .k = k};
-    o.a = hr_matrix_row_major(calloc((size_t)(m * k) + 1, 4), HR_F32, m, k, 0);
-    o.b = hr_matrix_row_major(calloc((size_t)(k * n) + 1, 4), HR_F32, k, n, 0);
-    o.c = hr_matrix_row_major(calloc((size_t)(m * n) + 1, 4), HR_F32, m, n, 0);
-    random_fill_matrix(&source, &o.a);
-    random_fill_matrix(&source, &o.b);
-    set_old(&o);
-    return o;
-}
-
-static void drop(operands *o)
-{
-    free(o->a.data);
-    free(o->b.data);
-    free(o->c.data);
-}
-
-/* A few hundred elements of C = A B + beta old C against sums in double. */
-static int is_product(const operands *o, double beta)
-{
-    const float *a = o->a.data, *b = o->b.data, *c = o->c.data;
-    random_source source = {99};
-    for (int i = 0; i < 400; i++) {
-        int64_t row = random_between(&source, 0, o->m - 1);
-        int64_t col = random_between(&source, 0, o->n - 1);
-        double sum = beta * (double)old_value(row, col), size = fabs(sum);
-        for (int64_t k = 0; k < o->k; k++) {
-            double term = (double)a[row * o->k + k] * b[k * o->n + col];
-            sum += term;
-            size += fabs(term);
-        }
-        double u = 0x1p-24 * (double)(o->k + 2);
-        double bound = u / (1.0 - u) * size + 0x1p-126;
-        if (!(fabs(c[row * o->n + col] - sum) <= bound)) {
-            return 0;
-        }
-    }
-    return 1;
-}
 
 static hr_context *open_context(const char *list, uint64_t limit)
 {
@@ -161,7 +97,7 @@ static void bytes_as_planned(size_t i)
     fault_backend_pretend_staged(runs[i].staged);
     fault_backend_pretend_packed(runs[i].packed ? 1u << HR_F32 : 0);
     hr_context *context = open_context(runs[i].accelerators, runs[i].limit);
-    operands o = make(runs[i].m, runs[i].n, runs[i].k);
+    operands o = operands_make(runs[i].m, runs[i].n, runs[i].k);
     if (runs[i].growing) {
         balance(context);
     }
@@ -207,10 +143,10 @@ static void bytes_as_planned(size_t i)
         CHECK(context->accelerators[s].memory_peak <= runs[i].limit);
     }
     CHECK(run.share_count == plan.share_count);
-    CHECK(is_product(&o, runs[i].beta));
+    CHECK(operands_are_product(&o, runs[i].beta));
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    drop(&o);
+    operands_free(&o);
 }
 
 /* ---- a second call */
@@ -234,7 +170,7 @@ static void second_call_makes_nothing(void)
         fault_backend_reset();
         fault_backend_pretend_staged(staged);
         hr_context *context = open_context("3xhost", 1 << 20);
-        operands o = make(500, 500, 500);
+        operands o = operands_make(500, 500, 500);
         CHECK(multiply(context, &o, 0, NULL) == HR_OK);
         uint64_t before = made(context);
         CHECK(before >= 3 * (1 + 5 + 1));
@@ -242,7 +178,7 @@ static void second_call_makes_nothing(void)
         CHECK(multiply(context, &o, 0, NULL) == HR_OK);
         CHECK(made(context) == before);
         hr_context_destroy(context);
-        drop(&o);
+        operands_free(&o);
     }
 }
 
@@ -273,7 +209,7 @@ static void limit_of_one_call(void)
     TEST_CASE("a call's memory limit counts the cache");
     fault_backend_reset();
     hr_context *context = open_context("2xhost", 32 << 20);
-    operands o = make(700, 700, 700);
+    operands o = operands_make(700, 700, 700);
     CHECK(multiply(context, &o, 0, NULL) == HR_OK);
     CHECK(context->accelerators[0].memory_used > 200 << 10);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
@@ -288,9 +224,9 @@ static void limit_of_one_call(void)
         CHECK(context->accelerators[i].memory_limit == 32 << 20);
     }
     CHECK(seen.calls > 1 && seen.wrong == 0);
-    CHECK(is_product(&o, 0));
+    CHECK(operands_are_product(&o, 0));
     hr_context_destroy(context);
-    drop(&o);
+    operands_free(&o);
 }
 
 /* A device whose largest buffer is far smaller than its memory. */
@@ -301,11 +237,11 @@ static void small_buffers(void)
         fault_backend_reset();
         fault_backend_limit(0, largest);
         hr_context *context = open_context("2xhost", 64 << 20);
-        operands o = make(900, 900, 900);
+        operands o = operands_make(900, 900, 900);
         CHECK(multiply(context, &o, 0, NULL) == HR_OK);
-        CHECK(is_product(&o, 0));
+        CHECK(operands_are_product(&o, 0));
         hr_context_destroy(context);
-        drop(&o);
+        operands_free(&o);
     }
 }
 
@@ -316,16 +252,16 @@ static void nothing_is_copied_in_place(void)
     TEST_CASE("plain host: nothing is copied, nothing is held");
     fault_backend_reset();
     hr_context *context = open_context("host", 0);
-    operands o = make(400, 500, 600);
+    operands o = operands_make(400, 500, 600);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     CHECK(multiply(context, &o, 0, &report) == HR_OK);
     CHECK(fault_backend_count(FAULT_COPY) == 0);
     CHECK(fault_backend_count(FAULT_ALLOCATE) == 0);
     CHECK(report.host_to_device + report.device_to_host + report.peer == 0);
     CHECK(report.compulsory == 0 && report.ratio == 1.0);
-    CHECK(is_product(&o, 0));
+    CHECK(operands_are_product(&o, 0));
     hr_context_destroy(context);
-    drop(&o);
+    operands_free(&o);
 }
 
 /* ---- stealing */
@@ -343,7 +279,7 @@ static void tails_are_stolen(int staged, const char *list)
         told(&context->accelerators[i], "f32", i == last ? 3e9 : 1e9);
         told_link(&context->accelerators[i], 1e10);
     }
-    operands o = make(1100, 1100, 600);
+    operands o = operands_make(1100, 1100, 600);
     uint64_t first_tiles = 0; /* that the first has been given so far */
     for (int beta = 0; beta <= 2; beta += 2) {
         hr_gemm_share planned[4], done[4];
@@ -353,7 +289,7 @@ static void tails_are_stolen(int staged, const char *list)
         plan.share_capacity = run.share_capacity = 4;
         CHECK(hr_gemm_plan(context, hr_real(1), o.a, o.b, hr_real(beta), o.c,
                            NULL, &plan) == HR_OK);
-        set_old(&o);
+        operands_set_old(&o);
         CHECK(planned[0].accelerator == 0);
         fault_backend_hold(last, first_tiles + planned[0].tiles + 1);
         CHECK(multiply(context, &o, beta, &run) == HR_OK);
@@ -367,7 +303,7 @@ static void tails_are_stolen(int staged, const char *list)
         printf("%s: %llu of %llu tiles stolen\n", list,
                (unsigned long long)stolen, (unsigned long long)tiles);
         CHECK(run.share_count > 1 && stolen > 0 && tiles == wanted);
-        CHECK(is_product(&o, beta));
+        CHECK(operands_are_product(&o, beta));
         if (strchr(list, ',') == NULL) { /* all are peers */
             CHECK(run.host_to_device == plan.host_to_device);
             CHECK(run.device_to_host == plan.device_to_host);
@@ -376,7 +312,7 @@ static void tails_are_stolen(int staged, const char *list)
     }
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    drop(&o);
+    operands_free(&o);
 }
 
 /* ---- progress */
@@ -410,7 +346,7 @@ static void progress_and_cancel(const char *list, int cancel_at)
         told(&context->accelerators[i], "f32", slow_rate);
         fault_backend_rate(i, slow_rate);
     }
-    operands o = make(LONG_EXTENT, LONG_EXTENT, LONG_EXTENT);
+    operands o = operands_make(LONG_EXTENT, LONG_EXTENT, LONG_EXTENT);
     watcher w = {.rising = 1, .cancel_at = cancel_at};
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
@@ -427,10 +363,10 @@ static void progress_and_cancel(const char *list, int cancel_at)
           HR_OK);
     CHECK(w.rising && w.calls > cancel_at && w.last == w.total);
     CHECK(w.total == 2.0 * LONG_EXTENT * LONG_EXTENT * LONG_EXTENT);
-    CHECK(is_product(&o, 0));
+    CHECK(operands_are_product(&o, 0));
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    drop(&o);
+    operands_free(&o);
 }
 
 /* Blocks and tiles are those of the caller's C, however it lies. */

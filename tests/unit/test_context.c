@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts over fake backends: what is chosen, described, limited, refused. */
+/* Contexts over fake backends: what is chosen, described, limited, refused. One
+ * that is destroyed before a queue with work waits for the work. */
 #include "test.h"
 
 #include <pthread.h>
@@ -7,10 +8,12 @@
 #include "runtime/runtime.h"
 #include "support/fake.h"
 
+extern const hr_kernel axpy;
+
 enum { GPU = 1000000, GPU_FREE = 900000, HOST = 8000000 }; /* see fake.h */
 
-static hr_status create(const char *accelerators, uint64_t limit,
-                        hr_context **context)
+static hr_status create_context(const char *accelerators, uint64_t limit,
+                                hr_context **context)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = accelerators;
@@ -19,7 +22,7 @@ static hr_status create(const char *accelerators, uint64_t limit,
     return hri_context_create_from(fake_list, &options, context);
 }
 
-static void destroy(hr_context *context)
+static void destroy_context(hr_context *context)
 {
     hr_context_destroy(context);
     CHECK(fake.live == 0);
@@ -76,10 +79,10 @@ static void check_choices(void)
     for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
         hr_context *context;
         TEST_CASE(chosen[i].name);
-        CHECK(create(chosen[i].accelerators, chosen[i].limit, &context) ==
-              HR_OK);
+        CHECK(create_context(chosen[i].accelerators, chosen[i].limit,
+                             &context) == HR_OK);
         check_chosen(context, chosen[i].want);
-        destroy(context);
+        destroy_context(context);
     }
 }
 
@@ -91,45 +94,45 @@ static void check_environment(void)
     TEST_CASE("the environment counts without options");
     CHECK(hri_context_create_from(fake_list, NULL, &context) == HR_OK);
     check_chosen(context, "cuda:1#0=2000 cuda:1#1=2000");
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("options come first, each for itself");
-    CHECK(create("cuda:0", 0, &context) == HR_OK);
+    CHECK(create_context("cuda:0", 0, &context) == HR_OK);
     check_chosen(context, "cuda:0=2000");
-    destroy(context);
-    CHECK(create(NULL, 3000, &context) == HR_OK);
+    destroy_context(context);
+    CHECK(create_context(NULL, 3000, &context) == HR_OK);
     check_chosen(context, "cuda:1#0=3000 cuda:1#1=3000");
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("a list in the environment that is wrong says where it stands");
     setenv("HEADRACE_ACCELERATORS", "cuda:0,", 1);
-    CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
+    CHECK_FAILS(create_context(NULL, 0, &context), HR_ERROR_INVALID,
                 "HEADRACE_ACCELERATORS, character 8: an item is empty");
     setenv("HEADRACE_ACCELERATORS", " ", 1);
-    CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
+    CHECK_FAILS(create_context(NULL, 0, &context), HR_ERROR_INVALID,
                 "HEADRACE_ACCELERATORS, character 2: the list is empty");
-    CHECK(create("cuda:0", 0, &context) == HR_OK);
-    destroy(context);
+    CHECK(create_context("cuda:0", 0, &context) == HR_OK);
+    destroy_context(context);
     unsetenv("HEADRACE_ACCELERATORS");
 
     static const char *const wrong[] = {"0", "-1", " ", "many", "5 apples"};
     TEST_CASE("a limit in the environment that is wrong");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         setenv("HEADRACE_MEMORY_LIMIT", wrong[i], 1);
-        CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
+        CHECK_FAILS(create_context(NULL, 0, &context), HR_ERROR_INVALID,
                     "such as 512MiB (B, KiB to TiB, kB to TB)");
         CHECK(strncmp(hr_last_error(), "HEADRACE_MEMORY_LIMIT is \"", 26) == 0);
         CHECK(context == NULL);
-        CHECK(create(NULL, 1000, &context) == HR_OK);
-        destroy(context);
+        CHECK(create_context(NULL, 1000, &context) == HR_OK);
+        destroy_context(context);
     }
 
     TEST_CASE("what is empty counts as not set");
     setenv("HEADRACE_ACCELERATORS", "", 1);
     setenv("HEADRACE_MEMORY_LIMIT", "", 1);
-    CHECK(create(NULL, 0, &context) == HR_OK);
+    CHECK(create_context(NULL, 0, &context) == HR_OK);
     check_chosen(context, "cuda:0=810000 cuda:1=810000 host=0");
-    destroy(context);
+    destroy_context(context);
     unsetenv("HEADRACE_ACCELERATORS");
     unsetenv("HEADRACE_MEMORY_LIMIT");
     CHECK(fake.live == 0);
@@ -157,15 +160,15 @@ static void check_machines(void)
 {
     hr_context *context;
     TEST_CASE("the machine without a list");
-    CHECK(create(NULL, 0, &context) == HR_OK);
+    CHECK(create_context(NULL, 0, &context) == HR_OK);
     check_machine(context, "cuda:0: chosen; cuda:1: chosen; "
                            "opencl:0:0: same device as cuda:0; "
                            "opencl:1:0: emulated: only on request; "
                            "host: chosen; ");
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("the machine with a list");
-    CHECK(create("2xhost,opencl:1", 1000, &context) == HR_OK);
+    CHECK(create_context("2xhost,opencl:1", 1000, &context) == HR_OK);
     check_machine(context, "opencl:0:0: not in the list; opencl:1:0: chosen; "
                            "host: chosen; cuda: not in the list; ");
     TEST_CASE("a device's entry sums up its virtual accelerators");
@@ -174,35 +177,35 @@ static void check_machines(void)
     CHECK(info.memory_limit == 2000 && !info.in_place);
     CHECK(info.memory_bytes == HOST && info.compute_units == 4);
     CHECK(strcmp(info.name, "device of host") == 0);
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("backends without devices come last, with their sentence");
     fake.backends[0].probe_fails = HR_ERROR_UNAVAILABLE;
     fake.backends[1].count = 0;
-    CHECK(create(NULL, 0, &context) == HR_OK);
+    CHECK(create_context(NULL, 0, &context) == HR_OK);
     check_machine(context, "host: chosen; cuda: fake: no driver; "
                            "opencl: it has no devices; ");
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("a broken driver or device does not stop the others");
     fake_reset();
     fake.backends[0].describe_fails = 0;
     fake.backends[1].probe_fails = HR_ERROR_BACKEND;
-    CHECK(create(NULL, 0, &context) == HR_OK);
+    CHECK(create_context(NULL, 0, &context) == HR_OK);
     check_machine(context, "cuda:1: chosen; host: chosen; "
                            "cuda: fake: device 0 is mute; "
                            "opencl: fake: no driver; ");
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("a backend made for another HAL");
     fake_reset();
     fake_backends[0].abi = HRI_HAL_ABI + 1;
-    CHECK(create(NULL, 0, &context) == HR_OK);
+    CHECK(create_context(NULL, 0, &context) == HR_OK);
     check_machine(context, "opencl:0:0: chosen; "
                            "opencl:1:0: emulated: only on request; "
                            "host: chosen; "
                            "cuda: made for another version of Headrace; ");
-    destroy(context);
+    destroy_context(context);
     fake_reset();
 }
 
@@ -229,13 +232,13 @@ static void check_asking(void)
         hr_context *context = NULL;
         TEST_CASE(asking[i].list != NULL ? asking[i].list : "no list");
         fake_reset();
-        hr_status status = create(asking[i].list, 0, &context);
+        hr_status status = create_context(asking[i].list, 0, &context);
         CHECK((status == HR_OK) == (context != NULL));
         for (int b = 0; b < FAKE_BACKENDS; b++) {
             CHECK(fake.backends[b].probes == asking[i].asked[b]);
             CHECK(asking[i].asked[b] || fake.backends[b].describes == 0);
         }
-        destroy(context);
+        destroy_context(context);
     }
 }
 
@@ -244,23 +247,23 @@ static void check_opening(void)
     hr_context *context;
     TEST_CASE("a device that is named must open");
     fake.backends[0].devices[1].open_fails = HR_ERROR_BACKEND;
-    CHECK_FAILS(create("2xhost,cuda", 0, &context), HR_ERROR_BACKEND,
+    CHECK_FAILS(create_context("2xhost,cuda", 0, &context), HR_ERROR_BACKEND,
                 "fake: cuda:1 is busy");
     CHECK(context == NULL && fake.live == 0);
 
     TEST_CASE("one that is not named is left out");
-    CHECK(create(NULL, 0, &context) == HR_OK);
+    CHECK(create_context(NULL, 0, &context) == HR_OK);
     check_chosen(context, "cuda:0=810000 host=0");
     check_machine(context, "cuda:0: chosen; cuda:1: fake: cuda:1 is busy; "
                            "opencl:0:0: same device as cuda:0; "
                            "opencl:1:0: emulated: only on request; "
                            "host: chosen; ");
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("when none opens, the first one's error comes back");
     fake.backends[0].devices[0].open_fails = HR_ERROR_LOST;
     fake.backends[2].devices[0].open_fails = HR_ERROR_BACKEND;
-    CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_LOST,
+    CHECK_FAILS(create_context(NULL, 0, &context), HR_ERROR_LOST,
                 "fake: cuda:0 is busy");
     CHECK(context == NULL && fake.live == 0);
 
@@ -277,7 +280,7 @@ static void check_opening(void)
     hr_matrix m = hr_matrix_row_major(NULL, HR_F32, 0, 0, 0);
     CHECK_FAILS(hr_gemm(context, hr_real(1), m, m, hr_real(0), m, NULL),
                 HR_ERROR_INVALID, "the context has 0");
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("and one that is named must open all the same");
     context = NULL;
@@ -292,8 +295,8 @@ static void check_relations(void)
 {
     hr_context *context;
     TEST_CASE("accelerators of one device have one number and one ring");
-    CHECK(create("cuda:1,2xhost,cuda:0,1xhost,opencl:0:0", 0, &context) ==
-          HR_OK);
+    CHECK(create_context("cuda:1,2xhost,cuda:0,1xhost,opencl:0:0", 0,
+                         &context) == HR_OK);
     static const uint32_t physical[] = {0, 1, 1, 2, 1, 2};
     static const uint32_t ring[] = {1, 3, 3, 1, 3, 1};
     for (uint32_t i = 0; i < 6; i++) {
@@ -309,13 +312,13 @@ static void check_relations(void)
         CHECK(a->physical == physical[i] && length == ring[i]);
     }
     CHECK(hri_pool_threads(context->pool) == hri_cpu_count());
-    destroy(context);
+    destroy_context(context);
 }
 
 static void check_sizes(void)
 {
     hr_context *context;
-    CHECK(create("cuda:0,host", 0, &context) == HR_OK);
+    CHECK(create_context("cuda:0,host", 0, &context) == HR_OK);
     struct {
         hr_accelerator_info info;
         char more[16]; /* of a newer header */
@@ -360,8 +363,8 @@ static void check_sizes(void)
     CHECK_FAILS(hr_machine_describe(context, 0, NULL), HR_ERROR_INVALID,
                 "info is NULL");
     CHECK(hr_accelerator_count(NULL) == 0 && hr_machine_count(NULL) == 0);
-    destroy(context);
-    destroy(NULL);
+    destroy_context(context);
+    destroy_context(NULL);
 }
 
 /* Counts lines without a line end; no lock, as calls come one at a time. */
@@ -398,13 +401,13 @@ static void check_options(void)
         pthread_join(threads[i], NULL);
     }
     CHECK(lines == 2002);
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("smaller options: the rest is not looked at");
     options.size = offsetof(hr_context_options, log);
     CHECK(hri_context_create_from(fake_list, &options, &context) == HR_OK);
     CHECK(lines == 2002);
-    destroy(context);
+    destroy_context(context);
 
     TEST_CASE("options without a size, no place for the context");
     context = NULL;
@@ -416,6 +419,56 @@ static void check_options(void)
                 HR_ERROR_INVALID, "size is 8");
     CHECK(context == NULL);
     CHECK_FAILS(hr_context_create(NULL, NULL), HR_ERROR_INVALID, "NULL");
+}
+
+/* ---- a context that ends before its queues */
+
+enum { N = 3000000, LAUNCHES = 30, SETS = 2 };
+
+extern const hr_kernel axpy;
+
+/* What is not destroyed is kept here, so that it is no leak. */
+static struct {
+    float *x, *y;
+    hr_array *in, *inout;
+} kept[SETS];
+
+static void destroy_before_queue(int set, const char *list)
+{
+    static const struct {
+        float x;
+        int n;
+    } point = {0.0F, 0};
+    const float factor = 2.0F;
+    const hr_extent extent = hr_extent1(N);
+    hr_queue *queue = NULL, *idle = NULL;
+    TEST_CASE(list);
+    hr_context *context = test_context(list, 0);
+    CHECK(hr_queue_create(context, 0, &queue) == HR_OK);
+    CHECK(hr_queue_create(context, 0, &idle) == HR_OK);
+    float *x = kept[set].x = malloc(N * sizeof *x);
+    float *y = kept[set].y = calloc(N, sizeof *y);
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)(i % 100);
+    }
+    CHECK(hr_array_wrap(context, x, sizeof *x, extent, 0, &kept[set].in) ==
+          HR_OK);
+    CHECK(hr_array_wrap(context, y, sizeof *y, extent, 0, &kept[set].inout) ==
+          HR_OK);
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(kept[set].in)), hr_inout(hr_view_of(kept[set].inout)),
+        hr_value(&factor, sizeof factor), hr_value(&point, sizeof point)};
+    for (int i = 0; i < LAUNCHES; i++) {
+        CHECK(hr_launch(queue, &axpy, extent, NULL, arguments, 4) == HR_OK);
+    }
+    hr_context_destroy(context);
+    int wrong = 0;
+    for (int i = 0; i < N; i++) {
+        wrong += y[i] != 2.0F * LAUNCHES * x[i];
+    }
+    CHECK(wrong == (strcmp(list, "host") == 0 ? 0 : N - N / 100));
+    hr_queue_destroy(idle);
+    hr_queue_destroy(queue);
 }
 
 int main(void)
@@ -431,5 +484,7 @@ int main(void)
     TEST(check_relations());
     TEST(check_sizes());
     TEST(check_options());
+    TEST(destroy_before_queue(0, "host"));
+    TEST(destroy_before_queue(1, "2xhost")); /* y is not brought home */
     return test_end();
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Units for accelerators of different speeds and memories, and rectangles of
- * tiles, compared with models that are as simple as possible. */
+ * tiles, compared with models that are as simple as possible. Which
+ * accelerators take part: the set is chosen as its contract says, whatever the
+ * order of the candidates. */
 #include <math.h>
 
 #include "distribute/distribute.h"
+#include "model/pays.h"
 #include "support/random.h"
 #include "test.h"
 
@@ -11,8 +14,8 @@ enum { MAX_PORTIONS = 12, MANY = 1000, COSTS = 4000 };
 
 /* ---- what must hold of every distribution */
 
-static hri_distribution of(int64_t units, int64_t grain, hri_portion *p,
-                           uint32_t count)
+static hri_distribution distribution_of(int64_t units, int64_t grain,
+                                        hri_portion *p, uint32_t count)
 {
     return (hri_distribution){.caller = "test",
                               .units = units,
@@ -49,7 +52,7 @@ static bool is_held(const hri_distribution *d, const int64_t *most)
     return good;
 }
 
-static bool distribute(const hri_distribution *d)
+static bool distribute_units(const hri_distribution *d)
 {
     bool held = false;
     CHECK(hri_distribute(d, &held) == HR_OK);
@@ -65,7 +68,7 @@ typedef struct model {
 } model;
 
 /* The portion that is full first when all grow by their weights. */
-static int soonest(const model *m, const bool *full)
+static int find_soonest(const model *m, const bool *full)
 {
     int found = -1;
     for (uint32_t i = 0; i < m->count; i++) {
@@ -79,7 +82,8 @@ static int soonest(const model *m, const bool *full)
 }
 
 /* The largest rest among those that are not full. */
-static uint32_t neediest(const model *m, const bool *full, const int64_t *rest)
+static uint32_t find_neediest(const model *m, const bool *full,
+                              const int64_t *rest)
 {
     uint32_t found = 0;
     int64_t most = -1;
@@ -93,7 +97,7 @@ static uint32_t neediest(const model *m, const bool *full, const int64_t *rest)
 }
 
 /* False: together they do not hold so many grains. */
-static bool solve(model *m, int64_t grains)
+static bool solve_model(model *m, int64_t grains)
 {
     bool full[MAX_PORTIONS] = {false};
     int64_t sum = 0, rest[MAX_PORTIONS] = {0};
@@ -102,7 +106,7 @@ static bool solve(model *m, int64_t grains)
         full[i] = m->weight[i] == 0;
         m->want[i] = 0;
     }
-    for (int i = soonest(m, full); i >= 0; i = soonest(m, full)) {
+    for (int i = find_soonest(m, full); i >= 0; i = find_soonest(m, full)) {
         if (m->most[i] * sum > grains * m->weight[i]) {
             break;
         }
@@ -120,7 +124,7 @@ static bool solve(model *m, int64_t grains)
         }
     }
     for (; left > 0 && sum > 0; left--) {
-        const uint32_t i = neediest(m, full, rest);
+        const uint32_t i = find_neediest(m, full, rest);
         m->want[i]++;
         rest[i] = -1;
     }
@@ -134,7 +138,7 @@ typedef struct random_case {
 } random_case;
 
 /* Limits matter in most cases, and in some there is too little memory. */
-static random_case draw(random_source *r)
+static random_case draw_case(random_source *r)
 {
     random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX_PORTIONS)};
     const int64_t sizes = random_between(r, 1, 40);
@@ -162,6 +166,13 @@ static random_case draw(random_source *r)
     return c;
 }
 
+static void tell_failed_case(int number)
+{
+    if (test_state.failures > 0) {
+        printf("case %d\n", number);
+    }
+}
+
 static bool is_wanted(const random_case *c)
 {
     int64_t first = 0;
@@ -175,17 +186,18 @@ static bool is_wanted(const random_case *c)
     return good;
 }
 
-static void random_limits(int count)
+static void distribute_random_limits(int count)
 {
     random_source r = {1};
     int refused = 0, limited = 0;
     TEST_CASE("limits as numbers");
     for (int i = 0; i < count && test_state.failures == 0; i++) {
-        random_case c = draw(&r);
+        random_case c = draw_case(&r);
         const int64_t grains = (c.units + c.grain - 1) / c.grain;
-        const hri_distribution d = of(c.units, c.grain, c.portions, c.m.count);
-        const bool held = distribute(&d);
-        CHECK(held == solve(&c.m, grains));
+        const hri_distribution d =
+            distribution_of(c.units, c.grain, c.portions, c.m.count);
+        const bool held = distribute_units(&d);
+        CHECK(held == solve_model(&c.m, grains));
         if (held) {
             CHECK(is_whole(&d) && is_held(&d, c.most) && is_wanted(&c));
         }
@@ -193,33 +205,30 @@ static void random_limits(int count)
         for (uint32_t k = 0; held && k < c.m.count; k++) {
             limited += c.m.want[k] == c.m.most[k] && c.m.want[k] > 0;
         }
-        if (test_state.failures > 0) {
-            printf("case %d\n", i);
-        }
+        tell_failed_case(i);
     }
     CHECK(refused > count / 20 && refused < count / 2 && limited > count / 2);
 }
 
 /* A portion that gets more weight never has fewer units than before. */
-static void more_weight(int count)
+static void add_weight(int count)
 {
     random_source r = {2};
     TEST_CASE("more weight, no fewer units");
     for (int i = 0; i < count && test_state.failures == 0; i++) {
-        random_case c = draw(&r);
-        const hri_distribution d = of(c.units, c.grain, c.portions, c.m.count);
+        random_case c = draw_case(&r);
+        const hri_distribution d =
+            distribution_of(c.units, c.grain, c.portions, c.m.count);
         hri_portion *p = &c.portions[random_between(&r, 0, c.m.count - 1)];
-        if (!distribute(&d)) {
+        if (!distribute_units(&d)) {
             continue;
         }
         const int64_t before = p->count;
         p->weight += (double)(random_between(&r, 0, 1) != 0
                                   ? random_between(&r, 1, 3)
                                   : random_between(&r, 1, 100000));
-        CHECK(distribute(&d) && p->count >= before);
-        if (test_state.failures > 0) {
-            printf("case %d\n", i);
-        }
+        CHECK(distribute_units(&d) && p->count >= before);
+        tell_failed_case(i);
     }
 }
 
@@ -248,22 +257,23 @@ static hr_status fits_memory(void *data, uint32_t index, int64_t first,
 
 /* A question whose answer does not depend on where a portion lies is refused by
  * numbers. A short grain may still fit where it lies. */
-static void random_questions(int count)
+static void ask_for_limits(int count)
 {
     random_source r = {3};
     int refused = 0;
     TEST_CASE("limits that are asked for");
     for (int i = 0; i < count && test_state.failures == 0; i++) {
-        random_case c = draw(&r);
+        random_case c = draw_case(&r);
         memory m = {.most = c.most, .units = c.units};
-        hri_distribution d = of(c.units, c.grain, c.portions, c.m.count);
+        hri_distribution d =
+            distribution_of(c.units, c.grain, c.portions, c.m.count);
         for (uint32_t k = 0; k < c.m.count; k++) {
             c.portions[k].most = INT64_MAX;
         }
         d.fits = fits_memory;
         d.data = &m;
-        const bool held = distribute(&d);
-        const bool could = solve(&c.m, (c.units + c.grain - 1) / c.grain);
+        const bool held = distribute_units(&d);
+        const bool could = solve_model(&c.m, (c.units + c.grain - 1) / c.grain);
         CHECK(held || !could);
         CHECK(could || !held || c.units % c.grain != 0);
         for (uint32_t k = 0; k < c.m.count && held; k++) {
@@ -271,22 +281,20 @@ static void random_questions(int count)
         }
         CHECK(!held || is_whole(&d));
         refused += !held;
-        if (test_state.failures > 0) {
-            printf("case %d\n", i);
-        }
+        tell_failed_case(i);
     }
     CHECK(refused > count / 20 && refused < count / 2);
 }
 
 /* Units that cost more than others: what fits depends on the band. */
-static void random_places(int count)
+static void ask_for_places(int count)
 {
     static int64_t cost[COSTS];
     random_source r = {4};
     int refused = 0;
     TEST_CASE("limits that depend on the place");
     for (int i = 0; i < count && test_state.failures == 0; i++) {
-        random_case c = draw(&r);
+        random_case c = draw_case(&r);
         int64_t all = 0;
         for (int64_t u = 0; u < c.units; u++) {
             all += cost[u] = random_between(&r, 0, 3) * (u / 16 % 3);
@@ -296,10 +304,11 @@ static void random_places(int count)
             c.portions[k].most = INT64_MAX;
         }
         memory m = {.most = c.most, .cost = cost, .units = c.units};
-        hri_distribution d = of(c.units, c.grain, c.portions, c.m.count);
+        hri_distribution d =
+            distribution_of(c.units, c.grain, c.portions, c.m.count);
         d.fits = fits_memory;
         d.data = &m;
-        const bool held = distribute(&d);
+        const bool held = distribute_units(&d);
         refused += !held;
         CHECK(!held || is_whole(&d));
         for (uint32_t k = 0; k < c.m.count && held; k++) {
@@ -310,9 +319,7 @@ static void random_places(int count)
             }
             CHECK(fits);
         }
-        if (test_state.failures > 0) {
-            printf("case %d\n", i);
-        }
+        tell_failed_case(i);
     }
     CHECK(refused < count / 2);
 }
@@ -326,12 +333,12 @@ static hr_status cannot_tell(void *data, uint32_t index, int64_t first,
     return *fits ? HR_OK : HR_ERROR_LOST;
 }
 
-static void errors(void)
+static void forward_errors(void)
 {
     hri_portion p[3] = {{.weight = 1, .most = INT64_MAX},
                         {.weight = 1, .most = INT64_MAX},
                         {.weight = 1, .most = INT64_MAX}};
-    hri_distribution d = of(9, 1, p, 3);
+    hri_distribution d = distribution_of(9, 1, p, 3);
     uint32_t good = 2;
     bool held;
     TEST_CASE("errors");
@@ -379,7 +386,7 @@ static bool is_fair(const hri_distribution *d)
     return good;
 }
 
-static void extremes(int count)
+static void distribute_extremes(int count)
 {
     static hri_portion p[MANY];
     static int64_t most[MANY];
@@ -395,8 +402,8 @@ static void extremes(int count)
         const int64_t grain = INT64_C(1) << random_between(&r, 0, 62);
         const bool limits = random_between(&r, 0, 1) != 0;
         const int64_t kind = random_between(&r, 0, 1);
-        const hri_distribution d =
-            of(units, grain < units && i % 2 == 0 ? grain : 1, p, n);
+        const hri_distribution d = distribution_of(
+            units, grain < units && i % 2 == 0 ? grain : 1, p, n);
         for (uint32_t k = 0; k < n; k++) {
             const int64_t share = units / n + 1;
             most[k] = limits && random_between(&r, 0, 9) > 0
@@ -406,38 +413,36 @@ static void extremes(int count)
                                  .most = most[k]};
         }
         p[random_between(&r, 0, n - 1)].weight = 3;
-        if (distribute(&d)) {
+        if (distribute_units(&d)) {
             held++;
             CHECK(is_whole(&d) && is_held(&d, most) && is_fair(&d));
         }
-        if (test_state.failures > 0) {
-            printf("case %d\n", i);
-        }
+        tell_failed_case(i);
     }
     CHECK(held > count / 2);
 }
 
 /* A grain that is larger than all units is all of them. */
-static void known(void)
+static void distribute_known(void)
 {
     hri_portion p[3] = {{.weight = 1, .most = 100},
                         {.weight = 2, .most = 100},
                         {.weight = 1, .most = 100}};
-    hri_distribution d = of(100, 64, p, 3);
+    hri_distribution d = distribution_of(100, 64, p, 3);
     TEST_CASE("known ones");
-    const hri_distribution more = of(300, 1, p, 2);
-    CHECK(!distribute(&more));
-    CHECK(distribute(&d) && p[0].count == 64 && p[1].count == 36);
+    const hri_distribution more = distribution_of(300, 1, p, 2);
+    CHECK(!distribute_units(&more));
+    CHECK(distribute_units(&d) && p[0].count == 64 && p[1].count == 36);
     d.units = 10;
-    CHECK(distribute(&d) && p[1].count == 10 && p[1].first == 0);
+    CHECK(distribute_units(&d) && p[1].count == 10 && p[1].first == 0);
     p[1].most = 9;
-    CHECK(distribute(&d) && p[0].count == 10);
+    CHECK(distribute_units(&d) && p[0].count == 10);
     p[0].most = 10; /* which is all of it, though not 64 */
-    CHECK(distribute(&d) && p[0].count == 10);
+    CHECK(distribute_units(&d) && p[0].count == 10);
     p[0].most = 100;
     p[1].most = 25;
-    d = of(100, 1, p, 3);
-    CHECK(distribute(&d) && p[0].count == 38 && p[1].count == 25 &&
+    d = distribution_of(100, 1, p, 3);
+    CHECK(distribute_units(&d) && p[0].count == 38 && p[1].count == 25 &&
           p[2].count == 37 && p[1].full && !p[0].full);
 }
 
@@ -449,7 +454,7 @@ static hr_status is_below(void *data, int64_t x, bool *holds)
     return HR_OK;
 }
 
-static void bisections(int count)
+static void bisect_ranges(int count)
 {
     random_source r = {6};
     TEST_CASE("bisection");
@@ -508,7 +513,7 @@ static void check_rectangles(random_source *r)
     hri_partition_destroy(p);
 }
 
-static void rectangles(int count)
+static void cut_rectangles(int count)
 {
     random_source r = {7};
     TEST_CASE("rectangles have each tile once");
@@ -517,16 +522,142 @@ static void rectangles(int count)
     }
 }
 
+/* ---- sets of accelerators */
+
+enum { MAX_CANDIDATES = 12 };
+
+/* Each takes its part of the work, and costs something; siblings gain
+ * nothing. */
+typedef struct machine {
+    double each, seconds[MAX_CANDIDATES + 1];
+} machine;
+
+static hr_status predict_set(void *data, const hri_candidate *set,
+                             uint32_t count, double *seconds)
+{
+    machine *m = data;
+    double speed = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool first = true;
+        for (uint32_t j = 0; j < i; j++) {
+            first = first && set[j].device != set[i].device;
+        }
+        speed += first ? 1 / set[i].seconds : 0;
+    }
+    *seconds = 1 / speed + m->each * count;
+    m->seconds[count] = *seconds;
+    return HR_OK;
+}
+
+static bool is_sorted(const hri_candidate *c, uint32_t count)
+{
+    bool good = true;
+    for (uint32_t i = 1; i < count; i++) {
+        const hri_candidate *a = &c[i - 1], *b = &c[i];
+        good = good && (a->ahead < b->ahead ||
+                        (a->ahead == b->ahead &&
+                         (a->seconds < b->seconds ||
+                          (a->seconds == b->seconds && a->index < b->index))));
+    }
+    return good;
+}
+
+static void shuffle_candidates(random_source *r, hri_candidate *c,
+                               uint32_t count)
+{
+    for (uint32_t i = count; i-- > 1;) {
+        const uint32_t j = (uint32_t)random_between(r, 0, i);
+        const hri_candidate old = c[i];
+        c[i] = c[j];
+        c[j] = old;
+    }
+}
+
+/* Of a set that is larger than another, and one that is not taken. */
+static void check_set(const machine *m, uint32_t count, uint32_t now,
+                      const hri_set *set)
+{
+    CHECK(set->count >= 1 && set->count <= count);
+    CHECK(set->seconds == m->seconds[set->count]);
+    for (uint32_t n = 1; n <= count; n++) {
+        const double other = m->seconds[n];
+        CHECK(n <= set->count || !hri_model_pays(other, set->seconds));
+        CHECK(n >= set->count || n == now || now == set->count ||
+              set->seconds < other);
+        CHECK(now == 0 || now == set->count ||
+              hri_model_pays(set->seconds, m->seconds[now]));
+        CHECK(now > 0 || set->count == 1 ||
+              hri_model_pays(set->seconds, m->seconds[1]));
+    }
+}
+
+static void choose_sets(int count)
+{
+    random_source r = {8};
+    int sizes[MAX_CANDIDATES + 1] = {0};
+    TEST_CASE("sets that pay");
+    for (int i = 0; i < count && test_state.failures == 0; i++) {
+        const uint32_t n = (uint32_t)random_between(&r, 1, MAX_CANDIDATES);
+        machine m = {.each = fabs(random_unit(&r)) / 20};
+        hri_candidate c[MAX_CANDIDATES], d[MAX_CANDIDATES];
+        for (uint32_t k = 0; k < n; k++) {
+            c[k] = (hri_candidate){.index = k,
+                                   .device =
+                                       (uint32_t)random_between(&r, 0, n - 1),
+                                   .seconds = (double)random_between(&r, 1, 4)};
+        }
+        memcpy(d, c, sizeof d);
+        hri_set a = {0}, b = {0};
+        CHECK(hri_choose_set(c, n, predict_set, &m, &a) == HR_OK);
+        CHECK(is_sorted(c, n));
+        check_set(&m, n, 0, &a);
+        sizes[a.count]++;
+        shuffle_candidates(&r, d, n);
+        CHECK(hri_choose_set(d, n, predict_set, &m, &b) == HR_OK);
+        CHECK(a.count == b.count && a.seconds == b.seconds);
+        for (uint32_t k = 0; k < n; k++) {
+            CHECK(c[k].index == d[k].index);
+        }
+        b.count = (uint32_t)random_between(&r, 1, n);
+        const uint32_t now = b.count;
+        CHECK(hri_choose_set(d, n, predict_set, &m, &b) == HR_OK);
+        check_set(&m, n, now, &b);
+    }
+    CHECK(sizes[1] > 0 && sizes[2] > 0 && sizes[4] > 0);
+}
+
+static hr_status predict_never(void *data, const hri_candidate *set,
+                               uint32_t count, double *seconds)
+{
+    (void)set;
+    *seconds = INFINITY;
+    return count < *(const uint32_t *)data ? HR_OK : HR_ERROR_LOST;
+}
+
+static void choose_no_set(void)
+{
+    hri_candidate c[3] = {{.index = 0}, {.index = 1}, {.index = 2}};
+    hri_set set = {0};
+    uint32_t good = 4;
+    TEST_CASE("no set can");
+    CHECK(hri_choose_set(c, 3, predict_never, &good, &set) == HR_OK);
+    CHECK(set.count == 0 && isinf(set.seconds));
+    good = 2;
+    CHECK(hri_choose_set(c, 3, predict_never, &good, &set) == HR_ERROR_LOST);
+}
+
 int main(void)
 {
-    TEST(known());
-    TEST(random_limits(20000));
-    TEST(more_weight(20000));
-    TEST(random_questions(10000));
-    TEST(random_places(3000));
-    TEST(extremes(1500));
-    TEST(errors());
-    TEST(bisections(5000));
-    TEST(rectangles(2000));
+    TEST(distribute_known());
+    TEST(distribute_random_limits(20000));
+    TEST(add_weight(20000));
+    TEST(ask_for_limits(10000));
+    TEST(ask_for_places(3000));
+    TEST(distribute_extremes(1500));
+    TEST(forward_errors());
+    TEST(bisect_ranges(5000));
+    TEST(cut_rectangles(2000));
+    TEST(choose_sets(5000));
+    TEST(choose_no_set());
     return test_end();
 }

@@ -33,7 +33,7 @@ stage(tsan check "^unit/test_(pool|threads|host_queue|fence|copy_pool)$"
 # Reached by other tests, too: OpenCL runs beside the host, and five bands are cut
 # as seven are.
 stage(release quick "^unit/test_(gemm_(random|batch|sum)|kernels|dialect|reduce_with):opencl$"
-  "^unit/test_(reproducible|module_files|check|grid_check|stencil):opencl$"
+  "^unit/test_(reproducible|module_files|check|check_rows|stencil):opencl$"
   "^unit/test_scan_shared:opencl$")
 stage("release;asan" long "^unit/.*:([57]xhost|[23]xopencl:0:0|host,opencl)$"
   "^conformance/.*:fake_cuda,host$" "^unit/test_cuda_compile$"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The checker on the accelerators of argv[1]: launches in pieces. It finds that
- * points use other rows than the call says, and conflicts between pieces,
- * however many there are. */
+/* The checker on the accelerators of argv[1]: launches in pieces, and grids. It
+ * finds that points use other rows than the call says, and conflicts between
+ * pieces, however many there are. In whatever band of a grid, it finds a kernel
+ * that reads further than the halo of its field, or writes another cell than
+ * its own. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 
 extern const hr_kernel adds_rows, turns_rows, follows_rows, first_of_each,
     turns_in_tiles, looks_behind_tile, counts_plainly, counts_atomically,
-    last_one_looks, writes_own;
+    last_one_looks, writes_own, reads_beyond, writes_beyond1, writes_in;
 
 enum { N = 12, LONG = 1000, MAX_ACCELERATORS = 3, WAYS = 3 };
 
@@ -27,8 +29,8 @@ static bool goes_on(void *data, double done, double total)
 }
 
 /* As the library chooses; on all accelerators; in pieces. */
-static hr_status run(hr_context *context, int way, const hr_kernel *kernel,
-                     hr_extent domain, const hr_argument *arguments)
+static hr_status run_row(hr_context *context, int way, const hr_kernel *kernel,
+                         hr_extent domain, const hr_argument *arguments)
 {
     static const double weights[MAX_ACCELERATORS] = {1, 1, 1};
     const hr_extent tile = hr_extent1(256);
@@ -65,13 +67,13 @@ typedef struct row {
 } row;
 
 /* Each way has a context of its own, since a finding is told once. */
-static void check(const char *accelerators, const row *r)
+static void check_row(const char *accelerators, const row *r)
 {
     TEST_CASE(r->name);
     for (int way = 0; way < WAYS; way++) {
         hr_context *context = test_context(accelerators, 0);
         const hr_status status =
-            run(context, way, r->kernel, r->domain, r->arguments);
+            run_row(context, way, r->kernel, r->domain, r->arguments);
         const bool ok = r->at == NULL ? status == HR_OK
                                       : status == HR_ERROR_INVALID &&
                                             is_told(way, r->at, r->what);
@@ -84,7 +86,7 @@ static void check(const char *accelerators, const row *r)
     }
 }
 
-static void finds_rows(const char *accelerators)
+static void find_rows(const char *accelerators)
 {
     static const char own[] = ", but a point uses its own row alone of what is "
                               "written";
@@ -137,12 +139,12 @@ static void finds_rows(const char *accelerators)
          "rows.c:39: first_of_each: item (1) reads f[1, 0]",
          given}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        check(accelerators, &table[i]);
+        check_row(accelerators, &table[i]);
     }
 }
 
 /* Where bands are cut between tiles. */
-static void finds_rows_of_tiles(const char *accelerators)
+static void find_rows_of_tiles(const char *accelerators)
 {
     const hr_extent all = hr_extent1(LONG);
     const hr_argument long_in = hr_in(a, LONG), long_out = hr_out(c, LONG);
@@ -166,12 +168,12 @@ static void finds_rows_of_tiles(const char *accelerators)
          NULL,
          NULL}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        check(accelerators, &table[i]);
+        check_row(accelerators, &table[i]);
     }
 }
 
 /* Accelerators work on copies of combined views, and on one after another. */
-static void finds_conflicts(const char *accelerators)
+static void find_conflicts(const char *accelerators)
 {
     const hr_argument bins = hr_combined(hr_inout(c, N), HR_COMBINE_SUM);
     for (int n = 2; n <= N; n += n < 4 ? 1 : 4) {
@@ -205,14 +207,14 @@ static void finds_conflicts(const char *accelerators)
                  "rows.c:98: last_one_looks: item (%d) uses bins[0]", n - 1);
         for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
             if (n > 2 || table[i].at != at) {
-                check(accelerators, &table[i]);
+                check_row(accelerators, &table[i]);
             }
         }
     }
 }
 
 /* hr_launch runs as a whole. */
-static void lets_launches(const char *accelerators)
+static void launch_any_row(const char *accelerators)
 {
     TEST_CASE("any row in a launch on one accelerator");
     hr_context *context = test_context(accelerators, 0);
@@ -227,6 +229,64 @@ static void lets_launches(const char *accelerators)
     hr_context_destroy(context);
 }
 
+/* ---- grids */
+
+enum { CELLS = 640 };
+
+static hr_grid *create_grid(hr_context *context, hr_extent extent, int64_t halo)
+{
+    const hr_field fields[] = {hr_field_of(4, halo, HR_BOUNDARY_CLAMP, NULL),
+                               hr_field_of(4, 0, HR_BOUNDARY_CLAMP, NULL)};
+    hr_grid *grid = NULL;
+    CHECK(hr_grid_create(context, extent, fields, 2, NULL, &grid) == HR_OK);
+    return grid;
+}
+
+static void step_right_grid(hr_context *context)
+{
+    TEST_CASE("a kernel that reads as far as the halo");
+    static int data[CELLS], seen[CELLS];
+    const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1)};
+    const hr_phase phase = hr_phase_of(&reads_beyond, arguments, 2);
+    hr_grid *grid = create_grid(context, hr_extent1(CELLS), 1);
+    bool ok = true;
+    for (int i = 0; i < CELLS; i++) {
+        data[i] = i;
+    }
+    CHECK(hr_grid_scatter(grid, 0, data) == HR_OK);
+    CHECK(hr_grid_step(grid, &phase, 1, 2) == HR_OK);
+    CHECK(hr_grid_gather(grid, 1, seen) == HR_OK);
+    for (int i = 0; i < CELLS; i++) {
+        ok = ok && seen[i] == (i + 1 < CELLS ? i + 1 : i);
+    }
+    CHECK(ok);
+    CHECK(hr_check_count(context) == 0);
+    hr_grid_destroy(grid);
+}
+
+/* The finding stops the grid, and is told once: the next grid works on. */
+static void find_in_grid(hr_context *context, hr_extent extent, int64_t halo,
+                         const hr_kernel *kernel, const char *word)
+{
+    const hr_argument both[] = {hr_field_in(0), hr_field_out(1)};
+    const size_t count = kernel->parameter_count;
+    TEST_CASE(kernel->name);
+    const size_t before = hr_check_count(context);
+    const hr_phase phase = hr_phase_of(kernel, &both[2 - count], count);
+    static int data[CELLS];
+    hr_grid *grid = create_grid(context, extent, halo);
+    CHECK(hr_grid_scatter(grid, 0, data) == HR_OK);
+    CHECK_FAILS(hr_grid_step(grid, &phase, 1, 1), HR_ERROR_INVALID, word);
+    CHECK_FAILS(hr_grid_finish(grid), HR_ERROR_INVALID, word);
+    CHECK(hr_check_count(context) > before);
+    const char *finding = hr_check_finding(context, before);
+    CHECK(finding != NULL && strstr(finding, word) != NULL);
+    CHECK(hr_grid_scatter(grid, 0, data) == HR_OK);
+    CHECK(hr_grid_step(grid, &phase, 1, 1) == HR_OK);
+    CHECK(hr_grid_finish(grid) == HR_OK);
+    hr_grid_destroy(grid);
+}
+
 int main(int count, char **arguments)
 {
     const char *accelerators = count > 1 ? arguments[1] : "host";
@@ -237,10 +297,17 @@ int main(int count, char **arguments)
     if (!test_open(&options, &context)) {
         return test_end();
     }
+    TEST(find_rows(accelerators));
+    TEST(find_rows_of_tiles(accelerators));
+    TEST(find_conflicts(accelerators));
+    TEST(launch_any_row(accelerators));
+    TEST(step_right_grid(context));
+    TEST(find_in_grid(context, hr_extent1(CELLS), 0, &reads_beyond,
+                      "faulty.c:12: reads_beyond: item ("));
+    TEST(find_in_grid(context, hr_extent1(CELLS), 0, &writes_beyond1,
+                      "faulty.c:20: writes_beyond1: item ("));
+    TEST(find_in_grid(context, hr_extent2(20, 32), 1, &writes_in,
+                      "writes_in: item ("));
     hr_context_destroy(context);
-    TEST(finds_rows(accelerators));
-    TEST(finds_rows_of_tiles(accelerators));
-    TEST(finds_conflicts(accelerators));
-    TEST(lets_launches(accelerators));
     return test_end();
 }

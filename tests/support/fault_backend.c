@@ -465,3 +465,9 @@ hr_context *fault_backend_context(const char *accelerators,
     CHECK(hri_context_create_from(list, &options, &context) == HR_OK);
     return context;
 }
+
+void fault_backend_close(hr_context *context)
+{
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}

@@ -72,6 +72,10 @@ const hri_backend *fault_backend_wrap(const hri_backend *inner);
 hr_context *fault_backend_context(const char *accelerators,
                                   uint64_t memory_limit);
 
+/* Destroy a context, and check that nothing of the wrapped backends is left and
+ * that the contract was kept. */
+void fault_backend_close(hr_context *context);
+
 /* No faults, nothing pretended, and counts from zero. */
 void fault_backend_reset(void);
 

@@ -44,8 +44,7 @@ static inline void close_machine(machine *m)
     for (uint32_t i = 0; i < ACCELERATORS; i++) {
         hr_queue_destroy(m->queues[i]);
     }
-    hr_context_destroy(m->context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(m->context);
 }
 
 /* Random bytes. The caller frees them. */

@@ -287,8 +287,7 @@ static void run_one_thread(bool staged, double beta)
         context->accelerators[0].threads.most = 0; /* of measuring, too */
     }
     CHECK(fault_backend_count(FAULT_EVENT_ELAPSED) == 0);
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
     operands_free(&o);
 }
 
@@ -302,8 +301,7 @@ static void copy_many_pieces(int64_t edge)
     for (int i = 0; i < 3; i++) {
         CHECK(multiplies(context, &o, i));
     }
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
     operands_free(&o);
 }
 

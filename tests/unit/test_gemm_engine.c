@@ -144,8 +144,7 @@ static void bytes_as_planned(size_t i)
     }
     CHECK(run.share_count == plan.share_count);
     CHECK(operands_are_product(&o, runs[i].beta));
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
     operands_free(&o);
 }
 
@@ -310,8 +309,7 @@ static void tails_are_stolen(int staged, const char *list)
             CHECK(run.peer == plan.peer + run.stolen);
         }
     }
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
     operands_free(&o);
 }
 
@@ -364,8 +362,7 @@ static void progress_and_cancel(const char *list, int cancel_at)
     CHECK(w.rising && w.calls > cancel_at && w.last == w.total);
     CHECK(w.total == 2.0 * LONG_EXTENT * LONG_EXTENT * LONG_EXTENT);
     CHECK(operands_are_product(&o, 0));
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
     operands_free(&o);
 }
 

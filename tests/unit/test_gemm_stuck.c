@@ -31,7 +31,7 @@ static const double usual_rate = 1e9;
 
 static float a[M * K], b[K * N], c[M * N], wanted[M * N];
 
-static void set_up(double beta)
+static void fill_matrices(double beta)
 {
     for (int i = 0; i < M * K; i++) {
         a[i] = (float)(i * 7 % 13 - 6);
@@ -51,8 +51,17 @@ static void set_up(double beta)
     }
 }
 
-static hr_context *open_context(const char *list, uint64_t limit)
+typedef struct setup {
+    const char *list;
+    uint64_t limit;
+    bool staged;
+    double beta;
+    bool tight; /* there is no memory beside that of a product */
+} setup;
+
+static hr_context *open_context(const setup *s, uint64_t limit)
 {
+    const char *list = s->list;
     static const hri_backend *backends[3];
     const hri_backend *other =
         strstr(list, "cuda") != NULL ? &hri_backend_cuda : &hri_backend_opencl;
@@ -63,6 +72,8 @@ static hr_context *open_context(const char *list, uint64_t limit)
     options.accelerators = list;
     options.memory_limit = limit;
     hr_context *context = NULL;
+    fault_backend_reset();
+    fault_backend_pretend_staged(s->staged);
     CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
     told_overheads(context);
     told_links(context, &(hri_link){1e10, 1e10, 1e10});
@@ -78,13 +89,14 @@ static void tell_rates(hr_context *context)
     }
 }
 
-static hr_status multiply(hr_context *context, double beta,
-                          hr_progress_function progress, hr_gemm_report *report)
+static hr_status multiply_matrices(hr_context *context, double beta,
+                                   hr_progress_function progress,
+                                   hr_gemm_report *report)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.progress = progress;
     options.report = report;
-    set_up(beta);
+    fill_matrices(beta);
     tell_rates(context);
     return hr_gemm(context, hr_real(1), hr_matrix_row_major(a, HR_F32, M, K, 0),
                    hr_matrix_row_major(b, HR_F32, K, N, 0), hr_real(beta),
@@ -96,23 +108,23 @@ static bool is_right(void)
     return memcmp(c, wanted, sizeof c) == 0;
 }
 
-/* The device answers again: what was left there comes back. */
+/* A product that goes well, whatever else does. */
+static void check_product(hr_context *context, double beta)
+{
+    CHECK(multiply_matrices(context, beta, NULL, NULL) == HR_OK && is_right());
+}
+
+/* The device answers again: what was left there comes back. Then no device is
+ * late any more. */
 static void let_go(hr_context *context)
 {
     fault_backend_let_go();
     CHECK(hr_context_settle(context, 60.0) == HR_OK);
+    context->patience = endless;
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         CHECK(!hri_runs_hold(context, &context->accelerators[i]));
     }
 }
-
-typedef struct setup {
-    const char *list;
-    uint64_t limit;
-    bool staged;
-    double beta;
-    bool tight; /* there is no memory beside that of a product */
-} setup;
 
 /* What is told never falls, also when others do what was lost, and is not all
  * before the end. */
@@ -122,7 +134,7 @@ static struct {
     bool fell;
 } heard;
 
-static bool hear(void *data, double done, double total)
+static bool hear_progress(void *data, double done, double total)
 {
     (void)data;
     heard.fell = heard.fell || done < heard.done || heard.ends > 0;
@@ -133,22 +145,21 @@ static bool hear(void *data, double done, double total)
 
 /* A product during which the device hangs from call `call` on. False when it
  * makes fewer calls. */
-static bool hang(hr_context *context, const setup *s, uint64_t call,
-                 uint64_t *refused)
+static bool hang_at_call(hr_context *context, const setup *s, uint64_t call,
+                         uint64_t *refused)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     context->patience = patience;
     fault_backend_stick(1, call);
     memset(&heard, 0, sizeof heard);
-    hr_status status =
-        multiply(context, s->beta, call % 2 == 0 ? hear : NULL, &report);
+    hr_status status = multiply_matrices(
+        context, s->beta, call % 2 == 0 ? hear_progress : NULL, &report);
     CHECK(!heard.fell);
     CHECK(heard.ends == (status == HR_OK && call % 2 == 0));
     const bool stuck = fault_backend_sticks();
     if (stuck && status == HR_ERROR_LOST) { /* it has half a tile or its peers'
                                                memory */
         let_go(context);
-        context->patience = endless;
         (*refused)++;
         return true;
     }
@@ -162,14 +173,14 @@ static bool hang(hr_context *context, const setup *s, uint64_t call,
         CHECK_FAILS(hr_context_settle(context, 0), HR_ERROR_LOST,
                     " has not answered since an earlier product");
         context->patience = endless;
-        status = multiply(context, s->beta, NULL, &report);
+        status = multiply_matrices(context, s->beta, NULL, &report);
         CHECK(status == HR_OK ? is_right() && report.lost == 0
                               : status == HR_ERROR_LOST || s->tight);
         CHECK(fault_backend_sticks());
     }
     let_go(context);
-    context->patience = endless;
-    CHECK(multiply(context, s->beta, NULL, &report) == HR_OK && is_right());
+    CHECK(multiply_matrices(context, s->beta, NULL, &report) == HR_OK &&
+          is_right());
     CHECK(report.lost == 0);
     return stuck;
 }
@@ -183,16 +194,15 @@ static bool cancel_when_stuck(void *data, double done, double total)
 }
 
 /* The caller cancels once the only accelerator hangs. */
-static void cancel(hr_context *context, uint64_t call)
+static void cancel_at_call(hr_context *context, uint64_t call)
 {
     context->patience = 2 * patience; /* cancel before it is lost */
     fault_backend_stick(0, call);
-    hr_status status = multiply(context, 2.0, cancel_when_stuck, NULL);
+    hr_status status = multiply_matrices(context, 2.0, cancel_when_stuck, NULL);
     const bool stuck = fault_backend_sticks();
     CHECK(stuck ? status == HR_ERROR_CANCELLED : status == HR_OK && is_right());
     let_go(context);
-    context->patience = endless;
-    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+    check_product(context, 2.0);
 }
 
 static void *answer_soon(void *none)
@@ -205,56 +215,49 @@ static void *answer_soon(void *none)
 
 /* A product that comes while a cancelled one still has the only accelerator
  * waits for its end, but not for ever. */
-static void after_a_cancelled_one(const setup *s)
+static void multiply_after_cancelled(const setup *s)
 {
     TEST_CASE("after a cancelled one");
-    fault_backend_reset();
-    hr_context *context = open_context(s->list, 0);
+    hr_context *context = open_context(s, 0);
     for (int answers = 0; answers < 2; answers++) {
-        CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+        check_product(context, 2.0);
         context->patience = 2 * patience; /* cancel before it is lost */
         fault_backend_stick(0, 6);
-        CHECK(multiply(context, 2.0, cancel_when_stuck, NULL) ==
+        CHECK(multiply_matrices(context, 2.0, cancel_when_stuck, NULL) ==
               HR_ERROR_CANCELLED);
         CHECK(hri_runs_hold(context, &context->accelerators[0]));
         pthread_t thread;
         if (answers) {
             context->patience = endless;
             CHECK(pthread_create(&thread, NULL, answer_soon, NULL) == 0);
-            CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+            check_product(context, 2.0);
             pthread_join(thread, NULL);
         } else {
-            CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+            CHECK(multiply_matrices(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
             CHECK(strstr(hr_last_error(), "since an earlier product") != NULL);
         }
         let_go(context);
-        context->patience = endless;
     }
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
 }
 
 static void cancel_everywhere(const setup *s)
 {
     TEST_CASE("cancelled");
-    fault_backend_reset();
-    fault_backend_pretend_staged(s->staged);
-    hr_context *context = open_context(s->list, s->limit);
+    hr_context *context = open_context(s, s->limit);
     for (uint64_t call = 1; call < 200; call += 3 + call / 3) {
-        cancel(context, call);
+        cancel_at_call(context, call);
     }
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
 }
 
 static void hang_everywhere(const setup *s)
 {
     TEST_CASE(s->list);
-    fault_backend_reset();
-    fault_backend_pretend_staged(s->staged);
-    hr_context *context = open_context(s->list, s->limit);
+    hr_context *context = open_context(s, s->limit);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    CHECK(multiply(context, s->beta, NULL, &report) == HR_OK && is_right());
+    CHECK(multiply_matrices(context, s->beta, NULL, &report) == HR_OK &&
+          is_right());
     if (report.share_count < 2) { /* what was measured of a device decides */
         CHECK(strstr(s->list, "cuda") || strstr(s->list, "opencl"));
         printf("%s: the plan leaves others out\n", s->list);
@@ -262,7 +265,7 @@ static void hang_everywhere(const setup *s)
         return;
     }
     uint64_t call = 1, tries = 1, refused = 0;
-    for (; hang(context, s, call, &refused); tries++) {
+    for (; hang_at_call(context, s, call, &refused); tries++) {
         call += 2 + call / (s->tight ? 3 : 16);
     }
     printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
@@ -270,21 +273,19 @@ static void hang_everywhere(const setup *s)
            (unsigned long long)refused);
     CHECK(call > 5); /* others may take most of its tiles */
     CHECK(s->tight || 2 * refused <= tries); /* most have a result */
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
 }
 
 /* Until the only accelerator is given up. It hangs, or a CPU works for it. */
 static double seconds_until_lost(const setup *s, bool works)
 {
-    fault_backend_reset();
-    hr_context *context = open_context(s->list, 0);
-    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+    hr_context *context = open_context(s, 0);
+    check_product(context, 2.0);
     context->patience = patience;
     fault_backend_stick(0, 6);
     sim_works(works);
     const uint64_t start_ns = hri_clock_ns();
-    CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+    CHECK(multiply_matrices(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
     const double seconds = hri_seconds_since(start_ns);
     sim_works(0);
     let_go(context);
@@ -293,7 +294,7 @@ static double seconds_until_lost(const setup *s, bool works)
 }
 
 /* Compiling takes longer than any work. */
-static void one_may_compile(const setup *s)
+static void wait_for_compiling(const setup *s)
 {
     TEST_CASE("an accelerator for which a CPU works");
     const double hung = seconds_until_lost(s, false);
@@ -301,41 +302,38 @@ static void one_may_compile(const setup *s)
     CHECK(worked > 9 * hung && worked < 11 * hung);
 }
 
-static void one_alone(const setup *s)
+static void lose_only_one(const setup *s)
 {
     TEST_CASE("an accelerator that is alone");
-    fault_backend_reset();
-    hr_context *context = open_context(s->list, 0);
-    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+    hr_context *context = open_context(s, 0);
+    check_product(context, 2.0);
     context->patience = patience;
     fault_backend_stick(0, 6); /* before a tile is home */
-    CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+    CHECK(multiply_matrices(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
     CHECK(strstr(hr_last_error(), "host#0 has not answered for") != NULL);
     CHECK(fault_backend_sticks());
-    CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+    CHECK(multiply_matrices(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
     CHECK(strstr(hr_last_error(), "since an earlier product") != NULL);
     let_go(context);
-    context->patience = endless;
-    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    check_product(context, 2.0);
+    fault_backend_close(context);
 }
 
 /* The second one is slower than planned, so others take over what it has, or it
  * is lost. */
-static void one_is_slow(const setup *s)
+static void relieve_slow_one(const setup *s)
 {
     enum { SLOWER = 100 };
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     hr_gemm_share shares[8];
     TEST_CASE("one is slow");
-    fault_backend_reset();
-    hr_context *context = open_context(s->list, 0);
+    hr_context *context = open_context(s, 0);
     context->patience = patience;
     report.shares = shares;
     report.share_capacity = 8;
     fault_backend_rate(1, usual_rate / SLOWER);
-    CHECK(multiply(context, 0.0, NULL, &report) == HR_OK && is_right());
+    CHECK(multiply_matrices(context, 0.0, NULL, &report) == HR_OK &&
+          is_right());
     uint64_t relieved = report.lost;
     for (uint32_t j = 0; j < report.share_count; j++) {
         relieved += shares[j].tiles_stolen;
@@ -344,26 +342,24 @@ static void one_is_slow(const setup *s)
     CHECK(relieved > 0 || shares[1].tiles <= 1);
     CHECK(hri_runs_await(context, 60.0));
     fault_backend_rate(1, 0.0);
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
 }
 
 /* The second accelerator hangs since a product that the others completed. */
 static hr_context *open_with_one_that_hangs(const setup *s)
 {
-    fault_backend_reset();
-    hr_context *context = open_context(s->list, 0);
-    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK);
+    hr_context *context = open_context(s, 0);
+    CHECK(multiply_matrices(context, 0.0, NULL, NULL) == HR_OK);
     context->patience = patience;
     fault_backend_stick(1, 20);
-    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
+    check_product(context, 0.0);
     CHECK(fault_backend_sticks());
     return context;
 }
 
 /* Destroying the context returns although a device hangs. What it holds
  * stays. */
-static void the_context_ends(const setup *s)
+static void destroy_with_hanging(const setup *s)
 {
     TEST_CASE("the context of a device that hangs");
     hr_context *context = open_with_one_that_hangs(s);
@@ -373,22 +369,20 @@ static void the_context_ends(const setup *s)
 }
 
 /* A timeline begins and ends when no device hangs. */
-static void a_timeline_begins(const setup *s)
+static void trace_after_hanging(const setup *s)
 {
     TEST_CASE("a timeline of a device that hangs");
     hr_context *context = open_with_one_that_hangs(s);
     CHECK_FAILS(hr_context_trace(context, "/dev/null"), HR_ERROR_LOST,
                 "host#1 has not answered since an earlier product");
     let_go(context);
-    context->patience = endless;
     CHECK(hr_context_trace(context, "/dev/null") == HR_OK);
-    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
+    check_product(context, 0.0);
     CHECK(hr_context_trace(context, NULL) == HR_OK);
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0);
+    fault_backend_close(context);
 }
 
-static int virtual_ones(void)
+static int run_virtual_ones(void)
 {
     static const setup sets[] = {
         {"2xhost", 0, false, 0.0, false},
@@ -405,16 +399,16 @@ static int virtual_ones(void)
     }
     TEST(cancel_everywhere(&alone));
     TEST(cancel_everywhere(&staged));
-    TEST(one_is_slow(&sets[0]));
-    TEST(one_alone(&alone));
-    TEST(one_may_compile(&alone));
-    TEST(after_a_cancelled_one(&alone));
-    TEST(a_timeline_begins(&sets[0]));
-    TEST(the_context_ends(&sets[0])); /* last: objects stay */
+    TEST(relieve_slow_one(&sets[0]));
+    TEST(lose_only_one(&alone));
+    TEST(wait_for_compiling(&alone));
+    TEST(multiply_after_cancelled(&alone));
+    TEST(trace_after_hanging(&sets[0]));
+    TEST(destroy_with_hanging(&sets[0])); /* last: objects stay */
     return test_end();
 }
 
-static int real_ones(const char *list)
+static int run_real_ones(const char *list)
 {
     const setup sets[] = {{list, 0, false, 0.0, false},
                           {list, 0, false, 2.0, false}};
@@ -430,7 +424,7 @@ static int real_ones(const char *list)
     }
     TEST(hang_everywhere(&sets[0]));
     TEST(hang_everywhere(&sets[1]));
-    TEST(one_is_slow(&sets[0]));
+    TEST(relieve_slow_one(&sets[0]));
     return test_end();
 }
 
@@ -438,5 +432,5 @@ int main(int argc, char **argv)
 {
     const char *list = argc > 1 ? argv[1] : "host";
     sim_seed(1);
-    return strcmp(list, "host") == 0 ? virtual_ones() : real_ones(list);
+    return strcmp(list, "host") == 0 ? run_virtual_ones() : run_real_ones(list);
 }

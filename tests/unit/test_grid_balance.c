@@ -85,8 +85,7 @@ static hr_grid_state check_bands(const bed *b, int64_t first, uint64_t moves)
 static void destroy(bed *b)
 {
     hr_grid_destroy(b->grid);
-    hr_context_destroy(b->context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(b->context);
 }
 
 static const uint64_t ms = 1000000;

@@ -23,7 +23,7 @@ static double first_wide[N * N], second_wide[N * N];
 static unsigned char made[BYTES];
 
 /* Products are subnormal, or overflow, or are inexact. */
-static void fill(void)
+static void fill_elements(void)
 {
     for (int i = 0; i < N * N; i++) {
         const float size = i % 3 == 0 ? 1e-30F : i % 3 == 1 ? 1e25F : 0.7F;
@@ -36,7 +36,7 @@ static void fill(void)
 
 /* ---- calls */
 
-static hr_status product(const bed *b)
+static hr_status multiply_matrices(const bed *b)
 {
     return hr_gemm(b->context, hr_real(1),
                    hr_matrix_row_major(first, HR_F32, N, N, 0),
@@ -44,7 +44,7 @@ static hr_status product(const bed *b)
                    hr_matrix_row_major(made, HR_F32, N, N, 0), NULL);
 }
 
-static hr_status plan(const bed *b)
+static hr_status plan_product(const bed *b)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     return hr_gemm_plan(
@@ -55,7 +55,7 @@ static hr_status plan(const bed *b)
 }
 
 /* Of a right product of subnormal numbers, and of one that is 0 instead. */
-static hr_status verify(const bed *b)
+static hr_status verify_products(const bed *b)
 {
     static double x[N * N], y[N * N], right[N * N], zeros[N * N];
     const hr_matrix mx = hr_matrix_row_major(x, HR_F64, N, N, 0);
@@ -77,51 +77,52 @@ static hr_status verify(const bed *b)
     return status;
 }
 
-static hr_status windows(const bed *b)
+/* The elements of a window, and its rank. */
+static hr_status keep_window(hr_window *window, unsigned char *to)
 {
-    hr_window *round[2] = {NULL, NULL};
-    (void)b;
-    hr_status status = hr_window_gaussian(5, 1.7, &round[0]);
-    if (status == HR_OK) {
-        status = hr_window_radial(5, &round[1]);
-    }
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        int64_t rank = 0;
-        double error = 0;
-        const size_t bytes = sizeof(double) * 11 * 11;
-        memcpy(made + (size_t)i * 2048, hr_window_values(round[i]), bytes);
-        status = hr_window_rank(round[i], 1e-6, &rank, &error);
-        memcpy(made + 1024 + (size_t)i * 2048, &rank, sizeof rank);
-        memcpy(made + 1032 + (size_t)i * 2048, &error, sizeof error);
-    }
-    hr_window_destroy(round[0]);
-    hr_window_destroy(round[1]);
+    int64_t rank = 0;
+    double error = 0;
+    memcpy(to, hr_window_values(window), sizeof(double) * 11 * 11);
+    const hr_status status = hr_window_rank(window, 1e-6, &rank, &error);
+    memcpy(to + 1024, &rank, sizeof rank);
+    memcpy(to + 1032, &error, sizeof error);
+    hr_window_destroy(window);
     return status;
 }
 
-static hr_status filter(const bed *b)
+static hr_status make_windows(const bed *b)
 {
-    static const hr_filter_method methods[] = {HR_FILTER_DIRECT,
-                                               HR_FILTER_SEPARABLE};
     hr_window *window = NULL;
-    hr_status status = hr_window_gaussian(3, 1.7, &window);
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        hr_filter_options options = HR_FILTER_OPTIONS_INIT;
-        options.method = methods[i];
-        status = hr_filter(
-            b->context, window, 0.3,
-            hr_matrix_row_major(first, HR_F32, N, N, 0),
-            hr_matrix_row_major(made + (size_t)i * N * N * 4, HR_F32, N, N, 0),
-            &options);
-    }
+    (void)b;
+    HRI_TRY(hr_window_gaussian(5, 1.7, &window));
+    HRI_TRY(keep_window(window, made));
+    HRI_TRY(hr_window_radial(5, &window));
+    return keep_window(window, made + 2048);
+}
+
+static hr_status filter_by(const bed *b, hr_filter_method method, void *to)
+{
+    hr_window *window = NULL;
+    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+    options.method = method;
+    HRI_TRY(hr_window_gaussian(3, 1.7, &window));
+    const hr_status status = hr_filter(
+        b->context, window, 0.3, hr_matrix_row_major(first, HR_F32, N, N, 0),
+        hr_matrix_row_major(to, HR_F32, N, N, 0), &options);
     hr_window_destroy(window);
     return status;
+}
+
+static hr_status filter_matrix(const bed *b)
+{
+    HRI_TRY(filter_by(b, HR_FILTER_DIRECT, made));
+    return filter_by(b, HR_FILTER_SEPARABLE, made + (size_t)N * N * 4);
 }
 
 /* A call on one array, or two. */
 typedef hr_status on_arrays(hr_context *context, hr_view from, hr_view to);
 
-static hr_status with_arrays(const bed *b, on_arrays *call)
+static hr_status call_with_arrays(const bed *b, on_arrays *call)
 {
     hr_array *from = bed_wrap(b, first, sizeof *first, hr_extent1(N * N));
     hr_array *to = bed_wrap(b, made, sizeof(float), hr_extent1(N * N));
@@ -134,74 +135,48 @@ static hr_status with_arrays(const bed *b, on_arrays *call)
     return status;
 }
 
-static hr_status norms_of(hr_context *context, hr_view from, hr_view to)
+static hr_status reduce_array(hr_context *context, hr_view from, hr_view to)
 {
     static const hr_reduction kinds[] = {HR_REDUCE_NORM, HR_REDUCE_SUM,
                                          HR_REDUCE_SUM_ABS, HR_REDUCE_PRODUCT};
     double values[4];
-    hr_status status = HR_OK;
     (void)to;
-    for (int i = 0; i < 4 && status == HR_OK; i++) {
+    for (int i = 0; i < 4; i++) {
         hr_reduced result = {.value = 0};
-        status =
-            hr_reduce(context, kinds[i], HR_F32, from, NULL, NULL, &result);
+        HRI_TRY(
+            hr_reduce(context, kinds[i], HR_F32, from, NULL, NULL, &result));
         values[i] = result.value;
     }
     memcpy(made, values, sizeof values);
-    return status;
+    return HR_OK;
 }
 
-static hr_status numbers_of(hr_context *context, hr_view from, hr_view to)
+static hr_status fill_at_random(hr_context *context, hr_view from, hr_view to)
 {
     const hr_random random = {.distribution = HR_RANDOM_NORMAL, .seed = 1};
     (void)from;
     return hr_random_fill(context, to, HR_F32, random, NULL);
 }
 
-static hr_status scan_of(hr_context *context, hr_view from, hr_view to)
+static hr_status scan_array(hr_context *context, hr_view from, hr_view to)
 {
     return hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_F32, from, to,
                    NULL);
 }
 
-static hr_status sort_of(hr_context *context, hr_view from, hr_view to)
+static hr_status sort_array(hr_context *context, hr_view from, hr_view to)
 {
     return hr_sort(context, HR_SORT_ASCENDING, HR_F32, from, to, NULL);
 }
 
-static hr_status launch_of(hr_context *context, hr_view from, hr_view to)
+static hr_status launch_split(hr_context *context, hr_view from, hr_view to)
 {
     return hr_launch_split(
         context, &run1, hr_extent1(N * N),
         HR_ARGUMENTS(hr_value(0.3F), hr_in(from), hr_inout(to)), NULL);
 }
 
-static hr_status norms(const bed *b)
-{
-    return with_arrays(b, norms_of);
-}
-
-static hr_status numbers(const bed *b)
-{
-    return with_arrays(b, numbers_of);
-}
-
-static hr_status scan(const bed *b)
-{
-    return with_arrays(b, scan_of);
-}
-
-static hr_status sort(const bed *b)
-{
-    return with_arrays(b, sort_of);
-}
-
-static hr_status launch(const bed *b)
-{
-    return with_arrays(b, launch_of);
-}
-
-static hr_status histogram(const bed *b)
+static hr_status count_histogram(const bed *b)
 {
     enum { BINS = 37 };
     hr_array *from = bed_wrap(b, first_wide, sizeof(double), hr_extent1(N * N));
@@ -219,7 +194,7 @@ static hr_status histogram(const bed *b)
 /* Whether accelerators multiply subnormal numbers. The context was created
  * under another arithmetic, and threads of libraries may have started under it.
  */
-static void subnormal(const bed *b)
+static void multiply_subnormals(const bed *b)
 {
     enum { EDGE = 256 };
     static float x[EDGE * EDGE], y[EDGE * EDGE], z[EDGE * EDGE];
@@ -273,7 +248,7 @@ static bool has_traps(void)
     return has;
 }
 
-static void set(const mode *m)
+static void set_arithmetic(const mode *m)
 {
     CHECK(fesetround(m->rounding) == 0);
 #if defined(__SSE__)
@@ -299,7 +274,7 @@ static int raised_exceptions(void)
 #endif
 }
 
-/* Whether it is as `set` left it. Afterwards it is the usual one. */
+/* Whether it is as `set_arithmetic` left it. Afterwards it is the usual one. */
 static bool is_unchanged(const mode *m)
 {
     const bool traps = fegetexcept() ==
@@ -313,31 +288,39 @@ static bool is_unchanged(const mode *m)
     return same;
 }
 
+/* What is called: with arrays, or without. */
 static const struct {
     const char *name;
     hr_status (*run)(const bed *b);
+    on_arrays *of;
     bool wide; /* it needs double */
-} calls[] = {{"product", product, false},
-             {"plan", plan, false},
-             {"verify", verify, true},
-             {"windows", windows, false},
-             {"filter", filter, false},
-             {"norms", norms, false},
-             {"random numbers", numbers, false},
-             {"scan", scan, false},
-             {"sort", sort, false},
-             {"split launch", launch, false},
-             {"histogram", histogram, true}};
+} calls[] = {{"product", multiply_matrices, NULL, false},
+             {"plan", plan_product, NULL, false},
+             {"verify", verify_products, NULL, true},
+             {"windows", make_windows, NULL, false},
+             {"filter", filter_matrix, NULL, false},
+             {"norms", NULL, reduce_array, false},
+             {"random numbers", NULL, fill_at_random, false},
+             {"scan", NULL, scan_array, false},
+             {"sort", NULL, sort_array, false},
+             {"split launch", NULL, launch_split, false},
+             {"histogram", count_histogram, NULL, true}};
+
+static hr_status run_call(const bed *b, size_t call)
+{
+    return calls[call].run != NULL ? calls[call].run(b)
+                                   : call_with_arrays(b, calls[call].of);
+}
 
 static void try_call(const bed *b, size_t call, const mode *m)
 {
     static unsigned char usual[BYTES];
     memset(made, 0, sizeof made);
-    CHECK(calls[call].run(b) == HR_OK);
+    CHECK(run_call(b, call) == HR_OK);
     memcpy(usual, made, sizeof made);
     memset(made, 0, sizeof made);
-    set(m);
-    const hr_status status = calls[call].run(b);
+    set_arithmetic(m);
+    const hr_status status = run_call(b, call);
     const bool unchanged = is_unchanged(m);
     if (!CHECK(status == HR_OK) || !CHECK(unchanged) ||
         !CHECK(memcmp(made, usual, sizeof made) == 0)) {
@@ -350,11 +333,11 @@ static const mode modes[] = {
     {"to zero", FE_TOWARDZERO, false, false},
     {"traps", FE_TONEAREST, false, true}};
 
-static void cases(bed *b)
+static void try_calls(bed *b)
 {
     CHECK(is_unchanged(&modes[0]));
-    fill();
-    TEST(subnormal(b));
+    fill_elements();
+    TEST(multiply_subnormals(b));
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
         TEST_CASE(modes[m].name);
         if (modes[m].traps && !has_traps()) {
@@ -371,6 +354,6 @@ static void cases(bed *b)
 
 int main(int argc, char **argv)
 {
-    set(&modes[0]); /* when the context is created */
-    return bed_main(argc > 1 ? argv[1] : "host", cases);
+    set_arithmetic(&modes[0]); /* when the context is created */
+    return bed_main(argc > 1 ? argv[1] : "host", try_calls);
 }

@@ -7,6 +7,7 @@
 
 #include <headrace/headrace.h>
 
+#include "base/status.h"
 #include "support/check_model.h"
 #include "support/random.h"
 #include "test.h"
@@ -57,7 +58,7 @@ static model_use make_use(random_source *r, const model_program *p, int number)
 
 /* Let the item keep to the rules: it has elements of its own, and writes an OUT
  * one first. Of all items' uses only reads and atomics remain. */
-static void tame(const model_program *p, int number, model_use *u)
+static void tame_use(const model_program *p, int number, model_use *u)
 {
     bool first = true;
     for (int k = 0; k < number; k++) {
@@ -79,7 +80,7 @@ static void tame(const model_program *p, int number, model_use *u)
 
 /* Let many items use two elements of a view, in each block in about the same
  * way: one item writes, or all read, or all are atomic. */
-static void crowd(random_source *r, model_program *p)
+static void crowd_uses(random_source *r, model_program *p)
 {
     static const int hows[] = {MODEL_WRITE, MODEL_READ, MODEL_ATOMIC_ADD};
     int64_t how[MODEL_BLOCKS], item[MODEL_BLOCKS];
@@ -116,11 +117,11 @@ static model_program make_program(random_source *r)
     for (int k = 0; k < p.count; k++) {
         p.uses[k] = make_use(r, &p, k);
         if (wild < MODEL_USES && k != wild) { /* all are tame, or all but one */
-            tame(&p, k, &p.uses[k]);
+            tame_use(&p, k, &p.uses[k]);
         }
     }
     if (random_between(r, 0, 3) == 0) {
-        crowd(r, &p);
+        crowd_uses(r, &p);
     }
     return p;
 }
@@ -159,24 +160,31 @@ static void make_arguments(const model_program *p, hr_argument *a)
     memcpy(a, arguments, sizeof arguments);
 }
 
-/* hr_launch with arrays around the memory. */
-static hr_status launch(hr_context *context, const model_program *p,
-                        hr_argument *a)
+/* Arrays around the memory of views. */
+static hr_status wrap_arguments(hr_context *context, hr_argument *a,
+                                hr_array *arrays[PARAMETERS])
 {
-    hr_array *arrays[PARAMETERS] = {NULL};
-    const hr_extent tile = hr_extent1(p->tile);
-    hr_queue *queue = NULL;
-    hr_status status = hr_queue_default(context, 0, &queue);
-    for (int i = 0; i < PARAMETERS && status == HR_OK; i++) {
+    for (int i = 0; i < PARAMETERS; i++) {
         if (a[i].kind == HR_PARAMETER_VIEW) {
-            status = hr_array_wrap_typed(
-                context, (void *)(uintptr_t)a[i].value, a[i].view.type,
-                a[i].view.element_bytes, a[i].view.extent, 0, &arrays[i]);
+            HRI_TRY(hr_array_wrap_typed(context, (void *)(uintptr_t)a[i].value,
+                                        a[i].view.type, a[i].view.element_bytes,
+                                        a[i].view.extent, 0, &arrays[i]));
             a[i] = a[i].access == HR_IN    ? hr_in(hr_view_of(arrays[i]))
                    : a[i].access == HR_OUT ? hr_out(hr_view_of(arrays[i]))
                                            : hr_inout(hr_view_of(arrays[i]));
         }
     }
+    return HR_OK;
+}
+
+static hr_status launch_program(hr_context *context, const model_program *p,
+                                hr_argument *a)
+{
+    hr_array *arrays[PARAMETERS] = {NULL};
+    const hr_extent tile = hr_extent1(p->tile);
+    hr_queue *queue = NULL;
+    HRI_TRY(hr_queue_default(context, 0, &queue));
+    hr_status status = wrap_arguments(context, a, arrays);
     if (status == HR_OK) {
         status = hr_launch(queue, &uses_in_tiles, hr_extent1(p->items), &tile,
                            a, PARAMETERS);
@@ -188,8 +196,8 @@ static hr_status launch(hr_context *context, const model_program *p,
 }
 
 /* hr_run: as the library chooses, on all accelerators, or in pieces. */
-static hr_status run(hr_context *context, const model_program *p,
-                     const hr_argument *a, int64_t way)
+static hr_status run_program(hr_context *context, const model_program *p,
+                             const hr_argument *a, int64_t way)
 {
     static const double weights[MAX_ACCELERATORS] = {1, 1, 1};
     const hr_extent tile = hr_extent1(p->tile);
@@ -235,8 +243,8 @@ static unsigned found_by(hr_context *context)
     return found;
 }
 
-static void print(hr_context *context, const model_program *p,
-                  model_findings want, unsigned found)
+static void print_program(hr_context *context, const model_program *p,
+                          model_findings want, unsigned found)
 {
     static const char *const hows[] = {
         "reads",      "writes",        "adds to",          "maximum in",
@@ -257,28 +265,27 @@ static void print(hr_context *context, const model_program *p,
 
 /* One case. A context that has found something does not tell it again, so it is
  * destroyed. */
-static bool try_one(hr_context **context, const char *accelerators,
-                    uint64_t seed)
+static bool try_program(hr_context **context, const char *accelerators,
+                        uint64_t seed)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     random_source r = {seed};
     const model_program p = make_program(&r);
     const model_findings want = model_check(&p);
     hr_argument arguments[PARAMETERS];
-    hr_status status = HR_OK;
     options.accelerators = accelerators;
-    if (*context == NULL) {
-        status = hr_context_create(&options, context);
-    }
     for (int x = 0; x < MODEL_ITEMS; x++) {
         in[x] = inout[x] = -1 - x;
     }
     make_arguments(&p, arguments);
     const int64_t way = random_between(&r, 0, WAYS - 1);
-    if (status == HR_OK) {
-        status = p.rows == MODEL_ANY ? launch(*context, &p, arguments)
-                                     : run(*context, &p, arguments, way);
+    if (*context == NULL &&
+        !CHECK(hr_context_create(&options, context) == HR_OK)) {
+        return false;
     }
+    const hr_status status = p.rows == MODEL_ANY
+                                 ? launch_program(*context, &p, arguments)
+                                 : run_program(*context, &p, arguments, way);
     const unsigned found = found_by(*context);
     const bool ok = CHECK(status == (found != 0 ? HR_ERROR_INVALID : HR_OK)) &&
                     CHECK((want.must & ~found) == 0) &&
@@ -286,7 +293,7 @@ static bool try_one(hr_context **context, const char *accelerators,
     if (!ok) {
         printf("seed %llu, way %d: %s\n", (unsigned long long)seed, (int)way,
                status != HR_OK ? hr_last_error() : "");
-        print(*context, &p, want, found);
+        print_program(*context, &p, want, found);
     }
     if (found != 0 || !ok) {
         hr_context_destroy(*context);
@@ -295,17 +302,17 @@ static bool try_one(hr_context **context, const char *accelerators,
     return found != 0;
 }
 
-static void try_all(const char *accelerators, long count)
+static void try_programs(const char *accelerators, long count)
 {
     hr_context *context = NULL;
     uint64_t seed = 0;
     long faulty = 0;
     TEST_CASE("random programs");
     if (test_seed(&seed)) {
-        (void)try_one(&context, accelerators, seed);
+        (void)try_program(&context, accelerators, seed);
     } else {
         for (; seed < (uint64_t)count && test_state.failures < 20; seed++) {
-            faulty += try_one(&context, accelerators, seed);
+            faulty += try_program(&context, accelerators, seed);
         }
         CHECK(faulty > count / 4 && faulty < count - count / 4);
         test_note("%ld of %ld programs are faulty\n", faulty, count);
@@ -317,6 +324,6 @@ int main(int argc, char **argv)
 {
     const char *accelerators = argc > 1 ? argv[1] : "host";
     CHECK(setenv("HEADRACE_CHECK", "1", 1) == 0);
-    TEST(try_all(accelerators, argc > 2 ? atol(argv[2]) : 1000));
+    TEST(try_programs(accelerators, argc > 2 ? atol(argv[2]) : 1000));
     return test_end();
 }

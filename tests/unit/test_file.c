@@ -4,7 +4,6 @@
 #define _GNU_SOURCE /* mkdtemp, syscall */
 #include "test.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -25,36 +24,25 @@ static void must(bool ok, const char *what)
 }
 
 /* A file of this text instead of any earlier one. */
-static void put(const char *path, const void *bytes, size_t size)
+static void put_file(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "wb");
-    must(file != NULL, path);
-    must(fwrite(bytes, 1, size, file) == size && fclose(file) == 0, path);
+    must(files_write(path, text, strlen(text)), path);
 }
 
-static bool holds(const char *path, const char *text)
+static bool holds_text(const char *path, const char *text)
 {
-    char read[64] = {0};
-    FILE *file = fopen(path, "rb");
-    bool same = file != NULL && fread(read, 1, 63, file) == strlen(text) &&
-                strcmp(read, text) == 0;
-    if (file != NULL) {
-        fclose(file);
-    }
+    size_t bytes = 0;
+    char *read = files_read(path, &bytes);
+    const bool same =
+        read != NULL && bytes == strlen(text) && memcmp(read, text, bytes) == 0;
+    free(read);
     return same;
 }
 
 /* How many names the folder holds. */
 static int names_in(const char *path)
 {
-    int count = -2; /* . and .. */
-    DIR *folder = opendir(path);
-    must(folder != NULL, path);
-    while (readdir(folder) != NULL) {
-        count++;
-    }
-    closedir(folder);
-    return count;
+    return files_count(path, NULL, 0);
 }
 
 static mode_t mode_of(const char *path)
@@ -63,13 +51,13 @@ static mode_t mode_of(const char *path)
     return lstat(path, &s) == 0 ? s.st_mode & 0777 : 0;
 }
 
-static float *element(hr_matrix m, int64_t row, int64_t col)
+static float *element_at(hr_matrix m, int64_t row, int64_t col)
 {
     return (float *)m.data + row * m.row_stride + col * m.col_stride;
 }
 
 /* Commit a 2 x 3 matrix of 1 to 6, in row-major counting, under this name. */
-static void make(const char *path, hr_order order)
+static void make_file(const char *path, hr_order order)
 {
     hr_file *file;
     hr_matrix m;
@@ -77,14 +65,14 @@ static void make(const char *path, hr_order order)
         return;
     }
     for (int i = 0; i < 6; i++) {
-        *element(m, i / 3, i % 3) = (float)(i + 1);
+        *element_at(m, i / 3, i % 3) = (float)(i + 1);
     }
     CHECK(hr_file_commit(file) == HR_OK);
     hr_file_close(file);
 }
 
-/* Whether it is what make made. */
-static bool made(const char *path)
+/* Whether it is what make_file made. */
+static bool is_made(const char *path)
 {
     hr_file *file;
     hr_matrix m;
@@ -93,7 +81,7 @@ static bool made(const char *path)
     }
     bool same = m.type == HR_F32 && m.rows == 2 && m.cols == 3;
     for (int i = 0; i < 6 && same; i++) {
-        same = *element(m, i / 3, i % 3) == (float)(i + 1);
+        same = *element_at(m, i / 3, i % 3) == (float)(i + 1);
     }
     hr_file_close(file);
     return same;
@@ -102,11 +90,11 @@ static bool made(const char *path)
 static void files_come_back(void)
 {
     TEST_CASE("row-major");
-    make("a.npy", HR_ROW_MAJOR);
-    CHECK(made("a.npy"));
+    make_file("a.npy", HR_ROW_MAJOR);
+    CHECK(is_made("a.npy"));
     TEST_CASE("column-major, over an earlier file");
-    make("a.npy", HR_COLUMN_MAJOR);
-    CHECK(made("a.npy"));
+    make_file("a.npy", HR_COLUMN_MAJOR);
+    CHECK(is_made("a.npy"));
     hr_file *file;
     hr_matrix m;
     if (CHECK(hr_file_open("a.npy", &file, &m) == HR_OK)) {
@@ -145,10 +133,10 @@ static void nothing_appears_before_commit(void)
     TEST_CASE("before commit there is the temporary name alone");
     hr_file *file;
     hr_matrix m;
-    put("a.npy", "earlier", 7);
+    put_file("a.npy", "earlier");
     CHECK(hr_file_create("a.npy", HR_F32, 2, 3, HR_ROW_MAJOR, &file, &m) ==
           HR_OK);
-    *element(m, 1, 2) = 6.0f;
+    *element_at(m, 1, 2) = 6.0f;
     const char *temporary = hr_file_temporary(file);
     if (CHECK(temporary != NULL)) {
         const char *name = strrchr(temporary, '/');
@@ -159,11 +147,11 @@ static void nothing_appears_before_commit(void)
               strlen(name) == 34 + strlen(process) + 6);
         CHECK(access(temporary, R_OK) == 0);
     }
-    CHECK(holds("a.npy", "earlier") && names_in(".") == 2);
+    CHECK(holds_text("a.npy", "earlier") && names_in(".") == 2);
     CHECK_FAILS(hr_file_unchanged(file), HR_ERROR_INVALID, "created");
     TEST_CASE("close without commit leaves the earlier file");
     hr_file_close(file);
-    CHECK(holds("a.npy", "earlier") && names_in(".") == 1);
+    CHECK(holds_text("a.npy", "earlier") && names_in(".") == 1);
     unlink("a.npy");
 }
 
@@ -176,7 +164,7 @@ static void commit_comes_once(void)
           HR_OK);
     CHECK(hr_file_commit(file) == HR_OK);
     CHECK(hr_file_temporary(file) == NULL);
-    CHECK(*element(m, 0, 0) == 0.0f); /* still mapped */
+    CHECK(*element_at(m, 0, 0) == 0.0f); /* still mapped */
     CHECK_FAILS(hr_file_commit(file), HR_ERROR_INVALID, "committed already");
     hr_file_close(file);
     CHECK(names_in(".") == 1 && unlink("a.npy") == 0);
@@ -187,11 +175,11 @@ static void permissions_are_ordinary(void)
 {
     mode_t mask = umask(027);
     TEST_CASE("a new file is as any other program makes it");
-    make("a.npy", HR_ROW_MAJOR);
+    make_file("a.npy", HR_ROW_MAJOR);
     CHECK(mode_of("a.npy") == 0640);
     TEST_CASE("an earlier file's permissions stay");
     must(chmod("a.npy", 0606) == 0, "chmod");
-    make("a.npy", HR_ROW_MAJOR);
+    make_file("a.npy", HR_ROW_MAJOR);
     CHECK(mode_of("a.npy") == 0606);
     umask(mask);
     unlink("a.npy");
@@ -205,12 +193,12 @@ static void links_stay(void)
              symlink("a.npy", "c.npy") == 0 && symlink("loop", "loop") == 0,
          "links");
     TEST_CASE("a link to a file that is not there yet");
-    make("a.npy", HR_ROW_MAJOR);
-    CHECK(names_in("there") == 1 && made("there/b.npy"));
+    make_file("a.npy", HR_ROW_MAJOR);
+    CHECK(names_in("there") == 1 && is_made("there/b.npy"));
     TEST_CASE("a link to a link to a file");
-    put("there/b.npy", "earlier", 7);
-    make("c.npy", HR_ROW_MAJOR);
-    CHECK(names_in("there") == 1 && made("there/b.npy"));
+    put_file("there/b.npy", "earlier");
+    make_file("c.npy", HR_ROW_MAJOR);
+    CHECK(names_in("there") == 1 && is_made("there/b.npy"));
     char target[64] = {0};
     CHECK(readlink("c.npy", target, 63) == 5 && strcmp(target, "a.npy") == 0);
     TEST_CASE("a link to itself");
@@ -234,8 +222,8 @@ static void long_names(void)
     memset(name, 'n', sizeof name);
     name[255] = 0;
     TEST_CASE("a name of 255 bytes");
-    make(name, HR_ROW_MAJOR);
-    CHECK(made(name) && unlink(name) == 0);
+    make_file(name, HR_ROW_MAJOR);
+    CHECK(is_made(name) && unlink(name) == 0);
     TEST_CASE("a name of 256 bytes");
     name[255] = 'n';
     name[256] = 0;
@@ -276,10 +264,10 @@ static const struct {
 
 static void what_is_no_file_is_refused(void)
 {
-    make("cut.npy", HR_ROW_MAJOR);
+    make_file("cut.npy", HR_ROW_MAJOR);
     must(truncate("cut.npy", 128 + 23) == 0, "truncate");
-    put("text", "Call me Ishmael.", 16);
-    put("empty", "", 0);
+    put_file("text", "Call me Ishmael.");
+    put_file("empty", "");
     must(mkdir("folder", 0777) == 0 && mkfifo("pipe", 0666) == 0, "mkfifo");
     int names = names_in(".");
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -306,7 +294,7 @@ static void open_files_are_not_replaced(void)
     TEST_CASE("a name of an open file");
     hr_file *file = NULL;
     hr_matrix m;
-    put("open", "earlier", 7);
+    put_file("open", "earlier");
     const int fd = open("open", O_RDWR | O_CLOEXEC);
     char path[32];
     snprintf(path, sizeof path, "/dev/fd/%d", fd);
@@ -365,10 +353,10 @@ static void no_disk_is_so_large(void)
     TEST_CASE("more than any disk holds");
     hr_file *file = NULL;
     hr_matrix m;
-    put("a.npy", "earlier", 7);
+    put_file("a.npy", "earlier");
     CHECK(hr_file_create("a.npy", HR_I8, INT64_C(1) << 62, 1, HR_ROW_MAJOR,
                          &file, &m) == HR_ERROR_IO);
-    CHECK(file == NULL && holds("a.npy", "earlier") && names_in(".") == 1);
+    CHECK(file == NULL && holds_text("a.npy", "earlier") && names_in(".") == 1);
     TEST_CASE("more than the process may write");
     struct rlimit limit, before;
     must(getrlimit(RLIMIT_FSIZE, &before) == 0, "getrlimit");
@@ -381,7 +369,7 @@ static void no_disk_is_so_large(void)
         HR_ERROR_IO, "a.npy: ");
     must(setrlimit(RLIMIT_FSIZE, &before) == 0, "setrlimit");
     signal(SIGXFSZ, SIG_DFL);
-    CHECK(file == NULL && holds("a.npy", "earlier") && names_in(".") == 1);
+    CHECK(file == NULL && holds_text("a.npy", "earlier") && names_in(".") == 1);
     unlink("a.npy");
 }
 
@@ -400,8 +388,8 @@ static void permissions_are_heeded(void)
     hr_file *file = NULL;
     hr_matrix m;
     must(mkdir("closed", 0777) == 0, "mkdir");
-    put("closed/a.npy", "earlier", 7);
-    put("kept.npy", "kept", 4);
+    put_file("closed/a.npy", "earlier");
+    put_file("kept.npy", "kept");
     must(chmod("closed", 0555) == 0 && chmod("kept.npy", 0444) == 0, "chmod");
     files_heed_permissions(true);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -409,8 +397,8 @@ static void permissions_are_heeded(void)
         CHECK_FAILS(
             hr_file_create(rows[i].path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
             HR_ERROR_IO, rows[i].says);
-        CHECK(file == NULL && holds("closed/a.npy", "earlier"));
-        CHECK(names_in("closed") == 1 && holds("kept.npy", "kept"));
+        CHECK(file == NULL && holds_text("closed/a.npy", "earlier"));
+        CHECK(names_in("closed") == 1 && holds_text("kept.npy", "kept"));
     }
     TEST_CASE("a file that may not be read");
     must(chmod("kept.npy", 0) == 0, "chmod");
@@ -451,7 +439,7 @@ static void the_working_folder_may_change(void)
     TEST_CASE("another working folder");
     hr_file *created, *opened;
     hr_matrix m;
-    make("in.npy", HR_ROW_MAJOR);
+    make_file("in.npy", HR_ROW_MAJOR);
     CHECK(hr_file_open("in.npy", &opened, &m) == HR_OK);
     CHECK(hr_file_create("out.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &created, &m) ==
           HR_OK);
@@ -465,36 +453,36 @@ static void the_working_folder_may_change(void)
     CHECK(unlink("in.npy") == 0 && unlink("out.npy") == 0);
 }
 
-static void touch(void)
+static void touch_file(void)
 {
     const struct timespec times[2] = {{.tv_sec = 1, .tv_nsec = 1},
                                       {.tv_sec = 1, .tv_nsec = 1}};
     must(utimensat(AT_FDCWD, "a.npy", times, 0) == 0, "utimensat");
 }
 
-static void grow(void)
+static void grow_file(void)
 {
     must(truncate("a.npy", 1000) == 0, "truncate");
 }
 
-static void cut(void)
+static void cut_file(void)
 {
     must(truncate("a.npy", 150) == 0, "truncate");
 }
 
-static void replace(void)
+static void replace_file(void)
 {
-    make("a.npy", HR_ROW_MAJOR);
+    make_file("a.npy", HR_ROW_MAJOR);
 }
 
-static void take_away(void)
+static void remove_file(void)
 {
     must(unlink("a.npy") == 0, "unlink");
 }
 
-static void look(void)
+static void read_file(void)
 {
-    CHECK(made("a.npy"));
+    CHECK(is_made("a.npy"));
 }
 
 static void changes_are_seen(void)
@@ -504,18 +492,18 @@ static void changes_are_seen(void)
         void (*change)(void);
         const char *says; /* NULL: no change */
     } rows[] = {
-        {"it is only read", look, NULL},
-        {"its time changes", touch, "written to"},
-        {"it grows", grow, "had 152 bytes and has 1000"},
-        {"it is cut", cut, "had 152 bytes and has 150"},
-        {"another takes its place", replace, "another file"},
-        {"it is removed", take_away, "taken away"},
+        {"it is only read", read_file, NULL},
+        {"its time changes", touch_file, "written to"},
+        {"it grows", grow_file, "had 152 bytes and has 1000"},
+        {"it is cut", cut_file, "had 152 bytes and has 150"},
+        {"another takes its place", replace_file, "another file"},
+        {"it is removed", remove_file, "taken away"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
         hr_file *file;
         hr_matrix m;
-        make("a.npy", HR_ROW_MAJOR);
+        make_file("a.npy", HR_ROW_MAJOR);
         if (!CHECK(hr_file_open("a.npy", &file, &m) == HR_OK)) {
             continue;
         }
@@ -545,7 +533,7 @@ static void offsets_have_64_bits(void)
               (hr_file_array){.type = HR_F32, .rank = 2, .extents = {n, 1024}},
               &header) == HR_OK);
     hri_npy_format(&header, head);
-    put("a.npy", "", 0);
+    put_file("a.npy", "");
     int fd = open("a.npy", O_WRONLY);
     must(fd >= 0 && pwrite(fd, head, sizeof head, 0) == 128, "pwrite");
     if (pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == sizeof last) {
@@ -554,7 +542,7 @@ static void offsets_have_64_bits(void)
                     "want 5368709120 bytes");
         must(pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == 4, "pwrite");
         if (CHECK(hr_file_open("a.npy", &file, &m) == HR_OK)) {
-            CHECK(*element(m, n - 1, 1023) == 42.0f);
+            CHECK(*element_at(m, n - 1, 1023) == 42.0f);
             hr_file_close(file);
         }
     } else {

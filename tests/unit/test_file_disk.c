@@ -8,7 +8,6 @@
 #define _GNU_SOURCE /* unshare, fallocate, syscall */
 #include "test.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -21,6 +20,9 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "base/status.h"
+#include "support/files.h"
 
 typedef enum call {
     NONE,
@@ -58,7 +60,15 @@ static bool roomy;      /* a disk seems to have enough room, when first asked */
 static bool kept;       /* most of a disk's free space seems to be */
 static int allocations; /* calls of posix_fallocate */
 
-static bool fails(call which)
+static void arm_fault(call which, int after, int times, int error)
+{
+    armed.call = which;
+    armed.after = after;
+    armed.times = times;
+    armed.error = error;
+}
+
+static bool is_refused(call which)
 {
     if (armed.call != which || armed.after-- > 0 || armed.times == 0) {
         return false;
@@ -70,32 +80,32 @@ static bool fails(call which)
 
 void *__wrap_malloc(size_t bytes)
 {
-    return fails(MEMORY) ? NULL : __real_malloc(bytes);
+    return is_refused(MEMORY) ? NULL : __real_malloc(bytes);
 }
 
 void *__wrap_calloc(size_t count, size_t bytes)
 {
-    return fails(MEMORY) ? NULL : __real_calloc(count, bytes);
+    return is_refused(MEMORY) ? NULL : __real_calloc(count, bytes);
 }
 
 char *__wrap_strdup(const char *text)
 {
-    return fails(MEMORY) ? NULL : __real_strdup(text);
+    return is_refused(MEMORY) ? NULL : __real_strdup(text);
 }
 
 char *__wrap_strndup(const char *text, size_t length)
 {
-    return fails(MEMORY) ? NULL : __real_strndup(text, length);
+    return is_refused(MEMORY) ? NULL : __real_strndup(text, length);
 }
 
 char *__wrap_realpath(const char *path, char *resolved)
 {
-    return fails(MEMORY) ? NULL : __real_realpath(path, resolved);
+    return is_refused(MEMORY) ? NULL : __real_realpath(path, resolved);
 }
 
 int __wrap_fstatvfs(int fd, struct statvfs *disk)
 {
-    int status = fails(STATVFS) ? -1 : __real_fstatvfs(fd, disk);
+    int status = is_refused(STATVFS) ? -1 : __real_fstatvfs(fd, disk);
     if (status == 0 && roomy) {
         disk->f_bfree = disk->f_bavail = disk->f_blocks = 1 << 20;
     }
@@ -110,7 +120,8 @@ int __wrap_fstatvfs(int fd, struct statvfs *disk)
 
 ssize_t getrandom(void *bytes, size_t count, unsigned flags)
 {
-    return fails(RANDOM) ? -1 : syscall(SYS_getrandom, bytes, count, flags);
+    return is_refused(RANDOM) ? -1
+                              : syscall(SYS_getrandom, bytes, count, flags);
 }
 
 int posix_fallocate(int fd, off_t offset, off_t length)
@@ -120,7 +131,7 @@ int posix_fallocate(int fd, off_t offset, off_t length)
         return EOPNOTSUPP;
     }
     int before = errno;
-    if (fails(FALLOCATE)) {
+    if (is_refused(FALLOCATE)) {
         errno = before;
         return armed.error;
     }
@@ -130,24 +141,25 @@ int posix_fallocate(int fd, off_t offset, off_t length)
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
 {
     /* Short writes are allowed: half of it each time. */
-    return fails(PWRITE)
+    return is_refused(PWRITE)
                ? -1
                : syscall(SYS_pwrite64, fd, bytes, (count + 1) / 2, offset);
 }
 
 int msync(void *start, size_t length, int flags)
 {
-    return fails(MSYNC) ? -1 : (int)syscall(SYS_msync, start, length, flags);
+    return is_refused(MSYNC) ? -1
+                             : (int)syscall(SYS_msync, start, length, flags);
 }
 
 int fsync(int fd)
 {
-    return fails(FSYNC) ? -1 : fdatasync(fd);
+    return is_refused(FSYNC) ? -1 : fdatasync(fd);
 }
 
 int rename(const char *from, const char *to)
 {
-    return fails(RENAME) ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
+    return is_refused(RENAME) ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 static void must(bool ok, const char *what)
@@ -160,24 +172,16 @@ static void must(bool ok, const char *what)
 
 static void put_earlier(const char *path)
 {
-    FILE *file = fopen(path, "wb");
-    must(file != NULL && fputs("earlier", file) >= 0 && fclose(file) == 0,
-         path);
+    must(files_write(path, "earlier", 7), path);
 }
 
 /* Whether the folder holds so many names, and the file so many bytes. */
-static bool holds(const char *folder, int count, const char *path, off_t bytes)
+static bool holds_files(const char *folder, int count, const char *path,
+                        off_t bytes)
 {
     struct stat s;
-    int names = 0;
-    DIR *open = opendir(folder);
-    must(open != NULL, folder);
-    for (struct dirent *entry = readdir(open); entry != NULL;
-         entry = readdir(open)) {
-        names += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
-    }
-    closedir(open);
-    return names == count && stat(path, &s) == 0 && s.st_size == bytes;
+    return files_count(folder, NULL, 0) == count && stat(path, &s) == 0 &&
+           s.st_size == bytes;
 }
 
 static const struct {
@@ -211,21 +215,18 @@ static const struct {
 
 /* Create and commit a file of 200,128 bytes while rows[i] is armed. Pages that
  * could not be written are lost: a second commit must not hide it. */
-static hr_status run(const char *path)
+static hr_status write_file(const char *path)
 {
     hr_file *file = NULL;
     hr_matrix m;
-    hr_status status =
-        hr_file_create(path, HR_F32, 50000, 1, HR_ROW_MAJOR, &file, &m);
-    if (status == HR_OK) {
-        const unsigned char *bytes = m.data;
-        CHECK(bytes[0] == 0 && memcmp(bytes, bytes + 1, 199999) == 0);
-        memset(m.data, 1, 200000);
-        status = hr_file_commit(file);
-        CHECK((status == HR_OK) == (hr_file_temporary(file) == NULL));
-        if (status != HR_OK && armed.call != RENAME) {
-            CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "before");
-        }
+    HRI_TRY(hr_file_create(path, HR_F32, 50000, 1, HR_ROW_MAJOR, &file, &m));
+    const unsigned char *bytes = m.data;
+    CHECK(bytes[0] == 0 && memcmp(bytes, bytes + 1, 199999) == 0);
+    memset(m.data, 1, 200000);
+    const hr_status status = hr_file_commit(file);
+    CHECK((status == HR_OK) == (hr_file_temporary(file) == NULL));
+    if (status != HR_OK && armed.call != RENAME) {
+        CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "before");
     }
     hr_file_close(file);
     return status;
@@ -235,78 +236,68 @@ static hr_status run(const char *path)
 static const char full_disk[] =
     "the disk is full: 200128 bytes wanted, 61440 free";
 
-static void faults_leave_the_earlier_file(void)
+static void keep_earlier_file(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
         put_earlier("a.npy");
-        armed.call = rows[i].call;
-        armed.after = rows[i].after;
-        armed.times = rows[i].times;
-        armed.error = rows[i].error;
+        arm_fault(rows[i].call, rows[i].after, rows[i].times, rows[i].error);
         if (rows[i].says == NULL) {
-            CHECK(run("a.npy") == HR_OK);
-            CHECK(holds(".", 1, "a.npy", 200128));
+            CHECK(write_file("a.npy") == HR_OK);
+            CHECK(holds_files(".", 1, "a.npy", 200128));
         } else {
-            CHECK_FAILS(run("a.npy"), HR_ERROR_IO, rows[i].says);
-            CHECK(holds(".", 1, "a.npy", 7));
+            CHECK_FAILS(write_file("a.npy"), HR_ERROR_IO, rows[i].says);
+            CHECK(holds_files(".", 1, "a.npy", 7));
         }
         CHECK(rows[i].call == NONE || armed.times == 0);
         armed.call = NONE;
     }
 }
 
-static void kept_space_is_not_free(void)
+static void refuse_kept_space(void)
 {
     TEST_CASE("a disk that keeps most of its free space");
     put_earlier("a.npy");
     kept = true;
     allocations = 0;
-    CHECK_FAILS(run("a.npy"), HR_ERROR_IO,
+    CHECK_FAILS(write_file("a.npy"), HR_ERROR_IO,
                 "the disk is full: 200128 bytes wanted, 40960 free");
-    CHECK(allocations == 0 && holds(".", 1, "a.npy", 7));
+    CHECK(allocations == 0 && holds_files(".", 1, "a.npy", 7));
     kept = false;
 }
 
 /* Where there is no fallocate and the disk fills up while zeros are written:
  * the second function fails, too. What it wrote counts as free again. */
-static void zeros_may_not_fit(void)
+static void refuse_zeros(void)
 {
     TEST_CASE("the disk fills up while zeros are written");
     put_earlier("full/a.npy");
-    armed.call = FALLOCATE;
-    armed.after = 0;
-    armed.times = 1;
-    armed.error = EOPNOTSUPP;
+    arm_fault(FALLOCATE, 0, 1, EOPNOTSUPP);
     roomy = true;
-    CHECK_FAILS(run("full/a.npy"), HR_ERROR_IO, full_disk);
+    CHECK_FAILS(write_file("full/a.npy"), HR_ERROR_IO, full_disk);
     CHECK(armed.times == 0);
-    CHECK(holds("full", 1, "full/a.npy", 7));
+    CHECK(holds_files("full", 1, "full/a.npy", 7));
     armed.call = NONE;
 }
 
 /* Do what the path is for with the n-th allocation refused, for every n. */
 static void refuse_memory(hr_status (*work)(const char *path), int at_least)
 {
-    hr_status status = HR_ERROR_OUT_OF_MEMORY;
-    int n = 0;
-    for (; status == HR_ERROR_OUT_OF_MEMORY && n < 100; n++) {
-        armed.call = MEMORY;
-        armed.after = n;
-        armed.times = 1;
-        armed.error = ENOMEM;
-        status = work("link.npy");
+    for (int n = 0; n < 100; n++) {
+        arm_fault(MEMORY, n, 1, ENOMEM);
+        const hr_status status = work("link.npy");
         armed.call = NONE;
-        if (status == HR_ERROR_OUT_OF_MEMORY) {
-            CHECK(strstr(hr_last_error(), strerror(ENOMEM)) != NULL);
-            CHECK(holds(".", 2, "a.npy", 200128));
+        CHECK(holds_files(".", 2, "a.npy", 200128));
+        if (status != HR_ERROR_OUT_OF_MEMORY) {
+            CHECK(status == HR_OK && n >= at_least);
+            return;
         }
+        CHECK(strstr(hr_last_error(), strerror(ENOMEM)) != NULL);
     }
-    CHECK(status == HR_OK && n > at_least);
-    CHECK(holds(".", 2, "a.npy", 200128));
+    CHECK(false); /* memory never suffices */
 }
 
-static hr_status run_open(const char *path)
+static hr_status open_file(const char *path)
 {
     hr_file *file = NULL;
     hr_matrix m;
@@ -316,30 +307,30 @@ static hr_status run_open(const char *path)
     return status;
 }
 
-static void memory_may_run_out(void)
+static void run_out_of_memory(void)
 {
-    CHECK(run("a.npy") == HR_OK);
+    CHECK(write_file("a.npy") == HR_OK);
     must(symlink("a.npy", "link.npy") == 0, "link.npy");
     TEST_CASE("creating while memory runs out");
-    refuse_memory(run, 8);
+    refuse_memory(write_file, 8);
     TEST_CASE("opening while memory runs out");
-    refuse_memory(run_open, 4);
+    refuse_memory(open_file, 4);
     unlink("link.npy");
 }
 
-static void a_full_disk_leaves_the_earlier_file(void)
+static void refuse_full_disk(void)
 {
     TEST_CASE("a disk of 64 KiB");
     put_earlier("full/a.npy");
     allocations = 0;
-    CHECK_FAILS(run("full/a.npy"), HR_ERROR_IO, full_disk);
-    CHECK(holds("full", 1, "full/a.npy", 7));
+    CHECK_FAILS(write_file("full/a.npy"), HR_ERROR_IO, full_disk);
+    CHECK(holds_files("full", 1, "full/a.npy", 7));
     TEST_CASE("nothing is taken of it");
     CHECK(allocations == 0);
 }
 
 /* Linux maps at most 2^56 bytes; tmpfs takes files of nearly 2^63. */
-static void a_file_may_be_too_large_to_map(void)
+static void refuse_to_map(void)
 {
     TEST_CASE("a file of 2^60 bytes");
     hr_file *file = NULL;
@@ -363,15 +354,15 @@ int main(void)
 {
     char folder[] = "npy-disk-XXXXXX";
     must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
-    TEST(faults_leave_the_earlier_file());
-    TEST(kept_space_is_not_free());
-    TEST(memory_may_run_out());
+    TEST(keep_earlier_file());
+    TEST(refuse_kept_space());
+    TEST(run_out_of_memory());
     unlink("a.npy");
     must(mkdir("full", 0777) == 0, "mkdir");
     if (mount_small_disk()) {
-        TEST(a_full_disk_leaves_the_earlier_file());
-        TEST(zeros_may_not_fit());
-        TEST(a_file_may_be_too_large_to_map());
+        TEST(refuse_full_disk());
+        TEST(refuse_zeros());
+        TEST(refuse_to_map());
         umount2("full", MNT_DETACH);
     } else {
         printf("not run: a small disk cannot be mounted here: %s\n",

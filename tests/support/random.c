@@ -79,3 +79,21 @@ void random_fill_matrix(random_source *source, const hr_matrix *m)
         }
     }
 }
+
+hr_scalar random_scalar(random_source *source, hr_type type)
+{
+    static const double plain[] = {0.0, 1.0, -1.0};
+    const int64_t kind = random_between(source, 0, 5);
+    if (kind < 3) {
+        return (hr_scalar){plain[kind], 0.0};
+    }
+    if (type == HR_I32) {
+        return (hr_scalar){(double)random_between(source, INT32_MIN, INT32_MAX),
+                           0.0};
+    }
+    if (kind > 3 && (type == HR_C32 || type == HR_C64)) {
+        const double re = random_unit(source);
+        return (hr_scalar){re, random_unit(source)};
+    }
+    return (hr_scalar){3.0 * random_unit(source), 0.0};
+}

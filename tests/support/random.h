@@ -29,4 +29,7 @@ void random_fill_bytes(random_source *source, void *bytes, size_t count);
  * numbers in [-1, 1], i8 with all of its values, i32 with -1000 to 1000. */
 void random_fill_matrix(random_source *source, const hr_matrix *m);
 
+/* A factor of a product into elements of this type: 0, 1 and -1 are often. */
+hr_scalar random_scalar(random_source *source, hr_type type);
+
 #endif

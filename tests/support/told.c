@@ -52,6 +52,24 @@ void told_overheads(hr_context *context)
     }
 }
 
+void told_random_rates(hr_context *context, random_source *source)
+{
+    static const double scales[] = {1e6, 1e8, 1e12};
+    static const char *const names[] = {
+        "f32",         "f64",         "c32",         "c64",
+        "f16",         "bf16",        "i8",          "i32",
+        "tf32",        "f32-ordered", "f64-ordered", "c32-ordered",
+        "c64-ordered", "f16-ordered", "bf16-ordered"};
+    const double scale = scales[random_between(source, 0, 2)];
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        const hri_accelerator *a = &context->accelerators[i];
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            told(a, names[k], scale * (double)random_between(source, 1, 3));
+        }
+        told_link(a, 1e10);
+    }
+}
+
 void told_apart(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {

@@ -4,6 +4,7 @@
 #define TEST_TOLD_H
 
 #include "model/figures.h"
+#include "support/random.h"
 
 /* Set a figure of one accelerator, and of those that share its device. */
 void told(const hri_accelerator *accelerator, const char *name, double value);
@@ -26,6 +27,10 @@ void told_patience(hr_context *context);
 /* The same, and set the overheads of launches and copies to those guessed. So
  * they are not measured, and backends are not called thousands of times. */
 void told_overheads(hr_context *context);
+
+/* Set invented rates of products, so that plans differ on any machine. Slow
+ * accelerators share the smallest product, fast ones leave it to one. */
+void told_random_rates(hr_context *context, random_source *source);
 
 /* Let plans treat each accelerator as a device of its own. */
 void told_apart(hr_context *context);

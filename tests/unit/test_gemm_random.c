@@ -88,23 +88,8 @@ static void random_shape(random_source *source, problem *p)
     }
 }
 
-static hr_scalar random_scalar(random_source *source, hr_type type)
-{
-    const double plain[] = {0.0, 1.0, -1.0};
-    int64_t kind = random_between(source, 0, 5);
-    if (kind < 3) {
-        return hr_real(plain[kind]);
-    }
-    if (type == HR_I32) {
-        return hr_real((double)random_between(source, INT32_MIN, INT32_MAX));
-    }
-    return kind > 3 && is_complex(type)
-               ? hr_complex(random_unit(source), random_unit(source))
-               : hr_real(3.0 * random_unit(source));
-}
-
 /* Replace some elements by what is not finite. */
-static void poison(random_source *source, const hr_matrix *m)
+static void poison_matrix(random_source *source, const hr_matrix *m)
 {
     const double values[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 2 && m->rows > 0 && m->cols > 0; i++) {
@@ -148,8 +133,8 @@ static bool problem_init(problem *p, random_source *source, int number)
         return false;
     }
     if (p->poison) {
-        poison(source, &p->a.matrix);
-        poison(source, &p->b.matrix);
+        poison_matrix(source, &p->a.matrix);
+        poison_matrix(source, &p->b.matrix);
         placed_remember(&p->a);
         placed_remember(&p->b);
     }
@@ -167,7 +152,7 @@ static void problem_finish(problem *p)
     placed_finish(&p->c);
 }
 
-static void describe(const problem *p, const char *set, int number)
+static void describe_problem(const problem *p, const char *set, int number)
 {
     printf("%s, seed %d: %s into %s, %" PRId64 "x%" PRId64 "x%" PRId64
            ", alpha %g%+gi, beta %g%+gi, A %s%s, B %s%s, C %s%s, cap %" PRIu64
@@ -186,8 +171,8 @@ static void describe(const problem *p, const char *set, int number)
 
 /* ---- running it */
 
-static hr_status plan(hr_context *context, const problem *p, uint64_t cap,
-                      hr_gemm_report *report)
+static hr_status plan_problem(hr_context *context, const problem *p,
+                              uint64_t cap, hr_gemm_report *report)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.memory_limit = cap;
@@ -195,8 +180,8 @@ static hr_status plan(hr_context *context, const problem *p, uint64_t cap,
                         p->c.matrix, &options, report);
 }
 
-static hr_status multiply(hr_context *context, const problem *p, uint64_t cap,
-                          hr_gemm_report *report)
+static hr_status multiply_problem(hr_context *context, const problem *p,
+                                  uint64_t cap, hr_gemm_report *report)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.memory_limit = cap;
@@ -210,7 +195,7 @@ static uint64_t least_working_set(hr_context *context, const problem *p)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     unsigned long long bytes = 0;
-    hr_status status = plan(context, p, 1, &report);
+    hr_status status = plan_problem(context, p, 1, &report);
     if (status == HR_OK) {
         return 0; /* nothing to multiply, or in place */
     }
@@ -224,7 +209,7 @@ static uint64_t least_working_set(hr_context *context, const problem *p)
 static void refuse_too_little(hr_context *context, problem *p)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    hr_status status = multiply(context, p, p->least - 1, &report);
+    hr_status status = multiply_problem(context, p, p->least - 1, &report);
     CHECK(status == HR_ERROR_OUT_OF_MEMORY);
     CHECK(placed_changes(&p->c, true) == 0);
     seen.refused++;
@@ -341,8 +326,9 @@ static void run_problem(hr_context *context, problem *p, random_source *source)
     bool ready = reference_init(
         &wanted, &(reference_problem){p->alpha, p->beta, p->a.matrix,
                                       p->b.matrix, p->c.matrix});
-    if (CHECK(ready) && CHECK(plan(context, p, p->cap, &planned) == HR_OK) &&
-        CHECK(multiply(context, p, p->cap, &done) == HR_OK)) {
+    if (CHECK(ready) &&
+        CHECK(plan_problem(context, p, p->cap, &planned) == HR_OK) &&
+        CHECK(multiply_problem(context, p, p->cap, &done) == HR_OK)) {
         check_elements(p, &wanted);
         check_shares(p, &done);
         check_bytes(&planned, &done);
@@ -355,27 +341,10 @@ static void run_problem(hr_context *context, problem *p, random_source *source)
 }
 
 /* Whether the accelerators multiply these types at all. */
-static bool offered(hr_context *context, const problem *p)
+static bool is_offered(hr_context *context, const problem *p)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    return plan(context, p, 0, &report) != HR_ERROR_UNSUPPORTED;
-}
-
-/* Set invented speeds, so that plans differ on any machine. Slow accelerators
- * share the smallest product, fast ones leave it to one. */
-static void invent_rates(hr_context *context, random_source *source)
-{
-    static const double scales[] = {1e6, 1e8, 1e12};
-    static const char *const names[] = {"f32",  "f64", "c32", "c64", "f16",
-                                        "bf16", "i8",  "i32", "tf32"};
-    double scale = scales[random_between(source, 0, 2)];
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *a = &context->accelerators[i];
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-            told(a, names[k], scale * (double)random_between(source, 1, 3));
-        }
-        told_link(a, 1e10);
-    }
+    return plan_problem(context, p, 0, &report) != HR_ERROR_UNSUPPORTED;
 }
 
 static void run_case(hr_context *context, const char *set, int number)
@@ -387,15 +356,15 @@ static void run_case(hr_context *context, const char *set, int number)
         problem_finish(&p);
         return;
     }
-    invent_rates(context, &source);
-    if (offered(context, &p)) {
+    told_random_rates(context, &source);
+    if (is_offered(context, &p)) {
         run_problem(context, &p, &source);
     } else {
         printf("not offered: %s\n", hr_last_error());
         seen.unsupported++;
     }
     if (test_state.failures > failures) {
-        describe(&p, set, number);
+        describe_problem(&p, set, number);
     }
     problem_finish(&p);
 }
@@ -406,12 +375,8 @@ int main(int count, char **arguments)
     hr_context *context = NULL;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = set;
-    hr_status status = hr_context_create(&options, &context);
-    if (status == HR_ERROR_UNAVAILABLE) {
-        return test_skip(hr_last_error());
-    }
     TEST_CASE(set);
-    if (!CHECK(status == HR_OK)) {
+    if (!test_open(&options, &context)) {
         return test_end();
     }
     told_patience(context); /* bytes are as planned */

@@ -41,4 +41,16 @@ static inline int test_in_child(int (*function)(void))
     return test_end_child(test_begin_child(function));
 }
 
+/* Whether the function returns true in a child that then ends at once: without
+ * what runs at exit, and whichever threads the parent has. */
+static inline bool test_is_true_in_child(bool (*function)(void))
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(function() ? 0 : 1);
+    }
+    return test_end_child(child) == 0;
+}
+
 #endif

@@ -26,7 +26,7 @@ extern const hr_kernel hri_sort_u32_scatter, hri_sort_u8_merge,
 extern const char hri_reduce_with_text[]; /* kernels/dialect/reduce_with.c */
 extern const char bench_cuda_text[];      /* bench/dialect/by_hand.cu */
 
-static void compiles(const char *source)
+static void compile_text(const char *source)
 {
     const char *none[] = {NULL};
     char *image = NULL;
@@ -37,7 +37,7 @@ static void compiles(const char *source)
     free(image);
 }
 
-static void dialect(void)
+static void compile_dialect(void)
 {
     const hr_kernel *good[] = {&axpy,
                                &integers,
@@ -82,7 +82,7 @@ static void dialect(void)
     TEST_CASE("kernels in the dialect");
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         source = hri_kernel_source(good[i], HRI_SOURCE_DEVICE);
-        compiles(source);
+        compile_text(source);
         free(source);
     }
     source = hri_kernel_source(&broken, HRI_SOURCE_DEVICE);
@@ -94,7 +94,7 @@ static void dialect(void)
 }
 
 /* With a function of two elements, as src/calls/reduce.c writes it. */
-static void reductions(void)
+static void compile_reductions(void)
 {
     static const char *const functions[][2] = {{"float", "fmax(a, b)"},
                                                {"hr_c32", "hr_c32_mul(a, b)"},
@@ -114,7 +114,7 @@ static void reductions(void)
         CHECK(hr_kernel_create(context, text, names[i % 2], "reduction",
                                &kernel) == HR_OK);
         char *source = hri_kernel_source(kernel, HRI_SOURCE_DEVICE);
-        compiles(source);
+        compile_text(source);
         free(source);
         free(text);
     }
@@ -165,9 +165,9 @@ int main(void)
                                   &text, NULL),
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
-    TEST(dialect());
-    TEST(reductions());
+    TEST(compile_dialect());
+    TEST(compile_reductions());
     TEST_CASE("kernels written by hand, of bench/dialect");
-    TEST(compiles(bench_cuda_text));
+    TEST(compile_text(bench_cuda_text));
     return test_end();
 }

@@ -3,12 +3,11 @@
  * operation costs, handles of cuBLAS, peers, pinned memory, and leaks. */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "backends/cuda/api.h"
 #include "backends/cuda/cuda.h"
 #include "base/clock.h"
+#include "support/child.h"
 #include "support/conformance.h"
 #include "support/fake_cuda/use.h"
 #include "support/product.h"
@@ -19,9 +18,20 @@ static int (*depth)(void);
 
 enum { BYTES = 4096 };
 
-static hr_status gemm(hri_queue *queue, const hri_gemm *g)
+static hr_status enqueue_product(hri_queue *queue, const hri_gemm *g)
 {
     return queue->ops->gemm(queue, g);
+}
+
+/* A of m x k times B of k x 4. */
+static product product_of(hr_type type, hr_type c_type, int64_t m, int64_t k)
+{
+    return (product){.type = type,
+                     .c_type = c_type,
+                     .m = m,
+                     .n = 4,
+                     .k = k,
+                     .alpha = {1, 0}};
 }
 
 static bool is_refused(void)
@@ -34,37 +44,25 @@ static bool is_refused(void)
            hri_backend_cuda.open(0, 2, &device) == HR_ERROR_UNAVAILABLE;
 }
 
-static void children_are_refused(void)
+static void refuse_children(void)
 {
     uint32_t count = 0;
-    int how = 0;
     TEST_CASE("a child of a process that has found the GPUs");
     CHECK(hri_backend_cuda.probe(&count) == HR_OK && count > 0);
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        _exit(is_refused() ? 0 : 1);
-    }
-    CHECK(child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how) &&
-          WEXITSTATUS(how) == 0);
+    CHECK(test_is_true_in_child(is_refused));
     CHECK(hri_backend_cuda.probe(&count) == HR_OK);
 }
 
 /* The calling thread keeps a context of its own, of another device. */
-static void contexts_are_left_alone(void)
+static void leave_contexts_alone(void)
 {
     cu_context other = NULL, now = NULL;
-    static const product p = {.type = HR_F32,
-                              .c_type = HR_F32,
-                              .m = 9,
-                              .n = 8,
-                              .k = 7,
-                              .alpha = {1, 0}};
+    const product p = product_of(HR_F32, HR_F32, 9, 7);
     TEST_CASE("the thread's context is never changed");
     CHECK(hri_cuda.cuDevicePrimaryCtxRetain(&other, 1) == 0);
     CHECK(hri_cuda.cuCtxPushCurrent_v2(other) == 0);
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
-    CHECK(product_is_right(s.queue, &p, gemm, 1));
+    CHECK(product_is_right(s.queue, &p, enqueue_product, 1));
     CHECK(depth() == 1);
     CHECK(s.device->ops->allocate(s.device, SIZE_MAX / 2, &s.buffer) ==
           HR_ERROR_OUT_OF_MEMORY);
@@ -82,7 +80,7 @@ static void contexts_are_left_alone(void)
 }
 
 /* Entering and leaving the context, and one call between. */
-static void operations_cost_one_call(void)
+static void count_calls(void)
 {
     char host[2048];
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
@@ -107,7 +105,7 @@ static void operations_cost_one_call(void)
     conformance_close(&s);
 }
 
-static void urgency_is_the_greatest_priority(void)
+static void create_urgent_queue(void)
 {
     hri_queue *queue = NULL;
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
@@ -127,123 +125,69 @@ static void urgency_is_the_greatest_priority(void)
 }
 
 /* A second queue that multiplies takes the handle that the first one left. */
-static void handles_are_kept(void)
+static void keep_handles(void)
 {
-    static const product p = {.type = HR_F32,
-                              .c_type = HR_F32,
-                              .m = 5,
-                              .n = 6,
-                              .k = 7,
-                              .alpha = {2, 0},
-                              .beta = {1, 0}};
+    product p = product_of(HR_F32, HR_F32, 5, 7);
+    p.beta.re = 1;
     TEST_CASE("handles of cuBLAS are made once");
     long products = fake->library_products;
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     long before = fake->objects;
-    CHECK(product_is_right(s.queue, &p, gemm, 1));
+    CHECK(product_is_right(s.queue, &p, enqueue_product, 1));
     CHECK(fake->objects == before + 2); /* a handle and its workspace */
     for (int i = 0; i < 3; i++) {
         s.queue->ops->destroy(s.queue);
         s.queue = conformance_queue(s.device);
-        CHECK(product_is_right(s.queue, &p, gemm, 2));
+        CHECK(product_is_right(s.queue, &p, enqueue_product, 2));
     }
     CHECK(fake->objects == before + 2);
     CHECK(fake->library_products == products + 4);
     conformance_close(&s);
 }
 
-/* Which of them multiplies what. */
-static const struct {
-    const char *name;
-    bool library;
-    product p;
-} divided[] = {
-    {"plain",
-     true,
-     {.type = HR_F64,
-      .c_type = HR_F64,
-      .m = 3,
-      .n = 4,
-      .k = 5,
-      .alpha = {1, 0}}},
-    {"conjugate and transposed",
-     true,
-     {.type = HR_C32,
-      .c_type = HR_C32,
-      .m = 3,
-      .n = 4,
-      .k = 5,
-      .alpha = {1, 1},
-      .a_columns = true,
-      .a_conjugate = true}},
-    {"conjugate alone",
-     false,
-     {.type = HR_C32,
-      .c_type = HR_C32,
-      .m = 3,
-      .n = 4,
-      .k = 5,
-      .alpha = {1, 1},
-      .b_conjugate = true}},
-    {"integers by fours",
-     true,
-     {.type = HR_I8,
-      .c_type = HR_I32,
-      .m = 8,
-      .n = 4,
-      .k = 12,
-      .alpha = {1, 0},
-      .beta = {1, 0}}},
-    {"odd integers",
-     false,
-     {.type = HR_I8,
-      .c_type = HR_I32,
-      .m = 8,
-      .n = 4,
-      .k = 11,
-      .alpha = {1, 0}}},
-    {"integers at an odd place",
-     false,
-     {.type = HR_I8,
-      .c_type = HR_I32,
-      .m = 8,
-      .n = 4,
-      .k = 12,
-      .alpha = {1, 0},
-      .lead = 2}},
-    {"integers scaled",
-     false,
-     {.type = HR_I8,
-      .c_type = HR_I32,
-      .m = 8,
-      .n = 4,
-      .k = 12,
-      .alpha = {3, 0}}},
-    {"C scaled",
-     false,
-     {.type = HR_F32,
-      .c_type = HR_F32,
-      .m = 8,
-      .n = 4,
-      .k = 0,
-      .alpha = {3, 0},
-      .beta = {2, 0}}},
-};
+static void check_division(hri_queue *queue, const char *name, bool library,
+                           const product *p)
+{
+    TEST_CASE(name);
+    const long by_library = fake->library_products;
+    const long by_kernel = fake->kernel_products;
+    CHECK(product_is_right(queue, p, enqueue_product, 1));
+    CHECK(fake->library_products - by_library == library);
+    CHECK(fake->kernel_products - by_kernel == !library);
+}
 
-static void work_is_divided(void)
+/* The library multiplies what it can, and our kernel the rest. */
+static void divide_work(void)
 {
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
-    for (size_t i = 0; i < sizeof divided / sizeof divided[0]; i++) {
-        TEST_CASE(divided[i].name);
-        long library = fake->library_products, kernel = fake->kernel_products;
-        CHECK(product_is_right(s.queue, &divided[i].p, gemm, i));
-        CHECK(fake->library_products - library == divided[i].library);
-        CHECK(fake->kernel_products - kernel == !divided[i].library);
-    }
+    product p = product_of(HR_F64, HR_F64, 3, 5);
+    check_division(s.queue, "plain", true, &p);
+    p = product_of(HR_C32, HR_C32, 3, 5);
+    p.alpha.im = 1;
+    p.b_conjugate = true;
+    check_division(s.queue, "conjugate alone", false, &p);
+    p.b_conjugate = false;
+    p.a_columns = p.a_conjugate = true;
+    check_division(s.queue, "conjugate and transposed", true, &p);
+    p = product_of(HR_I8, HR_I32, 8, 12);
+    p.beta.re = 1;
+    check_division(s.queue, "integers by fours", true, &p);
+    p.beta.re = 0;
+    p.lead = 2;
+    check_division(s.queue, "integers at an odd place", false, &p);
+    p.lead = 0;
+    p.alpha.re = 3;
+    check_division(s.queue, "integers scaled", false, &p);
+    p = product_of(HR_I8, HR_I32, 8, 11);
+    check_division(s.queue, "odd integers", false, &p);
+    p = product_of(HR_F32, HR_F32, 8, 0);
+    p.alpha.re = 3;
+    p.beta.re = 2;
+    check_division(s.queue, "C scaled", false, &p);
     conformance_close(&s);
 }
 
-static void failures_are_told(void)
+static void tell_failures(void)
 {
     static const struct {
         const char *call;
@@ -320,7 +264,7 @@ static void take_a_microsecond(void)
 /* A thread that waits asks without a pause for 50 us: about 50 times here. Then
  * it sleeps each time, for 10 us at first, for a 20th of what it has waited,
  * and for 1 ms at most. */
-static void events_slept_for(conformance_opened s)
+static void sleep_for_event(conformance_opened s)
 {
     long asked = 0;
     pthread_t thread;
@@ -334,7 +278,7 @@ static void events_slept_for(conformance_opened s)
 }
 
 /* A wait asks until the event is done, and no more. */
-static void events_that_take_long(void)
+static void wait_for_events(void)
 {
     enum { LONG = 1000 };
     TEST_CASE("an event that is not done");
@@ -344,7 +288,7 @@ static void events_that_take_long(void)
     fake->not_ready = 1;
     CHECK(s.event->ops->query(s.event, &done) == HR_OK && !done);
     CHECK(fake->not_ready == 0);
-    events_slept_for(s);
+    sleep_for_event(s);
     fake->not_ready = 1; /* it is known to be done */
     CHECK(s.event->ops->query(s.event, &done) == HR_OK && done);
     CHECK(fake->not_ready == 1);
@@ -361,26 +305,20 @@ static void events_that_take_long(void)
     conformance_close(&s);
 }
 
-static void kernels_that_do_not_compile(void)
+static void tell_compiler_error(void)
 {
-    static const product p = {.type = HR_BF16,
-                              .c_type = HR_F32,
-                              .m = 3,
-                              .n = 4,
-                              .k = 0,
-                              .beta = {2, 0}};
     TEST_CASE("the compiler's first error is told");
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     fake->build_log = "gemm.cu(1): note: x\n"
                       "gemm.cu(7): error: no such thing\nmore\n";
     hri_gemm g = {
-        .type = p.type,
-        .c_type = p.c_type,
+        .type = HR_BF16,
+        .c_type = HR_F32,
         .m = 3,
         .n = 4,
-        .beta = p.beta,
+        .beta = {2, 0},
         .c = {.place = hri_at(s.buffer, 0), .row_stride = 4, .col_stride = 1}};
-    CHECK_FAILS(gemm(s.queue, &g), HR_ERROR_BUILD,
+    CHECK_FAILS(enqueue_product(s.queue, &g), HR_ERROR_BUILD,
                 "cuda:0: a kernel did not compile (NVRTC_ERROR_COMPILATION): "
                 "gemm.cu(7): error: no such thing");
     CHECK(strchr(hr_last_error(), '\n') == NULL);
@@ -388,7 +326,7 @@ static void kernels_that_do_not_compile(void)
     conformance_close(&s);
 }
 
-static void pinned_memory_is_told(void)
+static void tell_pinned_memory(void)
 {
     void *host = NULL;
     char ordinary[16];
@@ -404,7 +342,7 @@ static void pinned_memory_is_told(void)
     conformance_close(&s);
 }
 
-static void peers_are_found(void)
+static void find_peers(void)
 {
     char host[100] = "across", back[100] = "";
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
@@ -450,19 +388,19 @@ int main(void)
     conformance_must(hri_backend_cuda.probe(&count), "probe");
     *(void **)(void *)&depth =
         dlsym(dlopen(FAKE_CUDA, RTLD_NOW), "fake_cuda_depth");
-    TEST(children_are_refused());
-    TEST(contexts_are_left_alone());
-    TEST(operations_cost_one_call());
-    TEST(urgency_is_the_greatest_priority());
-    TEST(handles_are_kept());
-    TEST(events_that_take_long());
-    TEST(kernels_that_do_not_compile());
-    TEST(work_is_divided());
-    TEST(failures_are_told());
-    TEST(pinned_memory_is_told());
-    TEST(peers_are_found());
+    TEST(refuse_children());
+    TEST(leave_contexts_alone());
+    TEST(count_calls());
+    TEST(create_urgent_queue());
+    TEST(keep_handles());
+    TEST(wait_for_events());
+    TEST(tell_compiler_error());
+    TEST(divide_work());
+    TEST(tell_failures());
+    TEST(tell_pinned_memory());
+    TEST(find_peers());
     fake->peers = 0;
-    TEST(peers_are_found());
+    TEST(find_peers());
     TEST_CASE("nothing is left");
     CHECK(fake->objects == 0 && fake->retained == 0 && depth() == 0);
     return test_end();

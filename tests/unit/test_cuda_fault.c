@@ -65,7 +65,7 @@ static int first_fault(void)
     return 0;
 }
 
-static void faults_end_everything(void)
+static void check_faults(void)
 {
     for (row = 0; row < sizeof faults / sizeof faults[0]; row++) {
         char name[32];
@@ -97,7 +97,7 @@ static int others_go_on(void)
     return 0;
 }
 
-static void other_errors(void)
+static void check_other_errors(void)
 {
     TEST_CASE("errors that do not end everything");
     CHECK(test_in_child(others_go_on) == 0);
@@ -142,7 +142,7 @@ static int own_gpu_sees_it(void)
     return 0;
 }
 
-static void kernel_is_named(void)
+static void name_kernel(void)
 {
     TEST_CASE("a GPU that launched nothing is told the error first");
     CHECK(test_in_child(other_gpu_sees_it) == 0);
@@ -247,7 +247,7 @@ static int products_tell(void)
     return 0;
 }
 
-static void what_follows(void)
+static void check_later_errors(void)
 {
     TEST_CASE("every later error names the first fault");
     CHECK(test_in_child(whatever_comes_later) == 0);
@@ -260,9 +260,9 @@ static void what_follows(void)
 int main(void)
 {
     fake = fake_cuda_use(FAKE_CUDA);
-    TEST(faults_end_everything());
-    TEST(other_errors());
-    TEST(kernel_is_named());
-    TEST(what_follows());
+    TEST(check_faults());
+    TEST(check_other_errors());
+    TEST(name_kernel());
+    TEST(check_later_errors());
     return test_end();
 }

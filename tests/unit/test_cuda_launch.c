@@ -22,7 +22,7 @@ typedef struct bed {
     hr_array *arrays[3];
 } bed;
 
-static void launch(bed *b, int queue, int from, int to)
+static void launch_transpose(bed *b, int queue, int from, int to)
 {
     const hr_extent tile = hr_extent2(8, 8);
     const hr_argument arguments[] = {hr_in(hr_view_of(b->arrays[from])),
@@ -31,57 +31,57 @@ static void launch(bed *b, int queue, int from, int to)
                     &tile, arguments, 2) == HR_OK);
 }
 
-static long records(const bed *b)
+static long count_records(const bed *b)
 {
     return b->fake->records;
 }
 
 /* Entering the context, the launch, and leaving. */
-static void one_after_the_other(bed *b)
+static void launch_again(bed *b)
 {
     TEST_CASE("launches on the same arrays record no events");
-    launch(b, 0, 0, 1);
-    long calls = b->fake->calls, before = records(b);
+    launch_transpose(b, 0, 0, 1);
+    long calls = b->fake->calls, before = count_records(b);
     for (int i = 0; i < LAUNCHES; i++) {
-        launch(b, 0, 0, 1);
+        launch_transpose(b, 0, 0, 1);
     }
     CHECK(b->fake->calls - calls == 3L * LAUNCHES);
-    CHECK(records(b) == before);
+    CHECK(count_records(b) == before);
     TEST_CASE("and one when they are waited for");
     CHECK(hr_queue_finish(b->queues[0]) == HR_OK);
-    CHECK(records(b) == before + 1);
+    CHECK(count_records(b) == before + 1);
     CHECK(hr_queue_finish(b->queues[0]) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_OK);
     CHECK(b->data[1][1] == b->data[0][EDGE]);
 }
 
-static void to_and_fro(bed *b)
+static void launch_to_and_fro(bed *b)
 {
     TEST_CASE("launches that others wait for apart record one event each");
     for (int i = 0; i < 4; i++) { /* makes the events that are wanted */
-        launch(b, 0, 1 + i % 2, 2 - i % 2);
+        launch_transpose(b, 0, 1 + i % 2, 2 - i % 2);
     }
-    long calls = b->fake->calls, before = records(b);
+    long calls = b->fake->calls, before = count_records(b);
     for (int i = 0; i < LAUNCHES; i += 2) {
-        launch(b, 0, 1, 2);
-        launch(b, 0, 2, 1);
+        launch_transpose(b, 0, 1, 2);
+        launch_transpose(b, 0, 2, 1);
     }
-    CHECK(records(b) - before <= LAUNCHES);
+    CHECK(count_records(b) - before <= LAUNCHES);
     CHECK(b->fake->calls - calls <= 6L * LAUNCHES);
 }
 
-static void other_queues(bed *b)
+static void launch_on_others(bed *b)
 {
     TEST_CASE("another queue that reads has one recorded");
-    launch(b, 0, 0, 1);
-    long before = records(b);
-    launch(b, 1, 1, 2);
-    CHECK(records(b) == before + 1);
-    launch(b, 1, 1, 2);
-    CHECK(records(b) == before + 1);
+    launch_transpose(b, 0, 0, 1);
+    long before = count_records(b);
+    launch_transpose(b, 1, 1, 2);
+    CHECK(count_records(b) == before + 1);
+    launch_transpose(b, 1, 1, 2);
+    CHECK(count_records(b) == before + 1);
     TEST_CASE("a queue's promise is kept when it is destroyed");
     hr_queue_destroy(b->queues[1]);
-    CHECK(records(b) == before + 2);
+    CHECK(count_records(b) == before + 2);
     CHECK(hr_synchronize(hr_view_of(b->arrays[2])) == HR_OK);
     CHECK(memcmp(b->data[0], b->data[2], sizeof b->data[0]) == 0);
     TEST_CASE("an engine may have it urgent");
@@ -91,18 +91,18 @@ static void other_queues(bed *b)
 }
 
 /* The event is recorded between the two launches, not after both. */
-static void waited_for_apart(bed *b)
+static void wait_for_first(bed *b)
 {
     TEST_CASE("other work of the queue does not hold up who waits");
-    launch(b, 0, 0, 1);
-    long before = records(b);
-    launch(b, 0, 0, 2);
-    CHECK(records(b) == before + 1);
+    launch_transpose(b, 0, 0, 1);
+    long before = count_records(b);
+    launch_transpose(b, 0, 0, 2);
+    CHECK(count_records(b) == before + 1);
     CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_OK);
-    CHECK(records(b) == before + 2); /* and the copy's own */
+    CHECK(count_records(b) == before + 2); /* and the copy's own */
 }
 
-static void multiply(bed *b, int from, int to)
+static void launch_product(bed *b, int from, int to)
 {
     const hr_argument arguments[] = {hr_in(hr_view_of(b->arrays[from])),
                                      hr_in(hr_view_of(b->arrays[from])),
@@ -114,10 +114,10 @@ static void multiply(bed *b, int from, int to)
 static void read_twice(bed *b)
 {
     TEST_CASE("nor when both read one array twice");
-    multiply(b, 0, 1);
-    long before = records(b);
-    multiply(b, 0, 2);
-    CHECK(records(b) == before + 1);
+    launch_product(b, 0, 1);
+    long before = count_records(b);
+    launch_product(b, 0, 2);
+    CHECK(count_records(b) == before + 1);
 }
 
 /* Launch a kernel over a box, which takes so many launches of CUDA. */
@@ -157,7 +157,7 @@ static void launch_box(const bed *b, hr_extent extent, long launches)
 }
 
 /* In a context of its own, whose threads do not disturb others. */
-static void many_blocks(bed *b)
+static void launch_many_blocks(bed *b)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = "cuda:0";
@@ -172,10 +172,10 @@ static void many_blocks(bed *b)
     hr_context_destroy(b->context);
 }
 
-static void failures(bed *b)
+static void fail_to_record(bed *b)
 {
     TEST_CASE("an event that cannot be recorded is told");
-    launch(b, 0, 0, 1);
+    launch_transpose(b, 0, 0, 1);
     b->fake->fail_name = "cuEventRecord";
     b->fake->fail_result = 2;
     CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_ERROR_OUT_OF_MEMORY);
@@ -183,7 +183,7 @@ static void failures(bed *b)
     CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_ERROR_OUT_OF_MEMORY);
 }
 
-static void reduce(const bed *b, hr_array *x)
+static void check_sum(const bed *b, hr_array *x)
 {
     hr_reduced sum = {.value = 0};
     CHECK(hr_reduce(b->context, HR_REDUCE_SUM, HR_F32, hr_view_of(x), NULL,
@@ -207,7 +207,7 @@ static void transpose_and_map(const bed *b, hr_array *to)
 }
 
 /* Entering the context and leaving it are calls, too. */
-static void small_results(const bed *b)
+static void count_small_results(const bed *b)
 {
     const float two = 2.0f;
     hr_array *x = NULL;
@@ -218,21 +218,21 @@ static void small_results(const bed *b)
     TEST_CASE("a reduction: a kernel, which writes to the host, and an event");
     for (int i = 0; i < 8; i++) { /* the first ones make what is kept, and time
                                      the kernel */
-        reduce(b, x);
+        check_sum(b, x);
     }
-    long calls = b->fake->calls, recorded = records(b);
-    reduce(b, x);
+    long calls = b->fake->calls, recorded = count_records(b);
+    check_sum(b, x);
     CHECK(b->fake->calls - calls == 3 * 2 + 3); /* and a wait */
-    CHECK(records(b) - recorded == 1);
+    CHECK(count_records(b) - recorded == 1);
 
     TEST_CASE("one of sixteen is timed, by one event more and a question");
     calls = b->fake->calls;
-    recorded = records(b);
+    recorded = count_records(b);
     for (int i = 0; i < 16; i++) {
-        reduce(b, x);
+        check_sum(b, x);
     }
     CHECK(b->fake->calls - calls == 16 * (3 * 2 + 3) + 3 + 3);
-    CHECK(records(b) - recorded == 16 + 1);
+    CHECK(count_records(b) - recorded == 16 + 1);
     hr_array_destroy(x);
 
     TEST_CASE("a launch with its small result: a kernel, a copy and an event");
@@ -241,10 +241,10 @@ static void small_results(const bed *b)
     transpose_and_map(b, x); /* makes an event, as does the next one */
     transpose_and_map(b, x);
     calls = b->fake->calls;
-    recorded = records(b);
+    recorded = count_records(b);
     transpose_and_map(b, x);
     CHECK(b->fake->calls - calls == 3 * 3 + 3);
-    CHECK(records(b) - recorded == 1);
+    CHECK(count_records(b) - recorded == 1);
     hr_array_destroy(x);
 }
 
@@ -269,20 +269,20 @@ int main(void)
     static bed b;
     b.fake = fake_cuda_use(FAKE_CUDA);
     bed_init(&b);
-    TEST(one_after_the_other(&b));
-    TEST(to_and_fro(&b));
-    TEST(other_queues(&b));
-    TEST(waited_for_apart(&b));
+    TEST(launch_again(&b));
+    TEST(launch_to_and_fro(&b));
+    TEST(launch_on_others(&b));
+    TEST(wait_for_first(&b));
     TEST(read_twice(&b));
-    TEST(small_results(&b));
-    TEST(failures(&b));
+    TEST(count_small_results(&b));
+    TEST(fail_to_record(&b));
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(b.arrays[i]);
     }
     hr_queue_destroy(b.queues[0]);
     hr_queue_destroy(b.queues[1]);
     hr_context_destroy(b.context);
-    TEST(many_blocks(&b));
+    TEST(launch_many_blocks(&b));
     TEST_CASE("nothing is left");
     CHECK(b.fake->objects == 0 && b.fake->retained == 0);
     return test_end();

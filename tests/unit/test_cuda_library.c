@@ -3,11 +3,8 @@
  * something else. Each case is a process of its own, since a library is looked
  * for once. */
 #define _DEFAULT_SOURCE /* mkdtemp */
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "hal/hal.h"
-#include "test.h"
+#include "support/child.h"
 
 enum { EMPTY, STRANGER, FAKE, NOWHERE, OFF, FILES };
 
@@ -50,8 +47,10 @@ static const library_case cases[] = {
      "cuBLAS 99.1, no NVRTC"},
 };
 
+static size_t row; /* of the cases, for the child */
+
 /* What a device answers without cuBLAS or without NVRTC. */
-static void offers_are_right(const library_case *c)
+static void check_offers(const library_case *c)
 {
     hri_device *device = NULL;
     if (!CHECK(hri_backend_cuda.open(0, 2, &device) == HR_OK)) {
@@ -70,11 +69,11 @@ static void offers_are_right(const library_case *c)
     ops->close(device);
 }
 
-static int run_case(const library_case *c)
+static int look_for_libraries(void)
 {
+    const library_case *c = &cases[row];
     uint32_t count = 77;
     hri_device_info info;
-    TEST_CASE(c->name);
     setenv("HEADRACE_CUDA", files[c->cuda], 1);
     setenv("HEADRACE_CUBLAS", files[c->cublas], 1);
     setenv("HEADRACE_NVRTC", files[c->nvrtc], 1);
@@ -92,23 +91,16 @@ static int run_case(const library_case *c)
         CHECK(hri_backend_cuda.describe(0, &info) == HR_OK &&
               strcmp(info.arithmetic, c->says) == 0);
         CHECK(strcmp(info.physical_id, "pci:0000:c0:01.0") == 0);
-        offers_are_right(c);
+        check_offers(c);
     }
-    return test_state.failures > 0;
+    return 0;
 }
 
-/* Each in a process of its own: what was loaded stays. */
-static void cases_in_children(void)
+static void look_in_children(void)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int status = 1;
-        TEST_CASE(cases[i].name);
-        pid_t child = fork();
-        if (child == 0) {
-            _exit(run_case(&cases[i]));
-        }
-        CHECK(child > 0 && waitpid(child, &status, 0) == child);
-        CHECK(status == 0);
+    for (row = 0; row < sizeof cases / sizeof cases[0]; row++) {
+        TEST_CASE(cases[row].name);
+        CHECK(test_in_child(look_for_libraries) == 0);
     }
 }
 
@@ -125,7 +117,7 @@ int main(void)
     }
     files[EMPTY] = empty;
     files[STRANGER] = "libm.so.6";
-    TEST(cases_in_children());
+    TEST(look_in_children());
     unlink(empty);
     rmdir(folder);
     return test_end();

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "support/fault_backend.h"
 #include "support/simulate.h"
 #include "test.h"
@@ -22,17 +23,11 @@ typedef struct setting {
 static hr_status setting_init(setting *s)
 {
     *s = (setting){0};
-    hr_status status = wrapped->open(0, 2, &s->device);
-    if (status == HR_OK) {
-        status = s->device->ops->create_queue(s->device, false, &s->queue);
-    }
-    if (status == HR_OK) {
-        status = s->device->ops->create_event(s->device, true, &s->event);
-    }
-    if (status == HR_OK) {
-        status = s->device->ops->allocate(s->device, BYTES, &s->buffer);
-    }
-    return status;
+    HRI_TRY(wrapped->open(0, 2, &s->device));
+    hri_device *d = s->device;
+    HRI_TRY(d->ops->create_queue(d, false, &s->queue));
+    HRI_TRY(d->ops->create_event(d, true, &s->event));
+    return d->ops->allocate(d, BYTES, &s->buffer);
 }
 
 static void setting_finish(setting *s)
@@ -49,7 +44,7 @@ static void setting_finish(setting *s)
     }
 }
 
-static hr_status copy(const setting *s, void *host, bool up, size_t bytes)
+static hr_status copy_bytes(const setting *s, void *host, bool up, size_t bytes)
 {
     hri_place buffer = hri_at(s->buffer, 0), memory = hri_at_host(host, 0);
     hri_copy box = {.to = up ? buffer : memory,
@@ -61,31 +56,18 @@ static hr_status copy(const setting *s, void *host, bool up, size_t bytes)
 }
 
 /* Everything a small engine would do; the first status that is not HR_OK. */
-static hr_status work(setting *s, unsigned char *host)
+static hr_status work_as_engine(setting *s, unsigned char *host)
 {
-    hr_status status = setting_init(s);
-    if (status == HR_OK) {
-        status = s->queue->ops->fill(s->queue, s->buffer, 0, BYTES, 5);
-    }
-    if (status == HR_OK) {
-        status = copy(s, host, false, BYTES);
-    }
-    if (status == HR_OK) {
-        status = s->queue->ops->record(s->queue, s->event);
-    }
-    if (status == HR_OK) {
-        status = s->queue->ops->wait(s->queue, s->event);
-    }
-    if (status == HR_OK) {
-        status = s->event->ops->wait(s->event);
-    }
-    if (status == HR_OK) {
-        status = s->queue->ops->finish(s->queue);
-    }
-    return status;
+    HRI_TRY(setting_init(s));
+    HRI_TRY(s->queue->ops->fill(s->queue, s->buffer, 0, BYTES, 5));
+    HRI_TRY(copy_bytes(s, host, false, BYTES));
+    HRI_TRY(s->queue->ops->record(s->queue, s->event));
+    HRI_TRY(s->queue->ops->wait(s->queue, s->event));
+    HRI_TRY(s->event->ops->wait(s->event));
+    return s->queue->ops->finish(s->queue);
 }
 
-static void every_call_can_fail(void)
+static void fail_every_call(void)
 {
     static const fault_slot slots[] = {FAULT_OPEN,         FAULT_CREATE_QUEUE,
                                        FAULT_CREATE_EVENT, FAULT_ALLOCATE,
@@ -99,7 +81,8 @@ static void every_call_can_fail(void)
         TEST_CASE(i < calls ? fault_slot_name(slots[i]) : "no fault");
         fault_backend_reset();
         fault_backend_fail_call(i + 1, HR_ERROR_BACKEND);
-        CHECK(work(&s, host) == (i < calls ? HR_ERROR_BACKEND : HR_OK));
+        CHECK(work_as_engine(&s, host) ==
+              (i < calls ? HR_ERROR_BACKEND : HR_OK));
         CHECK(i == calls || strstr(hr_last_error(), "on request") != NULL);
         CHECK(fault_backend_calls() == (i < calls ? i + 1 : calls));
         if (i < calls) {
@@ -111,7 +94,7 @@ static void every_call_can_fail(void)
     }
 }
 
-static void a_lost_device_stays_lost(void)
+static void lose_device(void)
 {
     setting s;
     unsigned char host[BYTES];
@@ -120,9 +103,9 @@ static void a_lost_device_stays_lost(void)
     TEST_CASE("a lost device fails everything");
     fault_backend_reset();
     CHECK(setting_init(&s) == HR_OK);
-    CHECK(copy(&s, host, true, BYTES) == HR_OK);
+    CHECK(copy_bytes(&s, host, true, BYTES) == HR_OK);
     fault_backend_lose(6);
-    CHECK(copy(&s, host, true, BYTES) == HR_ERROR_LOST);
+    CHECK(copy_bytes(&s, host, true, BYTES) == HR_ERROR_LOST);
     CHECK(s.queue->ops->finish(s.queue) == HR_ERROR_LOST);
     CHECK(s.event->ops->wait(s.event) == HR_ERROR_LOST);
     CHECK(wrapped->probe(&count) == HR_ERROR_LOST);
@@ -131,7 +114,7 @@ static void a_lost_device_stays_lost(void)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-static void an_operation_can_fail_later(void)
+static void fail_operation(void)
 {
     setting s;
     unsigned char host[BYTES] = {1};
@@ -141,7 +124,7 @@ static void an_operation_can_fail_later(void)
     fault_backend_fail_operation(2, HR_ERROR_BACKEND);
     CHECK(setting_init(&s) == HR_OK);
     CHECK(s.queue->ops->fill(s.queue, s.buffer, 0, BYTES, 7) == HR_OK);
-    CHECK(copy(&s, host, false, BYTES) == HR_OK);
+    CHECK(copy_bytes(&s, host, false, BYTES) == HR_OK);
     CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
     CHECK_FAILS(s.event->ops->wait(s.event), HR_ERROR_BACKEND, "operation 2");
     CHECK_FAILS(s.event->ops->query(s.event, &done), HR_ERROR_BACKEND,
@@ -158,7 +141,7 @@ static void an_operation_can_fail_later(void)
     setting_finish(&s);
 }
 
-static void memory_is_limited(void)
+static void limit_memory(void)
 {
     setting s;
     hri_buffer *buffer = NULL;
@@ -180,16 +163,16 @@ static void memory_is_limited(void)
     setting_finish(&s);
 }
 
-static void bytes_are_counted(void)
+static void count_bytes(void)
 {
     setting s, t;
     unsigned char host[BYTES] = {0};
     TEST_CASE("bytes are counted by direction");
     fault_backend_reset();
     CHECK(setting_init(&s) == HR_OK && setting_init(&t) == HR_OK);
-    CHECK(copy(&s, host, true, 300) == HR_OK);
-    CHECK(copy(&s, host, true, 200) == HR_OK);
-    CHECK(copy(&s, host, false, 20) == HR_OK);
+    CHECK(copy_bytes(&s, host, true, 300) == HR_OK);
+    CHECK(copy_bytes(&s, host, true, 200) == HR_OK);
+    CHECK(copy_bytes(&s, host, false, 20) == HR_OK);
     hri_copy box = {.to = hri_at(t.buffer, 0),
                     .from = hri_at(s.buffer, 0),
                     .width = 5,
@@ -218,7 +201,7 @@ static void add_one(void *data)
     ++*(int *)data;
 }
 
-static void calls_are_hooked(void)
+static void hook_call(void)
 {
     setting s;
     int hooked = 0;
@@ -232,7 +215,7 @@ static void calls_are_hooked(void)
     setting_finish(&s);
 }
 
-static hr_status multiply(const setting *s)
+static hr_status multiply_one(const setting *s)
 {
     hri_operand one = {hri_at(s->buffer, 0), 1, 1, false};
     hri_gemm gemm = {.type = HR_F32,
@@ -259,10 +242,11 @@ static bool has_passed(uint64_t start_ns, uint64_t ns)
 static void *multiply_twice_later(void *data)
 {
     hri_sleep_ns(LATER_NS);
-    return multiply(data) == HR_OK && multiply(data) == HR_OK ? NULL : data;
+    return multiply_one(data) == HR_OK && multiply_one(data) == HR_OK ? NULL
+                                                                      : data;
 }
 
-static void a_device_is_held(void)
+static void hold_device(void)
 {
     setting s[3];
     pthread_t thread;
@@ -273,7 +257,7 @@ static void a_device_is_held(void)
     CHECK(setting_init(&s[0]) == HR_OK && setting_init(&s[1]) == HR_OK);
     uint64_t start = hri_clock_ns();
     CHECK(pthread_create(&thread, NULL, multiply_twice_later, &s[0]) == 0);
-    CHECK(multiply(&s[1]) == HR_OK);
+    CHECK(multiply_one(&s[1]) == HR_OK);
     CHECK(has_passed(start, LATER_NS));
     CHECK(pthread_join(thread, &failed) == 0 && failed == NULL);
     TEST_CASE("but not when a fault has happened");
@@ -281,26 +265,26 @@ static void a_device_is_held(void)
     fault_backend_fail_call(fault_backend_calls() + 1, HR_ERROR_BACKEND);
     start = hri_clock_ns();
     CHECK(s[0].queue->ops->finish(s[0].queue) == HR_ERROR_BACKEND);
-    CHECK(multiply(&s[1]) == HR_OK);
+    CHECK(multiply_one(&s[1]) == HR_OK);
     CHECK(has_passed(start, 0));
     TEST_CASE("nor when nothing more happens");
     fault_backend_reset();
     CHECK(setting_init(&s[2]) == HR_OK);
     fault_backend_hold(0, 1);
     start = hri_clock_ns();
-    CHECK(multiply(&s[2]) == HR_OK && !has_passed(start, 0));
+    CHECK(multiply_one(&s[2]) == HR_OK && !has_passed(start, 0));
     TEST_CASE("a product takes as long as the test says");
     fault_backend_hold(0, 0);
     fault_backend_rate(0, 4.0);
     start = hri_clock_ns();
-    CHECK(multiply(&s[2]) == HR_OK);
+    CHECK(multiply_one(&s[2]) == HR_OK);
     CHECK(has_passed(start, UINT64_C(500000000)));
     setting_finish(&s[2]);
     setting_finish(&s[0]);
     setting_finish(&s[1]);
 }
 
-static void breaches_are_told(void)
+static void tell_breaches(void)
 {
     setting s, t;
     unsigned char host[2 * BYTES] = {0};
@@ -308,7 +292,8 @@ static void breaches_are_told(void)
     fault_backend_reset();
     CHECK(setting_init(&s) == HR_OK && setting_init(&t) == HR_OK);
     TEST_CASE("a copy past the end");
-    CHECK_FAILS(copy(&s, host, true, BYTES + 1), HR_ERROR_INVALID, "past");
+    CHECK_FAILS(copy_bytes(&s, host, true, BYTES + 1), HR_ERROR_INVALID,
+                "past");
     TEST_CASE("a fill past the end");
     CHECK_FAILS(s.queue->ops->fill(s.queue, s.buffer, BYTES, 1, 0),
                 HR_ERROR_INVALID, "past");
@@ -340,14 +325,14 @@ int main(void)
     wrapped = fault_backend_wrap(&hri_backend_host);
     TEST_CASE("one wrapper for one backend");
     CHECK(wrapped == fault_backend_wrap(&hri_backend_host));
-    TEST(every_call_can_fail());
-    TEST(a_lost_device_stays_lost());
-    TEST(an_operation_can_fail_later());
-    TEST(memory_is_limited());
-    TEST(bytes_are_counted());
-    TEST(calls_are_hooked());
-    TEST(a_device_is_held());
-    TEST(breaches_are_told());
+    TEST(fail_every_call());
+    TEST(lose_device());
+    TEST(fail_operation());
+    TEST(limit_memory());
+    TEST(count_bytes());
+    TEST(hook_call());
+    TEST(hold_device());
+    TEST(tell_breaches());
     fault_backend_reset();
     return test_end();
 }

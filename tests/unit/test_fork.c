@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Children of fork() while other threads are inside the library. */
 #define _GNU_SOURCE /* MAP_FIXED */
-#include "test.h"
-
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/status.h"
-
-/* Whether the function returns true in a child. */
-static bool is_true_in_child(bool (*function)(void))
-{
-    int how = 0;
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        _exit(function() ? 0 : 1);
-    }
-    return child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how) &&
-           WEXITSTATUS(how) == 0;
-}
+#include "support/child.h"
 
 /* ---- a thread that stops at a certain call */
 
@@ -37,7 +21,7 @@ static void begin_stop(atomic_bool *where)
 }
 
 /* Stop here until the test lets this thread go on. */
-static void stop(atomic_bool *where)
+static void stop_thread(atomic_bool *where)
 {
     if (atomic_exchange(where, false)) {
         atomic_store(&stopped, true);
@@ -65,7 +49,7 @@ void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd,
                   off_t offset)
 {
     if ((flags & MAP_FIXED) != 0) {
-        stop(&stops_at_mmap);
+        stop_thread(&stops_at_mmap);
     }
     return __real_mmap(at, bytes, protection, flags, fd, offset);
 }
@@ -74,7 +58,7 @@ int __wrap_pthread_atfork(void (*before)(void), void (*in_parent)(void),
                           void (*in_child)(void))
 {
     const int error = __real_pthread_atfork(before, in_parent, in_child);
-    stop(&stops_at_atfork);
+    stop_thread(&stops_at_atfork);
     return error;
 }
 
@@ -95,7 +79,7 @@ static atomic_bool begun;
 static bool child_was_right;
 
 /* It ends when fork() waits for it. */
-static hr_status be_slow(void)
+static hr_status end_after_fork(void)
 {
     atomic_store(&begun, true);
     while (!atomic_load(&waited)) {
@@ -107,40 +91,40 @@ static hr_status be_slow(void)
 static void *run_slowly(void *unused)
 {
     (void)unused;
-    CHECK(hri_once_run(&slow_once, be_slow) == HR_OK);
+    CHECK(hri_once_run(&slow_once, end_after_fork) == HR_OK);
     return NULL;
 }
 
 static bool runs_once(void)
 {
-    return hri_once_run(&slow_once, be_slow) == HR_OK;
+    return hri_once_run(&slow_once, end_after_fork) == HR_OK;
 }
 
 static atomic_bool waits;
 static hri_once long_once = HRI_ONCE_INIT;
 
-static hr_status be_long(void)
+static hr_status stop_for_long(void)
 {
-    stop(&waits);
+    stop_thread(&waits);
     return HR_OK;
 }
 
 static void *run_long(void *unused)
 {
     (void)unused;
-    CHECK(hri_once_run(&long_once, be_long) == HR_OK);
+    CHECK(hri_once_run(&long_once, stop_for_long) == HR_OK);
     return NULL;
 }
 
 /* Its thread is missing here. */
 static bool has_failed(void)
 {
-    return hri_once_run(&long_once, be_long) == HR_ERROR_UNAVAILABLE &&
+    return hri_once_run(&long_once, stop_for_long) == HR_ERROR_UNAVAILABLE &&
            strstr(hr_last_error(), "forked while another thread") != NULL &&
-           hri_once_run(&slow_once, be_slow) == HR_OK;
+           hri_once_run(&slow_once, end_after_fork) == HR_OK;
 }
 
-static void given_up(void)
+static void fork_after_giving_up(void)
 {
     TEST_CASE("while another thread tries something for too long");
     pthread_t thread;
@@ -148,11 +132,11 @@ static void given_up(void)
     CHECK(pthread_create(&thread, NULL, run_long, NULL) == 0);
     await_stop();
     atomic_store(&gives_up, true);
-    CHECK(is_true_in_child(has_failed));
+    CHECK(test_is_true_in_child(has_failed));
     atomic_store(&gives_up, false);
     atomic_store(&goes_on, true);
     pthread_join(thread, NULL);
-    CHECK(hri_once_run(&long_once, be_long) == HR_OK);
+    CHECK(hri_once_run(&long_once, stop_for_long) == HR_OK);
 }
 
 static bool is_child(void)
@@ -160,13 +144,13 @@ static bool is_child(void)
     return true;
 }
 
-static hr_status be_forking(void)
+static hr_status fork_while_trying(void)
 {
-    child_was_right = is_true_in_child(is_child);
+    child_was_right = test_is_true_in_child(is_child);
     return HR_OK;
 }
 
-static void once(void)
+static void fork_amid_trying(void)
 {
     TEST_CASE("while another thread tries something");
     pthread_t thread;
@@ -175,10 +159,11 @@ static void once(void)
     while (!atomic_load(&begun)) {
         sched_yield();
     }
-    CHECK(is_true_in_child(runs_once));
+    CHECK(test_is_true_in_child(runs_once));
     pthread_join(thread, NULL);
     TEST_CASE("by what is tried");
-    CHECK(hri_once_run(&forking_once, be_forking) == HR_OK && child_was_right);
+    CHECK(hri_once_run(&forking_once, fork_while_trying) == HR_OK &&
+          child_was_right);
 }
 
 /* ---- products on other threads */
@@ -191,7 +176,7 @@ static hr_context *open_list(const char *list)
     return hr_context_create(&options, &context) == HR_OK ? context : NULL;
 }
 
-static bool multiplies(void)
+static bool can_multiply(void)
 {
     enum { EDGE = 200 };
     /* more than a thread's stack has on musl */
@@ -218,22 +203,22 @@ static void *multiply_often(void *unused)
 {
     (void)unused;
     while (!atomic_load(&over)) {
-        CHECK(multiplies());
+        CHECK(can_multiply());
     }
     return NULL;
 }
 
-static void products(void)
+static void fork_amid_products(void)
 {
     enum { THREADS = 2, CHILDREN = 20 };
     TEST_CASE("while other threads multiply");
     pthread_t threads[THREADS];
-    CHECK(multiplies()); /* so that the CBLAS is loaded */
+    CHECK(can_multiply()); /* so that the CBLAS is loaded */
     for (int i = 0; i < THREADS; i++) {
         CHECK(pthread_create(&threads[i], NULL, multiply_often, NULL) == 0);
     }
     for (int i = 0; i < CHILDREN; i++) {
-        CHECK(is_true_in_child(multiplies));
+        CHECK(test_is_true_in_child(can_multiply));
     }
     atomic_store(&over, true);
     for (int i = 0; i < THREADS; i++) {
@@ -254,7 +239,7 @@ static void *open_host(void *unused)
 static bool opens_and_forks(void)
 {
     open_host(NULL);
-    return is_true_in_child(multiplies);
+    return test_is_true_in_child(can_multiply);
 }
 
 /* In a process whose handlers are not yet registered. */
@@ -266,21 +251,21 @@ static bool forks_amid_registering(void)
         return false;
     }
     await_stop();
-    const bool right = is_true_in_child(opens_and_forks);
+    const bool right = test_is_true_in_child(opens_and_forks);
     atomic_store(&goes_on, true);
     pthread_join(thread, NULL);
-    return right && is_true_in_child(multiplies);
+    return right && test_is_true_in_child(can_multiply);
 }
 
-static void registering(void)
+static void fork_amid_registering(void)
 {
     TEST_CASE("while another thread registers handlers of forks");
-    CHECK(is_true_in_child(forks_amid_registering));
+    CHECK(test_is_true_in_child(forks_amid_registering));
 }
 
 /* ---- checked maps on other threads */
 
-static bool maps(void)
+static bool can_map(void)
 {
     float elements[16] = {0};
     hr_mapping m = {0};
@@ -299,11 +284,11 @@ static bool maps(void)
 static void *map_once(void *unused)
 {
     (void)unused;
-    CHECK(maps());
+    CHECK(can_map());
     return NULL;
 }
 
-static void guards(void)
+static void fork_amid_maps(void)
 {
     TEST_CASE("while another thread ends a map that is checked");
     pthread_t thread;
@@ -311,7 +296,7 @@ static void guards(void)
     begin_stop(&stops_at_mmap);
     CHECK(pthread_create(&thread, NULL, map_once, NULL) == 0);
     await_stop();
-    CHECK(is_true_in_child(maps));
+    CHECK(test_is_true_in_child(can_map));
     atomic_store(&goes_on, true);
     pthread_join(thread, NULL);
     unsetenv("HEADRACE_CHECK");
@@ -359,14 +344,14 @@ static bool refuses_the_parents(void)
     return right && c[0] == 0.0f;
 }
 
-static void default_context(void)
+static void fork_with_default(void)
 {
     TEST_CASE("after the parent has used its default context");
     hr_context *again = NULL;
     setenv("HEADRACE_ACCELERATORS", "host", 1);
     CHECK(hr_context_default(&of_parent) == HR_OK);
-    CHECK(is_true_in_child(has_its_own_default));
-    CHECK(is_true_in_child(refuses_the_parents));
+    CHECK(test_is_true_in_child(has_its_own_default));
+    CHECK(test_is_true_in_child(refuses_the_parents));
     CHECK(hr_context_default(&again) == HR_OK && again == of_parent);
     unsetenv("HEADRACE_ACCELERATORS");
 }
@@ -374,15 +359,16 @@ static void default_context(void)
 static bool is_refused_opencl(void)
 {
     return open_list("opencl") == NULL &&
-           strstr(hr_last_error(), "a child of fork()") != NULL && multiplies();
+           strstr(hr_last_error(), "a child of fork()") != NULL &&
+           can_multiply();
 }
 
-static void opencl(void)
+static void fork_with_opencl(void)
 {
     TEST_CASE("after the parent has found OpenCL devices");
     hr_context *context = open_list("opencl");
     if (context != NULL) {
-        CHECK(is_true_in_child(is_refused_opencl));
+        CHECK(test_is_true_in_child(is_refused_opencl));
     }
     hr_context_destroy(context);
 }
@@ -395,17 +381,18 @@ enum { MAY_ALLOCATE = !TEST_ASAN };
 int main(void)
 {
     if (MAY_ALLOCATE) {
-        TEST(registering()); /* first: before anything opens the host */
+        TEST(fork_amid_registering()); /* first: before anything opens the host
+                                        */
     } else {
         printf("left out: forks while other threads allocate\n");
     }
-    TEST(once());
-    TEST(given_up());
-    TEST(guards());
+    TEST(fork_amid_trying());
+    TEST(fork_after_giving_up());
+    TEST(fork_amid_maps());
     if (MAY_ALLOCATE) { /* the threads of a new context do */
-        TEST(default_context());
-        TEST(products());
-        TEST(opencl());
+        TEST(fork_with_default());
+        TEST(fork_amid_products());
+        TEST(fork_with_opencl());
     }
     return test_end();
 }

@@ -76,249 +76,169 @@ static void bring_home(const views *v)
 
 /* ---- faulty kernels */
 
-static const struct {
-    const hr_kernel *kernel;
-    hr_extent extent, domain, tile; /* rank 0: as extent, none */
-    const char *want;
-} faults[] = {
-    {&reads_beyond,
-     {1, {5}},
-     {0},
-     {0},
-     "faulty.c:12: reads_beyond: item (4) reads a[5], outside its extent 5"},
-    {&writes_beyond1,
-     {1, {5}},
-     {0},
-     {0},
-     "faulty.c:20: writes_beyond1: item (4) writes c[5], outside its extent 5"},
-    {&writes_beyond2,
-     {2, {2, 3}},
-     {0},
-     {0},
-     "faulty.c:29: writes_beyond2: item (0, 0) writes c[1, 3], outside its "
-     "extent 2 x 3"},
-    {&writes_beyond3,
-     {3, {2, 2, 3}},
-     {0},
-     {0},
-     "faulty.c:37: writes_beyond3: item (0, 0, 0) writes c[0, 0, -1], outside "
-     "its extent 2 x 2 x 3"},
-    {&wrong_rank,
-     {2, {2, 3}},
-     {1, {2}},
-     {0},
-     "faulty.c:45: wrong_rank: item (0) writes c[0], but c has rank 2"},
-    {&reads_out1,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:55: reads_out1: item (0) reads c[0], which is OUT and has no "
-     "value yet"},
-    {&reads_out2,
-     {2, {2, 3}},
-     {0},
-     {0},
-     "faulty.c:65: reads_out2: item (1, 0) reads d[1, 0], which is OUT and has "
-     "no value yet"},
-    {&reads_out3,
-     {3, {1, 2, 2}},
-     {0},
-     {0},
-     "faulty.c:73: reads_out3: item (0, 0, 0) reads d[0, 0, 0], which is OUT "
-     "and has no value yet, and 1 more"},
-    {&adds_to_out,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:83: adds_to_out: item (0) writes c[0], whose value depends on "
-     "what an OUT view held before"},
-    {&counts_in_out,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:91: counts_in_out: item (2) writes c[0], whose value depends on "
-     "what an OUT view held before"},
-    {&writes_in,
-     {2, {2, 3}},
-     {0},
-     {0},
-     "faulty.c:101: writes_in: item (1, 0) writes a[1, 0], which is IN"},
-    {&all_write1,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:112: all_write1: item (1) writes c[0], which item (0) writes in "
-     "line 112, without a barrier between"},
-    {&all_write2,
-     {2, {2, 3}},
-     {0},
-     {2, {1, 3}},
-     "faulty.c:120: all_write2: item (1, 0) writes c[0, 0], which item (0, 0) "
-     "writes in line 120"},
-    {&all_write3,
-     {3, {1, 2, 3}},
-     {0},
-     {0},
-     "faulty.c:128: all_write3: item (0, 0, 1) writes c[0, 0, 0], which item "
-     "(0, 0, 0) writes in line 128, without a barrier between"},
-    {&shifts,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:137: shifts: item (1) writes c[1], which item (0) uses in line "
-     "136, without a barrier between"},
-    {&shifts_with_less,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:165: shifts_with_less: item (1) writes c[1], which item (0) "
-     "uses in line 160, without a barrier between"},
-    {&shifts_with_barrier, /* no item of another tile uses it */
-     {1, {4}},
-     {0},
-     {1, {2}},
-     "faulty.c:151: shifts_with_barrier: item (2) writes c[2], which item (1) "
-     "uses in line 146"},
-    {&between_blocks,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:171: between_blocks: every item of tile (0) writes c[0]"},
-    {&counts_and_looks,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:195: counts_and_looks: item (2) uses c[0], which item (1) "
-     "writes in line 193, without a barrier between, and 1 more"},
-    {&calls_and_shifts,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:234: calls_and_shifts: item (1) writes c[0], which item (0) "
-     "writes in line 234, without a barrier between"},
-    {&counts_then_looks,
-     {1, {4}},
-     {0},
-     {1, {2}},
-     "faulty.c:266: counts_then_looks: item (3) uses n[0], which item (0) "
-     "writes in line 260"},
-    {&larger_of_out,
-     {1, {9}},
-     {0},
-     {0},
-     "faulty.c:295: larger_of_out: item (2) writes c[2], whose value depends "
-     "on "
-     "what an OUT view held before"},
-    {&positive_out,
-     {1, {9}},
-     {0},
-     {0},
-     "faulty.c:304: positive_out: item (0) writes c[0], whose value depends on "
-     "what an OUT view held before"},
-    {&zero_out,
-     {1, {9}},
-     {0},
-     {0},
-     "faulty.c:312: zero_out: item (2) writes c[2], whose value depends on "
-     "what "
-     "an OUT view held before"},
-    {&sets_and_counts,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:333: sets_and_counts: item (1) writes n[0], which item (0) "
-     "writes in line 331, without a barrier between"},
-    {&sets_then_counts,
-     {1, {4}},
-     {0},
-     {0},
-     "faulty.c:347: sets_then_counts: item (1) writes n[0], which item (0) "
-     "writes in line 342, without a barrier between"},
-    {&sets_then_counts_later,
-     {1, {4}},
-     {0},
-     {1, {2}},
-     "faulty.c:362: sets_then_counts_later: item (2) writes n[0], which item "
-     "(0) writes in line 356"},
-    {&looks_then_counts,
-     {1, {4}},
-     {0},
-     {1, {2}},
-     "faulty.c:377: looks_then_counts: item (2) writes n[0], which item (0) "
-     "uses in line 370"},
-    {&all_count_and_look,
-     {1, {4}},
-     {1, {3}},
-     {0},
-     "faulty.c:384: all_count_and_look: every item of tile (0) writes n[0], "
-     "which every item of tile (0) uses in line 383, without a barrier "
-     "between"},
-    {&adds_to_out64,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:398: adds_to_out64: item (0) writes c[0], whose value depends "
-     "on what an OUT view held before"},
-    {&largest_in_out32,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:406: largest_in_out32: item (0) writes c[0], whose value "
-     "depends on what an OUT view held before"},
-    {&largest_in_out16,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:414: largest_in_out16: item (0) writes c[0], whose value "
-     "depends on what an OUT view held before"},
-    {&least_in_out,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:424: least_in_out: item (0) writes c[0], whose value depends on "
-     "what an OUT view held before"},
-    {&least_number_in_out,
-     {1, {3}},
-     {0},
-     {0},
-     "faulty.c:434: least_number_in_out: item (1) writes c[1], whose value "
-     "depends on what an OUT view held before"},
-};
+typedef struct finder {
+    hr_context *context;
+    hr_queue *queue;
+    size_t faults, findings; /* so far */
+} finder;
+
+/* Of the views, and of a launch. Rank 0: no tile. */
+typedef struct shape {
+    hr_extent extent, domain, tile;
+} shape;
+
+/* The first launch is told what is wrong, and no other one. */
+static void find_fault_in(finder *f, const hr_kernel *kernel, shape s,
+                          const char *want)
+{
+    views v;
+    TEST_CASE(kernel->name);
+    make_views(&v, f->context, kernel, s.extent);
+    for (int i = 0; i < 2; i++) {
+        const hr_status status = hr_launch(
+            f->queue, kernel, s.domain, s.tile.rank > 0 ? &s.tile : NULL,
+            v.arguments, kernel->parameter_count);
+        CHECK(status == (i == 0 ? HR_ERROR_INVALID : HR_OK));
+        if (i == 0 && !CHECK(strcmp(hr_last_error(), want) == 0)) {
+            printf("want %s\ngot  %s\n", want, hr_last_error());
+        }
+    }
+    CHECK(hr_queue_finish(f->queue) == HR_OK); /* it has not failed */
+    bring_home(&v);
+    free_views(&v);
+    const char *found = hr_check_finding(f->context, f->findings);
+    CHECK(found != NULL && strncmp(found, want, strlen(found)) == 0);
+    f->findings = hr_check_count(f->context);
+    f->faults++;
+}
+
+static void find_fault(finder *f, const hr_kernel *kernel, hr_extent extent,
+                       const char *want)
+{
+    find_fault_in(f, kernel, (shape){extent, extent, {0}}, want);
+}
+
+static void find_all_faults(finder *f)
+{
+    find_fault(
+        f, &reads_beyond, hr_extent1(5),
+        "faulty.c:12: reads_beyond: item (4) reads a[5], outside its extent 5");
+    find_fault(f, &writes_beyond1, hr_extent1(5),
+               "faulty.c:20: writes_beyond1: item (4) writes c[5], outside its "
+               "extent 5");
+    find_fault(f, &writes_beyond2, hr_extent2(2, 3),
+               "faulty.c:29: writes_beyond2: item (0, 0) writes c[1, 3], "
+               "outside its extent 2 x 3");
+    find_fault(f, &writes_beyond3, hr_extent3(2, 2, 3),
+               "faulty.c:37: writes_beyond3: item (0, 0, 0) writes c[0, 0, "
+               "-1], outside its extent 2 x 2 x 3");
+    find_fault_in(
+        f, &wrong_rank, (shape){{2, {2, 3}}, {1, {2}}, {0}},
+        "faulty.c:45: wrong_rank: item (0) writes c[0], but c has rank 2");
+    find_fault(f, &reads_out1, hr_extent1(3),
+               "faulty.c:55: reads_out1: item (0) reads c[0], which is OUT and "
+               "has no value yet");
+    find_fault(f, &reads_out2, hr_extent2(2, 3),
+               "faulty.c:65: reads_out2: item (1, 0) reads d[1, 0], which is "
+               "OUT and has no value yet");
+    find_fault(f, &reads_out3, hr_extent3(1, 2, 2),
+               "faulty.c:73: reads_out3: item (0, 0, 0) reads d[0, 0, 0], "
+               "which is OUT and has no value yet, and 1 more");
+    find_fault(f, &adds_to_out, hr_extent1(4),
+               "faulty.c:83: adds_to_out: item (0) writes c[0], whose value "
+               "depends on what an OUT view held before");
+    find_fault(f, &counts_in_out, hr_extent1(4),
+               "faulty.c:91: counts_in_out: item (2) writes c[0], whose value "
+               "depends on what an OUT view held before");
+    find_fault(
+        f, &writes_in, hr_extent2(2, 3),
+        "faulty.c:101: writes_in: item (1, 0) writes a[1, 0], which is IN");
+    find_fault(f, &all_write1, hr_extent1(3),
+               "faulty.c:112: all_write1: item (1) writes c[0], which item (0) "
+               "writes in line 112, without a barrier between");
+    find_fault_in(f, &all_write2,
+                  (shape){{2, {2, 3}}, {2, {2, 3}}, {2, {1, 3}}},
+                  "faulty.c:120: all_write2: item (1, 0) writes c[0, 0], which "
+                  "item (0, 0) writes in line 120");
+    find_fault(
+        f, &all_write3, hr_extent3(1, 2, 3),
+        "faulty.c:128: all_write3: item (0, 0, 1) writes c[0, 0, 0], which "
+        "item (0, 0, 0) writes in line 128, without a barrier between");
+    find_fault(f, &shifts, hr_extent1(4),
+               "faulty.c:137: shifts: item (1) writes c[1], which item (0) "
+               "uses in line 136, without a barrier between");
+    find_fault(f, &shifts_with_less, hr_extent1(4),
+               "faulty.c:165: shifts_with_less: item (1) writes c[1], which "
+               "item (0) uses in line 160, without a barrier between");
+    /* no item of another tile uses it */
+    find_fault_in(f, &shifts_with_barrier,
+                  (shape){{1, {4}}, {1, {4}}, {1, {2}}},
+                  "faulty.c:151: shifts_with_barrier: item (2) writes c[2], "
+                  "which item (1) uses in line 146");
+    find_fault(
+        f, &between_blocks, hr_extent1(3),
+        "faulty.c:171: between_blocks: every item of tile (0) writes c[0]");
+    find_fault(f, &counts_and_looks, hr_extent1(4),
+               "faulty.c:195: counts_and_looks: item (2) uses c[0], which item "
+               "(1) writes in line 193, without a barrier between, and 1 more");
+    find_fault(f, &calls_and_shifts, hr_extent1(4),
+               "faulty.c:234: calls_and_shifts: item (1) writes c[0], which "
+               "item (0) writes in line 234, without a barrier between");
+    find_fault_in(f, &counts_then_looks, (shape){{1, {4}}, {1, {4}}, {1, {2}}},
+                  "faulty.c:266: counts_then_looks: item (3) uses n[0], which "
+                  "item (0) writes in line 260");
+    find_fault(f, &larger_of_out, hr_extent1(9),
+               "faulty.c:295: larger_of_out: item (2) writes c[2], whose value "
+               "depends on what an OUT view held before");
+    find_fault(f, &positive_out, hr_extent1(9),
+               "faulty.c:304: positive_out: item (0) writes c[0], whose value "
+               "depends on what an OUT view held before");
+    find_fault(f, &zero_out, hr_extent1(9),
+               "faulty.c:312: zero_out: item (2) writes c[2], whose value "
+               "depends on what an OUT view held before");
+    find_fault(f, &sets_and_counts, hr_extent1(4),
+               "faulty.c:333: sets_and_counts: item (1) writes n[0], which "
+               "item (0) writes in line 331, without a barrier between");
+    find_fault(f, &sets_then_counts, hr_extent1(4),
+               "faulty.c:347: sets_then_counts: item (1) writes n[0], which "
+               "item (0) writes in line 342, without a barrier between");
+    find_fault_in(f, &sets_then_counts_later,
+                  (shape){{1, {4}}, {1, {4}}, {1, {2}}},
+                  "faulty.c:362: sets_then_counts_later: item (2) writes n[0], "
+                  "which item (0) writes in line 356");
+    find_fault_in(f, &looks_then_counts, (shape){{1, {4}}, {1, {4}}, {1, {2}}},
+                  "faulty.c:377: looks_then_counts: item (2) writes n[0], "
+                  "which item (0) uses in line 370");
+    find_fault_in(f, &all_count_and_look, (shape){{1, {4}}, {1, {3}}, {0}},
+                  "faulty.c:384: all_count_and_look: every item of tile (0) "
+                  "writes n[0], which every item of tile (0) uses in line 383, "
+                  "without a barrier between");
+    find_fault(f, &adds_to_out64, hr_extent1(3),
+               "faulty.c:398: adds_to_out64: item (0) writes c[0], whose value "
+               "depends on what an OUT view held before");
+    find_fault(f, &largest_in_out32, hr_extent1(3),
+               "faulty.c:406: largest_in_out32: item (0) writes c[0], whose "
+               "value depends on what an OUT view held before");
+    find_fault(f, &largest_in_out16, hr_extent1(3),
+               "faulty.c:414: largest_in_out16: item (0) writes c[0], whose "
+               "value depends on what an OUT view held before");
+    find_fault(f, &least_in_out, hr_extent1(3),
+               "faulty.c:424: least_in_out: item (0) writes c[0], whose value "
+               "depends on what an OUT view held before");
+    find_fault(f, &least_number_in_out, hr_extent1(3),
+               "faulty.c:434: least_number_in_out: item (1) writes c[1], whose "
+               "value depends on what an OUT view held before");
+}
 
 static void find_faults(hr_context *context, hr_queue *queue)
 {
-    size_t count = 0;
-    for (size_t f = 0; f < sizeof faults / sizeof faults[0]; f++) {
-        const hr_kernel *kernel = faults[f].kernel;
-        const hr_extent *tile = &faults[f].tile;
-        const hr_extent *domain = &faults[f].domain;
-        views v;
-        TEST_CASE(kernel->name);
-        make_views(&v, context, kernel, faults[f].extent);
-        domain = domain->rank > 0 ? domain : &faults[f].extent;
-        tile = tile->rank > 0 ? tile : NULL;
-        for (int i = 0; i < 2; i++) { /* told once */
-            hr_status status = hr_launch(queue, kernel, *domain, tile,
-                                         v.arguments, kernel->parameter_count);
-            CHECK(status == (i == 0 ? HR_ERROR_INVALID : HR_OK));
-            if (i == 0 &&
-                !CHECK(strcmp(hr_last_error(), faults[f].want) == 0)) {
-                printf("want %s\ngot  %s\n", faults[f].want, hr_last_error());
-            }
-        }
-        CHECK(hr_queue_finish(queue) == HR_OK); /* it has not failed */
-        bring_home(&v);
-        free_views(&v);
-        const char *found = hr_check_finding(context, count);
-        CHECK(found != NULL &&
-              strncmp(found, faults[f].want, strlen(found)) == 0);
-        count = hr_check_count(context);
-    }
-    CHECK(hr_check_finding(context, count) == NULL);
-    CHECK(count == sizeof faults / sizeof faults[0] + 2); /* "and 1 more" */
+    finder f = {.context = context, .queue = queue};
+    find_all_faults(&f);
+    CHECK(hr_check_finding(context, f.findings) == NULL);
+    CHECK(f.findings == f.faults + 2); /* "and 1 more" */
 }
 
-static void keeps_what_is_outside(hr_context *context, hr_queue *queue)
+static void keep_outside(hr_context *context, hr_queue *queue)
 {
     TEST_CASE("what is outside of a view stays as it is");
     int data[12];
@@ -342,47 +262,47 @@ static void keeps_what_is_outside(hr_context *context, hr_queue *queue)
 
 /* ---- right ones */
 
-static void passes(hr_context *context, hr_queue *queue)
+static void launch_home(hr_queue *queue, const hr_kernel *kernel,
+                        hr_extent extent, const views *v)
+{
+    CHECK(hr_launch(queue, kernel, extent, NULL, v->arguments,
+                    kernel->parameter_count) == HR_OK);
+    bring_home(v);
+}
+
+static void pass_right_kernels(hr_context *context, hr_queue *queue)
 {
     TEST_CASE("kernels that do as they declare");
     const size_t before = hr_check_count(context);
     const hr_extent four = hr_extent1(4);
     views v;
     make_views(&v, context, &shifts_with_barrier, four);
-    CHECK(hr_launch(queue, &shifts_with_barrier, four, NULL, v.arguments, 1) ==
-          HR_OK);
-    bring_home(&v);
+    launch_home(queue, &shifts_with_barrier, four, &v);
     CHECK(v.data[0][0] == first_byte(4) && v.data[0][15] == 0);
     free_views(&v);
 
     make_views(&v, context, &counts, four);
     memset(v.data[0], 0, 16);
     memset(v.data[1], 0, 16);
-    CHECK(hr_launch(queue, &counts, four, NULL, v.arguments, 2) == HR_OK);
-    bring_home(&v);
+    launch_home(queue, &counts, four, &v);
     CHECK(v.data[1][0] == 4);
     free_views(&v);
 
     make_views(&v, context, &counts_members, four);
     memset(v.data[0], 0, 8);
-    CHECK(hr_launch(queue, &counts_members, four, NULL, v.arguments, 1) ==
-          HR_OK);
-    bring_home(&v);
+    launch_home(queue, &counts_members, four, &v);
     CHECK(v.data[0][0] == 2 && v.data[0][4] == 2);
     free_views(&v);
 
     make_views(&v, context, &calls, four);
-    CHECK(hr_launch(queue, &calls, four, NULL, v.arguments, 3) == HR_OK);
-    bring_home(&v);
+    launch_home(queue, &calls, four, &v);
     CHECK(memcmp(v.data[0], v.data[1], 16) == 0);
     CHECK(memcmp(v.data[0], v.data[2], 16) == 0);
     free_views(&v);
 
     enum { N = 5000 };
     make_views(&v, context, &every_byte, hr_extent1(N));
-    CHECK(hr_launch(queue, &every_byte, hr_extent1(N), NULL, v.arguments, 3) ==
-          HR_OK);
-    bring_home(&v);
+    launch_home(queue, &every_byte, hr_extent1(N), &v);
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     CHECK(hr_accelerator_describe(context, hr_queue_accelerator(queue),
                                   &info) == HR_OK);
@@ -399,7 +319,7 @@ static void passes(hr_context *context, hr_queue *queue)
     CHECK(hr_check_count(context) == before);
 }
 
-static void refuses(hr_context *context, hr_queue *queue)
+static void refuse_unchecked(hr_context *context, hr_queue *queue)
 {
     TEST_CASE("a kernel without its checked form");
     hr_kernel plain = all_write1;
@@ -414,7 +334,7 @@ static void refuses(hr_context *context, hr_queue *queue)
 }
 
 /* A domain of another rank than the kernel's blocks have. */
-static void other_domain(hr_context *context, hr_queue *queue)
+static void refuse_other_domain(hr_context *context, hr_queue *queue)
 {
     TEST_CASE("a domain of another rank");
     views v;
@@ -466,7 +386,7 @@ static long chunks_of(hr_queue *queue, hr_array *array, int64_t items)
 /* Elements that a launch does not touch are copied and compared in chunks, not
  * one by one. All others need as many copies before a run, and none behind it.
  * Two runs are compared with the first. */
-static void costs_by_touched(hr_context *context, hr_queue *queue)
+static void count_chunks(hr_context *context, hr_queue *queue)
 {
     enum { N = 1 << 20 };
     static int data[N];
@@ -523,7 +443,7 @@ static void use_late(hr_context *context, hr_extent extent, size_t index,
 }
 
 /* More than are watched: the last one still is. */
-static void many_mappings(hr_context *context)
+static void use_many_mappings(hr_context *context)
 {
     static double data[3000];
     hr_array *array = NULL;
@@ -546,7 +466,7 @@ static void many_mappings(hr_context *context)
     hr_array_destroy(array);
 }
 
-static void mapped(hr_context *context, hr_queue *queue)
+static void use_mappings(hr_context *context, hr_queue *queue)
 {
     TEST_CASE("mapped memory that is used too late");
     for (int writes = 0; writes < 2; writes++) {
@@ -555,7 +475,7 @@ static void mapped(hr_context *context, hr_queue *queue)
         use_late(context, hr_extent3(2, 40, 50), 2451, writes, "1, 9, 1");
     }
     TEST_CASE("one of very many mappings");
-    many_mappings(context);
+    use_many_mappings(context);
     TEST_CASE("mapped memory that is used in time");
     double data[6] = {1, 2, 3, 4, 5, 6};
     hr_array *array = NULL;
@@ -590,7 +510,7 @@ static void on_fault(int signal)
     siglongjmp(jump, 1);
 }
 
-static void passes_on(void)
+static void pass_fault_on(void)
 {
     TEST_CASE("faults of others go to the handler that was there");
     volatile int *none =
@@ -607,22 +527,12 @@ static void passes_on(void)
 
 /* ---- the variable */
 
-static hr_context *create(const char *accelerators)
-{
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_context *context = NULL;
-    options.accelerators = accelerators;
-    hr_status status = hr_context_create(&options, &context);
-    CHECK(status == HR_OK || status == HR_ERROR_UNAVAILABLE);
-    return context;
-}
-
-static void without(const char *accelerators, const char *value)
+static void launch_without(const char *accelerators, const char *value)
 {
     TEST_CASE("without HEADRACE_CHECK=1");
     CHECK(value != NULL ? setenv("HEADRACE_CHECK", value, 1) == 0
                         : unsetenv("HEADRACE_CHECK") == 0);
-    hr_context *context = create(accelerators);
+    hr_context *context = test_context(accelerators, 0);
     hr_queue *queue = NULL;
     hr_mapping m;
     views v;
@@ -643,42 +553,43 @@ static void without(const char *accelerators, const char *value)
 }
 
 /* The later tests rely on what the first has reported. */
-static void faults_and_later(hr_context *context, hr_queue *queue)
+static void find_and_use(hr_context *context, hr_queue *queue)
 {
     find_faults(context, queue);
-    keeps_what_is_outside(context, queue);
-    mapped(context, queue);
+    keep_outside(context, queue);
+    use_mappings(context, queue);
 }
 
 int main(int count, char **arguments)
 {
     const char *accelerators = count > 1 ? arguments[1] : "host";
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
+    options.accelerators = accelerators;
     signal(SIGSEGV, on_fault);
     setenv("HEADRACE_CHECK", "yes", 1);
     CHECK_FAILS(hr_context_create(NULL, &context), HR_ERROR_INVALID,
                 "HEADRACE_CHECK is \"yes\", not 1 or 0");
     setenv("HEADRACE_CHECK", "1", 1);
-    context = create(accelerators);
-    if (context == NULL) {
-        return test_skip(hr_last_error());
+    if (!test_open(&options, &context)) {
+        return test_end();
     }
     CHECK(hr_check_count(context) == 0 && hr_check_count(NULL) == 0);
     hr_queue *queue = NULL;
     CHECK(hr_queue_create(context, hr_accelerator_count(context) - 1, &queue) ==
           HR_OK);
     if (queue != NULL) {
-        TEST(faults_and_later(context, queue));
-        TEST(passes(context, queue));
-        TEST(costs_by_touched(context, queue));
-        TEST(refuses(context, queue));
-        TEST(other_domain(context, queue));
-        TEST(passes_on());
+        TEST(find_and_use(context, queue));
+        TEST(pass_right_kernels(context, queue));
+        TEST(count_chunks(context, queue));
+        TEST(refuse_unchecked(context, queue));
+        TEST(refuse_other_domain(context, queue));
+        TEST(pass_fault_on());
     }
     hr_queue_destroy(queue);
     hr_context_destroy(context);
-    TEST(without(accelerators, NULL));
-    TEST(without(accelerators, ""));
-    TEST(without(accelerators, "0"));
+    TEST(launch_without(accelerators, NULL));
+    TEST(launch_without(accelerators, ""));
+    TEST(launch_without(accelerators, "0"));
     return test_end();
 }

@@ -25,14 +25,8 @@ typedef struct bed {
     grid_model models[2];
 } bed;
 
-static bool open_context(bed *b, uint64_t limit)
-{
-    b->context = test_context("3xhost", limit);
-    return b->context != NULL;
-}
-
 /* Two equal fields. One is stirred into the other. */
-static hr_status create(bed *b, const double *weights, uint32_t together)
+static hr_status create_grid(bed *b, const double *weights, uint32_t together)
 {
     const hr_field fields[] = {b->field, b->field};
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
@@ -42,7 +36,7 @@ static hr_status create(bed *b, const double *weights, uint32_t together)
     return hr_grid_create(b->context, b->extent, fields, 2, &options, &b->grid);
 }
 
-static void fill(bed *b)
+static void fill_fields(bed *b)
 {
     random_source random = {3};
     const size_t bytes = (size_t)hr_extent_count(b->extent) * sizeof(uint32_t);
@@ -56,7 +50,7 @@ static void fill(bed *b)
     free(data);
 }
 
-static void destroy(bed *b)
+static void destroy_grid(bed *b)
 {
     grid_model_destroy(&b->models[0]);
     grid_model_destroy(&b->models[1]);
@@ -83,13 +77,19 @@ static void step_as(bed *b, bool near, int64_t steps)
     CHECK(hr_grid_step(b->grid, phases, 2, steps) == HR_OK);
 }
 
-static void step(bed *b, int64_t steps)
+static void step_grid(bed *b, int64_t steps)
 {
     step_as(b, true, steps);
 }
 
 /* ---- halos */
 
+#define CLAMP    HR_BOUNDARY_CLAMP
+#define CONSTANT HR_BOUNDARY_CONSTANT
+#define MIRROR   HR_BOUNDARY_MIRROR
+#define PERIODIC HR_BOUNDARY_PERIODIC
+
+/* A number in front of a name: so many steps come from one exchange. */
 static const struct {
     const char *name;
     hr_extent extent;
@@ -98,89 +98,23 @@ static const struct {
     uint32_t together;
     double weights[BANDS];
 } cases[] = {
-    {"rank 1", {1, {640}}, {3}, {2}, HR_BOUNDARY_CLAMP, 1, {3, 4, 3}},
-    {"rank 2", {2, {30, 9}}, {2, 1}, {1, 3}, HR_BOUNDARY_CLAMP, 1, {1, 1, 1}},
-    {"before alone",
-     {2, {30, 9}},
-     {2, 0},
-     {0, 0},
-     HR_BOUNDARY_CONSTANT,
-     1,
-     {1, 1, 1}},
-    {"after alone",
-     {2, {30, 9}},
-     {0, 2},
-     {3, 0},
-     HR_BOUNDARY_MIRROR,
-     1,
-     {5, 4, 1}},
-    {"columns alone",
-     {2, {30, 9}},
-     {0, 2},
-     {0, 2},
-     HR_BOUNDARY_MIRROR,
-     1,
-     {5, 4, 1}},
-    {"round", {2, {30, 9}}, {2, 1}, {1, 3}, HR_BOUNDARY_PERIODIC, 1, {1, 2, 3}},
-    {"a thin band",
-     {2, {30, 9}},
-     {4, 1},
-     {5, 1},
-     HR_BOUNDARY_CLAMP,
-     1,
-     {14, 1, 15}},
-    {"thin ends",
-     {2, {30, 9}},
-     {4, 1},
-     {5, 1},
-     HR_BOUNDARY_PERIODIC,
-     1,
-     {1, 28, 1}},
-    {"thin mirrors",
-     {2, {30, 9}},
-     {4, 1},
-     {5, 1},
-     HR_BOUNDARY_MIRROR,
-     1,
-     {1, 28, 1}},
-    {"two bands",
-     {2, {30, 9}},
-     {2, 1},
-     {1, 1},
-     HR_BOUNDARY_CLAMP,
-     1,
-     {1, 0, 2}},
-    {"one band", {2, {30, 9}}, {2, 1}, {1, 1}, HR_BOUNDARY_PERIODIC, 1, {0, 1}},
-    {"rank 3",
-     {3, {12, 5, 7}},
-     {1, 2, 3},
-     {2, 1, 0},
-     HR_BOUNDARY_MIRROR,
-     1,
-     {1, 1, 1}},
-    {"2 from one", {1, {640}}, {3}, {2}, HR_BOUNDARY_CLAMP, 2, {3, 4, 3}},
-    {"3 from one",
-     {2, {30, 9}},
-     {2, 1},
-     {1, 3},
-     HR_BOUNDARY_CONSTANT,
-     3,
-     {1, 1, 1}},
-    {"4 from one", {2, {30, 9}}, {1}, {2}, HR_BOUNDARY_MIRROR, 4, {1, 1, 1}},
-    {"2 from one in rank 3",
-     {3, {12, 5, 7}},
-     {1, 2, 3},
-     {2, 1, 0},
-     HR_BOUNDARY_CLAMP,
-     2,
-     {1, 1, 1}},
-    {"one from one, since bands are thin",
-     {2, {30, 9}},
-     {1, 0},
-     {1, 0},
-     HR_BOUNDARY_CLAMP,
-     4,
-     {14, 3, 13}},
+    {"rank 1", {1, {640}}, {3}, {2}, CLAMP, 1, {3, 4, 3}},
+    {"rank 2", {2, {30, 9}}, {2, 1}, {1, 3}, CLAMP, 1, {1, 1, 1}},
+    {"before alone", {2, {30, 9}}, {2, 0}, {0, 0}, CONSTANT, 1, {1, 1, 1}},
+    {"after alone", {2, {30, 9}}, {0, 2}, {3, 0}, MIRROR, 1, {5, 4, 1}},
+    {"columns alone", {2, {30, 9}}, {0, 2}, {0, 2}, MIRROR, 1, {5, 4, 1}},
+    {"round", {2, {30, 9}}, {2, 1}, {1, 3}, PERIODIC, 1, {1, 2, 3}},
+    {"a thin band", {2, {30, 9}}, {4, 1}, {5, 1}, CLAMP, 1, {14, 1, 15}},
+    {"thin ends", {2, {30, 9}}, {4, 1}, {5, 1}, PERIODIC, 1, {1, 28, 1}},
+    {"thin mirrors", {2, {30, 9}}, {4, 1}, {5, 1}, MIRROR, 1, {1, 28, 1}},
+    {"two bands", {2, {30, 9}}, {2, 1}, {1, 1}, CLAMP, 1, {1, 0, 2}},
+    {"one band", {2, {30, 9}}, {2, 1}, {1, 1}, PERIODIC, 1, {0, 1}},
+    {"rank 3", {3, {12, 5, 7}}, {1, 2, 3}, {2, 1, 0}, MIRROR, 1, {1, 1, 1}},
+    {"2 from one", {1, {640}}, {3}, {2}, CLAMP, 2, {3, 4, 3}},
+    {"3 from one", {2, {30, 9}}, {2, 1}, {1, 3}, CONSTANT, 3, {1, 1, 1}},
+    {"4 from one", {2, {30, 9}}, {1}, {2}, MIRROR, 4, {1, 1, 1}},
+    {"2 in rank 3", {3, {12, 5, 7}}, {1, 2, 3}, {2, 1, 0}, CLAMP, 2, {1, 1, 1}},
+    {"1, since thin", {2, {30, 9}}, {1, 0}, {1, 0}, CLAMP, 4, {14, 3, 13}},
 };
 
 /* The row that a row comes from; -1: from none. */
@@ -241,12 +175,12 @@ static void count_steps(bed *b, uint32_t together)
                        (int64_t)together * b->field.after[0].halo);
     const uint64_t bytes = rows * row_bytes(b);
     hr_grid_state old = HR_GRID_STATE_INIT, now = HR_GRID_STATE_INIT;
-    step(b, 0); /* makes room for halos of several steps */
+    step_grid(b, 0); /* makes room for halos of several steps */
     CHECK(hr_grid_finish(b->grid) == HR_OK);
     CHECK(hr_grid_describe(b->grid, &old, NULL, 0) == HR_OK);
     for (uint64_t i = 0; i < 3 * together; i++) {
         const hr_traffic before = hr_context_traffic(b->context);
-        step(b, 1);
+        step_grid(b, 1);
         CHECK(hr_grid_finish(b->grid) == HR_OK);
         const hr_traffic after = hr_context_traffic(b->context);
         CHECK(hr_grid_describe(b->grid, &now, NULL, 0) == HR_OK);
@@ -268,10 +202,7 @@ static void count_steps(bed *b, uint32_t together)
 
 static void count_halos(void)
 {
-    bed b = {0};
-    if (!open_context(&b, 0)) {
-        return;
-    }
+    bed b = {.context = test_context("3xhost", 0)};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TEST_CASE(cases[i].name);
         b.extent = cases[i].extent;
@@ -281,15 +212,15 @@ static void count_halos(void)
             b.field.before[d].halo = cases[i].before[d];
             b.field.after[d].halo = cases[i].after[d];
         }
-        CHECK(create(&b, cases[i].weights, cases[i].together) == HR_OK);
-        fill(&b);
+        CHECK(create_grid(&b, cases[i].weights, cases[i].together) == HR_OK);
+        fill_fields(&b);
         const bool thin = strstr(cases[i].name, "since") != NULL;
         count_steps(&b, thin ? 1 : cases[i].together);
         hr_grid_state state = HR_GRID_STATE_INIT;
         CHECK(hr_grid_describe(b.grid, &state, NULL, 0) == HR_OK);
         CHECK(state.steps_per_exchange == (thin ? 1 : cases[i].together));
         CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
-        destroy(&b);
+        destroy_grid(&b);
     }
     hr_context_destroy(b.context);
 }
@@ -299,14 +230,12 @@ static void count_moves(void)
 {
     TEST_CASE("a move");
     static const double thirds[] = {1, 1, 1}, others[] = {2, 1, 3};
-    bed b = {.extent = hr_extent2(30, 9),
+    bed b = {.context = test_context("3xhost", 0),
+             .extent = hr_extent2(30, 9),
              .field = hr_field_of(4, 2, HR_BOUNDARY_CLAMP, NULL)};
     hr_grid_state state = HR_GRID_STATE_INIT;
-    if (!open_context(&b, 0)) {
-        return;
-    }
-    CHECK(create(&b, thirds, 1) == HR_OK);
-    fill(&b);
+    CHECK(create_grid(&b, thirds, 1) == HR_OK);
+    fill_fields(&b);
     CHECK(hr_grid_rebalance(b.grid, thirds) == HR_OK);
     CHECK(hr_grid_describe(b.grid, &state, NULL, 0) == HR_OK);
     CHECK(state.moves == 0 && state.moved_bytes == 0);
@@ -318,15 +247,15 @@ static void count_moves(void)
     /* rows 15 to 19 go to the third band */
     CHECK(state.moves == 1 && state.moved_bytes == 2 * 5 * row_bytes(&b));
     CHECK(after.peer - before.peer == state.moved_bytes);
-    step(&b, 3);
+    step_grid(&b, 3);
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
-    destroy(&b);
+    destroy_grid(&b);
     hr_context_destroy(b.context);
 }
 
 /* ---- memory */
 
-static uint64_t allocations(const bed *b)
+static uint64_t count_allocations(const bed *b)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < b->context->accelerator_count; i++) {
@@ -340,19 +269,17 @@ static void allocate_nothing(void)
     TEST_CASE("no memory is allocated while a grid steps");
     for (uint32_t together = 1; together <= 3; together++) {
         static const double weights[] = {3, 2, 3};
-        bed b = {.extent = hr_extent2(40, 9),
+        bed b = {.context = test_context("3xhost", 0),
+                 .extent = hr_extent2(40, 9),
                  .field = hr_field_of(4, 1, HR_BOUNDARY_MIRROR, NULL)};
-        if (!open_context(&b, 0)) {
-            return;
-        }
-        CHECK(create(&b, weights, together) == HR_OK);
-        fill(&b);
-        step(&b, 2);
-        const uint64_t before = allocations(&b);
-        step(&b, 60);
-        CHECK(allocations(&b) == before);
+        CHECK(create_grid(&b, weights, together) == HR_OK);
+        fill_fields(&b);
+        step_grid(&b, 2);
+        const uint64_t before = count_allocations(&b);
+        step_grid(&b, 60);
+        CHECK(count_allocations(&b) == before);
         CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
-        destroy(&b);
+        destroy_grid(&b);
         hr_context_destroy(b.context);
     }
 }
@@ -362,15 +289,13 @@ static void take_turns(void)
 {
     TEST_CASE("lists of phases in turn");
     static const double weights[] = {3, 2, 3};
-    bed b = {.extent = hr_extent2(40, 9),
+    bed b = {.context = test_context("3xhost", 0),
+             .extent = hr_extent2(40, 9),
              .field = hr_field_of(4, 1, HR_BOUNDARY_MIRROR, NULL)};
     hr_grid_state state = HR_GRID_STATE_INIT;
-    if (!open_context(&b, 0)) {
-        return;
-    }
-    CHECK(create(&b, weights, 4) == HR_OK);
-    fill(&b);
-    step(&b, 4);
+    CHECK(create_grid(&b, weights, 4) == HR_OK);
+    fill_fields(&b);
+    step_grid(&b, 4);
     const hri_storage *storage = b.grid->fields[0].storage;
     for (int i = 0; i < 10; i++) {
         step_as(&b, i % 2 == 1, 4);
@@ -379,7 +304,7 @@ static void take_turns(void)
         CHECK(b.grid->fields[0].storage == storage);
     }
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
-    destroy(&b);
+    destroy_grid(&b);
     hr_context_destroy(b.context);
 }
 
@@ -389,7 +314,7 @@ static uint64_t count_launches(bed *b)
     CHECK(hr_grid_finish(b->grid) == HR_OK);
     const uint64_t before = fault_backend_count(FAULT_LAUNCH);
     for (int i = 0; i < 4; i++) {
-        step(b, 1);
+        step_grid(b, 1);
     }
     CHECK(grid_model_agrees(&b->models[0], b->grid, 0));
     return fault_backend_count(FAULT_LAUNCH) - before;
@@ -402,18 +327,18 @@ static void try_once(void)
     int refused = 0, taken = 0;
     for (uint64_t limit = 1 << 12; limit < 1 << 15; limit += 512) {
         bed b = {.extent = hr_extent2(60, 20),
-                 .field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL)};
+                 .field = hr_field_of(4, 1, CLAMP, NULL)};
         uint64_t launches[2] = {0};
         uint32_t together = 0;
         fault_backend_reset();
         b.context = fault_backend_context("3xhost", limit);
         for (int i = 0; i < 2; i++) {
-            if (create(&b, (double[]){1, 1, 1}, i == 0 ? 4 : 1) == HR_OK) {
-                fill(&b);
-                step(&b, 2);
+            if (create_grid(&b, (double[]){1, 1, 1}, i == 0 ? 4 : 1) == HR_OK) {
+                fill_fields(&b);
+                step_grid(&b, 2);
                 launches[i] = count_launches(&b);
                 together = i == 0 ? b.grid->state.steps_per_exchange : together;
-                destroy(&b);
+                destroy_grid(&b);
             }
         }
         CHECK(together != 1 || launches[0] == launches[1]);
@@ -432,11 +357,11 @@ static void launch_once(hr_extent extent, hr_boundary rule)
     TEST_CASE("one band of one host");
     fault_backend_reset();
     b.context = fault_backend_context("host", 0);
-    if (b.context != NULL && create(&b, (double[]){1}, 1) == HR_OK) {
-        fill(&b);
-        step(&b, 2);
+    if (b.context != NULL && create_grid(&b, (double[]){1}, 1) == HR_OK) {
+        fill_fields(&b);
+        step_grid(&b, 2);
         CHECK(count_launches(&b) == 4);
-        destroy(&b);
+        destroy_grid(&b);
     }
     hr_context_destroy(b.context);
 }
@@ -454,21 +379,20 @@ static void keep_limits(hr_extent extent, hr_boundary rule)
 {
     bool fits = false;
     for (uint64_t limit = 1 << 10; limit < 1 << 14; limit += 64) {
-        bed b = {.extent = extent, .field = hr_field_of(4, 1, rule, NULL)};
-        if (!open_context(&b, limit)) {
-            return;
-        }
-        const hr_status status = create(&b, NULL, 1);
+        bed b = {.context = test_context("3xhost", limit),
+                 .extent = extent,
+                 .field = hr_field_of(4, 1, rule, NULL)};
+        const hr_status status = create_grid(&b, NULL, 1);
         CHECK(!fits || status == HR_OK);
         if (status == HR_OK) {
             fits = true;
-            fill(&b);
-            step(&b, 3);
+            fill_fields(&b);
+            step_grid(&b, 3);
             CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
             const hr_status moved =
                 hr_grid_rebalance(b.grid, (double[]){1, 2, 5});
             CHECK(moved == HR_OK || moved == HR_ERROR_OUT_OF_MEMORY);
-            step(&b, 1);
+            step_grid(&b, 1);
             CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
         } else {
             CHECK(status == HR_ERROR_OUT_OF_MEMORY &&
@@ -476,7 +400,7 @@ static void keep_limits(hr_extent extent, hr_boundary rule)
                       NULL);
         }
         check_peaks(&b);
-        destroy(&b);
+        destroy_grid(&b);
         hr_context_destroy(b.context);
     }
     CHECK(fits);
@@ -484,38 +408,36 @@ static void keep_limits(hr_extent extent, hr_boundary rule)
 
 /* An accelerator with a smaller limit gets fewer rows. A full one does not
  * grow, and does not hinder others. */
-static void shrink(void)
+static void shrink_band(void)
 {
     TEST_CASE("an accelerator with less memory");
-    bed b = {.extent = hr_extent2(90, 30),
+    bed b = {.context = test_context("3xhost", 1 << 20),
+             .extent = hr_extent2(90, 30),
              .field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL)};
     hr_band bands[BANDS];
     hr_grid_state state = HR_GRID_STATE_INIT;
-    if (!open_context(&b, 1 << 20)) {
-        return;
-    }
     b.context->accelerators[1].memory_limit = 4096;
-    CHECK(create(&b, (double[]){1, 1, 1}, 1) == HR_OK);
-    fill(&b);
+    CHECK(create_grid(&b, (double[]){1, 1, 1}, 1) == HR_OK);
+    fill_fields(&b);
     CHECK(hr_grid_describe(b.grid, &state, bands, BANDS) == HR_OK);
     CHECK(state.band_count == 3);
     CHECK(bands[1].count >= 8 && bands[1].count < 16);
     CHECK(bands[0].count + bands[1].count + bands[2].count == 90);
     CHECK(bands[0].count - bands[2].count <= 1);
-    step(&b, 3);
+    step_grid(&b, 3);
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
     TEST_CASE("weights that leave all as it is want no memory");
     CHECK(hr_grid_rebalance(b.grid, (double[]){1, 1, 1}) == HR_OK);
     CHECK(hr_grid_describe(b.grid, &state, bands, BANDS) == HR_OK);
     CHECK(state.moves == 0 && bands[1].count >= 8);
     CHECK(hr_grid_rebalance(b.grid, (double[]){1, 80, 1}) == HR_OK);
-    step(&b, 3);
+    step_grid(&b, 3);
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
     CHECK(hr_grid_rebalance(b.grid, (double[]){1, 1, 3}) == HR_OK);
-    step(&b, 3);
+    step_grid(&b, 3);
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
     check_peaks(&b);
-    destroy(&b);
+    destroy_grid(&b);
     hr_context_destroy(b.context);
 }
 
@@ -537,6 +459,6 @@ int main(void)
     TEST(keep_limits(hr_extent2(40, 20), HR_BOUNDARY_PERIODIC));
     TEST_CASE("limits in rank 3");
     TEST(keep_limits(hr_extent3(20, 3, 9), HR_BOUNDARY_MIRROR));
-    TEST(shrink());
+    TEST(shrink_band());
     return test_end();
 }

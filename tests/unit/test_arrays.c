@@ -7,6 +7,7 @@
 
 #include <headrace/headrace.h>
 
+#include "base/status.h"
 #include "test.h"
 
 enum { ROWS = 37, COLS = 53, COUNT = ROWS * COLS };
@@ -16,20 +17,20 @@ typedef struct bed {
     hr_queue *queue, *last; /* of the first accelerator, and of the last */
 } bed;
 
-static float number(int i)
+static float number_of(int i)
 {
     return (float)i * 0.5f - 7.0f;
 }
 
-static void fill(float *data, int count)
+static void fill_numbers(float *data, int count)
 {
     for (int i = 0; i < count; i++) {
-        data[i] = number(i);
+        data[i] = number_of(i);
     }
 }
 
-static hr_view section2(hr_view v, int64_t row, int64_t col, int64_t rows,
-                        int64_t cols)
+static hr_view section_of(hr_view v, int64_t row, int64_t col, int64_t rows,
+                          int64_t cols)
 {
     const int64_t origin[] = {row, col};
     CHECK(hr_view_section(v, origin, hr_extent2(rows, cols), &v) == HR_OK);
@@ -38,14 +39,14 @@ static hr_view section2(hr_view v, int64_t row, int64_t col, int64_t rows,
 
 /* ---- copies */
 
-static void there_and_back(const bed *b)
+static void copy_there_and_back(const bed *b)
 {
     TEST_CASE("host memory to an array, to another accelerator, and back");
     float *from = malloc(COUNT * sizeof *from);
     float *to = calloc(COUNT, sizeof *to);
     hr_array *source, *here, *there, *target;
     hr_extent extent = hr_extent2(ROWS, COLS);
-    fill(from, COUNT);
+    fill_numbers(from, COUNT);
     CHECK(hr_array_wrap(b->context, from, 4, extent, 0, &source) == HR_OK);
     CHECK(hr_array_wrap(b->context, to, 4, extent, 0, &target) == HR_OK);
     CHECK(hr_array_create(b->queue, 4, extent, &here) == HR_OK);
@@ -68,20 +69,21 @@ static void there_and_back(const bed *b)
     free(to);
 }
 
-static void parts(const bed *b)
+static void copy_sections(const bed *b)
 {
     TEST_CASE("sections of an array, between rows that are further apart");
     enum { PITCH = COLS + 5 };
     float *from = malloc(ROWS * PITCH * sizeof *from);
     hr_array *source, *there;
     hr_mapping m;
-    fill(from, ROWS * PITCH);
+    fill_numbers(from, ROWS * PITCH);
     CHECK(hr_array_wrap(b->context, from, 4, hr_extent2(ROWS, COLS), PITCH * 4,
                         &source) == HR_OK);
     CHECK(hr_array_create(b->last, 4, hr_extent2(ROWS, COLS), &there) == HR_OK);
-    hr_view whole = hr_view_of(source), inner = section2(whole, 3, 5, 10, 20);
-    CHECK(hr_copy(inner, section2(hr_view_of(there), 20, 30, 10, 20)) == HR_OK);
-    CHECK(hr_map(section2(hr_view_of(there), 22, 31, 2, 3), HR_IN, &m) ==
+    hr_view whole = hr_view_of(source), inner = section_of(whole, 3, 5, 10, 20);
+    CHECK(hr_copy(inner, section_of(hr_view_of(there), 20, 30, 10, 20)) ==
+          HR_OK);
+    CHECK(hr_map(section_of(hr_view_of(there), 22, 31, 2, 3), HR_IN, &m) ==
           HR_OK);
     int ok = 1;
     for (int64_t i = 0; i < 2; i++) {
@@ -91,7 +93,7 @@ static void parts(const bed *b)
             float value;
             memcpy(&value, at, sizeof value);
             int64_t row = 3 + 2 + i, col = 5 + 1 + j;
-            ok = ok && value == number((int)(row * PITCH + col));
+            ok = ok && value == number_of((int)(row * PITCH + col));
         }
     }
     CHECK(ok);
@@ -105,7 +107,7 @@ static void parts(const bed *b)
     free(from);
 }
 
-static void staging(const bed *b)
+static void copy_staging(const bed *b)
 {
     TEST_CASE("staging arrays");
     hr_array *in, *out, *there;
@@ -128,7 +130,7 @@ static void staging(const bed *b)
     hr_array_destroy(there);
 }
 
-static void shapes(const bed *b)
+static void reshape_views(const bed *b)
 {
     TEST_CASE("a row of a cube becomes a column of squares");
     hr_array *cube, *other;
@@ -138,7 +140,7 @@ static void shapes(const bed *b)
           HR_OK);
     CHECK(hr_array_create(b->last, 4, hr_extent2(2, 4), &other) == HR_OK);
     CHECK(hr_map(hr_view_of(cube), HR_OUT, &m) == HR_OK);
-    fill(m.data, 4 * 6 * 8);
+    fill_numbers(m.data, 4 * 6 * 8);
     CHECK(hr_unmap(&m) == HR_OK);
     CHECK(hr_view_project(hr_view_of(cube), 2, &slice) == HR_OK);
     CHECK(hr_view_project(slice, 5, &row) == HR_OK);
@@ -146,7 +148,7 @@ static void shapes(const bed *b)
     CHECK(hr_view_reshape(row, hr_extent2(2, 4), &square) == HR_OK);
     CHECK(hr_copy(square, hr_view_of(other)) == HR_OK);
     CHECK(hr_map(hr_view_of(other), HR_IN, &m) == HR_OK);
-    CHECK(((float *)m.data)[7] == number((2 * 6 + 5) * 8 + 7));
+    CHECK(((float *)m.data)[7] == number_of((2 * 6 + 5) * 8 + 7));
     CHECK(hr_unmap(&m) == HR_OK);
     CHECK(hr_view_reinterpret(row, 1, &bytes) == HR_OK);
     CHECK(bytes.extent.size[0] == 32 && bytes.element_bytes == 1);
@@ -160,7 +162,7 @@ static void shapes(const bed *b)
 
 /* ---- what follows the data */
 
-static void traffic(const bed *b)
+static void count_traffic(const bed *b)
 {
     TEST_CASE("only what is missing moves");
     float *data = calloc(COUNT, sizeof *data);
@@ -173,10 +175,10 @@ static void traffic(const bed *b)
     const uint64_t all = info.in_place ? 0 : 1; /* nothing moves in place */
     hr_traffic before = hr_context_traffic(b->context), after;
     hr_view whole = hr_view_of(array);
-    CHECK(hr_prefetch(section2(whole, 0, 0, 10, 10), b->last) == HR_OK);
+    CHECK(hr_prefetch(section_of(whole, 0, 0, 10, 10), b->last) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * 400);
-    CHECK(hr_prefetch(section2(whole, 5, 5, 10, 10), b->last) == HR_OK);
+    CHECK(hr_prefetch(section_of(whole, 5, 5, 10, 10), b->last) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * (400 + 300));
     CHECK(hr_prefetch(whole, b->last) == HR_OK);
@@ -186,7 +188,7 @@ static void traffic(const bed *b)
     CHECK(hr_synchronize(whole) == HR_OK); /* the host has it all along */
     after = hr_context_traffic(b->context);
     CHECK(after.down == before.down && after.peer == before.peer);
-    CHECK(hr_invalidate(section2(whole, 1, 1, 2, 2)) == HR_OK);
+    CHECK(hr_invalidate(section_of(whole, 1, 1, 2, 2)) == HR_OK);
     CHECK(hr_prefetch(whole, b->last) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * (COUNT * 4 + 16));
@@ -217,11 +219,10 @@ static hr_status elsewhere_init(elsewhere *e)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = "host";
     *e = (elsewhere){NULL, NULL, NULL};
-    hr_status status = hr_context_create(&options, &e->context);
-    status =
-        status == HR_OK ? hr_queue_create(e->context, 0, &e->queue) : status;
-    status = status == HR_OK ? hr_queue_record(e->queue, &e->event) : status;
-    return status == HR_OK ? hr_queue_finish(e->queue) : status;
+    HRI_TRY(hr_context_create(&options, &e->context));
+    HRI_TRY(hr_queue_create(e->context, 0, &e->queue));
+    HRI_TRY(hr_queue_record(e->queue, &e->event));
+    return hr_queue_finish(e->queue);
 }
 
 static void elsewhere_finish(elsewhere *e)
@@ -231,7 +232,7 @@ static void elsewhere_finish(elsewhere *e)
     hr_context_destroy(e->context);
 }
 
-static void events(const bed *b)
+static void use_events(const bed *b)
 {
     elsewhere other;
     TEST_CASE("events");
@@ -260,7 +261,7 @@ static void events(const bed *b)
 
 /* ---- what is refused */
 
-static void refused_queues(const bed *b)
+static void refuse_queues(const bed *b)
 {
     hr_queue *q = NULL;
     hr_event *e = NULL;
@@ -281,7 +282,7 @@ static void refused_queues(const bed *b)
                 "NULL");
 }
 
-static void refused_arrays(const bed *b)
+static void refuse_arrays(const bed *b)
 {
     TEST_CASE("wrong arguments of arrays");
     const int64_t origin[] = {0, 0};
@@ -318,7 +319,7 @@ static void refused_arrays(const bed *b)
     hr_queue_destroy(NULL);
 }
 
-static void refused_views(const bed *b)
+static void refuse_views(const bed *b)
 {
     TEST_CASE("wrong arguments of views");
     hr_array *a = NULL, *other = NULL;
@@ -352,9 +353,9 @@ static void refused_views(const bed *b)
                 HR_ERROR_INVALID, "or 2^63 or more; the view has 48");
     CHECK_FAILS(hr_copy(v, hr_view_of(other)), HR_ERROR_INVALID,
                 "elements of 4 bytes, but to has 8");
-    CHECK_FAILS(hr_copy(v, section2(v, 0, 0, 6, 7)), HR_ERROR_INVALID,
+    CHECK_FAILS(hr_copy(v, section_of(v, 0, 0, 6, 7)), HR_ERROR_INVALID,
                 "8 elements, but to has 7, in dimension 1");
-    CHECK_FAILS(hr_copy(section2(v, 0, 0, 3, 3), section2(v, 2, 2, 3, 3)),
+    CHECK_FAILS(hr_copy(section_of(v, 0, 0, 3, 3), section_of(v, 2, 2, 3, 3)),
                 HR_ERROR_INVALID, "overlap");
     CHECK_FAILS(hr_copy(v, w), HR_ERROR_INVALID, "rank");
     CHECK_FAILS(hr_synchronize(hr_view_of(NULL)), HR_ERROR_INVALID, "no array");
@@ -366,7 +367,7 @@ static void refused_views(const bed *b)
     hr_array_destroy(other);
 }
 
-static void too_large(const bed *b)
+static void refuse_too_large(const bed *b)
 {
     TEST_CASE("more than the accelerator may hold");
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
@@ -383,7 +384,7 @@ static void too_large(const bed *b)
 
 /* The program may write to its memory when hr_synchronize has returned: copies
  * out of it have ended, too. */
-static void after_synchronize(const bed *b)
+static void write_after_synchronize(const bed *b)
 {
     enum { LARGE = 1 << 22 };
     TEST_CASE("reading ends before hr_synchronize does");
@@ -413,7 +414,7 @@ static void after_synchronize(const bed *b)
 }
 
 /* Memory that arrays hold is not there for products. */
-static void beside_products(void)
+static void multiply_beside_array(void)
 {
     enum { N = 600, LIMIT = 8 << 20, HELD = 5 << 20 };
     TEST_CASE("a product beside an array");
@@ -455,18 +456,18 @@ int main(int count, char **arguments)
     uint32_t last = hr_accelerator_count(b.context) - 1;
     CHECK(hr_queue_create(b.context, 0, &b.queue) == HR_OK);
     CHECK(hr_queue_create(b.context, last, &b.last) == HR_OK);
-    TEST(there_and_back(&b));
-    TEST(parts(&b));
-    TEST(staging(&b));
-    TEST(shapes(&b));
-    TEST(traffic(&b));
-    TEST(events(&b));
-    TEST(refused_queues(&b));
-    TEST(refused_arrays(&b));
-    TEST(refused_views(&b));
-    TEST(too_large(&b));
-    TEST(after_synchronize(&b));
-    TEST(beside_products());
+    TEST(copy_there_and_back(&b));
+    TEST(copy_sections(&b));
+    TEST(copy_staging(&b));
+    TEST(reshape_views(&b));
+    TEST(count_traffic(&b));
+    TEST(use_events(&b));
+    TEST(refuse_queues(&b));
+    TEST(refuse_arrays(&b));
+    TEST(refuse_views(&b));
+    TEST(refuse_too_large(&b));
+    TEST(write_after_synchronize(&b));
+    TEST(multiply_beside_array());
     hr_queue_destroy(b.queue);
     hr_queue_destroy(b.last);
     hr_context_destroy(b.context);

@@ -10,7 +10,7 @@
 
 /* A thread that puts a job may free the job as soon as it learns that the copy
  * pool has stopped. */
-static void stopped_copy_pools_take_no_jobs(void)
+static void stop_copy_pool(void)
 {
     TEST_CASE("a copy pool that has stopped keeps no job");
     machine m = open_machine();
@@ -35,15 +35,28 @@ static void stopped_copy_pools_take_no_jobs(void)
     close_machine(&m);
 }
 
-static void job_fails(void *data, hr_status status)
+static void fail_no_job(void *data, hr_status status)
 {
     (void)data;
     CHECK(status == HR_OK);
 }
 
+/* Memory of the accelerator with these bytes, and a queue. */
+static hri_buffer *put_there(hri_accelerator *a, void *bytes, size_t count,
+                             hri_queue **queue)
+{
+    hri_buffer *buffer = NULL;
+    CHECK(hri_accelerator_allocate(a, count, &buffer) == HR_OK);
+    CHECK(hri_accelerator_take_queue(a, HRI_QUEUE_UP, queue) == HR_OK);
+    const hri_copy up =
+        hri_flat_copy(hri_at(buffer, 0), hri_at_host(bytes, 0), count);
+    CHECK((*queue)->ops->copy(*queue, &up) == HR_OK);
+    return buffer;
+}
+
 /* Many small boxes come home through the few pieces of pinned memory that one
  * thread has. */
-static void one_thread_brings_many(void)
+static void bring_many_boxes(void)
 {
     enum { BOXES = 16, BOX_BYTES = 4096 };
     TEST_CASE("one thread brings many boxes");
@@ -53,17 +66,12 @@ static void one_thread_brings_many(void)
     hri_copy_pool copy_pool = {.accelerator = a,
                                .bytes = BOXES * BOX_BYTES,
                                .queues = &queues,
-                               .fail = job_fails};
+                               .fail = fail_no_job};
     unsigned char *there = numbers(BOXES * BOX_BYTES, 5);
     unsigned char *here = calloc(BOXES, BOX_BYTES);
     hri_job jobs[BOXES];
-    hri_buffer *buffer = NULL;
     hri_queue *queue = NULL;
-    CHECK(hri_accelerator_allocate(a, BOXES * BOX_BYTES, &buffer) == HR_OK);
-    CHECK(hri_accelerator_take_queue(a, HRI_QUEUE_UP, &queue) == HR_OK);
-    const hri_copy up = hri_flat_copy(hri_at(buffer, 0), hri_at_host(there, 0),
-                                      BOXES * BOX_BYTES);
-    CHECK(queue->ops->copy(queue, &up) == HR_OK);
+    hri_buffer *buffer = put_there(a, there, BOXES * BOX_BYTES, &queue);
     CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
     CHECK(copy_pool.thread_count == 1 && copy_pool.depth == HRI_THREAD_PIECES);
     for (size_t i = 0; i < BOXES; i++) {
@@ -86,7 +94,7 @@ static void one_thread_brings_many(void)
 
 /* The second copy comes to pinned memory during the first, and travels when it
  * may, or never. */
-static void held_copies_wait(bool drop)
+static void hold_copies(bool drop)
 {
     enum { BYTES_EACH = 3 * MIB + 5 };
     TEST_CASE(drop ? "a held copy is dropped" : "a held copy waits");
@@ -134,7 +142,7 @@ static void held_copies_wait(bool drop)
 /* A copy home stops halfway, where the accelerator hangs. After let_go, which
  * ends the wait for it, no more of it may arrive. Returns whether a job was
  * left torn. */
-static bool hangs_on_the_way_home(uint64_t call)
+static bool hang_on_way_home(uint64_t call)
 {
     enum { BYTES = 4 * HRI_PIECE_BYTES };
     machine m = open_machine();
@@ -143,16 +151,11 @@ static bool hangs_on_the_way_home(uint64_t call)
     hri_copy_pool copy_pool = {.accelerator = a,
                                .bytes = 1, /* so one thread */
                                .queues = &queues,
-                               .fail = job_fails};
+                               .fail = fail_no_job};
     unsigned char *there = numbers(BYTES, 5), *here = calloc(2, BYTES);
     unsigned char *left = here + BYTES;
-    hri_buffer *buffer = NULL;
     hri_queue *queue = NULL;
-    CHECK(hri_accelerator_allocate(a, BYTES, &buffer) == HR_OK);
-    CHECK(hri_accelerator_take_queue(a, HRI_QUEUE_UP, &queue) == HR_OK);
-    const hri_copy up =
-        hri_flat_copy(hri_at(buffer, 0), hri_at_host(there, 0), BYTES);
-    CHECK(queue->ops->copy(queue, &up) == HR_OK);
+    hri_buffer *buffer = put_there(a, there, BYTES, &queue);
     CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
     CHECK(copy_pool.thread_count == 1);
     hri_job job = {
@@ -183,22 +186,22 @@ static bool hangs_on_the_way_home(uint64_t call)
     return !gone;
 }
 
-static void nothing_arrives_behind_a_call(void)
+static void let_copy_pool_go(void)
 {
     TEST_CASE("nothing arrives once a copy pool was let go");
     int torn = 0;
     for (uint64_t call = 1; call <= 20; call++) {
-        torn += hangs_on_the_way_home(call);
+        torn += hang_on_way_home(call);
     }
     CHECK(torn > 0);
 }
 
 int main(void)
 {
-    TEST(stopped_copy_pools_take_no_jobs());
-    TEST(one_thread_brings_many());
-    nothing_arrives_behind_a_call();
-    held_copies_wait(false);
-    held_copies_wait(true);
+    TEST(stop_copy_pool());
+    TEST(bring_many_boxes());
+    let_copy_pool_go();
+    hold_copies(false);
+    hold_copies(true);
     return test_end();
 }

@@ -28,14 +28,14 @@ typedef struct trial {
     hr_matrix in, out;
 } trial;
 
-static double get(const hr_matrix *m, int64_t row, int64_t col)
+static double get_element(const hr_matrix *m, int64_t row, int64_t col)
 {
     const int64_t at = row * m->row_stride + col * m->col_stride;
     return m->type == HR_F32 ? (double)((const float *)m->data)[at]
                              : ((const double *)m->data)[at];
 }
 
-static void put(const hr_matrix *m, int64_t row, int64_t col, double x)
+static void put_element(const hr_matrix *m, int64_t row, int64_t col, double x)
 {
     const int64_t at = row * m->row_stride + col * m->col_stride;
     if (m->type == HR_F32) {
@@ -78,7 +78,8 @@ static bool sum_window(const trial *t, int64_t row, int64_t col, double *sum,
         const int64_t r = stand_in(row + i, t->rows, t->edges);
         for (int64_t j = -s; j <= s; j++) {
             const int64_t c = stand_in(col + j, t->cols, t->edges);
-            const double x = r < 0 || c < 0 ? t->constant : get(&t->in, r, c);
+            const double x =
+                r < 0 || c < 0 ? t->constant : get_element(&t->in, r, c);
             *sum += t->scale * *w * x;
             *size += fabs(t->scale * *w * x);
             w++;
@@ -129,7 +130,7 @@ static void check_result(const trial *t, const hr_filter_report *report)
     const double gamma = terms * u / (1.0 - terms * u);
     double most = fabs(t->constant), off = 0.0;
     for (int64_t i = 0; i < t->rows * t->cols; i++) {
-        most = fmax(most, fabs(get(&t->in, i / t->cols, i % t->cols)));
+        most = fmax(most, fabs(get_element(&t->in, i / t->cols, i % t->cols)));
     }
     if (report->method == HR_FILTER_SEPARABLE) {
         off = most * separable_bound(t, report->rank, report->window_error);
@@ -140,7 +141,7 @@ static void check_result(const trial *t, const hr_filter_report *report)
     long wrong = 0;
     for (int64_t i = 0; i < t->rows * t->cols; i++) {
         double sum, size;
-        const double x = get(&t->out, i / t->cols, i % t->cols);
+        const double x = get_element(&t->out, i / t->cols, i % t->cols);
         if (!sum_window(t, i / t->cols, i % t->cols, &sum, &size)) {
             wrong += x != 77.0;
         } else {
@@ -223,8 +224,8 @@ static hr_status filter_views(hr_context *context, const trial *t,
     return status;
 }
 
-static void try_one(hr_context *context, random_source *random, int64_t most,
-                    int64_t reach)
+static void try_picture(hr_context *context, random_source *random,
+                        int64_t most, int64_t reach)
 {
     trial t = {.type = random_between(random, 0, 2) > 0 ? HR_F32 : HR_F64,
                .rows = random_between(random, 1, most),
@@ -241,7 +242,7 @@ static void try_one(hr_context *context, random_source *random, int64_t most,
     t.out = make_matrix(random, t.type, t.rows, t.cols);
     random_fill_matrix(random, &t.in);
     for (int64_t i = 0; i < t.rows * t.cols; i++) {
-        put(&t.out, i / t.cols, i % t.cols, 77.0);
+        put_element(&t.out, i / t.cols, i % t.cols, 77.0);
     }
     hr_filter_report report = HR_FILTER_REPORT_INIT;
     const hr_filter_options options = {.size = sizeof options,
@@ -297,16 +298,17 @@ static void look_for_transforms(hr_context *context)
     const hr_filter_options options = {.size = sizeof options,
                                        .method = HR_FILTER_FFT};
     hr_window *window = NULL;
-    hr_status status = hr_window_box(1, &window);
+    CHECK(hr_window_box(1, &window) == HR_OK);
     transforms = true;
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
+    for (int i = 0; i < 2; i++) {
         const hr_matrix m =
             hr_matrix_row_major(NULL, i > 0 ? HR_F32 : HR_F64, 9, 9, 0);
-        status = hr_filter_plan(context, window, 1.0, m, m, &options, &report);
+        const hr_status status =
+            hr_filter_plan(context, window, 1.0, m, m, &options, &report);
+        CHECK(status == HR_OK || status == HR_ERROR_UNSUPPORTED);
+        transforms = transforms && status == HR_OK;
     }
-    CHECK(status == HR_OK || status == HR_ERROR_UNSUPPORTED);
-    if (status != HR_OK) {
-        transforms = false;
+    if (!transforms) {
         printf("without transforms: %s\n", hr_last_error());
     }
     hr_window_destroy(window);
@@ -327,11 +329,11 @@ int main(int count, char **arguments)
     look_for_transforms(context);
     TEST_CASE("small pictures, random windows");
     for (int i = 0; i < small; i++) {
-        TEST(try_one(context, &random, 40, 9));
+        TEST(try_picture(context, &random, 40, 9));
     }
     TEST_CASE("more than a strip, a tile and a block");
     for (int i = 0; i < small / 10; i++) {
-        TEST(try_one(context, &random, 200, 40));
+        TEST(try_picture(context, &random, 200, 40));
     }
     TEST_CASE("NaN reaches its window");
     TEST(try_nan(context, HR_FILTER_DIRECT));

@@ -29,33 +29,65 @@ static hr_filter_options clamped(hr_filter_method method)
     return options;
 }
 
+/* Filter zeros directly by a box. */
+static hr_filter_report filter_zeros(hr_context *context, int64_t rows,
+                                     int64_t cols, int64_t reach)
+{
+    float *in = calloc((size_t)(rows * cols), sizeof *in);
+    float *out = calloc((size_t)(rows * cols), sizeof *out);
+    hr_filter_report report = HR_FILTER_REPORT_INIT;
+    hr_filter_options options = clamped(HR_FILTER_DIRECT);
+    options.report = &report;
+    hr_window *window = NULL;
+    CHECK(hr_window_box(reach, &window) == HR_OK);
+    CHECK(hr_filter(context, window, 1.0,
+                    hr_matrix_row_major(in, HR_F32, rows, cols, 0),
+                    hr_matrix_row_major(out, HR_F32, rows, cols, 0),
+                    &options) == HR_OK);
+    hr_window_destroy(window);
+    free(in);
+    free(out);
+    return report;
+}
+
 /* ---- numbers */
 
 enum { EDGE = 5, NINE = 9 };
 
-/* Ones, filtered by 3 x 3 weights of one size: nine times scale and size. */
+/* A picture, and what becomes of it. */
+typedef double pictures[2][EDGE * EDGE];
+
+/* Filter by 3 x 3 weights. */
+static void filter_small(hr_context *context, const double *weights,
+                         double scale, hr_filter_method method, pictures p)
+{
+    hr_window *window = window_of(1, weights);
+    const hr_filter_options options = clamped(method);
+    CHECK(hr_filter(context, window, scale,
+                    hr_matrix_row_major(p[0], HR_F64, EDGE, EDGE, 0),
+                    hr_matrix_row_major(p[1], HR_F64, EDGE, EDGE, 0),
+                    &options) == HR_OK);
+    hr_window_destroy(window);
+}
+
+/* Ones, filtered by weights of one size: nine times scale and size. */
 static double filter_ones(hr_context *context, double size, double scale,
                           hr_filter_method method)
 {
-    double weights[NINE], in[EDGE * EDGE], out[EDGE * EDGE];
+    double weights[NINE];
+    pictures p;
     for (int i = 0; i < NINE; i++) {
         weights[i] = size;
     }
     for (int i = 0; i < EDGE * EDGE; i++) {
-        in[i] = 1.0;
-        out[i] = NAN;
+        p[0][i] = 1.0;
+        p[1][i] = NAN;
     }
-    hr_window *window = window_of(1, weights);
-    hr_filter_options options = clamped(method);
-    CHECK(hr_filter(context, window, scale,
-                    hr_matrix_row_major(in, HR_F64, EDGE, EDGE, 0),
-                    hr_matrix_row_major(out, HR_F64, EDGE, EDGE, 0),
-                    &options) == HR_OK);
-    hr_window_destroy(window);
-    return out[12];
+    filter_small(context, weights, scale, method, p);
+    return p[1][12];
 }
 
-static void sizes_of_weights(hr_context *context)
+static void filter_by_any_size(hr_context *context)
 {
     static const double sizes[] = {1e-300, 1e-200, 1e-80, 1.0,
                                    1e80,   1e200,  1e300};
@@ -69,7 +101,7 @@ static void sizes_of_weights(hr_context *context)
     }
 }
 
-static void weights_too_large(hr_context *context)
+static void refuse_large_weights(hr_context *context)
 {
     TEST_CASE("weights that the type cannot hold");
     double weights[NINE] = {0};
@@ -91,7 +123,7 @@ static void weights_too_large(hr_context *context)
     hr_window_destroy(window);
 }
 
-static void large_tolerance(void)
+static void rank_with_tolerance(void)
 {
     TEST_CASE("a tolerance that lets everything be left out");
     hr_window *window = NULL;
@@ -105,28 +137,23 @@ static void large_tolerance(void)
     hr_window_destroy(window);
 }
 
-static void nearly_symmetric(hr_context *context)
+static void filter_unsymmetric(hr_context *context)
 {
     TEST_CASE("rows of weights that are not quite symmetric");
-    double weights[NINE], in[EDGE * EDGE] = {0}, out[EDGE * EDGE];
+    double weights[NINE];
+    pictures p = {{0}};
     for (int i = 0; i < NINE; i++) {
         weights[i] = i % 3 == 2 ? 1.0 + 9e-14 : 1.0;
     }
-    in[13] = 1.0; /* right of the middle */
-    hr_window *window = window_of(1, weights);
-    hr_filter_options options = clamped(HR_FILTER_SEPARABLE);
-    CHECK(hr_filter(context, window, 1.0,
-                    hr_matrix_row_major(in, HR_F64, EDGE, EDGE, 0),
-                    hr_matrix_row_major(out, HR_F64, EDGE, EDGE, 0),
-                    &options) == HR_OK);
-    CHECK(fabs(out[12] - weights[5]) < 4e-15);
-    CHECK(fabs(out[14] - weights[3]) < 4e-15);
-    hr_window_destroy(window);
+    p[0][13] = 1.0; /* right of the middle */
+    filter_small(context, weights, 1.0, HR_FILTER_SEPARABLE, p);
+    CHECK(fabs(p[1][12] - weights[5]) < 4e-15);
+    CHECK(fabs(p[1][14] - weights[3]) < 4e-15);
 }
 
 /* ---- memory */
 
-static void much_scratch(hr_context *context)
+static void plan_much_scratch(hr_context *context)
 {
     TEST_CASE("more filters than strips have memory for");
     enum { N = 2 * HR_MAX_REACH + 1 };
@@ -150,7 +177,7 @@ static void much_scratch(hr_context *context)
     hr_window_destroy(window);
 }
 
-static void largest_transforms(hr_context *context)
+static void transform_largest(hr_context *context)
 {
     TEST_CASE("transforms for the largest window");
     enum { SMALL = 8 };
@@ -171,26 +198,12 @@ static void largest_transforms(hr_context *context)
     hr_window_destroy(window);
 }
 
-static void one_has_room(void)
+static void filter_where_room(void)
 {
     TEST_CASE("accelerators without room leave the work to others");
-    enum { ROWS = 200, COLS = 1000 };
     hr_context *context = test_context("host,2xhost", 40000);
-    float *in = calloc(ROWS * COLS, sizeof *in);
-    float *out = calloc(ROWS * COLS, sizeof *out);
-    hr_filter_report report = HR_FILTER_REPORT_INIT;
-    hr_filter_options options = clamped(HR_FILTER_DIRECT);
-    options.report = &report;
-    hr_window *window = NULL;
-    CHECK(hr_window_box(3, &window) == HR_OK);
-    CHECK(hr_filter(context, window, 1.0,
-                    hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
-                    hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0),
-                    &options) == HR_OK);
+    const hr_filter_report report = filter_zeros(context, 200, 1000, 3);
     CHECK(report.accelerators == 1 && report.host_to_device == 0);
-    hr_window_destroy(window);
-    free(in);
-    free(out);
     hr_context_destroy(context);
 }
 
@@ -218,7 +231,7 @@ static void *filter_picture(void *data)
     return NULL;
 }
 
-static void at_once(void)
+static void filter_at_once(void)
 {
     TEST_CASE("threads whose filters fit one by one");
     hr_context *context = test_context("2xhost", tight);
@@ -264,28 +277,14 @@ static void at_once(void)
 /* The bytes of a call, and whether a rate was kept. */
 static uint64_t bytes_up(hr_context *context, bool *kept)
 {
-    enum { ROWS = 64, COLS = 1200, FAR = 60 };
-    float *in = calloc(ROWS * COLS, sizeof *in);
-    float *out = calloc(ROWS * COLS, sizeof *out);
-    hr_filter_report report = HR_FILTER_REPORT_INIT;
-    hr_filter_options options = clamped(HR_FILTER_DIRECT);
-    options.report = &report;
-    hr_window *window = NULL;
     double rate = 0.0;
-    CHECK(hr_window_box(FAR, &window) == HR_OK);
-    CHECK(hr_filter(context, window, 1.0,
-                    hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
-                    hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0),
-                    &options) == HR_OK);
+    const hr_filter_report report = filter_zeros(context, 64, 1200, 60);
     *kept = hri_tuning_find("filter-direct-f32", context->accelerators[0].key,
                             &rate);
-    hr_window_destroy(window);
-    free(in);
-    free(out);
     return report.host_to_device;
 }
 
-static void rates(void)
+static void keep_rates(void)
 {
     TEST_CASE("what was guessed for want of memory is not kept");
     char folder[] = "/tmp/headrace-filter-XXXXXX", file[64];
@@ -312,15 +311,15 @@ int main(void)
 {
     CHECK(setenv("HEADRACE_CACHE", "", 1) == 0);
     hr_context *context = test_context("host", 0);
-    TEST(sizes_of_weights(context));
-    TEST(weights_too_large(context));
-    TEST(large_tolerance());
-    TEST(nearly_symmetric(context));
-    TEST(much_scratch(context));
-    TEST(largest_transforms(context));
+    TEST(filter_by_any_size(context));
+    TEST(refuse_large_weights(context));
+    TEST(rank_with_tolerance());
+    TEST(filter_unsymmetric(context));
+    TEST(plan_much_scratch(context));
+    TEST(transform_largest(context));
     hr_context_destroy(context);
-    TEST(one_has_room());
-    TEST(at_once());
-    TEST(rates());
+    TEST(filter_where_room());
+    TEST(filter_at_once());
+    TEST(keep_rates());
     return test_end();
 }

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "support/random.h"
 #include "support/refused.h"
 
 /* ---- windows */
 
-static void windows(void)
+static void make_windows(void)
 {
     TEST_CASE("windows");
     hr_window *w = NULL;
@@ -46,7 +47,7 @@ static int64_t rank_of(hr_window *window, double tolerance)
 }
 
 /* What a window keeps of one question is not the answer to another. */
-static void ranks_again(void)
+static void find_ranks_again(void)
 {
     TEST_CASE("ranks, again");
     static const double tolerances[] = {1e-6, 1e-3, 1e-6, 1e-6, 1e-12};
@@ -65,7 +66,7 @@ static void ranks_again(void)
 }
 
 /* A single weight, with any tolerance. */
-static void one_weight(void)
+static void filter_by_one(void)
 {
     TEST_CASE("one weight");
     static const float in[] = {1, 2, 3, 4};
@@ -88,7 +89,7 @@ static void one_weight(void)
     }
 }
 
-static void ranks(void)
+static void find_ranks(void)
 {
     TEST_CASE("ranks");
     enum { S = 60, N = 2 * S + 1 };
@@ -163,7 +164,7 @@ static bool untouched(const request *r)
     return same;
 }
 
-static void matrices(void)
+static void refuse_matrices(void)
 {
     REFUSED(r.context = NULL, HR_ERROR_INVALID, "context");
     REFUSED(r.window = NULL, HR_ERROR_INVALID, "window");
@@ -180,13 +181,13 @@ static void matrices(void)
     REFUSED(r.b = r.a, HR_ERROR_INVALID, "overlaps");
 }
 
-static void list(request *r, const uint32_t *accelerators, uint32_t count)
+static void set_list(request *r, const uint32_t *accelerators, uint32_t count)
 {
     r->options.accelerators = accelerators;
     r->options.accelerator_count = count;
 }
 
-static void option_rules(void)
+static void refuse_options(void)
 {
     static const uint32_t twice[] = {1, 1}, none[] = {2};
     REFUSED(r.options.edges = (hr_edges)5, HR_ERROR_INVALID, "edges 5");
@@ -194,16 +195,16 @@ static void option_rules(void)
             "method 4");
     REFUSED(r.options.tolerance = -1.0, HR_ERROR_INVALID, "tolerance");
     REFUSED(r.options.constant = 1e300, HR_ERROR_INVALID, "constant");
-    REFUSED(list(&r, NULL, 1), HR_ERROR_INVALID, "NULL");
-    REFUSED(list(&r, none, 1), HR_ERROR_INVALID,
+    REFUSED(set_list(&r, NULL, 1), HR_ERROR_INVALID, "NULL");
+    REFUSED(set_list(&r, none, 1), HR_ERROR_INVALID,
             "accelerator index 2 is not below");
-    REFUSED(list(&r, twice, 2), HR_ERROR_INVALID, "twice");
-    REFUSED(list(&r, twice, 3), HR_ERROR_INVALID, "3 accelerators");
+    REFUSED(set_list(&r, twice, 2), HR_ERROR_INVALID, "twice");
+    REFUSED(set_list(&r, twice, 3), HR_ERROR_INVALID, "3 accelerators");
     REFUSED(r.options.size = 8, HR_ERROR_INVALID, "size");
     REFUSED(r.report.size = 7, HR_ERROR_INVALID, "report");
 }
 
-static void plans(void)
+static void plan_filters(void)
 {
     TEST_CASE("plans");
     request r = good();
@@ -218,7 +219,7 @@ static void plans(void)
                 HR_ERROR_INVALID, "NULL");
 }
 
-static void nothing_to_do(void)
+static void filter_nothing(void)
 {
     TEST_CASE("nothing to do");
     request r = good();
@@ -238,22 +239,19 @@ enum { EDGE = 151, REACH = 7 };
 
 static float picture[EDGE * EDGE], want[EDGE * EDGE], got[EDGE * EDGE];
 
-static hr_status filter(hr_context *context, hr_filter_options *options,
-                        float *to)
+static hr_status filter_picture(hr_context *context, hr_filter_options *options,
+                                float *to)
 {
     hr_window *w = NULL;
-    hr_status status = hr_window_radial(REACH, &w);
-    if (status == HR_OK) {
-        status =
-            hr_filter(context, w, 0.01,
-                      hr_matrix_row_major(picture, HR_F32, EDGE, EDGE, 0),
-                      hr_matrix_row_major(to, HR_F32, EDGE, EDGE, 0), options);
-    }
+    HRI_TRY(hr_window_radial(REACH, &w));
+    const hr_status status = hr_filter(
+        context, w, 0.01, hr_matrix_row_major(picture, HR_F32, EDGE, EDGE, 0),
+        hr_matrix_row_major(to, HR_F32, EDGE, EDGE, 0), options);
     hr_window_destroy(w);
     return status;
 }
 
-static void same_bits(void)
+static void compare_bits(void)
 {
     static const struct {
         const char *list;
@@ -272,7 +270,7 @@ static void same_bits(void)
             options.method = HR_FILTER_FFT;
         }
         memset(want, 0, sizeof want);
-        hr_status status = filter(host, &options, want);
+        hr_status status = filter_picture(host, &options, want);
         if (status == HR_ERROR_UNSUPPORTED) { /* no FFTW here */
             continue;
         }
@@ -285,7 +283,7 @@ static void same_bits(void)
             hr_context *context = test_context(sets[k].list, sets[k].limit);
             options.one_thread = (i + (int)k) % 2 > 0;
             memset(got, 0, sizeof got);
-            CHECK(filter(context, &options, got) == HR_OK);
+            CHECK(filter_picture(context, &options, got) == HR_OK);
             CHECK(memcmp(got, want, sizeof got) == 0);
             CHECK(sets[k].limit == 0 || report.pieces > 1);
             hr_context_destroy(context);
@@ -294,19 +292,19 @@ static void same_bits(void)
     hr_context_destroy(host);
 }
 
-static void little_memory(void)
+static void refuse_little_memory(void)
 {
     TEST_CASE("too little memory");
     hr_context *context = test_context("1xhost", 20000);
     hr_filter_options options = HR_FILTER_OPTIONS_INIT;
     memset(got, 0, sizeof got);
-    CHECK_FAILS(filter(context, &options, got), HR_ERROR_OUT_OF_MEMORY,
+    CHECK_FAILS(filter_picture(context, &options, got), HR_ERROR_OUT_OF_MEMORY,
                 "20000 bytes");
     CHECK(got[EDGE * EDGE / 2] == 0.0f);
     hr_context_destroy(context);
 }
 
-static void names(void)
+static void name_methods(void)
 {
     static const char *const edges[] = {"left",     "clamped",  "mirrored",
                                         "periodic", "constant", "?"};
@@ -326,24 +324,24 @@ static void names(void)
 
 int main(void)
 {
-    TEST(names());
+    TEST(name_methods());
     random_source random = {60};
     for (int i = 0; i < EDGE * EDGE; i++) {
         picture[i] = (float)random_unit(&random);
     }
-    TEST(windows());
-    TEST(ranks());
-    TEST(ranks_again());
-    TEST(one_weight());
+    TEST(make_windows());
+    TEST(find_ranks());
+    TEST(find_ranks_again());
+    TEST(filter_by_one());
     hosts = test_context("2xhost", 0);
     CHECK(hr_window_box(1, &box) == HR_OK);
-    TEST(matrices());
-    TEST(option_rules());
-    TEST(plans());
-    TEST(nothing_to_do());
+    TEST(refuse_matrices());
+    TEST(refuse_options());
+    TEST(plan_filters());
+    TEST(filter_nothing());
     hr_window_destroy(box);
     hr_context_destroy(hosts);
-    TEST(same_bits());
-    TEST(little_memory());
+    TEST(compare_bits());
+    TEST(refuse_little_memory());
     return test_end();
 }

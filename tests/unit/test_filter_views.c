@@ -38,7 +38,7 @@ static hr_filter_options clamped(hr_filter_method method,
     return options;
 }
 
-static void fill(float *picture)
+static void fill_picture(float *picture)
 {
     random_source random = {11};
     for (int i = 0; i < ROWS * COLS; i++) {
@@ -82,7 +82,7 @@ static void check_traffic(int step, const hr_filter_report *report,
     CHECK(report->device_to_host == after->down - before->down);
 }
 
-static void same_bits(const char *list, hr_filter_method method)
+static void compare_bits(const char *list, hr_filter_method method)
 {
     hr_context *context = test_context(list, 0);
     const bool moves = hr_accelerator_count(context) == BANDS;
@@ -93,7 +93,7 @@ static void same_bits(const char *list, hr_filter_method method)
     for (int i = 0; i < 4; i++) {
         data[i] = calloc(1, picture_bytes);
     }
-    fill(data[0]);
+    fill_picture(data[0]);
     memcpy(data[2], data[0], picture_bytes);
     filter_matrices(context, window, method, data);
     hr_array *arrays[] = {array_over(context, data[2]),
@@ -124,7 +124,7 @@ static void same_bits(const char *list, hr_filter_method method)
     hr_context_destroy(context);
 }
 
-static void refusals(void)
+static void refuse_views(void)
 {
     TEST_CASE("views that cannot be filtered");
     hr_context *context = test_context("2xhost", 0),
@@ -173,9 +173,9 @@ static void refusals(void)
 int main(void)
 {
     for (int m = HR_FILTER_DIRECT; m <= HR_FILTER_SEPARABLE; m++) {
-        TEST(same_bits("host", (hr_filter_method)m));
-        TEST(same_bits("3xhost", (hr_filter_method)m));
+        TEST(compare_bits("host", (hr_filter_method)m));
+        TEST(compare_bits("3xhost", (hr_filter_method)m));
     }
-    TEST(refusals());
+    TEST(refuse_views());
     return test_end();
 }

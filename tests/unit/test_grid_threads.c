@@ -5,6 +5,7 @@
 
 #include <headrace/headrace.h>
 
+#include "base/status.h"
 #include "support/grid_model.h"
 #include "test.h"
 
@@ -18,14 +19,14 @@ typedef struct user {
     bool right;
 } user;
 
-static void swap(grid_model *models)
+static void swap_models(grid_model *models)
 {
     const grid_model old = models[0];
     models[0] = models[1];
     models[1] = old;
 }
 
-static hr_status reduce(hr_grid *grid, const grid_model *m, bool *right)
+static hr_status reduce_field(hr_grid *grid, const grid_model *m, bool *right)
 {
     hr_reducing *reducing = NULL;
     int32_t cells[CELLS];
@@ -34,13 +35,10 @@ static hr_status reduce(hr_grid *grid, const grid_model *m, bool *right)
     for (int i = 0; i < CELLS; i++) {
         want += cells[i];
     }
-    hr_status status =
-        hr_grid_reduce(grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing);
-    if (status == HR_OK) {
-        status = hr_grid_reduced(reducing, &sum);
-    }
+    HRI_TRY(hr_grid_reduce(grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing));
+    HRI_TRY(hr_grid_reduced(reducing, &sum));
     *right = *right && sum == want;
-    return status;
+    return HR_OK;
 }
 
 static hr_status go_round(hr_grid *grid, grid_model *models,
@@ -53,18 +51,16 @@ static hr_status go_round(hr_grid *grid, grid_model *models,
                                      hr_value(&r, sizeof r)};
     const hr_phase phases[] = {hr_phase_of(&stir2_4, arguments, 3),
                                hr_phase_swap(0, 1)};
-    hr_status status = hr_grid_step(grid, phases, 2, 3);
+    HRI_TRY(hr_grid_step(grid, phases, 2, 3));
     for (int i = 0; i < 3; i++) {
         grid_model_stir_all(&models[0], &models[1], &r);
-        swap(models);
+        swap_models(models);
     }
-    if (status == HR_OK) {
-        status = reduce(grid, &models[0], right);
-    }
-    return status == HR_OK ? hr_grid_rebalance(grid, weights) : status;
+    HRI_TRY(reduce_field(grid, &models[0], right));
+    return hr_grid_rebalance(grid, weights);
 }
 
-static void *work(void *data)
+static void *use_grid(void *data)
 {
     user *w = data;
     random_source random = {w->seed};
@@ -96,7 +92,7 @@ static void *work(void *data)
     return NULL;
 }
 
-static void a_thread_for_each(void)
+static void run_threads(void)
 {
     pthread_t threads[GRIDS];
     user users[GRIDS];
@@ -104,7 +100,7 @@ static void a_thread_for_each(void)
     TEST_CASE("a thread for each grid");
     for (int i = 0; i < GRIDS; i++) {
         users[i] = (user){.context = context, .seed = (uint64_t)i + 1};
-        CHECK(pthread_create(&threads[i], NULL, work, &users[i]) == 0);
+        CHECK(pthread_create(&threads[i], NULL, use_grid, &users[i]) == 0);
     }
     for (int i = 0; i < GRIDS; i++) {
         CHECK(pthread_join(threads[i], NULL) == 0);
@@ -115,6 +111,6 @@ static void a_thread_for_each(void)
 
 int main(void)
 {
-    TEST(a_thread_for_each());
+    TEST(run_threads());
     return test_end();
 }

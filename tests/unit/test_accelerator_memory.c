@@ -7,7 +7,7 @@
 #include "support/random.h"
 
 /* An accelerator on the fake cuda:0, of 1000000 bytes. */
-static hri_accelerator start(uint64_t limit)
+static hri_accelerator start_accelerator(uint64_t limit)
 {
     hri_accelerator accelerator = {.path = "cuda:0", .memory_limit = limit};
     fake_reset();
@@ -16,7 +16,7 @@ static hri_accelerator start(uint64_t limit)
 }
 
 /* Nothing is left, neither in the counters nor on the device. */
-static void end(hri_accelerator *accelerator)
+static void end_accelerator(hri_accelerator *accelerator)
 {
     hri_memory_finish(accelerator);
     CHECK(accelerator->memory_used == 0 && accelerator->pinned_used == 0);
@@ -26,7 +26,7 @@ static void end(hri_accelerator *accelerator)
     CHECK(fake.live == 0);
 }
 
-static hri_buffer *allocate(hri_accelerator *accelerator, uint64_t bytes)
+static hri_buffer *allocate_buffer(hri_accelerator *accelerator, uint64_t bytes)
 {
     hri_buffer *buffer = NULL;
     CHECK(hri_accelerator_allocate(accelerator, bytes, &buffer) == HR_OK);
@@ -37,22 +37,22 @@ static hri_buffer *allocate(hri_accelerator *accelerator, uint64_t bytes)
 static void check_cache(void)
 {
     TEST_CASE("a buffer of the same size is used again");
-    hri_accelerator a = start(1000);
-    hri_buffer *first = allocate(&a, 400);
+    hri_accelerator a = start_accelerator(1000);
+    hri_buffer *first = allocate_buffer(&a, 400);
     hri_accelerator_release(&a, first);
     CHECK(a.memory_used == 400 && a.allocations == 1);
     CHECK(hri_accelerator_room(&a) == 1000);
-    CHECK(allocate(&a, 400) == first);
+    CHECK(allocate_buffer(&a, 400) == first);
     CHECK(a.allocations == 1);
 
     TEST_CASE("one in use is not");
-    hri_buffer *second = allocate(&a, 400);
+    hri_buffer *second = allocate_buffer(&a, 400);
     CHECK(second != first && a.allocations == 2 && a.memory_used == 800);
     CHECK(hri_accelerator_room(&a) == 200);
 
     TEST_CASE("one of another size is not, while there is room");
     hri_accelerator_release(&a, first);
-    hri_buffer *third = allocate(&a, 200);
+    hri_buffer *third = allocate_buffer(&a, 200);
     CHECK(a.memory_used == 1000 && a.allocations == 3);
 
     TEST_CASE("trimming frees what is cached and nothing else");
@@ -61,35 +61,36 @@ static void check_cache(void)
     hri_accelerator_release(&a, second);
     hri_accelerator_release(&a, third);
     hri_accelerator_release(&a, NULL);
-    end(&a);
+    end_accelerator(&a);
 }
 
 static void check_eviction(void)
 {
     TEST_CASE("cached buffers give way, the oldest first, no more than needed");
-    hri_accelerator a = start(1000);
-    hri_buffer *sizes[3] = {allocate(&a, 300), allocate(&a, 310),
-                            allocate(&a, 320)};
+    hri_accelerator a = start_accelerator(1000);
+    hri_buffer *sizes[3] = {allocate_buffer(&a, 300), allocate_buffer(&a, 310),
+                            allocate_buffer(&a, 320)};
     hri_accelerator_release(&a, sizes[1]);
     hri_accelerator_release(&a, sizes[0]);
     hri_accelerator_release(&a, sizes[2]);
-    hri_buffer *large = allocate(&a, 350);
+    hri_buffer *large = allocate_buffer(&a, 350);
     CHECK(a.memory_used == 300 + 320 + 350);
     CHECK(a.memory_peak == 970);
 
     TEST_CASE("what was kept is still there");
-    CHECK(allocate(&a, 300) == sizes[0] && allocate(&a, 320) == sizes[2]);
+    CHECK(allocate_buffer(&a, 300) == sizes[0] &&
+          allocate_buffer(&a, 320) == sizes[2]);
     CHECK(a.allocations == 4);
     hri_accelerator_release(&a, large);
-    end(&a);
+    end_accelerator(&a);
 }
 
 static void check_limit(void)
 {
     hri_buffer *none = NULL;
     TEST_CASE("exactly the limit fits");
-    hri_accelerator a = start(1000);
-    hri_buffer *buffer = allocate(&a, 1000);
+    hri_accelerator a = start_accelerator(1000);
+    hri_buffer *buffer = allocate_buffer(&a, 1000);
 
     TEST_CASE("not a byte more, with the numbers");
     CHECK_FAILS(hri_accelerator_allocate(&a, 1, &none), HR_ERROR_OUT_OF_MEMORY,
@@ -106,29 +107,29 @@ static void check_limit(void)
     TEST_CASE("a buffer of no bytes");
     CHECK_FAILS(hri_accelerator_allocate(&a, 0, &none), HR_ERROR_INVALID,
                 "0 bytes");
-    end(&a);
+    end_accelerator(&a);
 
     TEST_CASE("more than the device's largest buffer");
-    a = start(1000);
+    a = start_accelerator(1000);
     a.device->info.allocation_bytes = 600;
     CHECK_FAILS(hri_accelerator_allocate(&a, 601, &none),
                 HR_ERROR_OUT_OF_MEMORY, "largest of 600 bytes");
-    end(&a);
+    end_accelerator(&a);
 
     TEST_CASE("what works in place has no memory");
-    a = start(0);
+    a = start_accelerator(0);
     CHECK_FAILS(hri_accelerator_allocate(&a, 1, &none), HR_ERROR_OUT_OF_MEMORY,
                 "limit of 0 bytes");
-    end(&a);
+    end_accelerator(&a);
 }
 
 static void check_device_memory(void)
 {
     hri_buffer *none = NULL;
     TEST_CASE("the cache goes when the device is full");
-    hri_accelerator a = start(2000000);
-    hri_accelerator_release(&a, allocate(&a, 600000));
-    hri_buffer *buffer = allocate(&a, 700000);
+    hri_accelerator a = start_accelerator(2000000);
+    hri_accelerator_release(&a, allocate_buffer(&a, 600000));
+    hri_buffer *buffer = allocate_buffer(&a, 700000);
     CHECK(a.memory_used == 700000 && a.allocations == 2);
 
     TEST_CASE("without a cache the device's own words come back");
@@ -147,21 +148,21 @@ static void check_device_memory(void)
     CHECK(fake.calls == calls + 2 && a.memory_used == 0);
 
     TEST_CASE("any other error comes back at once");
-    hri_accelerator_release(&a, allocate(&a, 100));
+    hri_accelerator_release(&a, allocate_buffer(&a, 100));
     calls = fake.calls;
     fake.fail_call = fake.calls + 1;
     fake.fail_with = HR_ERROR_LOST;
     CHECK_FAILS(hri_accelerator_allocate(&a, 200, &none), HR_ERROR_LOST,
                 "fake: call");
     CHECK(fake.calls == calls + 1 && a.memory_used == 100);
-    end(&a);
+    end_accelerator(&a);
 }
 
 static void check_pinned(void)
 {
     void *first = NULL, *second = NULL, *third = NULL;
     TEST_CASE("pinned memory is cached, and no limit counts it");
-    hri_accelerator a = start(10);
+    hri_accelerator a = start_accelerator(10);
     CHECK(hri_accelerator_allocate_pinned(&a, 5000, &first) == HR_OK);
     CHECK(hri_accelerator_allocate_pinned(&a, 5000, &second) == HR_OK);
     CHECK(first != second && a.pinned_used == 10000 && a.memory_used == 0);
@@ -185,13 +186,13 @@ static void check_pinned(void)
     fake.fail_with = HR_ERROR_BACKEND;
     CHECK_FAILS(hri_accelerator_allocate_pinned(&a, 7000, &first),
                 HR_ERROR_BACKEND, "fake");
-    end(&a);
+    end_accelerator(&a);
 }
 
 /* A buffer and an area at random: allocate it, or release it if it is there.
  * Both are allocated only in sizes that the limit allows. */
-static void step(hri_accelerator *a, random_source *random,
-                 hri_buffer *buffers[8], void *areas[8])
+static void step_at_random(hri_accelerator *a, random_source *random,
+                           hri_buffer *buffers[8], void *areas[8])
 {
     size_t i = (size_t)random_between(random, 0, 7);
     uint64_t bytes = (uint64_t)random_between(random, 1, 6) * 50;
@@ -219,7 +220,7 @@ static void check_queues(void)
 {
     hri_queue *first = NULL, *second = NULL, *again = NULL;
     TEST_CASE("queues are used again");
-    hri_accelerator a = start(1000);
+    hri_accelerator a = start_accelerator(1000);
     hri_pools_init(&a);
     CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_UP, &first) == HR_OK);
     CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_DOWN, &second) == HR_OK);
@@ -230,7 +231,7 @@ static void check_queues(void)
     CHECK(hri_accelerator_take_queue(&a, HRI_QUEUE_DOWN, &again) == HR_OK);
     CHECK(again == second && a.allocations == 2);
     hri_pools_close(&a);
-    end(&a);
+    end_accelerator(&a);
 }
 
 static void check_random(void)
@@ -239,12 +240,12 @@ static void check_random(void)
     void *areas[8] = {NULL};
     random_source random = {1};
     TEST_CASE("at random the limit holds, and room is what can be had");
-    hri_accelerator a = start(1000);
+    hri_accelerator a = start_accelerator(1000);
     for (int i = 0; i < 5000; i++) {
-        step(&a, &random, buffers, areas);
+        step_at_random(&a, &random, buffers, areas);
     }
     CHECK(a.memory_peak > 900);
-    end(&a);
+    end_accelerator(&a);
 }
 
 int main(void)

@@ -47,7 +47,7 @@ static hr_status open_corpus(const char *name, hr_file **file,
     return hr_file_open_array(path, NULL, file, array);
 }
 
-static bool all_zero(const hr_file_array *array)
+static bool is_zero(const hr_file_array *array)
 {
     hri_file_header h = {.array = *array};
     const unsigned char *bytes = array->data;
@@ -72,7 +72,7 @@ static void arrays_are_found(void)
         }
         if (CHECK(status == HR_OK)) {
             CHECK(array.type == good[i].type && array.rank == good[i].rank);
-            CHECK(array.order == HR_ROW_MAJOR && all_zero(&array));
+            CHECK(array.order == HR_ROW_MAJOR && is_zero(&array));
             CHECK(strcmp(hr_file_form(file), good[i].form) == 0);
             CHECK(hr_file_unchanged(file) == HR_OK);
             hr_file_close(file);

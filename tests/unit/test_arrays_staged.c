@@ -36,7 +36,7 @@ static size_t row_of(size_t i)
 }
 
 /* Where byte (x, y, z) of the part is in the caller's memory. */
-static size_t at(size_t i, int64_t x, int64_t y)
+static size_t offset_of(size_t i, int64_t x, int64_t y)
 {
     const int64_t *o = boxes[i].origin;
     return (size_t)((x + o[0]) * boxes[i].size[1] + y + o[1]) * row_of(i) +
@@ -44,8 +44,8 @@ static size_t at(size_t i, int64_t x, int64_t y)
 }
 
 /* A part of an array goes up and comes home into another one. */
-static void carry(const machine *m, size_t i, unsigned char *from,
-                  unsigned char *to)
+static void carry_part(const machine *m, size_t i, unsigned char *from,
+                       unsigned char *to)
 {
     const int64_t *size = boxes[i].size, *part = boxes[i].part;
     const hr_extent whole = hr_extent3(size[0], size[1], size[2]);
@@ -67,7 +67,7 @@ static void carry(const machine *m, size_t i, unsigned char *from,
     hr_array_destroy(home);
 }
 
-static void box_travels(size_t i)
+static void carry_box(size_t i)
 {
     const int64_t *size = boxes[i].size, *part = boxes[i].part;
     const size_t bytes = (size_t)(size[0] * size[1]) * row_of(i);
@@ -80,10 +80,11 @@ static void box_travels(size_t i)
     memcpy(wanted, to, bytes);
     for (int64_t x = 0; x < part[0]; x++) {
         for (int64_t y = 0; y < part[1]; y++) {
-            memcpy(wanted + at(i, x, y), from + at(i, x, y), (size_t)part[2]);
+            memcpy(wanted + offset_of(i, x, y), from + offset_of(i, x, y),
+                   (size_t)part[2]);
         }
     }
-    carry(&m, i, from, to);
+    carry_part(&m, i, from, to);
     CHECK(memcmp(to, wanted, bytes) == 0);
     CHECK(fault_backend_bytes(FAULT_UP) == moved);
     CHECK(fault_backend_bytes(FAULT_DOWN) == moved);
@@ -96,7 +97,7 @@ static void box_travels(size_t i)
     free(wanted);
 }
 
-static void pinned_goes_as_it_is(void)
+static void copy_pinned(void)
 {
     TEST_CASE("pinned memory goes as it is");
     machine m = open_machine();
@@ -120,7 +121,7 @@ static void pinned_goes_as_it_is(void)
 
 /* Copies of ordinary memory to both accelerators are enqueued. While they are
  * stopped, more work that depends on them is enqueued. */
-static void nobody_is_held(size_t bytes)
+static void enqueue_without_waiting(size_t bytes)
 {
     machine m = open_machine();
     const hr_extent extent = hr_extent1((int64_t)bytes);
@@ -169,7 +170,7 @@ static void nobody_is_held(size_t bytes)
 /* One thread launches a kernel on every accelerator. The operands lie in
  * ordinary memory. They are copied to all at the same time, and the kernels get
  * the values that were given to the calls. */
-static void launches_travel_together(void)
+static void launch_together(void)
 {
     enum { N = 400000 };
     typedef struct point {
@@ -223,7 +224,7 @@ static void launches_travel_together(void)
 
 /* ---- products use the same pinned memory */
 
-static void products_run_one_at_a_time(void)
+static void multiply_beside_copies(void)
 {
     enum { N = 600 };
     machine m = open_machine();
@@ -271,7 +272,7 @@ enum { ARRAYS = 4, BYTES = 1300000, STEPS = 300 };
 
 /* Values wander between arrays by copies of parts, some staged and some not. No
  * call waits for them. Each array knows what it must hold. */
-static void much_at_once(void)
+static void copy_much_at_once(void)
 {
     machine m = open_machine();
     random_source random = {5};
@@ -319,7 +320,7 @@ static void much_at_once(void)
 
 /* Two queues of one accelerator bring arrays there, one behind the other, with
  * kernels and copies between them, and take turns at the pinned memory. */
-static void queues_take_turns(void)
+static void share_pinned_memory(void)
 {
     enum { UPLOADS = 12, N = 700000 };
     TEST_CASE("queues take turns at pinned memory");
@@ -384,14 +385,14 @@ static void queues_take_turns(void)
 int main(void)
 {
     for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
-        TEST(box_travels(i));
+        TEST(carry_box(i));
     }
-    TEST(pinned_goes_as_it_is());
-    TEST(nobody_is_held(5 * MIB + 3));
-    nobody_is_held(100 << 10); /* not staged, but drivers block */
-    TEST(launches_travel_together());
-    TEST(products_run_one_at_a_time());
-    TEST(much_at_once());
-    TEST(queues_take_turns());
+    TEST(copy_pinned());
+    TEST(enqueue_without_waiting(5 * MIB + 3));
+    enqueue_without_waiting(100 << 10); /* not staged, but drivers block */
+    TEST(launch_together());
+    TEST(multiply_beside_copies());
+    TEST(copy_much_at_once());
+    TEST(share_pinned_memory());
     return test_end();
 }

@@ -23,8 +23,8 @@ typedef struct user {
 } user;
 
 /* Write numbers through the host, let them wander, and read them again. */
-static int wander(hr_view v, hr_queue *const *queues, uint32_t count,
-                  random_source *random)
+static int move_view(hr_view v, hr_queue *const *queues, uint32_t count,
+                     random_source *random)
 {
     hr_mapping m;
     const uint32_t stamp = (uint32_t)random_next(random);
@@ -80,10 +80,10 @@ static void *user_main(void *argument)
         ok = hr_view_section(hr_view_of(w->shared), origin,
                              hr_extent2(ROWS / THREADS, COLS - 7),
                              &mine) == HR_OK &&
-             wander(mine, queues, count, &random) &&
-             wander(hr_view_of(own[0]), queues, count, &random) &&
+             move_view(mine, queues, count, &random) &&
+             move_view(hr_view_of(own[0]), queues, count, &random) &&
              hr_copy(hr_view_of(own[0]), hr_view_of(own[1])) == HR_OK &&
-             wander(hr_view_of(own[1]), queues, count, &random);
+             move_view(hr_view_of(own[1]), queues, count, &random);
     }
     w->wrong = !ok;
     if (!ok) {
@@ -98,7 +98,7 @@ static void *user_main(void *argument)
 }
 
 /* On accelerators that copy ordinary memory slowly, or not. */
-static void run(bool staged)
+static void run_threads(bool staged)
 {
     hr_array *shared = NULL;
     user users[THREADS];
@@ -124,7 +124,7 @@ static void run(bool staged)
 
 int main(void)
 {
-    TEST(run(false));
-    TEST(run(true));
+    TEST(run_threads(false));
+    TEST(run_threads(true));
     return test_end();
 }

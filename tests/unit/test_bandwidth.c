@@ -23,7 +23,7 @@ void *wrap_malloc(size_t bytes)
 }
 
 /* The bandwidth of the second accelerator after that of the first is known. */
-static double know(hr_context *context)
+static double know_bandwidth(hr_context *context)
 {
     double rate[2] = {0};
     for (int i = 0; i < 2; i++) {
@@ -34,14 +34,14 @@ static double know(hr_context *context)
     return rate[1];
 }
 
-static void guessed_then_measured(void)
+static void guess_then_measure(void)
 {
     double kept = 7.0;
     TEST_CASE("a guess, where there is no memory to measure with: not kept");
     hr_context *context = test_context("2xhost", 0);
     const char *key = context->accelerators[0].key;
     atomic_store(&refuse, true);
-    CHECK(know(context) == 2e10);
+    CHECK(know_bandwidth(context) == 2e10);
     atomic_store(&refuse, false);
     CHECK(!hri_tuning_find("memory", key, &kept) && kept == 7.0);
     hr_context_destroy(context);
@@ -49,16 +49,16 @@ static void guessed_then_measured(void)
     TEST_CASE("what was measured is kept");
     context = test_context("2xhost", 0);
     key = context->accelerators[0].key;
-    const double rate = know(context);
+    const double rate = know_bandwidth(context);
     CHECK(hri_tuning_find("memory", key, &kept) && kept > 0.99 * rate &&
           kept < 1.01 * rate);
 
     TEST_CASE("and taken by others");
     hri_tuning_keep("memory", key, 3e9);
-    CHECK(know(context) == rate);
+    CHECK(know_bandwidth(context) == rate);
     hr_context_destroy(context);
     context = test_context("2xhost", 0);
-    CHECK(know(context) == 3e9);
+    CHECK(know_bandwidth(context) == 3e9);
     hr_context_destroy(context);
 }
 
@@ -66,7 +66,7 @@ int main(void)
 {
     char folder[64];
     files_make_cache(folder, sizeof folder);
-    TEST(guessed_then_measured());
+    TEST(guess_then_measure());
     files_remove_folder(folder);
     return test_end();
 }

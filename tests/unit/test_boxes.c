@@ -9,7 +9,7 @@
 
 enum { EDGE = 6, POINTS = EDGE * EDGE * EDGE };
 
-static int at(int64_t z, int64_t y, int64_t x)
+static int point_at(int64_t z, int64_t y, int64_t x)
 {
     return (int)((z * EDGE + y) * EDGE + x);
 }
@@ -24,26 +24,26 @@ static hri_box random_box(random_source *random)
     return box;
 }
 
-static void paint(const hri_box *box, uint8_t *points, uint8_t value)
+static void paint_box(const hri_box *box, uint8_t *points, uint8_t value)
 {
     for (int64_t z = box->lo[0]; z < box->hi[0]; z++) {
         for (int64_t y = box->lo[1]; y < box->hi[1]; y++) {
             for (int64_t x = box->lo[2]; x < box->hi[2]; x++) {
-                points[at(z, y, x)] = value;
+                points[point_at(z, y, x)] = value;
             }
         }
     }
 }
 
 /* The set has exactly these points, each in one box, and no empty box. */
-static int agrees(const hri_boxes *set, const uint8_t *points)
+static int is_painted(const hri_boxes *set, const uint8_t *points)
 {
     uint8_t seen[POINTS] = {0};
     int64_t volume = 0;
     for (size_t i = 0; i < set->count; i++) {
         int64_t own = hri_box_volume(&set->of[i]);
         volume += own;
-        paint(&set->of[i], seen, 1);
+        paint_box(&set->of[i], seen, 1);
         if (own == 0) {
             return 0;
         }
@@ -55,7 +55,7 @@ static int agrees(const hri_boxes *set, const uint8_t *points)
     return volume == wanted && memcmp(seen, points, POINTS) == 0;
 }
 
-static void random_sets(long count)
+static void change_random_sets(long count)
 {
     TEST_CASE("adding and removing");
     random_source random = {1};
@@ -70,13 +70,13 @@ static void random_sets(long count)
         bool add = random_between(&random, 0, 1) == 1;
         CHECK((add ? hri_boxes_add(&set, &box)
                    : hri_boxes_remove(&set, &box)) == HR_OK);
-        paint(&box, points, add);
-        CHECK(agrees(&set, points));
+        paint_box(&box, points, add);
+        CHECK(is_painted(&set, points));
     }
     hri_boxes_finish(&set);
 }
 
-static void random_pairs(long count)
+static void compare_random_pairs(long count)
 {
     TEST_CASE("two boxes");
     random_source random = {2};
@@ -84,9 +84,9 @@ static void random_pairs(long count)
         hri_box a = random_box(&random), b = random_box(&random);
         uint8_t in_a[POINTS] = {0}, in_b[POINTS] = {0}, in[POINTS] = {0};
         hri_box meet = hri_box_meet(&a, &b), around = hri_box_around(&a, &b);
-        paint(&a, in_a, 1);
-        paint(&b, in_b, 1);
-        paint(&meet, in, 1);
+        paint_box(&a, in_a, 1);
+        paint_box(&b, in_b, 1);
+        paint_box(&meet, in, 1);
         int common = 0, outside = 0, fits = 1;
         for (int p = 0; p < POINTS; p++) {
             common += in_a[p] && in_b[p];
@@ -101,7 +101,7 @@ static void random_pairs(long count)
     }
 }
 
-static void joins(void)
+static void join_boxes(void)
 {
     TEST_CASE("neighbours become one box");
     hri_boxes set = {0};
@@ -118,8 +118,8 @@ static void joins(void)
 
 int main(void)
 {
-    TEST(random_sets(100000));
-    TEST(random_pairs(20000));
-    TEST(joins());
+    TEST(change_random_sets(100000));
+    TEST(compare_random_pairs(20000));
+    TEST(join_boxes());
     return test_end();
 }

@@ -21,7 +21,7 @@ enum { RETURNED = 3, CAME_BACK = 4, FAILED = 5 };
 static volatile int *nothing; /* memory that may not be accessed */
 static jmp_buf jump;
 
-static void returns(int signal)
+static void return_once(int signal)
 {
     static volatile int calls;
     (void)signal;
@@ -30,13 +30,13 @@ static void returns(int signal)
     }
 }
 
-static void jumps(int signal)
+static void jump_out(int signal)
 {
     (void)signal;
     longjmp(jump, 1);
 }
 
-static void crash(void)
+static void write_nowhere(void)
 {
     *nothing = 1;
 }
@@ -55,7 +55,7 @@ static void crash_thrice(void)
 {
     for (volatile int i = 0; i < 3; i++) {
         if (setjmp(jump) == 0) {
-            crash();
+            write_nowhere();
         }
     }
 }
@@ -67,19 +67,20 @@ static const struct {
     void (*act)(void);
     int want; /* a signal, or minus what the process returns */
 } ways[] = {
-    {"a crash", SIG_DFL, 0, crash, SIGSEGV},
+    {"a crash", SIG_DFL, 0, write_nowhere, SIGSEGV},
     {"raise", SIG_DFL, 0, send_by_raise, SIGSEGV},
     {"kill", SIG_DFL, 0, send_by_kill, SIGSEGV},
-    {"a crash, ignored", SIG_IGN, 0, crash, SIGSEGV},
+    {"a crash, ignored", SIG_IGN, 0, write_nowhere, SIGSEGV},
     {"raise, ignored", SIG_IGN, 0, send_by_raise, -RETURNED},
-    {"a handler for one crash", returns, (int)SA_RESETHAND, crash, SIGSEGV},
-    {"a handler for every crash", returns, 0, crash, -CAME_BACK},
-    {"a handler that is not held up", jumps, SA_NODEFER, crash_thrice,
+    {"a handler for one crash", return_once, (int)SA_RESETHAND, write_nowhere,
+     SIGSEGV},
+    {"a handler for every crash", return_once, 0, write_nowhere, -CAME_BACK},
+    {"a handler that is not held up", jump_out, SA_NODEFER, crash_thrice,
      -RETURNED},
 };
 
 /* Map and unmap, which installs the handler. */
-static bool install(void)
+static bool install_handler(void)
 {
     static int data[4];
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -94,7 +95,7 @@ static bool install(void)
            hr_unmap(&m) == HR_OK;
 }
 
-static int ends(size_t way)
+static int end_of_child(size_t way)
 {
     int status = 0;
     fflush(NULL);
@@ -103,7 +104,7 @@ static int ends(size_t way)
         struct sigaction action = {.sa_handler = ways[way].handler,
                                    .sa_flags = ways[way].flags};
         (void)sigaction(SIGSEGV, &action, NULL);
-        if (!install()) {
+        if (!install_handler()) {
             _exit(FAILED);
         }
         ways[way].act();
@@ -113,11 +114,11 @@ static int ends(size_t way)
     return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
 }
 
-static void signals_end_as_without(void)
+static void end_as_without(void)
 {
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         TEST_CASE(ways[i].name);
-        int got = ends(i);
+        int got = end_of_child(i);
         if (!CHECK(got == ways[i].want)) {
             printf("%d, not %d\n", got, ways[i].want);
         }
@@ -129,6 +130,6 @@ int main(void)
     setenv("HEADRACE_CHECK", "1", 1);
     nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK((void *)(uintptr_t)nothing != MAP_FAILED);
-    TEST(signals_end_as_without());
+    TEST(end_as_without());
     return test_end();
 }

@@ -25,7 +25,7 @@ static bool await_set(uint64_t until_ns)
     return in_time;
 }
 
-static void *set(void *unused)
+static void *set_it(void *unused)
 {
     pthread_mutex_lock(&lock);
     is_set = true;
@@ -39,13 +39,13 @@ static void set_in_time(void)
 {
     pthread_t thread;
     is_set = false;
-    CHECK(pthread_create(&thread, NULL, set, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, set_it, NULL) == 0);
     CHECK(await_set(hri_clock_ns() + 1000 * hour_ns));
     pthread_join(thread, NULL);
     is_set = false;
 }
 
-static void machine(void)
+static void wait_for_clock(void)
 {
     TEST_CASE("sleeping takes as long as is asked for, or longer");
     uint64_t start_ns = hri_clock_ns();
@@ -72,6 +72,6 @@ static void machine(void)
 
 int main(void)
 {
-    TEST(machine());
+    TEST(wait_for_clock());
     return test_end();
 }

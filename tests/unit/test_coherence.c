@@ -76,7 +76,7 @@ static int source_of(const model *m, int place, int64_t byte)
 
 /* Move one byte to a place, over the host if it must. The host then has a valid
  * copy, too. */
-static void travel(world *w, model *m, int place, int64_t byte)
+static void move_byte(world *w, model *m, int place, int64_t byte)
 {
     int from = source_of(m, place, byte);
     if (from < 0 || from == place) {
@@ -95,9 +95,9 @@ static void travel(world *w, model *m, int place, int64_t byte)
     }
 }
 
-static void fetch(world *w, model *m, int place, int64_t byte)
+static void fetch_byte(world *w, model *m, int place, int64_t byte)
 {
-    travel(w, m, place, byte);
+    move_byte(w, m, place, byte);
     m->valid[place][byte] = m->valid[place][byte] || is_known(m, byte);
 }
 
@@ -191,8 +191,8 @@ static hr_view random_view(world *w, const model *m)
 /* ---- operations */
 
 /* Bytes of a view at a place into memory or from it, as a kernel would. */
-static void touch(world *w, const hr_view *v, bool linear, int place,
-                  uint8_t *bytes, bool write)
+static void touch_view(world *w, const hr_view *v, bool linear, int place,
+                       uint8_t *bytes, bool write)
 {
     int64_t stride[HR_MAX_RANK];
     const uint32_t rank = v->extent.rank;
@@ -201,7 +201,8 @@ static void touch(world *w, const hr_view *v, bool linear, int place,
         for (int64_t i = 0; i < v->extent.size[0]; i++) {
             hr_view part;
             CHECK(hr_view_project(*v, i, &part) == HR_OK);
-            touch(w, &part, linear, place, bytes + i * bytes_of(&part), write);
+            touch_view(w, &part, linear, place, bytes + i * bytes_of(&part),
+                       write);
         }
         return;
     }
@@ -232,7 +233,8 @@ static void touch(world *w, const hr_view *v, bool linear, int place,
 }
 
 /* What was read is what the model knows. */
-static void compare(const model *m, const hr_view *v, const uint8_t *bytes)
+static void compare_bytes(const model *m, const hr_view *v,
+                          const uint8_t *bytes)
 {
     int ok = 1;
     for (int64_t i = 0; i < bytes_of(v); i++) {
@@ -246,7 +248,7 @@ static void expect_reading(world *w, model *m, const hr_view *v, int place,
                            hr_access access)
 {
     for (int64_t i = 0; i < bytes_of(v) && (access & HR_IN) != 0; i++) {
-        fetch(w, m, place, byte_of(v, i));
+        fetch_byte(w, m, place, byte_of(v, i));
     }
 }
 
@@ -259,7 +261,7 @@ static void expect_writing(model *m, const hr_view *v, int place,
 }
 
 /* Work on a device. */
-static void work(world *w, model *m, hr_view v, hr_access access)
+static void work_on_device(world *w, model *m, hr_view v, hr_access access)
 {
     uint8_t bytes[MAX_BYTES];
     int place = (int)between(w, 1, FAKE_DEVICES);
@@ -271,12 +273,12 @@ static void work(world *w, model *m, hr_view v, hr_access access)
           HR_OK);
     expect_reading(w, m, &v, place, access);
     if ((access & HR_IN) != 0) {
-        touch(w, &v, region.linear, place, bytes, false);
-        compare(m, &v, bytes);
+        touch_view(w, &v, region.linear, place, bytes, false);
+        compare_bytes(m, &v, bytes);
     }
     if ((access & HR_OUT) != 0) {
         random_fill_bytes(&w->random, bytes, (size_t)bytes_of(&v));
-        touch(w, &v, region.linear, place, bytes, true);
+        touch_view(w, &v, region.linear, place, bytes, true);
     }
     CHECK(hri_fence_create_recorded(queue->stream, &fence) == HR_OK);
     CHECK(hri_array_end_use(m->array, place, &region, access, fence) == HR_OK);
@@ -286,7 +288,7 @@ static void work(world *w, model *m, hr_view v, hr_access access)
 }
 
 /* The caller works on host memory. */
-static void map(world *w, model *m, hr_view v, hr_access access)
+static void map_view(world *w, model *m, hr_view v, hr_access access)
 {
     uint8_t bytes[MAX_BYTES];
     hr_mapping mapping;
@@ -315,7 +317,7 @@ static void map(world *w, model *m, hr_view v, hr_access access)
 }
 
 /* The program writes to its own memory and says so. */
-static void invalidate(world *w, model *m, hr_view v)
+static void invalidate_view(world *w, model *m, hr_view v)
 {
     char *host = hr_array_data(m->array);
     if (host == NULL) {
@@ -332,7 +334,7 @@ static void invalidate(world *w, model *m, hr_view v)
     CHECK(hr_invalidate(v) == HR_OK);
 }
 
-static void discard(model *m, hr_view v)
+static void discard_view(model *m, hr_view v)
 {
     CHECK(hr_discard(v) == HR_OK);
     for (int64_t i = 0; i < bytes_of(&v); i++) {
@@ -361,8 +363,8 @@ static bool are_same_kind(const hr_view *a, const hr_view *b)
     return equal;
 }
 
-static bool overlap(const model *a, const hr_view *v, const model *b,
-                    const hr_view *u)
+static bool views_overlap(const model *a, const hr_view *v, const model *b,
+                          const hr_view *u)
 {
     bool in[MAX_BYTES] = {false}, any = false;
     for (int64_t i = 0; i < bytes_of(v); i++) {
@@ -374,7 +376,7 @@ static bool overlap(const model *a, const hr_view *v, const model *b,
     return a == b && any;
 }
 
-static int busiest(const model *m, const hr_view *v)
+static int busiest_place(const model *m, const hr_view *v)
 {
     int best = HRI_HOST;
     int64_t most = 0;
@@ -412,9 +414,9 @@ static void expect_copy(world *w, model *from, hr_view v, model *to, hr_view u,
         int64_t byte = byte_of(&v, i);
         bool known = is_known(from, byte);
         if (equal) {
-            travel(w, from, place, byte);
+            move_byte(w, from, place, byte);
         } else {
-            fetch(w, from, place, byte);
+            fetch_byte(w, from, place, byte);
         }
         if (known || !equal) {
             write_byte(to, place, byte_of(&u, i), from->value[byte]);
@@ -423,7 +425,7 @@ static void expect_copy(world *w, model *from, hr_view v, model *to, hr_view u,
     }
 }
 
-static void copy(world *w, model *from, hr_view v, model *to, hr_view u)
+static void copy_view(world *w, model *from, hr_view v, model *to, hr_view u)
 {
     bool same = v.extent.rank == u.extent.rank;
     for (uint32_t i = 0; i < v.extent.rank && same; i++) {
@@ -433,17 +435,17 @@ static void copy(world *w, model *from, hr_view v, model *to, hr_view u)
         CHECK_FAILS(hr_copy(v, u), HR_ERROR_INVALID, "copy");
         return;
     }
-    if (overlap(from, &v, to, &u)) {
+    if (views_overlap(from, &v, to, &u)) {
         CHECK_FAILS(hr_copy(v, u), HR_ERROR_INVALID, "overlap");
         return;
     }
     CHECK(hr_copy(v, u) == HR_OK);
-    int place = to->home == HRI_NOWHERE ? busiest(from, &v) : to->home;
+    int place = to->home == HRI_NOWHERE ? busiest_place(from, &v) : to->home;
     expect_copy(w, from, v, to, u, place);
 }
 
 /* A view of the same extent as v somewhere else, if there is one. */
-static hr_view partner(world *w, const model *m, hr_view v)
+static hr_view partner_of(world *w, const model *m, hr_view v)
 {
     hr_view u = hr_view_of(m->array);
     int64_t origin[HR_MAX_RANK];
@@ -459,7 +461,7 @@ static hr_view partner(world *w, const model *m, hr_view v)
     return u;
 }
 
-static void step(world *w)
+static void step_world(world *w)
 {
     model *m = &w->models[between(w, 0, ARRAYS - 1)];
     model *other = &w->models[between(w, 0, ARRAYS - 1)];
@@ -468,14 +470,14 @@ static void step(world *w)
     switch (between(w, 0, 11)) {
     case 0:
     case 1:
-        map(w, m, v, access);
+        map_view(w, m, v, access);
         break;
     case 2:
-        invalidate(w, m, v);
+        invalidate_view(w, m, v);
         break;
     case 3:
         if (between(w, 0, 3) == 0) {
-            discard(m, v);
+            discard_view(m, v);
         }
         break;
     case 4:
@@ -491,10 +493,10 @@ static void step(world *w)
     }
     case 6:
     case 7:
-        copy(w, m, v, other, partner(w, other, v));
+        copy_view(w, m, v, other, partner_of(w, other, v));
         break;
     default:
-        work(w, m, v, access);
+        work_on_device(w, m, v, access);
     }
 }
 
@@ -544,7 +546,7 @@ static void make_model(world *w, model *m)
     CHECK(status == HR_OK);
 }
 
-static void run(uint64_t seed, long rounds, long steps)
+static void run_world(uint64_t seed, long rounds, long steps)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     world w = {.random = {seed}};
@@ -559,7 +561,7 @@ static void run(uint64_t seed, long rounds, long steps)
             make_model(&w, &w.models[i]);
         }
         for (long s = 0; s < steps && test_state.failures == 0; s++) {
-            step(&w);
+            step_world(&w);
             hr_traffic moved = hr_context_traffic(w.context);
             CHECK(memcmp(&moved, &w.moved, sizeof moved) == 0);
             if (test_state.failures > 0) {
@@ -586,6 +588,6 @@ static void run(uint64_t seed, long rounds, long steps)
 int main(int argc, char **argv)
 {
     TEST_CASE("random operations on two arrays and five places");
-    TEST(run(2026, argc > 1 ? atol(argv[1]) : 2000, 100));
+    TEST(run_world(2026, argc > 1 ? atol(argv[1]) : 2000, 100));
     return test_end();
 }

@@ -26,7 +26,7 @@ static const struct {
     {&combined_i64, "long", 8},  {&combined_u64, "unsigned long", 8},
     {&combined_f32, "float", 4}, {&combined_f64, "double", 8}};
 
-static void put(int type, void *at, int64_t value)
+static void put_number(int type, void *at, int64_t value)
 {
     const float single = (float)value;
     const double wide = (double)value;
@@ -69,7 +69,7 @@ static void fill_view(const problem *p, int v)
     hr_mapping m;
     CHECK(hr_map(hr_view_of(p->arrays[v]), HR_OUT, &m) == HR_OK);
     for (int64_t e = 0; e < outer_count(p); e++) {
-        put(p->type, (char *)m.data + (size_t)e * bytes, p->want[v][e]);
+        put_number(p->type, (char *)m.data + (size_t)e * bytes, p->want[v][e]);
     }
     CHECK(hr_unmap(&m) == HR_OK);
 }
@@ -152,7 +152,7 @@ static bool is_right(const problem *p, int v)
     CHECK(hr_map(hr_view_of(p->arrays[v]), HR_IN, &m) == HR_OK);
     for (int64_t e = 0; e < outer_count(p); e++) {
         unsigned char want[8];
-        put(p->type, want, p->want[v][e]);
+        put_number(p->type, want, p->want[v][e]);
         right = right &&
                 memcmp((char *)m.data + (size_t)e * bytes, want, bytes) == 0;
     }
@@ -165,7 +165,8 @@ static bool all_right(const problem *p)
     return is_right(p, 0) && is_right(p, 1) && is_right(p, 2);
 }
 
-static hr_status launch(const problem *p, const hr_split_options *options)
+static hr_status launch_problem(const problem *p,
+                                const hr_split_options *options)
 {
     const hr_argument arguments[] = {
         hr_in(hr_view_of(p->x_array)),
@@ -222,7 +223,7 @@ static uint32_t check_launch(problem *p, hr_split_options options)
     hr_split_report report = HR_SPLIT_REPORT_INIT;
     const hr_traffic before = hr_context_traffic(p->b->context);
     options.report = &report;
-    CHECK(launch(p, &options) == HR_OK);
+    CHECK(launch_problem(p, &options) == HR_OK);
     all_wanted(p);
     for (int v = 0; v < VIEWS; v++) {
         CHECK(hr_synchronize(p->views[v]) == HR_OK);
@@ -245,7 +246,7 @@ static uint32_t check_launch(problem *p, hr_split_options options)
 
 /* Any types, extents, margins, weights and tiles. Half of them stream x in
  * chunks of few tiles, with the least memory for that. */
-static void random_launches(bed *b)
+static void launch_at_random(bed *b)
 {
     int several = 0;
     TEST_CASE("random launches");
@@ -296,21 +297,21 @@ static void check_least_limit(bed *b, uint32_t index, uint64_t wanted,
     options.weights = halves;
     bed_give_room(b, ROOM);
     a->memory_limit -= ROOM - 1;
-    CHECK_FAILS(launch(p, &options), HR_ERROR_OUT_OF_MEMORY,
+    CHECK_FAILS(launch_problem(p, &options), HR_ERROR_OUT_OF_MEMORY,
                 "for copies of combined views");
     const char *found = strstr(hr_last_error(), words);
     const uint64_t needed =
         found != NULL ? strtoull(found + sizeof words - 1, NULL, 10) : 0;
     CHECK(needed == a->memory_limit - 1 + wanted);
     a->memory_limit = needed - 1;
-    CHECK_FAILS(launch(p, &options), HR_ERROR_OUT_OF_MEMORY, words);
+    CHECK_FAILS(launch_problem(p, &options), HR_ERROR_OUT_OF_MEMORY, words);
     CHECK(all_right(p));
     a->memory_limit = needed;
     CHECK(check_launch(p, options) == 2);
     bed_give_room(b, ROOM);
 }
 
-static void least_limits(bed *b)
+static void find_least_limits(bed *b)
 {
     TEST_CASE("the least limit");
     if (b->count < 2 || !has_own_memory(b)) {
@@ -334,7 +335,7 @@ static void least_limits(bed *b)
 
 /* One without memory for a copy takes no part where others can have its
  * rows. */
-static void small_ones_take_no_part(bed *b)
+static void leave_small_out(bed *b)
 {
     enum { N = 10000, BINS = 500 };
     static int x[N], bins[BINS];
@@ -383,7 +384,7 @@ static void small_ones_take_no_part(bed *b)
 
 static const double equal[MAX_ACCELERATORS] = {1, 1, 1, 1, 1, 1, 1, 1};
 
-static void runs(bed *b)
+static void run_combined(bed *b)
 {
     enum { N = 5003, BINS = 10 };
     static int x[N];
@@ -402,7 +403,7 @@ static void runs(bed *b)
     CHECK(memcmp(bins, want, sizeof bins) == 0);
 }
 
-static void higher_ranks(bed *b)
+static void combine_rank_six(bed *b)
 {
     enum { ROWS = 40, COLS = 6, BINS = 24 };
     static int x[ROWS * COLS], views[VIEWS][BINS], want[VIEWS][BINS];
@@ -444,7 +445,7 @@ static void higher_ranks(bed *b)
 }
 
 /* Fractions are folded in the order of the bands. Here each band is a row. */
-static void bands_have_an_order(bed *b)
+static void fold_in_order(bed *b)
 {
     enum { COLS = 100 };
     static float x[MAX_ACCELERATORS][COLS];
@@ -468,7 +469,7 @@ static void bands_have_an_order(bed *b)
 }
 
 /* hr_launch and one accelerator need no copies. */
-static void one_accelerator(bed *b)
+static void launch_on_one(bed *b)
 {
     enum { N = 1000, BINS = 7 };
     static int x[N];
@@ -502,7 +503,7 @@ static void check_refused(const bed *b, const hr_kernel *kernel,
                 HR_ERROR_INVALID, words);
 }
 
-static void bad_input_is_refused(bed *b)
+static void refuse_bad_input(bed *b)
 {
     static int data[64];
     static short small[8];
@@ -561,7 +562,7 @@ static void bad_input_is_refused(bed *b)
 }
 
 /* The sum of fractions depends on the bands. */
-static void reproducible_contexts(const char *set)
+static void refuse_fractions(const char *set)
 {
     static float x[8], sum[4];
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -589,7 +590,7 @@ static void reproducible_contexts(const char *set)
 }
 
 /* The checker sees what a band writes beyond the view, or its copy. */
-static void checked(bed *b)
+static void find_beyond(bed *b)
 {
     static int x[64], bins[8];
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
@@ -610,22 +611,22 @@ static void checked(bed *b)
 
 static const char *set = "host";
 
-static void all(bed *b)
+static void run_all(bed *b)
 {
-    TEST(random_launches(b));
-    TEST(least_limits(b));
-    TEST(small_ones_take_no_part(b));
-    TEST(runs(b));
-    TEST(higher_ranks(b));
-    TEST(bands_have_an_order(b));
-    TEST(one_accelerator(b));
-    TEST(bad_input_is_refused(b));
-    TEST(reproducible_contexts(set));
-    TEST(checked(b));
+    TEST(launch_at_random(b));
+    TEST(find_least_limits(b));
+    TEST(leave_small_out(b));
+    TEST(run_combined(b));
+    TEST(combine_rank_six(b));
+    TEST(fold_in_order(b));
+    TEST(launch_on_one(b));
+    TEST(refuse_bad_input(b));
+    TEST(refuse_fractions(set));
+    TEST(find_beyond(b));
 }
 
 int main(int count, char **arguments)
 {
     set = count > 1 ? arguments[1] : set;
-    return bed_main(set, all);
+    return bed_main(set, run_all);
 }

@@ -39,7 +39,7 @@ static void make_cache_file(void)
 }
 
 /* Run make in a process that is killed then. */
-static void killed(void (*make)(void))
+static void make_and_kill(void (*make)(void))
 {
     const pid_t child = fork();
     if (child == 0) {
@@ -61,21 +61,21 @@ static void make_and_remove(void)
     free(name);
 }
 
-static void killed_processes(void)
+static void remove_of_killed(void)
 {
     TEST_CASE("a .npy file of a killed process");
-    killed(make_npy);
+    make_and_kill(make_npy);
     CHECK(files_count(folder, NULL, 0) == 1);
     make_and_remove();
     CHECK(files_count(folder, NULL, 0) == 0);
     TEST_CASE("a file of the cache of a killed process");
-    killed(make_cache_file);
+    make_and_kill(make_cache_file);
     CHECK(files_count(folder, NULL, 0) == 1);
     make_and_remove();
     CHECK(files_count(folder, NULL, 0) == 0);
 }
 
-static void drafts_in_use(void)
+static void keep_in_use(void)
 {
     TEST_CASE("drafts in use stay");
     hr_file *file;
@@ -147,7 +147,7 @@ static const char *const special[] = {".l.headrace-MACHINE--START----1-abcdef",
                                       ".f.headrace-MACHINE--START----1-abcdef",
                                       ".d.headrace-MACHINE--START----1-abcdef"};
 
-static void other_files(void)
+static void keep_other_files(void)
 {
     TEST_CASE("files of others, links and pipes stay");
     for (size_t i = 0; i < OTHERS; i++) {
@@ -168,7 +168,7 @@ static void other_files(void)
 
 /* Whether a draft without a lock stays whose name has other digits for the
  * machine, for its start, or for both. */
-static bool stays(bool other_machine, bool other_start)
+static bool keeps_draft(bool other_machine, bool other_start)
 {
     char name[96];
     snprintf(name, sizeof name, ".a.headrace-%s-1-abcdef", origin);
@@ -186,18 +186,18 @@ static bool stays(bool other_machine, bool other_start)
     return there;
 }
 
-static void other_machines(void)
+static void keep_of_machines(void)
 {
     TEST_CASE("drafts of other machines stay, whose locks may not show here");
-    CHECK(stays(true, true));
+    CHECK(keeps_draft(true, true));
     TEST_CASE("drafts of this machine go, also of a container and from before");
-    CHECK(!stays(false, false));
-    CHECK(!stays(true, false));
-    CHECK(access("/etc/machine-id", R_OK) != 0 || !stays(false, true));
+    CHECK(!keeps_draft(false, false));
+    CHECK(!keeps_draft(true, false));
+    CHECK(access("/etc/machine-id", R_OK) != 0 || !keeps_draft(false, true));
 }
 
 /* Without a free descriptor. */
-static void without_lock(void)
+static void refuse_without_lock(void)
 {
     hri_draft draft;
     struct rlimit limit, tight;
@@ -220,11 +220,11 @@ int main(void)
 {
     files_make_folder(folder, sizeof folder);
     find_origin();
-    TEST(killed_processes());
-    TEST(drafts_in_use());
-    TEST(other_files());
-    TEST(other_machines());
-    TEST(without_lock());
+    TEST(remove_of_killed());
+    TEST(keep_in_use());
+    TEST(keep_other_files());
+    TEST(keep_of_machines());
+    TEST(refuse_without_lock());
     files_remove_folder(folder);
     return test_end();
 }

@@ -21,24 +21,24 @@ static const char *list;
 static hr_context *context;
 static bool slow; /* one accelerator is */
 
-static hr_status sort(const row *r, hr_view from, hr_view to)
+static hr_status sort_row(const row *r, hr_view from, hr_view to)
 {
     return hr_sort(context, HR_SORT_ASCENDING, r->type, from, to, NULL);
 }
 
-static hr_status by_key(const row *r, hr_view from, hr_view to)
+static hr_status sort_row_by_key(const row *r, hr_view from, hr_view to)
 {
     return hr_sort_by_key(context, HR_SORT_ASCENDING, r->type, from, HR_F64, to,
                           NULL);
 }
 
-static hr_status scan(const row *r, hr_view from, hr_view to)
+static hr_status scan_row(const row *r, hr_view from, hr_view to)
 {
     return hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, r->type, from, to,
                    NULL);
 }
 
-static hr_status norm(const row *r, hr_view from, hr_view to)
+static hr_status reduce_row(const row *r, hr_view from, hr_view to)
 {
     hr_reduced reduced;
     (void)to;
@@ -46,7 +46,7 @@ static hr_status norm(const row *r, hr_view from, hr_view to)
                      &reduced);
 }
 
-static hr_status grid(const row *r, hr_view from, hr_view to)
+static hr_status create_grid(const row *r, hr_view from, hr_view to)
 {
     const size_t bytes = hr_type_size(r->type);
     const hr_field field = hr_field_of(bytes, 1, HR_BOUNDARY_CLAMP, NULL);
@@ -61,35 +61,35 @@ static hr_status grid(const row *r, hr_view from, hr_view to)
 
 /* Few units are held at once, many are not: 4096 elements make one. */
 static const row rows[] = {
-    {"sort f32", sort, {1, {COUNT}}, HR_F32, 4},
-    {"sort f32 in place", sort, {1, {COUNT}}, HR_F32, 0},
-    {"sort f64", sort, {1, {23000}}, HR_F64, 8},
-    {"sort i8", sort, {1, {5000}}, HR_I8, 1},
-    {"sort f16", sort, {1, {COUNT}}, HR_F16, 2},
-    {"sort long rows", sort, {2, {7, 5000}}, HR_F32, 4},
-    {"sort short rows", sort, {2, {50, 100}}, HR_F32, 4},
-    {"argsort f32", by_key, {1, {COUNT}}, HR_F32, 8},
-    {"argsort f64", by_key, {1, {9000}}, HR_F64, 8},
-    {"argsort i8", by_key, {1, {5000}}, HR_I8, 8},
-    {"argsort long rows", by_key, {2, {7, 5000}}, HR_I32, 8},
-    {"scan f32", scan, {1, {COUNT}}, HR_F32, 4},
-    {"scan f32 of 6 units", scan, {1, {23000}}, HR_F32, 4},
-    {"scan f32 of a unit", scan, {1, {4000}}, HR_F32, 4},
-    {"scan f32 in place", scan, {1, {23000}}, HR_F32, 0},
-    {"scan f32 into f64", scan, {1, {COUNT}}, HR_F32, 8},
-    {"scan f64", scan, {1, {COUNT}}, HR_F64, 8},
-    {"scan f64 in place", scan, {1, {COUNT}}, HR_F64, 0},
-    {"scan i8 into i32 of 10 units", scan, {1, {40000}}, HR_I8, 4},
-    {"scan i32", scan, {1, {9000}}, HR_I32, 4},
-    {"scan rows", scan, {2, {50, 100}}, HR_F64, 8},
-    {"norm f32", norm, {1, {COUNT}}, HR_F32, 4},
-    {"norm f64", norm, {1, {COUNT}}, HR_F64, 8},
-    {"grid f64", grid, {2, {200, 300}}, HR_F64, 8},
-    {"grid f32 of rank 1", grid, {1, {COUNT}}, HR_F32, 4},
+    {"sort f32", sort_row, {1, {COUNT}}, HR_F32, 4},
+    {"sort f32 in place", sort_row, {1, {COUNT}}, HR_F32, 0},
+    {"sort f64", sort_row, {1, {23000}}, HR_F64, 8},
+    {"sort i8", sort_row, {1, {5000}}, HR_I8, 1},
+    {"sort f16", sort_row, {1, {COUNT}}, HR_F16, 2},
+    {"sort long rows", sort_row, {2, {7, 5000}}, HR_F32, 4},
+    {"sort short rows", sort_row, {2, {50, 100}}, HR_F32, 4},
+    {"argsort f32", sort_row_by_key, {1, {COUNT}}, HR_F32, 8},
+    {"argsort f64", sort_row_by_key, {1, {9000}}, HR_F64, 8},
+    {"argsort i8", sort_row_by_key, {1, {5000}}, HR_I8, 8},
+    {"argsort long rows", sort_row_by_key, {2, {7, 5000}}, HR_I32, 8},
+    {"scan f32", scan_row, {1, {COUNT}}, HR_F32, 4},
+    {"scan f32 of 6 units", scan_row, {1, {23000}}, HR_F32, 4},
+    {"scan f32 of a unit", scan_row, {1, {4000}}, HR_F32, 4},
+    {"scan f32 in place", scan_row, {1, {23000}}, HR_F32, 0},
+    {"scan f32 into f64", scan_row, {1, {COUNT}}, HR_F32, 8},
+    {"scan f64", scan_row, {1, {COUNT}}, HR_F64, 8},
+    {"scan f64 in place", scan_row, {1, {COUNT}}, HR_F64, 0},
+    {"scan i8 into i32 of 10 units", scan_row, {1, {40000}}, HR_I8, 4},
+    {"scan i32", scan_row, {1, {9000}}, HR_I32, 4},
+    {"scan rows", scan_row, {2, {50, 100}}, HR_F64, 8},
+    {"norm f32", reduce_row, {1, {COUNT}}, HR_F32, 4},
+    {"norm f64", reduce_row, {1, {COUNT}}, HR_F64, 8},
+    {"grid f64", create_grid, {2, {200, 300}}, HR_F64, 8},
+    {"grid f32 of rank 1", create_grid, {1, {COUNT}}, HR_F32, 4},
 };
 
 /* The last accelerator seems to be so slow that it would only be in the way. */
-static void slow_one(void)
+static void slow_last_one(void)
 {
     const uint32_t count = context->accelerator_count;
     told_apart(context);
@@ -109,7 +109,7 @@ static hr_status call_with(const row *r, uint64_t limit)
         return HR_ERROR_UNAVAILABLE;
     }
     if (slow) {
-        slow_one();
+        slow_last_one();
     }
     CHECK(hr_array_wrap(context, a, bytes, r->extent, 0, &from) == HR_OK);
     CHECK(hr_array_wrap(context, b, r->to_bytes > 0 ? r->to_bytes : bytes,
@@ -127,7 +127,7 @@ static hr_status call_with(const row *r, uint64_t limit)
 }
 
 /* The bytes that the message says are enough. 0: it says none. */
-static uint64_t enough(void)
+static uint64_t told_enough(void)
 {
     const char *message = hr_last_error();
     const char *each = strstr(message, "; "), *needs = strstr(message, "needs");
@@ -137,7 +137,7 @@ static uint64_t enough(void)
 }
 
 /* Accelerators that work in place have no limit, and refuse nothing. */
-static void all(bool with_slow)
+static void call_all(bool with_slow)
 {
     slow = with_slow;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -151,7 +151,7 @@ static void all(bool with_slow)
         }
         if (status != HR_OK) {
             CHECK(status == HR_ERROR_OUT_OF_MEMORY);
-            const uint64_t limit = enough();
+            const uint64_t limit = told_enough();
             if (!CHECK(limit > 10 && call_with(&rows[i], limit) == HR_OK)) {
                 test_note("with %llu bytes: %s\n", (unsigned long long)limit,
                           hr_last_error());
@@ -163,7 +163,7 @@ static void all(bool with_slow)
 int main(int count, char **arguments)
 {
     list = count > 1 ? arguments[1] : "2xhost";
-    TEST(all(false));
-    TEST(all(true));
+    TEST(call_all(false));
+    TEST(call_all(true));
     return test_end();
 }

@@ -20,7 +20,7 @@ unsigned long __wrap_getauxval(unsigned long type)
     return type == AT_SECURE ? secure : __real_getauxval(type);
 }
 
-static void variables(void)
+static void read_variables(void)
 {
     TEST_CASE("a variable is read in an ordinary program alone");
     setenv("HEADRACE_TEST", "value", 1);
@@ -31,7 +31,7 @@ static void variables(void)
     CHECK(hri_environment("HEADRACE_TEST") == NULL);
 }
 
-static void folders(void)
+static void find_folders(void)
 {
     static const char *const names[] = {"HEADRACE_CACHE", "XDG_CACHE_HOME",
                                         "HOME"};
@@ -62,7 +62,7 @@ static hr_status open_list(const char *list)
 }
 
 /* Libraries are looked for once, so this is one case. */
-static void libraries(void)
+static void read_settings(void)
 {
     TEST_CASE("settings of a context, and the host's library");
     static const char *const wrong[][2] = {
@@ -89,7 +89,7 @@ static bool is_refused(const char *word)
            strstr(hr_last_error(), word) != NULL;
 }
 
-static void mkl(void)
+static void load_mkl(void)
 {
     hri_cblas cblas;
     TEST_CASE("MKL is for programs without more rights");
@@ -107,7 +107,7 @@ static void mkl(void)
 }
 
 /* Drivers are looked for once, so this is one case. */
-static void drivers(void)
+static void load_no_drivers(void)
 {
     TEST_CASE("drivers obey the environment, so none is loaded");
     static const char *const lists[] = {"opencl", "cuda"};
@@ -120,10 +120,10 @@ static void drivers(void)
 
 int main(void)
 {
-    TEST(variables());
-    TEST(folders());
-    TEST(mkl());
-    TEST(drivers());
-    TEST(libraries());
+    TEST(read_variables());
+    TEST(find_folders());
+    TEST(load_mkl());
+    TEST(load_no_drivers());
+    TEST(read_settings());
     return test_end();
 }

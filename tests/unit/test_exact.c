@@ -16,7 +16,7 @@ static double any_double(random_source *random)
     return x;
 }
 
-static bool same(double x, double y)
+static bool is_same(double x, double y)
 {
     return (isnan(x) && isnan(y)) || x == y;
 }
@@ -29,7 +29,7 @@ static double sum_of(const double *x, int64_t count)
 }
 
 /* The processor's sum of two is the sum, rounded. */
-static void pairs(random_source *random)
+static void add_pairs(random_source *random)
 {
     for (int i = 0; i < 200000; i++) {
         double x[2] = {any_double(random), any_double(random)};
@@ -38,7 +38,7 @@ static void pairs(random_source *random)
         } else if (i % 3 == 2) {
             x[1] = -x[0] * (1 + (double)(i % 7) * DBL_EPSILON);
         }
-        if (!CHECK(same(sum_of(x, 2), x[0] + x[1]))) {
+        if (!CHECK(is_same(sum_of(x, 2), x[0] + x[1]))) {
             fprintf(stderr, "  %a + %a\n", x[0], x[1]);
         }
     }
@@ -46,7 +46,7 @@ static void pairs(random_source *random)
 
 /* Numbers and their opposites in another order, and one more; in parts whose
  * numbers are added. */
-static void orders(random_source *random)
+static void add_in_orders(random_source *random)
 {
     enum { COUNT = 500 };
     for (int i = 0; i < 200; i++) {
@@ -58,7 +58,7 @@ static void orders(random_source *random)
             x[2 * COUNT - k] = -x[k];
         }
         x[COUNT] = any_double(random);
-        CHECK(same(sum_of(x, 2 * COUNT + 1), x[COUNT]));
+        CHECK(is_same(sum_of(x, 2 * COUNT + 1), x[COUNT]));
         const int64_t cut = random_between(random, 0, 2 * COUNT);
         hri_exact parts[2] = {{{0}}, {{0}}};
         hri_exact_add(&parts[0], x, cut);
@@ -66,11 +66,11 @@ static void orders(random_source *random)
         for (int k = 0; k < HRI_EXACT_NUMBERS; k++) {
             parts[0].numbers[k] += parts[1].numbers[k];
         }
-        CHECK(same(hri_exact_value(&parts[0]), x[COUNT]));
+        CHECK(is_same(hri_exact_value(&parts[0]), x[COUNT]));
     }
 }
 
-static void special(void)
+static void add_special(void)
 {
     const double over[] = {DBL_MAX, DBL_MAX, -DBL_MAX, 1.0};
     const double halfway[] = {1.0, DBL_EPSILON / 2, 0x1p-1074};
@@ -87,8 +87,8 @@ static void special(void)
 int main(void)
 {
     random_source random = {.state = 1};
-    TEST(pairs(&random));
-    TEST(orders(&random));
-    TEST(special());
+    TEST(add_pairs(&random));
+    TEST(add_in_orders(&random));
+    TEST(add_special());
     return test_end();
 }

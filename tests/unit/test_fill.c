@@ -21,7 +21,7 @@ static const unsigned char values[TYPES + 1][16] = {
 
 /* Fill over all accelerators, in uneven bands or as the library chooses, and
  * bring the view home. */
-static void fill(const bed *b, hr_view view, hr_type type, bool weighted)
+static void fill_view(const bed *b, hr_view view, hr_type type, bool weighted)
 {
     static const double weights[8] = {1, 2, 1, 3, 1, 2, 1, 3};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
@@ -63,13 +63,13 @@ static void check_section(const bed *b, hr_type type, hr_extent whole,
     CHECK(hr_view_section(hr_view_of(array), origin, inside, &section) ==
           HR_OK);
     for (int weighted = 0; weighted < 2; weighted++) {
-        fill(b, section, type, weighted != 0);
+        fill_view(b, section, type, weighted != 0);
         CHECK(is_filled(type, whole, origin, inside));
     }
     hr_array_destroy(array);
 }
 
-static void all_types_and_ranks(bed *b)
+static void fill_types_and_ranks(bed *b)
 {
     static const int64_t origin[HR_MAX_RANK] = {0};
     static const hr_extent extents[] = {{1, {1}},
@@ -91,7 +91,7 @@ static void all_types_and_ranks(bed *b)
     }
 }
 
-static void sections_leave_their_gaps(bed *b)
+static void fill_sections(bed *b)
 {
     static const int64_t origin[HR_MAX_RANK] = {2, 5, 6};
     static const int64_t deep[HR_MAX_RANK] = {0, 0, 1, 2, 3};
@@ -106,7 +106,7 @@ static void sections_leave_their_gaps(bed *b)
     }
 }
 
-static void bad_input_is_refused(bed *b)
+static void refuse_bad_input(bed *b)
 {
     const hr_extent tile = hr_extent1(64), four = {4, {2, 2, 2, 2}};
     const int64_t origin[HR_MAX_RANK] = {0};
@@ -164,7 +164,7 @@ static void bad_input_is_refused(bed *b)
     hr_array_destroy(deep);
 }
 
-static void dry_runs_write_nothing(bed *b)
+static void run_dry(bed *b)
 {
     hr_split_report report = HR_SPLIT_REPORT_INIT;
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
@@ -181,15 +181,15 @@ static void dry_runs_write_nothing(bed *b)
     hr_array_destroy(array);
 }
 
-static void all(bed *b)
+static void run_all(bed *b)
 {
-    TEST(all_types_and_ranks(b));
-    TEST(sections_leave_their_gaps(b));
-    TEST(bad_input_is_refused(b));
-    TEST(dry_runs_write_nothing(b));
+    TEST(fill_types_and_ranks(b));
+    TEST(fill_sections(b));
+    TEST(refuse_bad_input(b));
+    TEST(run_dry(b));
 }
 
 int main(int count, char **arguments)
 {
-    return bed_main(count > 1 ? arguments[1] : "host", all);
+    return bed_main(count > 1 ? arguments[1] : "host", run_all);
 }

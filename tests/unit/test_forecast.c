@@ -118,8 +118,9 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots,
 }
 
 /* Whether the forecast is so long, plus the threads. */
-static int takes(hri_plan *plan, const hri_plan_accelerator *accelerators,
-                 double seconds)
+static int takes_seconds(hri_plan *plan,
+                         const hri_plan_accelerator *accelerators,
+                         double seconds)
 {
     seconds += HOST_START;
     int ok = hri_forecast(plan, accelerators) == HR_OK &&
@@ -131,44 +132,46 @@ static int takes(hri_plan *plan, const hri_plan_accelerator *accelerators,
     return ok;
 }
 
-static void rows_by_hand(void)
+static void forecast_rows(void)
 {
     row r;
     TEST_CASE("products wait for panels, and hide behind them");
     row_init(&r, 3, 3, false);
     CHECK(r.product < r.panel);
-    CHECK(takes(&r.plan, &r.accelerator, 4 * r.panel + r.product + r.home));
+    CHECK(takes_seconds(&r.plan, &r.accelerator,
+                        4 * r.panel + r.product + r.home));
 
     TEST_CASE("a panel waits for its slot");
     row_init(&r, 1, 3, false);
-    CHECK(takes(&r.plan, &r.accelerator, 4 * r.panel + 3 * r.product + r.home));
+    CHECK(takes_seconds(&r.plan, &r.accelerator,
+                        4 * r.panel + 3 * r.product + r.home));
 
     TEST_CASE("a product waits until the tile before is home");
     row_init(&r, 3, 1, false);
     r.accelerator.down.rate = 1e7;
-    CHECK(takes(&r.plan, &r.accelerator,
-                2 * r.panel + 3 * (r.product + 10 * r.home)));
+    CHECK(takes_seconds(&r.plan, &r.accelerator,
+                        2 * r.panel + 3 * (r.product + 10 * r.home)));
 
     TEST_CASE("old C comes between the panels");
     row_init(&r, 3, 3, true);
-    CHECK(takes(&r.plan, &r.accelerator,
-                4 * r.panel + 3 * r.old + r.product + r.home));
+    CHECK(takes_seconds(&r.plan, &r.accelerator,
+                        4 * r.panel + 3 * r.old + r.product + r.home));
 
     TEST_CASE("old C waits for its tile to be home");
     row_init(&r, 3, 1, true);
     r.accelerator.down.rate = 1e7;
-    CHECK(takes(&r.plan, &r.accelerator,
-                2 * r.panel + 3 * (r.old + r.product + 10 * r.home)));
+    CHECK(takes_seconds(&r.plan, &r.accelerator,
+                        2 * r.panel + 3 * (r.old + r.product + 10 * r.home)));
 
     TEST_CASE("both ways at once are slower");
     row_init(&r, 3, 3, false);
     r.accelerator.both.rate = 1e8;
-    CHECK(takes(&r.plan, &r.accelerator, 4 * r.panel + 3 * r.home));
+    CHECK(takes_seconds(&r.plan, &r.accelerator, 4 * r.panel + 3 * r.home));
 
     TEST_CASE("a link without a limit takes no time");
     row_init(&r, 3, 3, false);
     r.accelerator.up.rate = r.accelerator.down.rate = 0;
-    CHECK(takes(&r.plan, &r.accelerator, 3 * r.product));
+    CHECK(takes_seconds(&r.plan, &r.accelerator, 3 * r.product));
 
     TEST_CASE("a plan that would never end");
     row_init(&r, 3, 3, false);
@@ -177,24 +180,25 @@ static void rows_by_hand(void)
           isinf(r.plan.flow.seconds));
 }
 
-static void hosts_by_hand(void)
+static void forecast_hosts(void)
 {
     row r;
     TEST_CASE("on a host nothing happens at the same time");
     row_init(&r, 3, 3, false);
     r.accelerator.sharers = 1;
-    CHECK(takes(&r.plan, &r.accelerator,
-                4 * r.panel + 3 * r.product + 3 * r.home));
+    CHECK(takes_seconds(&r.plan, &r.accelerator,
+                        4 * r.panel + 3 * r.product + 3 * r.home));
 
     TEST_CASE("one of several is as fast as all meanwhile");
     r.accelerator.sharers = 4;
-    CHECK(takes(&r.plan, &r.accelerator,
-                r.panel + 3 * ((r.product - TASK) / 4 + TASK) + 0.75 * r.home));
+    CHECK(takes_seconds(&r.plan, &r.accelerator,
+                        r.panel + 3 * ((r.product - TASK) / 4 + TASK) +
+                            0.75 * r.home));
 }
 
 /* A comes to the first accelerator. The second one pulls it: it has tile 2
  * alone and is slower. */
-static void pull_by_hand(void)
+static void forecast_pull(void)
 {
     TEST_CASE("a pulled panel is there when it has been loaded");
     row r;
@@ -221,20 +225,20 @@ static void pull_by_hand(void)
     r.plan.flow.pullers = &puller;
     double slow = (r.product - TASK) * 100 + TASK;
     CHECK(slow > 20 * r.panel);
-    CHECK(takes(&r.plan, accelerators, 10 * r.panel + slow + r.home));
+    CHECK(takes_seconds(&r.plan, accelerators, 10 * r.panel + slow + r.home));
 
     TEST_CASE("on a host a pulled panel is copied once more");
     for (int i = 0; i < 2; i++) {
         accelerators[i].up.rate = r.accelerator.up.rate;
         accelerators[i].sharers = 1;
     }
-    CHECK(takes(&r.plan, accelerators,
-                5 * r.panel + 2 * r.product + slow + 3 * r.home));
+    CHECK(takes_seconds(&r.plan, accelerators,
+                        5 * r.panel + 2 * r.product + slow + 3 * r.home));
 }
 
 /* ---- what travels as one row */
 
-static void row_lengths(void)
+static void measure_rows(void)
 {
     TEST_CASE("rows of copies, of matrices by rows and by columns");
     hri_plan_shape s = {.m = 100, .n = 200, .k = 300, .size = 2, .c_size = 4};
@@ -302,7 +306,7 @@ static grid_of_tiles tiles_of(int64_t rows, int64_t cols, int64_t chunks,
 }
 
 /* Whether so many seconds are estimated, beside threads and planning. */
-static int estimates(grid_of_tiles g, double seconds)
+static int estimates_seconds(grid_of_tiles g, double seconds)
 {
     hri_totals totals = hri_totals_of(&g.shape, &g.accelerator, 1);
     g.blocking.bytes = hri_estimate_panels(&g.shape, &g.blocking);
@@ -315,25 +319,29 @@ static int estimates(grid_of_tiles g, double seconds)
     return ok;
 }
 
-static void estimates_by_hand(void)
+static void estimate_tiles(void)
 {
     TEST_CASE("one column: the first two panels delay all, the last tile ends");
-    CHECK(estimates(tiles_of(8, 1, 1, 100 * PANEL), 103 * PANEL));
+    CHECK(estimates_seconds(tiles_of(8, 1, 1, 100 * PANEL), 103 * PANEL));
 
     TEST_CASE("one column that waits for each panel");
-    CHECK(estimates(tiles_of(8, 1, 1, 4 * PANEL), (9 + 0.5 + 1) * PANEL));
+    CHECK(
+        estimates_seconds(tiles_of(8, 1, 1, 4 * PANEL), (9 + 0.5 + 1) * PANEL));
 
     TEST_CASE("a square: the second pair comes after 4 panels, one tile early");
-    CHECK(estimates(tiles_of(4, 4, 1, 16 * PANEL), (4 - 1 + 16 + 1) * PANEL));
+    CHECK(estimates_seconds(tiles_of(4, 4, 1, 16 * PANEL),
+                            (4 - 1 + 16 + 1) * PANEL));
 
     TEST_CASE("a square of tiles that go home more slowly than they are made");
-    CHECK(estimates(tiles_of(4, 4, 1, 8 * PANEL), (4 - 1 + 16) * PANEL));
+    CHECK(
+        estimates_seconds(tiles_of(4, 4, 1, 8 * PANEL), (4 - 1 + 16) * PANEL));
 
     TEST_CASE("pieces of k: half of what the first panels delay");
-    CHECK(estimates(tiles_of(8, 1, 2, 100 * PANEL), 102 * PANEL));
+    CHECK(estimates_seconds(tiles_of(8, 1, 2, 100 * PANEL), 102 * PANEL));
 
     TEST_CASE("tiles go home during the last piece alone");
-    CHECK(estimates(tiles_of(8, 1, 2, 10 * PANEL), (5 + 1 + 8) * PANEL));
+    CHECK(
+        estimates_seconds(tiles_of(8, 1, 2, 10 * PANEL), (5 + 1 + 8) * PANEL));
 }
 
 /* ---- plans that are made */
@@ -374,7 +382,7 @@ static void bounds_of(const hri_plan *plan, const hri_plan_accelerator *all,
     }
 }
 
-static void random_bounds(void)
+static void forecast_at_random(void)
 {
     TEST_CASE("no less than what binds, no more than everything in turn");
     random_source random = {20261121};
@@ -428,7 +436,7 @@ static const struct {
     {"double 16384, staged", 16384, 8, 4, 58e12, 80e9, 60e9, 92e9, 100, true},
 };
 
-static void choices(void)
+static void choose_plans(void)
 {
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         TEST_CASE(machines[i].name);
@@ -466,7 +474,7 @@ static void choices(void)
 
 /* A host with a sixtieth of a GPU's speed does not change the GPU's plan. For
  * 8192 it did: blocks that follow each other were estimated too low. */
-static void beside_host(void)
+static void plan_beside_host(void)
 {
     enum { GPU_AND_HOST = 2 };
     for (int64_t n = 2048; n <= 32768; n *= 2) {
@@ -498,13 +506,13 @@ static void beside_host(void)
 
 int main(void)
 {
-    TEST(rows_by_hand());
-    TEST(hosts_by_hand());
-    TEST(pull_by_hand());
-    TEST(row_lengths());
-    TEST(estimates_by_hand());
-    TEST(random_bounds());
-    TEST(choices());
-    TEST(beside_host());
+    TEST(forecast_rows());
+    TEST(forecast_hosts());
+    TEST(forecast_pull());
+    TEST(measure_rows());
+    TEST(estimate_tiles());
+    TEST(forecast_at_random());
+    TEST(choose_plans());
+    TEST(plan_beside_host());
     return test_end();
 }

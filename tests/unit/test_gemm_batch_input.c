@@ -18,7 +18,7 @@ typedef struct request {
     hr_gemm_options options;
 } request;
 
-static hr_matrix square(const float *data)
+static hr_matrix square_of(const float *data)
 {
     return hr_matrix_row_major(data, HR_F32, EDGE, EDGE, 0);
 }
@@ -30,9 +30,9 @@ static request good(void)
     }
     return (request){.context = context,
                      .count = COUNT,
-                     .a = hr_matrices_strided(square(a), STEP),
-                     .b = hr_matrices_strided(square(b), STEP),
-                     .c = hr_matrices_strided(square(c), STEP),
+                     .a = hr_matrices_strided(square_of(a), STEP),
+                     .b = hr_matrices_strided(square_of(b), STEP),
+                     .c = hr_matrices_strided(square_of(c), STEP),
                      .alpha = 1,
                      .options = HR_GEMM_OPTIONS_INIT};
 }
@@ -53,7 +53,7 @@ static bool untouched(const request *r)
     return same;
 }
 
-static void sizes(void)
+static void refuse_sizes(void)
 {
     REFUSED(r.count = -1, HR_ERROR_INVALID,
             "gemm batch: -1 products, not 0 or more");
@@ -69,10 +69,10 @@ static void sizes(void)
             "compute mode 9");
 }
 
-static void pointers(void)
+static void refuse_pointers(void)
 {
     void *list[] = {b, NULL, b + STEP};
-    REFUSED(r.b = hr_matrices_listed(square(NULL), list), HR_ERROR_INVALID,
+    REFUSED(r.b = hr_matrices_listed(square_of(NULL), list), HR_ERROR_INVALID,
             "gemm batch: B of product 1 is NULL");
     REFUSED(r.c.matrix.data = NULL, HR_ERROR_INVALID, "gemm batch: C is NULL");
 }
@@ -86,18 +86,18 @@ static hr_matrices lines_between(float *first)
         hr_matrix_row_major(first, HR_F32, EDGE, EDGE, COUNT * step), step);
 }
 
-static void overlaps(void)
+static void refuse_overlaps(void)
 {
     void *as[] = {a, c + 2 * STEP, a}, *cs[] = {c + 40, c, c + 25};
     REFUSED(r.c.stride = STEP - 1, HR_ERROR_INVALID,
             "gemm batch: C of product 0 overlaps C of product 1");
     REFUSED(r.c.stride = 0, HR_ERROR_INVALID,
             "gemm batch: C of product 0 overlaps C of product 1");
-    REFUSED(r.c = hr_matrices_listed(square(NULL), cs), HR_ERROR_INVALID,
+    REFUSED(r.c = hr_matrices_listed(square_of(NULL), cs), HR_ERROR_INVALID,
             "gemm batch: C of product 2 overlaps C of product 0");
-    REFUSED(r.a = hr_matrices_listed(square(NULL), as), HR_ERROR_INVALID,
+    REFUSED(r.a = hr_matrices_listed(square_of(NULL), as), HR_ERROR_INVALID,
             "gemm batch: C of product 2 overlaps A of product 1");
-    REFUSED(r.b = hr_matrices_strided(square(c + 3), 0), HR_ERROR_INVALID,
+    REFUSED(r.b = hr_matrices_strided(square_of(c + 3), 0), HR_ERROR_INVALID,
             "gemm batch: C of product 0 overlaps B of product 0");
     /* lines between lines: the last one comes to where the first one is */
     REFUSED(r.c = hr_matrices_strided(
@@ -113,7 +113,7 @@ static void overlaps(void)
 }
 
 /* What looks alike and is allowed. */
-static void allowed(void)
+static void allow_overlaps(void)
 {
     TEST_CASE("allowed");
     request x = good();
@@ -130,7 +130,7 @@ static void allowed(void)
     CHECK(call(&x) == HR_OK);
     x = good();
     x.alpha = 0; /* A is not read, wherever it is */
-    x.a = hr_matrices_strided(square(c), STEP);
+    x.a = hr_matrices_strided(square_of(c), STEP);
     x.b.matrix.data = NULL;
     c[5] = NAN;
     CHECK(call(&x) == HR_OK && c[5] == 0);
@@ -158,7 +158,7 @@ static bool count_calls(void *data, double done, double total)
     return done <= total;
 }
 
-static void progress(void)
+static void tell_progress(void)
 {
     TEST_CASE("progress is that of the batch, not of each product");
     enum { MANY = 1000 };
@@ -167,14 +167,14 @@ static void progress(void)
     hr_gemm_options o = HR_GEMM_OPTIONS_INIT;
     o.progress = count_calls;
     o.progress_data = &calls;
-    CHECK(hr_gemm_batch(context, MANY, hr_real(1),
-                        hr_matrices_strided(square(a), 0),
-                        hr_matrices_strided(square(b), 0), hr_real(0),
-                        hr_matrices_strided(square(all), STEP), &o) == HR_OK);
+    CHECK(hr_gemm_batch(
+              context, MANY, hr_real(1), hr_matrices_strided(square_of(a), 0),
+              hr_matrices_strided(square_of(b), 0), hr_real(0),
+              hr_matrices_strided(square_of(all), STEP), &o) == HR_OK);
     CHECK(calls >= 2 && calls < MANY / 2);
 }
 
-static void stopped(void)
+static void stop_batch(void)
 {
     TEST_CASE("stopped");
     request x = good();
@@ -182,7 +182,7 @@ static void stopped(void)
     CHECK_FAILS(call(&x), HR_ERROR_CANCELLED, "cancelled after 0 per cent");
 }
 
-static void plans(void)
+static void plan_batches(void)
 {
     TEST_CASE("plans");
     request x = good();
@@ -216,13 +216,13 @@ static void plans(void)
 int main(void)
 {
     context = test_context("host", 0);
-    TEST(sizes());
-    TEST(pointers());
-    TEST(overlaps());
-    TEST(allowed());
-    TEST(stopped());
-    TEST(plans());
-    TEST(progress());
+    TEST(refuse_sizes());
+    TEST(refuse_pointers());
+    TEST(refuse_overlaps());
+    TEST(allow_overlaps());
+    TEST(stop_batch());
+    TEST(plan_batches());
+    TEST(tell_progress());
     hr_context_destroy(context);
     return test_end();
 }

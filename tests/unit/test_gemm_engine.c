@@ -16,8 +16,8 @@ static hr_context *open_context(const char *list, uint64_t limit)
     return context;
 }
 
-static hr_status multiply(hr_context *context, operands *o, double beta,
-                          hr_gemm_report *report)
+static hr_status multiply_operands(hr_context *context, operands *o,
+                                   double beta, hr_gemm_report *report)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.report = report;
@@ -66,7 +66,7 @@ static const struct {
 
 /* Pretend that arithmetic takes a little longer than the links, and calls
  * hardly anything. Then pieces of k grow. */
-static void balance(hr_context *context)
+static void balance_rates(hr_context *context)
 {
     hri_link link = {.up = 2e10, .down = 2e10, .both = 4e10};
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
@@ -90,7 +90,7 @@ static uint64_t tiles_of(const hr_gemm_report *report)
     return tiles;
 }
 
-static void bytes_as_planned(size_t i)
+static void move_as_planned(size_t i)
 {
     TEST_CASE(runs[i].name);
     fault_backend_reset();
@@ -99,7 +99,7 @@ static void bytes_as_planned(size_t i)
     hr_context *context = open_context(runs[i].accelerators, runs[i].limit);
     operands o = operands_make(runs[i].m, runs[i].n, runs[i].k);
     if (runs[i].growing) {
-        balance(context);
+        balance_rates(context);
     }
     hr_gemm_share planned[8], done[8];
     hr_gemm_report plan = HR_GEMM_REPORT_INIT, run = HR_GEMM_REPORT_INIT;
@@ -112,7 +112,7 @@ static void bytes_as_planned(size_t i)
     uint64_t down = fault_backend_bytes(FAULT_DOWN);
     uint64_t peer = fault_backend_bytes(FAULT_PEER);
     uint64_t products = fault_backend_count(FAULT_GEMM);
-    CHECK(multiply(context, &o, runs[i].beta, &run) == HR_OK);
+    CHECK(multiply_operands(context, &o, runs[i].beta, &run) == HR_OK);
     products = fault_backend_count(FAULT_GEMM) - products;
     up = fault_backend_bytes(FAULT_UP) - up;
     down = fault_backend_bytes(FAULT_DOWN) - down;
@@ -151,7 +151,7 @@ static void bytes_as_planned(size_t i)
 /* ---- a second call */
 
 /* Memory, queues and threads that have been made so far. */
-static uint64_t made(const hr_context *context)
+static uint64_t count_made(const hr_context *context)
 {
     uint64_t count = fault_backend_count(FAULT_ALLOCATE) +
                      fault_backend_count(FAULT_ALLOCATE_PINNED) +
@@ -162,7 +162,7 @@ static uint64_t made(const hr_context *context)
     return count;
 }
 
-static void second_call_makes_nothing(void)
+static void multiply_again(void)
 {
     TEST_CASE("a second call makes nothing");
     for (int staged = 0; staged <= 1; staged++) {
@@ -170,12 +170,12 @@ static void second_call_makes_nothing(void)
         fault_backend_pretend_staged(staged);
         hr_context *context = open_context("3xhost", 1 << 20);
         operands o = operands_make(500, 500, 500);
-        CHECK(multiply(context, &o, 0, NULL) == HR_OK);
-        uint64_t before = made(context);
+        CHECK(multiply_operands(context, &o, 0, NULL) == HR_OK);
+        uint64_t before = count_made(context);
         CHECK(before >= 3 * (1 + 5 + 1));
         CHECK(fault_backend_count(FAULT_ALLOCATE) == 3); /* one of each */
-        CHECK(multiply(context, &o, 0, NULL) == HR_OK);
-        CHECK(made(context) == before);
+        CHECK(multiply_operands(context, &o, 0, NULL) == HR_OK);
+        CHECK(count_made(context) == before);
         hr_context_destroy(context);
         operands_free(&o);
     }
@@ -203,13 +203,13 @@ static bool describe_while_running(void *data, double done, double total)
 }
 
 /* A call's own limit also bounds what earlier calls left in the cache. */
-static void limit_of_one_call(void)
+static void limit_one_call(void)
 {
     TEST_CASE("a call's memory limit counts the cache");
     fault_backend_reset();
     hr_context *context = open_context("2xhost", 32 << 20);
     operands o = operands_make(700, 700, 700);
-    CHECK(multiply(context, &o, 0, NULL) == HR_OK);
+    CHECK(multiply_operands(context, &o, 0, NULL) == HR_OK);
     CHECK(context->accelerators[0].memory_used > 200 << 10);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.memory_limit = 200 << 10;
@@ -229,7 +229,7 @@ static void limit_of_one_call(void)
 }
 
 /* A device whose largest buffer is far smaller than its memory. */
-static void small_buffers(void)
+static void limit_buffers(void)
 {
     TEST_CASE("no slot is larger than the largest buffer");
     for (uint64_t largest = 64 << 10; largest <= 4 << 20; largest *= 8) {
@@ -237,7 +237,7 @@ static void small_buffers(void)
         fault_backend_limit(0, largest);
         hr_context *context = open_context("2xhost", 64 << 20);
         operands o = operands_make(900, 900, 900);
-        CHECK(multiply(context, &o, 0, NULL) == HR_OK);
+        CHECK(multiply_operands(context, &o, 0, NULL) == HR_OK);
         CHECK(operands_are_product(&o, 0));
         hr_context_destroy(context);
         operands_free(&o);
@@ -246,14 +246,14 @@ static void small_buffers(void)
 
 /* ---- in place */
 
-static void nothing_is_copied_in_place(void)
+static void multiply_in_place(void)
 {
     TEST_CASE("plain host: nothing is copied, nothing is held");
     fault_backend_reset();
     hr_context *context = open_context("host", 0);
     operands o = operands_make(400, 500, 600);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    CHECK(multiply(context, &o, 0, &report) == HR_OK);
+    CHECK(multiply_operands(context, &o, 0, &report) == HR_OK);
     CHECK(fault_backend_count(FAULT_COPY) == 0);
     CHECK(fault_backend_count(FAULT_ALLOCATE) == 0);
     CHECK(report.host_to_device + report.device_to_host + report.peer == 0);
@@ -267,7 +267,7 @@ static void nothing_is_copied_in_place(void)
 
 /* The last accelerator is said to be three times as fast as the first, and is
  * held up until that one has done its part and has stolen a tile. */
-static void tails_are_stolen(int staged, const char *list)
+static void steal_tails(int staged, const char *list)
 {
     TEST_CASE("an accelerator that is done takes over tiles");
     fault_backend_reset();
@@ -291,7 +291,7 @@ static void tails_are_stolen(int staged, const char *list)
         operands_set_old(&o);
         CHECK(planned[0].accelerator == 0);
         fault_backend_hold(last, first_tiles + planned[0].tiles + 1);
-        CHECK(multiply(context, &o, beta, &run) == HR_OK);
+        CHECK(multiply_operands(context, &o, beta, &run) == HR_OK);
         first_tiles += done[0].tiles;
         uint64_t stolen = 0, tiles = 0, wanted = 0;
         for (uint32_t i = 0; i < run.share_count; i++) {
@@ -321,7 +321,7 @@ typedef struct watcher {
     int rising;
 } watcher;
 
-static bool watch(void *data, double done, double total)
+static bool watch_progress(void *data, double done, double total)
 {
     watcher *w = data;
     w->calls++;
@@ -335,7 +335,7 @@ static bool watch(void *data, double done, double total)
 enum { LONG_EXTENT = 700 };
 static const double slow_rate = 1e8;
 
-static void progress_and_cancel(const char *list, int cancel_at)
+static void cancel_and_go_on(const char *list, int cancel_at)
 {
     TEST_CASE("progress rises, cancelling stops, the context lives on");
     fault_backend_reset();
@@ -348,7 +348,7 @@ static void progress_and_cancel(const char *list, int cancel_at)
     watcher w = {.rising = 1, .cancel_at = cancel_at};
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    options.progress = watch;
+    options.progress = watch_progress;
     options.progress_data = &w;
     options.report = &report;
     hr_status status =
@@ -367,7 +367,7 @@ static void progress_and_cancel(const char *list, int cancel_at)
 }
 
 /* Blocks and tiles are those of the caller's C, however it lies. */
-static void sizes_of_columns(void)
+static void plan_columns(void)
 {
     enum { ROWS = 1000, COLS = 300 };
     TEST_CASE("sizes of a column-major C");
@@ -388,17 +388,17 @@ int main(void)
 {
     sim_seed(1);
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        TEST(bytes_as_planned(i));
+        TEST(move_as_planned(i));
     }
-    TEST(second_call_makes_nothing());
-    TEST(limit_of_one_call());
-    TEST(small_buffers());
-    TEST(sizes_of_columns());
-    TEST(nothing_is_copied_in_place());
-    TEST(tails_are_stolen(0, "2xhost"));
-    TEST(tails_are_stolen(1, "2xhost"));
-    TEST(tails_are_stolen(0, "host,1xhost"));
-    TEST(progress_and_cancel("3xhost", 2));
-    progress_and_cancel("host", 1); /* a single task may be all */
+    TEST(multiply_again());
+    TEST(limit_one_call());
+    TEST(limit_buffers());
+    TEST(plan_columns());
+    TEST(multiply_in_place());
+    TEST(steal_tails(0, "2xhost"));
+    TEST(steal_tails(1, "2xhost"));
+    TEST(steal_tails(0, "host,1xhost"));
+    TEST(cancel_and_go_on("3xhost", 2));
+    cancel_and_go_on("host", 1); /* a single task may be all */
     return test_end();
 }

@@ -49,7 +49,7 @@ static bool untouched(const request *r)
     return same;
 }
 
-static void matrices(void)
+static void refuse_matrices(void)
 {
     REFUSED(r.context = NULL, HR_ERROR_INVALID, "NULL");
     REFUSED(r.b.rows--, HR_ERROR_INVALID, "A is 20x30 but B is 29x40");
@@ -66,7 +66,7 @@ static void matrices(void)
             "C overlaps B");
 }
 
-static void types(void)
+static void refuse_types(void)
 {
     REFUSED(r.c.type = HR_F64, HR_ERROR_UNSUPPORTED,
             "f32 times f32 into f64 is not offered: C may be f32");
@@ -88,13 +88,13 @@ static void types(void)
     REFUSED(r.beta.re = -1e-50, HR_ERROR_INVALID, "beta is -1e-50");
 }
 
-static void list(request *r, const uint32_t *accelerators, uint32_t count)
+static void set_list(request *r, const uint32_t *accelerators, uint32_t count)
 {
     r->options.accelerators = accelerators;
     r->options.accelerator_count = count;
 }
 
-static void options(void)
+static void refuse_options(void)
 {
     REFUSED(r.options.size = 4, HR_ERROR_INVALID,
             "start with HR_GEMM_OPTIONS_INIT");
@@ -106,15 +106,15 @@ static void options(void)
             "by tf32");
     REFUSED(r.options.memory_limit = 10000, HR_ERROR_OUT_OF_MEMORY,
             "least working");
-    REFUSED(list(&r, twice, 2), HR_ERROR_INVALID, "listed twice");
-    REFUSED(list(&r, beyond, 1), HR_ERROR_INVALID,
+    REFUSED(set_list(&r, twice, 2), HR_ERROR_INVALID, "listed twice");
+    REFUSED(set_list(&r, beyond, 1), HR_ERROR_INVALID,
             "accelerator index 7 is not below");
-    REFUSED(list(&r, twice, 0), HR_ERROR_INVALID, "0 accelerators");
-    REFUSED(list(&r, NULL, 2), HR_ERROR_INVALID, "accelerators is NULL");
+    REFUSED(set_list(&r, twice, 0), HR_ERROR_INVALID, "0 accelerators");
+    REFUSED(set_list(&r, NULL, 2), HR_ERROR_INVALID, "accelerators is NULL");
 }
 
 /* Windows of one array that interleave without sharing an element are fine. */
-static void interleaved_windows(void)
+static void multiply_windows(void)
 {
     TEST_CASE("left, middle and right columns of one array");
     static float array[64 * 192];
@@ -160,8 +160,8 @@ static const struct {
     {"C is empty, strides are 0", 0, 3, 2, {0, 0}, {3, 1}, {0, 0}},
 };
 
-static hr_matrix strided(float *elements, int64_t rows, int64_t cols,
-                         const int64_t strides[2])
+static hr_matrix strided_matrix(float *elements, int64_t rows, int64_t cols,
+                                const int64_t strides[2])
 {
     return (hr_matrix){.data = elements,
                        .type = HR_F32,
@@ -171,7 +171,7 @@ static hr_matrix strided(float *elements, int64_t rows, int64_t cols,
                        .col_stride = strides[1]};
 }
 
-static void strides_never_used(void)
+static void multiply_any_strides(void)
 {
     for (size_t i = 0; i < sizeof unused_strides / sizeof unused_strides[0];
          i++) {
@@ -184,9 +184,9 @@ static void strides_never_used(void)
         for (int e = 0; e < 60; e++) {
             of[e / 20][e % 20] = e < 40 ? 1.0f : -9.0f;
         }
-        hr_matrix a = strided(of[0], m, k, unused_strides[i].a);
-        hr_matrix b = strided(of[1], k, n, unused_strides[i].b);
-        hr_matrix c = strided(of[2], m, n, at);
+        hr_matrix a = strided_matrix(of[0], m, k, unused_strides[i].a);
+        hr_matrix b = strided_matrix(of[1], k, n, unused_strides[i].b);
+        hr_matrix c = strided_matrix(of[2], m, n, at);
         CHECK(hr_gemm_plan(context, hr_real(1), a, b, hr_real(0), c, NULL,
                            &report) == HR_OK);
         CHECK(hr_gemm(context, hr_real(1), a, b, hr_real(0), c, NULL) == HR_OK);
@@ -210,11 +210,11 @@ int main(void)
 {
     context = test_context("2xhost", 1 << 20);
     told_patience(context);
-    TEST(matrices());
-    TEST(types());
-    TEST(options());
-    TEST(interleaved_windows());
-    TEST(strides_never_used());
+    TEST(refuse_matrices());
+    TEST(refuse_types());
+    TEST(refuse_options());
+    TEST(multiply_windows());
+    TEST(multiply_any_strides());
     hr_context_destroy(context);
     return test_end();
 }

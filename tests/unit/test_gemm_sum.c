@@ -44,7 +44,7 @@ static size_t bytes_of(const hr_matrix *m)
     return (size_t)(m->rows * m->cols) * hr_type_size(m->type);
 }
 
-static bool await(void *data, int64_t t)
+static bool await_term(void *data, int64_t t)
 {
     run *r = data;
     pthread_mutex_lock(&r->lock);
@@ -62,7 +62,7 @@ static bool await(void *data, int64_t t)
     return t != r->stop_at;
 }
 
-static void release(void *data, int64_t terms)
+static void release_terms(void *data, int64_t terms)
 {
     run *r = data;
     pthread_mutex_lock(&r->lock);
@@ -79,14 +79,14 @@ static void release(void *data, int64_t terms)
 
 /* ---- the case */
 
-static hr_matrix matrix(void *data, hr_type type, int64_t rows, int64_t cols,
-                        bool columns)
+static hr_matrix matrix_of(void *data, hr_type type, int64_t rows, int64_t cols,
+                           bool columns)
 {
     return columns ? hr_matrix_column_major(data, type, rows, cols, 0)
                    : hr_matrix_row_major(data, type, rows, cols, 0);
 }
 
-static void fill(random_source *random, const hr_matrix *m)
+static void fill_matrix(random_source *random, const hr_matrix *m)
 {
     for (int64_t i = 0; i < m->rows; i++) {
         for (int64_t j = 0; j < m->cols; j++) {
@@ -96,7 +96,7 @@ static void fill(random_source *random, const hr_matrix *m)
     }
 }
 
-static void *allocate(size_t bytes)
+static void *allocate_zeros(size_t bytes)
 {
     void *memory = calloc(bytes + 1, 1);
     CHECK(memory != NULL);
@@ -109,7 +109,7 @@ static void place_terms(run *r, random_source *random)
     for (int side = 0; side < 2; side++) {
         r->size[side] = (size_t)(side == 0 ? p->m : p->n) * MAX_DEPTH *
                         hr_type_size(p->type);
-        r->memory[side] = allocate(r->size[side] * (size_t)p->buffers);
+        r->memory[side] = allocate_zeros(r->size[side] * (size_t)p->buffers);
         for (int64_t t = 0; t < p->count; t++) {
             bool columns = side == 0 ? p->a_columns : p->b_columns;
             columns ^= side == 0 && p->mixed && t == p->count - 1;
@@ -117,10 +117,10 @@ static void place_terms(run *r, random_source *random)
                 r->memory[side] + r->size[side] * (size_t)(t % p->buffers);
             const int64_t rows = side == 0 ? p->m : p->depth[t];
             const int64_t cols = side == 0 ? p->depth[t] : p->n;
-            r->from[side][t] =
-                matrix(allocate(r->size[side]), p->type, rows, cols, columns);
-            fill(random, &r->from[side][t]);
-            r->term[side][t] = matrix(slot, p->type, rows, cols, columns);
+            r->from[side][t] = matrix_of(allocate_zeros(r->size[side]), p->type,
+                                         rows, cols, columns);
+            fill_matrix(random, &r->from[side][t]);
+            r->term[side][t] = matrix_of(slot, p->type, rows, cols, columns);
             if (side == 0 && p->a_conjugate) {
                 r->from[0][t] = hr_matrix_conjugate(r->from[0][t]);
                 r->term[0][t] = hr_matrix_conjugate(r->term[0][t]);
@@ -143,23 +143,24 @@ static void add_up(run *r)
     hr_context_destroy(host);
 }
 
-static void begin(run *r, const problem *p, random_source *random)
+static void begin_run(run *r, const problem *p, random_source *random)
 {
     *r = (run){.p = p, .stop_at = -1};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->changed, NULL);
     place_terms(r, random);
     r->c_bytes = (size_t)(p->m * p->n) * hr_type_size(p->c_type);
-    r->c = matrix(allocate(r->c_bytes), p->c_type, p->m, p->n, p->c_columns);
-    fill(random, &r->c);
-    r->old_c = allocate(r->c_bytes);
-    r->wanted_c = allocate(r->c_bytes);
+    r->c = matrix_of(allocate_zeros(r->c_bytes), p->c_type, p->m, p->n,
+                     p->c_columns);
+    fill_matrix(random, &r->c);
+    r->old_c = allocate_zeros(r->c_bytes);
+    r->wanted_c = allocate_zeros(r->c_bytes);
     memcpy(r->old_c, r->c.data, r->c_bytes);
     memcpy(r->wanted_c, r->c.data, r->c_bytes);
     add_up(r);
 }
 
-static void end(run *r)
+static void end_run(run *r)
 {
     for (int side = 0; side < 2; side++) {
         for (int64_t t = 0; t < r->p->count; t++) {
@@ -174,12 +175,12 @@ static void end(run *r)
     pthread_cond_destroy(&r->changed);
 }
 
-static hr_status multiply(hr_context *context, run *r,
-                          hr_progress_function progress)
+static hr_status multiply_terms(hr_context *context, run *r,
+                                hr_progress_function progress)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.await = await;
-    options.release = release;
+    options.await = await_term;
+    options.release = release_terms;
     options.terms_data = r;
     options.progress = progress;
     options.progress_data = r;
@@ -234,7 +235,7 @@ static bool is_right(const run *r)
 
 /* ---- cases */
 
-static void random_sums(hr_context *context)
+static void add_random_terms(hr_context *context)
 {
     TEST_CASE("random sums");
     uint64_t seed = 1;
@@ -243,15 +244,16 @@ static void random_sums(hr_context *context)
         random_source random = {seed};
         const problem p = random_problem(&random);
         run r;
-        begin(&r, &p, &random);
-        const bool right = multiply(context, &r, NULL) == HR_OK && is_right(&r);
+        begin_run(&r, &p, &random);
+        const bool right =
+            multiply_terms(context, &r, NULL) == HR_OK && is_right(&r);
         CHECK(right);
         CHECK(r.released == p.count);
         if (!right) {
             printf("seed %llu: %s\n", (unsigned long long)seed,
                    hr_last_error());
         }
-        end(&r);
+        end_run(&r);
         if (only) {
             break;
         }
@@ -270,7 +272,7 @@ static const problem plain_sum = {.type = HR_F32,
 
 /* C goes to the accelerators and back once, or it stays where it is; where a
  * set has both, either may be faster. */
-static void c_stays(hr_context *context, const char *set)
+static void keep_c(hr_context *context, const char *set)
 {
     TEST_CASE("C stays");
     for (int kind = 0; kind < 3; kind++) {
@@ -279,55 +281,55 @@ static void c_stays(hr_context *context, const char *set)
         run r;
         p.mixed = kind == 1;
         p.buffers = kind == 2 ? p.count : p.buffers;
-        begin(&r, &p, &random);
-        CHECK(multiply(context, &r, NULL) == HR_OK && is_right(&r));
+        begin_run(&r, &p, &random);
+        CHECK(multiply_terms(context, &r, NULL) == HR_OK && is_right(&r));
         const bool stays = strcmp(set, "host") != 0 && !p.mixed;
         CHECK(r.c_was_kept == stays || strstr(set, ",host") != NULL);
-        end(&r);
+        end_run(&r);
     }
 }
 
 /* The program stops the sum at each term in turn. */
-static void no_more_terms(hr_context *context)
+static void end_terms(hr_context *context)
 {
     TEST_CASE("no more terms");
     for (int64_t t = 0; t < plain_sum.count; t++) {
         random_source random = {8};
         run r;
-        begin(&r, &plain_sum, &random);
+        begin_run(&r, &plain_sum, &random);
         r.stop_at = t;
-        CHECK(multiply(context, &r, NULL) == HR_ERROR_CANCELLED);
+        CHECK(multiply_terms(context, &r, NULL) == HR_ERROR_CANCELLED);
         CHECK(r.released == plain_sum.count);
-        end(&r);
+        end_run(&r);
     }
 }
 
-static bool stop(void *data, double done, double total)
+static bool stop_sum(void *data, double done, double total)
 {
     (void)data;
     CHECK(done >= 0 && done <= total);
     return false;
 }
 
-static void cancelled(hr_context *context)
+static void cancel_sum(hr_context *context)
 {
     TEST_CASE("cancelled");
     random_source random = {9};
     run r;
-    begin(&r, &plain_sum, &random);
-    CHECK(multiply(context, &r, stop) == HR_ERROR_CANCELLED);
+    begin_run(&r, &plain_sum, &random);
+    CHECK(multiply_terms(context, &r, stop_sum) == HR_ERROR_CANCELLED);
     CHECK(r.released == plain_sum.count);
-    end(&r);
+    end_run(&r);
 }
 
-static void refused(hr_context *context)
+static void refuse_sums(hr_context *context)
 {
     TEST_CASE("refused");
     random_source random = {10};
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     run r;
-    begin(&r, &plain_sum, &random);
+    begin_run(&r, &plain_sum, &random);
     hr_matrix *a = r.term[0], *b = r.term[1];
     const hr_scalar one = hr_real(1);
     CHECK_FAILS(hr_gemm_sum(NULL, one, 2, a, b, one, r.c, NULL),
@@ -352,7 +354,7 @@ static void refused(hr_context *context)
     CHECK_FAILS(hr_gemm_sum(context, one, 2, a, b, one, r.c, NULL),
                 HR_ERROR_INVALID, "C overlaps A");
     CHECK(memcmp(r.c.data, r.old_c, r.c_bytes) == 0);
-    end(&r);
+    end_run(&r);
 }
 
 int main(int argc, char **argv)
@@ -367,11 +369,11 @@ int main(int argc, char **argv)
         return test_end();
     }
     told_patience(context);
-    TEST(random_sums(context));
-    TEST(c_stays(context, set));
-    TEST(no_more_terms(context));
-    TEST(cancelled(context));
-    TEST(refused(context));
+    TEST(add_random_terms(context));
+    TEST(keep_c(context, set));
+    TEST(end_terms(context));
+    TEST(cancel_sum(context));
+    TEST(refuse_sums(context));
     hr_context_destroy(context);
     return test_end();
 }

@@ -21,8 +21,8 @@ typedef struct bed {
     size_t count;
 } bed;
 
-static void create(bed *b, uint32_t together, uint64_t first_ns,
-                   uint64_t second_ns)
+static void create_grid(bed *b, uint32_t together, uint64_t first_ns,
+                        uint64_t second_ns)
 {
     const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CONSTANT, NULL);
     const hr_field fields[] = {field, field, field};
@@ -43,15 +43,15 @@ static void create(bed *b, uint32_t together, uint64_t first_ns,
     b->arguments[2] = b->cell[2] = value;
 }
 
-static void add(bed *b, hr_phase phase)
+static void add_phase(bed *b, hr_phase phase)
 {
     b->phases[b->count++] = phase;
 }
 
 static void add_main(bed *b)
 {
-    add(b, hr_phase_of(&stir2_4, b->arguments, 3));
-    add(b, hr_phase_swap(0, 1));
+    add_phase(b, hr_phase_of(&stir2_4, b->arguments, 3));
+    add_phase(b, hr_phase_swap(0, 1));
 }
 
 /* A phase of one cell, in a row. */
@@ -60,10 +60,10 @@ static void add_cell(bed *b, int64_t row)
     hr_phase phase = hr_phase_of(&stir2_4, b->cell, 3);
     phase.extent = hr_extent2(1, 1);
     phase.origin[0] = row;
-    add(b, phase);
+    add_phase(b, phase);
 }
 
-static void step(bed *b, int64_t steps)
+static void step_grid(bed *b, int64_t steps)
 {
     CHECK(hr_grid_step(b->grid, b->phases, b->count, steps) == HR_OK);
 }
@@ -82,7 +82,7 @@ static hr_grid_state check_bands(const bed *b, int64_t first, uint64_t moves)
     return state;
 }
 
-static void destroy(bed *b)
+static void destroy_grid(bed *b)
 {
     hr_grid_destroy(b->grid);
     fault_backend_close(b->context);
@@ -91,76 +91,76 @@ static void destroy(bed *b)
 static const uint64_t ms = 1000000;
 
 /* A band with rows that take nine times as long gets a ninth as many. */
-static void by_row_seconds(void)
+static void balance_rows(void)
 {
     bed b;
     TEST_CASE("one kernel");
-    create(&b, 0, ms, 9 * ms);
+    create_grid(&b, 0, ms, 9 * ms);
     add_main(&b);
-    step(&b, 8);
+    step_grid(&b, 8);
     check_bands(&b, 360, 1);
-    destroy(&b);
+    destroy_grid(&b);
     TEST_CASE("as fast as each other");
-    create(&b, 0, ms, ms);
+    create_grid(&b, 0, ms, ms);
     add_main(&b);
-    step(&b, 8);
+    step_grid(&b, 8);
     check_bands(&b, 200, 0);
-    destroy(&b);
+    destroy_grid(&b);
 }
 
 /* Kernels are timed that run for all rows, wherever in the list they are. */
-static void by_kernels_of_all_rows(void)
+static void balance_by_kernels(void)
 {
     bed b;
     TEST_CASE("phases of few rows in front, on one band");
-    create(&b, 0, ms, 9 * ms);
+    create_grid(&b, 0, ms, 9 * ms);
     for (int64_t row = 0; row < 5; row++) {
         add_cell(&b, row);
     }
     add_main(&b);
-    step(&b, 8);
+    step_grid(&b, 8);
     check_bands(&b, 360, 1);
-    destroy(&b);
+    destroy_grid(&b);
     TEST_CASE("swaps in front");
-    create(&b, 0, ms, 9 * ms);
+    create_grid(&b, 0, ms, 9 * ms);
     for (int i = 0; i < 6; i++) {
-        add(&b, hr_phase_swap(0, 1));
+        add_phase(&b, hr_phase_swap(0, 1));
     }
     add_main(&b);
-    step(&b, 8);
+    step_grid(&b, 8);
     check_bands(&b, 360, 1);
-    destroy(&b);
+    destroy_grid(&b);
     TEST_CASE("a cell takes as long as all rows");
-    create(&b, 0, ms, ms);
+    create_grid(&b, 0, ms, ms);
     add_main(&b);
     add_cell(&b, 0);
-    step(&b, 8);
+    step_grid(&b, 8);
     check_bands(&b, 200, 0);
-    destroy(&b);
+    destroy_grid(&b);
 }
 
 static void keep_steps(void)
 {
     bed b;
     TEST_CASE("steps from one exchange that the caller wants");
-    create(&b, 4, ms, 9 * ms);
+    create_grid(&b, 4, ms, 9 * ms);
     add_main(&b);
-    step(&b, 8);
+    step_grid(&b, 8);
     CHECK(check_bands(&b, 360, 1).steps_per_exchange == 4);
-    destroy(&b);
+    destroy_grid(&b);
 }
 
 /* Whatever fails in the step that is timed. */
-static void after_faults(void)
+static void balance_after_faults(void)
 {
     TEST_CASE("a timed step that failed");
     bool more = true;
     for (uint64_t n = 1; more; n++) {
         static const uint32_t data[CELLS];
         bed b;
-        create(&b, 0, ms, 9 * ms);
+        create_grid(&b, 0, ms, 9 * ms);
         add_main(&b);
-        step(&b, 1);
+        step_grid(&b, 1);
         CHECK(hr_grid_finish(b.grid) == HR_OK);
         const uint64_t fail = fault_backend_operations() + n;
         fault_backend_fail_operation(fail, HR_ERROR_BACKEND);
@@ -170,18 +170,18 @@ static void after_faults(void)
         CHECK(!more || status == HR_ERROR_BACKEND);
         fault_backend_fail_operation(0, HR_OK);
         CHECK(hr_grid_scatter(b.grid, 0, data) == HR_OK);
-        step(&b, 5);
+        step_grid(&b, 5);
         check_bands(&b, 360, 1);
-        destroy(&b);
+        destroy_grid(&b);
     }
     fault_backend_reset();
 }
 
 int main(void)
 {
-    TEST(by_row_seconds());
-    TEST(by_kernels_of_all_rows());
+    TEST(balance_rows());
+    TEST(balance_by_kernels());
     TEST(keep_steps());
-    TEST(after_faults());
+    TEST(balance_after_faults());
     return test_end();
 }

@@ -121,7 +121,7 @@ static void make_boxes(bed *b)
     }
 }
 
-static hr_status step(bed *b, int64_t steps)
+static hr_status step_grid(bed *b, int64_t steps)
 {
     const hr_kernel *kernel = kernels[b->extent.rank - 1][b->size];
     const hr_argument wide[] = {hr_field_in(0), hr_field_out(1),
@@ -158,7 +158,7 @@ static void make_weights(bed *b, double *weights, uint32_t count)
     weights[any(b, 0, count - 1)] = 50;
 }
 
-static void compare(const bed *b, uint64_t seed, const char *when)
+static void compare_fields(const bed *b, uint64_t seed, const char *when)
 {
     for (uint32_t f = 0; f < 2; f++) {
         if (!CHECK(grid_model_agrees(&b->models[f], b->grid, f))) {
@@ -168,7 +168,7 @@ static void compare(const bed *b, uint64_t seed, const char *when)
     }
 }
 
-static bool create(bed *b)
+static bool create_grid(bed *b)
 {
     const uint32_t count = hr_accelerator_count(b->context);
     uint32_t list[MAX_BANDS];
@@ -188,7 +188,7 @@ static bool create(bed *b)
            CHECK(grid_model_create(&b->models[1], b->extent, &b->fields[1]));
 }
 
-static void scatter(bed *b)
+static void scatter_fields(bed *b)
 {
     const size_t count = (size_t)hr_extent_count(b->extent);
     unsigned char *data = malloc(count * sizes[b->size]);
@@ -200,7 +200,7 @@ static void scatter(bed *b)
     free(data);
 }
 
-static void run(bed *b, uint64_t seed)
+static void run_grid(bed *b, uint64_t seed)
 {
     double weights[MAX_BANDS];
     b->random.state = seed;
@@ -208,17 +208,17 @@ static void run(bed *b, uint64_t seed)
     make_extent(b);
     make_fields(b);
     make_boxes(b);
-    if (create(b)) {
-        scatter(b);
-        CHECK(step(b, any(b, 1, 3)) == HR_OK);
-        compare(b, seed, "after steps");
+    if (create_grid(b)) {
+        scatter_fields(b);
+        CHECK(step_grid(b, any(b, 1, 3)) == HR_OK);
+        compare_fields(b, seed, "after steps");
         make_weights(b, weights, hr_accelerator_count(b->context));
         CHECK(hr_grid_rebalance(b->grid, weights) == HR_OK);
-        CHECK(step(b, 2) == HR_OK);
-        compare(b, seed, "after a move and steps");
-        scatter(b); /* what is the user's stays */
-        CHECK(step(b, 1) == HR_OK);
-        compare(b, seed, "after new values and a step");
+        CHECK(step_grid(b, 2) == HR_OK);
+        compare_fields(b, seed, "after a move and steps");
+        scatter_fields(b); /* what is the user's stays */
+        CHECK(step_grid(b, 1) == HR_OK);
+        compare_fields(b, seed, "after new values and a step");
     }
     for (int f = 0; f < 2; f++) {
         grid_model_destroy(&b->models[f]);
@@ -256,10 +256,10 @@ static void run_uniform(bed *b, hr_boundary rule, uint32_t rank, int64_t size,
     }
     b->size = (int)((size + halo) % SIZES);
     make_uniform(b, rule, halo);
-    if (create(b)) {
-        scatter(b);
-        CHECK(step(b, 2) == HR_OK);
-        compare(b, b->random.state, "of one boundary");
+    if (create_grid(b)) {
+        scatter_fields(b);
+        CHECK(step_grid(b, 2) == HR_OK);
+        compare_fields(b, b->random.state, "of one boundary");
     }
     for (int f = 0; f < 2; f++) {
         grid_model_destroy(&b->models[f]);
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     run_all_uniform(&b);
     TEST_CASE("random grids of cells");
     for (; seed <= last; seed++) {
-        TEST(run(&b, seed));
+        TEST(run_grid(&b, seed));
     }
     hr_context_destroy(b.context);
     return test_end();

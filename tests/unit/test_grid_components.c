@@ -109,7 +109,7 @@ static void set_to(const grid_model *m, const int64_t *at, unsigned value)
 
 typedef void cell_function(bed *b, const int64_t *at);
 
-static void flow(bed *b, const int64_t *at)
+static void flow_cell(bed *b, const int64_t *at)
 {
     for (uint32_t q = 0; q < b->components; q++) {
         set_to(&b->models[1][q], at,
@@ -118,7 +118,7 @@ static void flow(bed *b, const int64_t *at)
     }
 }
 
-static void tint(bed *b, const int64_t *at)
+static void tint_cell(bed *b, const int64_t *at)
 {
     for (uint32_t q = b->components; q-- > 0;) {
         set_to(&b->models[1][q], at,
@@ -127,7 +127,7 @@ static void tint(bed *b, const int64_t *at)
     }
 }
 
-static void blur(bed *b, const int64_t *at)
+static void blur_cell(bed *b, const int64_t *at)
 {
     set_to(&b->models[0][b->written], at,
            at_of(&b->models[1][b->read], at, -1) +
@@ -146,15 +146,15 @@ static void each_cell(bed *b, cell_function *function)
     }
 }
 
-static void model_step(bed *b)
+static void step_model(bed *b)
 {
-    each_cell(b, flow);
+    each_cell(b, flow_cell);
     if (b->blurred) {
-        each_cell(b, blur);
-        each_cell(b, flow);
+        each_cell(b, blur_cell);
+        each_cell(b, flow_cell);
     }
     if (b->tinted) {
-        each_cell(b, tint);
+        each_cell(b, tint_cell);
     }
     for (uint32_t q = 0; q < b->components; q++) {
         const grid_model old = b->models[0][q];
@@ -165,7 +165,7 @@ static void model_step(bed *b)
 
 /* ---- beside each other */
 
-static void step(bed *b, int64_t steps)
+static void step_grid(bed *b, int64_t steps)
 {
     const uint32_t r = b->extent.rank - 1;
     const hr_argument flowing[] = {hr_field_in(0), hr_field_out(1)};
@@ -186,11 +186,11 @@ static void step(bed *b, int64_t steps)
     list[count++] = hr_phase_swap(0, 1);
     CHECK(hr_grid_step(b->grid, list, count, steps) == HR_OK);
     for (int64_t n = 0; n < steps; n++) {
-        model_step(b);
+        step_model(b);
     }
 }
 
-static bool agrees(bed *b, uint32_t field)
+static bool fields_agree(bed *b, uint32_t field)
 {
     bool same = true;
     for (uint32_t q = 0; q < b->components; q++) {
@@ -276,7 +276,7 @@ static void reduce_one(bed *b)
     CHECK(value == sum);
 }
 
-static void move(bed *b)
+static void move_bands(bed *b)
 {
     double weights[MAX_BANDS];
     random_weights(b, weights);
@@ -290,19 +290,19 @@ static void try_case(bed *b)
     scatter_all(b, 0);
     scatter_all(b, 1);
     for (int n = 0; n < 3 && test_state.failures == 0; n++) {
-        step(b, any(b, 1, STEPS));
+        step_grid(b, any(b, 1, STEPS));
         if (any(b, 0, 2) == 0) {
-            move(b);
+            move_bands(b);
         }
         if (any(b, 0, 1) == 0) {
             write_section(b, (uint32_t)any(b, 0, 1));
         }
         if (any(b, 0, 2) == 0) {
-            CHECK(agrees(b, 0));
+            CHECK(fields_agree(b, 0));
             reduce_one(b);
         }
     }
-    CHECK(agrees(b, 0) && agrees(b, 1));
+    CHECK(fields_agree(b, 0) && fields_agree(b, 1));
     for (int f = 0; f < 2; f++) {
         for (uint32_t q = 0; q < b->components; q++) {
             grid_model_destroy(&b->models[f][q]);

@@ -41,7 +41,7 @@ static int64_t any(bed *b, int64_t low, int64_t high)
 
 /* ---- what is right */
 
-static double joined(hr_reduction kind, double x, double y)
+static double join_terms(hr_reduction kind, double x, double y)
 {
     switch (kind) {
     case HR_REDUCE_MIN:
@@ -57,7 +57,7 @@ static double joined(hr_reduction kind, double x, double y)
     }
 }
 
-static double nothing(hr_reduction kind)
+static double empty_of(hr_reduction kind)
 {
     switch (kind) {
     case HR_REDUCE_MIN:
@@ -77,7 +77,7 @@ static bool takes_two(hr_reduction kind)
            kind == HR_REDUCE_MAX_ABS_DIFF;
 }
 
-static double term(hr_reduction kind, double a, double b)
+static double term_of(hr_reduction kind, double a, double b)
 {
     const double difference = a - b;
     return kind == HR_REDUCE_DOT            ? a * b
@@ -88,23 +88,23 @@ static double term(hr_reduction kind, double a, double b)
 }
 
 /* A block of lines, `pitch` cells apart, which lanes take in turn. */
-static double block(const bed *b, hr_reduction kind, int64_t first,
-                    int64_t lines, int64_t cells, int64_t pitch)
+static double reduce_block(const bed *b, hr_reduction kind, int64_t first,
+                           int64_t lines, int64_t cells, int64_t pitch)
 {
     double part[LANES];
     for (int lane = 0; lane < LANES; lane++) {
-        part[lane] = nothing(kind);
+        part[lane] = empty_of(kind);
         for (int64_t j = 0; j < lines; j++) {
             for (int64_t k = lane; k < cells; k += LANES) {
                 const int64_t at = first + j * pitch + k;
-                part[lane] =
-                    joined(kind, part[lane], term(kind, b->a[at], b->b[at]));
+                part[lane] = join_terms(kind, part[lane],
+                                        term_of(kind, b->a[at], b->b[at]));
             }
         }
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
         for (int lane = 0; lane < half; lane++) {
-            part[lane] = joined(kind, part[lane], part[lane + half]);
+            part[lane] = join_terms(kind, part[lane], part[lane + half]);
         }
     }
     return part[0];
@@ -116,11 +116,12 @@ static bool is_sum(hr_reduction kind)
            kind == HR_REDUCE_DISTANCE || kind == HR_REDUCE_SUM_ABS;
 }
 
-static double halves(hr_reduction kind, const double *x, int64_t count)
+static double join_halves(hr_reduction kind, const double *x, int64_t count)
 {
     return count == 1 ? x[0]
-                      : joined(kind, halves(kind, x, count / 2),
-                               halves(kind, x + count / 2, count - count / 2));
+                      : join_terms(kind, join_halves(kind, x, count / 2),
+                                   join_halves(kind, x + count / 2,
+                                               count - count / 2));
 }
 
 static int64_t lines_of(const bed *b)
@@ -133,13 +134,13 @@ static int64_t line_of(const bed *b)
     return b->extent.rank == 1 ? LANES : b->extent.size[b->extent.rank - 1];
 }
 
-static int64_t lesser(int64_t x, int64_t y)
+static int64_t lesser_of(int64_t x, int64_t y)
 {
     return x < y ? x : y;
 }
 
 /* Blocks of rows, as the header says. Their sums are added exactly. */
-static double in_order(const bed *b, hr_reduction kind)
+static double reduce_in_order(const bed *b, hr_reduction kind)
 {
     static double blocks[MAX_CELLS];
     int64_t count = 0;
@@ -151,10 +152,10 @@ static double in_order(const bed *b, hr_reduction kind)
     for (int64_t row = 0; row < b->cells; row += lines * line) {
         for (int64_t j = 0; j < lines; j += high) {
             for (int64_t k = 0; k < line; k += wide) {
-                const int64_t left = lesser(line - k, b->cells - row - k);
-                blocks[count++] =
-                    block(b, kind, row + j * line + k, lesser(high, lines - j),
-                          lesser(wide, left), line);
+                const int64_t left = lesser_of(line - k, b->cells - row - k);
+                blocks[count++] = reduce_block(b, kind, row + j * line + k,
+                                               lesser_of(high, lines - j),
+                                               lesser_of(wide, left), line);
             }
         }
     }
@@ -163,7 +164,7 @@ static double in_order(const bed *b, hr_reduction kind)
         hri_exact_add(&sum, blocks, count);
         return hri_exact_value(&sum);
     }
-    return halves(kind, blocks, count);
+    return join_halves(kind, blocks, count);
 }
 
 /* Each term takes part in so many additions, and has up to three roundings of
@@ -190,7 +191,7 @@ static bool is_near(const bed *b, hr_reduction kind, double value)
 
 static bool is_right(const bed *b, hr_reduction kind, double value)
 {
-    const double want = in_order(b, kind);
+    const double want = reduce_in_order(b, kind);
     if (isnan(want) || !is_sum(kind)) {
         return isnan(want) ? isnan(value) : value == want;
     }
@@ -199,14 +200,14 @@ static bool is_right(const bed *b, hr_reduction kind, double value)
 
 /* ---- the grid */
 
-static double rounded(hr_type type, double x)
+static double round_to(hr_type type, double x)
 {
     return type == HR_F32   ? (double)(float)x
            : type == HR_I32 ? round(1000 * x)
                             : x;
 }
 
-static void scatter(const bed *b, uint32_t field, const double *values)
+static void scatter_values(const bed *b, uint32_t field, const double *values)
 {
     static double packed[MAX_CELLS];
     for (int64_t i = 0; i < b->cells; i++) {
@@ -231,7 +232,7 @@ static void make_weights(bed *b, double *weights)
 }
 
 /* Fields that have other halos, which hold what nobody may read. */
-static void create(bed *b)
+static void create_grid(bed *b)
 {
     static const double nan64 = NAN;
     static const float nan32 = NAN;
@@ -254,15 +255,15 @@ static void make_values(bed *b, bool wide)
     for (int64_t i = 0; i < b->cells; i++) {
         const double scale =
             wide && b->type != HR_I32 ? ldexp(1, (int)any(b, -20, 20)) : 1;
-        b->a[i] = rounded(b->type, scale * random_unit(&b->random));
-        b->b[i] = rounded(b->type, scale * random_unit(&b->random));
+        b->a[i] = round_to(b->type, scale * random_unit(&b->random));
+        b->b[i] = round_to(b->type, scale * random_unit(&b->random));
     }
-    scatter(b, 0, b->a);
-    scatter(b, 1, b->b);
+    scatter_values(b, 0, b->a);
+    scatter_values(b, 1, b->b);
 }
 
 /* Fields 0 and 1 get other values. */
-static hr_status disturb(const bed *b)
+static hr_status disturb_fields(const bed *b)
 {
     static const hr_kernel *const kernels[2][3] = {
         {&stir1_4, &stir2_4, &stir3_4}, {&stir1_8, &stir2_8, &stir3_8}};
@@ -287,14 +288,14 @@ static void reduce_all(const bed *b, double *values, bool disturbed)
                              takes_two((hr_reduction)kind) ? 1 : 77,
                              &under_way[kind]) == HR_OK);
     }
-    CHECK(!disturbed || disturb(b) == HR_OK);
+    CHECK(!disturbed || disturb_fields(b) == HR_OK);
     for (int kind = KINDS; kind >= HR_REDUCE_SUM; kind--) {
         values[kind] = 77;
         CHECK(hr_grid_reduced(under_way[kind], &values[kind]) == HR_OK);
     }
 }
 
-static void compare(const bed *b, const double *values, const char *when)
+static void compare_values(const bed *b, const double *values, const char *when)
 {
     for (int kind = HR_REDUCE_SUM; kind <= KINDS; kind++) {
         if (!CHECK(is_right(b, (hr_reduction)kind, values[kind]))) {
@@ -304,7 +305,7 @@ static void compare(const bed *b, const double *values, const char *when)
                     kind, (int)b->type, (long long)b->extent.size[0],
                     (long long)b->extent.size[1], (long long)b->extent.size[2],
                     b->extent.rank, when, values[kind],
-                    in_order(b, (hr_reduction)kind));
+                    reduce_in_order(b, (hr_reduction)kind));
         }
     }
 }
@@ -329,21 +330,21 @@ static void make_extent(bed *b)
     }
 }
 
-static void run(bed *b)
+static void run_grid(bed *b)
 {
     static const hr_type types[] = {HR_F32, HR_F64, HR_I32};
     double values[KINDS + 1], again[KINDS + 1];
     double weights[MAX_BANDS];
     make_extent(b);
     b->type = types[any(b, 0, 2)];
-    create(b);
+    create_grid(b);
     make_values(b, any(b, 0, 1) == 0);
     reduce_all(b, values, false);
-    compare(b, values, "in bands");
+    compare_values(b, values, "in bands");
     make_weights(b, weights);
     CHECK(hr_grid_rebalance(b->grid, weights) == HR_OK);
     reduce_all(b, again, true);
-    compare(b, again, "in others, under steps");
+    compare_values(b, again, "in others, under steps");
     CHECK(memcmp(&values[1], &again[1], sizeof values - sizeof values[0]) == 0);
     hr_grid_destroy(b->grid);
 }
@@ -354,28 +355,28 @@ static void run_nan(bed *b, hr_type type)
 {
     double values[KINDS + 1];
     b->type = type;
-    create(b);
+    create_grid(b);
     make_values(b, false);
     for (int64_t i = 0; i < b->cells; i += 1 + any(b, 0, b->cells / 12)) {
         const double old = b->a[i];
         b->a[i] = NAN;
-        scatter(b, 0, b->a);
+        scatter_values(b, 0, b->a);
         reduce_all(b, values, false);
-        compare(b, values, "with a NaN in a");
+        compare_values(b, values, "with a NaN in a");
         CHECK(isnan(values[HR_REDUCE_MIN]) &&
               isnan(values[HR_REDUCE_MAX_ABS_DIFF]));
         b->a[i] = old;
     }
-    scatter(b, 0, b->a);
+    scatter_values(b, 0, b->a);
     b->b[b->cells - 1] = NAN;
-    scatter(b, 1, b->b);
+    scatter_values(b, 1, b->b);
     reduce_all(b, values, false);
-    compare(b, values, "with a NaN in b");
+    compare_values(b, values, "with a NaN in b");
     CHECK(!isnan(values[HR_REDUCE_MAX]) && isnan(values[HR_REDUCE_DOT]));
     b->a[0] = b->b[0] = INFINITY; /* their difference is a NaN */
     b->b[b->cells - 1] = 0;
-    scatter(b, 0, b->a);
-    scatter(b, 1, b->b);
+    scatter_values(b, 0, b->a);
+    scatter_values(b, 1, b->b);
     reduce_all(b, values, false);
     CHECK(values[HR_REDUCE_SUM] == INFINITY &&
           values[HR_REDUCE_MAX] == INFINITY &&
@@ -398,12 +399,12 @@ static void run_nans(bed *b)
 
 /* ---- what is under way */
 
-static void ends(bed *b)
+static void end_reductions(bed *b)
 {
     hr_reducing *r = NULL;
     set_extent(b, 2, 5, 7, 0);
     b->type = HR_F64;
-    create(b);
+    create_grid(b);
     make_values(b, false);
     CHECK(hr_grid_reduce(b->grid, HR_REDUCE_SUM, HR_F64, 0, 0, &r) == HR_OK);
     CHECK(hr_grid_reduced(r, NULL) == HR_OK); /* the value is not wanted */
@@ -425,12 +426,12 @@ int main(int argc, char **argv)
     TEST_CASE("random reductions");
     const int cases = argc > 2 ? atoi(argv[2]) : CASES;
     for (int i = 0; i < cases; i++) {
-        TEST(run(&b));
+        TEST(run_grid(&b));
     }
     TEST_CASE("reductions of what is no number");
     TEST(run_nans(&b));
     TEST_CASE("ends of reductions");
-    ends(&b);
+    end_reductions(&b);
     hr_context_destroy(b.context);
     return test_end();
 }

@@ -28,7 +28,7 @@ typedef struct bed {
     bool gathers;
 } bed;
 
-static void create(bed *b, uint32_t together)
+static void create_grid(bed *b, uint32_t together)
 {
     random_source random = {11};
     static uint32_t data[CELLS];
@@ -60,7 +60,7 @@ static void create(bed *b, uint32_t together)
     }
 }
 
-static void destroy(bed *b)
+static void destroy_grid(bed *b)
 {
     for (int i = 0; i < MAX_CALLS; i++) {
         hr_array_destroy(b->arrays[i]);
@@ -70,7 +70,7 @@ static void destroy(bed *b)
     hr_grid_destroy(b->grid);
 }
 
-static void follow(bed *b, int64_t steps)
+static void step_models(bed *b, int64_t steps)
 {
     for (int64_t i = 0; i < steps; i++) {
         const grid_model old = b->models[0];
@@ -80,7 +80,7 @@ static void follow(bed *b, int64_t steps)
     }
 }
 
-static bool look(void *data, hr_grid *grid, int64_t steps)
+static bool read_field(void *data, hr_grid *grid, int64_t steps)
 {
     bed *b = data;
     const int call = b->calls++;
@@ -94,19 +94,19 @@ static bool look(void *data, hr_grid *grid, int64_t steps)
 }
 
 /* What the calls saw is what the model has after as many steps. */
-static void compare(bed *b, int calls, int64_t every, int64_t steps)
+static void compare_calls(bed *b, int calls, int64_t every, int64_t steps)
 {
     static uint32_t want[CELLS];
     CHECK(b->calls == calls);
     for (int i = 0; i < calls; i++) {
-        follow(b, every);
+        step_models(b, every);
         grid_model_pack(&b->models[0], want);
         CHECK(b->steps[i] == (i + 1) * every);
         CHECK(hr_synchronize(hr_view_of(b->arrays[i])) == HR_OK);
         CHECK(memcmp(b->snapshots[i], want, sizeof want) == 0);
         CHECK(!b->gathers || memcmp(b->copies[i], want, sizeof want) == 0);
     }
-    follow(b, steps - calls * every);
+    step_models(b, steps - calls * every);
     CHECK(grid_model_agrees(&b->models[0], b->grid, 0));
 }
 
@@ -124,18 +124,18 @@ static const struct {
     {12, 4, 1, false, 3, 3},
 };
 
-static void run(bed *b)
+static void run_rows(bed *b)
 {
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         const bool ended = runs[i].end_at < MAX_CALLS;
         const int64_t done =
             ended ? runs[i].calls * runs[i].every : runs[i].steps;
         hr_grid_state state = HR_GRID_STATE_INIT;
-        create(b, runs[i].together);
+        create_grid(b, runs[i].together);
         b->gathers = runs[i].gathers;
         b->end_at = runs[i].end_at;
         const hr_status status = hr_grid_run(
-            b->grid, b->phases, 2, runs[i].steps, runs[i].every, look, b);
+            b->grid, b->phases, 2, runs[i].steps, runs[i].every, read_field, b);
         if (ended) {
             CHECK_FAILS(status, HR_ERROR_CANCELLED, "ended by the caller");
         } else {
@@ -143,8 +143,8 @@ static void run(bed *b)
         }
         CHECK(hr_grid_describe(b->grid, &state, NULL, 0) == HR_OK);
         CHECK(state.steps == (uint64_t)done);
-        compare(b, runs[i].calls, runs[i].every, done);
-        destroy(b);
+        compare_calls(b, runs[i].calls, runs[i].every, done);
+        destroy_grid(b);
     }
 }
 
@@ -159,26 +159,26 @@ static bool change_phases(void *data, hr_grid *grid, int64_t steps)
 
 /* Phases are looked at before each run of steps, since the function may change
  * what they point to. */
-static void changed(bed *b)
+static void change_between(bed *b)
 {
     hr_grid_state state = HR_GRID_STATE_INIT;
-    create(b, 1);
+    create_grid(b, 1);
     CHECK_FAILS(hr_grid_run(b->grid, b->phases, 2, 6, 2, change_phases, b),
                 HR_ERROR_INVALID, "argument 1 is field 8, but the grid has 2");
     CHECK(hr_grid_describe(b->grid, &state, NULL, 0) == HR_OK);
     CHECK(state.steps == 2);
-    follow(b, 2);
+    step_models(b, 2);
     CHECK(grid_model_agrees(&b->models[0], b->grid, 0));
-    destroy(b);
+    destroy_grid(b);
 }
 
 /* Sections are written and read in the order of the calls. */
-static void order(bed *b)
+static void order_sections(bed *b)
 {
     static uint32_t values[4][2][3], seen[4][2][3];
     hr_array *from[4], *to[4];
     const int64_t origin[] = {15, 4}; /* on both sides of a border */
-    create(b, 1);
+    create_grid(b, 1);
     for (uint32_t i = 0; i < 4; i++) {
         for (uint32_t c = 0; c < 6; c++) {
             values[i][c / 3][c % 3] = 100 * i + c;
@@ -195,7 +195,7 @@ static void order(bed *b)
             memcpy(grid_model_own(&b->models[0], at), &values[i][c / 3][c % 3],
                    4);
         }
-        follow(b, 1);
+        step_models(b, 1);
     }
     CHECK(grid_model_agrees(&b->models[0], b->grid, 0));
     for (int i = 0; i < 4; i++) {
@@ -204,7 +204,7 @@ static void order(bed *b)
         hr_array_destroy(from[i]);
         hr_array_destroy(to[i]);
     }
-    destroy(b);
+    destroy_grid(b);
 }
 
 int main(int argc, char **argv)
@@ -216,11 +216,11 @@ int main(int argc, char **argv)
         return test_end();
     }
     TEST_CASE("runs");
-    TEST(run(&b));
+    TEST(run_rows(&b));
     TEST_CASE("phases that change between calls");
-    TEST(changed(&b));
+    TEST(change_between(&b));
     TEST_CASE("sections between steps");
-    TEST(order(&b));
+    TEST(order_sections(&b));
     hr_context_destroy(b.context);
     return test_end();
 }

@@ -14,13 +14,18 @@
 
 enum { MAX_CHILDREN = 32 };
 
+void files_must(bool ok, const char *what)
+{
+    if (!ok) {
+        perror(what);
+        exit(1);
+    }
+}
+
 void files_make_folder(char *path, size_t bytes)
 {
     snprintf(path, bytes, "/tmp/headrace-test-XXXXXX");
-    if (mkdtemp(path) == NULL) {
-        perror("mkdtemp");
-        exit(1);
-    }
+    files_must(mkdtemp(path) != NULL, "mkdtemp");
 }
 
 void files_make_cache(char *path, size_t bytes)
@@ -106,10 +111,7 @@ void files_heed_permissions(bool heed)
     sets[0].effective = heed ? sets[0].effective & ~rights
                              : sets[0].effective | (sets[0].permitted & rights);
     done = done && syscall(SYS_capset, &header, sets) == 0;
-    if (!done) {
-        perror("capset");
-        exit(1);
-    }
+    files_must(done, "capset");
 }
 
 int files_in_children(int count, int (*function)(int number))

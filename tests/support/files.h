@@ -24,6 +24,9 @@ char *files_read(const char *path, size_t *bytes);
 /* A file of these bytes, in the place of another. */
 bool files_write(const char *path, const void *bytes, size_t count);
 
+/* End the program when what this names did not work. */
+void files_must(bool ok, const char *what);
+
 /* Root may do everything to any file. From now on this thread has to keep to
  * permissions, as others do, or need not. Ends the program when it cannot. */
 void files_heed_permissions(bool heed);

@@ -308,10 +308,7 @@ int main(void)
 {
     char folder[64];
     files_make_folder(folder, sizeof folder);
-    if (chdir(folder) != 0) {
-        perror(folder);
-        return 1;
-    }
+    files_must(chdir(folder) == 0, folder);
     TEST(arrays_are_found());
     TEST(others_are_refused());
     TEST(wrong_sizes_do_not_unpack());

@@ -26,8 +26,8 @@ typedef struct bed {
     random_source random;
 } bed;
 
-static hr_array *wrap(const bed *b, const void *data, size_t bytes,
-                      hr_extent extent)
+static hr_array *wrap_data(const bed *b, const void *data, size_t bytes,
+                           hr_extent extent)
 {
     hr_array *array = NULL;
     CHECK(hr_array_wrap(b->context, data, bytes, extent, 0, &array) == HR_OK);
@@ -35,9 +35,9 @@ static hr_array *wrap(const bed *b, const void *data, size_t bytes,
 }
 
 /* Run over n points, bring the views home, and forget the arrays of views. */
-static void run(const bed *b, const hr_kernel *kernel, int64_t n,
-                const hr_extent *tile, const hr_argument *arguments,
-                size_t count)
+static void run_kernel(const bed *b, const hr_kernel *kernel, int64_t n,
+                       const hr_extent *tile, const hr_argument *arguments,
+                       size_t count)
 {
     CHECK(hr_launch(b->queue, kernel, hr_extent1(n), tile, arguments, count) ==
           HR_OK);
@@ -53,15 +53,15 @@ static void run(const bed *b, const hr_kernel *kernel, int64_t n,
 }
 
 #define IN(data, extent)                                                       \
-    hr_in(hr_view_of(wrap(b, data, sizeof *(data), extent)))
+    hr_in(hr_view_of(wrap_data(b, data, sizeof *(data), extent)))
 #define OUT(data, extent)                                                      \
-    hr_out(hr_view_of(wrap(b, data, sizeof *(data), extent)))
+    hr_out(hr_view_of(wrap_data(b, data, sizeof *(data), extent)))
 #define INOUT(data, extent)                                                    \
-    hr_inout(hr_view_of(wrap(b, data, sizeof *(data), extent)))
+    hr_inout(hr_view_of(wrap_data(b, data, sizeof *(data), extent)))
 
 /* ---- numbers of every type */
 
-static void every_type(bed *b)
+static void use_every_type(bed *b)
 {
     TEST_CASE("views and values of every type");
     enum { N = 77 };
@@ -86,12 +86,12 @@ static void every_type(bed *b)
     const hr_extent n = hr_extent1(N);
     const hr_argument views[] = {IN(c, n), IN(uc, n), IN(s, n),  IN(us, n),
                                  IN(i, n), IN(u, n),  IN(ul, n), OUT(sum, n)};
-    run(b, &integers, N, NULL, views, 8);
+    run_kernel(b, &integers, N, NULL, views, 8);
     static int64_t wide[N];
     const int64_t less = -12345678901;
     const hr_argument longer[] = {IN(ul, n), hr_value(&less, sizeof less),
                                   OUT(wide, n)};
-    run(b, &longs, N, NULL, longer, 3);
+    run_kernel(b, &longs, N, NULL, longer, 3);
     struct {
         char a;
         short b;
@@ -109,7 +109,7 @@ static void every_type(bed *b)
         hr_value(&vc, sizeof vc), hr_value(&vd, sizeof vd),
         hr_value(&ve, sizeof ve), hr_value(&vf, sizeof vf),
         hr_value(&g, sizeof g),   OUT(total, n)};
-    run(b, &values, N, NULL, numbers, 8);
+    run_kernel(b, &values, N, NULL, numbers, 8);
     for (int k = 0; k < N; k++) {
         CHECK(sum[k] == (int64_t)c[k] + uc[k] + s[k] + us[k] + i[k] +
                             (int64_t)u[k] + (int64_t)ul[k]);
@@ -146,8 +146,8 @@ KIND(double, double)
 enum { HEARD = 7, MAX_ITEMS = 600 };
 
 /* Whether item i received its neighbours' values. */
-static int heard(const kind *k, const void *x, const void *out, int64_t i,
-                 int64_t tile)
+static int has_heard(const kind *k, const void *x, const void *out, int64_t i,
+                     int64_t tile)
 {
     double o[HEARD], sum = 0.0, least = 0.0, most = 0.0;
     for (int c = 0; c < HEARD; c++) {
@@ -170,8 +170,8 @@ static int heard(const kind *k, const void *x, const void *out, int64_t i,
            o[5] == least && o[6] == most;
 }
 
-static void subgroups(bed *b, const hr_kernel *kernel, const kind *k, int64_t n,
-                      int64_t tile)
+static void use_subgroups(bed *b, const hr_kernel *kernel, const kind *k,
+                          int64_t n, int64_t tile)
 {
     static int64_t x[MAX_ITEMS], out[MAX_ITEMS * HEARD]; /* room for any type */
     const hr_extent items = hr_extent1(tile);
@@ -180,18 +180,18 @@ static void subgroups(bed *b, const hr_kernel *kernel, const kind *k, int64_t n,
         k->set(x, i, (double)random_between(&b->random, 1, 1000));
     }
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap(b, x, k->bytes, hr_extent1(n)))),
-        hr_out(hr_view_of(wrap(b, out, k->bytes, hr_extent2(n, HEARD))))};
-    run(b, kernel, n, &items, arguments, 2);
+        hr_in(hr_view_of(wrap_data(b, x, k->bytes, hr_extent1(n)))),
+        hr_out(hr_view_of(wrap_data(b, out, k->bytes, hr_extent2(n, HEARD))))};
+    run_kernel(b, kernel, n, &items, arguments, 2);
     int ok = 1;
     for (int64_t i = 0; i < n; i++) {
-        ok = ok && heard(k, x, out, i, tile);
+        ok = ok && has_heard(k, x, out, i, tile);
     }
     CHECK(ok);
     printf("width %g with tiles of %lld\n", k->get(out, 0), (long long)tile);
 }
 
-static void all_subgroups(bed *b)
+static void use_all_subgroups(bed *b)
 {
     static const struct {
         const hr_kernel *kernel;
@@ -203,16 +203,17 @@ static void all_subgroups(bed *b)
               {&subgroups_double, &double_kind}};
     TEST_CASE("sub-groups");
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
-        subgroups(b, of[i].kernel, of[i].kind, 512, 128);
-        subgroups(b, of[i].kernel, of[i].kind, 100, 50); /* parts of one */
-        subgroups(b, of[i].kernel, of[i].kind, 301, 64); /* beyond the end */
-        subgroups(b, of[i].kernel, of[i].kind, 9, 7);
+        use_subgroups(b, of[i].kernel, of[i].kind, 512, 128);
+        use_subgroups(b, of[i].kernel, of[i].kind, 100, 50); /* parts of one */
+        use_subgroups(b, of[i].kernel, of[i].kind, 301,
+                      64); /* beyond the end */
+        use_subgroups(b, of[i].kernel, of[i].kind, 9, 7);
     }
 }
 
 /* ---- atomics */
 
-static void atomics(bed *b, const hr_kernel *kernel, const kind *k)
+static void use_atomics(bed *b, const hr_kernel *kernel, const kind *k)
 {
     enum { N = 1000 };
     static int64_t x[N], at[5];
@@ -231,10 +232,10 @@ static void atomics(bed *b, const hr_kernel *kernel, const kind *k)
     k->set(at, 3, 0);
     k->set(at, 4, 7);
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap(b, x, k->bytes, hr_extent1(N)))),
-        hr_inout(hr_view_of(wrap(b, at, k->bytes, hr_extent1(5)))),
+        hr_in(hr_view_of(wrap_data(b, x, k->bytes, hr_extent1(N)))),
+        hr_inout(hr_view_of(wrap_data(b, at, k->bytes, hr_extent1(5)))),
         INOUT(winner, hr_extent1(2))};
-    run(b, kernel, N, NULL, arguments, 3);
+    run_kernel(b, kernel, N, NULL, arguments, 3);
     CHECK(k->get(at, 0) == sum + 3);
     CHECK(k->get(at, 1) == least);
     CHECK(k->get(at, 2) == most);
@@ -243,7 +244,7 @@ static void atomics(bed *b, const hr_kernel *kernel, const kind *k)
           k->get(at, 4) == k->get(x, winner[1]));
 }
 
-static void bits(bed *b, const hr_kernel *kernel, size_t bytes)
+static void set_bits(bed *b, const hr_kernel *kernel, size_t bytes)
 {
     enum { N = 333 };
     static uint64_t x[N], at[3];
@@ -259,16 +260,16 @@ static void bits(bed *b, const hr_kernel *kernel, size_t bytes)
     memset(at, 0, sizeof at);
     memset(at, 0xff, bytes);
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap(b, x, bytes, hr_extent1(N)))),
-        hr_inout(hr_view_of(wrap(b, at, bytes, hr_extent1(3))))};
-    run(b, kernel, N, NULL, arguments, 2);
+        hr_in(hr_view_of(wrap_data(b, x, bytes, hr_extent1(N)))),
+        hr_inout(hr_view_of(wrap_data(b, at, bytes, hr_extent1(3))))};
+    run_kernel(b, kernel, N, NULL, arguments, 2);
     const unsigned char *got = (const unsigned char *)at;
     CHECK(memcmp(got, &all, bytes) == 0);
     CHECK(memcmp(got + bytes, &any, bytes) == 0);
     CHECK(memcmp(got + 2 * bytes, &odd, bytes) == 0);
 }
 
-static void counts(bed *b)
+static void count_bins(bed *b)
 {
     enum { N = 1500, BINS = 8 };
     static int x[N], tickets[N];
@@ -284,7 +285,7 @@ static void counts(bed *b)
     const hr_argument arguments[] = {
         IN(x, hr_extent1(N)), INOUT(bins, hr_extent1(BINS + 1)),
         INOUT(&next, hr_extent1(1)), INOUT(tickets, hr_extent1(N))};
-    run(b, &histogram, N, &tile, arguments, 4);
+    run_kernel(b, &histogram, N, &tile, arguments, 4);
     CHECK(memcmp(bins, want, sizeof bins) == 0);
     CHECK(next == N);
     int each = 1;
@@ -295,37 +296,37 @@ static void counts(bed *b)
     CHECK(each);
 }
 
-static void all_atomics(bed *b)
+static void use_all_atomics(bed *b)
 {
     TEST_CASE("atomics");
-    atomics(b, &atomics_int, &int_kind);
-    atomics(b, &atomics_unsigned, &unsigned_kind);
-    atomics(b, &atomics_float, &float_kind);
-    atomics(b, &atomics_long, &long_kind);
-    atomics(b, &atomics_double, &double_kind);
-    bits(b, &bits_int, sizeof(int));
-    bits(b, &bits_unsigned, sizeof(unsigned));
-    bits(b, &bits_long, sizeof(int64_t));
+    use_atomics(b, &atomics_int, &int_kind);
+    use_atomics(b, &atomics_unsigned, &unsigned_kind);
+    use_atomics(b, &atomics_float, &float_kind);
+    use_atomics(b, &atomics_long, &long_kind);
+    use_atomics(b, &atomics_double, &double_kind);
+    set_bits(b, &bits_int, sizeof(int));
+    set_bits(b, &bits_unsigned, sizeof(unsigned));
+    set_bits(b, &bits_long, sizeof(int64_t));
     TEST_CASE("atomics in memory of the tile");
-    atomics(b, &tile_atomics_int, &int_kind);
-    atomics(b, &tile_atomics_unsigned, &unsigned_kind);
-    atomics(b, &tile_atomics_float, &float_kind);
-    atomics(b, &tile_atomics_long, &long_kind);
-    atomics(b, &tile_atomics_double, &double_kind);
-    bits(b, &tile_bits_int, sizeof(int));
-    bits(b, &tile_bits_unsigned, sizeof(unsigned));
-    bits(b, &tile_bits_long, sizeof(int64_t));
-    counts(b);
+    use_atomics(b, &tile_atomics_int, &int_kind);
+    use_atomics(b, &tile_atomics_unsigned, &unsigned_kind);
+    use_atomics(b, &tile_atomics_float, &float_kind);
+    use_atomics(b, &tile_atomics_long, &long_kind);
+    use_atomics(b, &tile_atomics_double, &double_kind);
+    set_bits(b, &tile_bits_int, sizeof(int));
+    set_bits(b, &tile_bits_unsigned, sizeof(unsigned));
+    set_bits(b, &tile_bits_long, sizeof(int64_t));
+    count_bins(b);
 }
 
 /* ---- half precision */
 
-static int same(float a, float b)
+static int is_same(float a, float b)
 {
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
 }
 
-static void half_precision(bed *b)
+static void convert_halves(bed *b)
 {
     TEST_CASE("every half, and halves of random floats");
     enum { N = 65536 };
@@ -341,15 +342,16 @@ static void half_precision(bed *b)
     const hr_argument widen[] = {IN(x, n), IN(x, n), OUT(wide_a, n),
                                  OUT(wide_b, n)};
     const hr_argument narrow[] = {IN(from, n), OUT(a, n), OUT(h, n)};
-    run(b, &halves, N, NULL, widen, 4);
-    run(b, &narrowed, N, NULL, narrow, 3);
+    run_kernel(b, &halves, N, NULL, widen, 4);
+    run_kernel(b, &narrowed, N, NULL, narrow, 3);
     int ok = 1;
     for (int i = 0; i < N; i++) {
-        ok =
-            ok && same(wide_a[i], hr_f16_to_f32(x[i])) &&
-            same(wide_b[i], hr_bf16_to_f32(x[i])) &&
-            same(hr_f16_to_f32(a[i]), hr_f16_to_f32(hr_f32_to_f16(from[i]))) &&
-            same(hr_bf16_to_f32(h[i]), hr_bf16_to_f32(hr_f32_to_bf16(from[i])));
+        ok = ok && is_same(wide_a[i], hr_f16_to_f32(x[i])) &&
+             is_same(wide_b[i], hr_bf16_to_f32(x[i])) &&
+             is_same(hr_f16_to_f32(a[i]),
+                     hr_f16_to_f32(hr_f32_to_f16(from[i]))) &&
+             is_same(hr_bf16_to_f32(h[i]),
+                     hr_bf16_to_f32(hr_f32_to_bf16(from[i])));
     }
     CHECK(ok);
 }
@@ -384,7 +386,7 @@ static int is_close(const kind *k, const void *a, const void *b, const void *c,
     return ok;
 }
 
-static void complex_numbers(bed *b, const hr_kernel *kernel, const kind *k,
+static void compute_complex(bed *b, const hr_kernel *kernel, const kind *k,
                             double unit)
 {
     enum { N = 200 };
@@ -395,10 +397,10 @@ static void complex_numbers(bed *b, const hr_kernel *kernel, const kind *k,
     }
     const size_t bytes = 2 * k->bytes;
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap(b, x, bytes, hr_extent1(N)))),
-        hr_in(hr_view_of(wrap(b, y, bytes, hr_extent1(N)))),
-        hr_out(hr_view_of(wrap(b, z, bytes, hr_extent2(N, 6))))};
-    run(b, kernel, N, NULL, arguments, 3);
+        hr_in(hr_view_of(wrap_data(b, x, bytes, hr_extent1(N)))),
+        hr_in(hr_view_of(wrap_data(b, y, bytes, hr_extent1(N)))),
+        hr_out(hr_view_of(wrap_data(b, z, bytes, hr_extent2(N, 6))))};
+    run_kernel(b, kernel, N, NULL, arguments, 3);
     int ok = 1;
     for (int64_t i = 0; i < N; i++) {
         ok = ok && is_close(k, x, y, z, i, unit);
@@ -408,7 +410,7 @@ static void complex_numbers(bed *b, const hr_kernel *kernel, const kind *k,
 
 /* ---- mathematics, tables */
 
-static void mathematics(bed *b)
+static void compute_functions(bed *b)
 {
     TEST_CASE("fast and precise mathematics");
     enum { N = 500 };
@@ -422,8 +424,8 @@ static void mathematics(bed *b)
                                   OUT(&y[0][0], hr_extent2(N, 8))};
     const hr_argument wide[] = {IN(dx, hr_extent1(N)),
                                 OUT(&dy[0][0], hr_extent2(N, 8))};
-    run(b, &fast, N, NULL, single, 2);
-    run(b, &precise, N, NULL, wide, 2);
+    run_kernel(b, &fast, N, NULL, single, 2);
+    run_kernel(b, &precise, N, NULL, wide, 2);
     int ok = 1, exact = 1;
     for (int i = 0; i < N; i++) {
         const double d = dx[i],
@@ -440,7 +442,7 @@ static void mathematics(bed *b)
     CHECK(exact);
 }
 
-static void tables(bed *b)
+static void read_tables(bed *b)
 {
     TEST_CASE("a table, fences, and edges in memory of the tile");
     enum { N = 333, TILE = 32 };
@@ -452,7 +454,7 @@ static void tables(bed *b)
     const hr_argument arguments[] = {IN(x, hr_extent1(N)),
                                      OUT(y, hr_extent1(N)),
                                      hr_tile_bytes((TILE + 2) * sizeof(float))};
-    run(b, &smoothed, N, &tile, arguments, 3);
+    run_kernel(b, &smoothed, N, &tile, arguments, 3);
     int ok = 1;
     for (int i = 0; i < N; i++) { /* all of it is exact */
         float before = i > 0 ? x[i - 1] : 0.0f;
@@ -462,7 +464,7 @@ static void tables(bed *b)
     CHECK(ok);
 }
 
-static void either(bed *b)
+static void run_either(bed *b)
 {
     static const hr_kernel *const kernels[] = {&either1, &either2, &either3};
     enum { N = 60 }; /* 3 x 4 x 5: no tile fits exactly */
@@ -496,16 +498,16 @@ int main(int count, char **arguments)
     }
     for (uint32_t i = 0; i < hr_accelerator_count(b.context); i++) {
         CHECK(hr_queue_create(b.context, i, &b.queue) == HR_OK);
-        every_type(&b);
-        TEST(all_subgroups(&b));
-        TEST(all_atomics(&b));
-        TEST(half_precision(&b));
+        use_every_type(&b);
+        TEST(use_all_subgroups(&b));
+        TEST(use_all_atomics(&b));
+        TEST(convert_halves(&b));
         TEST_CASE("complex numbers");
-        TEST(complex_numbers(&b, &complex_single, &float_kind, 0x1p-24));
-        TEST(complex_numbers(&b, &complex_double, &double_kind, 0x1p-53));
-        TEST(mathematics(&b));
-        TEST(tables(&b));
-        TEST(either(&b));
+        TEST(compute_complex(&b, &complex_single, &float_kind, 0x1p-24));
+        TEST(compute_complex(&b, &complex_double, &double_kind, 0x1p-53));
+        TEST(compute_functions(&b));
+        TEST(read_tables(&b));
+        TEST(run_either(&b));
         hr_queue_destroy(b.queue);
     }
     hr_context_destroy(b.context);

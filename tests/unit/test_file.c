@@ -15,18 +15,10 @@
 #include "files/files.h"
 #include "support/files.h"
 
-static void must(bool ok, const char *what)
-{
-    if (!ok) {
-        perror(what);
-        exit(1);
-    }
-}
-
 /* A file of this text instead of any earlier one. */
 static void put_file(const char *path, const char *text)
 {
-    must(files_write(path, text, strlen(text)), path);
+    files_must(files_write(path, text, strlen(text)), path);
 }
 
 static bool holds_text(const char *path, const char *text)
@@ -178,7 +170,7 @@ static void permissions_are_ordinary(void)
     make_file("a.npy", HR_ROW_MAJOR);
     CHECK(mode_of("a.npy") == 0640);
     TEST_CASE("an earlier file's permissions stay");
-    must(chmod("a.npy", 0606) == 0, "chmod");
+    files_must(chmod("a.npy", 0606) == 0, "chmod");
     make_file("a.npy", HR_ROW_MAJOR);
     CHECK(mode_of("a.npy") == 0606);
     umask(mask);
@@ -189,9 +181,10 @@ static void links_stay(void)
 {
     hr_file *file;
     hr_matrix m;
-    must(mkdir("there", 0777) == 0 && symlink("there/b.npy", "a.npy") == 0 &&
-             symlink("a.npy", "c.npy") == 0 && symlink("loop", "loop") == 0,
-         "links");
+    files_must(
+        mkdir("there", 0777) == 0 && symlink("there/b.npy", "a.npy") == 0 &&
+            symlink("a.npy", "c.npy") == 0 && symlink("loop", "loop") == 0,
+        "links");
     TEST_CASE("a link to a file that is not there yet");
     make_file("a.npy", HR_ROW_MAJOR);
     CHECK(names_in("there") == 1 && is_made("there/b.npy"));
@@ -205,7 +198,8 @@ static void links_stay(void)
     CHECK_FAILS(hr_file_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_IO, "loop: it cannot be used");
     TEST_CASE("a link into nowhere");
-    must(unlink("loop") == 0 && symlink("/nowhere/x", "loop") == 0, "links");
+    files_must(unlink("loop") == 0 && symlink("/nowhere/x", "loop") == 0,
+               "links");
     CHECK_FAILS(hr_file_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_IO, "its folder cannot be used");
     unlink("loop"), unlink("c.npy"), unlink("a.npy"), unlink("there/b.npy");
@@ -265,10 +259,11 @@ static const struct {
 static void what_is_no_file_is_refused(void)
 {
     make_file("cut.npy", HR_ROW_MAJOR);
-    must(truncate("cut.npy", 128 + 23) == 0, "truncate");
+    files_must(truncate("cut.npy", 128 + 23) == 0, "truncate");
     put_file("text", "Call me Ishmael.");
     put_file("empty", "");
-    must(mkdir("folder", 0777) == 0 && mkfifo("pipe", 0666) == 0, "mkfifo");
+    files_must(mkdir("folder", 0777) == 0 && mkfifo("pipe", 0666) == 0,
+               "mkfifo");
     int names = names_in(".");
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         TEST_CASE(refused[i].name);
@@ -359,15 +354,15 @@ static void no_disk_is_so_large(void)
     CHECK(file == NULL && holds_text("a.npy", "earlier") && names_in(".") == 1);
     TEST_CASE("more than the process may write");
     struct rlimit limit, before;
-    must(getrlimit(RLIMIT_FSIZE, &before) == 0, "getrlimit");
+    files_must(getrlimit(RLIMIT_FSIZE, &before) == 0, "getrlimit");
     limit = before;
     limit.rlim_cur = 4096;
     signal(SIGXFSZ, SIG_IGN);
-    must(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
+    files_must(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
     CHECK_FAILS(
         hr_file_create("a.npy", HR_F32, 1000, 1, HR_ROW_MAJOR, &file, &m),
         HR_ERROR_IO, "a.npy: ");
-    must(setrlimit(RLIMIT_FSIZE, &before) == 0, "setrlimit");
+    files_must(setrlimit(RLIMIT_FSIZE, &before) == 0, "setrlimit");
     signal(SIGXFSZ, SIG_DFL);
     CHECK(file == NULL && holds_text("a.npy", "earlier") && names_in(".") == 1);
     unlink("a.npy");
@@ -387,10 +382,11 @@ static void permissions_are_heeded(void)
     };
     hr_file *file = NULL;
     hr_matrix m;
-    must(mkdir("closed", 0777) == 0, "mkdir");
+    files_must(mkdir("closed", 0777) == 0, "mkdir");
     put_file("closed/a.npy", "earlier");
     put_file("kept.npy", "kept");
-    must(chmod("closed", 0555) == 0 && chmod("kept.npy", 0444) == 0, "chmod");
+    files_must(chmod("closed", 0555) == 0 && chmod("kept.npy", 0444) == 0,
+               "chmod");
     files_heed_permissions(true);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
@@ -401,11 +397,11 @@ static void permissions_are_heeded(void)
         CHECK(names_in("closed") == 1 && holds_text("kept.npy", "kept"));
     }
     TEST_CASE("a file that may not be read");
-    must(chmod("kept.npy", 0) == 0, "chmod");
+    files_must(chmod("kept.npy", 0) == 0, "chmod");
     CHECK_FAILS(hr_file_open("kept.npy", &file, &m), HR_ERROR_IO,
                 "Permission denied");
     files_heed_permissions(false);
-    must(chmod("closed", 0777) == 0, "chmod");
+    files_must(chmod("closed", 0777) == 0, "chmod");
     unlink("closed/a.npy"), unlink("kept.npy"), rmdir("closed");
     CHECK(file == NULL && names_in(".") == 0);
 }
@@ -417,18 +413,18 @@ static void renaming_may_fail(void)
     hr_matrix m;
     CHECK(hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
           HR_OK);
-    must(mkdir("a.npy", 0777) == 0, "mkdir");
+    files_must(mkdir("a.npy", 0777) == 0, "mkdir");
     CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "given its name");
     CHECK(hr_file_temporary(file) != NULL);
     TEST_CASE("a second try");
-    must(rmdir("a.npy") == 0, "rmdir");
+    files_must(rmdir("a.npy") == 0, "rmdir");
     CHECK(hr_file_commit(file) == HR_OK);
     hr_file_close(file);
     CHECK(names_in(".") == 1 && unlink("a.npy") == 0);
     TEST_CASE("the temporary file is gone");
     CHECK(hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
           HR_OK);
-    must(unlink(hr_file_temporary(file)) == 0, "unlink");
+    files_must(unlink(hr_file_temporary(file)) == 0, "unlink");
     CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "No such file");
     hr_file_close(file);
     CHECK(names_in(".") == 0);
@@ -443,11 +439,12 @@ static void the_working_folder_may_change(void)
     CHECK(hr_file_open("in.npy", &opened, &m) == HR_OK);
     CHECK(hr_file_create("out.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &created, &m) ==
           HR_OK);
-    must(mkdir("elsewhere", 0777) == 0 && chdir("elsewhere") == 0, "chdir");
+    files_must(mkdir("elsewhere", 0777) == 0 && chdir("elsewhere") == 0,
+               "chdir");
     CHECK(hr_file_unchanged(opened) == HR_OK);
     CHECK(hr_file_commit(created) == HR_OK);
     CHECK(names_in(".") == 0);
-    must(chdir("..") == 0 && rmdir("elsewhere") == 0, "chdir");
+    files_must(chdir("..") == 0 && rmdir("elsewhere") == 0, "chdir");
     hr_file_close(created);
     hr_file_close(opened);
     CHECK(unlink("in.npy") == 0 && unlink("out.npy") == 0);
@@ -457,17 +454,17 @@ static void touch_file(void)
 {
     const struct timespec times[2] = {{.tv_sec = 1, .tv_nsec = 1},
                                       {.tv_sec = 1, .tv_nsec = 1}};
-    must(utimensat(AT_FDCWD, "a.npy", times, 0) == 0, "utimensat");
+    files_must(utimensat(AT_FDCWD, "a.npy", times, 0) == 0, "utimensat");
 }
 
 static void grow_file(void)
 {
-    must(truncate("a.npy", 1000) == 0, "truncate");
+    files_must(truncate("a.npy", 1000) == 0, "truncate");
 }
 
 static void cut_file(void)
 {
-    must(truncate("a.npy", 150) == 0, "truncate");
+    files_must(truncate("a.npy", 150) == 0, "truncate");
 }
 
 static void replace_file(void)
@@ -477,7 +474,7 @@ static void replace_file(void)
 
 static void remove_file(void)
 {
-    must(unlink("a.npy") == 0, "unlink");
+    files_must(unlink("a.npy") == 0, "unlink");
 }
 
 static void read_file(void)
@@ -535,12 +532,13 @@ static void offsets_have_64_bits(void)
     hri_npy_format(&header, head);
     put_file("a.npy", "");
     int fd = open("a.npy", O_WRONLY);
-    must(fd >= 0 && pwrite(fd, head, sizeof head, 0) == 128, "pwrite");
+    files_must(fd >= 0 && pwrite(fd, head, sizeof head, 0) == 128, "pwrite");
     if (pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == sizeof last) {
-        must(ftruncate(fd, 128 + 4096 * n - 1) == 0, "ftruncate");
+        files_must(ftruncate(fd, 128 + 4096 * n - 1) == 0, "ftruncate");
         CHECK_FAILS(hr_file_open("a.npy", &file, &m), HR_ERROR_IO,
                     "want 5368709120 bytes");
-        must(pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == 4, "pwrite");
+        files_must(pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == 4,
+                   "pwrite");
         if (CHECK(hr_file_open("a.npy", &file, &m) == HR_OK)) {
             CHECK(*element_at(m, n - 1, 1023) == 42.0f);
             hr_file_close(file);
@@ -555,7 +553,7 @@ static void offsets_have_64_bits(void)
 int main(void)
 {
     char folder[] = "npy-XXXXXX";
-    must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
+    files_must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
     TEST(files_come_back());
     empty_matrices_come_back();
     TEST(nothing_appears_before_commit());
@@ -574,6 +572,6 @@ int main(void)
     TEST(changes_are_seen());
     TEST(offsets_have_64_bits());
     CHECK(names_in(".") == 0);
-    must(chdir("..") == 0 && rmdir(folder) == 0, folder);
+    files_must(chdir("..") == 0 && rmdir(folder) == 0, folder);
     return test_end();
 }

@@ -162,17 +162,9 @@ int rename(const char *from, const char *to)
     return is_refused(RENAME) ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
-static void must(bool ok, const char *what)
-{
-    if (!ok) {
-        perror(what);
-        exit(1);
-    }
-}
-
 static void put_earlier(const char *path)
 {
-    must(files_write(path, "earlier", 7), path);
+    files_must(files_write(path, "earlier", 7), path);
 }
 
 /* Whether the folder holds so many names, and the file so many bytes. */
@@ -310,7 +302,7 @@ static hr_status open_file(const char *path)
 static void run_out_of_memory(void)
 {
     CHECK(write_file("a.npy") == HR_OK);
-    must(symlink("a.npy", "link.npy") == 0, "link.npy");
+    files_must(symlink("a.npy", "link.npy") == 0, "link.npy");
     TEST_CASE("creating while memory runs out");
     refuse_memory(write_file, 8);
     TEST_CASE("opening while memory runs out");
@@ -336,7 +328,7 @@ static void refuse_to_map(void)
     hr_file *file = NULL;
     hr_matrix m;
     fclose(fopen("full/a.npy", "a"));
-    must(truncate("full/a.npy", (off_t)1 << 60) == 0, "truncate");
+    files_must(truncate("full/a.npy", (off_t)1 << 60) == 0, "truncate");
     CHECK_FAILS(hr_file_open("full/a.npy", &file, &m), HR_ERROR_OUT_OF_MEMORY,
                 "1152921504606846976 bytes cannot be mapped");
     CHECK(file == NULL);
@@ -353,12 +345,12 @@ static bool mount_small_disk(void)
 int main(void)
 {
     char folder[] = "npy-disk-XXXXXX";
-    must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
+    files_must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
     TEST(keep_earlier_file());
     TEST(refuse_kept_space());
     TEST(run_out_of_memory());
     unlink("a.npy");
-    must(mkdir("full", 0777) == 0, "mkdir");
+    files_must(mkdir("full", 0777) == 0, "mkdir");
     if (mount_small_disk()) {
         TEST(refuse_full_disk());
         TEST(refuse_zeros());
@@ -368,6 +360,7 @@ int main(void)
         printf("not run: a small disk cannot be mounted here: %s\n",
                strerror(errno));
     }
-    must(rmdir("full") == 0 && chdir("..") == 0 && rmdir(folder) == 0, folder);
+    files_must(rmdir("full") == 0 && chdir("..") == 0 && rmdir(folder) == 0,
+               folder);
     return test_end();
 }

@@ -107,6 +107,18 @@ static void set_to(const grid_model *m, const int64_t *at, unsigned value)
     memcpy(grid_model_own(m, at), &value, sizeof value);
 }
 
+/* Where cell number `number` of a box is that begins at `origin`. Returns how
+ * many boxes come before it. */
+static int64_t find_cell(int64_t number, uint32_t rank, const int64_t *size,
+                         const int64_t *origin, int64_t at[3])
+{
+    for (uint32_t d = rank; d-- > 0;) {
+        at[d] = origin[d] + number % size[d];
+        number /= size[d];
+    }
+    return number;
+}
+
 typedef void cell_function(bed *b, const int64_t *at);
 
 static void flow_cell(bed *b, const int64_t *at)
@@ -136,12 +148,10 @@ static void blur_cell(bed *b, const int64_t *at)
 
 static void each_cell(bed *b, cell_function *function)
 {
+    const int64_t zero[3] = {0};
     for (int64_t n = 0; n < hr_extent_count(b->extent); n++) {
-        int64_t at[3] = {0}, rest = n;
-        for (uint32_t d = b->extent.rank; d-- > 0;) {
-            at[d] = rest % b->extent.size[d];
-            rest /= b->extent.size[d];
-        }
+        int64_t at[3] = {0};
+        find_cell(n, b->extent.rank, b->extent.size, zero, at);
         function(b, at);
     }
 }
@@ -237,24 +247,20 @@ static void write_section(bed *b, uint32_t field)
           HR_OK);
     CHECK(hr_grid_write(b->grid, name, origin, hr_view_of(array)) == HR_OK);
     for (int64_t n = 0; n < count; n++) {
-        int64_t at[3] = {0}, rest = n;
-        for (uint32_t d = b->extent.rank; d-- > 0;) {
-            at[d] = origin[d] + rest % extent.size[d + lead];
-            rest /= extent.size[d + lead];
-        }
-        set_to(&b->models[field][all ? rest : one], at, (unsigned)data[n]);
+        int64_t at[3] = {0};
+        const int64_t q =
+            find_cell(n, b->extent.rank, &extent.size[lead], origin, at);
+        set_to(&b->models[field][all ? q : one], at, (unsigned)data[n]);
     }
     CHECK(hr_grid_read(b->grid, name, origin, hr_view_of(array)) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
     int wrong = 0;
     for (int64_t n = 0; n < count; n++) {
-        int64_t at[3] = {0}, rest = n;
-        for (uint32_t d = b->extent.rank; d-- > 0;) {
-            at[d] = origin[d] + rest % extent.size[d + lead];
-            rest /= extent.size[d + lead];
-        }
-        wrong += (unsigned)data[n] !=
-                 at_of(&b->models[field][all ? rest : one], at, 0);
+        int64_t at[3] = {0};
+        const int64_t q =
+            find_cell(n, b->extent.rank, &extent.size[lead], origin, at);
+        wrong +=
+            (unsigned)data[n] != at_of(&b->models[field][all ? q : one], at, 0);
     }
     CHECK(wrong == 0);
     hr_array_destroy(array);

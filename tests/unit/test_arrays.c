@@ -2,20 +2,17 @@
 /* Queues, events, arrays and views, on the accelerators of argv[1]. */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <headrace/headrace.h>
 
 #include "base/status.h"
-#include "test.h"
+#include "support/bed.h"
 
 enum { ROWS = 37, COLS = 53, COUNT = ROWS * COLS };
 
-typedef struct bed {
-    hr_context *context;
-    hr_queue *queue, *last; /* of the first accelerator, and of the last */
-} bed;
+/* The queue of the last accelerator. */
+static hr_queue *last_queue(const bed *b)
+{
+    return b->queues[b->count - 1];
+}
 
 static float number_of(int i)
 {
@@ -49,8 +46,8 @@ static void copy_there_and_back(const bed *b)
     fill_numbers(from, COUNT);
     CHECK(hr_array_wrap(b->context, from, 4, extent, 0, &source) == HR_OK);
     CHECK(hr_array_wrap(b->context, to, 4, extent, 0, &target) == HR_OK);
-    CHECK(hr_array_create(b->queue, 4, extent, &here) == HR_OK);
-    CHECK(hr_array_create(b->last, 4, extent, &there) == HR_OK);
+    CHECK(hr_array_create(b->queues[0], 4, extent, &here) == HR_OK);
+    CHECK(hr_array_create(last_queue(b), 4, extent, &there) == HR_OK);
     CHECK(hr_copy(hr_view_of(source), hr_view_of(here)) == HR_OK);
     hr_event *event = NULL;
     CHECK(hr_copy_async(hr_view_of(here), hr_view_of(there), &event) == HR_OK);
@@ -79,7 +76,8 @@ static void copy_sections(const bed *b)
     fill_numbers(from, ROWS * PITCH);
     CHECK(hr_array_wrap(b->context, from, 4, hr_extent2(ROWS, COLS), PITCH * 4,
                         &source) == HR_OK);
-    CHECK(hr_array_create(b->last, 4, hr_extent2(ROWS, COLS), &there) == HR_OK);
+    CHECK(hr_array_create(last_queue(b), 4, hr_extent2(ROWS, COLS), &there) ==
+          HR_OK);
     hr_view whole = hr_view_of(source), inner = section_of(whole, 3, 5, 10, 20);
     CHECK(hr_copy(inner, section_of(hr_view_of(there), 20, 30, 10, 20)) ==
           HR_OK);
@@ -112,9 +110,9 @@ static void copy_staging(const bed *b)
     TEST_CASE("staging arrays");
     hr_array *in, *out, *there;
     hr_extent extent = hr_extent3(3, 5, 7);
-    CHECK(hr_array_create_staging(b->last, 8, extent, &in) == HR_OK);
-    CHECK(hr_array_create_staging(b->last, 8, extent, &out) == HR_OK);
-    CHECK(hr_array_create(b->last, 8, extent, &there) == HR_OK);
+    CHECK(hr_array_create_staging(last_queue(b), 8, extent, &in) == HR_OK);
+    CHECK(hr_array_create_staging(last_queue(b), 8, extent, &out) == HR_OK);
+    CHECK(hr_array_create(last_queue(b), 8, extent, &there) == HR_OK);
     double *data = hr_array_data(in);
     for (int i = 0; i < 105; i++) {
         data[i] = sqrt(i);
@@ -138,7 +136,7 @@ static void reshape_views(const bed *b)
     hr_view slice, row, square, bytes;
     CHECK(hr_array_create_anywhere(b->context, 4, hr_extent3(4, 6, 8), &cube) ==
           HR_OK);
-    CHECK(hr_array_create(b->last, 4, hr_extent2(2, 4), &other) == HR_OK);
+    CHECK(hr_array_create(last_queue(b), 4, hr_extent2(2, 4), &other) == HR_OK);
     CHECK(hr_map(hr_view_of(cube), HR_OUT, &m) == HR_OK);
     fill_numbers(m.data, 4 * 6 * 8);
     CHECK(hr_unmap(&m) == HR_OK);
@@ -170,26 +168,26 @@ static void count_traffic(const bed *b)
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     CHECK(hr_array_wrap(b->context, data, 4, hr_extent2(ROWS, COLS), 0,
                         &array) == HR_OK);
-    CHECK(hr_accelerator_describe(b->context, hr_queue_accelerator(b->last),
-                                  &info) == HR_OK);
+    CHECK(hr_accelerator_describe(
+              b->context, hr_queue_accelerator(last_queue(b)), &info) == HR_OK);
     const uint64_t all = info.in_place ? 0 : 1; /* nothing moves in place */
     hr_traffic before = hr_context_traffic(b->context), after;
     hr_view whole = hr_view_of(array);
-    CHECK(hr_prefetch(section_of(whole, 0, 0, 10, 10), b->last) == HR_OK);
+    CHECK(hr_prefetch(section_of(whole, 0, 0, 10, 10), last_queue(b)) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * 400);
-    CHECK(hr_prefetch(section_of(whole, 5, 5, 10, 10), b->last) == HR_OK);
+    CHECK(hr_prefetch(section_of(whole, 5, 5, 10, 10), last_queue(b)) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * (400 + 300));
-    CHECK(hr_prefetch(whole, b->last) == HR_OK);
-    CHECK(hr_prefetch(whole, b->last) == HR_OK);
+    CHECK(hr_prefetch(whole, last_queue(b)) == HR_OK);
+    CHECK(hr_prefetch(whole, last_queue(b)) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * COUNT * 4);
     CHECK(hr_synchronize(whole) == HR_OK); /* the host has it all along */
     after = hr_context_traffic(b->context);
     CHECK(after.down == before.down && after.peer == before.peer);
     CHECK(hr_invalidate(section_of(whole, 1, 1, 2, 2)) == HR_OK);
-    CHECK(hr_prefetch(whole, b->last) == HR_OK);
+    CHECK(hr_prefetch(whole, last_queue(b)) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * (COUNT * 4 + 16));
     CHECK(hr_discard(whole) == HR_OK);
@@ -239,14 +237,14 @@ static void use_events(const bed *b)
     hr_event *first, *second;
     atomic_int calls = 0;
     double seconds = -1.0;
-    CHECK(hr_queue_record(b->queue, &first) == HR_OK);
+    CHECK(hr_queue_record(b->queues[0], &first) == HR_OK);
     CHECK(hr_event_then(first, count_calls, &calls) == HR_OK);
     CHECK(hr_event_then(first, count_calls, &calls) == HR_OK);
-    CHECK(hr_queue_wait(b->last, first) == HR_OK);
-    CHECK(hr_queue_record(b->queue, &second) == HR_OK);
-    CHECK(hr_queue_flush(b->queue) == HR_OK);
-    CHECK(hr_queue_finish(b->queue) == HR_OK);
-    CHECK(hr_queue_finish(b->last) == HR_OK);
+    CHECK(hr_queue_wait(last_queue(b), first) == HR_OK);
+    CHECK(hr_queue_record(b->queues[0], &second) == HR_OK);
+    CHECK(hr_queue_flush(b->queues[0]) == HR_OK);
+    CHECK(hr_queue_finish(b->queues[0]) == HR_OK);
+    CHECK(hr_queue_finish(last_queue(b)) == HR_OK);
     CHECK(hr_event_elapsed(first, second, &seconds) == HR_OK);
     CHECK(seconds >= 0.0);
     CHECK(elsewhere_init(&other) == HR_OK);
@@ -273,7 +271,7 @@ static void refuse_queues(const bed *b)
     CHECK_FAILS(hr_queue_finish(NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_queue_flush(NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_queue_record(NULL, &e), HR_ERROR_INVALID, "NULL");
-    CHECK_FAILS(hr_queue_wait(b->queue, NULL), HR_ERROR_INVALID, "NULL");
+    CHECK_FAILS(hr_queue_wait(b->queues[0], NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_event_wait(NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_event_query(NULL, NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_event_then(NULL, count_calls, NULL), HR_ERROR_INVALID,
@@ -289,18 +287,18 @@ static void refuse_arrays(const bed *b)
     hr_array *a = NULL;
     CHECK_FAILS(hr_array_create(NULL, 4, hr_extent1(3), &a), HR_ERROR_INVALID,
                 "NULL");
-    CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){0}, &a),
+    CHECK_FAILS(hr_array_create(b->queues[0], 4, (hr_extent){0}, &a),
                 HR_ERROR_INVALID, "the rank is 0, not 1 to 6");
-    CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){.rank = 7}, &a),
+    CHECK_FAILS(hr_array_create(b->queues[0], 4, (hr_extent){.rank = 7}, &a),
                 HR_ERROR_INVALID, "the rank is 7, not 1 to 6");
-    CHECK_FAILS(hr_array_create(b->queue, 4, hr_extent2(3, 0), &a),
+    CHECK_FAILS(hr_array_create(b->queues[0], 4, hr_extent2(3, 0), &a),
                 HR_ERROR_INVALID, "dimension 1 has size 0");
-    CHECK_FAILS(hr_array_create(b->queue, 0, hr_extent1(3), &a),
+    CHECK_FAILS(hr_array_create(b->queues[0], 0, hr_extent1(3), &a),
                 HR_ERROR_INVALID, "elements of 0 bytes");
-    CHECK_FAILS(hr_array_create(b->queue, 8, hr_extent1(INT64_MAX), &a),
+    CHECK_FAILS(hr_array_create(b->queues[0], 8, hr_extent1(INT64_MAX), &a),
                 HR_ERROR_INVALID,
                 "9223372036854775807 elements of 8 bytes take more than 2^62");
-    CHECK_FAILS(hr_array_create(b->queue, 8, hr_extent2(INT64_MAX, 2), &a),
+    CHECK_FAILS(hr_array_create(b->queues[0], 8, hr_extent2(INT64_MAX, 2), &a),
                 HR_ERROR_INVALID, "2^63 or more elements, of 8 bytes each");
     CHECK_FAILS(hr_array_wrap(b->context, NULL, 4, hr_extent1(3), 0, &a),
                 HR_ERROR_INVALID, "data is NULL");
@@ -372,12 +370,12 @@ static void refuse_too_large(const bed *b)
     TEST_CASE("more than the accelerator may hold");
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     hr_array *a = NULL;
-    CHECK(hr_accelerator_describe(b->context, hr_queue_accelerator(b->last),
-                                  &info) == HR_OK);
+    CHECK(hr_accelerator_describe(
+              b->context, hr_queue_accelerator(last_queue(b)), &info) == HR_OK);
     if (info.in_place) {
         return; /* the system says what the host may hold */
     }
-    CHECK_FAILS(hr_array_create(b->last, 1,
+    CHECK_FAILS(hr_array_create(last_queue(b), 1,
                                 hr_extent1((int64_t)info.memory_limit + 1), &a),
                 HR_ERROR_OUT_OF_MEMORY, "bytes");
 }
@@ -396,7 +394,8 @@ static void write_after_synchronize(const bed *b)
     }
     CHECK(hr_array_wrap(b->context, from, 4, hr_extent1(LARGE), 0, &source) ==
           HR_OK);
-    CHECK(hr_array_create(b->last, 4, hr_extent1(LARGE), &there) == HR_OK);
+    CHECK(hr_array_create(last_queue(b), 4, hr_extent1(LARGE), &there) ==
+          HR_OK);
     CHECK(hr_copy_async(hr_view_of(source), hr_view_of(there), NULL) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(source)) == HR_OK);
     memset(from, 0, LARGE * sizeof *from);
@@ -445,31 +444,23 @@ static void multiply_beside_array(void)
     hr_context_destroy(context);
 }
 
+static void run_all(bed *b)
+{
+    TEST(copy_there_and_back(b));
+    TEST(copy_sections(b));
+    TEST(copy_staging(b));
+    TEST(reshape_views(b));
+    TEST(count_traffic(b));
+    TEST(use_events(b));
+    TEST(refuse_queues(b));
+    TEST(refuse_arrays(b));
+    TEST(refuse_views(b));
+    TEST(refuse_too_large(b));
+    TEST(write_after_synchronize(b));
+    TEST(multiply_beside_array());
+}
+
 int main(int count, char **arguments)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    bed b = {0};
-    options.accelerators = count > 1 ? arguments[1] : "2xhost";
-    if (!test_open(&options, &b.context)) {
-        return test_end();
-    }
-    uint32_t last = hr_accelerator_count(b.context) - 1;
-    CHECK(hr_queue_create(b.context, 0, &b.queue) == HR_OK);
-    CHECK(hr_queue_create(b.context, last, &b.last) == HR_OK);
-    TEST(copy_there_and_back(&b));
-    TEST(copy_sections(&b));
-    TEST(copy_staging(&b));
-    TEST(reshape_views(&b));
-    TEST(count_traffic(&b));
-    TEST(use_events(&b));
-    TEST(refuse_queues(&b));
-    TEST(refuse_arrays(&b));
-    TEST(refuse_views(&b));
-    TEST(refuse_too_large(&b));
-    TEST(write_after_synchronize(&b));
-    TEST(multiply_beside_array());
-    hr_queue_destroy(b.queue);
-    hr_queue_destroy(b.last);
-    hr_context_destroy(b.context);
-    return test_end();
+    return bed_main(count > 1 ? arguments[1] : "2xhost", run_all);
 }

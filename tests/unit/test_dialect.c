@@ -3,13 +3,8 @@
  * numbers of every type, sub-groups of any width, atomics, half precision,
  * complex numbers, mathematics, tables, blocks of items behind if and else. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <headrace/headrace.h>
-
-#include "support/random.h"
-#include "test.h"
+#include "support/bed.h"
 
 extern const hr_kernel integers, longs, values, subgroups_int,
     subgroups_unsigned, subgroups_long, subgroups_float, subgroups_double,
@@ -20,26 +15,14 @@ extern const hr_kernel integers, longs, values, subgroups_int,
     complex_single, complex_double, fast, precise, smoothed, either1, either2,
     either3;
 
-typedef struct bed {
-    hr_context *context;
-    hr_queue *queue;
-    random_source random;
-} bed;
-
-static hr_array *wrap_data(const bed *b, const void *data, size_t bytes,
-                           hr_extent extent)
-{
-    hr_array *array = NULL;
-    CHECK(hr_array_wrap(b->context, data, bytes, extent, 0, &array) == HR_OK);
-    return array;
-}
+static hr_queue *queue; /* of the accelerator that is tested */
 
 /* Run over n points, bring the views home, and forget the arrays of views. */
-static void run_kernel(const bed *b, const hr_kernel *kernel, int64_t n,
+static void run_kernel(const hr_kernel *kernel, int64_t n,
                        const hr_extent *tile, const hr_argument *arguments,
                        size_t count)
 {
-    CHECK(hr_launch(b->queue, kernel, hr_extent1(n), tile, arguments, count) ==
+    CHECK(hr_launch(queue, kernel, hr_extent1(n), tile, arguments, count) ==
           HR_OK);
     for (size_t i = 0; i < count; i++) {
         if (arguments[i].kind != HR_PARAMETER_VIEW) {
@@ -53,11 +36,11 @@ static void run_kernel(const bed *b, const hr_kernel *kernel, int64_t n,
 }
 
 #define IN(data, extent)                                                       \
-    hr_in(hr_view_of(wrap_data(b, data, sizeof *(data), extent)))
+    hr_in(hr_view_of(bed_wrap(b, data, sizeof *(data), extent)))
 #define OUT(data, extent)                                                      \
-    hr_out(hr_view_of(wrap_data(b, data, sizeof *(data), extent)))
+    hr_out(hr_view_of(bed_wrap(b, data, sizeof *(data), extent)))
 #define INOUT(data, extent)                                                    \
-    hr_inout(hr_view_of(wrap_data(b, data, sizeof *(data), extent)))
+    hr_inout(hr_view_of(bed_wrap(b, data, sizeof *(data), extent)))
 
 /* ---- numbers of every type */
 
@@ -86,12 +69,12 @@ static void use_every_type(bed *b)
     const hr_extent n = hr_extent1(N);
     const hr_argument views[] = {IN(c, n), IN(uc, n), IN(s, n),  IN(us, n),
                                  IN(i, n), IN(u, n),  IN(ul, n), OUT(sum, n)};
-    run_kernel(b, &integers, N, NULL, views, 8);
+    run_kernel(&integers, N, NULL, views, 8);
     static int64_t wide[N];
     const int64_t less = -12345678901;
     const hr_argument longer[] = {IN(ul, n), hr_value(&less, sizeof less),
                                   OUT(wide, n)};
-    run_kernel(b, &longs, N, NULL, longer, 3);
+    run_kernel(&longs, N, NULL, longer, 3);
     struct {
         char a;
         short b;
@@ -109,7 +92,7 @@ static void use_every_type(bed *b)
         hr_value(&vc, sizeof vc), hr_value(&vd, sizeof vd),
         hr_value(&ve, sizeof ve), hr_value(&vf, sizeof vf),
         hr_value(&g, sizeof g),   OUT(total, n)};
-    run_kernel(b, &values, N, NULL, numbers, 8);
+    run_kernel(&values, N, NULL, numbers, 8);
     for (int k = 0; k < N; k++) {
         CHECK(sum[k] == (int64_t)c[k] + uc[k] + s[k] + us[k] + i[k] +
                             (int64_t)u[k] + (int64_t)ul[k]);
@@ -180,9 +163,9 @@ static void use_subgroups(bed *b, const hr_kernel *kernel, const kind *k,
         k->set(x, i, (double)random_between(&b->random, 1, 1000));
     }
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap_data(b, x, k->bytes, hr_extent1(n)))),
-        hr_out(hr_view_of(wrap_data(b, out, k->bytes, hr_extent2(n, HEARD))))};
-    run_kernel(b, kernel, n, &items, arguments, 2);
+        hr_in(hr_view_of(bed_wrap(b, x, k->bytes, hr_extent1(n)))),
+        hr_out(hr_view_of(bed_wrap(b, out, k->bytes, hr_extent2(n, HEARD))))};
+    run_kernel(kernel, n, &items, arguments, 2);
     int ok = 1;
     for (int64_t i = 0; i < n; i++) {
         ok = ok && has_heard(k, x, out, i, tile);
@@ -232,10 +215,10 @@ static void use_atomics(bed *b, const hr_kernel *kernel, const kind *k)
     k->set(at, 3, 0);
     k->set(at, 4, 7);
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap_data(b, x, k->bytes, hr_extent1(N)))),
-        hr_inout(hr_view_of(wrap_data(b, at, k->bytes, hr_extent1(5)))),
+        hr_in(hr_view_of(bed_wrap(b, x, k->bytes, hr_extent1(N)))),
+        hr_inout(hr_view_of(bed_wrap(b, at, k->bytes, hr_extent1(5)))),
         INOUT(winner, hr_extent1(2))};
-    run_kernel(b, kernel, N, NULL, arguments, 3);
+    run_kernel(kernel, N, NULL, arguments, 3);
     CHECK(k->get(at, 0) == sum + 3);
     CHECK(k->get(at, 1) == least);
     CHECK(k->get(at, 2) == most);
@@ -260,9 +243,9 @@ static void set_bits(bed *b, const hr_kernel *kernel, size_t bytes)
     memset(at, 0, sizeof at);
     memset(at, 0xff, bytes);
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap_data(b, x, bytes, hr_extent1(N)))),
-        hr_inout(hr_view_of(wrap_data(b, at, bytes, hr_extent1(3))))};
-    run_kernel(b, kernel, N, NULL, arguments, 2);
+        hr_in(hr_view_of(bed_wrap(b, x, bytes, hr_extent1(N)))),
+        hr_inout(hr_view_of(bed_wrap(b, at, bytes, hr_extent1(3))))};
+    run_kernel(kernel, N, NULL, arguments, 2);
     const unsigned char *got = (const unsigned char *)at;
     CHECK(memcmp(got, &all, bytes) == 0);
     CHECK(memcmp(got + bytes, &any, bytes) == 0);
@@ -285,7 +268,7 @@ static void count_bins(bed *b)
     const hr_argument arguments[] = {
         IN(x, hr_extent1(N)), INOUT(bins, hr_extent1(BINS + 1)),
         INOUT(&next, hr_extent1(1)), INOUT(tickets, hr_extent1(N))};
-    run_kernel(b, &histogram, N, &tile, arguments, 4);
+    run_kernel(&histogram, N, &tile, arguments, 4);
     CHECK(memcmp(bins, want, sizeof bins) == 0);
     CHECK(next == N);
     int each = 1;
@@ -342,8 +325,8 @@ static void convert_halves(bed *b)
     const hr_argument widen[] = {IN(x, n), IN(x, n), OUT(wide_a, n),
                                  OUT(wide_b, n)};
     const hr_argument narrow[] = {IN(from, n), OUT(a, n), OUT(h, n)};
-    run_kernel(b, &halves, N, NULL, widen, 4);
-    run_kernel(b, &narrowed, N, NULL, narrow, 3);
+    run_kernel(&halves, N, NULL, widen, 4);
+    run_kernel(&narrowed, N, NULL, narrow, 3);
     int ok = 1;
     for (int i = 0; i < N; i++) {
         ok = ok && is_same(wide_a[i], hr_f16_to_f32(x[i])) &&
@@ -397,10 +380,10 @@ static void compute_complex(bed *b, const hr_kernel *kernel, const kind *k,
     }
     const size_t bytes = 2 * k->bytes;
     const hr_argument arguments[] = {
-        hr_in(hr_view_of(wrap_data(b, x, bytes, hr_extent1(N)))),
-        hr_in(hr_view_of(wrap_data(b, y, bytes, hr_extent1(N)))),
-        hr_out(hr_view_of(wrap_data(b, z, bytes, hr_extent2(N, 6))))};
-    run_kernel(b, kernel, N, NULL, arguments, 3);
+        hr_in(hr_view_of(bed_wrap(b, x, bytes, hr_extent1(N)))),
+        hr_in(hr_view_of(bed_wrap(b, y, bytes, hr_extent1(N)))),
+        hr_out(hr_view_of(bed_wrap(b, z, bytes, hr_extent2(N, 6))))};
+    run_kernel(kernel, N, NULL, arguments, 3);
     int ok = 1;
     for (int64_t i = 0; i < N; i++) {
         ok = ok && is_close(k, x, y, z, i, unit);
@@ -424,8 +407,8 @@ static void compute_functions(bed *b)
                                   OUT(&y[0][0], hr_extent2(N, 8))};
     const hr_argument wide[] = {IN(dx, hr_extent1(N)),
                                 OUT(&dy[0][0], hr_extent2(N, 8))};
-    run_kernel(b, &fast, N, NULL, single, 2);
-    run_kernel(b, &precise, N, NULL, wide, 2);
+    run_kernel(&fast, N, NULL, single, 2);
+    run_kernel(&precise, N, NULL, wide, 2);
     int ok = 1, exact = 1;
     for (int i = 0; i < N; i++) {
         const double d = dx[i],
@@ -454,7 +437,7 @@ static void read_tables(bed *b)
     const hr_argument arguments[] = {IN(x, hr_extent1(N)),
                                      OUT(y, hr_extent1(N)),
                                      hr_tile_bytes((TILE + 2) * sizeof(float))};
-    run_kernel(b, &smoothed, N, &tile, arguments, 3);
+    run_kernel(&smoothed, N, &tile, arguments, 3);
     int ok = 1;
     for (int i = 0; i < N; i++) { /* all of it is exact */
         float before = i > 0 ? x[i - 1] : 0.0f;
@@ -476,8 +459,8 @@ static void run_either(bed *b)
         const int which = 1 + k % 3;
         const hr_argument arguments[] = {hr_value(&which, sizeof which),
                                          OUT(y, extents[k / 3])};
-        CHECK(hr_launch(b->queue, kernels[k / 3], extents[k / 3], NULL,
-                        arguments, 2) == HR_OK);
+        CHECK(hr_launch(queue, kernels[k / 3], extents[k / 3], NULL, arguments,
+                        2) == HR_OK);
         CHECK(hr_synchronize(arguments[1].view) == HR_OK);
         hr_array_destroy(arguments[1].view.array);
         int same = 0;
@@ -488,28 +471,24 @@ static void run_either(bed *b)
     }
 }
 
+static void run_all(bed *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        queue = b->queues[i];
+        TEST(use_every_type(b));
+        TEST(use_all_subgroups(b));
+        TEST(use_all_atomics(b));
+        TEST(convert_halves(b));
+        TEST_CASE("complex numbers");
+        TEST(compute_complex(b, &complex_single, &float_kind, 0x1p-24));
+        TEST(compute_complex(b, &complex_double, &double_kind, 0x1p-53));
+        TEST(compute_functions(b));
+        TEST(read_tables(b));
+        TEST(run_either(b));
+    }
+}
+
 int main(int count, char **arguments)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    bed b = {.random = {23}};
-    options.accelerators = count > 1 ? arguments[1] : "host";
-    if (!test_open(&options, &b.context)) {
-        return test_end();
-    }
-    for (uint32_t i = 0; i < hr_accelerator_count(b.context); i++) {
-        CHECK(hr_queue_create(b.context, i, &b.queue) == HR_OK);
-        use_every_type(&b);
-        TEST(use_all_subgroups(&b));
-        TEST(use_all_atomics(&b));
-        TEST(convert_halves(&b));
-        TEST_CASE("complex numbers");
-        TEST(compute_complex(&b, &complex_single, &float_kind, 0x1p-24));
-        TEST(compute_complex(&b, &complex_double, &double_kind, 0x1p-53));
-        TEST(compute_functions(&b));
-        TEST(read_tables(&b));
-        TEST(run_either(&b));
-        hr_queue_destroy(b.queue);
-    }
-    hr_context_destroy(b.context);
-    return test_end();
+    return bed_main(count > 1 ? arguments[1] : "host", run_all);
 }

@@ -48,6 +48,12 @@ static float *element_at(hr_matrix m, int64_t row, int64_t col)
     return (float *)m.data + row * m.row_stride + col * m.col_stride;
 }
 
+/* A file of one element. */
+static hr_status create_one(const char *path, hr_file **file, hr_matrix *m)
+{
+    return hr_file_create(path, HR_F32, 1, 1, HR_ROW_MAJOR, file, m);
+}
+
 /* Commit a 2 x 3 matrix of 1 to 6, in row-major counting, under this name. */
 static void make_file(const char *path, hr_order order)
 {
@@ -195,13 +201,13 @@ static void links_stay(void)
     char target[64] = {0};
     CHECK(readlink("c.npy", target, 63) == 5 && strcmp(target, "a.npy") == 0);
     TEST_CASE("a link to itself");
-    CHECK_FAILS(hr_file_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
-                HR_ERROR_IO, "loop: it cannot be used");
+    CHECK_FAILS(create_one("loop", &file, &m), HR_ERROR_IO,
+                "loop: it cannot be used");
     TEST_CASE("a link into nowhere");
     files_must(unlink("loop") == 0 && symlink("/nowhere/x", "loop") == 0,
                "links");
-    CHECK_FAILS(hr_file_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
-                HR_ERROR_IO, "its folder cannot be used");
+    CHECK_FAILS(create_one("loop", &file, &m), HR_ERROR_IO,
+                "its folder cannot be used");
     unlink("loop"), unlink("c.npy"), unlink("a.npy"), unlink("there/b.npy");
     rmdir("there");
     CHECK(names_in(".") == 0);
@@ -221,8 +227,7 @@ static void long_names(void)
     TEST_CASE("a name of 256 bytes");
     name[255] = 'n';
     name[256] = 0;
-    CHECK_FAILS(hr_file_create(name, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
-                HR_ERROR_IO, "too long");
+    CHECK_FAILS(create_one(name, &file, &m), HR_ERROR_IO, "too long");
     CHECK_FAILS(hr_file_open(name, &file, &m), HR_ERROR_IO, "too long");
     CHECK(strspn(hr_last_error(), "n") == 160);
     static char path[10000];
@@ -274,9 +279,8 @@ static void what_is_no_file_is_refused(void)
         CHECK(strncmp(hr_last_error(), refused[i].path,
                       strlen(refused[i].path)) == 0);
         if (refused[i].create_says != NULL) {
-            CHECK_FAILS(hr_file_create(refused[i].path, HR_F32, 1, 1,
-                                       HR_ROW_MAJOR, &file, &m),
-                        HR_ERROR_IO, refused[i].create_says);
+            CHECK_FAILS(create_one(refused[i].path, &file, &m), HR_ERROR_IO,
+                        refused[i].create_says);
         }
         CHECK(file == NULL && m.rows == -7 && names_in(".") == names);
     }
@@ -294,8 +298,8 @@ static void open_files_are_not_replaced(void)
     char path[32];
     snprintf(path, sizeof path, "/dev/fd/%d", fd);
     const int names = names_in(".");
-    CHECK_FAILS(hr_file_create(path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
-                HR_ERROR_IO, "it stands for an open file");
+    CHECK_FAILS(create_one(path, &file, &m), HR_ERROR_IO,
+                "it stands for an open file");
     CHECK(names_in(".") == names && file == NULL);
     close(fd);
     unlink("open");
@@ -321,8 +325,8 @@ static void null_is_refused(void)
     TEST_CASE("no path");
     CHECK_FAILS(hr_file_open(NULL, &file, &m), HR_ERROR_INVALID,
                 "the path is NULL");
-    CHECK_FAILS(hr_file_create(NULL, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
-                HR_ERROR_INVALID, "the path is NULL");
+    CHECK_FAILS(create_one(NULL, &file, &m), HR_ERROR_INVALID,
+                "the path is NULL");
     TEST_CASE("no place for the file");
     CHECK_FAILS(hr_file_open("a.npy", NULL, &m), HR_ERROR_INVALID,
                 "file is NULL");
@@ -390,9 +394,8 @@ static void permissions_are_heeded(void)
     files_heed_permissions(true);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         TEST_CASE(rows[i].name);
-        CHECK_FAILS(
-            hr_file_create(rows[i].path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
-            HR_ERROR_IO, rows[i].says);
+        CHECK_FAILS(create_one(rows[i].path, &file, &m), HR_ERROR_IO,
+                    rows[i].says);
         CHECK(file == NULL && holds_text("closed/a.npy", "earlier"));
         CHECK(names_in("closed") == 1 && holds_text("kept.npy", "kept"));
     }
@@ -411,8 +414,7 @@ static void renaming_may_fail(void)
     TEST_CASE("the name has become a folder");
     hr_file *file;
     hr_matrix m;
-    CHECK(hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
-          HR_OK);
+    CHECK(create_one("a.npy", &file, &m) == HR_OK);
     files_must(mkdir("a.npy", 0777) == 0, "mkdir");
     CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "given its name");
     CHECK(hr_file_temporary(file) != NULL);
@@ -422,8 +424,7 @@ static void renaming_may_fail(void)
     hr_file_close(file);
     CHECK(names_in(".") == 1 && unlink("a.npy") == 0);
     TEST_CASE("the temporary file is gone");
-    CHECK(hr_file_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
-          HR_OK);
+    CHECK(create_one("a.npy", &file, &m) == HR_OK);
     files_must(unlink(hr_file_temporary(file)) == 0, "unlink");
     CHECK_FAILS(hr_file_commit(file), HR_ERROR_IO, "No such file");
     hr_file_close(file);
@@ -437,8 +438,7 @@ static void the_working_folder_may_change(void)
     hr_matrix m;
     make_file("in.npy", HR_ROW_MAJOR);
     CHECK(hr_file_open("in.npy", &opened, &m) == HR_OK);
-    CHECK(hr_file_create("out.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &created, &m) ==
-          HR_OK);
+    CHECK(create_one("out.npy", &created, &m) == HR_OK);
     files_must(mkdir("elsewhere", 0777) == 0 && chdir("elsewhere") == 0,
                "chdir");
     CHECK(hr_file_unchanged(opened) == HR_OK);

@@ -88,66 +88,50 @@ static void destroy_grid(bed *b)
     fault_backend_close(b->context);
 }
 
-static const uint64_t ms = 1000000;
+enum { MS = 1000000 };
 
-/* A band with rows that take nine times as long gets a ninth as many. */
-static void balance_rows(void)
-{
-    bed b;
-    TEST_CASE("one kernel");
-    create_grid(&b, 0, ms, 9 * ms);
-    add_main(&b);
-    step_grid(&b, 8);
-    check_bands(&b, 360, 1);
-    destroy_grid(&b);
-    TEST_CASE("as fast as each other");
-    create_grid(&b, 0, ms, ms);
-    add_main(&b);
-    step_grid(&b, 8);
-    check_bands(&b, 200, 0);
-    destroy_grid(&b);
-}
+/* A band with rows that take nine times as long gets a ninth as many. Kernels
+ * are timed that run for all rows, wherever in the list they are. */
+static const struct {
+    const char *name;
+    uint64_t second_ns; /* of the second accelerator; the first: MS */
+    uint32_t together;
+    int swaps, cells; /* in front */
+    int behind;       /* cells */
+    int64_t rows;     /* of the first band */
+    uint64_t moves;
+} rows[] = {
+    {"one kernel", 9 * MS, 0, 0, 0, 0, 360, 1},
+    {"as fast as each other", MS, 0, 0, 0, 0, 200, 0},
+    {"phases of few rows in front, on one band", 9 * MS, 0, 0, 5, 0, 360, 1},
+    {"swaps in front", 9 * MS, 0, 6, 0, 0, 360, 1},
+    {"a cell takes as long as all rows", MS, 0, 0, 0, 1, 200, 0},
+    {"steps from one exchange that are wanted", 9 * MS, 4, 0, 0, 0, 360, 1},
+};
 
-/* Kernels are timed that run for all rows, wherever in the list they are. */
-static void balance_by_kernels(void)
+static void balance_bands(void)
 {
-    bed b;
-    TEST_CASE("phases of few rows in front, on one band");
-    create_grid(&b, 0, ms, 9 * ms);
-    for (int64_t row = 0; row < 5; row++) {
-        add_cell(&b, row);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bed b;
+        TEST_CASE(rows[i].name);
+        create_grid(&b, rows[i].together, MS, rows[i].second_ns);
+        for (int k = 0; k < rows[i].swaps; k++) {
+            add_phase(&b, hr_phase_swap(0, 1));
+        }
+        for (int64_t row = 0; row < rows[i].cells; row++) {
+            add_cell(&b, row);
+        }
+        add_main(&b);
+        for (int64_t row = 0; row < rows[i].behind; row++) {
+            add_cell(&b, row);
+        }
+        step_grid(&b, 8);
+        const hr_grid_state state =
+            check_bands(&b, rows[i].rows, rows[i].moves);
+        CHECK(rows[i].together == 0 ||
+              state.steps_per_exchange == rows[i].together);
+        destroy_grid(&b);
     }
-    add_main(&b);
-    step_grid(&b, 8);
-    check_bands(&b, 360, 1);
-    destroy_grid(&b);
-    TEST_CASE("swaps in front");
-    create_grid(&b, 0, ms, 9 * ms);
-    for (int i = 0; i < 6; i++) {
-        add_phase(&b, hr_phase_swap(0, 1));
-    }
-    add_main(&b);
-    step_grid(&b, 8);
-    check_bands(&b, 360, 1);
-    destroy_grid(&b);
-    TEST_CASE("a cell takes as long as all rows");
-    create_grid(&b, 0, ms, ms);
-    add_main(&b);
-    add_cell(&b, 0);
-    step_grid(&b, 8);
-    check_bands(&b, 200, 0);
-    destroy_grid(&b);
-}
-
-static void keep_steps(void)
-{
-    bed b;
-    TEST_CASE("steps from one exchange that the caller wants");
-    create_grid(&b, 4, ms, 9 * ms);
-    add_main(&b);
-    step_grid(&b, 8);
-    CHECK(check_bands(&b, 360, 1).steps_per_exchange == 4);
-    destroy_grid(&b);
 }
 
 /* Whatever fails in the step that is timed. */
@@ -158,7 +142,7 @@ static void balance_after_faults(void)
     for (uint64_t n = 1; more; n++) {
         static const uint32_t data[CELLS];
         bed b;
-        create_grid(&b, 0, ms, 9 * ms);
+        create_grid(&b, 0, MS, 9 * MS);
         add_main(&b);
         step_grid(&b, 1);
         CHECK(hr_grid_finish(b.grid) == HR_OK);
@@ -179,9 +163,7 @@ static void balance_after_faults(void)
 
 int main(void)
 {
-    TEST(balance_rows());
-    TEST(balance_by_kernels());
-    TEST(keep_steps());
+    TEST(balance_bands());
     TEST(balance_after_faults());
     return test_end();
 }

@@ -22,42 +22,48 @@ typedef struct user {
     int wrong;
 } user;
 
-/* Write numbers through the host, let them wander, and read them again. */
-static int move_view(hr_view v, hr_queue *const *queues, uint32_t count,
-                     random_source *random)
+/* Write numbers to a mapped view, or compare it with them. */
+static bool stamp_elements(const hr_view *v, const hr_mapping *m,
+                           uint32_t stamp, bool write)
+{
+    bool same = true;
+    for (int64_t i = 0; i < v->extent.size[0]; i++) {
+        for (int64_t j = 0; j < v->extent.size[1]; j++) {
+            const uint32_t value = stamp + (uint32_t)(i * COLS + j);
+            char *at = (char *)m->data + i * m->stride_bytes[0] +
+                       j * m->stride_bytes[1];
+            if (write) {
+                memcpy(at, &value, sizeof value);
+            }
+            same = same && memcmp(at, &value, sizeof value) == 0;
+        }
+    }
+    return same;
+}
+
+/* Write numbers through the host, let them move, and read them again. */
+static bool move_view(hr_view v, hr_queue *const *queues, uint32_t count,
+                      random_source *random)
 {
     hr_mapping m;
     const uint32_t stamp = (uint32_t)random_next(random);
-    int ok = hr_map(v, HR_OUT, &m) == HR_OK;
-    for (int64_t i = 0; i < v.extent.size[0] && ok; i++) {
-        for (int64_t j = 0; j < v.extent.size[1]; j++) {
-            uint32_t value = stamp + (uint32_t)(i * COLS + j);
-            memcpy((char *)m.data + i * m.stride_bytes[0] +
-                       j * m.stride_bytes[1],
-                   &value, sizeof value);
-        }
+    if (hr_map(v, HR_OUT, &m) != HR_OK ||
+        !stamp_elements(&v, &m, stamp, true) || hr_unmap(&m) != HR_OK) {
+        return false;
     }
-    ok = ok && hr_unmap(&m) == HR_OK;
-    for (int hops = 0; hops < 2 && ok; hops++) {
-        int64_t to = random_between(random, 0, (int64_t)count - 1);
+    for (int hops = 0; hops < 2; hops++) {
+        const int64_t to = random_between(random, 0, (int64_t)count - 1);
         hr_event *event = NULL;
-        ok = hr_prefetch(v, queues[to]) == HR_OK &&
-             hr_queue_record(queues[to], &event) == HR_OK &&
-             hr_event_wait(event) == HR_OK;
+        const bool ok = hr_prefetch(v, queues[to]) == HR_OK &&
+                        hr_queue_record(queues[to], &event) == HR_OK &&
+                        hr_event_wait(event) == HR_OK;
         hr_event_destroy(event);
-    }
-    ok = ok && hr_map(v, HR_IN, &m) == HR_OK;
-    for (int64_t i = 0; i < v.extent.size[0] && ok; i++) {
-        for (int64_t j = 0; j < v.extent.size[1]; j++) {
-            uint32_t value;
-            memcpy(&value,
-                   (char *)m.data + i * m.stride_bytes[0] +
-                       j * m.stride_bytes[1],
-                   sizeof value);
-            ok = ok && value == stamp + (uint32_t)(i * COLS + j);
+        if (!ok) {
+            return false;
         }
     }
-    return ok && hr_unmap(&m) == HR_OK;
+    return hr_map(v, HR_IN, &m) == HR_OK &&
+           stamp_elements(&v, &m, stamp, false) && hr_unmap(&m) == HR_OK;
 }
 
 static void *user_main(void *argument)

@@ -293,15 +293,14 @@ static void steal_tails(int staged, const char *list)
         fault_backend_hold(last, first_tiles + planned[0].tiles + 1);
         CHECK(multiply_operands(context, &o, beta, &run) == HR_OK);
         first_tiles += done[0].tiles;
-        uint64_t stolen = 0, tiles = 0, wanted = 0;
+        const uint64_t tiles = tiles_of(&run);
+        uint64_t stolen = 0;
         for (uint32_t i = 0; i < run.share_count; i++) {
             stolen += done[i].tiles_stolen;
-            tiles += done[i].tiles;
-            wanted += planned[i].tiles;
         }
         printf("%s: %llu of %llu tiles stolen\n", list,
                (unsigned long long)stolen, (unsigned long long)tiles);
-        CHECK(run.share_count > 1 && stolen > 0 && tiles == wanted);
+        CHECK(run.share_count > 1 && stolen > 0 && tiles == tiles_of(&plan));
         CHECK(operands_are_product(&o, beta));
         if (strchr(list, ',') == NULL) { /* all are peers */
             CHECK(run.host_to_device == plan.host_to_device);

@@ -188,6 +188,13 @@ static bool create_grid(bed *b)
            CHECK(grid_model_create(&b->models[1], b->extent, &b->fields[1]));
 }
 
+static void destroy_grid(bed *b)
+{
+    grid_model_destroy(&b->models[0]);
+    grid_model_destroy(&b->models[1]);
+    hr_grid_destroy(b->grid);
+}
+
 static void scatter_fields(bed *b)
 {
     const size_t count = (size_t)hr_extent_count(b->extent);
@@ -220,10 +227,7 @@ static void run_grid(bed *b, uint64_t seed)
         CHECK(step_grid(b, 1) == HR_OK);
         compare_fields(b, seed, "after new values and a step");
     }
-    for (int f = 0; f < 2; f++) {
-        grid_model_destroy(&b->models[f]);
-    }
-    hr_grid_destroy(b->grid);
+    destroy_grid(b);
 }
 
 /* ---- one boundary on all sides, extents below and above the halo */
@@ -261,10 +265,7 @@ static void run_uniform(bed *b, hr_boundary rule, uint32_t rank, int64_t size,
         CHECK(step_grid(b, 2) == HR_OK);
         compare_fields(b, b->random.state, "of one boundary");
     }
-    for (int f = 0; f < 2; f++) {
-        grid_model_destroy(&b->models[f]);
-    }
-    hr_grid_destroy(b->grid);
+    destroy_grid(b);
 }
 
 static void run_all_uniform(bed *b)

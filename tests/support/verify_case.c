@@ -87,9 +87,6 @@ tolerance verify_case_tolerance(const verify_case *x)
                    .b = p->b,
                    .old = p->c0,
                    .c = p->c};
-    if (p->alpha.re == 0.0 && p->alpha.im == 0.0) {
-        t.a.cols = t.b.rows = 0;
-    }
     if (p->c.rows < p->c.cols) {
         hr_matrix a = t.a;
         t.a = hr_matrix_transpose(t.b);

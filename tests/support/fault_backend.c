@@ -8,6 +8,15 @@
 #include "support/fault_internal.h"
 #include "test.h"
 
+void *fault_object(size_t bytes)
+{
+    void *object = calloc(1, bytes);
+    if (object == NULL) {
+        hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+    }
+    return object;
+}
+
 static void device_close(hri_device *base)
 {
     fault_device *device = (fault_device *)base;
@@ -57,27 +66,25 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
                                  hri_buffer **out)
 {
     fault_device *device = (fault_device *)base;
-    hr_status status = fault_enter(base, FAULT_ALLOCATE);
-    if (status == HR_OK) {
-        status = take_memory(device, bytes);
+    HRI_TRY(fault_enter(base, FAULT_ALLOCATE));
+    HRI_TRY(take_memory(device, bytes));
+    hr_status status = HR_ERROR_OUT_OF_MEMORY;
+    fault_buffer *buffer = fault_object(sizeof *buffer);
+    if (buffer == NULL) {
+        goto fail;
     }
+    status = device->inner->ops->allocate(device->inner, bytes, &buffer->inner);
     if (status != HR_OK) {
-        return status;
-    }
-    fault_buffer *buffer = calloc(1, sizeof *buffer);
-    status = buffer == NULL ? hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                       "fault backend: out of memory")
-                            : device->inner->ops->allocate(device->inner, bytes,
-                                                           &buffer->inner);
-    if (status != HR_OK) {
-        give_memory(device, bytes);
-        free(buffer);
-        return status;
+        goto fail;
     }
     buffer->base = (hri_buffer){.device = base, .bytes = bytes};
     fault_count_object(device, 1);
     *out = &buffer->base;
     return HR_OK;
+fail:
+    give_memory(device, bytes);
+    free(buffer);
+    return status;
 }
 
 static void device_release(hri_buffer *base)
@@ -97,14 +104,10 @@ static void device_release(hri_buffer *base)
 static hr_status device_lend(hri_buffer *base, void **address)
 {
     hri_buffer *inner = ((fault_buffer *)base)->inner;
-    hr_status status = fault_enter(base->device, FAULT_LEND);
-    if (status == HR_OK) {
-        status = inner->device->ops->lend(inner, address);
-    }
-    if (status == HR_OK) {
-        fault_count_object((fault_device *)base->device, 1);
-    }
-    return status;
+    HRI_TRY(fault_enter(base->device, FAULT_LEND));
+    HRI_TRY(inner->device->ops->lend(inner, address));
+    fault_count_object((fault_device *)base->device, 1);
+    return HR_OK;
 }
 
 static hr_status device_take_back(hri_buffer *base, bool written)
@@ -118,10 +121,10 @@ static hr_status device_take_back(hri_buffer *base, bool written)
 
 static hr_status add_pinned(fault_device *device, void *host, size_t bytes)
 {
-    fault_pinned *pinned = malloc(sizeof *pinned);
+    fault_pinned *pinned = fault_object(sizeof *pinned);
     if (pinned == NULL) {
         device->inner->ops->release_pinned(device->inner, host);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+        return HR_ERROR_OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&fault_lock);
     *pinned = (fault_pinned){device->pinned, host, bytes};
@@ -146,7 +149,8 @@ static void remove_pinned(fault_device *device, const void *host)
     free(gone);
 }
 
-bool fault_gave_pinned(fault_device *device, const void *host, size_t bytes)
+/* Whether device gave this memory as pinned. */
+static bool gave_pinned(fault_device *device, const void *host, size_t bytes)
 {
     const char *at = host;
     pthread_mutex_lock(&fault_lock);
@@ -162,14 +166,9 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
                                         void **host)
 {
     hri_device *inner = fault_inner_device(base);
-    hr_status status = fault_enter(base, FAULT_ALLOCATE_PINNED);
-    if (status == HR_OK) {
-        status = inner->ops->allocate_pinned(inner, bytes, host);
-    }
-    if (status == HR_OK) {
-        status = add_pinned((fault_device *)base, *host, bytes);
-    }
-    return status;
+    HRI_TRY(fault_enter(base, FAULT_ALLOCATE_PINNED));
+    HRI_TRY(inner->ops->allocate_pinned(inner, bytes, host));
+    return add_pinned((fault_device *)base, *host, bytes);
 }
 
 static void device_release_pinned(hri_device *base, void *host)
@@ -188,7 +187,7 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
     hri_device *inner = fault_inner_device(base);
     fault_note(FAULT_IS_PINNED);
     if (base->info.staged && !inner->info.staged) {
-        return fault_gave_pinned((fault_device *)base, host, bytes);
+        return gave_pinned((fault_device *)base, host, bytes);
     }
     return inner->ops->is_pinned(inner, host, bytes);
 }
@@ -203,32 +202,18 @@ hri_module *fault_inner_module(hri_module *module)
     return module != NULL ? ((fault_module *)module)->inner : NULL;
 }
 
-/* One of ours around the inner device's, which is not there yet; NULL when the
- * call fails with *status. */
-static fault_module *begin_module(hri_device *device, fault_slot slot,
-                                  hr_status *status)
-{
-    *status = fault_enter(device, slot);
-    fault_module *module = *status == HR_OK ? calloc(1, sizeof *module) : NULL;
-    if (module != NULL) {
-        module->base.device = device;
-    } else if (*status == HR_OK) {
-        *status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault: out of memory");
-    }
-    return module;
-}
-
-static hr_status end_module(fault_module *module, hr_status status,
-                            hri_module **out)
+/* One of ours around what the inner device built or loaded, if it did. Frees
+ * it otherwise. */
+static hr_status end_module(hri_device *device, fault_module *module,
+                            hr_status status, hri_module **out)
 {
     if (status != HR_OK) {
         free(module);
         return status;
     }
-    fault_count_object((fault_device *)module->base.device, 1);
-    hri_device *device = module->base.device;
     module->base = *module->inner; /* its limits */
     module->base.device = device;
+    fault_count_object((fault_device *)device, 1);
     *out = &module->base;
     return HR_OK;
 }
@@ -238,30 +223,31 @@ static hr_status device_build(hri_device *base, const hr_kernel *kernel,
                               hri_module **out)
 {
     hri_device *inner = fault_inner_device(base);
-    hr_status status;
-    fault_module *module = begin_module(base, FAULT_BUILD, &status);
+    HRI_TRY(fault_enter(base, FAULT_BUILD));
+    fault_module *module = fault_object(sizeof *module);
     if (module == NULL) {
-        return status;
+        return HR_ERROR_OUT_OF_MEMORY;
     }
-    status = inner->ops->build(inner, kernel, source, image, &module->inner);
-    return end_module(module, status, out);
+    const hr_status status =
+        inner->ops->build(inner, kernel, source, image, &module->inner);
+    return end_module(base, module, status, out);
 }
 
 static hr_status device_load(hri_device *base, const hr_kernel *kernel,
                              const hri_image *image, hri_module **out)
 {
     hri_device *inner = fault_inner_device(base);
-    hr_status status;
-    fault_module *module = begin_module(base, FAULT_LOAD, &status);
-    if (module == NULL) {
-        return status;
-    }
+    HRI_TRY(fault_enter(base, FAULT_LOAD));
     if (base->info.target[0] == '\0') {
-        free(module);
         return fault_breach("an image for a device that gives none");
     }
-    status = inner->ops->load(inner, kernel, image, &module->inner);
-    return end_module(module, status, out);
+    fault_module *module = fault_object(sizeof *module);
+    if (module == NULL) {
+        return HR_ERROR_OUT_OF_MEMORY;
+    }
+    const hr_status status =
+        inner->ops->load(inner, kernel, image, &module->inner);
+    return end_module(base, module, status, out);
 }
 
 static void device_unload(hri_module *base)
@@ -303,13 +289,8 @@ static bool device_gemm_offered(hri_device *base, hr_type type, hr_type c_type,
 static hr_status device_gemm_now(hri_device *base, const hri_gemm *gemm)
 {
     hri_device *inner = fault_inner_device(base);
-    hr_status status = fault_enter(base, FAULT_GEMM);
-    if (status == HR_OK) {
-        status = fault_check_gemm(base, gemm);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(fault_enter(base, FAULT_GEMM));
+    HRI_TRY(fault_check_gemm(base, gemm));
     hri_error error;
     fault_product((fault_device *)base, gemm);
     return fault_operation(&error) ? hri_error_raise(&error)
@@ -346,36 +327,29 @@ static const hri_backend *inners[WRAPPERS];
 
 static hr_status wrapped_probe(uint32_t wrapper, uint32_t *count)
 {
-    hr_status status = fault_enter(NULL, FAULT_PROBE);
-    return status != HR_OK ? status : inners[wrapper]->probe(count);
+    HRI_TRY(fault_enter(NULL, FAULT_PROBE));
+    return inners[wrapper]->probe(count);
 }
 
 static hr_status wrapped_describe(uint32_t wrapper, uint32_t index,
                                   hri_device_info *info)
 {
-    uint64_t ignored;
-    hr_status status = fault_enter(NULL, FAULT_DESCRIBE);
-    if (status == HR_OK) {
-        status = inners[wrapper]->describe(index, info);
-    }
-    if (status == HR_OK) {
-        fault_pretend(info, &ignored);
-    }
-    return status;
+    HRI_TRY(fault_enter(NULL, FAULT_DESCRIBE));
+    HRI_TRY(inners[wrapper]->describe(index, info));
+    fault_pretend(info);
+    return HR_OK;
 }
 
 static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
                               uint32_t threads, hri_device **out)
 {
-    hr_status status = fault_enter(NULL, FAULT_OPEN);
-    if (status != HR_OK) {
-        return status;
-    }
-    fault_device *device = calloc(1, sizeof *device);
+    HRI_TRY(fault_enter(NULL, FAULT_OPEN));
+    fault_device *device = fault_object(sizeof *device);
     if (device == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+        return HR_ERROR_OUT_OF_MEMORY;
     }
-    status = inners[wrapper]->open(index, threads, &device->inner);
+    const hr_status status =
+        inners[wrapper]->open(index, threads, &device->inner);
     if (status != HR_OK) {
         free(device);
         return status;
@@ -383,9 +357,7 @@ static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
     device->base = (hri_device){.ops = &device_ops,
                                 .backend = &wrappers[wrapper],
                                 .info = device->inner->info};
-    fault_pretend(&device->base.info, &device->free_bytes);
-    device->number = fault_next_device();
-    fault_count_object(NULL, 1);
+    fault_add_device(device);
     *out = &device->base;
     return HR_OK;
 }

@@ -1,8 +1,201 @@
 /* SPDX-License-Identifier: MIT */
-/* The wrapper's queues, graphs and events. */
+/* The wrapper's queues, graphs and events, and whether their callers keep to
+ * the contract of hal/hal.h. */
 #include <stdlib.h>
 
+#include "base/size.h"
 #include "support/fault_internal.h"
+
+/* ---- the contract */
+
+/* The bytes from the start of a place that a box of rows and slices reaches;
+ * UINT64_MAX when that overflows. */
+static uint64_t box_reach(const hri_copy *box, size_t pitch, size_t slice)
+{
+    uint64_t rows, slices, reach;
+    if (box->width == 0 || box->height == 0 || box->depth == 0) {
+        return 0;
+    }
+    if (!hri_mul(box->height - 1, box->height > 1 ? pitch : 0, &rows) ||
+        !hri_mul(box->depth - 1, box->depth > 1 ? slice : 0, &slices) ||
+        !hri_add(rows, slices, &reach) || !hri_add(reach, box->width, &reach)) {
+        return UINT64_MAX;
+    }
+    return reach;
+}
+
+/* The bytes that an operand of rows x cols elements reaches. */
+static uint64_t operand_reach(const hri_operand *operand, hr_type type,
+                              int64_t rows, int64_t cols)
+{
+    uint64_t down, across, elements, reach;
+    if (rows == 0 || cols == 0) {
+        return 0;
+    }
+    if (!hri_mul((uint64_t)rows - 1, (uint64_t)operand->row_stride, &down) ||
+        !hri_mul((uint64_t)cols - 1, (uint64_t)operand->col_stride, &across) ||
+        !hri_add(down, across, &elements) || !hri_add(elements, 1, &elements) ||
+        !hri_mul(elements, hr_type_size(type), &reach)) {
+        return UINT64_MAX;
+    }
+    return reach;
+}
+
+static bool is_inside(const hri_place *place, uint64_t reach)
+{
+    return reach == 0 || place->buffer == NULL ||
+           (place->offset <= place->buffer->bytes &&
+            reach <= place->buffer->bytes - place->offset);
+}
+
+/* Whether device may use objects of other. */
+static bool may_use(hri_device *device, hri_device *other)
+{
+    if (device == other) {
+        return true;
+    }
+    hri_device *inner = fault_inner_device(device);
+    return other->ops == device->ops &&
+           inner->ops->is_peer(inner, fault_inner_device(other));
+}
+
+static hr_status check_copy(hri_device *device, const hri_copy *copy)
+{
+    const hri_buffer *to = copy->to.buffer;
+    const hri_buffer *from = copy->from.buffer;
+    if ((to == NULL || to->device != device) &&
+        (from == NULL || from->device != device)) {
+        return fault_breach("a copy with no buffer of the queue's device");
+    }
+    if ((to != NULL && !may_use(device, to->device)) ||
+        (from != NULL && !may_use(device, from->device))) {
+        return fault_breach("a copy with a buffer of no peer");
+    }
+    if (!is_inside(&copy->to,
+                   box_reach(copy, copy->to_pitch, copy->to_slice)) ||
+        !is_inside(&copy->from,
+                   box_reach(copy, copy->from_pitch, copy->from_slice))) {
+        return fault_breach("a copy reaches past the end of a buffer");
+    }
+    return HR_OK;
+}
+
+static hr_status check_fill(hri_device *device, const hri_place *place,
+                            size_t bytes)
+{
+    if (place->buffer->device != device) {
+        return fault_breach("a fill of another device's buffer");
+    }
+    if (!is_inside(place, bytes)) {
+        return fault_breach("a fill reaches past the end of the buffer");
+    }
+    return HR_OK;
+}
+
+/* Whether the device's products write to this memory of the host. */
+static bool product_reaches(hri_device *device, const hri_place *place,
+                            uint64_t bytes)
+{
+    return device->info.reaches &&
+           device->ops->is_pinned(device, (char *)place->host + place->offset,
+                                  (size_t)bytes);
+}
+
+/* out: it is C, which is not read. */
+static hr_status check_operand(hri_device *device, const hri_operand *operand,
+                               uint64_t reach, bool out)
+{
+    const hri_buffer *buffer = operand->place.buffer;
+    if (buffer == NULL && reach > 0 && !device->info.host &&
+        !(out && product_reaches(device, &operand->place, reach))) {
+        return fault_breach("a product of host memory on a device");
+    }
+    if (buffer != NULL && buffer->device != device) {
+        return fault_breach("a product of another device's buffer");
+    }
+    if (!is_inside(&operand->place, reach)) {
+        return fault_breach("a product reaches past the end of a buffer");
+    }
+    if (reach > 0 && operand->row_stride != 1 && operand->col_stride != 1) {
+        return fault_breach("a product of an operand without a stride of 1");
+    }
+    return HR_OK;
+}
+
+static hr_status check_pack(hri_device *device, const hri_pack *pack)
+{
+    const uint64_t size = hr_type_size(pack->type);
+    if (pack->to.buffer == NULL || pack->from.buffer == NULL ||
+        pack->to.buffer->device != device ||
+        pack->from.buffer->device != device) {
+        return fault_breach("packing in another device's buffer");
+    }
+    if (pack->rows < 1 || pack->cols < 1 || pack->to_stride < pack->rows ||
+        pack->from_stride < pack->cols) {
+        return fault_breach("packing lines that overlap");
+    }
+    uint64_t to = (uint64_t)((pack->cols - 1) * pack->to_stride + pack->rows);
+    uint64_t from =
+        (uint64_t)((pack->rows - 1) * pack->from_stride + pack->cols);
+    if (!is_inside(&pack->to, to * size) ||
+        !is_inside(&pack->from, from * size)) {
+        return fault_breach("packing past the end of a buffer");
+    }
+    return HR_OK;
+}
+
+/* The operands of a batch's last product; lists are for host memory alone. */
+static hr_status check_batch(hri_device *device, const hri_gemm *g,
+                             const hri_operand *const operands[3],
+                             const uint64_t reach[3], bool out)
+{
+    const int64_t last = g->batch.count - 1;
+    for (int i = 0; i < 3 && last > 0; i++) {
+        const bool listed = g->batch.lists[i] != NULL;
+        hri_operand at = *operands[i];
+        at.place.offset += (size_t)(last * g->batch.steps[i]);
+        HRI_TRY(check_operand(device, &at, reach[i], out && i == 2));
+        if (listed && !device->info.host) {
+            return fault_breach("a list of operands on a device");
+        }
+        if (!listed && i == 2 && g->batch.steps[i] < (int64_t)reach[i]) {
+            return fault_breach("products of a batch that overlap");
+        }
+    }
+    return HR_OK;
+}
+
+hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
+{
+    hri_device *inner = fault_inner_device(device);
+    if (!inner->ops->gemm_offered(inner, g->type, g->c_type, g->compute)) {
+        return fault_breach("a product that is not offered");
+    }
+    if (g->m == 0 || g->n == 0) {
+        return HR_OK;
+    }
+    const hri_operand *const operands[3] = {&g->a, &g->b, &g->c};
+    const uint64_t reach[3] = {operand_reach(&g->a, g->type, g->m, g->k),
+                               operand_reach(&g->b, g->type, g->k, g->n),
+                               operand_reach(&g->c, g->c_type, g->m, g->n)};
+    const bool out = g->beta.re == 0 && g->beta.im == 0;
+    HRI_TRY(check_batch(device, g, operands, reach, out));
+    for (int i = 0; i < 3; i++) {
+        HRI_TRY(check_operand(device, operands[i], reach[i], out && i == 2));
+    }
+    return g->c.col_stride == 1
+               ? HR_OK
+               : fault_breach("a product with a C of other than unit stride");
+}
+
+/* ---- queues */
+
+typedef struct fault_queue {
+    hri_queue base; /* first: see hri_queue */
+    hri_queue *inner;
+    hri_error error; /* of an operation that failed on request */
+    bool graph;      /* one has been begun here */
+} fault_queue;
 
 typedef struct fault_event {
     hri_event base; /* first: see hri_event */
@@ -10,7 +203,7 @@ typedef struct fault_event {
     hri_error error; /* the queue's at the last record; under fault_lock */
 } fault_event;
 
-static void unwrap(hri_place *place)
+static void unwrap_place(hri_place *place)
 {
     if (place->buffer != NULL) {
         place->buffer = ((fault_buffer *)place->buffer)->inner;
@@ -29,7 +222,7 @@ static bool begin_operation(fault_queue *queue)
 }
 
 /* The error of a call, which is that of a graph too. */
-static hr_status refuse(fault_queue *queue, hr_status status)
+static hr_status keep_error(fault_queue *queue, hr_status status)
 {
     if (status != HR_OK && queue->graph) {
         hri_error_keep(&queue->error, status);
@@ -37,30 +230,26 @@ static hr_status refuse(fault_queue *queue, hr_status status)
     return status;
 }
 
-/* Note whether it is of ordinary memory. */
-static void count_ordinary(fault_device *device, const hri_copy *copy)
+/* Whether the device stages the copy, since its host memory is ordinary. */
+static bool is_ordinary(fault_device *device, const hri_copy *copy)
 {
-    const bool up = copy->from.buffer == NULL;
-    const hri_place *host = up ? &copy->from : &copy->to;
-    if (host->buffer == NULL && device->base.info.staged &&
-        !device->base.ops->is_pinned(
-            &device->base, (const char *)host->host + host->offset, 1)) {
-        fault_count_ordinary((uint64_t)copy->width * copy->height *
-                             copy->depth);
-    }
+    const hri_place *host = copy->from.buffer == NULL ? &copy->from : &copy->to;
+    return host->buffer == NULL && device->base.info.staged &&
+           !device->base.ops->is_pinned(
+               &device->base, (const char *)host->host + host->offset, 1);
 }
 
 static void count_copy(fault_device *device, const hri_copy *copy)
 {
     const hri_buffer *to = copy->to.buffer;
     const hri_buffer *from = copy->from.buffer;
-    fault_direction direction = from == NULL                 ? FAULT_UP
-                                : to == NULL                 ? FAULT_DOWN
-                                : to->device == from->device ? FAULT_LOCAL
-                                                             : FAULT_PEER;
-    fault_count_bytes(direction,
-                      (uint64_t)copy->width * copy->height * copy->depth);
-    count_ordinary(device, copy);
+    const fault_direction direction = from == NULL                 ? FAULT_UP
+                                      : to == NULL                 ? FAULT_DOWN
+                                      : to->device == from->device ? FAULT_LOCAL
+                                                                   : FAULT_PEER;
+    fault_count_copy(direction,
+                     (uint64_t)copy->width * copy->height * copy->depth,
+                     is_ordinary(device, copy));
 }
 
 static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
@@ -68,16 +257,11 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     fault_queue *queue = (fault_queue *)base;
     hri_copy inner = *copy;
     fault_pass_copy((fault_device *)base->device);
-    hr_status status = fault_enter(base->device, FAULT_COPY);
-    if (status == HR_OK) {
-        status = fault_check_copy(base->device, copy);
-    }
-    if (status != HR_OK) {
-        return refuse(queue, status);
-    }
+    HRI_TRY(keep_error(queue, fault_enter(base->device, FAULT_COPY)));
+    HRI_TRY(keep_error(queue, check_copy(base->device, copy)));
     count_copy((fault_device *)base->device, copy);
-    unwrap(&inner.to);
-    unwrap(&inner.from);
+    unwrap_place(&inner.to);
+    unwrap_place(&inner.from);
     return begin_operation(queue)
                ? queue->inner->ops->copy(queue->inner, &inner)
                : HR_OK;
@@ -88,14 +272,9 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
 {
     fault_queue *queue = (fault_queue *)base;
     hri_place place = hri_at(buffer, offset);
-    hr_status status = fault_enter(base->device, FAULT_FILL);
-    if (status == HR_OK) {
-        status = fault_check_fill(base->device, &place, bytes);
-    }
-    if (status != HR_OK) {
-        return refuse(queue, status);
-    }
-    unwrap(&place);
+    HRI_TRY(keep_error(queue, fault_enter(base->device, FAULT_FILL)));
+    HRI_TRY(keep_error(queue, check_fill(base->device, &place, bytes)));
+    unwrap_place(&place);
     return begin_operation(queue)
                ? queue->inner->ops->fill(queue->inner, place.buffer, offset,
                                          bytes, value)
@@ -106,17 +285,12 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     fault_queue *queue = (fault_queue *)base;
     hri_gemm inner = *gemm;
-    hr_status status = fault_enter(base->device, FAULT_GEMM);
-    if (status == HR_OK) {
-        status = fault_check_gemm(base->device, gemm);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(fault_enter(base->device, FAULT_GEMM));
+    HRI_TRY(fault_check_gemm(base->device, gemm));
     fault_product((fault_device *)base->device, gemm);
-    unwrap(&inner.a.place);
-    unwrap(&inner.b.place);
-    unwrap(&inner.c.place);
+    unwrap_place(&inner.a.place);
+    unwrap_place(&inner.b.place);
+    unwrap_place(&inner.c.place);
     return begin_operation(queue)
                ? queue->inner->ops->gemm(queue->inner, &inner)
                : HR_OK;
@@ -126,15 +300,10 @@ static hr_status queue_pack(hri_queue *base, const hri_pack *pack)
 {
     fault_queue *queue = (fault_queue *)base;
     hri_pack inner = *pack;
-    hr_status status = fault_enter(base->device, FAULT_PACK);
-    if (status == HR_OK) {
-        status = fault_check_pack(base->device, pack);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    unwrap(&inner.to);
-    unwrap(&inner.from);
+    HRI_TRY(fault_enter(base->device, FAULT_PACK));
+    HRI_TRY(check_pack(base->device, pack));
+    unwrap_place(&inner.to);
+    unwrap_place(&inner.from);
     return begin_operation(queue)
                ? queue->inner->ops->pack(queue->inner, &inner)
                : HR_OK;
@@ -146,14 +315,11 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     hri_launch inner = *launch;
     hri_kernel_argument arguments[HR_MAX_PARAMETERS];
     const hr_parameter *p = launch->kernel->parameters(launch->kernel);
-    hr_status status = fault_enter(base->device, FAULT_LAUNCH);
-    if (status != HR_OK) {
-        return refuse(queue, status);
-    }
+    HRI_TRY(keep_error(queue, fault_enter(base->device, FAULT_LAUNCH)));
     for (uint32_t i = 0; i < launch->kernel->parameter_count; i++) {
         arguments[i] = launch->arguments[i];
         if (p[i].kind == HR_PARAMETER_VIEW) {
-            unwrap(&arguments[i].place);
+            unwrap_place(&arguments[i].place);
         }
     }
     inner.arguments = arguments;
@@ -167,38 +333,32 @@ static hr_status queue_record(hri_queue *base, hri_event *event_base)
 {
     fault_queue *queue = (fault_queue *)base;
     fault_event *event = (fault_event *)event_base;
-    hr_status status = fault_enter(base->device, FAULT_RECORD);
-    if (status == HR_OK && event_base->device != base->device) {
-        status = fault_breach("a record of another device's event");
+    HRI_TRY(fault_enter(base->device, FAULT_RECORD));
+    if (event_base->device != base->device) {
+        return fault_breach("a record of another device's event");
     }
-    if (status == HR_OK) {
-        status = queue->inner->ops->record(queue->inner, event->inner);
-    }
-    if (status == HR_OK) {
-        pthread_mutex_lock(&fault_lock);
-        event->error = queue->error;
-        pthread_mutex_unlock(&fault_lock);
-    }
-    return status;
+    HRI_TRY(queue->inner->ops->record(queue->inner, event->inner));
+    pthread_mutex_lock(&fault_lock);
+    event->error = queue->error;
+    pthread_mutex_unlock(&fault_lock);
+    return HR_OK;
 }
 
 static hr_status queue_wait(hri_queue *base, hri_event *event_base)
 {
     fault_queue *queue = (fault_queue *)base;
     fault_event *event = (fault_event *)event_base;
-    hr_status status = fault_enter(base->device, FAULT_WAIT);
-    if (status == HR_OK && !fault_may_use(base->device, event_base->device)) {
-        status = fault_breach("a wait for an event of no peer");
+    HRI_TRY(fault_enter(base->device, FAULT_WAIT));
+    if (!may_use(base->device, event_base->device)) {
+        return fault_breach("a wait for an event of no peer");
     }
-    if (status == HR_OK) {
-        status = queue->inner->ops->wait(queue->inner, event->inner);
-    }
-    if (status == HR_OK && queue->error.status == HR_OK) {
+    HRI_TRY(queue->inner->ops->wait(queue->inner, event->inner));
+    if (queue->error.status == HR_OK) {
         pthread_mutex_lock(&fault_lock);
         queue->error = event->error; /* it would read what never arrived */
         pthread_mutex_unlock(&fault_lock);
     }
-    return status;
+    return HR_OK;
 }
 
 /* This waits even when it is to fail: a caller that gets a failure here may
@@ -206,12 +366,10 @@ static hr_status queue_wait(hri_queue *base, hri_event *event_base)
 static hr_status queue_finish(hri_queue *base)
 {
     fault_queue *queue = (fault_queue *)base;
-    hr_status inner = queue->inner->ops->finish(queue->inner);
-    hr_status status = fault_enter(base->device, FAULT_FINISH);
-    if (status == HR_OK) {
-        status = hri_error_raise(&queue->error);
-    }
-    return status != HR_OK ? status : inner;
+    const hr_status finished = queue->inner->ops->finish(queue->inner);
+    HRI_TRY(fault_enter(base->device, FAULT_FINISH));
+    HRI_TRY(hri_error_raise(&queue->error));
+    return finished;
 }
 
 static void queue_destroy(hri_queue *base)
@@ -236,44 +394,43 @@ typedef struct fault_graph {
 static hr_status queue_begin_graph(hri_queue *base)
 {
     fault_queue *queue = (fault_queue *)base;
-    hr_status status = fault_enter(base->device, FAULT_BEGIN_GRAPH);
-    if (status == HR_OK && queue->graph) {
-        status = fault_breach("a graph is begun in a graph");
+    HRI_TRY(fault_enter(base->device, FAULT_BEGIN_GRAPH));
+    if (queue->graph) {
+        return fault_breach("a graph is begun in a graph");
     }
-    if (status == HR_OK) {
-        status = hri_error_raise(&queue->error);
-    }
-    if (status == HR_OK) {
-        status = queue->inner->ops->begin_graph(queue->inner);
-        queue->graph = status == HR_OK;
-    }
-    return status;
+    HRI_TRY(hri_error_raise(&queue->error));
+    HRI_TRY(queue->inner->ops->begin_graph(queue->inner));
+    queue->graph = true;
+    return HR_OK;
 }
 
-/* This ends the graph even when it is to fail. Failures on request happened in
- * the graph, so the queue goes on. */
+/* The status of an end that the inner queue has made with status ended.
+ * Failures on request happened in the graph, so the queue goes on. */
+static hr_status leave_graph(fault_queue *queue, hr_status ended)
+{
+    const hri_error error = queue->error;
+    queue->graph = false;
+    queue->error = (hri_error){0};
+    HRI_TRY(fault_enter(queue->base.device, FAULT_END_GRAPH));
+    HRI_TRY(hri_error_raise(&error));
+    return ended;
+}
+
+/* This ends the graph even when it is to fail. */
 static hr_status queue_end_graph(hri_queue *base, hri_graph **out)
 {
     fault_queue *queue = (fault_queue *)base;
     hri_device *inner = fault_inner_device(base->device);
+    hri_graph *inner_graph = NULL;
     if (!queue->graph) {
         return fault_breach("a graph is ended, but none was begun");
     }
-    fault_graph *graph = calloc(1, sizeof *graph);
-    hri_graph *inner_graph = NULL;
-    hr_status ended = queue->inner->ops->end_graph(queue->inner, &inner_graph);
-    hr_status status = fault_enter(base->device, FAULT_END_GRAPH);
-    queue->graph = false;
-    status = status != HR_OK ? status : hri_error_raise(&queue->error);
-    status = status != HR_OK ? status : ended;
-    queue->error = (hri_error){0};
-    if (status == HR_OK && graph == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault: out of memory");
-    }
-    if (status != HR_OK) {
+    hr_status status = leave_graph(
+        queue, queue->inner->ops->end_graph(queue->inner, &inner_graph));
+    fault_graph *graph = status == HR_OK ? fault_object(sizeof *graph) : NULL;
+    if (graph == NULL) {
         inner->ops->destroy_graph(inner_graph);
-        free(graph);
-        return status;
+        return status != HR_OK ? status : HR_ERROR_OUT_OF_MEMORY;
     }
     graph->base.device = base->device;
     graph->inner = inner_graph;
@@ -285,15 +442,12 @@ static hr_status queue_end_graph(hri_queue *base, hri_graph **out)
 static hr_status queue_run_graph(hri_queue *base, hri_graph *graph)
 {
     fault_queue *queue = (fault_queue *)base;
-    hr_status status = fault_enter(base->device, FAULT_RUN_GRAPH);
-    if (status == HR_OK && queue->graph) {
-        status = fault_breach("a graph is run in a graph");
+    HRI_TRY(fault_enter(base->device, FAULT_RUN_GRAPH));
+    if (queue->graph) {
+        return fault_breach("a graph is run in a graph");
     }
-    if (status == HR_OK && graph->device != base->device) {
-        status = fault_breach("a graph of another device is run");
-    }
-    if (status != HR_OK) {
-        return status;
+    if (graph->device != base->device) {
+        return fault_breach("a graph of another device is run");
     }
     return begin_operation(queue)
                ? queue->inner->ops->run_graph(queue->inner,
@@ -330,15 +484,13 @@ static const hri_queue_ops queue_ops = {
 hr_status fault_create_queue(hri_device *device, bool urgent, hri_queue **out)
 {
     hri_device *inner = fault_inner_device(device);
-    hr_status status = fault_enter(device, FAULT_CREATE_QUEUE);
-    if (status != HR_OK) {
-        return status;
-    }
-    fault_queue *queue = calloc(1, sizeof *queue);
+    HRI_TRY(fault_enter(device, FAULT_CREATE_QUEUE));
+    fault_queue *queue = fault_object(sizeof *queue);
     if (queue == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+        return HR_ERROR_OUT_OF_MEMORY;
     }
-    status = inner->ops->create_queue(inner, urgent, &queue->inner);
+    const hr_status status =
+        inner->ops->create_queue(inner, urgent, &queue->inner);
     if (status != HR_OK) {
         free(queue);
         return status;
@@ -361,28 +513,22 @@ static hr_status event_query(hri_event *base, bool *done)
 {
     fault_event *event = (fault_event *)base;
     bool is_done = false;
-    hr_status status = fault_enter(base->device, FAULT_EVENT_QUERY);
-    if (status == HR_OK) {
-        status = event->inner->ops->query(event->inner, &is_done);
+    HRI_TRY(fault_enter(base->device, FAULT_EVENT_QUERY));
+    HRI_TRY(event->inner->ops->query(event->inner, &is_done));
+    if (is_done) {
+        HRI_TRY(raise_event(event));
     }
-    if (status == HR_OK && is_done) {
-        status = raise_event(event);
-    }
-    if (status == HR_OK) {
-        *done = is_done;
-    }
-    return status;
+    *done = is_done;
+    return HR_OK;
 }
 
 static hr_status event_wait(hri_event *base)
 {
     fault_event *event = (fault_event *)base;
-    hr_status inner = event->inner->ops->wait(event->inner);
-    hr_status status = fault_enter(base->device, FAULT_EVENT_WAIT);
-    if (status == HR_OK) {
-        status = raise_event(event);
-    }
-    return status != HR_OK ? status : inner;
+    const hr_status waited = event->inner->ops->wait(event->inner);
+    HRI_TRY(fault_enter(base->device, FAULT_EVENT_WAIT));
+    HRI_TRY(raise_event(event));
+    return waited;
 }
 
 static hr_status event_elapsed(hri_event *from_base, hri_event *to_base,
@@ -390,18 +536,14 @@ static hr_status event_elapsed(hri_event *from_base, hri_event *to_base,
 {
     hri_event *from = ((fault_event *)from_base)->inner;
     hri_event *to = ((fault_event *)to_base)->inner;
-    hr_status status = fault_enter(from_base->device, FAULT_EVENT_ELAPSED);
-    if (status == HR_OK && from_base->device != to_base->device) {
-        status = fault_breach("a time between events of two devices");
+    HRI_TRY(fault_enter(from_base->device, FAULT_EVENT_ELAPSED));
+    if (from_base->device != to_base->device) {
+        return fault_breach("a time between events of two devices");
     }
-    if (status == HR_OK) {
-        status = from->ops->elapsed(from, to, ns);
-    }
-    const uint64_t time = fault_time((fault_device *)from_base->device);
-    if (status == HR_OK && time > 0) {
-        *ns = time;
-    }
-    return status;
+    HRI_TRY(from->ops->elapsed(from, to, ns));
+    const uint64_t time_ns = fault_time((fault_device *)from_base->device);
+    *ns = time_ns > 0 ? time_ns : *ns;
+    return HR_OK;
 }
 
 static void event_destroy(hri_event *base)
@@ -429,15 +571,13 @@ static const hri_event_ops event_ops = {
 hr_status fault_create_event(hri_device *device, bool timed, hri_event **out)
 {
     hri_device *inner = fault_inner_device(device);
-    hr_status status = fault_enter(device, FAULT_CREATE_EVENT);
-    if (status != HR_OK) {
-        return status;
-    }
-    fault_event *event = calloc(1, sizeof *event);
+    HRI_TRY(fault_enter(device, FAULT_CREATE_EVENT));
+    fault_event *event = fault_object(sizeof *event);
     if (event == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+        return HR_ERROR_OUT_OF_MEMORY;
     }
-    status = inner->ops->create_event(inner, timed, &event->inner);
+    const hr_status status =
+        inner->ops->create_event(inner, timed, &event->inner);
     if (status != HR_OK) {
         free(event);
         return status;

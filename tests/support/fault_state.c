@@ -62,7 +62,7 @@ static const char *const slot_names[FAULT_SLOTS] = {
     [FAULT_COPY] = "copy",
     [FAULT_FILL] = "fill",
     [FAULT_GEMM] = "gemm",
-    [FAULT_PACK] = "turn",
+    [FAULT_PACK] = "pack",
     [FAULT_LAUNCH] = "launch",
     [FAULT_BUILD] = "build",
     [FAULT_LOAD] = "load",
@@ -166,7 +166,7 @@ static bool awaits_path(fault_way way)
 }
 
 /* Where something comes from that can fail in this way; 0 where nobody asks. */
-static uint64_t trace(fault_way way)
+static uint64_t note_path(fault_way way)
 {
     const size_t log = log_of(way);
     const bool asked = state.traced || awaits_path(way) ||
@@ -180,7 +180,7 @@ static uint64_t trace(fault_way way)
 }
 
 /* Whether a fault strikes here, at call `call` of all. */
-static bool strikes(fault_way way, uint64_t path, uint64_t call)
+static bool fault_strikes(fault_way way, uint64_t path, uint64_t call)
 {
     const fault_point point = state.faults[way].point;
     uint64_t number = call;
@@ -213,8 +213,8 @@ uint64_t fault_backend_path(fault_way way, size_t index)
 bool fault_backend_refuses(void)
 {
     pthread_mutex_lock(&fault_lock);
-    const uint64_t path = trace(FAULT_MEMORY);
-    const bool refuses = strikes(FAULT_MEMORY, path, ++state.allocations);
+    const uint64_t path = note_path(FAULT_MEMORY);
+    const bool refuses = fault_strikes(FAULT_MEMORY, path, ++state.allocations);
     pthread_mutex_unlock(&fault_lock);
     return refuses;
 }
@@ -285,23 +285,6 @@ void fault_pass_copy(const fault_device *device)
     pthread_mutex_unlock(&fault_lock);
 }
 
-void fault_count_ordinary(uint64_t bytes)
-{
-    pthread_mutex_lock(&fault_lock);
-    if (bytes > state.largest_ordinary) {
-        state.largest_ordinary = bytes;
-    }
-    pthread_mutex_unlock(&fault_lock);
-}
-
-uint64_t fault_backend_largest_ordinary(void)
-{
-    pthread_mutex_lock(&fault_lock);
-    uint64_t bytes = state.largest_ordinary;
-    pthread_mutex_unlock(&fault_lock);
-    return bytes;
-}
-
 void fault_backend_pretend_packed(uint32_t types)
 {
     pthread_mutex_lock(&fault_lock);
@@ -355,9 +338,9 @@ void fault_backend_limit(uint64_t free_bytes, uint64_t allocation_bytes)
     pthread_mutex_unlock(&fault_lock);
 }
 
-void fault_pretend(hri_device_info *info, uint64_t *free_bytes)
+/* The lock is held. */
+static void pretend_info(hri_device_info *info)
 {
-    pthread_mutex_lock(&fault_lock);
     info->staged = info->staged || state.staged;
     info->reaches = info->reaches || state.staged;
     info->packed |= state.packed;
@@ -368,7 +351,22 @@ void fault_pretend(hri_device_info *info, uint64_t *free_bytes)
         state.allocation_bytes < info->allocation_bytes) {
         info->allocation_bytes = state.allocation_bytes;
     }
-    *free_bytes = state.free_bytes;
+}
+
+void fault_pretend(hri_device_info *info)
+{
+    pthread_mutex_lock(&fault_lock);
+    pretend_info(info);
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_add_device(fault_device *device)
+{
+    pthread_mutex_lock(&fault_lock);
+    pretend_info(&device->base.info);
+    device->free_bytes = state.free_bytes;
+    device->number = state.devices++;
+    objects++;
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -397,15 +395,16 @@ hr_status fault_enter(const hri_device *device, fault_slot slot)
     if (device != NULL) {
         wait_if_stuck(device);
     }
-    const uint64_t path = trace(FAULT_CALL);
+    const uint64_t path = note_path(FAULT_CALL);
     const uint64_t call = ++state.calls;
     pthread_cond_broadcast(&changed);
     state.counts[slot]++;
-    const bool hooked = strikes(FAULT_HOOK, path, call);
-    if (strikes(FAULT_CALL, path, call)) {
+    const bool hooked = fault_strikes(FAULT_HOOK, path, call);
+    if (fault_strikes(FAULT_CALL, path, call)) {
         status = state.faults[FAULT_CALL].status;
     }
-    if (strikes(FAULT_LOSS, path, call) || state.faults[FAULT_LOSS].came) {
+    if (fault_strikes(FAULT_LOSS, path, call) ||
+        state.faults[FAULT_LOSS].came) {
         status = HR_ERROR_LOST;
     }
     void (*hook)(void *) = hooked ? state.hook : NULL;
@@ -428,22 +427,15 @@ void fault_note(fault_slot slot)
     pthread_mutex_unlock(&fault_lock);
 }
 
-uint32_t fault_next_device(void)
-{
-    pthread_mutex_lock(&fault_lock);
-    uint32_t number = state.devices++;
-    pthread_mutex_unlock(&fault_lock);
-    return number;
-}
-
 /* Whether a fault or the hook has happened. The lock is held. */
 static bool has_happened(void)
 {
-    bool happened = false;
     for (int way = 0; way < FAULT_WAYS; way++) {
-        happened = happened || state.faults[way].came;
+        if (state.faults[way].came) {
+            return true;
+        }
     }
-    return happened;
+    return false;
 }
 
 /* Whether the product still waits for others. The lock is held. */
@@ -479,10 +471,10 @@ void fault_product(fault_device *device, const hri_gemm *gemm)
 bool fault_operation(hri_error *error)
 {
     pthread_mutex_lock(&fault_lock);
-    const uint64_t path = trace(FAULT_OPERATION);
+    const uint64_t path = note_path(FAULT_OPERATION);
     const uint64_t operation = ++state.operations;
     pthread_cond_broadcast(&changed);
-    const bool fails = strikes(FAULT_OPERATION, path, operation);
+    const bool fails = fault_strikes(FAULT_OPERATION, path, operation);
     const hr_status status = state.faults[FAULT_OPERATION].status;
     pthread_mutex_unlock(&fault_lock);
     if (fails) {
@@ -494,10 +486,13 @@ bool fault_operation(hri_error *error)
     return fails;
 }
 
-void fault_count_bytes(fault_direction direction, uint64_t bytes)
+void fault_count_copy(fault_direction direction, uint64_t bytes, bool ordinary)
 {
     pthread_mutex_lock(&fault_lock);
     state.bytes[direction] += bytes;
+    if (ordinary && bytes > state.largest_ordinary) {
+        state.largest_ordinary = bytes;
+    }
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -546,6 +541,11 @@ uint64_t fault_backend_count(fault_slot slot)
 uint64_t fault_backend_bytes(fault_direction direction)
 {
     return read_state(&state.bytes[direction]);
+}
+
+uint64_t fault_backend_largest_ordinary(void)
+{
+    return read_state(&state.largest_ordinary);
 }
 
 uint64_t fault_backend_objects(void)

@@ -53,20 +53,22 @@ void wrap_free(void *memory)
 }
 
 /* Use a context's memory as an engine would. */
-static hr_status use(hr_context *context)
+static hr_status use_memory(hr_context *context)
 {
     hri_buffer *buffers[3] = {NULL};
     void *pinned = NULL;
     hr_status status = HR_OK;
     hri_accelerator *a = &context->accelerators[0];
-    for (uint32_t i = 0; i < 3 && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         status = hri_accelerator_allocate(a, 1000 + i, &buffers[i]);
         CHECK((status == HR_OK) == (buffers[i] != NULL));
+        if (status != HR_OK) {
+            goto done;
+        }
     }
-    if (status == HR_OK) {
-        status = hri_accelerator_allocate_pinned(a, 1000, &pinned);
-        CHECK((status == HR_OK) == (pinned != NULL));
-    }
+    status = hri_accelerator_allocate_pinned(a, 1000, &pinned);
+    CHECK((status == HR_OK) == (pinned != NULL));
+done:
     for (uint32_t i = 0; i < 3; i++) {
         hri_accelerator_release(a, buffers[i]);
     }
@@ -74,30 +76,31 @@ static hr_status use(hr_context *context)
     return status;
 }
 
-static hr_status measure(hr_context *context, uint32_t index)
+static hr_status measure_rates(hr_context *context, uint32_t index)
 {
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
-    hr_status status = hr_accelerator_measure(context, index, &rates);
-    CHECK(status != HR_OK || rates.f32 > 0.0);
-    return status;
+    HRI_TRY(hr_accelerator_measure(context, index, &rates));
+    CHECK(rates.f32 > 0.0);
+    return HR_OK;
 }
 
-/* The last one works in place, if all are there. The context is usable after a
- * failure. */
-static hr_status measure_both(hr_context *context, const void *unused)
+/* The last one works in place, if all are there. */
+static hr_status use_accelerators(hr_context *context)
+{
+    HRI_TRY(use_memory(context));
+    HRI_TRY(measure_rates(context, 0));
+    return measure_rates(context, hr_accelerator_count(context) - 1);
+}
+
+/* The context is usable after a failure. */
+static hr_status use_context(hr_context *context, const void *unused)
 {
     (void)unused;
     CHECK(hr_accelerator_count(context) > 0);
-    hr_status status = use(context);
-    if (status == HR_OK) {
-        status = measure(context, 0);
-    }
-    if (status == HR_OK) {
-        status = measure(context, hr_accelerator_count(context) - 1);
-    }
+    const hr_status status = use_accelerators(context);
     if (status != HR_OK) {
         (void)faults_over();
-        CHECK(use(context) == HR_OK);
+        CHECK(use_memory(context) == HR_OK);
     }
     return status;
 }
@@ -131,7 +134,7 @@ void faults_context(void)
     live = 0;
     for (int i = 0; i < 2; i++) {
         const fault_case memory = {"context",
-                                   measure_both,
+                                   use_context,
                                    NULL,
                                    lists[i],
                                    250000,

@@ -18,18 +18,16 @@ static hr_status filter_to(float *to, hr_context *context,
     options.method = method;
     options.edges = HR_EDGES_PERIODIC;
     options.one_thread = true;
-    hr_status status = hr_window_radial(REACH, &window);
-    if (status == HR_OK) {
-        status =
-            hr_filter(context, window, 0.01,
-                      hr_matrix_row_major(picture, HR_F32, EDGE, EDGE, 0),
-                      hr_matrix_row_major(to, HR_F32, EDGE, EDGE, 0), &options);
-    }
+    HRI_TRY(hr_window_radial(REACH, &window));
+    const hr_status status =
+        hr_filter(context, window, 0.01,
+                  hr_matrix_row_major(picture, HR_F32, EDGE, EDGE, 0),
+                  hr_matrix_row_major(to, HR_F32, EDGE, EDGE, 0), &options);
     hr_window_destroy(window);
     return status;
 }
 
-static hr_status filter(hr_context *context, const void *with)
+static hr_status filter_picture(hr_context *context, const void *with)
 {
     const hr_status status =
         filter_to(got, context, *(const hr_filter_method *)with);
@@ -39,10 +37,7 @@ static hr_status filter(hr_context *context, const void *with)
 
 static void set_wanted(hr_filter_method method)
 {
-    hr_context *context = NULL;
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = "host";
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    hr_context *context = test_context("host", 0);
     CHECK(filter_to(want, context, method) == HR_OK);
     hr_context_destroy(context);
 }
@@ -50,9 +45,9 @@ static void set_wanted(hr_filter_method method)
 void faults_filter(void)
 {
     static const fault_case cases[] = {
-        {"filter_direct", filter, .with = &direct, .accelerators = "2xhost",
-         .limit = 140000},
-        {"filter_separable", filter, .with = &separable,
+        {"filter_direct", filter_picture, .with = &direct,
+         .accelerators = "2xhost", .limit = 140000},
+        {"filter_separable", filter_picture, .with = &separable,
          .accelerators = "2xhost", .limit = 140000},
     };
     random_source random = {60};

@@ -45,7 +45,7 @@ static uint64_t hold;
 static float a[MAX_ELEMENTS], b[MAX_ELEMENTS], c[MAX_ELEMENTS],
     wanted[MAX_ELEMENTS];
 
-static void make(const setup *s)
+static void make_operands(const setup *s)
 {
     for (int i = 0; i < s->m * s->k; i++) {
         a[i] = (float)(i * 7 % 13 - 6);
@@ -69,8 +69,8 @@ static bool is_right(const setup *s)
     return memcmp(c, wanted, (size_t)(s->m * s->n) * sizeof *c) == 0;
 }
 
-static hr_status multiply(const setup *s, hr_context *context,
-                          const hr_gemm_options *options)
+static hr_status run_product(const setup *s, hr_context *context,
+                             const hr_gemm_options *options)
 {
     for (int i = 0; i < s->m * s->n; i++) {
         c[i] = (float)(i / s->n + i % s->n);
@@ -96,7 +96,7 @@ static void set_rates(hr_context *context, const void *with)
     }
 }
 
-static void pretend(const void *with)
+static void pretend_setup(const void *with)
 {
     const setup *s = with;
     fault_backend_pretend_staged(s->staged);
@@ -104,11 +104,11 @@ static void pretend(const void *with)
     fault_backend_hold(s->slow, hold);
 }
 
-static hr_status work(hr_context *context, const void *with)
+static hr_status check_product(hr_context *context, const void *with)
 {
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.progress = faults_progress();
-    const hr_status status = multiply(with, context, &options);
+    const hr_status status = run_product(with, context, &options);
     CHECK(status != HR_OK || is_right(with));
     return status;
 }
@@ -116,13 +116,13 @@ static hr_status work(hr_context *context, const void *with)
 static fault_case case_of(const setup *s)
 {
     return (fault_case){.name = s->name,
-                        .work = work,
+                        .work = check_product,
                         .with = s,
                         .accelerators = s->list,
                         .limit = s->limit,
                         .threads = s->rate > 0 ? 4 : 0,
                         .ways = FAULTS_USUAL | FAULTS_CANCEL,
-                        .pretend = pretend,
+                        .pretend = pretend_setup,
                         .prepare = set_rates};
 }
 
@@ -169,14 +169,14 @@ static void no_fault(const fault_case *f)
     hr_context *context = NULL;
     TEST_CASE(s->name);
     fault_backend_reset();
-    pretend(s);
+    pretend_setup(s);
     CHECK(faults_open(f, &context) == HR_OK);
     int64_t blocks = set_hold(s, context);
     summary run;
     summary_init(&run);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.report = &run.report;
-    CHECK(multiply(s, context, &options) == HR_OK && is_right(s));
+    CHECK(run_product(s, context, &options) == HR_OK && is_right(s));
     CHECK((fault_backend_count(FAULT_PACK) > 0) == s->packed);
     uint64_t tiles = 0, stolen = 0;
     for (uint32_t i = 0; i < run.report.share_count; i++) {
@@ -198,7 +198,7 @@ void faults_gemm(void)
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
         fault_case f = case_of(&setups[i]);
         hold = 0;
-        make(&setups[i]);
+        make_operands(&setups[i]);
         TEST(no_fault(&f));
         faults_each(&f, 1);
         if (setups[i].rate > 0) { /* one call says so, and the others work */

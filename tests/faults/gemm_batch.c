@@ -36,7 +36,7 @@ static float old_value(int i)
 }
 
 /* Small integers: exact in any order. */
-static void make(const setup *s)
+static void make_operands(const setup *s)
 {
     for (int i = 0; i < ELEMENTS; i++) {
         a[i] = (float)(i * 7 % 13 - 6);
@@ -62,8 +62,8 @@ static bool is_right(void)
     return memcmp(c, wanted, sizeof c) == 0;
 }
 
-static hr_status multiply(const setup *s, hr_context *context,
-                          hr_gemm_report *report)
+static hr_status run_batch(const setup *s, hr_context *context,
+                           hr_gemm_report *report)
 {
     const int64_t step = (int64_t)EDGE * EDGE;
     const hr_matrix mc = hr_matrix_row_major(c, HR_F32, EDGE, EDGE, 0);
@@ -95,15 +95,15 @@ static void set_rates(hr_context *context, const void *unused)
     }
 }
 
-static void pretend(const void *with)
+static void pretend_staged(const void *with)
 {
     fault_backend_pretend_staged(((const setup *)with)->staged);
 }
 
-static hr_status work(hr_context *context, const void *with)
+static hr_status check_batch(hr_context *context, const void *with)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
-    const hr_status status = multiply(with, context, &report);
+    const hr_status status = run_batch(with, context, &report);
     CHECK(status != HR_OK || is_right());
     return status;
 }
@@ -111,21 +111,21 @@ static hr_status work(hr_context *context, const void *with)
 static fault_case case_of(const setup *s)
 {
     return (fault_case){.name = s->name,
-                        .work = work,
+                        .work = check_batch,
                         .with = s,
                         .accelerators = s->list,
                         .limit = s->limit,
-                        .pretend = pretend,
+                        .pretend = pretend_staged,
                         .prepare = set_rates};
 }
 
-static hr_context *open(const setup *s)
+static hr_context *open_context(const setup *s)
 {
     const fault_case f = case_of(s);
     hr_context *context = NULL;
     TEST_CASE(s->name);
     fault_backend_reset();
-    pretend(s);
+    pretend_staged(s);
     CHECK(faults_open(&f, &context) == HR_OK);
     return context;
 }
@@ -137,12 +137,11 @@ static hr_context *open(const setup *s)
 static void lost_once(const setup *s)
 {
     bool completed = false;
-    hr_status status = HR_OK;
-    for (uint64_t n = 1; !completed || status != HR_OK; n++) {
-        hr_context *context = open(s);
+    for (uint64_t n = 1; n <= 151; n++) {
+        hr_context *context = open_context(s);
         hr_gemm_report report = HR_GEMM_REPORT_INIT;
         fault_backend_fail_call(fault_backend_calls() + n, HR_ERROR_LOST);
-        status = multiply(s, context, &report);
+        const hr_status status = run_batch(s, context, &report);
         CHECK(status == (s->completes ? HR_OK : HR_ERROR_LOST) ||
               fault_backend_calls() < n || report.lost == 0 ||
               (status == HR_OK && report.recomputed == 0)); /* all is home */
@@ -150,7 +149,7 @@ static void lost_once(const setup *s)
         completed = completed || (status == HR_OK && report.lost == 1 &&
                                   report.recomputed > 0);
         hr_context_destroy(context);
-        if (n > 150) {
+        if (completed && status == HR_OK) {
             break;
         }
     }
@@ -161,13 +160,13 @@ static void lost_once(const setup *s)
  * accelerator that steals may bring what another one has brought. */
 static void no_fault(const setup *s)
 {
-    hr_context *context = open(s);
+    hr_context *context = open_context(s);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     hr_gemm_share shares[3];
     const uint64_t bytes = sizeof c;
     report.shares = shares;
     report.share_capacity = 3;
-    CHECK(multiply(s, context, &report) == HR_OK && is_right());
+    CHECK(run_batch(s, context, &report) == HR_OK && is_right());
     CHECK(report.share_count <= s->parts);
     CHECK(report.flops == 2.0 * COUNT * EDGE * EDGE * EDGE);
     CHECK(fault_backend_bytes(FAULT_UP) == report.host_to_device);
@@ -209,7 +208,7 @@ static void shared_is_large(void)
                             false};
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    hr_context *context = open(&s);
+    hr_context *context = open_context(&s);
     for (int i = 0; i < ROWS * WIDE; i++) {
         rows[i] = (float)(i % 7 - 3);
         sums[i] = old_value(i);
@@ -247,7 +246,7 @@ void faults_gemm_batch(void)
     TEST(shared_is_large());
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
         const fault_case f = case_of(&setups[i]);
-        make(&setups[i]);
+        make_operands(&setups[i]);
         TEST(no_fault(&setups[i]));
         TEST(lost_once(&setups[i]));
         faults_each(&f, 1);

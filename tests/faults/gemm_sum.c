@@ -16,8 +16,9 @@ static float buffers[2][BUFFERS][EDGE * DEPTH];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int64_t released;
+
 /* Small integers: exact in any order. */
-static void make(void)
+static void make_terms(void)
 {
     for (int t = 0; t < TERMS; t++) {
         for (int i = 0; i < EDGE * DEPTH; i++) {
@@ -34,7 +35,7 @@ static void make(void)
     }
 }
 
-static bool await(void *data, int64_t t)
+static bool await_term(void *data, int64_t t)
 {
     (void)data;
     pthread_mutex_lock(&lock);
@@ -47,7 +48,7 @@ static bool await(void *data, int64_t t)
     return true;
 }
 
-static void release(void *data, int64_t terms)
+static void release_terms(void *data, int64_t terms)
 {
     (void)data;
     pthread_mutex_lock(&lock);
@@ -61,8 +62,8 @@ static hr_status add_up(hr_context *context, const void *unused)
     hr_matrix ma[TERMS], mb[TERMS];
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     (void)unused;
-    options.await = await;
-    options.release = release;
+    options.await = await_term;
+    options.release = release_terms;
     for (int t = 0; t < TERMS; t++) {
         ma[t] = hr_matrix_row_major(buffers[0][t % BUFFERS], HR_F32, EDGE,
                                     DEPTH, 0);
@@ -86,6 +87,6 @@ void faults_gemm_sum(void)
     static const fault_case cases[] = {
         {"gemm_sum", add_up, .accelerators = "3xhost", .limit = 1 << 20},
     };
-    make();
+    make_terms();
     FAULTS_EACH(cases);
 }

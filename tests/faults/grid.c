@@ -29,7 +29,7 @@ static hr_field field_of(uint32_t f)
     return field;
 }
 
-static void set_up(bed *b)
+static void set_up_bed(bed *b)
 {
     random_source random = {7};
     *b = (bed){0};
@@ -40,7 +40,7 @@ static void set_up(bed *b)
     }
 }
 
-static void clear(bed *b)
+static void clear_bed(bed *b)
 {
     hr_grid_destroy(b->grid);
     for (int f = 0; f < FIELDS; f++) {
@@ -48,7 +48,7 @@ static void clear(bed *b)
     }
 }
 
-static hr_status create(bed *b)
+static hr_status create_grid(bed *b)
 {
     static const double weights[] = {4, 3};
     const hr_field fields[] = {field_of(0), field_of(1)};
@@ -58,17 +58,16 @@ static hr_status create(bed *b)
                           &options, &b->grid);
 }
 
-static hr_status scatter(bed *b)
+static hr_status scatter_fields(bed *b)
 {
-    hr_status status = HR_OK;
-    for (uint32_t f = 0; f < FIELDS && status == HR_OK; f++) {
+    for (uint32_t f = 0; f < FIELDS; f++) {
         grid_model_unpack(&b->models[f], b->start[f]);
-        status = hr_grid_scatter(b->grid, f, b->start[f]);
+        HRI_TRY(hr_grid_scatter(b->grid, f, b->start[f]));
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status step(bed *b, int64_t steps)
+static hr_status step_grid(bed *b, int64_t steps)
 {
     reach r[FIELDS];
     hr_argument arguments[FIELDS][3];
@@ -88,7 +87,7 @@ static hr_status step(bed *b, int64_t steps)
 }
 
 /* What is told of a sum is so. */
-static hr_status reduce(bed *b)
+static hr_status reduce_field(bed *b)
 {
     hr_reducing *reducing = NULL;
     uint32_t cells[CELLS];
@@ -97,17 +96,14 @@ static hr_status reduce(bed *b)
     for (int i = 0; i < CELLS; i++) {
         want += (int32_t)cells[i];
     }
-    hr_status status =
-        hr_grid_reduce(b->grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing);
-    if (status == HR_OK) {
-        status = hr_grid_reduced(reducing, &sum);
-    }
-    CHECK(status != HR_OK || sum == want);
-    return status;
+    HRI_TRY(hr_grid_reduce(b->grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing));
+    HRI_TRY(hr_grid_reduced(reducing, &sum));
+    CHECK(sum == want);
+    return HR_OK;
 }
 
 /* Fields that are reported as right are right. */
-static hr_status gather(bed *b)
+static hr_status gather_fields(bed *b)
 {
     hr_status first = HR_OK;
     for (uint32_t f = 0; f < FIELDS; f++) {
@@ -120,38 +116,30 @@ static hr_status gather(bed *b)
     return first;
 }
 
-static hr_status use(bed *b)
+static hr_status use_grid(bed *b)
 {
     static const double weights[] = {1, 5};
-    hr_status status = scatter(b);
-    if (status == HR_OK) {
-        status = step(b, 2);
-    }
-    if (status == HR_OK) {
-        status = reduce(b);
-    }
-    if (status == HR_OK) {
-        status = hr_grid_rebalance(b->grid, weights);
-    }
-    if (status == HR_OK) {
-        status = step(b, 1);
-    }
-    return status == HR_OK ? gather(b) : status;
+    HRI_TRY(scatter_fields(b));
+    HRI_TRY(step_grid(b, 2));
+    HRI_TRY(reduce_field(b));
+    HRI_TRY(hr_grid_rebalance(b->grid, weights));
+    HRI_TRY(step_grid(b, 1));
+    return gather_fields(b);
 }
 
 /* An operation that failed is told again and again, unless it was the copy of a
  * sum. */
-static void stays_failed(bed *b)
+static void check_stays_failed(bed *b)
 {
     char sentence[512];
     const hr_status status = hr_grid_finish(b->grid);
     if (status == HR_OK) {
-        CHECK(faults_over() && gather(b) == HR_OK);
+        CHECK(faults_over() && gather_fields(b) == HR_OK);
         return;
     }
     snprintf(sentence, sizeof sentence, "%s", hr_last_error());
-    CHECK_FAILS(step(b, 1), status, sentence);
-    CHECK_FAILS(reduce(b), status, sentence);
+    CHECK_FAILS(step_grid(b, 1), status, sentence);
+    CHECK_FAILS(reduce_field(b), status, sentence);
     CHECK_FAILS(hr_grid_finish(b->grid), status, sentence);
     for (uint32_t f = 0; f < FIELDS; f++) {
         uint32_t seen[CELLS];
@@ -161,41 +149,43 @@ static void stays_failed(bed *b)
 
 /* Without more faults the grid is as good as new, once all has been told. A
  * device that is gone does not come back. */
-static void mend(bed *b)
+static void mend_grid(bed *b)
 {
     if (!faults_over()) {
-        CHECK(scatter(b) != HR_OK);
+        CHECK(scatter_fields(b) != HR_OK);
         return;
     }
     (void)!hr_grid_finish(b->grid);
-    CHECK(scatter(b) == HR_OK);
-    CHECK(step(b, 2) == HR_OK);
-    CHECK(reduce(b) == HR_OK);
-    CHECK(gather(b) == HR_OK);
+    CHECK(scatter_fields(b) == HR_OK);
+    CHECK(step_grid(b, 2) == HR_OK);
+    CHECK(reduce_field(b) == HR_OK);
+    CHECK(gather_fields(b) == HR_OK);
 }
 
-static hr_status stir(hr_context *context, const void *unused)
+static hr_status stir_grid(hr_context *context, const void *unused)
 {
     bed b;
     (void)unused;
-    set_up(&b);
+    set_up_bed(&b);
     b.context = context;
-    hr_status status = create(&b);
-    if (status == HR_OK) {
-        status = use(&b);
-        if (status != HR_OK && faults_way() == FAULT_OPERATION) {
-            stays_failed(&b);
-        }
-        if (status != HR_OK) {
-            mend(&b);
-        }
+    hr_status status = create_grid(&b);
+    if (status != HR_OK) {
+        goto done;
     }
-    clear(&b);
+    status = use_grid(&b);
+    if (status != HR_OK && faults_way() == FAULT_OPERATION) {
+        check_stays_failed(&b);
+    }
+    if (status != HR_OK) {
+        mend_grid(&b);
+    }
+done:
+    clear_bed(&b);
     return status;
 }
 
 static const fault_case cases[] = {
-    {"grid", stir, .accelerators = "2xhost", .limit = 1 << 20,
+    {"grid", stir_grid, .accelerators = "2xhost", .limit = 1 << 20,
      .status = HR_ERROR_OUT_OF_MEMORY, .beside = 4},
 };
 
@@ -204,13 +194,13 @@ static const fault_case cases[] = {
 static void open_bed(bed *b)
 {
     fault_backend_reset();
-    set_up(b);
+    set_up_bed(b);
     CHECK(faults_open(&cases[0], &b->context) == HR_OK);
 }
 
 static void close_bed(bed *b)
 {
-    clear(b);
+    clear_bed(b);
     hr_context_destroy(b->context);
     faults_closed();
 }
@@ -254,7 +244,7 @@ static void fail_reduction(void)
         hr_reducing *reducing = NULL;
         bed b;
         open_bed(&b);
-        CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
+        CHECK(create_grid(&b) == HR_OK && scatter_fields(&b) == HR_OK);
         CHECK(hr_grid_finish(b.grid) == HR_OK);
         fault_backend_fail_operation(fault_backend_operations() + n,
                                      HR_ERROR_BACKEND);
@@ -264,9 +254,9 @@ static void fail_reduction(void)
         fault_backend_fail_operation(0, HR_OK);
         CHECK(status == HR_ERROR_BACKEND || /* it is known at once */
               hr_grid_reduced(reducing, NULL) == HR_ERROR_BACKEND);
-        CHECK(scatter(&b) == HR_OK);
-        CHECK(step(&b, 2) == HR_OK);
-        CHECK(gather(&b) == HR_OK);
+        CHECK(scatter_fields(&b) == HR_OK);
+        CHECK(step_grid(&b, 2) == HR_OK);
+        CHECK(gather_fields(&b) == HR_OK);
         close_bed(&b);
     }
 }
@@ -278,14 +268,14 @@ static void lack_double(void)
     hr_reducing *const untouched = (hr_reducing *)&b;
     hr_reducing *reducing = untouched;
     open_bed(&b);
-    CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
+    CHECK(create_grid(&b) == HR_OK && scatter_fields(&b) == HR_OK);
     fault_backend_pretend_no_double(true);
     const uint64_t before = fault_backend_count(FAULT_LAUNCH);
     CHECK_FAILS(hr_grid_reduce(b.grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing),
                 HR_ERROR_UNSUPPORTED, "host#0 cannot compute in double");
     CHECK(reducing == untouched);
     CHECK(fault_backend_count(FAULT_LAUNCH) == before);
-    CHECK(step(&b, 2) == HR_OK && gather(&b) == HR_OK);
+    CHECK(step_grid(&b, 2) == HR_OK && gather_fields(&b) == HR_OK);
     close_bed(&b);
 }
 

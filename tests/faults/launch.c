@@ -21,27 +21,26 @@ typedef struct kind {
                    fence, which cannot be recorded then */
 } kind;
 
-static hr_status create(bed *b, bool timed)
+static hr_status create_all(bed *b, bool timed)
 {
     for (int i = 0; i < ARRAYS * N; i++) {
         b->data[i / N][i % N] = b->want[i / N][i % N] = (float)(i % 7);
     }
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < QUEUES && status == HR_OK; i++) {
-        status = hr_queue_create(b->context, i % 2, &b->queues[i]);
+    for (uint32_t i = 0; i < QUEUES; i++) {
+        HRI_TRY(hr_queue_create(b->context, i % 2, &b->queues[i]));
     }
-    if (status == HR_OK && timed) {
-        status = hr_profile_kernel(b->context, &axpy, 2.0);
+    if (timed) {
+        HRI_TRY(hr_profile_kernel(b->context, &axpy, 2.0));
     }
-    for (int i = 0; i < ARRAYS && status == HR_OK; i++) {
-        status = hr_array_wrap(b->context, b->data[i], sizeof(float),
-                               hr_extent1(N), 0, &b->arrays[i]);
+    for (int i = 0; i < ARRAYS; i++) {
+        HRI_TRY(hr_array_wrap(b->context, b->data[i], sizeof(float),
+                              hr_extent1(N), 0, &b->arrays[i]));
     }
-    return status;
+    return HR_OK;
 }
 
 /* y += 2 x + 1, there and in what is wanted. */
-static hr_status launch(bed *b, int queue, int x, int y)
+static hr_status launch_axpy(bed *b, int queue, int x, int y)
 {
     static const float a = 2.0f;
     static const struct {
@@ -58,14 +57,12 @@ static hr_status launch(bed *b, int queue, int x, int y)
                      4);
 }
 
-static hr_status launch_all(bed *b)
+static hr_status launch_all(bed *b, bool timed)
 {
     static const int each[][3] = {{0, 0, 1}, {0, 0, 2}, {2, 1, 2}, {1, 2, 1}};
+    HRI_TRY(create_all(b, timed));
     for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
-        const hr_status status = launch(b, each[i][0], each[i][1], each[i][2]);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(launch_axpy(b, each[i][0], each[i][1], each[i][2]));
     }
     return HR_OK;
 }
@@ -78,32 +75,17 @@ static void destroy_queues(bed *b)
     }
 }
 
-/* Arrays that can be brought home are right. */
-static hr_status read_all(const bed *b)
-{
-    hr_status first = HR_OK;
-    for (int i = 0; i < ARRAYS; i++) {
-        const hr_status status = hr_synchronize(hr_view_of(b->arrays[i]));
-        CHECK(status != HR_OK ||
-              memcmp(b->data[i], b->want[i], sizeof b->data[i]) == 0);
-        first = first == HR_OK ? status : first;
-    }
-    return first;
-}
-
 static hr_status launch_chain(hr_context *context, const void *with)
 {
     const kind *k = with;
     bed b = {.context = context};
-    hr_status status = create(&b, k->timed);
-    if (status == HR_OK) {
-        status = launch_all(&b);
-    }
+    hr_status status = launch_all(&b, k->timed);
     if (k->early) {
         destroy_queues(&b);
     }
     if (status == HR_OK) {
-        status = read_all(&b);
+        status = faults_synchronize(b.arrays, ARRAYS, b.data, b.want,
+                                    sizeof b.data[0]);
     }
     for (int i = 0; i < ARRAYS; i++) {
         hr_array_destroy(b.arrays[i]);
@@ -130,7 +112,7 @@ static int *at_of(int *view, int i)
     return &view[(POINTS - 1 - i) * STEP];
 }
 
-static void set_up(memory *m)
+static void set_up_memory(memory *m)
 {
     for (int i = 0; i < POINTS * STEP; i++) {
         for (int p = 0; p < INPUTS; p++) {
@@ -159,8 +141,8 @@ static bool is_right(memory *m, bool done)
     return right;
 }
 
-static hr_status wrap(hr_context *context, int *first, int64_t views,
-                      hr_array **array)
+static hr_status wrap_list(hr_context *context, int *first, int64_t views,
+                           hr_array **array)
 {
     const int64_t stride[] = {(int64_t)sizeof(int) * POINTS * STEP,
                               -(int64_t)sizeof(int) * STEP};
@@ -168,31 +150,32 @@ static hr_status wrap(hr_context *context, int *first, int64_t views,
                                  hr_extent2(views, POINTS), stride, array);
 }
 
+static hr_status launch_on_lists(hr_context *context, memory *m,
+                                 hr_array *arrays[2])
+{
+    const int shift = SHIFT;
+    const hr_split_options shares = faults_shares();
+    HRI_TRY(wrap_list(context, at_of(m->from[0], 0), INPUTS, &arrays[0]));
+    HRI_TRY(wrap_list(context, at_of(m->to[0], 0), OUTPUTS, &arrays[1]));
+    const hr_view to = hr_view_of(arrays[1]);
+    HRI_TRY(
+        hr_launch_split(context, &lists1, hr_extent1(POINTS),
+                        HR_ARGUMENTS(hr_in(hr_view_of(arrays[0])), hr_out(to),
+                                     hr_value(&shift, sizeof shift)),
+                        &shares));
+    return hr_synchronize(to);
+}
+
 static hr_status launch_lists(hr_context *context, const void *unused)
 {
     memory m;
-    const int shift = SHIFT;
-    const hr_split_options shares = faults_shares();
-    hr_array *from = NULL, *to = NULL;
+    hr_array *arrays[2] = {NULL};
     (void)unused;
-    set_up(&m);
-    hr_status status = wrap(context, at_of(m.from[0], 0), INPUTS, &from);
-    if (status == HR_OK) {
-        status = wrap(context, at_of(m.to[0], 0), OUTPUTS, &to);
-    }
-    if (status == HR_OK) {
-        const hr_argument arguments[] = {hr_in(hr_view_of(from)),
-                                         hr_out(hr_view_of(to)),
-                                         hr_value(&shift, sizeof shift)};
-        status = hr_launch_split(context, &lists1, hr_extent1(POINTS),
-                                 arguments, 3, &shares);
-    }
-    if (status == HR_OK) {
-        status = hr_synchronize(hr_view_of(to));
-    }
+    set_up_memory(&m);
+    const hr_status status = launch_on_lists(context, &m, arrays);
     CHECK(is_right(&m, status == HR_OK));
-    hr_array_destroy(from);
-    hr_array_destroy(to);
+    hr_array_destroy(arrays[0]);
+    hr_array_destroy(arrays[1]);
     return status;
 }
 
@@ -200,7 +183,7 @@ static hr_status launch_lists(hr_context *context, const void *unused)
 
 /* Each component gets 3 times the next one of the cell behind, its own of the
  * cell before, and its number. All is periodic. */
-static void flow(int from[INPUTS][POINTS], int to[INPUTS][POINTS])
+static void flow_cells(int from[INPUTS][POINTS], int to[INPUTS][POINTS])
 {
     for (int q = 0; q < INPUTS; q++) {
         for (int i = 0; i < POINTS; i++) {
@@ -210,7 +193,7 @@ static void flow(int from[INPUTS][POINTS], int to[INPUTS][POINTS])
     }
 }
 
-static hr_status step_grid(hr_context *context, const void *unused)
+static hr_status step_components(hr_context *context, const void *unused)
 {
     static int cells[INPUTS][POINTS], seen[INPUTS][POINTS],
         once[INPUTS][POINTS], twice[INPUTS][POINTS];
@@ -226,21 +209,22 @@ static hr_status step_grid(hr_context *context, const void *unused)
     for (int i = 0; i < INPUTS * POINTS; i++) {
         cells[i / POINTS][i % POINTS] = i * 7 % 50;
     }
-    flow(cells, once);
-    flow(once, twice);
+    flow_cells(cells, once);
+    flow_cells(once, twice);
     const hr_field fields[] = {field, field};
-    hr_status status =
-        hr_grid_create(context, hr_extent1(POINTS), fields, 2, &options, &grid);
-    if (status == HR_OK) {
-        status = hr_grid_scatter(grid, 0, cells);
+    HRI_TRY(hr_grid_create(context, hr_extent1(POINTS), fields, 2, &options,
+                           &grid));
+    hr_status status = hr_grid_scatter(grid, 0, cells);
+    if (status != HR_OK) {
+        goto done;
     }
-    if (status == HR_OK) {
-        status = hr_grid_step(grid, phases, 2, 2);
+    status = hr_grid_step(grid, phases, 2, 2);
+    if (status != HR_OK) {
+        goto done;
     }
-    if (status == HR_OK) {
-        status = hr_grid_gather(grid, 0, seen);
-    }
+    status = hr_grid_gather(grid, 0, seen);
     CHECK(status != HR_OK || memcmp(seen, twice, sizeof seen) == 0);
+done:
     hr_grid_destroy(grid);
     return status;
 }
@@ -256,18 +240,18 @@ static const fault_case cases[] = {
      .accelerators = "2xhost", .limit = 1 << 20,
      .status = HR_ERROR_OUT_OF_MEMORY, .beside = 8},
     {"lists", launch_lists, .accelerators = "3xhost", .limit = 1 << 20},
-    {"components", step_grid, .accelerators = "3xhost", .limit = 1 << 20},
+    {"components", step_components, .accelerators = "3xhost", .limit = 1 << 20},
 };
 
 /* A launch fails later, and its fence cannot be recorded any more. */
-static void forgotten(void)
+static void tell_forgotten_error(void)
 {
     TEST_CASE("the error of a queue that went is told");
     bed b = {0};
     fault_backend_reset();
     fault_backend_fail_operation(3, HR_ERROR_BACKEND); /* behind two copies */
     CHECK(faults_open(&cases[0], &b.context) == HR_OK);
-    CHECK(create(&b, false) == HR_OK && launch(&b, 0, 0, 1) == HR_OK);
+    CHECK(create_all(&b, false) == HR_OK && launch_axpy(&b, 0, 0, 1) == HR_OK);
     CHECK(fault_backend_operations() == 3);
     fault_backend_fail_call(fault_backend_calls() + 1, HR_ERROR_OUT_OF_MEMORY);
     destroy_queues(&b);
@@ -282,6 +266,6 @@ static void forgotten(void)
 
 void faults_launch(void)
 {
-    TEST(forgotten());
+    TEST(tell_forgotten_error());
     FAULTS_EACH(cases);
 }

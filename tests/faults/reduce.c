@@ -10,19 +10,16 @@ enum { N = 20000, ROWS = 2, ARRAYS = 3 };
 /* What is reduced, scanned or sorted, the result, and values. */
 static int data[ARRAYS][N];
 
-static hr_status wrap(hr_context *context, hr_array *arrays[ARRAYS])
+static hr_status wrap_data(hr_context *context, hr_array *arrays[ARRAYS])
 {
     for (int i = 0; i < ARRAYS; i++) {
-        const hr_status status = hr_array_wrap(context, data[i], sizeof(int),
-                                               hr_extent1(N), 0, &arrays[i]);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(hr_array_wrap(context, data[i], sizeof(int), hr_extent1(N), 0,
+                              &arrays[i]));
     }
     return HR_OK;
 }
 
-static void destroy(hr_array *arrays[ARRAYS])
+static void destroy_arrays(hr_array *arrays[ARRAYS])
 {
     for (int i = 0; i < ARRAYS; i++) {
         hr_array_destroy(arrays[i]);
@@ -50,7 +47,7 @@ static hr_status reduce_as(hr_context *context, hr_reduction kind, hr_view view)
 }
 
 /* One that fails is of no concern to the next. */
-static hr_status reduce(hr_context *context, const void *unused)
+static hr_status reduce_all(hr_context *context, const void *unused)
 {
     static const hr_reduction kinds[] = {HR_REDUCE_SUM, HR_REDUCE_ARGMAX,
                                          HR_REDUCE_NORM};
@@ -59,14 +56,17 @@ static hr_status reduce(hr_context *context, const void *unused)
     for (int i = 0; i < N; i++) {
         data[0][i] = i % 2;
     }
-    hr_status status = wrap(context, arrays);
-    const bool wrapped = status == HR_OK;
-    for (int i = 0; wrapped && i < 3; i++) {
+    hr_status status = wrap_data(context, arrays);
+    if (status != HR_OK) {
+        goto done;
+    }
+    for (int i = 0; i < 3; i++) {
         const hr_status one =
             reduce_as(context, kinds[i], hr_view_of(arrays[0]));
         status = status == HR_OK ? one : status;
     }
-    destroy(arrays);
+done:
+    destroy_arrays(arrays);
     return status;
 }
 
@@ -90,16 +90,14 @@ static hr_status scan_as(hr_context *context, hr_extent extent,
     hr_view from, to;
     CHECK(hr_view_reshape(hr_view_of(arrays[0]), extent, &from) == HR_OK);
     CHECK(hr_view_reshape(hr_view_of(arrays[1]), extent, &to) == HR_OK);
-    hr_status status = hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE,
-                               HR_I32, from, to, &shares);
-    if (status == HR_OK) {
-        status = hr_synchronize(to);
-    }
-    CHECK(status != HR_OK || is_scanned(extent));
-    return status;
+    HRI_TRY(hr_scan(context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE, HR_I32, from, to,
+                    &shares));
+    HRI_TRY(hr_synchronize(to));
+    CHECK(is_scanned(extent));
+    return HR_OK;
 }
 
-static hr_status scan(hr_context *context, const void *unused)
+static hr_status scan_both(hr_context *context, const void *unused)
 {
     hr_array *arrays[ARRAYS] = {NULL};
     (void)unused;
@@ -107,14 +105,15 @@ static hr_status scan(hr_context *context, const void *unused)
         data[0][i] = i % 2;
         data[1][i] = 0x7f7f7f7f;
     }
-    hr_status status = wrap(context, arrays);
-    const bool wrapped = status == HR_OK;
-    if (wrapped) {
-        status = scan_as(context, hr_extent1(N), arrays);
-        const hr_status rows = scan_as(context, hr_extent2(4, N / 4), arrays);
-        status = status == HR_OK ? rows : status;
+    hr_status status = wrap_data(context, arrays);
+    if (status != HR_OK) {
+        goto done;
     }
-    destroy(arrays);
+    status = scan_as(context, hr_extent1(N), arrays);
+    const hr_status rows = scan_as(context, hr_extent2(4, N / 4), arrays);
+    status = status == HR_OK ? rows : status;
+done:
+    destroy_arrays(arrays);
     return status;
 }
 
@@ -149,39 +148,37 @@ static bool is_sorted(const int *keys, const int *values, int rows)
     return right && sum == 0;
 }
 
-static hr_status synchronize(hr_status status, hr_array *const *arrays)
+static hr_status synchronize_all(hr_array *const *arrays)
 {
-    for (int i = 0; i < ARRAYS && status == HR_OK; i++) {
-        status = hr_synchronize(hr_view_of(arrays[i]));
+    for (int i = 0; i < ARRAYS; i++) {
+        HRI_TRY(hr_synchronize(hr_view_of(arrays[i])));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Long rows, then one row that bands share, with values. Keys of the second are
  * changed, so it comes last. */
-static hr_status sort_both(hr_context *context, hr_array *const *arrays)
+static hr_status sort_arrays(hr_context *context, hr_array **arrays)
 {
     const hr_split_options shares = faults_shares();
     hr_view from, to;
+    HRI_TRY(wrap_data(context, arrays));
     CHECK(hr_view_reshape(hr_view_of(arrays[0]), hr_extent2(ROWS, N / ROWS),
                           &from) == HR_OK);
     CHECK(hr_view_reshape(hr_view_of(arrays[1]), hr_extent2(ROWS, N / ROWS),
                           &to) == HR_OK);
-    hr_status status = synchronize(
-        hr_sort(context, HR_SORT_ASCENDING, HR_I32, from, to, &shares), arrays);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(hr_sort(context, HR_SORT_ASCENDING, HR_I32, from, to, &shares));
+    HRI_TRY(synchronize_all(arrays));
     CHECK(is_sorted(data[1], NULL, ROWS));
-    status = synchronize(hr_sort_by_key(context, HR_SORT_ASCENDING, HR_I32,
-                                        hr_view_of(arrays[0]), HR_I32,
-                                        hr_view_of(arrays[2]), &shares),
-                         arrays);
-    CHECK(status != HR_OK || is_sorted(data[0], data[2], 1));
-    return status;
+    HRI_TRY(hr_sort_by_key(context, HR_SORT_ASCENDING, HR_I32,
+                           hr_view_of(arrays[0]), HR_I32, hr_view_of(arrays[2]),
+                           &shares));
+    HRI_TRY(synchronize_all(arrays));
+    CHECK(is_sorted(data[0], data[2], 1));
+    return HR_OK;
 }
 
-static hr_status sort(hr_context *context, const void *unused)
+static hr_status sort_both(hr_context *context, const void *unused)
 {
     hr_array *arrays[ARRAYS] = {NULL};
     (void)unused;
@@ -190,25 +187,24 @@ static hr_status sort(hr_context *context, const void *unused)
         data[1][i] = 0x7f7f7f7f;
         data[2][i] = i;
     }
-    hr_status status = wrap(context, arrays);
-    status = status == HR_OK ? sort_both(context, arrays) : status;
-    destroy(arrays);
+    const hr_status status = sort_arrays(context, arrays);
+    destroy_arrays(arrays);
     return status;
 }
 
 /* Scans and sorts meet a lost accelerator where reductions do, in src/split and
  * src/runtime: they call no device themselves. */
 static const fault_case cases[] = {
-    {"reduce", reduce, .accelerators = "3xhost", .limit = 1 << 20},
-    {"scan", scan, .accelerators = "3xhost", .limit = 1 << 20,
+    {"reduce", reduce_all, .accelerators = "3xhost", .limit = 1 << 20},
+    {"scan", scan_both, .accelerators = "3xhost", .limit = 1 << 20,
      .ways = FAULTS_CALL | FAULTS_OPERATION},
-    {"sort", sort, .accelerators = "3xhost", .limit = 1 << 20,
+    {"sort", sort_both, .accelerators = "3xhost", .limit = 1 << 20,
      .ways = FAULTS_CALL | FAULTS_OPERATION},
 };
 
 /* What does not fit is refused before anything is sorted. Without weights
  * there are as many bands as it takes. */
-static void no_memory(void)
+static void refuse_without_memory(void)
 {
     enum { LARGE = 150000 };
     static int large[LARGE];
@@ -243,7 +239,7 @@ static void no_memory(void)
 }
 
 /* Accelerators without double get no band; with weights they are named. */
-static void without_double(void)
+static void refuse_without_double(void)
 {
     const hr_split_options shares = faults_shares();
     const hr_split_options *const options[] = {NULL, &shares};
@@ -253,7 +249,7 @@ static void without_double(void)
     TEST_CASE("no double");
     fault_backend_reset();
     CHECK(faults_open(&cases[0], &context) == HR_OK);
-    CHECK(wrap(context, arrays) == HR_OK);
+    CHECK(wrap_data(context, arrays) == HR_OK);
     fault_backend_pretend_no_double(true);
     const hr_view from = hr_view_of(arrays[0]), to = hr_view_of(arrays[1]);
     for (int i = 0; i < 2; i++) {
@@ -268,13 +264,13 @@ static void without_double(void)
             HR_ERROR_UNSUPPORTED, "host#0 cannot compute in double");
     }
     CHECK(got.value == 77);
-    destroy(arrays);
+    destroy_arrays(arrays);
     hr_context_destroy(context);
 }
 
 void faults_reduce(void)
 {
     FAULTS_EACH(cases);
-    TEST(no_memory());
-    TEST(without_double());
+    TEST(refuse_without_memory());
+    TEST(refuse_without_double());
 }

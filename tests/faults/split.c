@@ -11,30 +11,35 @@ extern const hr_kernel split1, combined_count, axpy;
 
 enum { N = 40, ARRAYS = 3, STEPS = 3, BINS = 5, CHUNK = 3 };
 
-typedef struct bed {
+typedef struct bed bed;
+
+typedef struct kind {
+    hr_status (*launch)(bed *b);
+    bool bins;         /* the second array has BINS elements */
+    uint64_t elements; /* beside the library's own memory; 0: no limit */
+} kind;
+
+struct bed {
     hr_context *context;
-    bool bins; /* the second array has as many elements */
+    const kind *kind;
     hr_array *arrays[ARRAYS];
     int data[ARRAYS][N], want[ARRAYS][N];
-} bed;
+};
 
-static void fill(bed *b)
+static void fill_data(bed *b)
 {
     for (int i = 0; i < ARRAYS * N; i++) {
         b->data[i / N][i % N] = b->want[i / N][i % N] = i % 7;
     }
 }
 
-static hr_status create(bed *b)
+static hr_status create_arrays(bed *b)
 {
-    fill(b);
+    fill_data(b);
     for (int i = 0; i < ARRAYS; i++) {
-        const hr_extent extent = hr_extent1(b->bins && i == 1 ? BINS : N);
-        const hr_status status = hr_array_wrap(
-            b->context, b->data[i], sizeof(int), extent, 0, &b->arrays[i]);
-        if (status != HR_OK) {
-            return status;
-        }
+        const hr_extent extent = hr_extent1(b->kind->bins && i == 1 ? BINS : N);
+        HRI_TRY(hr_array_wrap(b->context, b->data[i], sizeof(int), extent, 0,
+                              &b->arrays[i]));
     }
     return HR_OK;
 }
@@ -48,40 +53,43 @@ static void limit_memory(hr_context *context, uint64_t elements)
     }
 }
 
-/* Bring all home, where it is right if that goes well and all was launched. */
-static hr_status read_all(const bed *b)
+/* The caller has written arrays anew. What failed before is over. */
+static void invalidate_all(hr_array *const *arrays, int count)
 {
-    hr_status first = HR_OK;
-    for (int i = 0; i < ARRAYS; i++) {
-        const hr_status status = hr_synchronize(hr_view_of(b->arrays[i]));
-        CHECK(status != HR_OK ||
-              memcmp(b->data[i], b->want[i], sizeof b->data[i]) == 0);
-        first = first == HR_OK ? status : first;
+    for (int i = 0; i < count; i++) {
+        (void)!hr_synchronize(hr_view_of(arrays[i]));
+        CHECK(hr_invalidate(hr_view_of(arrays[i])) == HR_OK);
     }
-    return first;
+}
+
+static hr_status launch_and_check(bed *b)
+{
+    HRI_TRY(b->kind->launch(b));
+    return faults_synchronize(b->arrays, ARRAYS, b->data, b->want,
+                              sizeof b->data[0]);
 }
 
 /* A launch, its check, and after a failure once more with other values in the
  * same arrays. */
-static hr_status launch_on(bed *b, hr_status (*launch)(bed *b))
+static hr_status launch_twice(hr_context *context, const void *with)
 {
-    hr_status status = create(b);
-    const bool created = status == HR_OK;
-    status = created ? launch(b) : status;
-    if (status == HR_OK) {
-        status = read_all(b);
+    bed b = {.context = context, .kind = with};
+    if (b.kind->elements > 0) {
+        limit_memory(context, b.kind->elements);
     }
-    if (created && status != HR_OK && faults_over()) {
-        for (int i = 0; i < ARRAYS; i++) {
-            (void)!hr_synchronize(hr_view_of(b->arrays[i]));
-            CHECK(hr_invalidate(hr_view_of(b->arrays[i])) == HR_OK);
-        }
-        fill(b);
-        CHECK(launch(b) == HR_OK);
-        CHECK(read_all(b) == HR_OK);
+    hr_status status = create_arrays(&b);
+    if (status != HR_OK) {
+        goto done;
     }
+    status = launch_and_check(&b);
+    if (status != HR_OK && faults_over()) {
+        invalidate_all(b.arrays, ARRAYS);
+        fill_data(&b);
+        CHECK(launch_and_check(&b) == HR_OK);
+    }
+done:
     for (int i = 0; i < ARRAYS; i++) {
-        hr_array_destroy(b->arrays[i]);
+        hr_array_destroy(b.arrays[i]);
     }
     return status;
 }
@@ -92,7 +100,7 @@ typedef struct reach {
     int before, after;
 } reach;
 
-static int low(int x)
+static int low_half(int x)
 {
     return x & 0xffff;
 }
@@ -103,10 +111,10 @@ static void want_step(const int *around, int *sum, int *last, int table)
     for (int i = 0; i < N; i++) {
         int s = 0;
         for (int j = i - 2; j <= i + 1; j++) {
-            s += j >= 0 && j < N ? (j - i + 7) * low(around[j]) : 1;
+            s += j >= 0 && j < N ? (j - i + 7) * low_half(around[j]) : 1;
         }
-        sum[i] = low(3 * low(sum[i]) + s);
-        last[i] = low(s + low(around[i % table]));
+        sum[i] = low_half(3 * low_half(sum[i]) + s);
+        last[i] = low_half(s + low_half(around[i % table]));
     }
 }
 
@@ -118,16 +126,14 @@ static hr_status launch_step(bed *b, int step, int table,
     const int x = step % 3, y = (step + 1) % 3, z = (step + 2) % 3;
     const hr_view around = hr_view_of(b->arrays[x]);
     hr_view part;
-    hr_status status =
-        hr_view_section(around, origin, hr_extent1(table), &part);
+    HRI_TRY(hr_view_section(around, origin, hr_extent1(table), &part));
     const hr_argument arguments[] = {
         hr_near(hr_in(around), 2, 1), hr_whole(hr_in(part)),
         hr_inout(hr_view_of(b->arrays[y])), hr_out(hr_view_of(b->arrays[z])),
         hr_value(&r, sizeof r)};
     want_step(b->want[x], b->want[y], b->want[z], table);
-    return status == HR_OK ? hr_launch_split(b->context, &split1, hr_extent1(N),
-                                             arguments, 5, options)
-                           : status;
+    return hr_launch_split(b->context, &split1, hr_extent1(N), arguments, 5,
+                           options);
 }
 
 /* Arrays change their parts from step to step, and bands their accelerators. */
@@ -137,10 +143,7 @@ static hr_status launch_steps(bed *b, bool chosen)
     for (int i = 0; i < STEPS; i++) {
         hr_split_options options = HR_SPLIT_OPTIONS_INIT;
         options.weights = chosen ? NULL : weights[i];
-        const hr_status status = launch_step(b, i, N, &options);
-        if (status != HR_OK) {
-            return status;
-        }
+        HRI_TRY(launch_step(b, i, N, &options));
     }
     return HR_OK;
 }
@@ -150,6 +153,7 @@ static hr_status launch_weighted(bed *b)
     return launch_steps(b, false);
 }
 
+/* Bands are the library's choice, which measures first. */
 static hr_status launch_chosen(bed *b)
 {
     return launch_steps(b, true);
@@ -159,30 +163,6 @@ static hr_status launch_once(bed *b)
 {
     const hr_split_options shares = faults_shares();
     return launch_step(b, 0, 8, &shares);
-}
-
-static hr_status split(hr_context *context, const void *unused)
-{
-    bed b = {.context = context};
-    (void)unused;
-    return launch_on(&b, launch_weighted);
-}
-
-/* Bands are the library's choice, which measures first. */
-static hr_status split_chosen(hr_context *context, const void *unused)
-{
-    bed b = {.context = context};
-    (void)unused;
-    return launch_on(&b, launch_chosen);
-}
-
-/* Chunks of CHUNK rows, beside the table. */
-static hr_status split_streams(hr_context *context, const void *unused)
-{
-    bed b = {.context = context};
-    (void)unused;
-    limit_memory(context, 2 * (CHUNK + 3) + 5 * CHUNK + 8);
-    return launch_on(&b, launch_once);
 }
 
 /* ---- combined views */
@@ -195,26 +175,19 @@ static hr_status launch_combined(bed *b)
         hr_in(hr_view_of(b->arrays[0])),
         hr_combined(hr_inout(bins), HR_COMBINE_SUM)};
     for (int i = 0; i < N; i++) {
-        b->want[1][low(b->want[0][i]) % BINS]++;
+        b->want[1][low_half(b->want[0][i]) % BINS]++;
     }
     return hr_launch_split(b->context, &combined_count, hr_extent1(N),
                            arguments, 2, &shares);
 }
 
-static hr_status combined(hr_context *context, const void *unused)
-{
-    bed b = {.context = context, .bins = true};
-    (void)unused;
-    return launch_on(&b, launch_combined);
-}
-
-static hr_status combined_streams(hr_context *context, const void *unused)
-{
-    bed b = {.context = context, .bins = true};
-    (void)unused;
-    limit_memory(context, 2 * CHUNK + BINS);
-    return launch_on(&b, launch_combined);
-}
+static const kind weighted = {launch_weighted, false, 0};
+static const kind chosen = {launch_chosen, false, 0};
+static const kind combined = {launch_combined, true, 0};
+static const kind combined_streams = {launch_combined, true, 2 * CHUNK + BINS};
+/* Chunks of CHUNK rows, beside the table. */
+static const kind streams = {launch_once, false,
+                             2 * (CHUNK + 3) + 5 * CHUNK + 8};
 
 /* ---- chunks of ordinary memory, which threads copy */
 
@@ -245,7 +218,7 @@ static hr_status launch_streamed(hr_context *context, hr_array *const *arrays)
                            &options);
 }
 
-static bool streamed_well(const float *x, const float *y)
+static bool is_streamed(const float *x, const float *y)
 {
     long wrong = 0;
     for (int k = 0; k < STREAMED; k++) {
@@ -265,15 +238,12 @@ static hr_status stream_staged(hr_context *context, const void *unused)
     CHECK(hr_array_wrap(context, y, sizeof(float), hr_extent1(STREAMED), 0,
                         &arrays[1]) == HR_OK);
     const hr_status status = launch_streamed(context, arrays);
-    CHECK(status != HR_OK || streamed_well(x, y));
+    CHECK(status != HR_OK || is_streamed(x, y));
     if (status != HR_OK && faults_over()) {
-        for (int i = 0; i < 2; i++) {
-            (void)!hr_synchronize(hr_view_of(arrays[i]));
-            CHECK(hr_invalidate(hr_view_of(arrays[i])) == HR_OK);
-        }
+        invalidate_all(arrays, 2);
         fill_streamed(x, y);
         CHECK(launch_streamed(context, arrays) == HR_OK);
-        CHECK(streamed_well(x, y));
+        CHECK(is_streamed(x, y));
     }
     hr_array_destroy(arrays[0]);
     hr_array_destroy(arrays[1]);
@@ -298,14 +268,17 @@ static void pretend_staged(const void *unused)
 void faults_split(void)
 {
     static const fault_case cases[] = {
-        {"split", split, .accelerators = "3xhost", .limit = 1 << 20},
-        {"split_chosen", split_chosen, .accelerators = "3xhost",
-         .limit = 1 << 20, .ways = FAULTS_CALL | FAULTS_OPERATION},
-        {"split_streams", split_streams, .accelerators = "3xhost",
+        {"split", launch_twice, .with = &weighted, .accelerators = "3xhost",
          .limit = 1 << 20},
-        {"combined", combined, .accelerators = "3xhost", .limit = 1 << 20},
-        {"combined_streams", combined_streams, .accelerators = "3xhost",
+        {"split_chosen", launch_twice, .with = &chosen,
+         .accelerators = "3xhost", .limit = 1 << 20,
+         .ways = FAULTS_CALL | FAULTS_OPERATION},
+        {"split_streams", launch_twice, .with = &streams,
+         .accelerators = "3xhost", .limit = 1 << 20},
+        {"combined", launch_twice, .with = &combined, .accelerators = "3xhost",
          .limit = 1 << 20},
+        {"combined_streams", launch_twice, .with = &combined_streams,
+         .accelerators = "3xhost", .limit = 1 << 20},
         {"stream_staged", stream_staged, .accelerators = "2xhost",
          .limit = 256 << 20, .threads = 8,
          .ways = FAULTS_CALL | FAULTS_OPERATION, .pretend = pretend_staged,

@@ -46,7 +46,7 @@ static struct {
 } stop = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER};
 
-static void reach(void *data)
+static void reach_call(void *data)
 {
     (void)data;
     pthread_mutex_lock(&stop.lock);
@@ -77,12 +77,12 @@ hr_progress_function faults_progress(void)
 
 /* ---- one fault */
 
-static void inject(void)
+static void inject_fault(void)
 {
     if (now.way == FAULT_HOOK) {
         stop.reached = stop.said = false;
         stop.asking = pthread_self();
-        fault_backend_at(now.point, reach, NULL);
+        fault_backend_at(now.point, reach_call, NULL);
     } else {
         fault_backend_inject(now.way, now.point, now.status);
     }
@@ -125,18 +125,18 @@ hr_status faults_open(const fault_case *c, hr_context **context)
     options.accelerators = c->accelerators;
     options.memory_limit = c->limit;
     options.threads = c->threads;
-    const hr_status status = hri_context_create_from(
-        c->backends != NULL ? c->backends() : hosts, &options, context);
-    if (status == HR_OK && c->backends == NULL) {
+    HRI_TRY(hri_context_create_from(c->backends != NULL ? c->backends() : hosts,
+                                    &options, context));
+    if (c->backends == NULL) {
         told_overheads(*context);
         for (uint32_t i = 0; i < (*context)->accelerator_count; i++) {
             told(&(*context)->accelerators[i], "memory", 1e10);
         }
     }
-    if (status == HR_OK && c->prepare != NULL) {
+    if (c->prepare != NULL) {
         c->prepare(*context, c->with);
     }
-    return status;
+    return HR_OK;
 }
 
 static bool is_told(hr_status status, bool opened)
@@ -160,7 +160,7 @@ static fault_point points[MAX_POINTS];
 static size_t point_count;
 
 /* Choose after work in which nothing failed. */
-static void choose(void)
+static void choose_points(void)
 {
     size_t count = 0;
     while (count < MAX_POINTS && fault_backend_path(now.way, count) != 0) {
@@ -182,7 +182,7 @@ static void choose(void)
 
 /* Work with the present fault, and again without. The first time nothing fails,
  * and the points are chosen. */
-static hr_status work(const fault_case *c, bool first)
+static hr_status run_work(const fault_case *c, bool first)
 {
     hr_context *context = NULL;
     fault_backend_reset();
@@ -194,7 +194,7 @@ static hr_status work(const fault_case *c, bool first)
         c->pretend(c->with);
     }
     if (now.way != FAULT_HOOK) {
-        inject();
+        inject_fault();
     }
     hr_status status = faults_open(c, &context);
     CHECK((status == HR_OK) == (context != NULL));
@@ -202,14 +202,14 @@ static hr_status work(const fault_case *c, bool first)
         if (first) {
             fault_backend_trace();
         }
-        inject();
+        inject_fault();
     }
     if (context != NULL) {
         status = c->work(context, c->with);
     }
     CHECK(status == HR_OK || hr_last_error()[0] != '\0');
     if (first) {
-        choose();
+        choose_points();
         operations = fault_backend_operations();
     }
     const bool works = faults_over();
@@ -240,7 +240,7 @@ static void run_way(const fault_case *c, fault_way way, uint64_t beside)
             now.beside = beside;
         }
         /* this one call of it: paths are the same */
-        failed += work(c, done == 0) != HR_OK;
+        failed += run_work(c, done == 0) != HR_OK;
     }
     if (test_state.failures > failures) {
         fprintf(stderr, "  %s, %s, %zu of %zu, beside operation %llu\n",
@@ -275,6 +275,20 @@ void faults_each(const fault_case *cases, size_t count)
         }
     }
     fault_backend_reset();
+}
+
+hr_status faults_synchronize(hr_array *const *arrays, int count,
+                             const void *data, const void *want, size_t bytes)
+{
+    hr_status first = HR_OK;
+    for (int i = 0; i < count; i++) {
+        const size_t at = (size_t)i * bytes;
+        const hr_status status = hr_synchronize(hr_view_of(arrays[i]));
+        CHECK(status != HR_OK || memcmp((const char *)data + at,
+                                        (const char *)want + at, bytes) == 0);
+        first = first == HR_OK ? status : first;
+    }
+    return first;
 }
 
 hr_split_options faults_shares(void)

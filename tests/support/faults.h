@@ -22,6 +22,7 @@
 #ifndef FAULTS_H
 #define FAULTS_H
 
+#include "base/status.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "support/told.h"
@@ -72,6 +73,11 @@ fault_way faults_way(void);
 /* For work that can be cancelled: the progress function that cancels it at the
  * call in question; NULL in other ways. */
 hr_progress_function faults_progress(void);
+
+/* For work: bring arrays home, each of so many bytes. What could be brought is
+ * as wanted. Returns the first error. */
+hr_status faults_synchronize(hr_array *const *arrays, int count,
+                             const void *data, const void *want, size_t bytes);
 
 /* A split of three unequal parts, whatever is measured. */
 hr_split_options faults_shares(void);

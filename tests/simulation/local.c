@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of what src/mpi calls of libheadrace in its own process: contexts
- * without accelerators, and grids whose steps take time. */
+/* In place of what src/mpi calls in its own process: contexts without
+ * accelerators, grids whose steps take time, memory that is not there, and
+ * products that are not computed. */
 #include <headrace/headrace.h>
 #include <simgrid/engine.h>
 #include <stdlib.h>
 
-#include "local.h"
+#include "base/pages.h"
+#include "base/size.h"
+#include "mpi/elements.h"
+#include "mpi/run.h"
 #include "simulate.h"
 
 /* ---- contexts. NULL is one. */
@@ -152,7 +156,7 @@ const hr_grid_part *hr_grid_part_of(const hr_grid *grid)
     return grid != NULL ? &grid->part : NULL;
 }
 
-static hr_status copy(hr_view view)
+static hr_status pass_copy(hr_view view)
 {
     simulated_pass(simulated_copy_seconds((size_t)hr_extent_count(view.extent) *
                                           view.element_bytes));
@@ -165,7 +169,7 @@ hr_status hr_grid_read(hr_grid *grid, uint32_t field, const int64_t *origin,
     (void)grid;
     (void)field;
     (void)origin;
-    return copy(to);
+    return pass_copy(to);
 }
 
 hr_status hr_grid_write(hr_grid *grid, uint32_t field, const int64_t *origin,
@@ -174,7 +178,7 @@ hr_status hr_grid_write(hr_grid *grid, uint32_t field, const int64_t *origin,
     (void)grid;
     (void)field;
     (void)origin;
-    return copy(from);
+    return pass_copy(from);
 }
 
 double simulated_copy_seconds(uint64_t bytes)
@@ -197,7 +201,7 @@ double simulated_cells(const hr_grid *grid, double *inner)
 
 /* One step, as src/grid/step.c has it: the accelerator computes the inner cells
  * while halos come, and then those at the sides. */
-static hr_status step(hr_grid *grid)
+static hr_status step_once(hr_grid *grid)
 {
     const uint32_t field = 0;
     double inner;
@@ -219,11 +223,109 @@ hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
 {
     uint64_t any[2] = {0, 0};
     int64_t least[2] = {0, 0};
-    hr_status status = grid->part.agree(grid->part.data, HR_OK, any, least);
     (void)phases;
     (void)count;
-    for (int64_t n = 0; n < steps && status == HR_OK; n++) {
-        status = step(grid);
+    HRI_TRY(grid->part.agree(grid->part.data, HR_OK, any, least));
+    for (int64_t n = 0; n < steps; n++) {
+        HRI_TRY(step_once(grid));
     }
+    return HR_OK;
+}
+
+/* ---- in place of src/base/pages.c and src/mpi/elements.c: to copy memory or
+ * to add it up takes time */
+
+void *hri_pages(size_t bytes)
+{
+    return bytes > 0 ? malloc(1) : NULL; /* an address that free() takes */
+}
+
+void hri_mpi_copy_box(hri_mpi_place to, hri_mpi_place from, int64_t rows,
+                      int64_t cols, size_t element_bytes)
+{
+    (void)to;
+    (void)from;
+    simulated_pass((double)rows * (double)cols * (double)element_bytes *
+                   machine.copy_seconds);
+}
+
+void hri_mpi_sum_box(const hri_mpi_sum *sum, const hri_mpi_box *box,
+                     const char **terms)
+{
+    const double bytes = (double)box->rows * (double)box->cols *
+                         (double)hr_type_size(sum->term_type);
+    (void)terms;
+    simulated_pass(bytes * sum->count * machine.copy_seconds);
+}
+
+/* ---- in place of src/mpi/multiply.c: each panel takes as long as the context
+ * says that its products take. The accelerator works beside the process, panel
+ * after panel, each from when it has come. */
+
+/* The accelerator of a process. */
+typedef struct timeline {
+    double *ends; /* [panels] when each that has arrived has ended */
+    int64_t arrived;
+} timeline;
+
+enum { MAX_PROCESSES = 1 << 12 };
+static timeline of_process[MAX_PROCESSES];
+
+static timeline *find_timeline(const hri_mpi_run *r)
+{
+    return &of_process[r->context->rank];
+}
+
+void hri_multiply_begin(hri_mpi_run *r)
+{
+    timeline *t = find_timeline(r);
+    t->arrived = 0;
+    t->ends = calloc((size_t)r->plan.panels, sizeof *t->ends);
+    if (t->ends == NULL) {
+        abort();
+    }
+}
+
+/* The seconds of this process's product of a panel. */
+static double seconds_of(const hri_mpi_run *r, int64_t panel)
+{
+    enum { DOUBLE = 8 };
+    const hri_mpi_product *x = &r->product;
+    const hri_mpi_part a = hri_mpi_part_of_a(&r->plan, r->place, panel);
+    const hri_mpi_part b = hri_mpi_part_of_b(&r->plan, r->place, panel);
+    const double terms = (double)hri_mpi_part_rows(&x->a, a) *
+                         (double)hri_mpi_part_cols(&x->a, a) *
+                         (double)hri_mpi_part_cols(&x->b, b);
+    return terms * (double)x->a.element_bytes / DOUBLE *
+           r->context->flop_seconds;
+}
+
+void hri_multiply_arrived(hri_mpi_run *r, int64_t panels)
+{
+    timeline *t = find_timeline(r);
+    for (; r->place >= 0 && t->arrived < panels; t->arrived++) {
+        const double now = simgrid_get_clock();
+        const double free_at = t->arrived > 0 ? t->ends[t->arrived - 1] : now;
+        t->ends[t->arrived] =
+            (free_at > now ? free_at : now) + seconds_of(r, t->arrived);
+    }
+}
+
+hr_status hri_multiply_await(hri_mpi_run *r, int64_t panels)
+{
+    const timeline *t = find_timeline(r);
+    const int64_t last = hri_min(panels, t->arrived);
+    if (last > 0) {
+        simulated_pass(t->ends[last - 1] - simgrid_get_clock());
+    }
+    return HR_OK;
+}
+
+hr_status hri_multiply_end(hri_mpi_run *r, bool stop)
+{
+    (void)stop;
+    const hr_status status = hri_multiply_await(r, INT64_MAX);
+    free(find_timeline(r)->ends);
+    find_timeline(r)->ends = NULL;
     return status;
 }

@@ -56,13 +56,13 @@ int MPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type,
     return MPI_ERR_NO_MEM;
 }
 
-static later *find(MPI_Request request)
+static later *find_later(MPI_Request request)
 {
     later *l = (later *)request;
     return l >= list && l < list + MAX_LATER ? l : NULL;
 }
 
-static int reduce(later *l)
+static int reduce_now(later *l)
 {
     l->used = false;
     return MPI_Allreduce(l->mine, l->all, l->count, l->type, l->op, l->comm);
@@ -71,9 +71,9 @@ static int reduce(later *l)
 /* Not done until it is. */
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
 {
-    later *l = find(*request);
+    later *l = find_later(*request);
     *done = 1;
-    return l != NULL ? reduce(l) : PMPI_Wait(request, status);
+    return l != NULL ? reduce_now(l) : PMPI_Wait(request, status);
 }
 
 /* ---- messages: nothing is in them */

@@ -15,7 +15,6 @@
 
 #include <headrace/headrace.h>
 
-#include "local.h"
 #include "simulate.h"
 
 /* A GPU with 25 Tflop/s in f64 and 50 in f32. Steps run at the speed of its
@@ -34,7 +33,7 @@ typedef struct result {
     int grid[3];
 } result;
 
-static void check(hr_status status)
+static void check_status(hr_status status)
 {
     if (status != HR_OK) {
         fprintf(stderr, "simulate: %s\n", hr_last_error());
@@ -50,7 +49,7 @@ static double slowest(double own)
 }
 
 /* All begin together, and count bytes from 0. */
-static double begin(void)
+static double begin_together(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     simulated_bytes = 0;
@@ -61,10 +60,10 @@ static double begin(void)
 /* ---- contexts: what src/mpi/context.c would measure */
 
 /* Seconds of a message to the partner and one from it. */
-static double exchange(hr_mpi_context *context, size_t bytes)
+static double time_exchange(hr_mpi_context *context, size_t bytes)
 {
     const int partner = context->rank ^ 1;
-    const double from = begin();
+    const double from = begin_together();
     if (partner < context->count) {
         MPI_Request requests[2];
         char *memory = simulated_memory();
@@ -72,7 +71,7 @@ static double exchange(hr_mpi_context *context, size_t bytes)
                   &requests[0]);
         MPI_Isend(memory, (int)bytes, MPI_BYTE, partner, 0, context->comm,
                   &requests[1]);
-        check(hri_mpi_wait(context, 2, requests));
+        check_status(hri_mpi_wait(context, 2, requests));
     }
     return slowest(MPI_Wtime() - from);
 }
@@ -82,7 +81,8 @@ static hr_mpi_context *create_context(void)
     enum { FLOPS = 2, BYTES = 4 << 20 };
     hr_mpi_context *context = calloc(1, sizeof *context);
     if (context == NULL) {
-        check(hri_fail(HR_ERROR_OUT_OF_MEMORY, "no memory for a context"));
+        check_status(
+            hri_fail(HR_ERROR_OUT_OF_MEMORY, "no memory for a context"));
     }
     hri_threads_init(&context->threads);
     context->comm = MPI_COMM_WORLD; /* SMPI takes half a minute for a copy */
@@ -91,15 +91,16 @@ static hr_mpi_context *create_context(void)
     MPI_Comm_size(MPI_COMM_WORLD, &context->count);
     context->memory_bytes = machine.memory_bytes;
     context->flop_seconds = FLOPS / machine.flops_per_second;
-    context->latency_seconds = exchange(context, 0);
+    context->latency_seconds = time_exchange(context, 0);
     context->byte_seconds =
-        (exchange(context, BYTES) - context->latency_seconds) / BYTES;
+        (time_exchange(context, BYTES) - context->latency_seconds) / BYTES;
     return context;
 }
 
 /* ---- products */
 
-static hr_mpi_matrix square(int64_t size, int processes, hr_mpi_cyclic *blocks)
+static hr_mpi_matrix square_matrix(int64_t size, int processes,
+                                   hr_mpi_cyclic *blocks)
 {
     int dims[2] = {0, 0};
     MPI_Dims_create(processes, 2, dims);
@@ -112,16 +113,17 @@ static hr_mpi_matrix square(int64_t size, int processes, hr_mpi_cyclic *blocks)
     return hr_mpi_matrix_cyclic(HR_F32, size * dims[0], size * dims[1], blocks);
 }
 
-static result multiply(hr_mpi_context *context, int64_t size)
+static result time_product(hr_mpi_context *context, int64_t size)
 {
     hr_mpi_cyclic blocks;
-    const hr_mpi_matrix m = square(size, context->count, &blocks);
+    const hr_mpi_matrix m = square_matrix(size, context->count, &blocks);
     hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
     hr_mpi_gemm_report plan = HR_MPI_GEMM_REPORT_INIT;
-    check(hr_mpi_gemm_plan(context, hr_real(1), m, m, hr_real(0), m, &options,
-                           &plan));
-    const double from = begin();
-    check(hr_mpi_gemm(context, hr_real(1), m, m, hr_real(0), m, &options));
+    check_status(hr_mpi_gemm_plan(context, hr_real(1), m, m, hr_real(0), m,
+                                  &options, &plan));
+    const double from = begin_together();
+    check_status(
+        hr_mpi_gemm(context, hr_real(1), m, m, hr_real(0), m, &options));
     result r = {.simulated = slowest(MPI_Wtime() - from),
                 .predicted = plan.seconds,
                 .planned = plan.sent,
@@ -149,7 +151,8 @@ static double predict_step(const hr_mpi_context *context, const hr_grid *grid,
            (all - inner) / machine.cells_per_second;
 }
 
-static result step(hr_mpi_context *context, uint32_t dimensions, int64_t size)
+static result time_steps(hr_mpi_context *context, uint32_t dimensions,
+                         int64_t size)
 {
     enum { STEPS = 4, BOTH = 2 };
     const hr_field field =
@@ -162,15 +165,15 @@ static result step(hr_mpi_context *context, uint32_t dimensions, int64_t size)
     for (uint32_t d = 0; d < dimensions; d++) {
         sizes[d] = size * dims[d];
     }
-    check(hr_mpi_grid_create(context, hr_extent_of(dimensions, sizes), fields,
-                             BOTH, NULL, NULL, &grid));
-    const double from = begin();
-    check(hr_grid_step(grid, NULL, 0, STEPS));
+    check_status(hr_mpi_grid_create(context, hr_extent_of(dimensions, sizes),
+                                    fields, BOTH, NULL, NULL, &grid));
+    const double from = begin_together();
+    check_status(hr_grid_step(grid, NULL, 0, STEPS));
     result r = {.simulated = slowest(MPI_Wtime() - from),
                 .sent = simulated_bytes};
     hr_mpi_grid_state state = HR_MPI_GRID_STATE_INIT;
     double inner;
-    check(hr_mpi_grid_describe(grid, &state));
+    check_status(hr_mpi_grid_describe(grid, &state));
     r.work = STEPS * simulated_cells(grid, &inner) / machine.cells_per_second;
     r.predicted =
         slowest(STEPS * predict_step(context, grid, state.exchange_bytes / BOTH,
@@ -185,8 +188,8 @@ static result step(hr_mpi_context *context, uint32_t dimensions, int64_t size)
 
 /* ---- results */
 
-static bool print(const char *what, int64_t size, int processes,
-                  const result *r)
+static bool print_result(const char *what, int64_t size, int processes,
+                         const result *r)
 {
     const double efficiency = r->work / r->simulated;
     const double ratio = r->predicted / r->simulated;
@@ -213,10 +216,10 @@ int main(int argc, char **argv)
     const int64_t usual = product ? 32768 : plane ? 16384 : 512;
     const int64_t size = argc > 2 ? strtoll(argv[2], NULL, 10) : usual;
     hr_mpi_context *context = create_context();
-    const result r =
-        product ? multiply(context, size) : step(context, plane ? 2 : 3, size);
+    const result r = product ? time_product(context, size)
+                             : time_steps(context, plane ? 2 : 3, size);
     if (context->rank == 0) {
-        good = print(what, size, context->count, &r);
+        good = print_result(what, size, context->count, &r);
     }
     context->comm = MPI_COMM_NULL;
     hr_mpi_context_destroy(context);

@@ -5,6 +5,8 @@
 #ifndef TESTS_SIMULATION_H
 #define TESTS_SIMULATION_H
 
+#include <headrace/grid.h>
+
 #include "mpi/processes.h"
 
 /* A machine with one accelerator. */
@@ -27,5 +29,11 @@ void *simulated_memory(void);
 
 /* Seconds pass for this process. */
 void simulated_pass(double seconds);
+
+/* The seconds of a copy between memory and the accelerator. */
+double simulated_copy_seconds(uint64_t bytes);
+
+/* The cells of a process, and those of them that read no other's. */
+double simulated_cells(const hr_grid *grid, double *inner);
 
 #endif

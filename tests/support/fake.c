@@ -42,14 +42,14 @@ static hr_status count_call(void)
 }
 
 /* A zeroed object; NULL when memory runs out. */
-static void *make(size_t bytes)
+static void *make_object(size_t bytes)
 {
     void *object = calloc(1, bytes);
     fake.live += object != NULL;
     return object;
 }
 
-static void discard(void *object)
+static void free_object(void *object)
 {
     fake.live -= object != NULL;
     free(object);
@@ -62,7 +62,7 @@ static hr_status no_memory(void)
 
 static void event_destroy(hri_event *event)
 {
-    discard(event);
+    free_object(event);
 }
 
 static hr_status event_query(hri_event *event, bool *done)
@@ -92,14 +92,14 @@ static const hri_event_ops event_ops = {
 };
 
 /* So much work at so much a second goes by on the clock; 0: at once. */
-static void advance(hri_queue *queue, double work, double rate)
+static void advance_clock(hri_queue *queue, double work, double rate)
 {
     const double seconds = rate > 0 ? work / rate : 0;
     ((fake_device *)queue->device)->clock_ns += (uint64_t)(seconds * 1e9 + 0.5);
 }
 
 /* NULL in a buffer that forgets. */
-static char *at(const hri_place *place)
+static char *address_of(const hri_place *place)
 {
     char *start = place->buffer != NULL
                       ? ((const fake_buffer *)place->buffer)->memory
@@ -109,20 +109,20 @@ static char *at(const hri_place *place)
 
 static void queue_destroy(hri_queue *queue)
 {
-    discard(queue);
+    free_object(queue);
 }
 
 static hr_status queue_copy(hri_queue *queue, const hri_copy *c)
 {
-    char *to = at(&c->to), *from = at(&c->from);
+    char *to = address_of(&c->to), *from = address_of(&c->from);
     for (size_t z = 0; to != NULL && from != NULL && z < c->depth; z++) {
         for (size_t y = 0; y < c->height; y++) {
             memcpy(to + z * c->to_slice + y * c->to_pitch,
                    from + z * c->from_slice + y * c->from_pitch, c->width);
         }
     }
-    advance(queue, (double)c->width * (double)c->height,
-            figures_of(queue->device)->link);
+    advance_clock(queue, (double)c->width * (double)c->height,
+                  figures_of(queue->device)->link);
     return count_call();
 }
 
@@ -131,8 +131,8 @@ static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
 {
     const hri_place place = hri_at(buffer, offset);
     (void)queue;
-    if (at(&place) != NULL) {
-        memset(at(&place), value, bytes);
+    if (address_of(&place) != NULL) {
+        memset(address_of(&place), value, bytes);
     }
     return count_call();
 }
@@ -147,7 +147,7 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
         return hri_fail(HR_ERROR_BUILD, "fake: variant %u does not compile",
                         state->variant);
     }
-    advance(queue, slower * flops, state->flops);
+    advance_clock(queue, slower * flops, state->flops);
     return count_call();
 }
 
@@ -182,24 +182,21 @@ static const hri_queue_ops queue_ops = {
 
 static void device_close(hri_device *device)
 {
-    discard(device);
+    free_object(device);
 }
 
 static hr_status device_allocate(hri_device *device, size_t bytes,
                                  hri_buffer **out)
 {
     fake_device_state *figures = figures_of(device);
-    hr_status status = count_call();
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(count_call());
     if (figures->held_bytes + bytes > figures->info.memory_bytes) {
         return no_memory();
     }
-    fake_buffer *buffer = make(sizeof *buffer);
+    fake_buffer *buffer = make_object(sizeof *buffer);
     char *memory = figures->keeps ? malloc(bytes) : NULL;
     if (buffer == NULL || (figures->keeps && memory == NULL)) {
-        discard(buffer);
+        free_object(buffer);
         free(memory);
         return no_memory();
     }
@@ -218,7 +215,7 @@ static void device_release(hri_buffer *buffer)
     if (buffer != NULL) {
         figures_of(buffer->device)->held_bytes -= buffer->bytes;
         free(((fake_buffer *)buffer)->memory);
-        discard(buffer);
+        free_object(buffer);
     }
 }
 
@@ -226,21 +223,19 @@ static hr_status device_allocate_pinned(hri_device *device, size_t bytes,
                                         void **host)
 {
     (void)device;
-    hr_status status = count_call();
-    if (status == HR_OK) {
-        void *memory = make(bytes);
-        if (memory == NULL) {
-            return no_memory();
-        }
-        *host = memory;
+    HRI_TRY(count_call());
+    void *memory = make_object(bytes);
+    if (memory == NULL) {
+        return no_memory();
     }
-    return status;
+    *host = memory;
+    return HR_OK;
 }
 
 static void device_release_pinned(hri_device *device, void *host)
 {
     (void)device;
-    discard(host);
+    free_object(host);
 }
 
 static bool device_is_pinned(hri_device *device, const void *host, size_t bytes)
@@ -253,32 +248,28 @@ static hr_status device_create_queue(hri_device *device, bool urgent,
                                      hri_queue **out)
 {
     (void)urgent;
-    hr_status status = count_call();
-    if (status == HR_OK) {
-        hri_queue *queue = make(sizeof *queue);
-        if (queue == NULL) {
-            return no_memory();
-        }
-        *queue = (hri_queue){.ops = &queue_ops, .device = device};
-        *out = queue;
+    HRI_TRY(count_call());
+    hri_queue *queue = make_object(sizeof *queue);
+    if (queue == NULL) {
+        return no_memory();
     }
-    return status;
+    *queue = (hri_queue){.ops = &queue_ops, .device = device};
+    *out = queue;
+    return HR_OK;
 }
 
 static hr_status device_create_event(hri_device *device, bool timed,
                                      hri_event **out)
 {
     (void)timed;
-    hr_status status = count_call();
-    if (status == HR_OK) {
-        fake_event *event = make(sizeof *event);
-        if (event == NULL) {
-            return no_memory();
-        }
-        event->base = (hri_event){.ops = &event_ops, .device = device};
-        *out = &event->base;
+    HRI_TRY(count_call());
+    fake_event *event = make_object(sizeof *event);
+    if (event == NULL) {
+        return no_memory();
     }
-    return status;
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    *out = &event->base;
+    return HR_OK;
 }
 
 static bool device_is_peer(hri_device *device, hri_device *other)
@@ -329,45 +320,38 @@ static const hri_device_ops device_ops = {
     .choose_variant = device_choose_variant,
 };
 
-static hr_status probe(fake_backend_state *figures, uint32_t *count)
+static hr_status probe_backend(fake_backend_state *figures, uint32_t *count)
 {
     figures->probes++;
-    hr_status status = count_call();
-    if (status == HR_OK && figures->probe_fails != HR_OK) {
-        status = hri_fail(figures->probe_fails, "fake: no driver");
+    HRI_TRY(count_call());
+    if (figures->probe_fails != HR_OK) {
+        return hri_fail(figures->probe_fails, "fake: no driver");
     }
-    if (status == HR_OK) {
-        *count = figures->count;
-    }
-    return status;
+    *count = figures->count;
+    return HR_OK;
 }
 
-static hr_status describe(fake_backend_state *figures, uint32_t index,
-                          hri_device_info *info)
+static hr_status describe_device(fake_backend_state *figures, uint32_t index,
+                                 hri_device_info *info)
 {
     figures->describes++;
-    hr_status status = count_call();
-    if (status == HR_OK && (int)index == figures->describe_fails) {
-        status = hri_fail(HR_ERROR_BACKEND, "fake: device %u is mute", index);
+    HRI_TRY(count_call());
+    if ((int)index == figures->describe_fails) {
+        return hri_fail(HR_ERROR_BACKEND, "fake: device %u is mute", index);
     }
-    if (status == HR_OK) {
-        *info = figures->devices[index].info;
-    }
-    return status;
+    *info = figures->devices[index].info;
+    return HR_OK;
 }
 
 static hr_status open_device(uint32_t backend, uint32_t index, hri_device **out)
 {
     fake_device_state *figures = &fake.backends[backend].devices[index];
-    hr_status status = count_call();
-    if (status == HR_OK && figures->open_fails != HR_OK) {
-        status = hri_fail(figures->open_fails, "fake: %s is busy",
-                          figures->info.path);
+    HRI_TRY(count_call());
+    if (figures->open_fails != HR_OK) {
+        return hri_fail(figures->open_fails, "fake: %s is busy",
+                        figures->info.path);
     }
-    if (status != HR_OK) {
-        return status;
-    }
-    fake_device *device = make(sizeof *device);
+    fake_device *device = make_object(sizeof *device);
     if (device == NULL) {
         return no_memory();
     }
@@ -382,27 +366,27 @@ static hr_status open_device(uint32_t backend, uint32_t index, hri_device **out)
 /* Functions of a backend are not told which backend they belong to. */
 static hr_status probe_0(uint32_t *count)
 {
-    return probe(&fake.backends[0], count);
+    return probe_backend(&fake.backends[0], count);
 }
 static hr_status probe_1(uint32_t *count)
 {
-    return probe(&fake.backends[1], count);
+    return probe_backend(&fake.backends[1], count);
 }
 static hr_status probe_2(uint32_t *count)
 {
-    return probe(&fake.backends[2], count);
+    return probe_backend(&fake.backends[2], count);
 }
 static hr_status describe_0(uint32_t index, hri_device_info *info)
 {
-    return describe(&fake.backends[0], index, info);
+    return describe_device(&fake.backends[0], index, info);
 }
 static hr_status describe_1(uint32_t index, hri_device_info *info)
 {
-    return describe(&fake.backends[1], index, info);
+    return describe_device(&fake.backends[1], index, info);
 }
 static hr_status describe_2(uint32_t index, hri_device_info *info)
 {
-    return describe(&fake.backends[2], index, info);
+    return describe_device(&fake.backends[2], index, info);
 }
 static hr_status open_0(uint32_t index, uint32_t threads, hri_device **device)
 {
@@ -433,9 +417,9 @@ const hri_backend *const fake_list[] = {
     NULL,
 };
 
-static fake_device_state *add(uint32_t backend, const char *path,
-                              const char *physical, uint64_t memory_bytes,
-                              uint64_t free_bytes)
+static fake_device_state *add_device(uint32_t backend, const char *path,
+                                     const char *physical,
+                                     uint64_t memory_bytes, uint64_t free_bytes)
 {
     fake_backend_state *figures = &fake.backends[backend];
     fake_device_state *device = &figures->devices[figures->count++];
@@ -454,7 +438,7 @@ static fake_device_state *add(uint32_t backend, const char *path,
     return device;
 }
 
-static void forget(void)
+static void forget_all(void)
 {
     memset(&fake, 0, sizeof fake);
     for (int i = 0; i < FAKE_BACKENDS; i++) {
@@ -465,11 +449,11 @@ static void forget(void)
 
 void fake_reset_instant(void)
 {
-    forget();
+    forget_all();
     for (uint32_t i = 0; i < FAKE_DEVICES; i++) {
         char name[32];
         snprintf(name, sizeof name, "cuda:%u", i);
-        fake_device_state *device = add(0, name, name, 1 << 30, 1 << 30);
+        fake_device_state *device = add_device(0, name, name, 1 << 30, 1 << 30);
         device->flops = device->link = 0;
         device->keeps = true;
         device->peers = 1 + i / 2;
@@ -478,12 +462,12 @@ void fake_reset_instant(void)
 
 void fake_reset(void)
 {
-    forget();
-    add(0, "cuda:0", "pci:1", 1000000, 900000);
-    add(0, "cuda:1", "pci:2", 1000000, 900000);
-    add(1, "opencl:0:0", "pci:1", 1000000, 900000);
-    add(1, "opencl:1:0", "", 4000000, 2000000);
-    add(2, "host", "", 8000000, 4000000);
+    forget_all();
+    add_device(0, "cuda:0", "pci:1", 1000000, 900000);
+    add_device(0, "cuda:1", "pci:2", 1000000, 900000);
+    add_device(1, "opencl:0:0", "pci:1", 1000000, 900000);
+    add_device(1, "opencl:1:0", "", 4000000, 2000000);
+    add_device(2, "host", "", 8000000, 4000000);
     fake.backends[1].devices[1].info.emulated = true;
     fake.backends[2].devices[0].info.host = true;
 }

@@ -95,7 +95,7 @@ static sim_device *device_of(hri_device *base)
 
 /* ---- places */
 
-static unsigned char *address(const hri_place *place)
+static unsigned char *address_of(const hri_place *place)
 {
     unsigned char *start = place->buffer != NULL
                                ? ((sim_buffer *)place->buffer)->memory
@@ -103,9 +103,9 @@ static unsigned char *address(const hri_place *place)
     return start != NULL ? start + place->offset : NULL;
 }
 
-static void resolve(hri_place *place)
+static void resolve_place(hri_place *place)
 {
-    *place = hri_at_host(address(place), 0);
+    *place = hri_at_host(address_of(place), 0);
 }
 
 /* ---- records. The lock is held. */
@@ -134,27 +134,27 @@ static uint64_t time_of(const sim_device_state *d, const sim_command *c)
 static void copy_box(const hri_copy *c)
 {
     hri_copy box = *c;
-    resolve(&box.to);
-    resolve(&box.from);
+    resolve_place(&box.to);
+    resolve_place(&box.from);
     hri_copy_rows(&box);
 }
 
-static void flip(const hri_copy *c)
+static void flip_bit(const hri_copy *c)
 {
     const size_t row = (size_t)sim_between(0, (int64_t)c->height - 1);
     const size_t byte = (size_t)sim_between(0, (int64_t)c->width - 1);
-    address(&c->to)[row * c->to_pitch + byte] ^=
+    address_of(&c->to)[row * c->to_pitch + byte] ^=
         (unsigned char)(1 << sim_between(0, 7));
 }
 
-static hr_status compute(sim_queue *queue, sim_command *c, bool flips)
+static hr_status compute_command(sim_queue *queue, sim_command *c, bool flips)
 {
     hri_device *inner = device_of(queue->base.device)->inner;
     switch (c->kind) {
     case SIM_COPY:
         copy_box(&c->as.copy);
         if (flips) {
-            flip(&c->as.copy);
+            flip_bit(&c->as.copy);
         }
         return HR_OK;
     case SIM_FILL:
@@ -215,10 +215,10 @@ static hr_status run_operation(sim_queue *queue, sim_command *c)
         return hri_fail(HR_ERROR_BACKEND, "%s fails on request",
                         queue->base.device->info.path);
     }
-    return compute(queue, c, fault == SIM_FLIPS && now);
+    return compute_command(queue, c, fault == SIM_FLIPS && now);
 }
 
-static void pass(sim_queue *queue, sim_record *record)
+static void pass_record(sim_queue *queue, sim_record *record)
 {
     pthread_mutex_lock(&lock);
     sim_release(record);
@@ -240,7 +240,7 @@ static void await_record(sim_record *record)
     }
 }
 
-static void await(sim_queue *queue, sim_record *record)
+static void wait_for_record(sim_queue *queue, sim_record *record)
 {
     pthread_mutex_lock(&lock);
     await_record(record);
@@ -253,9 +253,9 @@ static void await(sim_queue *queue, sim_record *record)
 static void run_command(sim_queue *queue, sim_command *c)
 {
     if (c->kind == SIM_RECORD) {
-        pass(queue, c->record);
+        pass_record(queue, c->record);
     } else if (c->kind == SIM_WAIT) {
-        await(queue, c->record);
+        wait_for_record(queue, c->record);
     } else if (queue->error.status == HR_OK) {
         hri_error_keep(&queue->error, run_operation(queue, c));
     }
@@ -264,7 +264,7 @@ static void run_command(sim_queue *queue, sim_command *c)
     }
 }
 
-static void *serve(void *argument)
+static void *serve_queue(void *argument)
 {
     sim_queue *queue = argument;
     (void)hri_thread_set_own();
@@ -310,7 +310,7 @@ void sim_let_go(void)
 
 /* ---- queues */
 
-static hr_status check(hri_device *base)
+static hr_status check_lost(hri_device *base)
 {
     sim_device_state *d = device_of(base)->state;
     pthread_mutex_lock(&lock);
@@ -325,16 +325,13 @@ static hr_status check(hri_device *base)
 }
 
 /* The command is copied. The event is that of RECORD and WAIT. */
-static hr_status enqueue(hri_queue *base, const sim_command *command,
-                         hri_event *event)
+static hr_status enqueue_command(hri_queue *base, const sim_command *command,
+                                 hri_event *event)
 {
     sim_queue *queue = (sim_queue *)base;
     sim_event *of = (sim_event *)event;
     const bool records = command->kind == SIM_RECORD;
-    hr_status status = check(base->device);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_lost(base->device));
     sim_command *c = malloc(sizeof *c);
     sim_record *record = records ? calloc(1, sizeof *record) : NULL;
     if (c == NULL || (records && record == NULL)) {
@@ -376,21 +373,22 @@ static hr_status queue_copy(hri_queue *queue, const hri_copy *copy)
     if (hri_copy_is_empty(copy)) {
         return HR_OK;
     }
-    return enqueue(queue,
-                   &(sim_command){.kind = SIM_COPY,
-                                  .as.copy = *copy,
-                                  .work_ns = bytes / rate * 1e9},
-                   NULL);
+    return enqueue_command(queue,
+                           &(sim_command){.kind = SIM_COPY,
+                                          .as.copy = *copy,
+                                          .work_ns = bytes / rate * 1e9},
+                           NULL);
 }
 
 static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
 {
     const hri_place place = hri_at(buffer, offset);
-    return enqueue(queue,
-                   &(sim_command){.kind = SIM_FILL,
-                                  .as.fill = {address(&place), bytes, value}},
-                   NULL);
+    return enqueue_command(
+        queue,
+        &(sim_command){.kind = SIM_FILL,
+                       .as.fill = {address_of(&place), bytes, value}},
+        NULL);
 }
 
 static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
@@ -402,19 +400,19 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
         2 * products * (double)gemm->m * (double)gemm->n * (double)gemm->k;
     sim_command c = {
         .kind = SIM_GEMM, .as.gemm = *gemm, .work_ns = flops / d->flops * 1e9};
-    const hr_status status = hri_gemm_check_offered(queue, gemm);
-    resolve(&c.as.gemm.a.place);
-    resolve(&c.as.gemm.b.place);
-    resolve(&c.as.gemm.c.place);
-    return status == HR_OK ? enqueue(queue, &c, NULL) : status;
+    HRI_TRY(hri_gemm_check_offered(queue, gemm));
+    resolve_place(&c.as.gemm.a.place);
+    resolve_place(&c.as.gemm.b.place);
+    resolve_place(&c.as.gemm.c.place);
+    return enqueue_command(queue, &c, NULL);
 }
 
 static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
 {
     sim_command c = {.kind = SIM_PACK, .as.pack = *pack};
-    resolve(&c.as.pack.to);
-    resolve(&c.as.pack.from);
-    return enqueue(queue, &c, NULL);
+    resolve_place(&c.as.pack.to);
+    resolve_place(&c.as.pack.from);
+    return enqueue_command(queue, &c, NULL);
 }
 
 static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
@@ -427,29 +425,27 @@ static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
     for (uint32_t i = 0; i < launch->kernel->parameter_count; i++) {
         arguments[i] = launch->arguments[i];
         if (p[i].kind == HR_PARAMETER_VIEW) {
-            resolve(&arguments[i].place);
+            resolve_place(&arguments[i].place);
         }
     }
     resolved.arguments = arguments;
-    hr_status status =
-        hri_host_launch_create(hri_host_pool(inner), &resolved, &c.as.launch);
-    if (status == HR_OK) {
-        status = enqueue(queue, &c, NULL);
-        if (status != HR_OK) {
-            hri_host_launch_destroy(c.as.launch);
-        }
+    HRI_TRY(
+        hri_host_launch_create(hri_host_pool(inner), &resolved, &c.as.launch));
+    const hr_status status = enqueue_command(queue, &c, NULL);
+    if (status != HR_OK) {
+        hri_host_launch_destroy(c.as.launch);
     }
     return status;
 }
 
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
-    return enqueue(queue, &(sim_command){.kind = SIM_RECORD}, event);
+    return enqueue_command(queue, &(sim_command){.kind = SIM_RECORD}, event);
 }
 
 static hr_status queue_wait(hri_queue *queue, hri_event *event)
 {
-    return enqueue(queue, &(sim_command){.kind = SIM_WAIT}, event);
+    return enqueue_command(queue, &(sim_command){.kind = SIM_WAIT}, event);
 }
 
 static hr_status queue_finish(hri_queue *base)
@@ -461,8 +457,8 @@ static hr_status queue_finish(hri_queue *base)
     }
     pthread_mutex_unlock(&lock);
     sim_acquire(queue);
-    const hr_status status = check(base->device);
-    return status == HR_OK ? hri_error_raise(&queue->error) : status;
+    HRI_TRY(check_lost(base->device));
+    return hri_error_raise(&queue->error);
 }
 
 static void queue_destroy(hri_queue *base)
@@ -491,7 +487,8 @@ static const hri_queue_ops queue_ops = {.destroy = queue_destroy,
                                         .finish = queue_finish,
                                         .begin_graph = hri_no_begin_graph};
 
-static hr_status create_queue(hri_device *device, bool urgent, hri_queue **out)
+static hr_status device_create_queue(hri_device *device, bool urgent,
+                                     hri_queue **out)
 {
     sim_queue *queue = calloc(1, sizeof *queue);
     (void)urgent;
@@ -501,7 +498,7 @@ static hr_status create_queue(hri_device *device, bool urgent, hri_queue **out)
     queue->base = (hri_queue){.ops = &queue_ops, .device = device};
     queue->last = &queue->first;
     pthread_cond_init(&queue->come, NULL);
-    if (hri_thread_create(&queue->thread, serve, queue) != 0) {
+    if (hri_thread_create(&queue->thread, serve_queue, queue) != 0) {
         free(queue);
         return hri_no_memory_for(device->info.path, "a queue");
     }
@@ -522,9 +519,9 @@ static void event_destroy(hri_event *base)
 }
 
 /* Of the last record, or of the device. *done may be NULL: wait. */
-static hr_status look(hri_event *base, bool *done)
+static hr_status look_at_event(hri_event *base, bool *done)
 {
-    const hr_status status = check(base->device);
+    const hr_status status = check_lost(base->device);
     hri_error error = {0};
     pthread_mutex_lock(&lock);
     sim_record *record = ((sim_event *)base)->last;
@@ -552,12 +549,12 @@ static hr_status look(hri_event *base, bool *done)
 
 static hr_status event_query(hri_event *event, bool *done)
 {
-    return look(event, done);
+    return look_at_event(event, done);
 }
 
 static hr_status event_wait(hri_event *event)
 {
-    return look(event, NULL);
+    return look_at_event(event, NULL);
 }
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
@@ -582,7 +579,8 @@ static const hri_event_ops event_ops = {.destroy = event_destroy,
                                         .wait = event_wait,
                                         .elapsed = event_elapsed};
 
-static hr_status create_event(hri_device *device, bool timed, hri_event **out)
+static hr_status device_create_event(hri_device *device, bool timed,
+                                     hri_event **out)
 {
     sim_event *event = calloc(1, sizeof *event);
     (void)timed;
@@ -606,12 +604,10 @@ static void device_close(hri_device *base)
 }
 
 /* Nothing is what it was: what a slot held before is no excuse. */
-static hr_status allocate(hri_device *base, size_t bytes, hri_buffer **out)
+static hr_status device_allocate(hri_device *base, size_t bytes,
+                                 hri_buffer **out)
 {
-    const hr_status status = check(base);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_lost(base));
     sim_buffer *buffer = calloc(1, sizeof *buffer);
     unsigned char *memory = malloc(bytes > 0 ? bytes : 1);
     if (buffer == NULL || memory == NULL) {
@@ -626,7 +622,7 @@ static hr_status allocate(hri_device *base, size_t bytes, hri_buffer **out)
     return HR_OK;
 }
 
-static void release(hri_buffer *base)
+static void device_release(hri_buffer *base)
 {
     if (base != NULL) {
         sim_buffer *buffer = (sim_buffer *)base;
@@ -636,12 +632,10 @@ static void release(hri_buffer *base)
     }
 }
 
-static hr_status allocate_pinned(hri_device *base, size_t bytes, void **host)
+static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
+                                        void **host)
 {
-    const hr_status status = check(base);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(check_lost(base));
     sim_pinned *area = malloc(sizeof *area);
     char *memory = malloc(bytes > 0 ? bytes : 1);
     if (area == NULL || memory == NULL) {
@@ -658,7 +652,7 @@ static hr_status allocate_pinned(hri_device *base, size_t bytes, void **host)
     return HR_OK;
 }
 
-static void release_pinned(hri_device *base, void *host)
+static void device_release_pinned(hri_device *base, void *host)
 {
     if (host == NULL) {
         return;
@@ -676,7 +670,7 @@ static void release_pinned(hri_device *base, void *host)
     free(area);
 }
 
-static bool is_pinned(hri_device *base, const void *host, size_t bytes)
+static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 {
     const char *first = host;
     bool inside = !base->info.staged;
@@ -690,9 +684,9 @@ static bool is_pinned(hri_device *base, const void *host, size_t bytes)
     return inside;
 }
 
-static hr_status build(hri_device *base, const hr_kernel *kernel,
-                       const char *source, hri_image *image,
-                       hri_module **module)
+static hr_status device_build(hri_device *base, const hr_kernel *kernel,
+                              const char *source, hri_image *image,
+                              hri_module **module)
 {
     (void)source;
     if (kernel->host == NULL) {
@@ -714,59 +708,60 @@ static hr_status build(hri_device *base, const hr_kernel *kernel,
     return HR_OK;
 }
 
-static hr_status load(hri_device *base, const hr_kernel *kernel,
-                      const hri_image *image, hri_module **module)
+static hr_status device_load(hri_device *base, const hr_kernel *kernel,
+                             const hri_image *image, hri_module **module)
 {
     (void)image;
-    return build(base, kernel, NULL, NULL, module);
+    return device_build(base, kernel, NULL, NULL, module);
 }
 
-static void unload(hri_module *module)
+static void device_unload(hri_module *module)
 {
     free(module);
 }
 
-static bool is_peer(hri_device *device, hri_device *other)
+static bool device_is_peer(hri_device *device, hri_device *other)
 {
     return device == other || (sim.peers && other->backend == device->backend);
 }
 
-static bool gemm_offered(hri_device *base, hr_type type, hr_type c_type,
-                         hr_compute mode)
+static bool device_gemm_offered(hri_device *base, hr_type type, hr_type c_type,
+                                hr_compute mode)
 {
     hri_device *inner = device_of(base)->inner;
     return inner->ops->gemm_offered(inner, type, c_type, mode);
 }
 
-static const hri_device_ops device_ops = {.close = device_close,
-                                          .check = check,
-                                          .allocate = allocate,
-                                          .release = release,
-                                          .lend = hri_no_lend,
-                                          .take_back = hri_no_take_back,
-                                          .allocate_pinned = allocate_pinned,
-                                          .release_pinned = release_pinned,
-                                          .is_pinned = is_pinned,
-                                          .create_queue = create_queue,
-                                          .create_event = create_event,
-                                          .build = build,
-                                          .load = load,
-                                          .unload = unload,
-                                          .destroy_graph = hri_no_destroy_graph,
-                                          .is_peer = is_peer,
-                                          .gemm_offered = gemm_offered,
-                                          .gemm_variants = hri_one_variant};
+static const hri_device_ops device_ops = {
+    .close = device_close,
+    .check = check_lost,
+    .allocate = device_allocate,
+    .release = device_release,
+    .lend = hri_no_lend,
+    .take_back = hri_no_take_back,
+    .allocate_pinned = device_allocate_pinned,
+    .release_pinned = device_release_pinned,
+    .is_pinned = device_is_pinned,
+    .create_queue = device_create_queue,
+    .create_event = device_create_event,
+    .build = device_build,
+    .load = device_load,
+    .unload = device_unload,
+    .destroy_graph = hri_no_destroy_graph,
+    .is_peer = device_is_peer,
+    .gemm_offered = device_gemm_offered,
+    .gemm_variants = hri_one_variant};
 
 /* ---- the backend */
 
-static hr_status probe(uint32_t *count)
+static hr_status probe_sim(uint32_t *count)
 {
     sim_hide(&lock);
     *count = sim.count;
     return HR_OK;
 }
 
-static hr_status describe(uint32_t index, hri_device_info *info)
+static hr_status describe_device(uint32_t index, hri_device_info *info)
 {
     const sim_device_state *d = &sim.devices[index];
     *info = (hri_device_info){.memory_bytes = d->memory_bytes,
@@ -798,13 +793,13 @@ static hr_status open_device(uint32_t index, uint32_t threads, hri_device **out)
     device->base.ops = &device_ops;
     device->base.backend = &sim_backend;
     device->state = &sim.devices[index];
-    (void)describe(index, &device->base.info);
+    (void)describe_device(index, &device->base.info);
     *out = &device->base;
     return HR_OK;
 }
 
 const hri_backend sim_backend = {.abi = HRI_HAL_ABI,
                                  .name = "sim",
-                                 .probe = probe,
-                                 .describe = describe,
+                                 .probe = probe_sim,
+                                 .describe = describe_device,
                                  .open = open_device};

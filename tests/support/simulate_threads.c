@@ -151,7 +151,7 @@ static void await_go(void)
     me->go = 0;
 }
 
-static sim_thread *add(void)
+static sim_thread *add_thread(void)
 {
     sim_thread *t = calloc(1, sizeof *t);
     if (t == NULL) {
@@ -165,13 +165,13 @@ static sim_thread *add(void)
 }
 
 /* The thread that calls, which may be the first of all. */
-static sim_thread *self(void)
+static sim_thread *own_thread(void)
 {
     if (me == NULL && all.current != NULL) {
         give_up("a thread that was not started here");
     }
     if (me == NULL) {
-        me = add();
+        me = add_thread();
         me->id = pthread_self();
         all.current = me;
         all.now_ns = 1000000000; /* the library takes 0 for no time */
@@ -179,7 +179,7 @@ static sim_thread *self(void)
     return me;
 }
 
-static void unblock(sim_thread *t, bool late)
+static void unblock_thread(sim_thread *t, bool late)
 {
     t->blocked = false;
     t->late = late;
@@ -204,14 +204,14 @@ static int64_t count_ready(void)
     int64_t ready = 0;
     for (sim_thread *t = all.first; t != NULL; t = t->next) {
         if (!t->ended && t->blocked && t->until_ns <= all.now_ns) {
-            unblock(t, true);
+            unblock_thread(t, true);
         }
         ready += !t->ended && !t->blocked;
     }
     return ready;
 }
 
-static sim_thread *choose(void)
+static sim_thread *choose_thread(void)
 {
     int64_t ready = count_ready();
     if (ready == 0) {
@@ -234,7 +234,7 @@ static sim_thread *choose(void)
 /* Let one go on that can, and return when it is this one's turn again. */
 static void go_on(void)
 {
-    sim_thread *next = choose();
+    sim_thread *next = choose_thread();
     if (++all.steps > WEARY) {
         give_up("it does not come to an end");
     }
@@ -246,9 +246,9 @@ static void go_on(void)
 }
 
 /* A place where another thread may go on instead. */
-static void enter(void)
+static void enter_step(void)
 {
-    (void)self();
+    (void)own_thread();
     all.now_ns += STEP_NS;
     all.cpu_ns += STEP_NS;
     if (all.first->next != NULL && sim_between(1, 8) > STAYS) {
@@ -257,7 +257,7 @@ static void enter(void)
 }
 
 /* Until somebody unblocks it, or that time. True: the time came first. */
-static bool block(const void *waits, uint64_t until_ns)
+static bool block_thread(const void *waits, uint64_t until_ns)
 {
     me->blocked = true;
     me->waits = waits;
@@ -270,7 +270,7 @@ static void wake_all(const void *waits)
 {
     for (sim_thread *t = all.first; t != NULL; t = t->next) {
         if (t->blocked && t->waits == waits) {
-            unblock(t, false);
+            unblock_thread(t, false);
         }
     }
 }
@@ -294,7 +294,7 @@ void sim_seed(uint64_t seed)
         (void)setenv("HEADRACE_CBLAS", "builtin", 1); /* whose threads are
                                                            not here */
     }
-    (void)self();
+    (void)own_thread();
     if (all.first->next != NULL) {
         give_up("threads of the last seed are left");
     }
@@ -309,7 +309,7 @@ void sim_seed(uint64_t seed)
 }
 
 /* Nobody joins it any more. */
-static void forget(sim_thread *t)
+static void forget_thread(sim_thread *t)
 {
     sim_thread **link = &all.first;
     while (*link != t) {
@@ -320,16 +320,16 @@ static void forget(sim_thread *t)
     free(t);
 }
 
-static void *run(void *argument)
+static void *run_thread(void *argument)
 {
     me = argument;
     await_go();
     void *result = me->function(me->argument);
     me->ended = true;
     wake_all(me);
-    sim_thread *next = choose();
+    sim_thread *next = choose_thread();
     if (me->detached) {
-        forget(me);
+        forget_thread(me);
     }
     hand_to(next);
     return result;
@@ -338,11 +338,11 @@ static void *run(void *argument)
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*function)(void *), void *argument)
 {
-    enter();
-    sim_thread *t = add();
+    enter_step();
+    sim_thread *t = add_thread();
     t->function = function;
     t->argument = argument;
-    const int error = __real_pthread_create(&t->id, attributes, run, t);
+    const int error = __real_pthread_create(&t->id, attributes, run_thread, t);
     if (error != 0) {
         give_up("the system refuses a thread");
     }
@@ -350,7 +350,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return 0;
 }
 
-static sim_thread *find(pthread_t id)
+static sim_thread *find_thread(pthread_t id)
 {
     sim_thread *t = all.first;
     while (t != NULL && (t->detached || !pthread_equal(t->id, id))) {
@@ -364,36 +364,36 @@ static sim_thread *find(pthread_t id)
 
 int __wrap_pthread_join(pthread_t id, void **result)
 {
-    enter();
-    sim_thread *t = find(id);
+    enter_step();
+    sim_thread *t = find_thread(id);
     while (!t->ended) {
-        (void)block(t, UINT64_MAX);
+        (void)block_thread(t, UINT64_MAX);
     }
-    forget(t); /* the system may give its id to another */
+    forget_thread(t); /* the system may give its id to another */
     return __real_pthread_join(id, result);
 }
 
 int __wrap_pthread_detach(pthread_t id)
 {
-    enter();
-    sim_thread *t = find(id);
+    enter_step();
+    sim_thread *t = find_thread(id);
     t->detached = true;
     if (t->ended) {
-        forget(t);
+        forget_thread(t);
     }
     return __real_pthread_detach(id);
 }
 
 /* ---- mutexes and conditions */
 
-static owned *of(pthread_mutex_t *mutex)
+static owned *owned_of(pthread_mutex_t *mutex)
 {
     return (owned *)(void *)mutex;
 }
 
 void sim_hide(pthread_mutex_t *mutex)
 {
-    of(mutex)->hidden = true;
+    owned_of(mutex)->hidden = true;
 }
 
 void sim_release(void *what)
@@ -422,59 +422,59 @@ int __wrap_pthread_mutex_init(pthread_mutex_t *mutex,
 
 int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
-    if (of(mutex)->owner != NULL) {
+    if (owned_of(mutex)->owner != NULL) {
         give_up("a mutex is destroyed that is held");
     }
     return 0;
 }
 
-static void take(pthread_mutex_t *mutex)
+static void take_mutex(pthread_mutex_t *mutex)
 {
-    if (of(mutex)->owner == me) {
+    if (owned_of(mutex)->owner == me) {
         give_up("a thread locks a mutex twice");
     }
-    while (of(mutex)->owner != NULL) {
-        (void)block(mutex, UINT64_MAX);
+    while (owned_of(mutex)->owner != NULL) {
+        (void)block_thread(mutex, UINT64_MAX);
     }
-    of(mutex)->owner = me;
-    if (!of(mutex)->hidden) {
+    owned_of(mutex)->owner = me;
+    if (!owned_of(mutex)->hidden) {
         sim_acquire(mutex);
     }
 }
 
-static void give(pthread_mutex_t *mutex)
+static void give_mutex(pthread_mutex_t *mutex)
 {
-    if (of(mutex)->owner != me) {
+    if (owned_of(mutex)->owner != me) {
         give_up("a thread unlocks a mutex that it does not hold");
     }
-    if (!of(mutex)->hidden) {
+    if (!owned_of(mutex)->hidden) {
         sim_release(mutex);
     }
-    of(mutex)->owner = NULL;
+    owned_of(mutex)->owner = NULL;
     wake_all(mutex);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-    enter();
-    take(mutex);
+    enter_step();
+    take_mutex(mutex);
     return 0;
 }
 
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-    enter();
-    const bool taken = of(mutex)->owner == NULL;
+    enter_step();
+    const bool taken = owned_of(mutex)->owner == NULL;
     if (taken) {
-        take(mutex);
+        take_mutex(mutex);
     }
     return taken ? 0 : EBUSY;
 }
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-    enter();
-    give(mutex);
+    enter_step();
+    give_mutex(mutex);
     return 0;
 }
 
@@ -496,29 +496,29 @@ int __wrap_pthread_cond_destroy(pthread_cond_t *condition)
     return 0;
 }
 
-static bool wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                 uint64_t until_ns)
+static bool wait_for_condition(pthread_cond_t *condition,
+                               pthread_mutex_t *mutex, uint64_t until_ns)
 {
-    enter();
+    enter_step();
     if (all.now_ns >= until_ns) {
         return false;
     }
-    give(mutex);
-    const bool late =
-        sim_between(1, SPURIOUS) < SPURIOUS && block(condition, until_ns);
-    take(mutex);
+    give_mutex(mutex);
+    const bool late = sim_between(1, SPURIOUS) < SPURIOUS &&
+                      block_thread(condition, until_ns);
+    take_mutex(mutex);
     return !late;
 }
 
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
-    (void)wait(condition, mutex, UINT64_MAX);
+    (void)wait_for_condition(condition, mutex, UINT64_MAX);
     return 0;
 }
 
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
 {
-    enter();
+    enter_step();
     wake_all(condition);
     return 0;
 }
@@ -526,14 +526,14 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
 int __wrap_pthread_cond_signal(pthread_cond_t *condition)
 {
     int64_t waiters = 0;
-    enter();
+    enter_step();
     for (const sim_thread *t = all.first; t != NULL; t = t->next) {
         waiters += t->blocked && t->waits == condition;
     }
     int64_t pick = waiters > 1 ? sim_between(0, waiters - 1) : 0;
     for (sim_thread *t = all.first; t != NULL && waiters > 0; t = t->next) {
         if (t->blocked && t->waits == condition && pick-- == 0) {
-            unblock(t, false);
+            unblock_thread(t, false);
             break;
         }
     }
@@ -544,46 +544,46 @@ int __wrap_pthread_cond_signal(pthread_cond_t *condition)
 
 void sim_works(int threads)
 {
-    enter();
+    enter_step();
     all.working = threads;
 }
 
 void sim_pass(uint64_t ns)
 {
-    enter();
+    enter_step();
     all.now_ns += ns;
 }
 
 uint64_t __wrap_hri_clock_ns(void)
 {
-    enter();
+    enter_step();
     return all.now_ns;
 }
 
 uint64_t __wrap_hri_clock_cpu_ns(void)
 {
-    enter();
+    enter_step();
     return all.cpu_ns;
 }
 
 void __wrap_hri_sleep_ns(uint64_t ns)
 {
-    enter();
+    enter_step();
     const uint64_t until_ns = all.now_ns + ns;
     while (all.now_ns < until_ns) {
-        (void)block(NULL, until_ns);
+        (void)block_thread(NULL, until_ns);
     }
 }
 
 bool __wrap_hri_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
                            uint64_t until_ns)
 {
-    return wait(condition, mutex, until_ns);
+    return wait_for_condition(condition, mutex, until_ns);
 }
 
 bool __wrap_hri_linger(uint64_t *since_ns, double seconds)
 {
-    enter();
+    enter_step();
     all.now_ns += LINGER_NS;
     const uint64_t now_ns = all.now_ns;
     go_on();

@@ -24,18 +24,18 @@ static _Thread_local cu_context stack[MAX_CONTEXTS];
 static _Thread_local int depth;
 static fake_cuda_state state;
 
-static int number(const char *name, int otherwise)
+static int read_number(const char *name, int otherwise)
 {
     const char *text = getenv(name);
     return text != NULL ? atoi(text) : otherwise;
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void init_state(void)
 {
-    state.devices = number("FAKE_CUDA_DEVICES", 2);
-    state.version = number("FAKE_CUDA_VERSION", 13000);
-    state.init_result = number("FAKE_CUDA_INIT", 0);
-    state.peers = number("FAKE_CUDA_PEERS", 1);
+    state.devices = read_number("FAKE_CUDA_DEVICES", 2);
+    state.version = read_number("FAKE_CUDA_VERSION", 13000);
+    state.init_result = read_number("FAKE_CUDA_INIT", 0);
+    state.peers = read_number("FAKE_CUDA_PEERS", 1);
     state.fault_kernel = getenv("FAKE_CUDA_FAULT");
     state.fault_result = CU_ILLEGAL_ADDRESS;
     state.capability = 90;
@@ -51,7 +51,7 @@ fake_cuda_state *fake_cuda_get(void)
 }
 
 /* Count a call; how it fails if it is its turn. */
-static cu_result enter(const char *name)
+static cu_result enter_call(const char *name)
 {
     state.calls++;
     if (state.fail_name != NULL && strcmp(state.fail_name, name) == 0) {
@@ -68,18 +68,14 @@ cu_context fake_current(void)
 
 cu_result fake_enter_context(const char *name)
 {
-    cu_result error = enter(name);
-    return error != CU_SUCCESS ? error
-           : depth == 0        ? INVALID_CONTEXT
-                               : state.sticky;
+    HRI_TRY(enter_call(name));
+    return depth == 0 ? INVALID_CONTEXT : state.sticky;
 }
 
 cu_result fake_enter_stream(const char *name, cu_stream stream)
 {
-    cu_result error = fake_enter_context(name);
-    return error == CU_SUCCESS && stream->context != stack[depth - 1]
-               ? INVALID_HANDLE
-               : error;
+    HRI_TRY(fake_enter_context(name));
+    return stream->context == fake_current() ? CU_SUCCESS : INVALID_HANDLE;
 }
 
 cu_result cuGetErrorName(cu_result error, const char **name)
@@ -111,8 +107,8 @@ cu_result cuGetErrorName(cu_result error, const char **name)
 cu_result cuInit(unsigned flags)
 {
     (void)flags;
-    cu_result error = enter("cuInit");
-    return error != CU_SUCCESS ? error : state.init_result;
+    HRI_TRY(enter_call("cuInit"));
+    return state.init_result;
 }
 
 cu_result cuDriverGetVersion(int *version)
@@ -203,15 +199,11 @@ cu_result cuFuncSetAttribute(cu_function function, int attribute, int value)
 
 cu_result cuDevicePrimaryCtxRetain(cu_context *context, cu_device device)
 {
-    cu_result error = enter("cuDevicePrimaryCtxRetain");
-    if (error == CU_SUCCESS) {
-        error = state.sticky;
-    }
-    if (error == CU_SUCCESS) {
-        state.retained++;
-        *context = &contexts[device];
-    }
-    return error;
+    HRI_TRY(enter_call("cuDevicePrimaryCtxRetain"));
+    HRI_TRY((cu_result)state.sticky);
+    state.retained++;
+    *context = &contexts[device];
+    return CU_SUCCESS;
 }
 
 cu_result cuDevicePrimaryCtxRelease_v2(cu_device device)
@@ -223,11 +215,11 @@ cu_result cuDevicePrimaryCtxRelease_v2(cu_device device)
 
 cu_result cuCtxPushCurrent_v2(cu_context context)
 {
-    cu_result error = enter("cuCtxPushCurrent");
-    if (error == CU_SUCCESS && depth < MAX_CONTEXTS) {
+    HRI_TRY(enter_call("cuCtxPushCurrent"));
+    if (depth < MAX_CONTEXTS) {
         stack[depth++] = context;
     }
-    return error;
+    return CU_SUCCESS;
 }
 
 cu_result cuCtxPopCurrent_v2(cu_context *context)
@@ -255,38 +247,33 @@ cu_result cuDeviceCanAccessPeer(int *can, cu_device device, cu_device other)
 
 cu_result cuCtxEnablePeerAccess(cu_context peer, unsigned flags)
 {
+    const unsigned bit = 1u << peer->device;
     (void)flags;
-    cu_result error = fake_enter_context("cuCtxEnablePeerAccess");
-    if (error == CU_SUCCESS) {
-        unsigned bit = 1u << peer->device;
-        error = stack[depth - 1]->peers & bit ? CU_PEER_ACCESS_ALREADY_ENABLED
-                                              : CU_SUCCESS;
-        stack[depth - 1]->peers |= bit;
-    }
-    return error;
+    HRI_TRY(fake_enter_context("cuCtxEnablePeerAccess"));
+    const bool already = fake_current()->peers & bit;
+    fake_current()->peers |= bit;
+    return already ? CU_PEER_ACCESS_ALREADY_ENABLED : CU_SUCCESS;
 }
 
-static cu_result create_stream(cu_result error, cu_stream *stream,
+static cu_result create_stream(const char *name, cu_stream *stream,
                                unsigned flags)
 {
-    if (error == CU_SUCCESS && flags != CU_STREAM_NON_BLOCKING) {
-        error = CU_INVALID_VALUE;
+    HRI_TRY(fake_enter_context(name));
+    if (flags != CU_STREAM_NON_BLOCKING) {
+        return CU_INVALID_VALUE;
     }
-    if (error == CU_SUCCESS &&
-        fake_current()->used + STREAM_BYTES > state.memory_bytes) {
-        error = CU_OUT_OF_MEMORY; /* as on a GPU that is full */
+    if (fake_current()->used + STREAM_BYTES > state.memory_bytes) {
+        return CU_OUT_OF_MEMORY; /* as on a GPU that is full */
     }
-    if (error == CU_SUCCESS) {
-        *stream = calloc(1, sizeof **stream);
-        (*stream)->context = stack[depth - 1];
-        state.objects++;
-    }
-    return error;
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->context = fake_current();
+    state.objects++;
+    return CU_SUCCESS;
 }
 
 cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
 {
-    return create_stream(fake_enter_context("cuStreamCreate"), stream, flags);
+    return create_stream("cuStreamCreate", stream, flags);
 }
 
 cu_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
@@ -299,10 +286,9 @@ cu_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
 cu_result cuStreamCreateWithPriority(cu_stream *stream, unsigned flags,
                                      int priority)
 {
-    cu_result error = create_stream(
-        fake_enter_context("cuStreamCreateWithPriority"), stream, flags);
-    state.urgent += error == CU_SUCCESS && priority == URGENT;
-    return error;
+    HRI_TRY(create_stream("cuStreamCreateWithPriority", stream, flags));
+    state.urgent += priority == URGENT;
+    return CU_SUCCESS;
 }
 
 cu_result cuStreamDestroy_v2(cu_stream stream)
@@ -317,38 +303,35 @@ cu_result cuStreamSynchronize(cu_stream stream)
     if (stream == NULL) { /* the default one */
         return fake_enter_context("cuStreamSynchronize");
     }
-    cu_result error = fake_enter_stream("cuStreamSynchronize", stream);
-    return error == CU_SUCCESS ? fake_refuse(stream) : error;
+    HRI_TRY(fake_enter_stream("cuStreamSynchronize", stream));
+    return fake_refuse(stream);
 }
 
 cu_result cuStreamQuery(cu_stream stream)
 {
-    cu_result error = fake_enter_stream("cuStreamQuery", stream);
-    return error == CU_SUCCESS ? fake_refuse(stream) : error;
+    HRI_TRY(fake_enter_stream("cuStreamQuery", stream));
+    return fake_refuse(stream);
 }
 
 cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
 {
     (void)event;
     (void)flags;
-    cu_result error = fake_enter_stream("cuStreamWaitEvent", stream);
-    return error == CU_SUCCESS ? fake_refuse(stream) : error;
+    HRI_TRY(fake_enter_stream("cuStreamWaitEvent", stream));
+    return fake_refuse(stream);
 }
 
 cu_result cuEventCreate(cu_event *event, unsigned flags)
 {
-    cu_result error = fake_enter_context("cuEventCreate");
-    if (error == CU_SUCCESS && flags != CU_EVENT_DEFAULT &&
-        flags != CU_EVENT_NO_TIME) {
-        error = CU_INVALID_VALUE;
+    HRI_TRY(fake_enter_context("cuEventCreate"));
+    if (flags != CU_EVENT_DEFAULT && flags != CU_EVENT_NO_TIME) {
+        return CU_INVALID_VALUE;
     }
-    if (error == CU_SUCCESS) {
-        *event = calloc(1, sizeof **event);
-        (*event)->context = stack[depth - 1];
-        (*event)->timed = (flags & CU_EVENT_NO_TIME) == 0;
-        state.objects++;
-    }
-    return error;
+    *event = calloc(1, sizeof **event);
+    (*event)->context = fake_current();
+    (*event)->timed = (flags & CU_EVENT_NO_TIME) == 0;
+    state.objects++;
+    return CU_SUCCESS;
 }
 
 cu_result cuEventDestroy_v2(cu_event event)
@@ -361,20 +344,16 @@ cu_result cuEventDestroy_v2(cu_event event)
 cu_result cuEventRecord(cu_event event, cu_stream stream)
 {
     struct timespec now;
-    cu_result error = fake_enter_stream("cuEventRecord", stream);
-    if (error == CU_SUCCESS && event->context != stream->context) {
-        error = INVALID_HANDLE;
+    HRI_TRY(fake_enter_stream("cuEventRecord", stream));
+    if (event->context != stream->context) {
+        return INVALID_HANDLE;
     }
-    if (error == CU_SUCCESS) {
-        error = fake_refuse(stream);
-    }
-    if (error == CU_SUCCESS) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        state.records++;
-        event->recorded = true;
-        event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-    }
-    return error;
+    HRI_TRY(fake_refuse(stream));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    state.records++;
+    event->recorded = true;
+    event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    return CU_SUCCESS;
 }
 
 cu_result cuEventQuery(cu_event event)
@@ -389,32 +368,27 @@ cu_result cuEventQuery(cu_event event)
     }
     return fake_enter_context("cuEventQuery");
 }
+
 cu_result cuEventElapsedTime(float *ms, cu_event from, cu_event to)
 {
-    cu_result error = fake_enter_context("cuEventElapsedTime");
-    if (error == CU_SUCCESS &&
-        (!from->recorded || !to->recorded || !from->timed || !to->timed)) {
-        error = INVALID_HANDLE;
+    HRI_TRY(fake_enter_context("cuEventElapsedTime"));
+    if (!from->recorded || !to->recorded || !from->timed || !to->timed) {
+        return INVALID_HANDLE;
     }
-    if (error == CU_SUCCESS) {
-        *ms = (float)(to->ms - from->ms);
-    }
-    return error;
+    *ms = (float)(to->ms - from->ms);
+    return CU_SUCCESS;
 }
 
 cu_result cuModuleLoadData(cu_module *module, const void *image)
 {
-    cu_result error = fake_enter_context("cuModuleLoadData");
-    if (error == CU_SUCCESS && strncmp(image, "--gpu-architecture=", 19) != 0) {
-        error = INVALID_IMAGE;
+    HRI_TRY(fake_enter_context("cuModuleLoadData"));
+    if (strncmp(image, "--gpu-architecture=", 19) != 0) {
+        return INVALID_IMAGE;
     }
-    if (error == CU_SUCCESS) {
-        *module = calloc(1, sizeof **module);
-        snprintf((*module)->text, sizeof(*module)->text, "%s",
-                 (const char *)image);
-        state.objects++;
-    }
-    return error;
+    *module = calloc(1, sizeof **module);
+    snprintf((*module)->text, sizeof(*module)->text, "%s", (const char *)image);
+    state.objects++;
+    return CU_SUCCESS;
 }
 
 cu_result cuModuleUnload(cu_module module)
@@ -442,7 +416,7 @@ static int defined(const char *text, const char *name)
 }
 
 /* The other kernel of kernels/cuda/gemm.cu. */
-static cu_result add(hr_type type, void **arguments, int64_t threads)
+static cu_result add_sums(hr_type type, void **arguments, int64_t threads)
 {
     uint32_t n[3];
     int64_t v[4];
@@ -469,33 +443,11 @@ static cu_result add(hr_type type, void **arguments, int64_t threads)
     return CU_SUCCESS;
 }
 
-/* The arguments of kernels/cuda/gemm.cu, or of the program's own kernel. */
-cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
-                         unsigned z, unsigned items_x, unsigned items_y,
-                         unsigned items_z, unsigned shared, cu_stream stream,
-                         void **arguments, void **extra)
+/* The product of kernels/cuda/gemm.cu, by blocks of items. */
+static cu_result multiply_tiles(const char *text, void **arguments,
+                                const unsigned blocks[3],
+                                const unsigned items[3])
 {
-    const char *text = ((cu_module)(void *)function)->text;
-    const void *kernel = ((cu_module)(void *)function)->kernel;
-    cu_result error = fake_enter_stream("cuLaunchKernel", stream);
-    if (error == CU_SUCCESS && kernel != NULL && fake_faults(kernel)) {
-        return CU_SUCCESS;
-    }
-    if (error == CU_SUCCESS && kernel != NULL) {
-        const unsigned blocks[] = {x, y, z};
-        const unsigned items[] = {items_x, items_y, items_z};
-        return fake_launch(stream, kernel, blocks, items, shared, arguments);
-    }
-    if (error == CU_SUCCESS) {
-        error = fake_refuse(stream); /* our gemm is no part of graphs */
-    }
-    if (error != CU_SUCCESS) {
-        return error;
-    }
-    if (defined(text, "-DADD=") != 0) {
-        return add((hr_type)defined(text, "-DIN="), arguments,
-                   (int64_t)x * items_x);
-    }
     int64_t n[15] = {0};
     for (int i = 0; i < 15; i++) {
         if (i != 11 && i != 12) {
@@ -518,10 +470,10 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
     int tm = defined(text, "-DWM=") * defined(text, "-DRM=");
     int tn = defined(text, "-DWN=") * defined(text, "-DRN=");
     int64_t tiles = (p.n + tn - 1) / tn * ((p.m + tm - 1) / tm);
-    if (tiles != x || y != 1 || z != 1 ||
-        (int)items_x != defined(text, "-DWN=") ||
-        (int)items_y != defined(text, "-DWM=") || items_z != 1 || shared != 0 ||
-        extra != NULL || n[14] != (p.n + tn - 1) / tn) {
+    if (tiles != blocks[0] || blocks[1] != 1 || blocks[2] != 1 ||
+        (int)items[0] != defined(text, "-DWN=") ||
+        (int)items[1] != defined(text, "-DWM=") || items[2] != 1 ||
+        n[14] != (p.n + tn - 1) / tn) {
         return CU_INVALID_VALUE;
     }
     fake_factor(type, arguments[11], p.alpha);
@@ -535,4 +487,30 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
     }
     fake_multiply(&p);
     return CU_SUCCESS;
+}
+
+/* The arguments of kernels/cuda/gemm.cu, or of the program's own kernel. */
+cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
+                         unsigned z, unsigned items_x, unsigned items_y,
+                         unsigned items_z, unsigned shared, cu_stream stream,
+                         void **arguments, void **extra)
+{
+    const unsigned blocks[] = {x, y, z};
+    const unsigned items[] = {items_x, items_y, items_z};
+    const char *text = ((cu_module)(void *)function)->text;
+    const void *kernel = ((cu_module)(void *)function)->kernel;
+    HRI_TRY(fake_enter_stream("cuLaunchKernel", stream));
+    if (kernel != NULL) {
+        return fake_faults(kernel) ? CU_SUCCESS
+                                   : fake_launch(stream, kernel, blocks, items,
+                                                 shared, arguments);
+    }
+    HRI_TRY(fake_refuse(stream)); /* our gemm is no part of graphs */
+    if (defined(text, "-DADD=") != 0) {
+        return add_sums((hr_type)defined(text, "-DIN="), arguments,
+                        (int64_t)x * items_x);
+    }
+    return shared == 0 && extra == NULL
+               ? multiply_tiles(text, arguments, blocks, items)
+               : CU_INVALID_VALUE;
 }

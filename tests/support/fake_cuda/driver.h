@@ -4,6 +4,7 @@
 #define FAKE_DRIVER_H
 
 #include "backends/cuda/api.h"
+#include "base/status.h"
 #include "fake_cuda.h"
 
 #define SYM(kind, result, name, args) result name args;

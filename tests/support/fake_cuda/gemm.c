@@ -8,7 +8,8 @@
 #include "fake_cuda.h"
 #include "support/ordered.h"
 
-static void load(hr_type type, const fake_operand *o, int64_t at, double v[2])
+static void load_element(hr_type type, const fake_operand *o, int64_t at,
+                         double v[2])
 {
     const void *start = o->start;
     v[1] = 0.0;
@@ -43,7 +44,8 @@ static void load(hr_type type, const fake_operand *o, int64_t at, double v[2])
     v[1] = o->conjugate ? -v[1] : v[1];
 }
 
-static void store(hr_type type, void *start, int64_t at, const double v[2])
+static void store_element(hr_type type, void *start, int64_t at,
+                          const double v[2])
 {
     switch (type) {
     case HR_F32:
@@ -91,7 +93,7 @@ static double narrowed(hr_type type, double x)
                              : x;
 }
 
-static void multiply(const fake_product *p, bool twice)
+static void multiply_plain(const fake_product *p, bool twice)
 {
     bool complex = p->type == HR_C32 || p->type == HR_C64;
     bool read = p->beta[0] != 0.0 || p->beta[1] != 0.0;
@@ -103,32 +105,32 @@ static void multiply(const fake_product *p, bool twice)
             double sum[2] = {0.0, 0.0}, result[2] = {0.0, 0.0};
             double x[2] = {0.0, 0.0}, y[2] = {0.0, 0.0};
             for (int64_t l = 0; l < p->k; l++) {
-                load(p->type, &p->a, i * p->a.row_stride + l * p->a.col_stride,
-                     x);
-                load(p->type, &p->b, l * p->b.row_stride + j * p->b.col_stride,
-                     y);
+                load_element(p->type, &p->a,
+                             i * p->a.row_stride + l * p->a.col_stride, x);
+                load_element(p->type, &p->b,
+                             l * p->b.row_stride + j * p->b.col_stride, y);
                 add_product(sum, x, y, complex);
             }
             int64_t at = i * p->c.row_stride + j * p->c.col_stride;
             add_product(result, p->alpha, sum, complex);
             if (read) {
                 result[0] = twice ? narrowed(p->c_type, result[0]) : result[0];
-                load(p->c_type, &p->c, at, x);
+                load_element(p->c_type, &p->c, at, x);
                 add_product(result, p->beta, x, complex);
             }
-            store(p->c_type, p->c.start, at, result);
+            store_element(p->c_type, p->c.start, at, result);
         }
     }
 }
 
 void fake_multiply(const fake_product *p)
 {
-    multiply(p, false);
+    multiply_plain(p, false);
 }
 
 void fake_multiply_as_cublas(const fake_product *p)
 {
-    multiply(p, true);
+    multiply_plain(p, true);
 }
 
 void fake_add(const fake_sums *s)
@@ -139,9 +141,9 @@ void fake_add(const fake_sums *s)
         const int64_t at = line / s->rows * s->c_step +
                            line % s->rows * s->c_rows + i % s->cols;
         double v[2] = {0.0, 0.0};
-        load(s->type, &c, at, v);
+        load_element(s->type, &c, at, v);
         v[0] = (double)s->sums[i] + (double)s->beta * v[0];
-        store(s->type, c.start, at, v);
+        store_element(s->type, c.start, at, v);
     }
 }
 
@@ -150,7 +152,7 @@ static void load_line(hr_type type, const fake_operand *o, int64_t start,
                       int64_t step, int64_t count, double *to)
 {
     for (int64_t l = 0; l < count; l++) {
-        load(type, o, start + l * step, to + 2 * l);
+        load_element(type, o, start + l * step, to + 2 * l);
     }
 }
 
@@ -178,10 +180,10 @@ bool fake_multiply_ordered(const fake_product *p)
             const int64_t at = i * p->c.row_stride + j * p->c.col_stride;
             double c[2] = {0.0, 0.0};
             if (read) {
-                load(p->c_type, &p->c, at, c);
+                load_element(p->c_type, &p->c, at, c);
             }
             ordered_element(&o, p->k, row, columns + j * line, c);
-            store(p->c_type, p->c.start, at, c);
+            store_element(p->c_type, p->c.start, at, c);
         }
     }
     free(row);

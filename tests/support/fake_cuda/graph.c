@@ -28,8 +28,8 @@ struct cu_graph_exec_object {
     cu_graph graph;
 };
 
-static cu_result keep(cu_graph graph, fake_work work, const void *arguments,
-                      size_t bytes)
+static cu_result keep_work(cu_graph graph, fake_work work,
+                           const void *arguments, size_t bytes)
 {
     if (graph->invalid) {
         return INVALIDATED;
@@ -51,7 +51,7 @@ cu_result fake_do(cu_stream stream, fake_work work, const void *arguments,
                   size_t bytes)
 {
     if (stream->capture != NULL) {
-        return keep(stream->capture, work, arguments, bytes);
+        return keep_work(stream->capture, work, arguments, bytes);
     }
     work(arguments);
     return CU_SUCCESS;
@@ -68,20 +68,17 @@ cu_result fake_refuse(cu_stream stream)
 
 cu_result cuStreamBeginCapture_v2(cu_stream stream, int mode)
 {
-    cu_result error = fake_enter_stream("cuStreamBeginCapture", stream);
-    if (error == CU_SUCCESS &&
-        (stream->capture != NULL || mode != CU_CAPTURE_RELAXED)) {
-        error = CU_INVALID_VALUE;
+    HRI_TRY(fake_enter_stream("cuStreamBeginCapture", stream));
+    if (stream->capture != NULL || mode != CU_CAPTURE_RELAXED) {
+        return CU_INVALID_VALUE;
     }
-    if (error == CU_SUCCESS) {
-        stream->capture = calloc(1, sizeof *stream->capture);
-        stream->capture->users = 1;
-        fake_cuda_get()->objects++;
-    }
-    return error;
+    stream->capture = calloc(1, sizeof *stream->capture);
+    stream->capture->users = 1;
+    fake_cuda_get()->objects++;
+    return CU_SUCCESS;
 }
 
-static void drop(cu_graph graph)
+static void drop_graph(cu_graph graph)
 {
     fake_cuda_get()->objects--;
     if (--graph->users > 0) {
@@ -98,68 +95,61 @@ static void drop(cu_graph graph)
 /* The capture has ended even when this fails. */
 cu_result cuStreamEndCapture(cu_stream stream, cu_graph *graph)
 {
-    cu_result error = fake_enter_context("cuStreamEndCapture");
     cu_graph captured = stream->capture;
+    const cu_result error = fake_enter_context("cuStreamEndCapture");
+    *graph = NULL;
+    stream->capture = NULL;
     if (captured == NULL) {
         return error != CU_SUCCESS ? error : CU_INVALID_VALUE;
     }
-    stream->capture = NULL;
-    if (error == CU_SUCCESS && captured->invalid) {
-        error = INVALIDATED;
-    }
-    if (error != CU_SUCCESS) {
-        drop(captured);
-        captured = NULL;
+    if (error != CU_SUCCESS || captured->invalid) {
+        drop_graph(captured);
+        return error != CU_SUCCESS ? error : INVALIDATED;
     }
     *graph = captured;
-    return error;
+    return CU_SUCCESS;
 }
 
 cu_result cuGraphInstantiateWithFlags(cu_graph_exec *exec, cu_graph graph,
                                       unsigned long long flags)
 {
-    cu_result error = fake_enter_context("cuGraphInstantiateWithFlags");
-    if (error == CU_SUCCESS && flags != 0) {
-        error = CU_INVALID_VALUE;
+    HRI_TRY(fake_enter_context("cuGraphInstantiateWithFlags"));
+    if (flags != 0) {
+        return CU_INVALID_VALUE;
     }
-    if (error == CU_SUCCESS) {
-        *exec = malloc(sizeof **exec);
-        (*exec)->graph = graph;
-        graph->users++;
-        fake_cuda_get()->objects++;
-    }
-    return error;
+    *exec = malloc(sizeof **exec);
+    (*exec)->graph = graph;
+    graph->users++;
+    fake_cuda_get()->objects++;
+    return CU_SUCCESS;
 }
 
 cu_result cuGraphUpload(cu_graph_exec exec, cu_stream stream)
 {
     (void)exec;
-    cu_result error = fake_enter_stream("cuGraphUpload", stream);
-    return error == CU_SUCCESS ? fake_refuse(stream) : error;
+    HRI_TRY(fake_enter_stream("cuGraphUpload", stream));
+    return fake_refuse(stream);
 }
 
 cu_result cuGraphLaunch(cu_graph_exec exec, cu_stream stream)
 {
-    cu_result error = fake_enter_stream("cuGraphLaunch", stream);
-    if (error == CU_SUCCESS) {
-        error = fake_refuse(stream); /* a graph in a graph: not here */
-    }
-    for (const node *n = exec->graph->first; error == CU_SUCCESS && n != NULL;
-         n = n->next) {
+    HRI_TRY(fake_enter_stream("cuGraphLaunch", stream));
+    HRI_TRY(fake_refuse(stream)); /* a graph in a graph: not here */
+    for (const node *n = exec->graph->first; n != NULL; n = n->next) {
         n->work(n->arguments);
     }
-    return error;
+    return CU_SUCCESS;
 }
 
 cu_result cuGraphExecDestroy(cu_graph_exec exec)
 {
-    drop(exec->graph);
+    drop_graph(exec->graph);
     free(exec);
     return CU_SUCCESS;
 }
 
 cu_result cuGraphDestroy(cu_graph graph)
 {
-    drop(graph);
+    drop_graph(graph);
     return CU_SUCCESS;
 }

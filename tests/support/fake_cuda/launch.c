@@ -41,7 +41,7 @@ typedef struct launch {
 } launch;
 
 /* From the list for cuLaunchKernel. */
-static void take(launch *l, void **arguments)
+static void take_arguments(launch *l, void **arguments)
 {
     const hr_parameter *p = l->kernel->parameters(l->kernel);
     size_t at = 1; /* behind the domain */
@@ -73,7 +73,7 @@ static void place_tiles(const hr_kernel *kernel, unsigned char *memory,
     }
 }
 
-static void run(const void *arguments)
+static void run_blocks(const void *arguments)
 {
     const launch *l = arguments;
     hr_domain d = l->domain;
@@ -101,8 +101,9 @@ enum { MAX_BLOCKS = 65535 }; /* in y and z */
 /* Whether these blocks and items, of x, y and z, are those of a domain of this
  * rank, whose last dimension is x. Then part has those of each
  * dimension. */
-static bool suits(const hr_domain *d, uint32_t rank, const unsigned *blocks,
-                  const unsigned *items, int64_t *part)
+static bool suits_domain(const hr_domain *d, uint32_t rank,
+                         const unsigned *blocks, const unsigned *items,
+                         int64_t *part)
 {
     bool right = blocks[1] <= MAX_BLOCKS && blocks[2] <= MAX_BLOCKS;
     part[0] = part[1] = part[2] = 1;
@@ -129,9 +130,9 @@ cu_result fake_launch(cu_stream stream, const void *found,
     hr_domain d;
     int64_t part[HR_MAX_KERNEL_RANK];
     memcpy(&d, arguments[0], sizeof d);
-    if (!suits(&d, 1, blocks, items, part) &&
-        !suits(&d, 2, blocks, items, part) &&
-        !suits(&d, 3, blocks, items, part)) {
+    if (!suits_domain(&d, 1, blocks, items, part) &&
+        !suits_domain(&d, 2, blocks, items, part) &&
+        !suits_domain(&d, 3, blocks, items, part)) {
         return CU_INVALID_VALUE;
     }
     size_t bytes = sizeof(launch) + kernel->argument_bytes;
@@ -143,9 +144,9 @@ cu_result fake_launch(cu_stream stream, const void *found,
     l->domain = d;
     memcpy(l->blocks, part, sizeof l->blocks);
     l->shared = shared;
-    take(l, arguments);
+    take_arguments(l, arguments);
     fake_cuda_get()->launches++;
-    cu_result error = fake_do(stream, run, l, bytes);
+    cu_result error = fake_do(stream, run_blocks, l, bytes);
     free(l);
     return error;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backends/cuda/api.h"
+#include "base/status.h"
 #include "fake_cuda.h"
 
 typedef struct hri_cublas_object *hri_cublas_handle;
@@ -147,16 +148,18 @@ int cublasGemmStridedBatchedEx_64(hri_cublas_handle handle, int op_a, int op_b,
 {
     const long long size = size_of(a_type);
     const long long c_size = size_of(c_type);
-    int error = count < 1 || step_c < ldc * (n - 1) + m ? INVALID : OK;
-    for (int64_t i = 0; i < count && error == OK; i++) {
-        error = cublasGemmEx_64(
+    if (count < 1 || step_c < ldc * (n - 1) + m) {
+        return INVALID;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        HRI_TRY(cublasGemmEx_64(
             handle, op_a, op_b, m, n, k, alpha,
             (const char *)a + i * step_a * size, a_type, lda,
             (const char *)b + i * step_b * size, b_type, ldb, beta,
-            (char *)c + i * step_c * c_size, c_type, ldc, compute, algorithm);
+            (char *)c + i * step_c * c_size, c_type, ldc, compute, algorithm));
     }
-    fake_cuda_get()->batches += error == OK;
-    return error;
+    fake_cuda_get()->batches++;
+    return OK;
 }
 
 int cublasGemmStridedBatchedEx(hri_cublas_handle handle, int op_a, int op_b,

@@ -18,7 +18,7 @@ typedef struct area {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of areas, used */
 static area *areas;
 
-static area *find(const void *at)
+static area *find_area(const void *at)
 {
     area *a = areas;
     while (a != NULL && ((const char *)at < a->start ||
@@ -33,7 +33,7 @@ static bool reaches(cu_address address, size_t bytes)
 {
     const char *start = (const char *)(uintptr_t)address;
     pthread_mutex_lock(&lock);
-    const area *a = find(start);
+    const area *a = find_area(start);
     bool inside = a != NULL && a->context != NULL &&
                   bytes <= (size_t)(a->start + a->bytes - start);
     bool ours = inside && (a->context == fake_current() ||
@@ -43,33 +43,37 @@ static bool reaches(cu_address address, size_t bytes)
 }
 
 /* Memory of a context, or when that is NULL of the caller at *start. */
-static cu_result give(cu_context context, size_t bytes, void **start)
+static cu_result add_area(cu_context context, size_t bytes, void **start)
 {
+    const uint64_t limit = fake_cuda_get()->memory_bytes;
     cu_result error = CU_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
-    if (bytes <= fake_cuda_get()->memory_bytes &&
-        (context == NULL ||
-         context->used + bytes <= fake_cuda_get()->memory_bytes)) {
-        area *a = malloc(sizeof *a);
-        void *memory = context == NULL
-                           ? *start
-                           : aligned_alloc(256, (bytes + 255) / 256 * 256);
-        if (a != NULL && memory != NULL) {
-            *a = (area){areas, context, memory, bytes, false};
-            areas = a;
-            *start = memory;
-            error = CU_SUCCESS;
-            fake_cuda_get()->objects++;
-        }
+    const uint64_t used = context != NULL ? context->used : 0;
+    if (bytes > limit || used + bytes > limit) {
+        goto done;
     }
-    if (context != NULL && error == CU_SUCCESS) {
+    area *a = malloc(sizeof *a);
+    void *memory = context == NULL
+                       ? *start
+                       : aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (a == NULL || memory == NULL) {
+        free(a);
+        goto done;
+    }
+    *a = (area){areas, context, memory, bytes, false};
+    areas = a;
+    *start = memory;
+    if (context != NULL) {
         context->used += bytes;
     }
+    fake_cuda_get()->objects++;
+    error = CU_SUCCESS;
+done:
     pthread_mutex_unlock(&lock);
     return error;
 }
 
-static cu_result take_back(void *start)
+static cu_result remove_area(void *start)
 {
     cu_result error = CU_INVALID_VALUE;
     pthread_mutex_lock(&lock);
@@ -94,44 +98,39 @@ static cu_result take_back(void *start)
 
 cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
-    cu_result error = fake_enter_context("cuMemGetInfo");
-    if (error == CU_SUCCESS) {
-        *total = fake_cuda_get()->memory_bytes;
-        *free_bytes = fake_cuda_get()->memory_bytes - fake_current()->used;
-    }
-    return error;
+    HRI_TRY(fake_enter_context("cuMemGetInfo"));
+    *total = fake_cuda_get()->memory_bytes;
+    *free_bytes = fake_cuda_get()->memory_bytes - fake_current()->used;
+    return CU_SUCCESS;
 }
 
 cu_result cuMemAlloc_v2(cu_address *address, size_t bytes)
 {
     void *memory = NULL;
-    cu_result error = fake_enter_context("cuMemAlloc");
-    if (error == CU_SUCCESS) {
-        error = give(fake_current(), bytes, &memory);
-        *address = (cu_address)(uintptr_t)memory;
-    }
+    HRI_TRY(fake_enter_context("cuMemAlloc"));
+    const cu_result error = add_area(fake_current(), bytes, &memory);
+    *address = (cu_address)(uintptr_t)memory;
     return error;
 }
 
 cu_result cuMemFree_v2(cu_address address)
 {
     fake_cuda_get()->calls++;
-    return take_back((void *)(uintptr_t)address);
+    return remove_area((void *)(uintptr_t)address);
 }
 
 cu_result cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 {
-    cu_result error = fake_enter_context("cuMemHostRegister");
-    return error != CU_SUCCESS         ? error
-           : flags != CU_HOST_PORTABLE ? CU_INVALID_VALUE
-                                       : give(NULL, bytes, &host);
+    HRI_TRY(fake_enter_context("cuMemHostRegister"));
+    return flags == CU_HOST_PORTABLE ? add_area(NULL, bytes, &host)
+                                     : CU_INVALID_VALUE;
 }
 
 /* Whether it is what cuMemHostAlloc gave. */
 static bool is_own(const void *host)
 {
     pthread_mutex_lock(&lock);
-    const area *a = find(host);
+    const area *a = find_area(host);
     bool own = a != NULL && a->own;
     pthread_mutex_unlock(&lock);
     return own;
@@ -140,7 +139,7 @@ static bool is_own(const void *host)
 cu_result cuMemHostUnregister(void *host)
 {
     fake_cuda_get()->calls++;
-    return is_own(host) ? CU_INVALID_VALUE : take_back(host);
+    return is_own(host) ? CU_INVALID_VALUE : remove_area(host);
 }
 
 cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
@@ -156,7 +155,7 @@ cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
         return error;
     }
     pthread_mutex_lock(&lock);
-    find(memory)->own = true;
+    find_area(memory)->own = true;
     pthread_mutex_unlock(&lock);
     *host = memory;
     return CU_SUCCESS;
@@ -165,27 +164,23 @@ cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
 cu_result cuMemFreeHost(void *host)
 {
     fake_cuda_get()->calls++;
-    cu_result error = take_back(host);
-    if (error == CU_SUCCESS) {
-        free(host);
-    }
-    return error;
+    HRI_TRY(remove_area(host));
+    free(host);
+    return CU_SUCCESS;
 }
 
 cu_result cuPointerGetAttribute(void *value, int attribute, cu_address address)
 {
-    cu_result error = fake_enter_context("cuPointerGetAttribute");
+    HRI_TRY(fake_enter_context("cuPointerGetAttribute"));
     pthread_mutex_lock(&lock);
-    const area *a = find((const void *)(uintptr_t)address);
-    if (error == CU_SUCCESS && (a == NULL || attribute != 2)) {
-        error = CU_INVALID_VALUE;
-    }
-    if (error == CU_SUCCESS) {
+    const area *a = find_area((const void *)(uintptr_t)address);
+    const bool known = a != NULL && attribute == 2;
+    if (known) {
         *(unsigned *)value =
             a->context == NULL ? CU_MEMORY_HOST : CU_MEMORY_DEVICE;
     }
     pthread_mutex_unlock(&lock);
-    return error;
+    return known ? CU_SUCCESS : CU_INVALID_VALUE;
 }
 
 typedef struct row {
@@ -210,43 +205,35 @@ static cu_result copy_row(cu_stream stream, void *to, const void *from,
 cu_result cuMemcpyHtoDAsync_v2(cu_address to, const void *from, size_t bytes,
                                cu_stream stream)
 {
-    cu_result error = fake_enter_stream("cuMemcpyHtoDAsync", stream);
-    if (error == CU_SUCCESS && !reaches(to, bytes)) {
-        error = CU_INVALID_VALUE;
-    }
-    return error == CU_SUCCESS
+    HRI_TRY(fake_enter_stream("cuMemcpyHtoDAsync", stream));
+    return reaches(to, bytes)
                ? copy_row(stream, (void *)(uintptr_t)to, from, bytes)
-               : error;
+               : CU_INVALID_VALUE;
 }
 
 cu_result cuMemcpyDtoHAsync_v2(void *to, cu_address from, size_t bytes,
                                cu_stream stream)
 {
-    cu_result error = fake_enter_stream("cuMemcpyDtoHAsync", stream);
-    if (error == CU_SUCCESS && !reaches(from, bytes)) {
-        error = CU_INVALID_VALUE;
-    }
-    return error == CU_SUCCESS
+    HRI_TRY(fake_enter_stream("cuMemcpyDtoHAsync", stream));
+    return reaches(from, bytes)
                ? copy_row(stream, to, (const void *)(uintptr_t)from, bytes)
-               : error;
+               : CU_INVALID_VALUE;
 }
 
-static cu_result between(const char *name, cu_address to, cu_address from,
-                         size_t bytes, cu_stream stream)
+static cu_result copy_between(const char *name, cu_address to, cu_address from,
+                              size_t bytes, cu_stream stream)
 {
-    cu_result error = fake_enter_stream(name, stream);
-    if (error == CU_SUCCESS && (!reaches(to, bytes) || !reaches(from, bytes))) {
-        error = CU_INVALID_VALUE;
-    }
-    return error == CU_SUCCESS ? copy_row(stream, (void *)(uintptr_t)to,
-                                          (const void *)(uintptr_t)from, bytes)
-                               : error;
+    HRI_TRY(fake_enter_stream(name, stream));
+    return reaches(to, bytes) && reaches(from, bytes)
+               ? copy_row(stream, (void *)(uintptr_t)to,
+                          (const void *)(uintptr_t)from, bytes)
+               : CU_INVALID_VALUE;
 }
 
 cu_result cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t bytes,
                                cu_stream stream)
 {
-    return between("cuMemcpyDtoDAsync", to, from, bytes, stream);
+    return copy_between("cuMemcpyDtoDAsync", to, from, bytes, stream);
 }
 
 cu_result cuMemcpyPeerAsync(cu_address to, cu_context to_context,
@@ -255,7 +242,7 @@ cu_result cuMemcpyPeerAsync(cu_address to, cu_context to_context,
 {
     return to_context == from_context
                ? CU_INVALID_VALUE
-               : between("cuMemcpyPeerAsync", to, from, bytes, stream);
+               : copy_between("cuMemcpyPeerAsync", to, from, bytes, stream);
 }
 
 static char *start_of(const cu_end_3d *end)
@@ -309,28 +296,26 @@ static cu_end_3d widen(const cu_end_2d *end)
 
 cu_result cuMemcpy2DAsync_v2(const cu_copy_2d *copy, cu_stream stream)
 {
-    cu_result error = fake_enter_stream("cuMemcpy2DAsync", stream);
+    HRI_TRY(fake_enter_stream("cuMemcpy2DAsync", stream));
     const cu_copy_3d box = {widen(&copy->from), widen(&copy->to), copy->width,
                             copy->height, 1};
-    return error == CU_SUCCESS ? copy_box(stream, &box) : error;
+    return copy_box(stream, &box);
 }
 
 cu_result cuMemcpy3DAsync_v2(const cu_copy_3d *copy, cu_stream stream)
 {
-    cu_result error = fake_enter_stream("cuMemcpy3DAsync", stream);
-    if (copy->from.context != NULL || copy->to.context != NULL) {
-        return CU_INVALID_VALUE;
-    }
-    return error == CU_SUCCESS ? copy_box(stream, copy) : error;
+    HRI_TRY(fake_enter_stream("cuMemcpy3DAsync", stream));
+    return copy->from.context == NULL && copy->to.context == NULL
+               ? copy_box(stream, copy)
+               : CU_INVALID_VALUE;
 }
 
 cu_result cuMemcpy3DPeerAsync(const cu_copy_3d *copy, cu_stream stream)
 {
-    cu_result error = fake_enter_stream("cuMemcpy3DPeerAsync", stream);
-    if (copy->from.context == NULL || copy->to.context == NULL) {
-        return CU_INVALID_VALUE;
-    }
-    return error == CU_SUCCESS ? copy_box(stream, copy) : error;
+    HRI_TRY(fake_enter_stream("cuMemcpy3DPeerAsync", stream));
+    return copy->from.context != NULL && copy->to.context != NULL
+               ? copy_box(stream, copy)
+               : CU_INVALID_VALUE;
 }
 
 typedef struct rows {
@@ -351,13 +336,10 @@ cu_result cuMemsetD2D8Async(cu_address to, size_t pitch, unsigned char value,
                             size_t width, size_t height, cu_stream stream)
 {
     const rows r = {(char *)(uintptr_t)to, value, pitch, width, height};
-    cu_result error = fake_enter_stream("cuMemsetD2D8Async", stream);
-    if (error == CU_SUCCESS &&
-        (pitch < width || !reaches(to, (height - 1) * pitch + width))) {
-        error = CU_INVALID_VALUE;
-    }
-    return error == CU_SUCCESS ? fake_do(stream, run_rows, &r, sizeof r)
-                               : error;
+    HRI_TRY(fake_enter_stream("cuMemsetD2D8Async", stream));
+    return pitch >= width && reaches(to, (height - 1) * pitch + width)
+               ? fake_do(stream, run_rows, &r, sizeof r)
+               : CU_INVALID_VALUE;
 }
 
 cu_result cuMemsetD8Async(cu_address to, unsigned char value, size_t bytes,

@@ -77,21 +77,6 @@ static inline void bed_random_options(bed *b, uint32_t rank, double weights[8],
     options->threads = random_between(random, 0, 3) == 0;
 }
 
-static inline void bed_run(bed *b, void (*cases)(bed *b))
-{
-    told_patience(b->context);
-    b->count = hr_accelerator_count(b->context);
-    CHECK(b->count <= 8);
-    for (uint32_t i = 0; i < b->count; i++) {
-        CHECK(hr_queue_create(b->context, i, &b->queues[i]) == HR_OK);
-    }
-    cases(b);
-    for (uint32_t i = 0; i < b->count; i++) {
-        hr_queue_destroy(b->queues[i]);
-    }
-    hr_context_destroy(b->context);
-}
-
 /* What main returns: the cases are run, unless this machine lacks the
  * accelerators of the list. */
 static inline int bed_main(const char *list, void (*cases)(bed *b))
@@ -99,9 +84,20 @@ static inline int bed_main(const char *list, void (*cases)(bed *b))
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     bed b = {.random = {4}};
     options.accelerators = list;
-    if (test_open(&options, &b.context)) {
-        bed_run(&b, cases);
+    if (!test_open(&options, &b.context)) {
+        return test_end();
     }
+    told_patience(b.context);
+    b.count = hr_accelerator_count(b.context);
+    CHECK(b.count <= 8);
+    for (uint32_t i = 0; i < b.count; i++) {
+        CHECK(hr_queue_create(b.context, i, &b.queues[i]) == HR_OK);
+    }
+    cases(&b);
+    for (uint32_t i = 0; i < b.count; i++) {
+        hr_queue_destroy(b.queues[i]);
+    }
+    hr_context_destroy(b.context);
     return test_end();
 }
 

@@ -8,22 +8,8 @@
 
 #include "test.h"
 
-/* Begin to run the function in a child. Nothing of the library may have been
- * used before. */
-static inline pid_t test_begin_child(int (*function)(void))
-{
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        test_state.failures = 0;
-        const int status = function();
-        exit(test_state.failures > 0 ? 1 : status);
-    }
-    return child;
-}
-
-/* Wait for a child. Returns what the function returns, 1 when one of its checks
- * failed, and 99 when the child did not end by itself. */
+/* Wait for a child. Returns its exit status, or 99 when it did not end by
+ * itself. */
 static inline int test_end_child(pid_t child)
 {
     enum { BROKEN = 99 };
@@ -36,9 +22,19 @@ static inline int test_end_child(pid_t child)
     return BROKEN;
 }
 
+/* Run the function in a child. Nothing of the library may have been used
+ * before. Returns what the function returns, 1 when one of its checks failed,
+ * and 99 when the child did not end by itself. */
 static inline int test_in_child(int (*function)(void))
 {
-    return test_end_child(test_begin_child(function));
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        test_state.failures = 0;
+        const int status = function();
+        exit(test_state.failures > 0 ? 1 : status);
+    }
+    return test_end_child(child);
 }
 
 /* Whether the function returns true in a child that then ends at once: without

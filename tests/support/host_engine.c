@@ -82,7 +82,7 @@ hr_status host_engine_run(host_engines *all, int index, const hri_gemm *gemm)
 
 /* ---- areas */
 
-static void *allocate(size_t bytes)
+static void *allocate_bytes(size_t bytes)
 {
     void *memory = malloc(bytes);
     if (memory == NULL) {
@@ -98,7 +98,7 @@ host_area host_area_make(random_source *source, hr_type type, int64_t rows,
     int64_t runs = transposed ? cols : rows;
     size_t size = hr_type_size(type), margin = 3 * size;
     host_area x = {.bytes = (size_t)(length * runs) * size + 2 * margin};
-    x.memory = allocate(x.bytes);
+    x.memory = allocate_bytes(x.bytes);
     memset(x.memory, 0xff, x.bytes);
     length = length > 0 ? length : 1;
     x.matrix = transposed ? hr_matrix_column_major(x.memory + margin, type,
@@ -114,7 +114,7 @@ void host_area_finish(host_area *area)
     free(area->memory);
 }
 
-static void poison(const hr_matrix *m)
+static void poison_elements(const hr_matrix *m)
 {
     size_t size = hr_type_size(m->type);
     for (int64_t i = 0; i < m->rows; i++) {
@@ -138,7 +138,7 @@ static bool only_elements_changed(const host_area *c, unsigned char *before)
 
 /* ---- products */
 
-static hri_operand operand(const hr_matrix *m)
+static hri_operand operand_of(const hr_matrix *m)
 {
     return (hri_operand){hri_at_host(m->data, 0), m->row_stride, m->col_stride,
                          m->conjugate};
@@ -154,14 +154,14 @@ hri_gemm host_gemm_of(const reference_problem *problem)
         .k = problem->a.cols,
         .alpha = problem->alpha,
         .beta = problem->beta,
-        .a = operand(&problem->a),
-        .b = operand(&problem->b),
-        .c = operand(&problem->c),
+        .a = operand_of(&problem->a),
+        .b = operand_of(&problem->b),
+        .c = operand_of(&problem->c),
     };
 }
 
-static void tell(const host_engine *e, const reference_problem *p,
-                 const char *what)
+static void print_product(const host_engine *e, const reference_problem *p,
+                          const char *what)
 {
     fprintf(stderr,
             "%s, %s to %s, %lldx%lldx%lld, A %lld,%lld%s B %lld,%lld%s, alpha "
@@ -184,16 +184,16 @@ static bool is_right(host_engines *all, int index, const reference_problem *p,
     reference_miss miss;
     hri_gemm g = host_gemm_of(p);
     if (host_engine_run(all, index, &g) != HR_OK) {
-        tell(e, p, hr_last_error());
+        print_product(e, p, hr_last_error());
         return false;
     }
     if (reference_compare(want, &c->matrix, &miss) != 0) {
         reference_describe(&miss, text, sizeof text);
-        tell(e, p, text);
+        print_product(e, p, text);
         return false;
     }
     if (!only_elements_changed(c, before)) {
-        tell(e, p, "something beside C has changed");
+        print_product(e, p, "something beside C has changed");
         return false;
     }
     return true;
@@ -202,13 +202,14 @@ static bool is_right(host_engines *all, int index, const reference_problem *p,
 bool host_engines_are_right(host_engines *all, const reference_problem *problem,
                             host_area *c)
 {
-    unsigned char *old = allocate(c->bytes), *before = allocate(c->bytes);
+    unsigned char *old = allocate_bytes(c->bytes),
+                  *before = allocate_bytes(c->bytes);
     memcpy(old, c->memory, c->bytes);
     reference want;
     bool there = reference_init(&want, problem), right = there;
     for (int i = 0; i < all->count && there; i++) {
         if (problem->beta.re == 0.0 && problem->beta.im == 0.0) {
-            poison(&c->matrix);
+            poison_elements(&c->matrix);
         }
         memcpy(before, c->memory, c->bytes);
         right = is_right(all, i, problem, &want, c, before) && right;

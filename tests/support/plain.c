@@ -32,8 +32,7 @@ void plain_store(const hr_matrix *m, int64_t row, int64_t col, double re,
     memcpy((char *)m->data + at * (int64_t)size, from, size);
 }
 
-/* Round to the type that sums are formed in. */
-static double rounded(double x, hr_type c_type)
+double plain_rounded(double x, hr_type c_type)
 {
     return c_type == HR_F64 || c_type == HR_C64 ? x : (double)(float)x;
 }
@@ -42,12 +41,12 @@ static double rounded(double x, hr_type c_type)
 static void scale(hr_scalar s, hr_type type, double *re, double *im)
 {
     double x = *re, y = *im;
-    hr_scalar r = {rounded(s.re, type), rounded(s.im, type)};
-    *re = rounded(r.re * x, type);
-    *im = rounded(r.re * y, type);
+    hr_scalar r = {plain_rounded(s.re, type), plain_rounded(s.im, type)};
+    *re = plain_rounded(r.re * x, type);
+    *im = plain_rounded(r.re * y, type);
     if (r.im != 0.0) {
-        *re = rounded(*re - rounded(r.im * y, type), type);
-        *im = rounded(*im + rounded(r.im * x, type), type);
+        *re = plain_rounded(*re - plain_rounded(r.im * y, type), type);
+        *im = plain_rounded(*im + plain_rounded(r.im * x, type), type);
     }
 }
 
@@ -60,11 +59,11 @@ static void sum_terms(const reference_problem *x, int64_t i, int64_t j,
         double ar, ai, br, bi;
         reference_load(&x->a, i, p, &ar, &ai);
         reference_load(&x->b, p, j, &br, &bi);
-        sum[0] = rounded(sum[0] + rounded(ar * br, type), type);
+        sum[0] = plain_rounded(sum[0] + plain_rounded(ar * br, type), type);
         if (type == HR_C32 || type == HR_C64) {
-            sum[0] = rounded(sum[0] - rounded(ai * bi, type), type);
-            sum[1] = rounded(sum[1] + rounded(ar * bi, type), type);
-            sum[1] = rounded(sum[1] + rounded(ai * br, type), type);
+            sum[0] = plain_rounded(sum[0] - plain_rounded(ai * bi, type), type);
+            sum[1] = plain_rounded(sum[1] + plain_rounded(ar * bi, type), type);
+            sum[1] = plain_rounded(sum[1] + plain_rounded(ai * br, type), type);
         }
     }
 }
@@ -98,8 +97,8 @@ static void set_element(const reference_problem *x, int64_t i, int64_t j)
         reference_load(&x->c, i, j, &old[0], &old[1]);
         scale(x->beta, x->c.type, &old[0], &old[1]);
     }
-    plain_store(&x->c, i, j, rounded(sum[0] + old[0], x->c.type),
-                rounded(sum[1] + old[1], x->c.type));
+    plain_store(&x->c, i, j, plain_rounded(sum[0] + old[0], x->c.type),
+                plain_rounded(sum[1] + old[1], x->c.type));
 }
 
 void plain_product(const reference_problem *problem)

@@ -11,6 +11,10 @@
 void plain_store(const hr_matrix *m, int64_t row, int64_t col, double re,
                  double im);
 
+/* A number rounded to the type that sums of a product into c_type are formed
+ * in. */
+double plain_rounded(double x, hr_type c_type);
+
 /* C := alpha A B + beta C in problem->c's memory: one sum after the other over
  * k in the accumulation type, rounded once at the end. */
 void plain_product(const reference_problem *problem);

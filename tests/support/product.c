@@ -75,8 +75,8 @@ static hri_operand operand_of(const product *p, const window *w)
                          .conjugate = w->matrix.conjugate};
 }
 
-static void run(hri_queue *queue, const product *p, product_function multiply,
-                window w[3])
+static void run_product(hri_queue *queue, const product *p,
+                        product_function multiply, window w[3])
 {
     const hri_gemm gemm = {.type = p->type,
                            .c_type = p->c_type,
@@ -99,7 +99,7 @@ static void run(hri_queue *queue, const product *p, product_function multiply,
 }
 
 /* The bytes around C's elements, before and after. */
-static bool kept(const window *c, unsigned char *before)
+static bool is_rest_kept(const window *c, unsigned char *before)
 {
     size_t element = hr_type_size(c->matrix.type);
     for (int64_t row = 0; row < c->matrix.rows && c->matrix.cols > 0; row++) {
@@ -109,7 +109,7 @@ static bool kept(const window *c, unsigned char *before)
     return memcmp(before, c->bytes, c->size) == 0;
 }
 
-static void tell(const product *p, const char *what)
+static void print_product(const product *p, const char *what)
 {
     fprintf(stderr,
             "  %s to %s, %lldx%lldx%lld, alpha %g%+gi, beta %g%+gi, "
@@ -122,19 +122,19 @@ static void tell(const product *p, const char *what)
             p->in_place, what);
 }
 
-static bool compare(const product *p, const reference *want, const window *c,
-                    unsigned char *before)
+static bool compare_product(const product *p, const reference *want,
+                            const window *c, unsigned char *before)
 {
     char text[256];
     reference_miss miss;
     bool right = reference_compare(want, &c->matrix, &miss) == 0;
     if (!right) {
         reference_describe(&miss, text, sizeof text);
-        tell(p, text);
+        print_product(p, text);
     }
-    bool untouched = kept(c, before);
+    bool untouched = is_rest_kept(c, before);
     if (!untouched) {
-        tell(p, "something beside C has changed");
+        print_product(p, "something beside C has changed");
     }
     return right && untouched;
 }
@@ -171,8 +171,8 @@ bool product_is_right(hri_queue *queue, const product *p,
     reference want;
     bool right = reference_init(&want, &exact);
     if (right) {
-        run(queue, p, multiply, w);
-        right = compare(p, &want, &w[2], before);
+        run_product(queue, p, multiply, w);
+        right = compare_product(p, &want, &w[2], before);
         reference_finish(&want);
     }
     free(before);
@@ -214,7 +214,7 @@ static hr_scalar factor(hr_type type, double re)
                       hri_is_complex(type) && re != 0 && re != 1 ? 0.75 : 0);
 }
 
-static hr_status gemm(hri_queue *queue, const hri_gemm *g)
+static hr_status enqueue_gemm(hri_queue *queue, const hri_gemm *g)
 {
     return queue->ops->gemm(queue, g);
 }
@@ -248,15 +248,15 @@ bool products_are_right(hri_queue *queue, const product_types *types)
     for (int arrangement = 0; arrangement < arrangements; arrangement++) {
         for (size_t f = 0; f < FACTORS; f++) {
             product p = product_of(types, arrangement, size % SIZES, f);
-            right &= product_is_right(queue, &p, gemm, size);
+            right &= product_is_right(queue, &p, enqueue_gemm, size);
             size++;
         }
     }
     for (size_t s = 0; s < SIZES; s++) {
         product p = product_of(types, (int)(s % 4), s, s % 3);
-        right &= product_is_right(queue, &p, gemm, s);
+        right &= product_is_right(queue, &p, enqueue_gemm, s);
         p.padding = p.lead = 0;
-        right &= product_is_right(queue, &p, gemm, s);
+        right &= product_is_right(queue, &p, enqueue_gemm, s);
     }
     return right;
 }
@@ -277,7 +277,7 @@ static void *multiply_often(void *data)
     hri_queue *queue = conformance_queue(device);
     bool right = true;
     for (uint64_t i = 0; i < 20; i++) {
-        right = product_is_right(queue, &p, gemm, i) && right;
+        right = product_is_right(queue, &p, enqueue_gemm, i) && right;
     }
     queue->ops->destroy(queue);
     return right ? data : NULL;

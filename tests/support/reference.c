@@ -36,6 +36,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/pairs.h"
+
 _Static_assert(LDBL_MANT_DIG >= 64, "f64 wants a wider type as its reference");
 
 /* What the bound of a type is made of. */
@@ -67,11 +69,6 @@ static precision precision_of(hr_type type)
         p.half_subnormal = 0x1p-133;
     }
     return p;
-}
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
 }
 
 /* binary16 from its definition, on purpose not with the library's own code. */

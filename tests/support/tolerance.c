@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "support/pairs.h"
+#include "support/plain.h"
+
 static double size_at(const hr_matrix *m, int64_t row, int64_t col)
 {
     double re, im;
@@ -25,13 +28,18 @@ static void units(hr_type type, double *unit, double *half, double *least)
     *least = type == HR_F16 ? 0x1p-24 : type == HR_BF16 ? 0x1p-133 : 0.0;
 }
 
+/* That a term of an element meets. */
+static int64_t roundings_of(const tolerance *t)
+{
+    const int64_t k = t->a.cols;
+    return is_complex(t->c.type) ? 2 * k + 4 : k + 2;
+}
+
 static double gamma_of(const tolerance *t)
 {
     double unit, half, least;
-    const bool complex = t->c.type == HR_C32 || t->c.type == HR_C64;
-    const int64_t k = t->a.cols;
     units(t->c.type, &unit, &half, &least);
-    return reference_gamma(complex ? 2 * k + 4 : k + 2, unit);
+    return reference_gamma(roundings_of(t), unit);
 }
 
 /* What underflows of w each may take from elements with these sums of |a| and
@@ -213,14 +221,6 @@ static bool find_scales(tolerance *t)
     return ok;
 }
 
-/* As products use it: rounded to the type of sums. */
-static hr_scalar round_scalar(hr_scalar s, hr_type type)
-{
-    return type == HR_F64 || type == HR_C64
-               ? s
-               : (hr_scalar){(double)(float)s.re, (double)(float)s.im};
-}
-
 bool tolerance_init(tolerance *t)
 {
     t->b_sum = 0.0L;
@@ -230,8 +230,11 @@ bool tolerance_init(tolerance *t)
     if (t->b_sums == NULL || t->c.type == HR_I32) {
         return t->b_sums != NULL;
     }
-    t->alpha = round_scalar(t->alpha, t->c.type);
-    t->beta = round_scalar(t->beta, t->c.type);
+    hr_scalar *const factors[] = {&t->alpha, &t->beta};
+    for (int i = 0; i < 2; i++) {
+        factors[i]->re = plain_rounded(factors[i]->re, t->c.type);
+        factors[i]->im = plain_rounded(factors[i]->im, t->c.type);
+    }
     if (t->a.cols == 0 || size_of(t->alpha) == 0.0) { /* they are not read */
         t->a.cols = t->b.rows = 0;
         t->alpha = hr_real(0.0);
@@ -280,7 +283,6 @@ static void row_sizes(const tolerance *t, const hr_matrix *m, int64_t row,
 double tolerance_of(const tolerance *t, int64_t row, int64_t col)
 {
     const hr_type type = t->c.type;
-    const bool complex = type == HR_C32 || type == HR_C64;
     const double n = (double)t->c.cols, k = (double)t->a.cols;
     const double alpha = size_of(t->alpha), beta = size_of(t->beta);
     double unit, half, least;
@@ -306,7 +308,7 @@ double tolerance_of(const tolerance *t, int64_t row, int64_t col)
     if (scale == 0.0 || !isfinite(got) || !isfinite(element)) {
         return (double)NAN;
     }
-    const double r = complex ? 2 * k + 4 : k + 2, gamma = gamma_of(t);
+    const double r = (double)roundings_of(t), gamma = gamma_of(t);
     const long double row_sum = alpha * sum + beta * c0;
     const long double noise = unit * sqrt(r) * (c_norm + beta * c0_norm) +
                               half * c_norm +

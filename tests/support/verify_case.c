@@ -100,16 +100,12 @@ tolerance verify_case_tolerance(const verify_case *x)
     return t;
 }
 
-double verify_case_tolerance_at(const verify_case *x, const tolerance *t,
-                                int64_t row, int64_t col)
+/* The tolerance of element (row, col). */
+static double tolerance_at(const verify_case *x, const tolerance *t,
+                           int64_t row, int64_t col)
 {
     bool packed = x->problem.c.rows < x->problem.c.cols;
     return packed ? tolerance_of(t, col, row) : tolerance_of(t, row, col);
-}
-
-static double rounded(double x, hr_type c_type)
-{
-    return c_type == HR_F64 || c_type == HR_C64 ? x : (double)(float)x;
 }
 
 /* The exact element, as near as long double gets. */
@@ -117,10 +113,10 @@ static void exact_element(const hri_verify_problem *p, int64_t row, int64_t col,
                           long double exact[2])
 {
     long double sum[2] = {0.0L, 0.0L};
-    double re, im, ar = rounded(p->alpha.re, p->c.type),
-                   ai = rounded(p->alpha.im, p->c.type),
-                   br = rounded(p->beta.re, p->c.type),
-                   bi = rounded(p->beta.im, p->c.type);
+    double re, im, ar = plain_rounded(p->alpha.re, p->c.type),
+                   ai = plain_rounded(p->alpha.im, p->c.type),
+                   br = plain_rounded(p->beta.re, p->c.type),
+                   bi = plain_rounded(p->beta.im, p->c.type);
     for (int64_t i = 0; i < p->a.cols; i++) {
         double x, y;
         reference_load(&p->a, row, i, &x, &y);
@@ -151,10 +147,10 @@ void verify_case_plant(verify_case *x, const tolerance *t, int64_t row,
     for (double factor = 1.02, error = 0.0, limit = 0.0; error <= limit;
          factor *= 1.03) {
         double value[2] = {(double)exact[0], (double)exact[1]};
-        value[part] += factor * verify_case_tolerance_at(x, t, row, col);
+        value[part] += factor * tolerance_at(x, t, row, col);
         plain_store(c, row, col, value[0], value[1]);
         reference_load(c, row, col, &re, &im);
         error = (double)fabsl((part == 1 ? im : re) - exact[part]);
-        limit = 1.01 * verify_case_tolerance_at(x, t, row, col);
+        limit = 1.01 * tolerance_at(x, t, row, col);
     }
 }

@@ -31,10 +31,6 @@ void verify_case_multiply(verify_case *x);
  * knows. */
 tolerance verify_case_tolerance(const verify_case *x);
 
-/* That of element (row, col). */
-double verify_case_tolerance_at(const verify_case *x, const tolerance *t,
-                                int64_t row, int64_t col);
-
 /* Make element (row, col) wrong by little more than its tolerance. */
 void verify_case_plant(verify_case *x, const tolerance *t, int64_t row,
                        int64_t col);

@@ -80,7 +80,7 @@ static void write_line(const char *what, const char *domain, const char *name)
     }
 }
 
-static void check(bool good, const char *what)
+static void check_call(bool good, const char *what)
 {
     char line[128];
     const int length = snprintf(line, sizeof line, "bad %s\n", what);
@@ -89,7 +89,7 @@ static void check(bool good, const char *what)
     }
 }
 
-static nvtxDomainHandle_t create(const char *name)
+static nvtxDomainHandle_t create_domain(const char *name)
 {
     return (nvtxDomainHandle_t)(void *)strdup(name);
 }
@@ -100,20 +100,22 @@ static int depth_of(int change)
     return depth += change;
 }
 
-static int push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
+static int push_range(nvtxDomainHandle_t domain,
+                      const nvtxEventAttributes_t *event)
 {
-    check(event->version == NVTX_VERSION && event->size == sizeof *event,
-          "version or size of an event");
-    check(event->messageType == NVTX_MESSAGE_TYPE_ASCII, "kind of a message");
-    check(event->category == 0 && event->colorType == 0 && event->color == 0 &&
-              event->payloadType == 0 && event->payload.ullValue == 0 &&
-              event->reserved0 == 0,
-          "members that are not given");
+    check_call(event->version == NVTX_VERSION && event->size == sizeof *event,
+               "version or size of an event");
+    check_call(event->messageType == NVTX_MESSAGE_TYPE_ASCII,
+               "kind of a message");
+    check_call(event->category == 0 && event->colorType == 0 &&
+                   event->color == 0 && event->payloadType == 0 &&
+                   event->payload.ullValue == 0 && event->reserved0 == 0,
+               "members that are not given");
     write_line("push", (const char *)(void *)domain, event->message.ascii);
     return depth_of(1) - 1;
 }
 
-static int pop(nvtxDomainHandle_t domain)
+static int pop_range(nvtxDomainHandle_t domain)
 {
     write_line("pop", (const char *)(void *)domain, "");
     return depth_of(-1);
@@ -132,33 +134,34 @@ static void check_modules(const NvtxExportTableCallbacks *callbacks)
     NvtxFunctionTable table = NULL;
     unsigned size = 0;
     for (int m = 1; m < NVTX_CB_MODULE_SIZE; m++) {
-        check(callbacks->GetModuleFunctionTable((NvtxCallbackModule)m, &table,
-                                                &size) == 1 &&
-                  size == sizes[m] && table[0] == NULL && table[size] == NULL,
-              "size of a module");
+        check_call(callbacks->GetModuleFunctionTable((NvtxCallbackModule)m,
+                                                     &table, &size) == 1 &&
+                       size == sizes[m] && table[0] == NULL &&
+                       table[size] == NULL,
+                   "size of a module");
         for (unsigned i = 1; i < size; i++) {
-            check(table[i] != NULL, "place of a function");
+            check_call(table[i] != NULL, "place of a function");
             *table[i] = NULL;
         }
     }
-    check(callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_SIZE, &table,
-                                            &size) == 0 &&
-              callbacks->GetModuleFunctionTable((NvtxCallbackModule)0, &table,
-                                                &size) == 0,
-          "modules that are none");
+    check_call(callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_SIZE, &table,
+                                                 &size) == 0 &&
+                   callbacks->GetModuleFunctionTable((NvtxCallbackModule)0,
+                                                     &table, &size) == 0,
+               "modules that are none");
 }
 
 static void check_tables(NvtxGetExportTableFunc_t get)
 {
     const NvtxExportTableVersionInfo *info = get(NVTX_ETID_VERSIONINFO);
-    check(info != NULL && info->struct_size == sizeof *info &&
-              info->version == NVTX_VERSION,
-          "table of the version");
+    check_call(info != NULL && info->struct_size == sizeof *info &&
+                   info->version == NVTX_VERSION,
+               "table of the version");
     if (info != NULL) {
         info->SetInjectionNvtxVersion(NVTX_VERSION);
     }
-    check(get(0) == NULL && get(2) == NULL && get(4) == NULL,
-          "tables that are none");
+    check_call(get(0) == NULL && get(2) == NULL && get(4) == NULL,
+               "tables that are none");
 }
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get);
@@ -180,8 +183,8 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get)
                                           &size) == 0) {
         return 0;
     }
-    *table[NVTX_CBID_CORE2_DomainRangePushEx] = (NvtxFunctionPointer)push;
-    *table[NVTX_CBID_CORE2_DomainRangePop] = (NvtxFunctionPointer)pop;
-    *table[NVTX_CBID_CORE2_DomainCreateA] = (NvtxFunctionPointer)create;
+    *table[NVTX_CBID_CORE2_DomainRangePushEx] = (NvtxFunctionPointer)push_range;
+    *table[NVTX_CBID_CORE2_DomainRangePop] = (NvtxFunctionPointer)pop_range;
+    *table[NVTX_CBID_CORE2_DomainCreateA] = (NvtxFunctionPointer)create_domain;
     return getenv("NVTX_TOOL_REFUSES") == NULL;
 }

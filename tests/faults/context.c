@@ -20,28 +20,28 @@ void *wrap_calloc(size_t count, size_t bytes) __asm__("__wrap_calloc");
 void *wrap_realloc(void *old, size_t bytes) __asm__("__wrap_realloc");
 void wrap_free(void *memory) __asm__("__wrap_free");
 
-static bool refused(void)
+static bool is_refused(void)
 {
     return faults_way() == FAULT_MEMORY && fault_backend_refuses();
 }
 
 void *wrap_malloc(size_t bytes)
 {
-    void *memory = refused() ? NULL : real_malloc(bytes);
+    void *memory = is_refused() ? NULL : real_malloc(bytes);
     live += memory != NULL;
     return memory;
 }
 
 void *wrap_calloc(size_t count, size_t bytes)
 {
-    void *memory = refused() ? NULL : real_calloc(count, bytes);
+    void *memory = is_refused() ? NULL : real_calloc(count, bytes);
     live += memory != NULL;
     return memory;
 }
 
 void *wrap_realloc(void *old, size_t bytes)
 {
-    void *memory = refused() ? NULL : real_realloc(old, bytes);
+    void *memory = is_refused() ? NULL : real_realloc(old, bytes);
     live += memory != NULL && old == NULL;
     return memory;
 }

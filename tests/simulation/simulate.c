@@ -41,7 +41,7 @@ static void check_status(hr_status status)
     }
 }
 
-static double slowest(double own)
+static double slowest_of(double own)
 {
     double all = own;
     MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -73,7 +73,7 @@ static double time_exchange(hr_mpi_context *context, size_t bytes)
                   &requests[1]);
         check_status(hri_mpi_wait(context, 2, requests));
     }
-    return slowest(MPI_Wtime() - from);
+    return slowest_of(MPI_Wtime() - from);
 }
 
 static hr_mpi_context *create_context(void)
@@ -124,7 +124,7 @@ static result time_product(hr_mpi_context *context, int64_t size)
     const double from = begin_together();
     check_status(
         hr_mpi_gemm(context, hr_real(1), m, m, hr_real(0), m, &options));
-    result r = {.simulated = slowest(MPI_Wtime() - from),
+    result r = {.simulated = slowest_of(MPI_Wtime() - from),
                 .predicted = plan.seconds,
                 .planned = plan.sent,
                 .sent = simulated_bytes,
@@ -169,15 +169,15 @@ static result time_steps(hr_mpi_context *context, uint32_t dimensions,
                                     fields, BOTH, NULL, NULL, &grid));
     const double from = begin_together();
     check_status(hr_grid_step(grid, NULL, 0, STEPS));
-    result r = {.simulated = slowest(MPI_Wtime() - from),
+    result r = {.simulated = slowest_of(MPI_Wtime() - from),
                 .sent = simulated_bytes};
     hr_mpi_grid_state state = HR_MPI_GRID_STATE_INIT;
     double inner;
     check_status(hr_mpi_grid_describe(grid, &state));
     r.work = STEPS * simulated_cells(grid, &inner) / machine.cells_per_second;
-    r.predicted =
-        slowest(STEPS * predict_step(context, grid, state.exchange_bytes / BOTH,
-                                     state.messages / STEPS));
+    r.predicted = slowest_of(STEPS * predict_step(context, grid,
+                                                  state.exchange_bytes / BOTH,
+                                                  state.messages / STEPS));
     uint64_t planned = state.exchange_bytes / BOTH * STEPS;
     MPI_Allreduce(&planned, &r.planned, 1, MPI_UINT64_T, MPI_SUM,
                   MPI_COMM_WORLD);

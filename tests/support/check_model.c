@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/check_model.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What an item does with an element from one block's begin to its end. */
@@ -26,16 +27,6 @@ typedef struct run {
     unsigned found, maybe;
 } run;
 
-static double low(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double high(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static access *find_access(run *r, int tile, int phase, int item,
                            const model_use *u)
 {
@@ -57,7 +48,7 @@ static access *find_access(run *r, int tile, int phase, int item,
 
 /* Note the rules that the access breaks by itself. False: the element is not
  * there. */
-static bool judge(run *r, int row, int rows, const model_use *u)
+static bool judge_use(run *r, int row, int rows, const model_use *u)
 {
     const model_program *p = r->program;
     const bool near = u->view == MODEL_IN;
@@ -89,8 +80,8 @@ static void carry_out(run *r, const model_use *u, double *sum)
     }
     *x = u->how == MODEL_WRITE                               ? u->value
          : u->how == MODEL_ADD || u->how == MODEL_ATOMIC_ADD ? *x + u->value
-         : u->how == MODEL_MIN                               ? low(*x, u->value)
-                               : high(*x, u->value);
+         : u->how == MODEL_MIN ? fmin(*x, u->value)
+                               : fmax(*x, u->value);
     r->set[u->view][u->x] = r->set[u->view][u->x] || u->how == MODEL_WRITE;
     r->written[u->view][u->x] = true;
 }
@@ -106,7 +97,8 @@ static void run_item(run *r, int tile, int phase, int block, int item)
     r->first = r->count;
     for (int k = 0; k < p->count; k++) {
         const model_use *u = &p->uses[k];
-        if (u->block != block || u->item != item || !judge(r, row, rows, u)) {
+        if (u->block != block || u->item != item ||
+            !judge_use(r, row, rows, u)) {
             continue;
         }
         access *a = find_access(r, tile, phase,
@@ -128,7 +120,7 @@ static void run_item(run *r, int tile, int phase, int block, int item)
 }
 
 /* Whether the accesses of two items meet. */
-static bool meet(const access *a, const access *b)
+static bool is_conflict(const access *a, const access *b)
 {
     const bool two =
         a->tile != b->tile || (a->phase == b->phase && a->item != b->item);
@@ -145,7 +137,7 @@ static void find_conflicts(run *r)
 {
     for (int i = 0; i < r->count; i++) {
         for (int j = 0; j <= i; j++) {
-            if (meet(&r->accesses[i], &r->accesses[j])) {
+            if (is_conflict(&r->accesses[i], &r->accesses[j])) {
                 r->found |= MODEL_CONFLICT;
             }
         }
@@ -174,7 +166,7 @@ static void run_program(run *r, const model_program *p, double poison)
     find_conflicts(r);
 }
 
-static bool differ(const run *a, const run *b)
+static bool do_differ(const run *a, const run *b)
 {
     bool any = memcmp(a->sums, b->sums, sizeof a->sums) != 0 ||
                memcmp(a->all, b->all, sizeof a->all) != 0;
@@ -195,7 +187,7 @@ model_findings model_check(const model_program *program)
     model_findings f = {.must = least.found,
                         .may = least.found | most.found | least.maybe |
                                most.maybe};
-    if (!differ(&least, &most)) {
+    if (!do_differ(&least, &most)) {
         f.must &= ~(unsigned)MODEL_UNSET;
     }
     if ((f.must & (MODEL_OUTSIDE | MODEL_FAR)) != 0) {

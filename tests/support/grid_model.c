@@ -34,7 +34,7 @@ unsigned char *grid_model_own(const grid_model *m, const int64_t *at)
 
 /* The index that a read at x of n cells goes to, by the boundary of that
  * side. */
-static int64_t follow(hr_boundary boundary, int64_t x, int64_t n)
+static int64_t follow_boundary(hr_boundary boundary, int64_t x, int64_t n)
 {
     switch (boundary) {
     case HR_BOUNDARY_CLAMP:
@@ -60,7 +60,7 @@ const unsigned char *grid_model_read(const grid_model *m, const int64_t *at)
             return side->value != NULL ? side->value : zeros;
         }
         x[d] = before || after
-                   ? follow(side->boundary, at[d], m->extent.size[d])
+                   ? follow_boundary(side->boundary, at[d], m->extent.size[d])
                    : at[d];
     }
     return grid_model_own(m, x);
@@ -69,8 +69,8 @@ const unsigned char *grid_model_read(const grid_model *m, const int64_t *at)
 /* ---- the model */
 
 /* The next index below hi, the last dimension first; false after the last. */
-static bool next(int64_t *at, const int64_t *lo, const int64_t *hi,
-                 uint32_t rank)
+static bool next_index(int64_t *at, const int64_t *lo, const int64_t *hi,
+                       uint32_t rank)
 {
     for (uint32_t d = rank; d-- > 0;) {
         if (++at[d] < hi[d]) {
@@ -82,8 +82,8 @@ static bool next(int64_t *at, const int64_t *lo, const int64_t *hi,
 }
 
 /* Packed cells inside, from data or to it. */
-static void copy(const grid_model *m, const unsigned char *from,
-                 unsigned char *to)
+static void copy_cells(const grid_model *m, const unsigned char *from,
+                       unsigned char *to)
 {
     const int64_t zero[3] = {0, 0, 0};
     const size_t bytes = m->field.element_bytes;
@@ -97,17 +97,17 @@ static void copy(const grid_model *m, const unsigned char *from,
             memcpy(to + offset, own, bytes);
         }
         offset += bytes;
-    } while (next(at, zero, m->extent.size, m->extent.rank));
+    } while (next_index(at, zero, m->extent.size, m->extent.rank));
 }
 
 void grid_model_pack(const grid_model *m, void *data)
 {
-    copy(m, NULL, data);
+    copy_cells(m, NULL, data);
 }
 
 void grid_model_unpack(const grid_model *m, const void *data)
 {
-    copy(m, data, NULL);
+    copy_cells(m, data, NULL);
 }
 
 void grid_model_fill(const grid_model *m, random_source *random)
@@ -117,7 +117,7 @@ void grid_model_fill(const grid_model *m, random_source *random)
     do {
         random_fill_bytes(random, grid_model_own(m, at),
                           m->field.element_bytes);
-    } while (next(at, zero, m->extent.size, m->extent.rank));
+    } while (next_index(at, zero, m->extent.size, m->extent.rank));
 }
 
 bool grid_model_agrees(const grid_model *m, hr_grid *grid, uint32_t field)
@@ -153,8 +153,8 @@ static size_t word_of(size_t bytes)
     return bytes == 12 ? 4 : bytes < 8 ? bytes : 8;
 }
 
-static void stir(const grid_model *from, const int64_t *at, const reach *r,
-                 unsigned char *cell)
+static void stir_cell(const grid_model *from, const int64_t *at, const reach *r,
+                      unsigned char *cell)
 {
     const size_t word = word_of(from->field.element_bytes);
     int64_t lo[3] = {0, 0, 0}, hi[3] = {1, 1, 1};
@@ -172,7 +172,7 @@ static void stir(const grid_model *from, const int64_t *at, const reach *r,
             uint64_t value = 0; /* little endian, as accelerators are */
             memcpy(&value, grid_model_read(from, x) + w * word, word);
             sum = (sum ^ value) * 16777619u + 7u;
-        } while (next(x, lo, hi, from->extent.rank));
+        } while (next_index(x, lo, hi, from->extent.rank));
         memcpy(cell + w * word, &sum, word);
     }
 }
@@ -182,8 +182,8 @@ void grid_model_stir(const grid_model *from, const grid_model *to,
 {
     int64_t at[3] = {lo[0], lo[1], lo[2]};
     do {
-        stir(from, at, r, grid_model_own(to, at));
-    } while (next(at, lo, hi, from->extent.rank));
+        stir_cell(from, at, r, grid_model_own(to, at));
+    } while (next_index(at, lo, hi, from->extent.rank));
 }
 
 void grid_model_stir_all(const grid_model *from, const grid_model *to,

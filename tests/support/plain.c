@@ -38,7 +38,7 @@ double plain_rounded(double x, hr_type c_type)
 }
 
 /* s x for complex numbers, each operation rounded. */
-static void scale(hr_scalar s, hr_type type, double *re, double *im)
+static void scale_number(hr_scalar s, hr_type type, double *re, double *im)
 {
     double x = *re, y = *im;
     hr_scalar r = {plain_rounded(s.re, type), plain_rounded(s.im, type)};
@@ -91,11 +91,11 @@ static void set_element(const reference_problem *x, int64_t i, int64_t j)
     double sum[2] = {0.0, 0.0}, old[2] = {0.0, 0.0};
     if (x->alpha.re != 0.0 || x->alpha.im != 0.0) {
         sum_terms(x, i, j, sum);
-        scale(x->alpha, x->c.type, &sum[0], &sum[1]);
+        scale_number(x->alpha, x->c.type, &sum[0], &sum[1]);
     }
     if (x->beta.re != 0.0 || x->beta.im != 0.0) {
         reference_load(&x->c, i, j, &old[0], &old[1]);
-        scale(x->beta, x->c.type, &old[0], &old[1]);
+        scale_number(x->beta, x->c.type, &old[0], &old[1]);
     }
     plain_store(&x->c, i, j, plain_rounded(sum[0] + old[0], x->c.type),
                 plain_rounded(sum[1] + old[1], x->c.type));

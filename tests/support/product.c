@@ -208,7 +208,7 @@ enum {
     FACTORS = sizeof factors / sizeof factors[0]
 };
 
-static hr_scalar factor(hr_type type, double re)
+static hr_scalar factor_of(hr_type type, double re)
 {
     return hr_complex(re,
                       hri_is_complex(type) && re != 0 && re != 1 ? 0.75 : 0);
@@ -229,8 +229,8 @@ static product product_of(const product_types *types, int arrangement,
         .m = sizes[size].m,
         .n = sizes[size].n,
         .k = sizes[size].k,
-        .alpha = factor(types->type, factors[factors_index].alpha),
-        .beta = factor(types->type, factors[factors_index].beta),
+        .alpha = factor_of(types->type, factors[factors_index].alpha),
+        .beta = factor_of(types->type, factors[factors_index].beta),
         .a_columns = (arrangement & 1) != 0,
         .b_columns = (arrangement & 2) != 0,
         .a_conjugate = (arrangement & 4) != 0,

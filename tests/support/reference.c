@@ -296,8 +296,8 @@ static double half_ulp(const precision *p, double x)
 }
 
 /* The bound of an element, from its magnitude and the sums of |a| and |b|. */
-static void judge(const work *w, double magnitude, double sums,
-                  reference_element *e)
+static void set_bound(const work *w, double magnitude, double sums,
+                      reference_element *e)
 {
     const precision *p = &w->precision;
     double k = (double)w->b.rows, roundings = w->complex ? 2 * k + 4 : k + 2;
@@ -317,7 +317,7 @@ static void judge(const work *w, double magnitude, double sums,
 }
 
 /* Whether the narrow arithmetic may overflow before the end is reached. */
-static bool overflows(const work *w, double product, double old, double sums)
+static bool may_overflow(const work *w, double product, double old, double sums)
 {
     double largest =
         w->precision.half_unit != 0.0 ? (double)FLT_MAX : w->precision.largest;
@@ -357,8 +357,8 @@ static void set_element(const work *w, int64_t i, int64_t j, double row_sum,
     double c_modulus = old ? w->c.modulus[at] : 0.0;
     double magnitude =
         w->alpha_modulus * w->product[j] + w->beta_modulus * c_modulus;
-    judge(w, magnitude, sums, e);
-    e->overflow |= overflows(w, w->product[j], c_modulus, sums);
+    set_bound(w, magnitude, sums, e);
+    e->overflow |= may_overflow(w, w->product[j], c_modulus, sums);
 }
 
 bool reference_init(reference *r, const reference_problem *problem)

@@ -26,12 +26,12 @@ typedef struct model {
     const char *fault; /* the first thing that went wrong */
 } model;
 
-static void blame(model *m, const char *fault)
+static void note_fault(model *m, const char *fault)
 {
     m->fault = m->fault != NULL ? m->fault : fault;
 }
 
-static void *allocate(size_t count, size_t size)
+static void *allocate_zeros(size_t count, size_t size)
 {
     void *memory = calloc(count + 1, size);
     if (memory == NULL) {
@@ -46,12 +46,12 @@ static void executor_init(executor *e, const hri_flow_part *part)
     *e = (executor){.part = part};
     for (int side = HRI_A; side <= HRI_B; side++) {
         size_t slots = (size_t)part->slots[side];
-        e->held[side] = allocate(slots, sizeof(int64_t));
+        e->held[side] = allocate_zeros(slots, sizeof(int64_t));
         memset(e->held[side], -1, slots * sizeof(int64_t));
     }
-    e->arrived = allocate(deliveries, sizeof(bool));
-    e->pulls = allocate(deliveries, sizeof(int32_t));
-    e->tiles = allocate((size_t)part->slots[HRI_C], sizeof(tile));
+    e->arrived = allocate_zeros(deliveries, sizeof(bool));
+    e->pulls = allocate_zeros(deliveries, sizeof(int32_t));
+    e->tiles = allocate_zeros((size_t)part->slots[HRI_C], sizeof(tile));
     for (int32_t i = 0; i < part->slots[HRI_C]; i++) {
         e->tiles[i].row = -1;
     }
@@ -70,7 +70,7 @@ static void executor_finish(executor *e)
 
 /* Put delivery `number` into its slot of executor e, unless its old content is
  * still needed. */
-static bool put(model *m, executor *e, int64_t number)
+static bool put_delivery(model *m, executor *e, int64_t number)
 {
     const hri_delivery *d = &e->part->deliveries[number];
     int64_t *held = &e->held[d->side][d->slot];
@@ -78,7 +78,7 @@ static bool put(model *m, executor *e, int64_t number)
         return false;
     }
     if (*held >= number) {
-        blame(m, "an older delivery overwrites a newer one");
+        note_fault(m, "an older delivery overwrites a newer one");
     }
     *held = number;
     e->arrived[number] = true;
@@ -100,13 +100,13 @@ static bool step_way(model *m, executor *e, bool pulls)
     }
     const hri_delivery *d = &part->deliveries[*next];
     executor *from = pulls ? &m->executors[d->source] : NULL;
-    if ((pulls && !from->arrived[d->origin]) || !put(m, e, *next)) {
+    if ((pulls && !from->arrived[d->origin]) || !put_delivery(m, e, *next)) {
         return false;
     }
     if (pulls) {
         const int32_t slot = from->part->deliveries[d->origin].slot;
         if (from->held[d->side][slot] != d->origin) {
-            blame(m, "a panel is gone before another part has it");
+            note_fault(m, "a panel is gone before another part has it");
         }
         from->pulls[d->origin]--;
     }
@@ -124,7 +124,7 @@ static bool step_feeder(model *m, executor *e)
 
 /* Whether executor e has delivery `number` (-1: in place), panel `index` of a
  * side, where the task looks for it. */
-static bool has(const executor *e, const hri_task *task, int side)
+static bool has_panel(const executor *e, const hri_task *task, int side)
 {
     int64_t number = side == HRI_A ? task->a : task->b;
     if (e->part->in_place) {
@@ -140,20 +140,20 @@ static void use_tile(model *m, executor *e, const hri_task *task)
 {
     if (e->part->in_place || m->plan->blocking.chunks == 1) {
         if (!e->part->in_place && task->slot != -1) {
-            blame(m, "a tile has a slot though k is whole");
+            note_fault(m, "a tile has a slot though k is whole");
         }
         return;
     }
     if (task->slot < 0 || task->slot >= e->part->slots[HRI_C]) {
-        blame(m, "there is no such tile slot");
+        note_fault(m, "there is no such tile slot");
         return;
     }
     tile *t = &e->tiles[task->slot];
     if (task->chunk == 0 && t->row >= 0) {
-        blame(m, "a tile slot is given to two tiles");
+        note_fault(m, "a tile slot is given to two tiles");
     } else if (task->chunk > 0 &&
                (t->row != task->row || t->col != task->col)) {
-        blame(m, "a tile is not in its slot");
+        note_fault(m, "a tile is not in its slot");
     }
     bool last = task->chunk == m->plan->blocking.chunks - 1;
     *t = (tile){last ? -1 : task->row, task->col};
@@ -169,8 +169,8 @@ static bool step_compute_thread(model *m, executor *e)
         (task->b >= 0 && !e->arrived[task->b])) {
         return false;
     }
-    if (!has(e, task, HRI_A) || !has(e, task, HRI_B)) {
-        blame(m, "a task does not find its panel");
+    if (!has_panel(e, task, HRI_A) || !has_panel(e, task, HRI_B)) {
+        note_fault(m, "a task does not find its panel");
     }
     use_tile(m, e, task);
     e->issued++;
@@ -180,7 +180,7 @@ static bool step_compute_thread(model *m, executor *e)
 /* ---- the whole */
 
 /* Thread 2 i is the feeder of part i, and 2 i + 1 its compute thread. */
-static bool step(model *m, uint32_t thread)
+static bool step_thread(model *m, uint32_t thread)
 {
     executor *e = &m->executors[thread / 2];
     return thread % 2 == 0 ? step_feeder(m, e) : step_compute_thread(m, e);
@@ -192,7 +192,7 @@ static void run_one_at_a_time(model *m)
     while (any && m->fault == NULL) {
         any = false;
         for (uint32_t i = 0; i < 2 * m->plan->flow.part_count; i++) {
-            any = step(m, i) || any;
+            any = step_thread(m, i) || any;
         }
     }
 }
@@ -204,11 +204,11 @@ static void run_at_random(model *m, random_source *order)
         uint64_t number = random_next(order);
         uint32_t thread = (uint32_t)(number % threads);
         /* from there on, the first that can go on */
-        for (stuck = 0; stuck < threads && !step(m, thread); stuck++) {
+        for (stuck = 0; stuck < threads && !step_thread(m, thread); stuck++) {
             thread = (thread + 1) % threads;
         }
         uint64_t more = number >> 61; /* up to 7 steps */
-        while (more > 0 && step(m, thread)) {
+        while (more > 0 && step_thread(m, thread)) {
             more--;
         }
     }
@@ -222,13 +222,13 @@ static void check_ends(model *m)
         const executor *e = &m->executors[i];
         int64_t count = e->part->task_count;
         if (e->issued < count || e->fed < e->part->delivery_count) {
-            blame(m, "nobody can go on");
+            note_fault(m, "nobody can go on");
         }
         for (int64_t t = count / blocks * (blocks - 1);
              t < count && b->chunks == 1; t++) {
             const hri_task *task = &e->part->tasks[t];
-            if (!has(e, task, HRI_A) || !has(e, task, HRI_B)) {
-                blame(m, "a panel of the last block is gone at the end");
+            if (!has_panel(e, task, HRI_A) || !has_panel(e, task, HRI_B)) {
+                note_fault(m, "a panel of the last block is gone at the end");
             }
         }
     }
@@ -237,7 +237,7 @@ static void check_ends(model *m)
 const char *replay_plan(const hri_plan *plan, random_source *order)
 {
     model m = {.plan = plan};
-    m.executors = allocate(plan->flow.part_count, sizeof *m.executors);
+    m.executors = allocate_zeros(plan->flow.part_count, sizeof *m.executors);
     for (uint32_t i = 0; i < plan->flow.part_count; i++) {
         executor_init(&m.executors[i], &plan->flow.parts[i]);
     }

@@ -21,7 +21,7 @@ static double size_of(hr_scalar s)
 }
 
 /* u of the accumulation, u of a half C and its smallest positive number. */
-static void units(hr_type type, double *unit, double *half, double *least)
+static void units_of(hr_type type, double *unit, double *half, double *least)
 {
     *unit = type == HR_F64 || type == HR_C64 ? 0x1p-53 : 0x1p-24;
     *half = type == HR_F16 ? 0x1p-11 : type == HR_BF16 ? 0x1p-8 : 0.0;
@@ -38,7 +38,7 @@ static int64_t roundings_of(const tolerance *t)
 static double gamma_of(const tolerance *t)
 {
     double unit, half, least;
-    units(t->c.type, &unit, &half, &least);
+    units_of(t->c.type, &unit, &half, &least);
     return reference_gamma(roundings_of(t), unit);
 }
 
@@ -53,8 +53,8 @@ static long double underflow_of(const tolerance *t, long double w,
                 2 * elements * (1 + size_of(t->beta)));
 }
 
-static long double underflow(const tolerance *t, long double elements,
-                             long double a, long double b)
+static long double usual_underflow(const tolerance *t, long double elements,
+                                   long double a, long double b)
 {
     const hr_type type = t->c.type;
     double w = type == HR_F64 || type == HR_C64 ? 0x1p-1074 : FLT_MIN;
@@ -105,7 +105,7 @@ static void weigh_row(const tolerance *t, int64_t i, weights *w)
 {
     double unit, half, least, product = 0.0, old = 0.0;
     const double n = (double)t->c.cols, beta = size_of(t->beta);
-    units(t->c.type, &unit, &half, &least);
+    units_of(t->c.type, &unit, &half, &least);
     for (int64_t p = 0; p < t->a.cols; p++) {
         product += size_at(&t->a, i, p) * w->b_rows[p];
     }
@@ -115,7 +115,7 @@ static void weigh_row(const tolerance *t, int64_t i, weights *w)
     const double gamma = gamma_of(t) + half;
     const double magnitude = gamma * (size_of(t->alpha) * product + beta * old);
     if (!isfinite(magnitude) ||
-        !(magnitude > underflow(t, n, n * w->a_rows[i], w->b_sum))) {
+        !(magnitude > usual_underflow(t, n, n * w->a_rows[i], w->b_sum))) {
         return;
     }
     const long double say = ldexpl(1.0L, -exponent_above(magnitude));
@@ -135,13 +135,13 @@ static long double weigh_column(const tolerance *t, int64_t j, const weights *w)
 {
     long double product = 0.0L, b = 0.0L;
     double unit, half, least;
-    units(t->c.type, &unit, &half, &least);
+    units_of(t->c.type, &unit, &half, &least);
     for (int64_t p = 0; p < t->b.rows; p++) {
         b += size_at(&t->b, p, j);
         product += w->a_cols[p] * size_at(&t->b, p, j);
     }
     return (gamma_of(t) + half) * size_of(t->alpha) * product +
-           t->c.cols * underflow(t, w->says, w->said, w->says * b) +
+           t->c.cols * usual_underflow(t, w->says, w->said, w->says * b) +
            w->says * least / 2;
 }
 
@@ -291,7 +291,7 @@ double tolerance_of(const tolerance *t, int64_t row, int64_t col)
     if (type == HR_I32) {
         return 0.0;
     }
-    units(type, &unit, &half, &least);
+    units_of(type, &unit, &half, &least);
     for (int64_t p = 0; p < t->a.cols; p++) {
         const long double a = size_at(&t->a, row, p);
         a_sum += a;
@@ -317,7 +317,7 @@ double tolerance_of(const tolerance *t, int64_t row, int64_t col)
     const long double own =
         reference_gamma((int64_t)ceil(steps), 0x1p-53) * (row_sum + c);
     const long double lost =
-        underflow(t, t->scale_sum, t->scale_sum * a_sum, t->b_sum);
+        usual_underflow(t, t->scale_sum, t->scale_sum * a_sum, t->b_sum);
     const long double all = t->scale_sum + n;
     const long double own_lost =
         underflow_of(t, 0x1p-1072, all, all * a_sum, t->b_sum);

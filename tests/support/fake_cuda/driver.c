@@ -409,7 +409,7 @@ cu_result cuModuleGetFunction(cu_function *function, cu_module module,
                : 500;
 }
 
-static int defined(const char *text, const char *name)
+static int read_definition(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
     return at != NULL ? atoi(at + strlen(name)) : 0;
@@ -454,7 +454,7 @@ static cu_result multiply_tiles(const char *text, void **arguments,
             memcpy(&n[i], arguments[i], i == 13 ? 4 : 8);
         }
     }
-    hr_type type = (hr_type)defined(text, "-DIN=");
+    hr_type type = (hr_type)read_definition(text, "-DIN=");
     bool narrow = (n[13] & 8) != 0, read = (n[13] & 4) != 0;
     fake_product p = {
         .type = type,
@@ -467,12 +467,12 @@ static cu_result multiply_tiles(const char *text, void **arguments,
         .a = {(void *)(uintptr_t)n[3], n[4], n[5], (n[13] & 1) != 0},
         .b = {(void *)(uintptr_t)n[6], n[7], n[8], (n[13] & 2) != 0},
         .c = {(void *)(uintptr_t)n[9], n[10], 1, false}};
-    int tm = defined(text, "-DWM=") * defined(text, "-DRM=");
-    int tn = defined(text, "-DWN=") * defined(text, "-DRN=");
+    int tm = read_definition(text, "-DWM=") * read_definition(text, "-DRM=");
+    int tn = read_definition(text, "-DWN=") * read_definition(text, "-DRN=");
     int64_t tiles = (p.n + tn - 1) / tn * ((p.m + tm - 1) / tm);
     if (tiles != blocks[0] || blocks[1] != 1 || blocks[2] != 1 ||
-        (int)items[0] != defined(text, "-DWN=") ||
-        (int)items[1] != defined(text, "-DWM=") || items[2] != 1 ||
+        (int)items[0] != read_definition(text, "-DWN=") ||
+        (int)items[1] != read_definition(text, "-DWM=") || items[2] != 1 ||
         n[14] != (p.n + tn - 1) / tn) {
         return CU_INVALID_VALUE;
     }
@@ -482,7 +482,7 @@ static cu_result multiply_tiles(const char *text, void **arguments,
         p.beta[0] = p.beta[1] = 0.0;
     }
     state.kernel_products++;
-    if (defined(text, "-DDEPTH=") != 0) {
+    if (read_definition(text, "-DDEPTH=") != 0) {
         return fake_multiply_ordered(&p) ? CU_SUCCESS : CU_OUT_OF_MEMORY;
     }
     fake_multiply(&p);
@@ -506,8 +506,8 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
                                                  shared, arguments);
     }
     HRI_TRY(fake_refuse(stream)); /* our gemm is no part of graphs */
-    if (defined(text, "-DADD=") != 0) {
-        return add_sums((hr_type)defined(text, "-DIN="), arguments,
+    if (read_definition(text, "-DADD=") != 0) {
+        return add_sums((hr_type)read_definition(text, "-DIN="), arguments,
                         (int64_t)x * items_x);
     }
     return shared == 0 && extra == NULL

@@ -86,7 +86,7 @@ static void add_product(double to[2], const double x[2], const double y[2],
     }
 }
 
-static double narrowed(hr_type type, double x)
+static double round_to_half(hr_type type, double x)
 {
     return type == HR_F16    ? (double)hr_f16_to_f32(hr_f32_to_f16((float)x))
            : type == HR_BF16 ? (double)hr_bf16_to_f32(hr_f32_to_bf16((float)x))
@@ -114,7 +114,8 @@ static void multiply_plain(const fake_product *p, bool twice)
             int64_t at = i * p->c.row_stride + j * p->c.col_stride;
             add_product(result, p->alpha, sum, complex);
             if (read) {
-                result[0] = twice ? narrowed(p->c_type, result[0]) : result[0];
+                result[0] =
+                    twice ? round_to_half(p->c_type, result[0]) : result[0];
                 load_element(p->c_type, &p->c, at, x);
                 add_product(result, p->beta, x, complex);
             }

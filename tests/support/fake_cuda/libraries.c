@@ -79,7 +79,7 @@ static long long size_of(int data)
 }
 
 /* A column-major operand under an operation. */
-static fake_operand operand(const void *start, int operation, int64_t ld)
+static fake_operand operand_of(const void *start, int operation, int64_t ld)
 {
     fake_operand o = {.start = (void *)(uintptr_t)start,
                       .row_stride = operation == 0 ? 1 : ld,
@@ -117,9 +117,9 @@ int cublasGemmEx_64(hri_cublas_handle handle, int op_a, int op_b, int64_t m,
                       .m = m,
                       .n = n,
                       .k = k,
-                      .a = operand(a, op_a, lda),
-                      .b = operand(b, op_b, ldb),
-                      .c = operand(c, 0, ldc)};
+                      .a = operand_of(a, op_a, lda),
+                      .b = operand_of(b, op_b, ldb),
+                      .c = operand_of(c, 0, ldc)};
     fake_factor(p.type, alpha, p.alpha);
     fake_factor(p.type, beta, p.beta);
     fake_multiply_as_cublas(&p);

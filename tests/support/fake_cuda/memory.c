@@ -29,7 +29,7 @@ static area *find_area(const void *at)
 }
 
 /* Whether the current context reaches all these bytes of device memory. */
-static bool reaches(cu_address address, size_t bytes)
+static bool can_reach(cu_address address, size_t bytes)
 {
     const char *start = (const char *)(uintptr_t)address;
     pthread_mutex_lock(&lock);
@@ -206,7 +206,7 @@ cu_result cuMemcpyHtoDAsync_v2(cu_address to, const void *from, size_t bytes,
                                cu_stream stream)
 {
     HRI_TRY(fake_enter_stream("cuMemcpyHtoDAsync", stream));
-    return reaches(to, bytes)
+    return can_reach(to, bytes)
                ? copy_row(stream, (void *)(uintptr_t)to, from, bytes)
                : CU_INVALID_VALUE;
 }
@@ -215,7 +215,7 @@ cu_result cuMemcpyDtoHAsync_v2(void *to, cu_address from, size_t bytes,
                                cu_stream stream)
 {
     HRI_TRY(fake_enter_stream("cuMemcpyDtoHAsync", stream));
-    return reaches(from, bytes)
+    return can_reach(from, bytes)
                ? copy_row(stream, to, (const void *)(uintptr_t)from, bytes)
                : CU_INVALID_VALUE;
 }
@@ -224,7 +224,7 @@ static cu_result copy_between(const char *name, cu_address to, cu_address from,
                               size_t bytes, cu_stream stream)
 {
     HRI_TRY(fake_enter_stream(name, stream));
-    return reaches(to, bytes) && reaches(from, bytes)
+    return can_reach(to, bytes) && can_reach(from, bytes)
                ? copy_row(stream, (void *)(uintptr_t)to,
                           (const void *)(uintptr_t)from, bytes)
                : CU_INVALID_VALUE;
@@ -260,7 +260,7 @@ static bool is_good(const cu_copy_3d *c, const cu_end_3d *end)
            (c->depth == 1 || end->height >= c->height) && end->x == 0 &&
            end->y == 0 && end->z == 0 && end->level == 0 &&
            end->array == NULL &&
-           (end->memory == CU_MEMORY_HOST || reaches(end->device, reach));
+           (end->memory == CU_MEMORY_HOST || can_reach(end->device, reach));
 }
 
 static void run_box(const void *arguments)
@@ -283,7 +283,7 @@ static cu_result copy_box(cu_stream stream, const cu_copy_3d *c)
                : CU_INVALID_VALUE;
 }
 
-static cu_end_3d widen(const cu_end_2d *end)
+static cu_end_3d end_of_2d(const cu_end_2d *end)
 {
     return (cu_end_3d){.x = end->x,
                        .y = end->y,
@@ -297,8 +297,8 @@ static cu_end_3d widen(const cu_end_2d *end)
 cu_result cuMemcpy2DAsync_v2(const cu_copy_2d *copy, cu_stream stream)
 {
     HRI_TRY(fake_enter_stream("cuMemcpy2DAsync", stream));
-    const cu_copy_3d box = {widen(&copy->from), widen(&copy->to), copy->width,
-                            copy->height, 1};
+    const cu_copy_3d box = {end_of_2d(&copy->from), end_of_2d(&copy->to),
+                            copy->width, copy->height, 1};
     return copy_box(stream, &box);
 }
 
@@ -337,7 +337,7 @@ cu_result cuMemsetD2D8Async(cu_address to, size_t pitch, unsigned char value,
 {
     const rows r = {(char *)(uintptr_t)to, value, pitch, width, height};
     HRI_TRY(fake_enter_stream("cuMemsetD2D8Async", stream));
-    return pitch >= width && reaches(to, (height - 1) * pitch + width)
+    return pitch >= width && can_reach(to, (height - 1) * pitch + width)
                ? fake_do(stream, run_rows, &r, sizeof r)
                : CU_INVALID_VALUE;
 }

@@ -20,15 +20,25 @@ static double size_of(hr_scalar s)
     return fabs(s.re) + fabs(s.im);
 }
 
-/* u of the accumulation, u of a half C and its smallest positive number. */
-static void units_of(hr_type type, double *unit, double *half, double *least)
+typedef struct units {
+    double unit;  /* u of the accumulation */
+    double half;  /* u of a half C, else 0 */
+    double least; /* smallest positive half C, else 0 */
+} units;
+
+static units units_of(const tolerance *t)
 {
-    *unit = type == HR_F64 || type == HR_C64 ? 0x1p-53 : 0x1p-24;
-    *half = type == HR_F16 ? 0x1p-11 : type == HR_BF16 ? 0x1p-8 : 0.0;
-    *least = type == HR_F16 ? 0x1p-24 : type == HR_BF16 ? 0x1p-133 : 0.0;
+    const hr_type type = t->c.type;
+    return (units){.unit = type == HR_F64 || type == HR_C64 ? 0x1p-53 : 0x1p-24,
+                   .half = type == HR_F16    ? 0x1p-11
+                           : type == HR_BF16 ? 0x1p-8
+                                             : 0.0,
+                   .least = type == HR_F16    ? 0x1p-24
+                            : type == HR_BF16 ? 0x1p-133
+                                              : 0.0};
 }
 
-/* That a term of an element meets. */
+/* How many roundings a term of an element meets. */
 static int64_t roundings_of(const tolerance *t)
 {
     const int64_t k = t->a.cols;
@@ -37,9 +47,7 @@ static int64_t roundings_of(const tolerance *t)
 
 static double gamma_of(const tolerance *t)
 {
-    double unit, half, least;
-    units_of(t->c.type, &unit, &half, &least);
-    return reference_gamma(roundings_of(t), unit);
+    return reference_gamma(roundings_of(t), units_of(t).unit);
 }
 
 /* What underflows of w each may take from elements with these sums of |a| and
@@ -103,16 +111,15 @@ typedef struct weights {
  * row or its sums are not finite. */
 static void weigh_row(const tolerance *t, int64_t i, weights *w)
 {
-    double unit, half, least, product = 0.0, old = 0.0;
+    double product = 0.0, old = 0.0;
     const double n = (double)t->c.cols, beta = size_of(t->beta);
-    units_of(t->c.type, &unit, &half, &least);
     for (int64_t p = 0; p < t->a.cols; p++) {
         product += size_at(&t->a, i, p) * w->b_rows[p];
     }
     for (int64_t j = 0; beta != 0.0 && j < t->c.cols; j++) {
         old += t->scales[j] != 0.0 ? size_at(&t->old, i, j) : 0.0;
     }
-    const double gamma = gamma_of(t) + half;
+    const double gamma = gamma_of(t) + units_of(t).half;
     const double magnitude = gamma * (size_of(t->alpha) * product + beta * old);
     if (!isfinite(magnitude) ||
         !(magnitude > usual_underflow(t, n, n * w->a_rows[i], w->b_sum))) {
@@ -134,15 +141,14 @@ static void weigh_row(const tolerance *t, int64_t i, weights *w)
 static long double weigh_column(const tolerance *t, int64_t j, const weights *w)
 {
     long double product = 0.0L, b = 0.0L;
-    double unit, half, least;
-    units_of(t->c.type, &unit, &half, &least);
+    const units u = units_of(t);
     for (int64_t p = 0; p < t->b.rows; p++) {
         b += size_at(&t->b, p, j);
         product += w->a_cols[p] * size_at(&t->b, p, j);
     }
-    return (gamma_of(t) + half) * size_of(t->alpha) * product +
+    return (gamma_of(t) + u.half) * size_of(t->alpha) * product +
            t->c.cols * usual_underflow(t, w->says, w->said, w->says * b) +
-           w->says * least / 2;
+           w->says * u.least / 2;
 }
 
 /* Where a column is left out, its scale is 0. */
@@ -282,16 +288,14 @@ static void row_sizes(const tolerance *t, const hr_matrix *m, int64_t row,
 
 double tolerance_of(const tolerance *t, int64_t row, int64_t col)
 {
-    const hr_type type = t->c.type;
+    const units u = units_of(t);
     const double n = (double)t->c.cols, k = (double)t->a.cols;
     const double alpha = size_of(t->alpha), beta = size_of(t->beta);
-    double unit, half, least;
     long double element = 0.0L, sum = 0.0L, a_sum = 0.0L;
     long double c, c_norm, c0 = 0.0L, c0_norm = 0.0L;
-    if (type == HR_I32) {
+    if (t->c.type == HR_I32) {
         return 0.0;
     }
-    units_of(type, &unit, &half, &least);
     for (int64_t p = 0; p < t->a.cols; p++) {
         const long double a = size_at(&t->a, row, p);
         a_sum += a;
@@ -310,9 +314,9 @@ double tolerance_of(const tolerance *t, int64_t row, int64_t col)
     }
     const double r = (double)roundings_of(t), gamma = gamma_of(t);
     const long double row_sum = alpha * sum + beta * c0;
-    const long double noise = unit * sqrt(r) * (c_norm + beta * c0_norm) +
-                              half * c_norm +
-                              sqrt(t->scale_squares) * least / 2;
+    const long double noise = u.unit * sqrt(r) * (c_norm + beta * c0_norm) +
+                              u.half * c_norm +
+                              sqrt(t->scale_squares) * u.least / 2;
     const double steps = 2 * (140 + n / 64 + k / 64);
     const long double own =
         reference_gamma((int64_t)ceil(steps), 0x1p-53) * (row_sum + c);
@@ -323,7 +327,7 @@ double tolerance_of(const tolerance *t, int64_t row, int64_t col)
         underflow_of(t, 0x1p-1072, all, all * a_sum, t->b_sum);
     const long double judged = 1.0001 * gamma * element +
                                (lost + own_lost) / scale +
-                               fmax(2 * half * got, least / 2);
+                               fmax(2 * u.half * got, u.least / 2);
     if (!isfinite(c) || !isfinite(c0)) { /* the row is computed again */
         return (double)judged;
     }

@@ -53,7 +53,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
   foreach(name arrays_strided combined dialect enough fill filter gemm_random grid
       grid_cells grid_components grid_reduce grid_run histogram launch
       launch_lists launch_refused launch_split map_on nvtx parameters profile
-      progress queue_default random_fill reduce reproducible
+      progress random_fill reduce reproducible
       reproducible_kernels run scale_rows scan scan_shared sort split_refused
       text trace)
     test_on_both(test_${name} ${set} "${crowd}")
@@ -66,7 +66,7 @@ ${set} && exec \"$@\" || exit 77" $<TARGET_FILE:headrace-cli> ${nine})
     "${crowd}" ${nine})
 endforeach()
 # `cuda` is two fake GPUs. What only one GPU does needs one.
-foreach(name test_scan test_scan_shared test_sort)
+foreach(name test_scan test_sort)
   test_again(conformance/${name}:fake_cuda:0 conformance "${crowd}" ${name}
     cuda:0)
 endforeach()

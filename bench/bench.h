@@ -8,7 +8,7 @@
 #include "console/text.h"
 #include "console/values.h"
 
-/* ---- values.c: values of options that are lists */
+/* ---- options whose values are lists */
 
 enum { BENCH_PROBLEMS_MAX = 32, BENCH_NUMBERS_MAX = 9 };
 
@@ -64,15 +64,6 @@ typedef struct bench_grid_wish {
     int64_t residual; /* time steps between two residuals; 0: none */
     bool weak;        /* the same number of rows for each accelerator */
 } bench_grid_wish;
-
-extern const cli_kind bench_size_list;   /* bench_problems: "512,1024" */
-extern const cli_kind bench_shapes;      /* bench_problems: "MxKxN,MxKxN" */
-extern const cli_kind bench_number_list; /* bench_numbers: "f32,tf32" */
-extern const cli_kind bench_memory_list; /* bench_memories */
-extern const cli_kind bench_peers_list;  /* bench_peers_wish */
-extern const cli_kind bench_repeats;     /* int64_t: from 1 to 10000 */
-extern const cli_kind bench_steps;       /* int64_t: from 1 to 10^9 */
-extern const cli_kind bench_period;      /* int64_t: from 0 to 10^9 */
 
 /* One list of accelerators to measure. */
 typedef struct bench_setting {
@@ -196,7 +187,7 @@ int bench_settings(benchmark *bench, const char *usual);
  * opened: contexts on one device would take its memory from each other. */
 int bench_context(const bench_setting *setting, hr_context **context);
 
-/* ---- timeline.c: the file that HEADRACE_TRACE names. It is held while
+/* ---- main.c: the file that HEADRACE_TRACE names. It is held while
  * contexts come and go, so that one sentence tells that it could not be
  * written. */
 

@@ -4,26 +4,122 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
+#include "base/status.h"
 #include "bench/bench.h"
 #include "bench/peers/peer.h"
 #include "bench/plot.h"
 #include "bench/workloads/grid.h"
 #include "console/context.h"
 #include "console/signals.h"
+#include "trace/trace.h"
+
+/* ---- options: values that are lists, and all of them */
+
+static const bench_number numbers[BENCH_NUMBERS_MAX] = {
+    {"f32", HR_F32, HR_F32, HR_COMPUTE_NATIVE},
+    {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE},
+    {"c32", HR_C32, HR_C32, HR_COMPUTE_NATIVE},
+    {"c64", HR_C64, HR_C64, HR_COMPUTE_NATIVE},
+    {"f16", HR_F16, HR_F32, HR_COMPUTE_NATIVE},
+    {"bf16", HR_BF16, HR_F32, HR_COMPUTE_NATIVE},
+    {"i8", HR_I8, HR_I32, HR_COMPUTE_NATIVE},
+    {"tf32", HR_F32, HR_F32, HR_COMPUTE_TF32},
+};
+
+#define NUMBERS "f32 f64 c32 c64 f16 bf16 i8 tf32"
+
+static bool take_number(const char *word, void *field)
+{
+    bench_numbers *list = field;
+    const int found = cli_find_name(word, NUMBERS);
+    if (found < 0 || list->count == BENCH_NUMBERS_MAX) {
+        return false;
+    }
+    list->list[list->count++] = numbers[found];
+    return true;
+}
+
+static bool take_size(const char *word, void *field)
+{
+    bench_problems *list = field;
+    static const cli_kind sizes = {.least = 1, .most = 1 << 19};
+    int64_t size;
+    if (list->count == BENCH_PROBLEMS_MAX || !cli_take(&sizes, word, &size)) {
+        return false;
+    }
+    list->list[list->count++] = (cli_shape){{size, size, size}};
+    return true;
+}
+
+static bool take_shape(const char *word, void *field)
+{
+    bench_problems *list = field;
+    return list->count < BENCH_PROBLEMS_MAX &&
+           cli_shape3.take(word, &list->list[list->count++]);
+}
+
+static bool take_memory(const char *word, void *field)
+{
+    bench_memories *list = field;
+    const int found = cli_find_name(word, "ordinary pinned");
+    if (list->count == 2 || found < 0) {
+        return false;
+    }
+    list->pinned[list->count++] = found == 1;
+    return true;
+}
+
+static bool take_peer(const char *word, void *field)
+{
+    bench_peers_wish *wish = field;
+    const int found =
+        cli_find_name(word, "cblas openblas cublasxt cublas none");
+    wish->given = true;
+    wish->peers |= found >= 0 && found < 4 ? 1u << found : 0; /* BENCH_WITH_ */
+    return found >= 0;
+}
+
+static const cli_kind number_list = {
+    .take = take_number,
+    .wants = "a list of types such as f32,tf32 (" NUMBERS ")",
+    .list_bytes = sizeof(bench_numbers)};
+static const cli_kind size_list = {
+    .take = take_size,
+    .wants = "a list of up to 32 sizes from 1 to 524288",
+    .list_bytes = sizeof(bench_problems)};
+static const cli_kind shapes = {.take = take_shape,
+                                .wants =
+                                    "up to 32 shapes such as 4096x512x1000",
+                                .list_bytes = sizeof(bench_problems)};
+static const cli_kind memory_list = {
+    .take = take_memory,
+    .wants = "ordinary or pinned, or both as ordinary,pinned",
+    .list_bytes = sizeof(bench_memories)};
+static const cli_kind peers_list = {
+    .take = take_peer,
+    .wants = "a list of cblas, openblas, cublasxt and cublas, or none",
+    .list_bytes = sizeof(bench_peers_wish)};
+static const cli_kind repeats = {
+    .wants = "a whole number from 1 to 10000", .least = 1, .most = 10000};
+static const cli_kind counts = {
+    .wants = "a whole number from 1 to 10^9", .least = 1, .most = 1000000000};
+static const cli_kind period = {
+    .wants = "a whole number up to 10^9", .least = 0, .most = 1000000000};
 
 static const cli_option table[] = {
-    {"--size", "LIST", &bench_size_list, offsetof(bench_options, sizes),
+    {"--size", "LIST", &size_list, offsetof(bench_options, sizes),
      "square matrices of these sizes (6144; sizes: powers\n"
      "of 2 up to 4096; batch: 64; kernels: 1024; filter:\n"
      "2000); grid: of each dimension (2048, heat 256,\n"
      "lbm 128; where all accelerators are GPUs 16384,\n"
      "heat 1024, lbm 640)"},
-    {"--shape", "LIST", &bench_shapes, offsetof(bench_options, shapes),
+    {"--shape", "LIST", &shapes, offsetof(bench_options, shapes),
      "or MxKxN: an MxK matrix times a KxN matrix"},
-    {"--types", "LIST", &bench_number_list, offsetof(bench_options, numbers),
+    {"--types", "LIST", &number_list, offsetof(bench_options, numbers),
      "such as f32,c64 (f32,f64); f16 and bf16 into f32;\n"
      "tf32: f32 rounded to tf32 first"},
-    {"--memory", "LIST", &bench_memory_list, offsetof(bench_options, memories),
+    {"--memory", "LIST", &memory_list, offsetof(bench_options, memories),
      "where matrices lie: ordinary, pinned (page-locked)\n"
      "or ordinary,pinned (ordinary)"},
     {"--accelerators", "LIST[;LIST]", &cli_list,
@@ -36,14 +132,14 @@ static const cli_option table[] = {
      "limit of each accelerator, for lists without @SIZE"},
     {"--threads", "N", &cli_threads, offsetof(bench_options, threads),
      CLI_THREADS_HELP},
-    {"--peers", "LIST", &bench_peers_list, offsetof(bench_options, peers),
+    {"--peers", "LIST", &peers_list, offsetof(bench_options, peers),
      "of cblas, openblas, cublasxt and cublas, or none\n"
      "(matmul: the first two for lists of the host alone,\n"
      "cublasxt for lists of CUDA GPUs; sizes and batch:\n"
      "cblas, and cublas for CUDA GPUs)"},
-    {"--batch", "N", &bench_steps, offsetof(bench_options, batch),
+    {"--batch", "N", &counts, offsetof(bench_options, batch),
      "batch: the number of products (as many as take 96 MiB)"},
-    {"--elements", "N", &bench_steps, offsetof(bench_options, elements),
+    {"--elements", "N", &counts, offsetof(bench_options, elements),
      "calls, stream, run: of each view (10000000; stream:\n"
      "50000000; run: 16777216)"},
     {"--window", "S", &cli_window, offsetof(bench_options, reach),
@@ -54,14 +150,14 @@ static const cli_option table[] = {
      "(that many steps at once), heat, heat-clamp,\n"
      "heat-mirror, heat-periodic, fdtd and lbm\n"
      "(jacobi,jacobi8,heat,fdtd,lbm)"},
-    {"--steps", "S", &bench_steps, offsetof(bench_options, grid.steps),
+    {"--steps", "S", &counts, offsetof(bench_options, grid.steps),
      "grid: time steps of a run (100; GPUs: 1000)"},
-    {"--residual", "R", &bench_period, offsetof(bench_options, grid.residual),
+    {"--residual", "R", &period, offsetof(bench_options, grid.residual),
      "grid: time steps from one residual of jacobi to the\n"
      "next; 0: none (100)"},
     {"--weak", NULL, &cli_flag, offsetof(bench_options, grid.weak),
      "grid: the same number of rows for each accelerator"},
-    {"--repeat", "R", &bench_repeats, offsetof(bench_options, repeat),
+    {"--repeat", "R", &repeats, offsetof(bench_options, repeat),
      "runs of each after the first run (5)"},
     {"--from-files", NULL, &cli_flag, offsetof(bench_options, from_files),
      "also multiply files into a file, read from disk and\n"
@@ -73,6 +169,27 @@ static const cli_option table[] = {
      "the file appears whole or not at all"},
     {NULL, NULL, NULL, 0, NULL},
 };
+
+/* ---- the timeline */
+
+static hri_trace *timeline;
+
+int bench_timeline_begin(void)
+{
+    const char *path = hri_environment("HEADRACE_TRACE");
+    return path != NULL && *path != '\0'
+               ? cli_called(hri_trace_hold(path, &timeline))
+               : CLI_OK;
+}
+
+int bench_timeline_end(int status)
+{
+    const bool written = hri_trace_drop(timeline) == HR_OK;
+    timeline = NULL;
+    return status == CLI_OK && !written ? cli_failed_call() : status;
+}
+
+/* ---- the subjects */
 
 /* What can be measured, and its defaults. */
 typedef struct subject {
@@ -114,14 +231,15 @@ static const subject subjects[] = {
 
 static bool has_types(const bench_options *o, const subject *s)
 {
-    bool has = true;
     for (int i = 0; i < o->numbers.count && s->types != NULL; i++) {
-        has = has && cli_find_name(o->numbers.list[i].name, s->types) >= 0;
+        if (cli_find_name(o->numbers.list[i].name, s->types) < 0) {
+            return false;
+        }
     }
-    return has;
+    return true;
 }
 
-static int check(const bench_options *o, const subject *s)
+static int check_options(const bench_options *o, const subject *s)
 {
     const bool grid = s->run == bench_grid;
     const bool views =
@@ -173,47 +291,58 @@ static const subject *find_subject(const char *name)
     return NULL;
 }
 
-static int measure(benchmark *bench, const char *name)
+/* Measure all rows, and draw them if there is a picture. */
+static int measure_rows(benchmark *bench, const subject *s, bench_plot *plot)
+{
+    const char *picture = bench->o.plot;
+    if (picture != NULL) {
+        HRI_TRY(bench_plot_start(plot, picture, &bench->rows));
+    }
+    if (s->lists != NULL) {
+        HRI_TRY(bench_settings(bench, s->lists));
+    }
+    HRI_TRY(s->run(bench));
+    return picture != NULL ? bench_plot_finish(plot, &bench->rows) : CLI_OK;
+}
+
+static int measure_subject(benchmark *bench, const char *name)
 {
     const subject *s = find_subject(name);
     if (s == NULL) {
         return cli_wrong(&bench_command, "there is no benchmark '%s'", name);
     }
-    int status = check(&bench->o, s);
-    status = status == CLI_OK ? bench_timeline_begin() : status;
-    if (status != CLI_OK) {
-        return status;
-    }
+    HRI_TRY(check_options(&bench->o, s));
+    HRI_TRY(bench_timeline_begin());
     bench->problems =
         bench->o.sizes.count > 0 ? bench->o.sizes : bench->o.shapes;
     if (bench->problems.count == 0 && s->sizes != NULL) {
-        cli_take(&bench_size_list, s->sizes, &bench->problems);
+        cli_take(&size_list, s->sizes, &bench->problems);
     }
     if (bench->o.numbers.count == 0) {
-        cli_take(&bench_number_list, s->usual, &bench->o.numbers);
+        cli_take(&number_list, s->usual, &bench->o.numbers);
     }
     bench->rows.json = bench->o.json;
     bench_plot plot = {.file = {.path = NULL}};
-    if (bench->o.plot != NULL) {
-        status = bench_plot_start(&plot, bench->o.plot, &bench->rows);
-    }
-    if (status == CLI_OK && s->lists != NULL) {
-        status = bench_settings(bench, s->lists);
-    }
-    if (status == CLI_OK) {
-        status = s->run(bench);
-    }
-    if (status == CLI_OK && bench->o.plot != NULL) {
-        status = bench_plot_finish(&plot, &bench->rows);
-    }
+    const int status = measure_rows(bench, s, &plot);
     bench_plot_close(&plot);
     cli_table_free(&bench->rows.table);
     return status == CLI_OK && bench->failed ? CLI_FAILED : status;
 }
 
-static int run(int argc, char **argv)
+static int run_words(benchmark *bench, int argc, char **argv)
 {
     const char *name;
+    HRI_TRY(cli_parse(&bench_command, argc, argv, &bench->o, &name));
+    if (bench->o.threads > 0) {
+        char text[24]; /* the peers' processes read it, too */
+        snprintf(text, sizeof text, "%lld", (long long)bench->o.threads);
+        setenv("HEADRACE_THREADS", text, 1);
+    }
+    return measure_subject(bench, name);
+}
+
+static int run_bench(int argc, char **argv)
+{
     benchmark *bench = calloc(1, sizeof *bench);
     if (bench == NULL) {
         return cli_fail("out of memory");
@@ -222,18 +351,12 @@ static int run(int argc, char **argv)
                                .memories = {.count = 1},
                                .reach = -1,
                                .grid = {.residual = -1}};
-    int status = cli_parse(&bench_command, argc, argv, &bench->o, &name);
-    if (status == CLI_OK && bench->o.threads > 0) {
-        char text[24]; /* the peers' processes read it, too */
-        snprintf(text, sizeof text, "%lld", (long long)bench->o.threads);
-        setenv("HEADRACE_THREADS", text, 1);
-    }
-    if (status == CLI_OK) {
-        status = measure(bench, name);
-    }
+    const int status = run_words(bench, argc, argv);
     free(bench);
     return status;
 }
+
+/* ---- the command */
 
 static const char details[] =
     "The first word says what is measured.\n\n"
@@ -319,11 +442,11 @@ const cli_command bench_command = {
     .operands = 1,
     .operand_names = "1 word, what to measure (matmul, sizes, batch, kernels, "
                      "filter, grid, calls, stream, run, dialect or copies)",
-    .run = run,
+    .run = run_bench,
 };
 
 /* Run the command that the first word names, if it has options of its own. */
-static int dispatch(int argc, char **argv)
+static int run_word(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "";
     if ((argc == 3 || argc == 4) && strcmp(first, "peer") == 0) {
@@ -340,5 +463,5 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     cli_signals_init();
-    cli_finish(dispatch(argc, argv));
+    cli_finish(run_word(argc, argv));
 }

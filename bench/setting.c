@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bench/bench.h"
 #include "console/context.h"
 
@@ -28,7 +29,7 @@ static void add_gpu(bench_setting *setting, int gpu)
 
 /* Describe a setting. For peers its CUDA GPUs are listed, if it has nothing
  * else but the host. */
-static void describe(bench_setting *setting, const hr_context *context)
+static void describe_setting(bench_setting *setting, const hr_context *context)
 {
     bool others = false;
     setting->count = hr_accelerator_count(context);
@@ -72,13 +73,11 @@ static int try_setting(benchmark *bench, const char *list)
     hr_context *context = NULL;
     const cli_machine machine = {.accelerators = list,
                                  .memory_limit = setting->memory_limit};
-    int status = cli_context(&bench_command, &machine, false, &context);
-    if (status == CLI_OK) {
-        describe(setting, context);
-        bench->setting_count++;
-    }
+    HRI_TRY(cli_context(&bench_command, &machine, false, &context));
+    describe_setting(setting, context);
+    bench->setting_count++;
     hr_context_destroy(context);
-    return status;
+    return CLI_OK;
 }
 
 /* Add a setting for "LIST" or "LIST@SIZE", and try it. */
@@ -123,15 +122,12 @@ int bench_settings(benchmark *bench, const char *usual)
                          sizeof bench->lists - 1);
     }
     memcpy(bench->lists, lists, strlen(lists) + 1);
-    int status = CLI_OK;
-    char *next = bench->lists;
-    while (next != NULL && status == CLI_OK) {
-        char *one = next;
+    for (char *one = bench->lists, *next; one != NULL; one = next) {
         next = strchr(one, ';');
         if (next != NULL) {
             *next++ = '\0';
         }
-        status = add_setting(bench, one, limit);
+        HRI_TRY(add_setting(bench, one, limit));
     }
-    return status;
+    return CLI_OK;
 }

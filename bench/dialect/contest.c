@@ -1,17 +1,113 @@
 /* SPDX-License-Identifier: MIT */
-/* The two sides by turns, on the problems of a section. */
+/* headrace bench dialect: the two sides by turns, on the problems of each
+ * section. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/size.h"
 #include "base/status.h"
 #include "bench/dialect/dialect.h"
 #include "console/args.h"
 
+typedef struct options {
+    unsigned sections; /* bits, in the order of section_names */
+    int64_t size;      /* of the product in registers */
+    int64_t repeat, launches;
+    bool quick, json;
+} options;
+
+enum { SECTIONS = 4 };
+static const char *const section_names[SECTIONS] = {"host", "opencl", "cuda",
+                                                    "launch"};
+
+/* ---- rows */
+
+typedef struct contest_row {
+    const char *section, *kernel, *device, *what;
+    char shape[48];
+    double hand_first, hand_best, dialect_first, dialect_best; /* 0: none */
+    double ratio; /* seconds when `what` says so */
+    double target;
+    bool at_most; /* the target; false: the least */
+} contest_row;
+
+static const char *verdict(const contest_row *row)
+{
+    if (row->ratio <= 0.0 || row->target <= 0.0) {
+        return "";
+    }
+    return (row->at_most ? row->ratio <= row->target
+                         : row->ratio >= row->target)
+               ? " met"
+               : " MISSED";
+}
+
+static hri_quantity target_text(const contest_row *row, bool seconds)
+{
+    hri_quantity text = {"-"};
+    if (seconds) {
+        snprintf(text.text, sizeof text.text, "<= %.24s%s",
+                 hri_seconds_text(row->target).text, verdict(row));
+    } else if (row->ratio > 0.0 && row->target > 0.0) {
+        snprintf(text.text, sizeof text.text, "%s %.2f%s",
+                 row->at_most ? "<=" : ">=", row->target, verdict(row));
+    }
+    return text;
+}
+
+/* Add seconds. 0 means not measured. */
+static void add_seconds(bench_rows *rows, const char *key, const char *heading,
+                        double seconds)
+{
+    bench_value(rows, key, heading, BENCH_SECONDS,
+                seconds > 0.0 ? seconds : NAN);
+}
+
+static void add_row(bench_rows *rows, const contest_row *row)
+{
+    const bool seconds = strcmp(row->what, "seconds") == 0;
+    const double ratio = row->ratio > 0.0 ? row->ratio : NAN;
+    bench_row_begin(rows, "dialect");
+    bench_text(rows, "section", "section", row->section);
+    bench_text(rows, "device", NULL, row->device);
+    bench_text(rows, "kernel", "kernel", row->kernel);
+    bench_text(rows, "shape", "shape", row->shape);
+    bench_text(rows, "what", NULL, row->what);
+    add_seconds(rows, "hand_first_seconds", "hand 1st", row->hand_first);
+    add_seconds(rows, "hand_best_seconds", "hand best", row->hand_best);
+    add_seconds(rows, "dialect_first_seconds", "dial. 1st", row->dialect_first);
+    add_seconds(rows, "dialect_best_seconds", "dial. best", row->dialect_best);
+    bench_value(rows, NULL, "ratio", BENCH_RATIO_3, seconds ? NAN : ratio);
+    bench_value(rows, "ratio", NULL, BENCH_RATIO_3, ratio);
+    add_seconds(rows, "target", NULL, row->target);
+    bench_cell(rows, "target", 'l', target_text(row, seconds).text);
+    bench_flag(rows, "at_most", true, row->at_most);
+    bench_flag(rows, "verified", true, true);
+    bench_row_end(rows);
+}
+
+static void print_missing(bench_rows *rows, const char *section,
+                          const char *reason)
+{
+    if (!rows->json) {
+        printf("%-7s not compared: %s\n", section, reason);
+        return;
+    }
+    bench_row_begin(rows, "dialect");
+    bench_text(rows, "section", NULL, section);
+    bench_text(rows, "missing", NULL, reason);
+    bench_flag(rows, "verified", true, false);
+    bench_row_end(rows);
+}
+
+/* ---- the contest */
+
 enum { DIALECT, HAND, SIDES };
 
 typedef struct contest {
-    const dialect_options *options;
+    const options *o;
     bench_rows *rows;
     const char *section;
     hr_accelerator_info info;
@@ -55,14 +151,14 @@ static hr_status open_hand(contest *c)
 
 /* Open the sides. False when the accelerator does not exist, which is
  * printed. */
-static bool contest_open(contest *c, const dialect_options *o, const char *name,
-                         bench_rows *rows)
+static bool open_sides(contest *c, const options *o, const char *section,
+                       bench_rows *rows)
 {
-    *c = (contest){.options = o, .section = name, .rows = rows, .count = 1};
-    const char *list = strcmp(name, "cuda") == 0 ? "cuda:0" : name;
-    c->host = strcmp(name, "host") == 0;
+    *c = (contest){.o = o, .section = section, .rows = rows, .count = 1};
+    const char *list = strcmp(section, "cuda") == 0 ? "cuda:0" : section;
+    c->host = strcmp(section, "host") == 0;
     if (!dialect_open(list, &c->sides[DIALECT], &c->info)) {
-        dialect_print_missing(rows, name, hr_last_error());
+        print_missing(rows, section, hr_last_error());
         return false;
     }
     c->count += open_hand(c) == HR_OK;
@@ -72,7 +168,7 @@ static bool contest_open(contest *c, const dialect_options *o, const char *name,
 /* ---- running */
 
 /* Let threads of either side that still look for work go to sleep. */
-static void rest(const contest *c)
+static void let_threads_sleep(const contest *c)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
     if (c->host) {
@@ -93,85 +189,85 @@ static int times_for(const contest *c, double seconds)
     return times < most ? (int)times : most;
 }
 
-static bool call(hr_status (*function)(void *data), void *data)
+static hr_status call(hr_status (*function)(void *data), void *data)
 {
-    return function == NULL || function(data) == HR_OK;
+    return function != NULL ? function(data) : HR_OK;
 }
 
 /* Seconds for each of `times` launches in a row, by the clock, until all have
  * run. With `first`, making the kernel counts. */
-static bool time_by_clock(const dialect_side *side, bool first, int times,
-                          double *seconds)
+static hr_status time_by_clock(const dialect_side *side, bool first, int times,
+                               double *seconds)
 {
     const double start = cli_clock();
-    const bool good = (!first || call(side->make, side->data)) &&
-                      side->launch(side->data, times) == HR_OK &&
-                      call(side->wait, side->data);
+    if (first) {
+        HRI_TRY(call(side->make, side->data));
+    }
+    HRI_TRY(side->launch(side->data, times));
+    HRI_TRY(call(side->wait, side->data));
     *seconds = (cli_clock() - start) / times;
-    return good;
+    return HR_OK;
 }
 
 /* The same by the device's clock. Can also time copies. */
-static bool time_by_events(const dialect_side *side, bool copies, int times,
-                           double *seconds)
+static hr_status time_by_events(const dialect_side *side, bool copies,
+                                int times, double *seconds)
 {
-    const bool good = side->time(side->data, times, copies, seconds);
+    HRI_TRY(side->time(side->data, times, copies, seconds));
     *seconds /= times;
-    return good;
+    return HR_OK;
 }
 
 /* Time the first call of a side, and check its result. */
-static bool begin(contest *c, int i)
+static hr_status run_first(contest *c, int i)
 {
     const dialect_side *side = &c->sides[i];
-    const hr_status prepared = side->prepare(side->data, &c->problem);
+    HRI_TRY(side->prepare(side->data, &c->problem));
     dialect_spoil(&c->problem);
-    rest(c);
-    if (prepared != HR_OK || !time_by_clock(side, true, 1, &c->first[i]) ||
-        !call(side->fetch, side->data)) {
-        return false;
+    let_threads_sleep(c);
+    HRI_TRY(time_by_clock(side, true, 1, &c->first[i]));
+    HRI_TRY(call(side->fetch, side->data));
+    if (!dialect_is_right(&c->problem)) {
+        return hri_fail(HR_ERROR_BACKEND, "%s, %s: %s is wrong", c->section,
+                        c->problem.work->name,
+                        i == HAND ? "what was written by hand"
+                                  : "the dialect's result");
     }
-    return dialect_is_right(&c->problem) ||
-           hri_fail(HR_ERROR_BACKEND, "%s, %s: %s is wrong", c->section,
-                    c->problem.work->name,
-                    i == HAND ? "what was written by hand"
-                              : "the dialect's result") == HR_OK;
+    return HR_OK;
 }
 
 /* Measure a problem from its first calls on, with `times` launches at once, or
  * as many as needed. */
-static bool measure(contest *c, int times)
+static hr_status measure_problem(contest *c, int times)
 {
     const bool by_clock = c->host || times > 0;
     double seconds = 0.0;
-    bool good = true;
-    for (int i = 0; i < c->count && good; i++) {
-        good = begin(c, i);
+    for (int i = 0; i < c->count; i++) {
+        HRI_TRY(run_first(c, i));
     }
-    if (times == 0 && good) {
+    if (times == 0) {
         const dialect_side *side = &c->sides[DIALECT];
-        good = by_clock ? time_by_clock(side, false, 1, &seconds)
-                        : time_by_events(side, false, 1, &seconds);
+        HRI_TRY(by_clock ? time_by_clock(side, false, 1, &seconds)
+                         : time_by_events(side, false, 1, &seconds));
         times = times_for(c, seconds);
     }
-    for (int64_t n = 0; n < c->options->repeat * c->count && good; n++) {
+    for (int64_t n = 0; n < c->o->repeat * c->count; n++) {
         const int i = (int)(n % c->count);
-        rest(c);
-        good = by_clock ? time_by_clock(&c->sides[i], false, times, &seconds)
-                        : time_by_events(&c->sides[i], false, times, &seconds);
+        const dialect_side *side = &c->sides[i];
+        let_threads_sleep(c);
+        HRI_TRY(by_clock ? time_by_clock(side, false, times, &seconds)
+                         : time_by_events(side, false, times, &seconds));
         if (n < c->count || seconds < c->best[i]) {
             c->best[i] = seconds;
         }
     }
-    return good;
+    return HR_OK;
 }
 
-/* ---- rows */
-
-static dialect_row row_of(const contest *c)
+static contest_row row_of(const contest *c)
 {
     const dialect_problem *p = &c->problem;
-    dialect_row row = {.section = c->section,
+    contest_row row = {.section = c->section,
                        .kernel = p->work->name,
                        .device = c->info.name,
                        .what = "speed",
@@ -194,128 +290,206 @@ static dialect_row row_of(const contest *c)
     return row;
 }
 
+/* ---- entries */
+
 /* Measure the dialect's transposition beside a copy of as many bytes. */
-static bool measure_copy(contest *c)
+static hr_status measure_copy(contest *c)
 {
     const int times = times_for(c, c->best[DIALECT]);
-    double best = 0.0;
-    for (int64_t i = 0; i < c->options->repeat; i++) {
-        double seconds = 0.0;
-        if (!time_by_events(&c->sides[HAND], true, times, &seconds)) {
-            return false;
-        }
+    double best = 0.0, seconds = 0.0;
+    for (int64_t i = 0; i < c->o->repeat; i++) {
+        HRI_TRY(time_by_events(&c->sides[HAND], true, times, &seconds));
         best = i == 0 || seconds < best ? seconds : best;
     }
-    dialect_row row = row_of(c);
+    contest_row row = row_of(c);
     row.kernel = "transpose beside a copy";
     row.hand_first = row.dialect_first = 0.0;
     row.hand_best = best;
     row.ratio = best / row.dialect_best;
     row.target = 0.8;
-    dialect_add_row(c->rows, &row);
-    return true;
+    add_row(c->rows, &row);
+    return HR_OK;
 }
 
-static bool run_entry(contest *c, const entry *e)
+static hr_status measure_entry(contest *c, const entry *e)
 {
-    if (!measure(c, 0)) {
-        return false;
-    }
-    dialect_row row = row_of(c);
+    HRI_TRY(measure_problem(c, 0));
+    contest_row row = row_of(c);
     row.target = e->target;
-    dialect_add_row(c->rows, &row);
-    return e->kind != DIALECT_TRANSPOSE || !c->sides[HAND].copies ||
-           measure_copy(c);
+    add_row(c->rows, &row);
+    return e->kind == DIALECT_TRANSPOSE && c->sides[HAND].copies
+               ? measure_copy(c)
+               : HR_OK;
 }
 
-static bool launch_many(contest *c, const entry *e)
+static hr_status measure_launches(contest *c, const entry *e)
 {
     (void)e;
-    if (!measure(c, (int)c->options->launches)) {
-        return false;
-    }
-    dialect_row row = row_of(c);
+    HRI_TRY(measure_problem(c, (int)c->o->launches));
+    contest_row row = row_of(c);
     const bool hand = c->count > 1;
     row.what = hand ? "launch" : "seconds";
     row.hand_first = row.dialect_first = 0.0;
     row.ratio = hand ? row.dialect_best / row.hand_best : row.dialect_best;
     row.target = !hand ? 5e-6 : strcmp(c->section, "cuda") == 0 ? 1.5 : 0.0;
     row.at_most = true;
-    dialect_add_row(c->rows, &row);
-    return true;
+    add_row(c->rows, &row);
+    return HR_OK;
 }
 
 /* Measure what an entry asks for, on a problem of its own. */
-static bool with_problem(contest *c, const entry *e,
-                         bool (*function)(contest *c, const entry *e))
+static hr_status with_problem(contest *c, const entry *e,
+                              hr_status (*function)(contest *c, const entry *e))
 {
-    const int64_t cut =
-        c->options->quick && e->kind != DIALECT_NOTHING ? 16 : 1;
-    const int64_t size = c->options->size;
+    const int64_t cut = c->o->quick && e->kind != DIALECT_NOTHING ? 16 : 1;
+    const int64_t size = c->o->size;
     const bool any = e->rows == 0; /* --size */
     const int64_t rows = e->rows == 1 ? 1 : e->rows / cut;
     if (!dialect_problem_create(&c->problem, e->kind, any ? size : rows,
                                 any ? size : e->cols / cut,
                                 any ? size : e->depth / cut)) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory") == HR_OK;
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     memset(c->first, 0, sizeof c->first);
     memset(c->best, 0, sizeof c->best);
-    const bool good = function(c, e);
+    const hr_status status = function(c, e);
     for (int i = 0; i < c->count; i++) {
         if (c->sides[i].finish != NULL) {
             c->sides[i].finish(c->sides[i].data);
         }
     }
     dialect_problem_free(&c->problem);
-    return good;
+    return status;
 }
 
-/* End a contest: tell whether it went well, or why it failed. */
-static bool told(contest *c, bool good)
+/* End a contest. Tells why it failed, if it has. Returns an exit status. */
+static int close_sides(contest *c, hr_status status)
 {
-    if (!good) {
+    if (status != HR_OK) {
         cli_fail("%s: %s", c->section, hr_last_error());
     }
     for (int i = 0; i < c->count; i++) {
         c->sides[i].close(c->sides[i].data);
     }
-    return good;
+    return status == HR_OK ? CLI_OK : CLI_FAILED;
 }
 
-bool dialect_contest(const dialect_options *o, const char *section,
-                     bench_rows *rows)
+static hr_status measure_entries(contest *c)
 {
-    contest c;
-    bool good = true;
-    if (!contest_open(&c, o, section, rows)) {
-        return true;
-    }
-    if (c.count == 1) {
-        dialect_print_missing(rows, section, hr_last_error());
-    }
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0] && good; i++) {
-        if (strcmp(entries[i].section, section) == 0) {
-            good = with_problem(&c, &entries[i], run_entry);
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        if (strcmp(entries[i].section, c->section) == 0) {
+            HRI_TRY(with_problem(c, &entries[i], measure_entry));
         }
     }
-    return told(&c, good);
+    return HR_OK;
 }
 
-bool dialect_launches(const dialect_options *o, bench_rows *rows)
+static int run_section(const options *o, const char *section, bench_rows *rows)
+{
+    contest c;
+    if (!open_sides(&c, o, section, rows)) {
+        return CLI_OK;
+    }
+    if (c.count == 1) {
+        print_missing(rows, section, hr_last_error());
+    }
+    return close_sides(&c, measure_entries(&c));
+}
+
+/* The section of launches: a kernel that does nothing, on each accelerator of
+ * the others. */
+static int run_launches(const options *o, bench_rows *rows)
 {
     static const entry nothing = {"launch", DIALECT_NOTHING, 1, 256, 0, 0.0};
-    bool good = true;
-    for (int i = 0; i + 1 < DIALECT_SECTIONS; i++) {
+    int status = CLI_OK;
+    for (int i = 0; i + 1 < SECTIONS; i++) {
         contest c;
-        if (!contest_open(&c, o, dialect_sections[i], rows)) {
+        if (!open_sides(&c, o, section_names[i], rows)) {
             continue;
         }
         if (c.host && c.count > 1) { /* the side by hand launches nothing */
             c.count = 1;
             c.sides[HAND].close(c.sides[HAND].data);
         }
-        good = told(&c, with_problem(&c, &nothing, launch_many)) && good;
+        if (close_sides(&c, with_problem(&c, &nothing, measure_launches)) !=
+            CLI_OK) {
+            status = CLI_FAILED;
+        }
     }
-    return good;
+    return status;
 }
+
+/* ---- the command */
+
+static bool take_section(const char *word, void *field)
+{
+    const int found = cli_find_name(word, "host opencl cuda launch");
+    *(unsigned *)field |= found >= 0 ? 1u << found : 0;
+    return found >= 0;
+}
+
+static const cli_kind sections = {.take = take_section,
+                                  .wants =
+                                      "a list of host, opencl, cuda and launch",
+                                  .list_bytes = sizeof(unsigned)},
+                      size = {.wants = "a whole number from 1 to 32768",
+                              .least = 1,
+                              .most = 32768},
+                      times = {.wants = "a whole number from 1 to 2^30",
+                               .least = 1,
+                               .most = 1 << 30};
+
+static const cli_option table[] = {
+    {"--sections", "LIST", &sections, offsetof(options, sections),
+     "which to run: of host, opencl, cuda, launch (all)"},
+    {"--size", "N", &size, offsetof(options, size),
+     "size of the product in registers (8192)"},
+    {"--repeat", "N", &times, offsetof(options, repeat),
+     "runs of each side after the first run (9)"},
+    {"--launches", "N", &times, offsetof(options, launches),
+     "launches of the kernel that does nothing (20000)"},
+    {"--quick", NULL, &cli_flag, offsetof(options, quick),
+     "small problems, to try the program"},
+    {"--json", NULL, &cli_flag, offsetof(options, json),
+     "print one JSON object a line, for each row"},
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+static int run_dialect(int argc, char **argv)
+{
+    options o = {.sections = 15, .size = 8192, .repeat = 9, .launches = 20000};
+    HRI_TRY(cli_parse(&bench_dialect, argc, argv, &o, NULL));
+    HRI_TRY(bench_timeline_begin());
+    bench_rows rows = {.json = o.json};
+    if (o.quick) {
+        o.size = hri_min(o.size, 256);
+        o.repeat = hri_min(o.repeat, 2);
+        o.launches = hri_min(o.launches, 500);
+    }
+    int failed = CLI_OK;
+    for (int i = 0; i < SECTIONS; i++) {
+        if ((o.sections >> i & 1) == 0) {
+            continue;
+        }
+        const int status = i + 1 < SECTIONS
+                               ? run_section(&o, section_names[i], &rows)
+                               : run_launches(&o, &rows);
+        failed = failed != CLI_OK ? failed : status;
+    }
+    const int status = bench_rows_print(&rows);
+    return failed != CLI_OK ? failed : status;
+}
+
+const cli_command bench_dialect = {
+    .name = "bench dialect",
+    .usage = "[options]",
+    .details = "Runs kernels in the dialect beside the same kernels written "
+               "by hand, in turns.\n"
+               "Ratios are speeds, dialect over hand. Ratios of launches are "
+               "times.",
+    .examples = "  headrace bench dialect --quick\n"
+                "  headrace bench dialect --sections cuda,launch --json\n",
+    .options = table,
+    .operand_names = "no words",
+    .run = run_dialect,
+};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
+#include "base/status.h"
 #include "bench/dialect/dialect.h"
 
 extern const char bench_cuda_text[]; /* by_hand.cu */
@@ -22,125 +23,121 @@ typedef struct cuda_side {
     void *arguments[DIALECT_ARRAYS + 3];
 } cuda_side;
 
-static hr_status check(const cuda_side *s, cu_result error, const char *what)
+static hr_status status_of(const cuda_side *s, cu_result error,
+                           const char *what)
 {
     return hri_cuda_check(s->unit->path, error, what);
 }
 
-static hr_status prepare(void *data, dialect_problem *p)
+static hr_status wait_for_launches(void *data)
+{
+    const cuda_side *s = data;
+    return status_of(s, hri_cuda.cuStreamSynchronize(s->stream),
+                     "cuStreamSynchronize");
+}
+
+static hr_status prepare_arrays(void *data, dialect_problem *p)
 {
     cuda_side *s = data;
-    cu_result error = CU_SUCCESS;
     s->problem = p;
-    for (int i = 0; i < p->count && error == CU_SUCCESS; i++) {
-        error = hri_cuda.cuMemAlloc_v2(&s->arrays[i], p->bytes[i]);
-        if (error == CU_SUCCESS) {
-            error = hri_cuda.cuMemcpyHtoDAsync_v2(s->arrays[i], p->arrays[i],
-                                                  p->bytes[i], s->stream);
-        }
+    for (int i = 0; i < p->count; i++) {
+        cu_result error = hri_cuda.cuMemAlloc_v2(&s->arrays[i], p->bytes[i]);
+        HRI_TRY(status_of(s, error, "cuMemAlloc"));
+        error = hri_cuda.cuMemcpyHtoDAsync_v2(s->arrays[i], p->arrays[i],
+                                              p->bytes[i], s->stream);
+        HRI_TRY(status_of(s, error, "cuMemcpyHtoDAsync"));
         s->arguments[i] = &s->arrays[i];
-    }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuStreamSynchronize(s->stream);
     }
     for (int i = 0; i < p->number_count; i++) {
         s->arguments[p->count + i] = &p->numbers[i];
     }
-    return check(s, error, "making the arrays");
+    return wait_for_launches(s);
 }
 
-static hr_status make(void *data)
+static hr_status load_kernel(cuda_side *s, const char *image)
+{
+    HRI_TRY(status_of(s, hri_cuda.cuModuleLoadData(&s->module, image),
+                      "cuModuleLoadData"));
+    return status_of(s,
+                     hri_cuda.cuModuleGetFunction(&s->function, s->module,
+                                                  s->problem->work->symbol),
+                     "cuModuleGetFunction");
+}
+
+static hr_status make_kernel(void *data)
 {
     cuda_side *s = data;
     static const char *const options[] = {NULL};
     char *image = NULL;
     size_t bytes = 0;
-    hr_status status =
-        hri_nvrtc_compile(s->unit->path, NULL, bench_cuda_text,
-                          s->unit->capability, options, &image, &bytes);
-    if (status == HR_OK) {
-        cu_result error = hri_cuda.cuModuleLoadData(&s->module, image);
-        if (error == CU_SUCCESS) {
-            error = hri_cuda.cuModuleGetFunction(&s->function, s->module,
-                                                 s->problem->work->symbol);
-        }
-        status = check(s, error, "making the kernel");
-    }
+    HRI_TRY(hri_nvrtc_compile(s->unit->path, NULL, bench_cuda_text,
+                              s->unit->capability, options, &image, &bytes));
+    const hr_status status = load_kernel(s, image);
     free(image);
     return status;
 }
 
-static cu_result launch_times(cuda_side *s, int times)
-{
-    const unsigned *groups = s->problem->groups;
-    const unsigned *items = s->problem->work->items;
-    cu_result error = CU_SUCCESS;
-    for (int i = 0; i < times && error == CU_SUCCESS; i++) {
-        error = hri_cuda.cuLaunchKernel(s->function, groups[0], groups[1], 1,
-                                        items[0], items[1], 1, 0, s->stream,
-                                        s->arguments, NULL);
-    }
-    return error;
-}
-
-static cu_result copy_times(const cuda_side *s, int times)
-{
-    const int last = s->problem->count - 1;
-    cu_result error = CU_SUCCESS;
-    for (int i = 0; i < times && error == CU_SUCCESS; i++) {
-        error = hri_cuda.cuMemcpyDtoDAsync_v2(
-            s->arrays[last], s->arrays[0], s->problem->bytes[last], s->stream);
-    }
-    return error;
-}
-
-static hr_status launch(void *data, int times)
-{
-    return check(data, launch_times(data, times), "running the kernel");
-}
-
-static hr_status wait(void *data)
+static hr_status launch_kernel(void *data, int times)
 {
     cuda_side *s = data;
-    return check(s, hri_cuda.cuStreamSynchronize(s->stream),
-                 "running the kernel");
+    const unsigned *groups = s->problem->groups;
+    const unsigned *items = s->problem->work->items;
+    for (int i = 0; i < times; i++) {
+        const cu_result error = hri_cuda.cuLaunchKernel(
+            s->function, groups[0], groups[1], 1, items[0], items[1], 1, 0,
+            s->stream, s->arguments, NULL);
+        if (error != CU_SUCCESS) {
+            return status_of(s, error, "cuLaunchKernel");
+        }
+    }
+    return HR_OK;
 }
 
-static bool time_launches(void *data, int times, bool copies, double *seconds)
+static hr_status copy_first(const cuda_side *s, int times)
+{
+    const int last = s->problem->count - 1;
+    for (int i = 0; i < times; i++) {
+        const cu_result error = hri_cuda.cuMemcpyDtoDAsync_v2(
+            s->arrays[last], s->arrays[0], s->problem->bytes[last], s->stream);
+        HRI_TRY(status_of(s, error, "cuMemcpyDtoDAsync"));
+    }
+    return HR_OK;
+}
+
+static hr_status record_event(const cuda_side *s, int i)
+{
+    return status_of(s, hri_cuda.cuEventRecord(s->events[i], s->stream),
+                     "cuEventRecord");
+}
+
+static hr_status time_launches(void *data, int times, bool copies,
+                               double *seconds)
 {
     cuda_side *s = data;
     float ms = 0.0f;
-    cu_result error = hri_cuda.cuEventRecord(s->events[0], s->stream);
-    if (error == CU_SUCCESS) {
-        error = copies ? copy_times(s, times) : launch_times(s, times);
-    }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventRecord(s->events[1], s->stream);
-    }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuStreamSynchronize(s->stream);
-    }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventElapsedTime(&ms, s->events[0], s->events[1]);
-    }
+    HRI_TRY(record_event(s, 0));
+    HRI_TRY(copies ? copy_first(s, times) : launch_kernel(s, times));
+    HRI_TRY(record_event(s, 1));
+    HRI_TRY(wait_for_launches(s));
+    HRI_TRY(status_of(
+        s, hri_cuda.cuEventElapsedTime(&ms, s->events[0], s->events[1]),
+        "cuEventElapsedTime"));
     *seconds = (double)ms * 1e-3;
-    return check(s, error, "running the kernel") == HR_OK;
+    return HR_OK;
 }
 
-static hr_status fetch(void *data)
+static hr_status fetch_result(void *data)
 {
-    const cuda_side *s = data;
+    cuda_side *s = data;
     const int last = s->problem->count - 1;
-    cu_result error =
+    const cu_result error =
         hri_cuda.cuMemcpyDtoHAsync_v2(s->problem->arrays[last], s->arrays[last],
                                       s->problem->bytes[last], s->stream);
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuStreamSynchronize(s->stream);
-    }
-    return check(s, error, "fetching the result");
+    HRI_TRY(status_of(s, error, "cuMemcpyDtoHAsync"));
+    return wait_for_launches(s);
 }
 
-static void finish(void *data)
+static void free_problem(void *data)
 {
     cuda_side *s = data;
     hri_cuda.cuStreamSynchronize(s->stream);
@@ -177,55 +174,59 @@ static void close_side(void *data)
     free(s);
 }
 
-static hr_status make_stream(cuda_side *s)
+static hr_status open_stream(cuda_side *s)
 {
-    cu_result error = hri_cuda_enter(s->unit);
-    s->entered = error == CU_SUCCESS;
-    if (s->entered) {
-        error = hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
+    HRI_TRY(status_of(s, hri_cuda_enter(s->unit), "entering the context"));
+    s->entered = true;
+    HRI_TRY(status_of(
+        s, hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING),
+        "cuStreamCreate"));
+    for (int i = 0; i < 2; i++) {
+        HRI_TRY(status_of(
+            s, hri_cuda.cuEventCreate(&s->events[i], CU_EVENT_DEFAULT),
+            "cuEventCreate"));
     }
-    for (int i = 0; i < 2 && error == CU_SUCCESS; i++) {
-        error = hri_cuda.cuEventCreate(&s->events[i], CU_EVENT_DEFAULT);
+    return HR_OK;
+}
+
+/* The GPU with this path. */
+static hr_status find_unit(const char *path, hri_cuda_unit **unit)
+{
+    uint32_t count = 0;
+    HRI_TRY(hri_cuda_unit_count(&count));
+    for (uint32_t i = 0; i < count; i++) {
+        *unit = hri_cuda_unit_at(i);
+        if (strcmp((*unit)->path, path) == 0) {
+            return HR_OK;
+        }
     }
-    return check(s, error, "making a stream");
+    return hri_fail(HR_ERROR_UNAVAILABLE, "there is no %s", path);
 }
 
 hr_status dialect_cuda_open(const hr_accelerator_info *info, dialect_side *side)
 {
-    uint32_t count = 0;
     hri_cuda_unit *unit = NULL;
-    hr_status status = hri_cuda_unit_count(&count);
-    for (uint32_t i = 0; i < count && status == HR_OK && unit == NULL; i++) {
-        unit = strcmp(hri_cuda_unit_at(i)->path, info->path) == 0
-                   ? hri_cuda_unit_at(i)
-                   : NULL;
-    }
-    if (unit == NULL) {
-        return hri_fail(HR_ERROR_UNAVAILABLE, "there is no %s", info->path);
-    }
-    status = hri_cuda_unit_acquire(unit);
-    if (status != HR_OK) {
-        return status;
-    }
+    HRI_TRY(find_unit(info->path, &unit));
+    HRI_TRY(hri_cuda_unit_acquire(unit));
     cuda_side *s = calloc(1, sizeof *s);
     if (s == NULL) {
         hri_cuda_unit_release(unit);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     s->unit = unit;
-    status = make_stream(s);
+    const hr_status status = open_stream(s);
     if (status != HR_OK) {
         close_side(s);
         return status;
     }
-    *side = (dialect_side){.prepare = prepare,
-                           .make = make,
-                           .launch = launch,
-                           .wait = wait,
+    *side = (dialect_side){.prepare = prepare_arrays,
+                           .make = make_kernel,
+                           .launch = launch_kernel,
+                           .wait = wait_for_launches,
                            .time = time_launches,
                            .copies = true,
-                           .fetch = fetch,
-                           .finish = finish,
+                           .fetch = fetch_result,
+                           .finish = free_problem,
                            .close = close_side,
                            .data = s};
     return HR_OK;

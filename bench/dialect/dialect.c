@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/status.h"
+
 typedef struct own_side {
     hr_context *context;
     hr_queue *queue;
@@ -13,7 +15,7 @@ typedef struct own_side {
     hr_extent domain, tile; /* rank 0: the library chooses */
 } own_side;
 
-static void choose(own_side *s)
+static void choose_domain(own_side *s)
 {
     const dialect_problem *p = s->problem;
     const unsigned *items = p->work->items;
@@ -26,65 +28,67 @@ static void choose(own_side *s)
     }
 }
 
-static hr_status prepare(void *data, dialect_problem *p)
+static hr_status prepare_arrays(void *data, dialect_problem *p)
 {
     own_side *s = data;
-    hr_status status = HR_OK;
     s->problem = p;
-    choose(s);
-    for (int i = 0; i < p->count && status == HR_OK; i++) {
-        status = hr_array_wrap(s->context, p->arrays[i], sizeof(float),
-                               p->of[i], 0, &s->arrays[i]);
-        if (status == HR_OK) {
-            hr_view view = hr_view_of(s->arrays[i]);
-            s->arguments[i] = i + 1 < p->count             ? hr_in(view)
-                              : p->kind == DIALECT_NOTHING ? hr_inout(view)
-                                                           : hr_out(view);
-            status = hr_prefetch(view, s->queue);
-        }
+    choose_domain(s);
+    for (int i = 0; i < p->count; i++) {
+        HRI_TRY(hr_array_wrap(s->context, p->arrays[i], sizeof(float), p->of[i],
+                              0, &s->arrays[i]));
+        const hr_view view = hr_view_of(s->arrays[i]);
+        s->arguments[i] = i + 1 < p->count             ? hr_in(view)
+                          : p->kind == DIALECT_NOTHING ? hr_inout(view)
+                                                       : hr_out(view);
+        HRI_TRY(hr_prefetch(view, s->queue));
     }
-    return status == HR_OK ? hr_queue_finish(s->queue) : status;
+    return hr_queue_finish(s->queue);
 }
 
-static hr_status launch(void *data, int times)
+static hr_status launch_kernel(void *data, int times)
 {
     const own_side *s = data;
-    hr_status status = HR_OK;
-    for (int i = 0; i < times && status == HR_OK; i++) {
-        status = hr_launch(s->queue, s->problem->work->kernel, s->domain,
-                           s->tile.rank > 0 ? &s->tile : NULL, s->arguments,
-                           (size_t)s->problem->count);
+    for (int i = 0; i < times; i++) {
+        HRI_TRY(hr_launch(s->queue, s->problem->work->kernel, s->domain,
+                          s->tile.rank > 0 ? &s->tile : NULL, s->arguments,
+                          (size_t)s->problem->count));
     }
-    return status;
+    return HR_OK;
 }
 
-static hr_status wait(void *data)
+static hr_status wait_for_launches(void *data)
 {
     return hr_queue_finish(((own_side *)data)->queue);
 }
 
-static bool time_launches(void *data, int times, bool copies, double *seconds)
+static hr_status time_between(own_side *s, int times, hr_event *events[2],
+                              double *seconds)
 {
-    const own_side *s = data;
-    hr_event *begun = NULL, *ended = NULL;
-    (void)copies;
-    const bool good = hr_queue_record(s->queue, &begun) == HR_OK &&
-                      launch(data, times) == HR_OK &&
-                      hr_queue_record(s->queue, &ended) == HR_OK &&
-                      hr_event_wait(ended) == HR_OK &&
-                      hr_event_elapsed(begun, ended, seconds) == HR_OK;
-    hr_event_destroy(begun);
-    hr_event_destroy(ended);
-    return good;
+    HRI_TRY(hr_queue_record(s->queue, &events[0]));
+    HRI_TRY(launch_kernel(s, times));
+    HRI_TRY(hr_queue_record(s->queue, &events[1]));
+    HRI_TRY(hr_event_wait(events[1]));
+    return hr_event_elapsed(events[0], events[1], seconds);
 }
 
-static hr_status fetch(void *data)
+static hr_status time_launches(void *data, int times, bool copies,
+                               double *seconds)
+{
+    hr_event *events[2] = {NULL, NULL};
+    (void)copies;
+    const hr_status status = time_between(data, times, events, seconds);
+    hr_event_destroy(events[0]);
+    hr_event_destroy(events[1]);
+    return status;
+}
+
+static hr_status fetch_result(void *data)
 {
     const own_side *s = data;
     return hr_synchronize(hr_view_of(s->arrays[s->problem->count - 1]));
 }
 
-static void finish(void *data)
+static void free_problem(void *data)
 {
     own_side *s = data;
     for (int i = 0; i < DIALECT_ARRAYS; i++) {
@@ -119,12 +123,12 @@ bool dialect_open(const char *accelerators, dialect_side *side,
         close_side(s);
         return false;
     }
-    *side = (dialect_side){.prepare = prepare,
-                           .launch = launch,
-                           .wait = wait,
+    *side = (dialect_side){.prepare = prepare_arrays,
+                           .launch = launch_kernel,
+                           .wait = wait_for_launches,
                            .time = time_launches,
-                           .fetch = fetch,
-                           .finish = finish,
+                           .fetch = fetch_result,
+                           .finish = free_problem,
                            .close = close_side,
                            .data = s};
     return true;

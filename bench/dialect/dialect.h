@@ -63,7 +63,7 @@ typedef struct dialect_side {
     /* Time launches by the device's clock. If `copies`, time copies of the
      * first array to the last instead; only sides with `copies` are asked for
      * this. */
-    bool (*time)(void *data, int times, bool copies, double *seconds);
+    hr_status (*time)(void *data, int times, bool copies, double *seconds);
     hr_status (*fetch)(void *data); /* copy the result home; may be NULL */
     void (*finish)(void *data); /* accepts a problem that is half prepared; may
                                    be NULL */
@@ -72,8 +72,8 @@ typedef struct dialect_side {
     void *data;
 } dialect_side;
 
-/* Open the dialect on an accelerator. False when a call has failed. The
- * functions below open the side by hand on the same one. */
+/* dialect.c: open the dialect on an accelerator. False when a call has failed.
+ * host.c, opencl.c and cuda.c: open the side by hand on the same one. */
 bool dialect_open(const char *accelerators, dialect_side *side,
                   hr_accelerator_info *info);
 hr_status dialect_host_open(const hr_accelerator_info *info,
@@ -82,34 +82,5 @@ hr_status dialect_opencl_open(const hr_accelerator_info *info,
                               dialect_side *side);
 hr_status dialect_cuda_open(const hr_accelerator_info *info,
                             dialect_side *side);
-
-/* command.c */
-typedef struct dialect_options {
-    unsigned sections; /* bits, in the order of dialect_sections */
-    int64_t size;      /* of the product in registers */
-    int64_t repeat, launches;
-    bool quick, json;
-} dialect_options;
-
-enum { DIALECT_SECTIONS = 4 };
-extern const char *const dialect_sections[DIALECT_SECTIONS];
-
-typedef struct dialect_row {
-    const char *section, *kernel, *device, *what;
-    char shape[48];
-    double hand_first, hand_best, dialect_first, dialect_best; /* 0: none */
-    double ratio; /* seconds when `what` says so */
-    double target;
-    bool at_most; /* the target; false: the least */
-} dialect_row;
-
-void dialect_add_row(bench_rows *rows, const dialect_row *row);
-void dialect_print_missing(bench_rows *rows, const char *section,
-                           const char *reason);
-
-/* contest.c: run a section. False when something failed or was wrong. */
-bool dialect_contest(const dialect_options *o, const char *section,
-                     bench_rows *rows);
-bool dialect_launches(const dialect_options *o, bench_rows *rows);
 
 #endif

@@ -13,18 +13,9 @@ typedef struct host_side {
     dialect_problem *problem;
 } host_side;
 
-static void add(const float *restrict a, const float *restrict b,
-                float *restrict c, int n)
-{
-#pragma omp parallel for schedule(dynamic)
-    for (int i = 0; i < n; i++) {
-        c[i] = a[i] + b[i];
-    }
-}
-
 /* In blocks of 32 x 32 elements, 8 rows at a time like the kernel. */
-static void transpose(const float *restrict from, float *restrict to, int rows,
-                      int cols)
+static void transpose_array(const float *restrict from, float *restrict to,
+                            int rows, int cols)
 {
     enum { EDGE = 32 };
 #pragma omp parallel for schedule(dynamic)
@@ -59,8 +50,8 @@ static void transpose(const float *restrict from, float *restrict to, int rows,
     }
 }
 
-static void multiply(const float *restrict a, const float *restrict b,
-                     float *restrict c, int m, int n, int k)
+static void multiply_arrays(const float *restrict a, const float *restrict b,
+                            float *restrict c, int m, int n, int k)
 {
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < m; i++) {
@@ -75,8 +66,8 @@ static void multiply(const float *restrict a, const float *restrict b,
 }
 
 /* Part p of x counts in row p. */
-static void histogram(const float *restrict x, float *restrict parts, int rows,
-                      int bins, int n, int items)
+static void count_parts(const float *restrict x, float *restrict parts,
+                        int rows, int bins, int n, int items)
 {
     const int many = (n + rows * items - 1) / (rows * items) * items;
 #pragma omp parallel for schedule(dynamic)
@@ -92,26 +83,24 @@ static void histogram(const float *restrict x, float *restrict parts, int rows,
     }
 }
 
-static hr_status prepare(void *data, dialect_problem *p)
+static hr_status keep_problem(void *data, dialect_problem *p)
 {
     ((host_side *)data)->problem = p;
     return HR_OK;
 }
 
-static hr_status launch(void *data, int times)
+static hr_status run_loop(void *data, int times)
 {
     const dialect_problem *p = ((host_side *)data)->problem;
     float *const *x = p->arrays;
     const int *n = p->numbers;
     for (int i = 0; i < times; i++) {
-        if (p->kind == DIALECT_ADD) {
-            add(x[0], x[1], x[2], n[0]);
-        } else if (p->kind == DIALECT_TRANSPOSE) {
-            transpose(x[0], x[1], n[0], n[1]);
+        if (p->kind == DIALECT_TRANSPOSE) {
+            transpose_array(x[0], x[1], n[0], n[1]);
         } else if (p->kind == DIALECT_MULTIPLY) {
-            multiply(x[0], x[1], x[2], n[0], n[1], n[2]);
+            multiply_arrays(x[0], x[1], x[2], n[0], n[1], n[2]);
         } else if (p->kind == DIALECT_HISTOGRAM) {
-            histogram(x[0], x[1], n[0], n[1], n[2], (int)p->work->items[0]);
+            count_parts(x[0], x[1], n[0], n[1], n[2], (int)p->work->items[0]);
         }
     }
     return HR_OK;
@@ -126,7 +115,7 @@ hr_status dialect_host_open(const hr_accelerator_info *info, dialect_side *side)
     omp_set_num_threads((int)info->compute_units); /* as many as the dialect
                                                       has */
     *side = (dialect_side){
-        .prepare = prepare, .launch = launch, .close = free, .data = s};
+        .prepare = keep_problem, .launch = run_loop, .close = free, .data = s};
     return HR_OK;
 }
 

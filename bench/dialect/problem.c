@@ -110,16 +110,28 @@ static bool product_is_right(const dialect_problem *p)
                                matrix_of(p, 2), 5000) <= k * u / (1 - k * u);
 }
 
+static bool sum_is_right(const dialect_problem *p)
+{
+    float *const *x = p->arrays;
+    for (int64_t i = 0; i < p->cols; i++) {
+        if (x[2][i] != x[0][i] + x[1][i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool transpose_is_right(const dialect_problem *p)
 {
     const float *from = p->arrays[0], *to = p->arrays[1];
-    bool ok = true;
-    for (int64_t i = 0; i < p->rows && ok; i++) {
-        for (int64_t j = 0; j < p->cols && ok; j++) {
-            ok = to[j * p->rows + i] == from[i * p->cols + j];
+    for (int64_t i = 0; i < p->rows; i++) {
+        for (int64_t j = 0; j < p->cols; j++) {
+            if (to[j * p->rows + i] != from[i * p->cols + j]) {
+                return false;
+            }
         }
     }
-    return ok;
+    return true;
 }
 
 static bool histogram_is_right(const dialect_problem *p)
@@ -132,22 +144,19 @@ static bool histogram_is_right(const dialect_problem *p)
         const int64_t bin = (int64_t)((int)(x[k] * 4096.0f) & (p->cols - 1));
         parts[k / many * p->cols + bin] -= 1.0f;
     }
-    bool ok = true;
-    for (int64_t i = 0; i < p->rows * p->cols && ok; i++) {
-        ok = parts[i] == 0.0f;
+    for (int64_t i = 0; i < p->rows * p->cols; i++) {
+        if (parts[i] != 0.0f) {
+            return false;
+        }
     }
-    return ok;
+    return true;
 }
 
 bool dialect_is_right(const dialect_problem *p)
 {
-    bool ok = true;
     switch (p->kind) {
     case DIALECT_ADD:
-        for (int64_t i = 0; i < p->cols && ok; i++) {
-            ok = p->arrays[2][i] == p->arrays[0][i] + p->arrays[1][i];
-        }
-        return ok;
+        return sum_is_right(p);
     case DIALECT_TRANSPOSE:
         return transpose_is_right(p);
     case DIALECT_HISTOGRAM:

@@ -44,10 +44,6 @@ typedef struct bench_force {
 
 typedef void (*bench_loop)(bench_loops_data *data);
 
-/* The loop that does what a call or kernel of this name does, in the form for
- * this processor. NULL: there is none. */
-bench_loop bench_loop_find(const char *name);
-
 /* Loops compiled for any processor, and for those of x86-64 with AVX2 and FMA
  * or AVX-512: of calls, and of kernels (openmp_run.c). */
 bench_loop bench_loop_plain(const char *name);
@@ -56,5 +52,21 @@ bench_loop bench_loop_avx512(const char *name);
 bench_loop bench_run_loop_plain(const char *name);
 bench_loop bench_run_loop_avx2(const char *name);
 bench_loop bench_run_loop_avx512(const char *name);
+
+/* The loop that does what a call or kernel of this name does, in the form for
+ * this processor. NULL: there is none. */
+static inline bench_loop bench_loop_find(const char *name)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl")
+               ? bench_loop_avx512(name)
+           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+               ? bench_loop_avx2(name)
+               : bench_loop_plain(name);
+#else
+    return bench_loop_plain(name);
+#endif
+}
 
 #endif

@@ -116,6 +116,21 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
                             arguments);
 }
 
+bool bench_python_start(bench_peer *peer, const char *text, const char *word)
+{
+    /* The first of PATH, else the system's. */
+    static const char *const files[] = {"python3", "/usr/bin/python3"};
+    char option[] = "-c", name[] = "python3";
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char *const arguments[] = {name, option, (char *)text, (char *)word,
+                                   NULL};
+        if (bench_peer_spawn(peer, files[i], arguments)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 FILE *bench_beside(const char *name, const char *arguments)
 {
     char line[400];

@@ -60,6 +60,11 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
 bool bench_peer_spawn(bench_peer *peer, const char *file,
                       char *const arguments[]);
 
+/* Start a python3 with the text of a script, and this argument or none if that
+ * is NULL, as a peer. The first python3 whose script does not name an error is
+ * taken. */
+bool bench_python_start(bench_peer *peer, const char *text, const char *word);
+
 /* Start headrace-bench-NAME, which lies beside this program, to read what it
  * writes; pclose ends it. bench/run-gpu makes such programs. NULL: it could not
  * be started. */
@@ -100,15 +105,6 @@ typedef struct bench_library {
 } bench_library;
 
 extern const bench_library bench_openblas, bench_cublasxt, bench_cublas;
-
-/* ---- python.c: a python3 that runs a script in this program */
-
-/* Start the text of a script with this argument, or without if that is NULL, as
- * a peer. The first python3 whose script does not name an error is taken. */
-bool bench_python_start(bench_peer *peer, const char *text, const char *word);
-
-/* A Python with NumPy that runs run_numpy.py. */
-bool bench_numpy_start(bench_peer *peer);
 
 /* ---- cblas.c */
 

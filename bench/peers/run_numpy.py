@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The nine kernels of bench/kernels/run.c as a NumPy program has them. It is a
-peer of headrace-bench (bench/peers/python.c): it names itself, and answers
+peer of headrace-bench (bench/peers/peer.c): it names itself, and answers
 "KERNEL COUNT EDGE PIXELS" with "SECONDS CHECKSUM" of one run."""
 import sys
 import time
@@ -17,7 +17,7 @@ WEIGHTS = [0.0625, 0.25, 0.375, 0.25, 0.0625]
 
 
 def mixed(count, seed=0):
-    """The same numbers of 32 bits as bench/workloads/run_check.c makes."""
+    """The same numbers of 32 bits as bench/workloads/run.c makes."""
     x = np.arange(count, dtype=np.uint32) ^ np.uint32(seed)
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         x ^= x >> np.uint32(shift)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/status.h"
 #include "bench/bench.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -81,81 +82,74 @@ static hr_extent extent_of(const bench_workload *work, int64_t rows,
 /* ---- one grid */
 
 /* Run everything several times: the first time, and the best of the others. */
-static bool run(measuring *m, double *first, double *best)
+static hr_status time_steps(measuring *m, double *first, double *best)
 {
-    hr_status status = HR_OK;
-    for (int64_t n = 0; n <= m->row.runs && status == HR_OK; n++) {
+    for (int64_t n = 0; n <= m->row.runs; n++) {
         const double begin = cli_clock();
-        status = bench_grids_advance(&m->grids, m->contest->steps);
+        HRI_TRY(bench_grids_advance(&m->grids, m->contest->steps));
         bench_note(n, cli_clock() - begin, first, best);
     }
-    return status == HR_OK;
+    return HR_OK;
 }
 
 /* Sum up all cells, and their squares. All lists with one kind of accelerator
  * must give the same sums. */
-static bool sum(measuring *m)
+static hr_status sum_cells(measuring *m)
 {
-    hr_status status = HR_OK;
     hr_grid *grid = m->grids.grids[0];
-    for (uint32_t i = 0; i < 2 * m->row.work->unknown && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < 2 * m->row.work->unknown; i++) {
         hr_reducing *reducing = NULL;
-        status =
-            hr_grid_reduce(grid, i % 2 == 0 ? HR_REDUCE_SUM : HR_REDUCE_DOT,
-                           HR_F32, i / 2, i / 2, &reducing);
-        if (status == HR_OK) {
-            status = hr_grid_reduced(reducing, &m->row.sums[i]);
-        }
+        HRI_TRY(hr_grid_reduce(grid, i % 2 == 0 ? HR_REDUCE_SUM : HR_REDUCE_DOT,
+                               HR_F32, i / 2, i / 2, &reducing));
+        HRI_TRY(hr_grid_reduced(reducing, &m->row.sums[i]));
     }
-    m->row.summed = status == HR_OK;
-    return m->row.summed || status == HR_ERROR_UNSUPPORTED; /* no accelerator
-                                                               with double */
+    return HR_OK;
 }
 
-static bool measure_whole(measuring *m)
+static hr_status measure_whole(measuring *m)
 {
     grid_row *r = &m->row;
     r->state.size = sizeof r->state;
-    if (!bench_grids_make(&m->grids, 0, m->context, r->extent, NULL, m->data) ||
-        !run(m, &r->first, &r->best)) {
-        return false;
-    }
+    HRI_TRY(
+        bench_grids_make(&m->grids, 0, m->context, r->extent, NULL, m->data));
+    HRI_TRY(time_steps(m, &r->first, &r->best));
     r->residual = m->grids.residual;
-    return sum(m) && hr_grid_describe(m->grids.grids[0], &r->state, r->bands,
-                                      r->setting->count) == HR_OK;
+    const hr_status summed = sum_cells(m);
+    r->summed = summed == HR_OK;
+    if (summed != HR_ERROR_UNSUPPORTED) { /* no accelerator with double */
+        HRI_TRY(summed);
+    }
+    return hr_grid_describe(m->grids.grids[0], &r->state, r->bands,
+                            r->setting->count);
 }
 
 /* Step a grid for each band by itself, on its accelerator. */
-static bool measure_alone(measuring *m)
+static hr_status measure_alone(measuring *m)
 {
     grid_row *r = &m->row;
     double first;
-    bool good = true;
-    for (uint32_t b = 0; b < r->state.band_count && good; b++) {
+    for (uint32_t b = 0; b < r->state.band_count; b++) {
         hr_grid_options options = HR_GRID_OPTIONS_INIT;
         hr_extent extent = r->extent;
         extent.size[0] = r->bands[b].count;
         options.accelerators = &r->bands[b].accelerator;
         options.accelerator_count = 1;
-        good = bench_grids_make(&m->grids, b, m->context, extent, &options,
-                                m->data);
+        HRI_TRY(bench_grids_make(&m->grids, b, m->context, extent, &options,
+                                 m->data));
     }
-    return good && run(m, &first, &r->alone);
+    return time_steps(m, &first, &r->alone);
 }
 
 static int with_grids(measuring *m, uint32_t count,
-                      bool (*function)(measuring *m))
+                      hr_status (*function)(measuring *m))
 {
     const grid_row *r = &m->row;
     m->grids = (bench_grids){.work = r->work,
                              .form = form_of(r->work, r->setting),
                              .period = r->period / r->work->times};
-    int status = CLI_OK;
-    if (!bench_grids_open(&m->grids, count)) {
-        status = cli_fail("out of memory");
-    } else if (!function(m)) {
-        status = cli_failed_call();
-    }
+    const int status = bench_grids_open(&m->grids, count)
+                           ? cli_called(function(m))
+                           : cli_fail("out of memory");
     bench_grids_close(&m->grids);
     return status;
 }
@@ -178,16 +172,17 @@ static int measure_exchange(measuring *m)
 
 static bool same_sums(const grid_row *a, const grid_row *b)
 {
-    bool same = true;
     for (uint32_t i = 0; i < 2 * a->work->unknown; i++) {
-        same = same && a->sums[i] == b->sums[i];
+        if (a->sums[i] != b->sums[i]) {
+            return false;
+        }
     }
-    return same;
+    return true;
 }
 
 /* Compare with the first list: how much faster it is, and whether the sums are
  * the same on the same kind of devices. */
-static int compare(grid_row *r, grid_row *first, bool weak)
+static int compare_with_first(grid_row *r, grid_row *first, bool weak)
 {
     if (first->setting == NULL) {
         r->speed_up = r->efficiency = 1.0;
@@ -310,29 +305,32 @@ static int measure_row(measuring *m)
 {
     grid_row *r = &m->row;
     contest *c = m->contest;
-    int status =
-        bench_grid_check(m->context, r->work, form_of(r->work, r->setting));
-    if (status == CLI_OK) {
-        status = bench_copy_rate(m->context, r->setting->all_gpus, &r->copy);
+    HRI_TRY(
+        bench_grid_check(m->context, r->work, form_of(r->work, r->setting)));
+    HRI_TRY(bench_copy_rate(m->context, r->setting->all_gpus, &r->copy));
+    HRI_TRY(with_grids(m, 1, measure_whole));
+    if (r->state.band_count > 1) {
+        HRI_TRY(with_grids(m, r->state.band_count, measure_alone));
+        HRI_TRY(measure_exchange(m));
     }
-    if (status == CLI_OK) {
-        status = with_grids(m, 1, measure_whole);
-    }
-    if (status == CLI_OK && r->state.band_count > 1) {
-        status = with_grids(m, r->state.band_count, measure_alone);
-        status = status == CLI_OK ? measure_exchange(m) : status;
-    }
-    if (status == CLI_OK) {
-        status = compare(r, &c->first, c->wish.weak);
-    }
-    if (status == CLI_OK) {
-        add_row(&c->bench->rows, r, c->wish.weak);
-        status = cli_flush();
-    }
-    return status;
+    HRI_TRY(compare_with_first(r, &c->first, c->wish.weak));
+    add_row(&c->bench->rows, r, c->wish.weak);
+    return cli_flush();
 }
 
 /* ---- all lists, workloads and sizes */
+
+static int measure_in_context(measuring *m)
+{
+    contest *c = m->contest;
+    if (m->row.bands == NULL) {
+        return cli_fail("out of memory");
+    }
+    HRI_TRY(bench_context(m->row.setting, &m->context));
+    HRI_TRY(cli_called(hr_array_wrap(m->context, c->data, sizeof(float),
+                                     c->extent, 0, &m->data)));
+    return measure_row(m);
+}
 
 static int measure_list(contest *c, const bench_setting *setting)
 {
@@ -344,19 +342,12 @@ static int measure_list(contest *c, const bench_setting *setting)
                 .setting = setting,
                 .extent = extent_of(c->work, c->size * wider, c->size),
                 .runs = c->bench->o.repeat,
-                .steps = c->steps * c->work->times,
+                .steps = c->steps * times,
                 .period = bench_has_residual(c->work)
                               ? (c->wish.residual + times - 1) / times * times
                               : 0,
                 .bands = calloc(setting->count, sizeof(hr_band))}};
-    int status = m.row.bands != NULL ? bench_context(setting, &m.context)
-                                     : cli_fail("out of memory");
-    if (status == CLI_OK) {
-        status = hr_array_wrap(m.context, c->data, sizeof(float), c->extent, 0,
-                               &m.data) == HR_OK
-                     ? measure_row(&m)
-                     : cli_failed_call();
-    }
+    const int status = measure_in_context(&m);
     hr_array_destroy(m.data);
     hr_context_destroy(m.context);
     free(m.row.bands);
@@ -383,42 +374,49 @@ static int make_data(contest *c)
 /* Measure all lists. If one fails, the others are still measured. */
 static int measure_lists(contest *c)
 {
-    int status = make_data(c);
-    for (int i = 0; i < c->bench->setting_count && status == CLI_OK; i++) {
+    HRI_TRY(make_data(c));
+    for (int i = 0; i < c->bench->setting_count; i++) {
         if (measure_list(c, &c->bench->settings[i]) != CLI_OK) {
             c->bench->failed = true;
-            status = cli_cancelled() ? CLI_FAILED : CLI_OK;
+            HRI_TRY(cli_cancelled() ? CLI_FAILED : CLI_OK);
         }
     }
-    free(c->data);
-    return status;
+    return CLI_OK;
+}
+
+static int measure_workloads(benchmark *bench, const bench_grid_wish *wish)
+{
+    const bench_problems *sizes = &bench->problems;
+    bool gpus = true;
+    for (int i = 0; i < bench->setting_count; i++) {
+        gpus = gpus && bench->settings[i].all_gpus;
+    }
+    const int64_t steps = wish->steps > 0 ? wish->steps : gpus ? 1000 : 100;
+    const int each = sizes->count > 0 ? sizes->count : 1;
+    for (int n = 0; n < wish->workloads.count * each; n++) {
+        const bench_workload *work = wish->workloads.list[n / each];
+        contest c = {.bench = bench,
+                     .wish = *wish,
+                     .work = work,
+                     .steps = (steps + work->times - 1) / work->times,
+                     .size = sizes->count > 0 ? sizes->list[n % each].extents[0]
+                             : gpus           ? work->gpu_size
+                                              : work->size};
+        const int status = measure_lists(&c);
+        free(c.data);
+        HRI_TRY(status);
+    }
+    return CLI_OK;
 }
 
 int bench_grid(benchmark *bench)
 {
     bench_grid_wish wish = bench->o.grid;
-    bool gpus = true;
-    int status = CLI_OK;
     if (wish.workloads.count == 0) {
         wish.workloads = bench_default_workloads;
     }
     wish.residual = wish.residual < 0 ? 100 : wish.residual;
-    for (int i = 0; i < bench->setting_count; i++) {
-        gpus = gpus && bench->settings[i].all_gpus;
-    }
-    const int sizes = bench->problems.count > 0 ? bench->problems.count : 1;
-    for (int n = 0; n < wish.workloads.count * sizes && status == CLI_OK; n++) {
-        contest c = {.bench = bench,
-                     .wish = wish,
-                     .work = wish.workloads.list[n / sizes]};
-        const int64_t steps = wish.steps > 0 ? wish.steps : gpus ? 1000 : 100;
-        c.steps = (steps + c.work->times - 1) / c.work->times;
-        c.size = bench->problems.count > 0
-                     ? bench->problems.list[n % sizes].extents[0]
-                 : gpus ? c.work->gpu_size
-                        : c.work->size;
-        status = measure_lists(&c);
-    }
+    const int status = measure_workloads(bench, &wish);
     const int printed = bench_rows_print(&bench->rows);
     return status == CLI_OK ? printed : status;
 }

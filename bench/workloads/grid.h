@@ -5,7 +5,7 @@
 
 #include "bench/bench.h"
 
-/* ---- grid_work.c: the workloads */
+/* ---- grid_work.c: the workloads, also in plain C */
 
 enum { BENCH_GRID_FIELDS_MAX = 6 };
 
@@ -41,10 +41,6 @@ typedef struct bench_workload {
 extern const cli_kind bench_workload_list; /* bench_workloads: "jacobi,heat" */
 extern const bench_workloads bench_default_workloads;
 
-/* Arguments of the workloads' kernels, and the value beyond the ends. */
-extern const float bench_heat_rate, bench_courant, bench_relaxation,
-    bench_grid_edge;
-
 /* Whether there is a residual: the distance of the two fields. */
 static inline bool bench_has_residual(const bench_workload *work)
 {
@@ -75,18 +71,18 @@ void bench_grids_close(bench_grids *g);
 
 /* Make grid i for an extent of cells, on some accelerators or, without options,
  * on all. Its unknown fields get data: an array of the grid's extent, or of
- * fewer rows that are repeated, or NULL. False: a call has failed. */
-bool bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
-                      hr_extent cells, const hr_grid_options *options,
-                      hr_array *data);
+ * fewer rows that are repeated, or NULL. */
+hr_status bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
+                           hr_extent cells, const hr_grid_options *options,
+                           hr_array *data);
 
 /* Make so many steps of all grids, with their residuals, and wait for them. A
  * residual is read when the next one is on its way, so it need not be waited
  * for. */
 hr_status bench_grids_advance(bench_grids *g, int64_t steps);
 
-/* ---- grid_check.c: compare all cells of a small grid with plain C. Returns an
- * exit status, also when they differ. */
+/* Compare all cells of a small grid with plain C. Returns an exit status, also
+ * when they differ. */
 int bench_grid_check(hr_context *context, const bench_workload *work,
                      const bench_grid_form *form);
 

@@ -2,6 +2,7 @@
 /* How fast accelerators copy within their memory, and to each other. */
 #include <stdlib.h>
 
+#include "base/status.h"
 #include "bench/workloads/grid.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -26,44 +27,22 @@ typedef struct link {
     hr_array *from, *to;
 } link;
 
-static void close_links(link *links, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        hr_array_destroy(links[i].from);
-        hr_array_destroy(links[i].to);
-        hr_queue_destroy(links[i].queues[0]);
-        hr_queue_destroy(links[i].queues[1]);
-    }
-    free(links);
-}
-
-static bool open_link(hr_context *context, link *l, hr_array *values)
-{
-    const hr_extent extent = hr_array_extent(values);
-    return hr_queue_create(context, l->ends[0], &l->queues[0]) == HR_OK &&
-           hr_queue_create(context, l->ends[1], &l->queues[1]) == HR_OK &&
-           hr_array_create(l->queues[0], 1, extent, &l->from) == HR_OK &&
-           hr_array_create(l->queues[1], 1, extent, &l->to) == HR_OK &&
-           hr_copy(hr_view_of(values), hr_view_of(l->from)) == HR_OK;
-}
-
 /* Copy over all links at the same time, `times` times. */
-static hr_status copy(const link *links, uint32_t count, int64_t times,
-                      double *seconds)
+static hr_status copy_all(const link *links, uint32_t count, int64_t times,
+                          double *seconds)
 {
-    hr_status status = HR_OK;
     const double begin = cli_clock();
-    for (int64_t n = 0; n < times && status == HR_OK; n++) {
-        for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-            status = hr_copy_async(hr_view_of(links[i].from),
-                                   hr_view_of(links[i].to), NULL);
+    for (int64_t n = 0; n < times; n++) {
+        for (uint32_t i = 0; i < count; i++) {
+            HRI_TRY(hr_copy_async(hr_view_of(links[i].from),
+                                  hr_view_of(links[i].to), NULL));
         }
     }
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = hr_synchronize(hr_view_of(links[i].to));
+    for (uint32_t i = 0; i < count; i++) {
+        HRI_TRY(hr_synchronize(hr_view_of(links[i].to)));
     }
     *seconds = cli_clock() - begin;
-    return status;
+    return HR_OK;
 }
 
 static int64_t copies_in(double seconds)
@@ -74,27 +53,37 @@ static int64_t copies_in(double seconds)
 
 /* The best time of a copy over all links. First runs tell how many copies are
  * enough: the first copy is slow, the second is not. */
-static hr_status measure_links(const link *links, uint32_t count, double *best)
+static hr_status time_copies(const link *links, uint32_t count, double *best)
 {
-    int64_t times = 1;
     double seconds = 0.0, once = 0.0;
-    hr_status status = copy(links, count, 1, &seconds);
-    if (status == HR_OK) {
-        status = copy(links, count, 1, &seconds);
-        times = copies_in(seconds);
+    HRI_TRY(copy_all(links, count, 1, &seconds));
+    HRI_TRY(copy_all(links, count, 1, &seconds));
+    const int64_t times = copies_in(seconds);
+    for (int n = 0; n < ROUNDS; n++) {
+        HRI_TRY(copy_all(links, count, times, &seconds));
+        bench_note(n + 1, seconds / (double)times, &once, best);
     }
-    for (int n = 0; n < ROUNDS && status == HR_OK; n++) {
-        status = copy(links, count, times, &seconds);
-        seconds /= (double)times;
-        bench_note(n + 1, seconds, &once, best);
+    return HR_OK;
+}
+
+static hr_status open_links(hr_context *context, link *links, uint32_t count,
+                            hr_array *values)
+{
+    const hr_extent extent = hr_array_extent(values);
+    for (link *l = links; l < links + count; l++) {
+        HRI_TRY(hr_queue_create(context, l->ends[0], &l->queues[0]));
+        HRI_TRY(hr_queue_create(context, l->ends[1], &l->queues[1]));
+        HRI_TRY(hr_array_create(l->queues[0], 1, extent, &l->from));
+        HRI_TRY(hr_array_create(l->queues[1], 1, extent, &l->to));
+        HRI_TRY(hr_copy(hr_view_of(values), hr_view_of(l->from)));
     }
-    return status;
+    return HR_OK;
 }
 
 /* Measure copies of `bytes` bytes over links with known ends. Frees the
  * links. */
-static int measure(hr_context *context, link *links, uint32_t count,
-                   uint64_t bytes, double *best)
+static int measure_links(hr_context *context, link *links, uint32_t count,
+                         uint64_t bytes, double *best)
 {
     const int64_t floats = (int64_t)(bytes / sizeof(float)) + 1;
     float *data = calloc((size_t)floats, sizeof(float));
@@ -103,19 +92,24 @@ static int measure(hr_context *context, link *links, uint32_t count,
         free(links);
         return cli_fail("out of memory");
     }
-    const hr_extent extent = hr_extent1((int64_t)bytes);
-    bool good = cli_random_fill(hr_matrix_row_major(data, HR_F32, 1, floats, 0),
-                                3, NULL) &&
-                hr_array_wrap(context, data, 1, extent, 0, &values) == HR_OK;
-    for (uint32_t i = 0; i < count && good; i++) {
-        good = open_link(context, &links[i], values);
+    const bool good =
+        cli_random_fill(hr_matrix_row_major(data, HR_F32, 1, floats, 0), 3,
+                        NULL) &&
+        hr_array_wrap(context, data, 1, hr_extent1((int64_t)bytes), 0,
+                      &values) == HR_OK &&
+        open_links(context, links, count, values) == HR_OK &&
+        time_copies(links, count, best) == HR_OK;
+    const int status = good ? CLI_OK : cli_failed_call();
+    for (uint32_t i = 0; i < count; i++) {
+        hr_array_destroy(links[i].from);
+        hr_array_destroy(links[i].to);
+        hr_queue_destroy(links[i].queues[0]);
+        hr_queue_destroy(links[i].queues[1]);
     }
-    good = good && measure_links(links, count, best) == HR_OK;
-    const int exit_status = good ? CLI_OK : cli_failed_call();
-    close_links(links, count);
+    free(links);
     hr_array_destroy(values);
     free(data);
-    return exit_status;
+    return status;
 }
 
 int bench_copy_rate(hr_context *context, bool gpus, double *rate)
@@ -135,7 +129,7 @@ int bench_copy_rate(hr_context *context, bool gpus, double *rate)
             bytes = info.memory_limit / 4;
         }
     }
-    const int status = measure(context, links, count, bytes, &seconds);
+    const int status = measure_links(context, links, count, bytes, &seconds);
     *rate = seconds > 0.0 ? 2.0 * (double)bytes * count / seconds : 0.0;
     return status;
 }
@@ -152,5 +146,5 @@ int bench_grid_exchange(hr_context *context, const hr_band *bands,
         down->ends[0] = up->ends[1] = bands[b].accelerator;
         down->ends[1] = up->ends[0] = bands[b + 1].accelerator;
     }
-    return measure(context, links, 2 * (count - 1), bytes, seconds);
+    return measure_links(context, links, 2 * (count - 1), bytes, seconds);
 }

@@ -169,11 +169,11 @@ extern const cli_command bench_command, bench_dialect, bench_copies;
 /* Each function measures all problems on all settings, and returns an exit
  * status. */
 int bench_matmul(benchmark *bench);  /* workloads/matmul.c */
-int bench_batch(benchmark *bench);   /* workloads/batch.c */
+int bench_batch(benchmark *bench);   /* workloads/turns.c */
 int bench_kernels(benchmark *bench); /* workloads/kernels.c */
 int bench_filter(benchmark *bench);  /* workloads/filter.c */
 int bench_grid(benchmark *bench);    /* workloads/grid.c */
-int bench_sizes(benchmark *bench);   /* workloads/sizes.c */
+int bench_sizes(benchmark *bench);   /* workloads/turns.c */
 int bench_calls(benchmark *bench);   /* workloads/calls.c */
 int bench_run(benchmark *bench);     /* workloads/run.c */
 int bench_stream(benchmark *bench);  /* workloads/stream.c */

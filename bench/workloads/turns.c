@@ -1,14 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/workloads/turns.h"
-
+/* headrace bench sizes and headrace bench batch: contestants that compute the
+ * same products in turns. They are lists of accelerators, a CBLAS called
+ * directly, and cuBLAS by hand.
+ *
+ * A case is one shape, type and kind of memory. Of a small case the contestants
+ * run in turns, and their contexts stay open from case to case. Of a large one
+ * they run one after another, each with a context of its own, since they would
+ * take each other's memory. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
+#include "base/matrix.h"
+#include "base/pool.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "bench/bench.h"
+#include "bench/peers/peer.h"
 #include "console/context.h"
 #include "console/signals.h"
+
+typedef enum contestant_kind {
+    BENCH_AUTO,
+    BENCH_LIST,
+    BENCH_CBLAS,
+    BENCH_CUBLAS
+} contestant_kind;
+
+/* The times of a contestant in one case. */
+typedef struct case_times {
+    double first, best, median; /* seconds; NAN: none */
+    char note[200];             /* why there are none; "": there are */
+} case_times;
+
+typedef struct contestant {
+    contestant_kind kind;
+    char name[192];
+    const bench_setting *setting; /* of the first two kinds */
+    hr_context *context;          /* of these, while it is open */
+    hri_pool *pool;  /* of a CBLAS: runs a product on each thread; NULL: one
+                        product after the other */
+    double *seconds; /* of the case's rounds */
+    case_times times[BENCH_PROBLEMS_MAX];
+} contestant;
+
+enum { BENCH_CONTESTANTS_MAX = BENCH_SETTINGS_MAX + 4 };
+
+typedef struct contest contest;
+
+struct contest {
+    benchmark *bench;
+    const char *subject; /* "sizes" */
+    bool batch;          /* products by hr_gemm_batch */
+    /* Products of a case, after problem has been set. */
+    int64_t (*products)(const contest *t);
+    /* Add what a contestant's line of JSON has in the end, or the last cells of
+     * a case in the table of the best times. */
+    void (*add_line)(const contest *t, const contestant *c);
+    void (*add_cells)(const contest *t);
+    const bench_setting *pinning_setting;
+    hr_context *pinning; /* owns pinned memory; NULL if not needed */
+    bench_cblas cblas;
+    bench_peer cublas;
+    char gpu[16]; /* for cuBLAS: the first one of the lists; "": none */
+    contestant contestants[BENCH_CONTESTANTS_MAX];
+    int count;
+    /* the case */
+    int problem;
+    bench_number number;
+    bool pinned;
+    bench_operands operands;
+};
 
 enum {
     ALONE_BYTES = 1 << 29, /* of operands: larger cases are large */
@@ -24,50 +89,54 @@ static const char *const kinds[] = {
 
 /* ---- the contestants */
 
-bench_contestant *bench_turns_add(bench_turns *t, bench_kind kind,
+/* Add a contestant. Returns it, or NULL when out of memory. */
+static contestant *add_contestant(contest *t, contestant_kind kind,
                                   const char *name,
                                   const bench_setting *setting)
 {
-    bench_contestant *c = &t->contestants[t->count];
+    contestant *c = &t->contestants[t->count];
     double *seconds = calloc((size_t)t->bench->o.repeat, sizeof *seconds);
     if (seconds == NULL) {
         return NULL;
     }
-    *c = (bench_contestant){
-        .kind = kind, .setting = setting, .seconds = seconds};
+    *c = (contestant){.kind = kind, .setting = setting, .seconds = seconds};
     snprintf(c->name, sizeof c->name, "%s", name);
     t->count++;
     return c;
 }
 
-bool bench_turns_add_lists(bench_turns *t)
+/* Add all lists of the benchmark. */
+static bool add_lists(contest *t)
 {
-    bool good = true;
-    for (int i = 0; i < t->bench->setting_count && good; i++) {
+    for (int i = 0; i < t->bench->setting_count; i++) {
         const bench_setting *setting = &t->bench->settings[i];
-        good = bench_turns_add(t, BENCH_LIST, setting->name, setting) != NULL;
+        if (add_contestant(t, BENCH_LIST, setting->name, setting) == NULL) {
+            return false;
+        }
         if (t->gpu[0] == '\0') {
             snprintf(t->gpu, sizeof t->gpu, "%.*s",
                      (int)strcspn(setting->gpus, ","), setting->gpus);
         }
     }
-    return good;
+    return true;
 }
 
-bool bench_turns_wants(const bench_turns *t, unsigned peer)
+/* Whether the option wants a peer, of BENCH_WITH_...; both are usual. */
+static bool wants_peer(const contest *t, unsigned peer)
 {
     const bench_peers_wish *wish = &t->bench->o.peers;
     return !wish->given || (wish->peers & peer) != 0;
 }
 
-bool bench_turns_add_cublas(bench_turns *t)
+/* Add cuBLAS if a list has a GPU of CUDA and the option does not forbid it. */
+static bool add_cublas(contest *t)
 {
-    return !bench_turns_wants(t, BENCH_WITH_CUBLAS) || t->gpu[0] == '\0' ||
+    return !wants_peer(t, BENCH_WITH_CUBLAS) || t->gpu[0] == '\0' ||
            !bench_cublas_start(&t->cublas) ||
-           bench_turns_add(t, BENCH_CUBLAS, t->cublas.name, NULL) != NULL;
+           add_contestant(t, BENCH_CUBLAS, t->cublas.name, NULL) != NULL;
 }
 
-static void close_contexts(bench_turns *t)
+static void close_contexts(contest *t)
 {
     for (int i = 0; i < t->count; i++) {
         hr_context_destroy(t->contestants[i].context);
@@ -79,19 +148,19 @@ static void close_contexts(bench_turns *t)
 
 /* A call that is timed. */
 typedef struct timed {
-    const bench_turns *turns;
-    const bench_contestant *contestant;
+    const contest *t;
+    const contestant *c;
     atomic_bool refused; /* the CBLAS does not offer a product */
 } timed;
 
 static bool call_headrace(void *data)
 {
     const timed *x = data;
-    const bench_operands *o = &x->turns->operands;
-    hr_context *context = x->contestant->context;
+    const bench_operands *o = &x->t->operands;
+    hr_context *context = x->c->context;
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
-    options.compute = x->turns->number.compute;
-    if (!x->turns->batch) {
+    options.compute = x->t->number.compute;
+    if (!x->t->batch) {
         return hr_gemm(context, hr_real(1.0), o->a, o->b, hr_real(0.0), o->c,
                        &options) == HR_OK;
     }
@@ -107,8 +176,8 @@ static bool call_headrace(void *data)
 static void multiply_one(void *data, int64_t index)
 {
     timed *x = data;
-    const bench_operands o = bench_operands_at(&x->turns->operands, index);
-    if (!bench_cblas_gemm(&x->turns->cblas, o.a, o.b, o.c)) {
+    const bench_operands o = bench_operands_at(&x->t->operands, index);
+    if (!bench_cblas_gemm(&x->t->cblas, o.a, o.b, o.c)) {
         atomic_store(&x->refused, true);
     }
 }
@@ -116,17 +185,16 @@ static void multiply_one(void *data, int64_t index)
 static bool call_cblas(void *data)
 {
     timed *x = data;
-    hri_pool_run(x->contestant->pool, x->turns->operands.count, multiply_one,
-                 x);
-    return x->turns->number.compute == HR_COMPUTE_NATIVE &&
+    hri_pool_run(x->c->pool, x->t->operands.count, multiply_one, x);
+    return x->t->number.compute == HR_COMPUTE_NATIVE &&
            !atomic_load(&x->refused);
 }
 
 /* Time a call in this process: the first one, or those of a later round. */
-static bool time_here(const bench_turns *t, const bench_contestant *c,
-                      bool first, double *seconds)
+static bool time_here(const contest *t, const contestant *c, bool first,
+                      double *seconds)
 {
-    timed x = {.turns = t, .contestant = c};
+    timed x = {.t = t, .c = c};
     const bool cblas = c->kind == BENCH_CBLAS;
     bool (*const call)(void *) = cblas ? call_cblas : call_headrace;
     const int before = cblas ? bench_cblas_begin(&t->cblas) : 0;
@@ -142,8 +210,7 @@ static bool time_here(const bench_turns *t, const bench_contestant *c,
     return good;
 }
 
-static bool ask_cublas(bench_turns *t, bool first, double *seconds,
-                       bench_times *r)
+static bool ask_cublas(contest *t, bool first, double *seconds, case_times *r)
 {
     const bench_operands *o = &t->operands;
     const bench_request request = {.wish = {.type = o->a.type,
@@ -165,23 +232,25 @@ static bool ask_cublas(bench_turns *t, bool first, double *seconds,
 
 /* Verify the first results: a fast result that is wrong does not count. Of many
  * products the first and the last one. */
-static int verify(const bench_turns *t, const bench_contestant *c)
+static int verify_first(const contest *t, const contestant *c)
 {
-    const int64_t count = t->operands.count;
-    bool good = true;
-    for (int64_t i = 0; i < count && good; i += count > 1 ? count - 1 : 1) {
-        const bench_operands o = bench_operands_at(&t->operands, i);
-        good = c->context == NULL || t->number.compute != HR_COMPUTE_NATIVE ||
-               hr_gemm_verify(c->context, hr_real(1.0), o.a, o.b, hr_real(0.0),
-                              o.c, o.c, NULL) == HR_OK;
+    const int64_t count = t->operands.count, step = count > 1 ? count - 1 : 1;
+    if (c->context == NULL || t->number.compute != HR_COMPUTE_NATIVE) {
+        return CLI_OK;
     }
-    return good ? CLI_OK : cli_fail("%s: %s", c->name, hr_last_error());
+    for (int64_t i = 0; i < count; i += step) {
+        const bench_operands o = bench_operands_at(&t->operands, i);
+        if (hr_gemm_verify(c->context, hr_real(1.0), o.a, o.b, hr_real(0.0),
+                           o.c, o.c, NULL) != HR_OK) {
+            return cli_fail("%s: %s", c->name, hr_last_error());
+        }
+    }
+    return CLI_OK;
 }
 
 /* A contestant that fails is left out of the case, unless a signal asked to
  * stop. Returns an exit status. */
-static int note_failure(bench_turns *t, const bench_contestant *c,
-                        bench_times *r)
+static int note_failure(contest *t, const contestant *c, case_times *r)
 {
     if (c->kind <= BENCH_LIST) {
         snprintf(r->note, sizeof r->note, "%.190s", hr_last_error());
@@ -196,10 +265,10 @@ static int note_failure(bench_turns *t, const bench_contestant *c,
 }
 
 /* Round 0 is the first call. */
-static int run_once(bench_turns *t, bench_contestant *c, int64_t round)
+static int run_once(contest *t, contestant *c, int64_t round)
 {
     const bench_operands *o = &t->operands;
-    bench_times *r = &c->times[t->problem];
+    case_times *r = &c->times[t->problem];
     double seconds = 0.0;
     if (r->note[0] != '\0') {
         return CLI_OK;
@@ -216,7 +285,7 @@ static int run_once(bench_turns *t, bench_contestant *c, int64_t round)
     }
     if (round == 0) {
         r->first = seconds;
-        return verify(t, c);
+        return verify_first(t, c);
     }
     c->seconds[round - 1] = seconds;
     return CLI_OK;
@@ -224,33 +293,34 @@ static int run_once(bench_turns *t, bench_contestant *c, int64_t round)
 
 /* Run some contestants in turns. Each round starts with another one, so that
  * none always follows the same one. */
-static int run_rounds(bench_turns *t, bench_contestant *list, int count)
+static int run_rounds(contest *t, contestant *list, int count)
 {
     const int64_t repeat = t->bench->o.repeat;
-    int status = CLI_OK;
-    for (int i = 0; i < count && status == CLI_OK; i++) {
-        bench_contestant *c = &list[i];
+    for (int i = 0; i < count; i++) {
+        contestant *c = &list[i];
         if (c->setting != NULL && c->context == NULL) {
-            status = bench_context(c->setting, &c->context);
+            HRI_TRY(bench_context(c->setting, &c->context));
         }
     }
     for (int64_t round = 0; round <= repeat; round++) {
-        for (int i = 0; i < count && status == CLI_OK; i++) {
-            status = run_once(t, &list[(round + i) % count], round);
+        for (int i = 0; i < count; i++) {
+            HRI_TRY(run_once(t, &list[(round + i) % count], round));
         }
     }
-    for (int i = 0; i < count && status == CLI_OK; i++) {
-        bench_times *r = &list[i].times[t->problem];
+    for (int i = 0; i < count; i++) {
+        case_times *r = &list[i].times[t->problem];
         if (r->note[0] == '\0') {
             bench_sum_up(list[i].seconds, repeat, &r->best, &r->median);
         }
     }
-    return status;
+    return CLI_OK;
 }
 
 /* ---- rows */
 
-double bench_turns_best(const bench_turns *t, unsigned wanted)
+/* The best time that the contestants of some kinds (1 << BENCH_LIST | ..) had
+ * in the case. NAN: none. */
+static double best_of(const contest *t, unsigned wanted)
 {
     double best = NAN;
     for (int i = 0; i < t->count; i++) {
@@ -262,10 +332,10 @@ double bench_turns_best(const bench_turns *t, unsigned wanted)
 }
 
 /* One line of JSON for a contestant of the case. */
-static void write_line(const bench_turns *t, const bench_contestant *c)
+static void write_line(const contest *t, const contestant *c)
 {
     bench_rows *rows = &t->bench->rows;
-    const bench_times *r = &c->times[t->problem];
+    const case_times *r = &c->times[t->problem];
     const bench_operands *o = &t->operands;
     bench_row_begin(rows, t->subject);
     bench_text(rows, "type", NULL, t->number.name);
@@ -291,7 +361,7 @@ static void write_line(const bench_turns *t, const bench_contestant *c)
     bench_row_end(rows);
 }
 
-static void add_size(const bench_turns *t)
+static void add_size(const contest *t)
 {
     const int64_t *e = t->bench->problems.list[t->problem].extents;
     char text[80];
@@ -304,7 +374,7 @@ static void add_size(const bench_turns *t)
 }
 
 /* Print the cases of one type: the best times, or the first calls. */
-static int print_table(bench_turns *t, bool first)
+static int print_table(contest *t, bool first)
 {
     bench_rows *rows = &t->bench->rows;
     printf("%s, %s memory, microseconds of %s\n", t->number.name,
@@ -314,7 +384,7 @@ static int print_table(bench_turns *t, bool first)
         bench_row_begin(rows, NULL);
         add_size(t);
         for (int i = 0; i < t->count; i++) {
-            const bench_times *r = &t->contestants[i].times[t->problem];
+            const case_times *r = &t->contestants[i].times[t->problem];
             bench_value(rows, NULL, t->contestants[i].name, BENCH_MICROSECONDS,
                         first ? r->first : r->best);
         }
@@ -330,7 +400,7 @@ static int print_table(bench_turns *t, bool first)
 
 /* ---- cases */
 
-static int make_operands(bench_turns *t)
+static int make_operands(contest *t)
 {
     const int64_t *extents = t->bench->problems.list[t->problem].extents;
     const bench_operands_wish wish = {.type = t->number.type,
@@ -341,7 +411,7 @@ static int make_operands(bench_turns *t)
                                       .count = t->products(t),
                                       .pinned = t->pinned ? t->pinning : NULL};
     for (int i = 0; i < t->count; i++) {
-        t->contestants[i].times[t->problem] = (bench_times){NAN, NAN, NAN, ""};
+        t->contestants[i].times[t->problem] = (case_times){NAN, NAN, NAN, ""};
     }
     return bench_operands_make(&t->operands, &wish)
                ? CLI_OK
@@ -359,58 +429,57 @@ static bool is_large(const bench_operands *o)
            ALONE_BYTES;
 }
 
-static int measure_case(bench_turns *t)
+static int measure_case(contest *t)
 {
-    int status = make_operands(t);
-    const bool large = status == CLI_OK && is_large(&t->operands);
+    HRI_TRY(make_operands(t));
+    const bool large = is_large(&t->operands);
     const int step = large ? 1 : t->count;
-    for (int i = 0; i < t->count && status == CLI_OK; i += step) {
+    for (int i = 0; i < t->count; i += step) {
         if (large) {
             close_contexts(t);
         }
-        status = run_rounds(t, &t->contestants[i], step);
+        HRI_TRY(run_rounds(t, &t->contestants[i], step));
     }
-    for (int i = 0; i < t->count && status == CLI_OK; i++) {
+    for (int i = 0; i < t->count; i++) {
         write_line(t, &t->contestants[i]);
     }
-    return status == CLI_OK ? cli_flush() : status;
+    return cli_flush();
 }
 
-static int measure_type(bench_turns *t)
+/* Measure all problems of a type and a kind of memory. */
+static int measure_type(contest *t)
 {
-    int status = CLI_OK;
-    for (int i = 0; i < t->bench->problems.count && status == CLI_OK; i++) {
+    for (int i = 0; i < t->bench->problems.count; i++) {
         t->problem = i;
-        status = measure_case(t);
+        HRI_TRY(measure_case(t));
     }
-    if (status == CLI_OK && !t->bench->o.json) {
-        status = print_table(t, false);
+    if (t->bench->o.json) {
+        return CLI_OK;
     }
-    if (status == CLI_OK && !t->bench->o.json) {
-        status = print_table(t, true);
-    }
-    return status;
+    HRI_TRY(print_table(t, false));
+    return print_table(t, true);
 }
 
-int bench_turns_run(bench_turns *t)
+/* Measure all kinds of memory and types: print a table of the best times and
+ * one of the first calls for each, or lines of JSON. */
+static int measure_types(contest *t)
 {
     const bench_memories *memories = &t->bench->o.memories;
     const bench_numbers *numbers = &t->bench->o.numbers;
-    int status = CLI_OK;
-    for (int i = 0; i < memories->count && status == CLI_OK; i++) {
+    for (int i = 0; i < memories->count; i++) {
         t->pinned = memories->pinned[i];
         if (t->pinned && t->pinning == NULL) {
-            status = bench_context(t->pinning_setting, &t->pinning);
+            HRI_TRY(bench_context(t->pinning_setting, &t->pinning));
         }
-        for (int j = 0; j < numbers->count && status == CLI_OK; j++) {
+        for (int j = 0; j < numbers->count; j++) {
             t->number = numbers->list[j];
-            status = measure_type(t);
+            HRI_TRY(measure_type(t));
         }
     }
-    return status;
+    return CLI_OK;
 }
 
-void bench_turns_close(bench_turns *t)
+static void close_turns(contest *t)
 {
     close_contexts(t);
     for (int i = 0; i < t->count; i++) {
@@ -419,4 +488,304 @@ void bench_turns_close(bench_turns *t)
     bench_operands_free(&t->operands);
     hr_context_destroy(t->pinning);
     bench_peer_stop(&t->cublas);
+}
+
+typedef struct sizes {
+    contest t;
+    bench_setting all; /* auto's */
+    char lists[4096];  /* the lists, when no option gives them */
+} sizes;
+
+/* ---- the lists of sizes */
+
+static bool add_list(sizes *x, const char *list)
+{
+    const size_t used = strlen(x->lists);
+    const size_t left = sizeof x->lists - used;
+    return (size_t)snprintf(x->lists + used, left, "%s%s", used > 0 ? ";" : "",
+                            list) < left;
+}
+
+/* An accelerator as lists name it, or the virtual ones of a device: "4xhost".
+ */
+typedef struct found {
+    char item[64], device[48], name[128], backend[48];
+    int parts; /* virtual ones; 0: it is none */
+} found;
+
+/* Whether one before it is as good, or just of the same backend. */
+static bool is_known(const found *list, uint32_t i, bool as_good)
+{
+    for (uint32_t j = 0; j < i; j++) {
+        if (strcmp(list[j].backend, list[i].backend) == 0 &&
+            (!as_good || (list[j].parts == list[i].parts &&
+                          strcmp(list[j].name, list[i].name) == 0))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Add the lists of a backend: all of it where there are several, and all with
+ * the host. Paths are written out, since auto may have fewer than all. */
+static bool add_backend(sizes *x, const found *list, uint32_t count,
+                        uint32_t first, bool host)
+{
+    char all[512] = "", with[600];
+    int members = 0;
+    for (uint32_t i = first; i < count; i++) {
+        if (strcmp(list[i].backend, list[first].backend) == 0) {
+            const size_t used = strlen(all);
+            snprintf(all + used, sizeof all - used, "%s%s",
+                     members > 0 ? "," : "", list[i].item);
+            members++;
+        }
+    }
+    snprintf(with, sizeof with, "%s,host", all);
+    return (members == 1 || add_list(x, all)) && (!host || add_list(x, with));
+}
+
+/* Find the lists of what auto has: the host, each accelerator of another name,
+ * and each backend. */
+static bool make_lists(sizes *x, const found *list, uint32_t count)
+{
+    bool host = false;
+    for (uint32_t i = 0; i < count; i++) {
+        host = host || strcmp(list[i].item, "host") == 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_known(list, i, true) && !add_list(x, list[i].item)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(list[i].item, "host") != 0 && !is_known(list, i, false) &&
+            !add_backend(x, list, count, i, host)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Note an accelerator, unless it is another virtual one of the device before.
+ */
+static void note_accelerator(const hr_accelerator_info *info, found *list,
+                             uint32_t *count)
+{
+    const char *const path = info->path;
+    const int device = (int)strcspn(path, "#");
+    found *f = *count > 0 ? &list[*count - 1] : NULL;
+    if (f == NULL || f->parts == 0 || strlen(f->device) != (size_t)device ||
+        strncmp(f->device, path, (size_t)device) != 0) {
+        f = &list[(*count)++];
+        snprintf(f->device, sizeof f->device, "%.*s", device, path);
+        snprintf(f->item, sizeof f->item, "%s", f->device);
+        snprintf(f->name, sizeof f->name, "%s", info->name);
+        snprintf(f->backend, sizeof f->backend, "%.*s",
+                 (int)strcspn(path, ":#"), path);
+    }
+    if (path[device] == '#') {
+        snprintf(f->item, sizeof f->item, "%dx%s", ++f->parts, f->device);
+    }
+}
+
+static int describe_all(sizes *x, const hr_context *context)
+{
+    const uint32_t count = hr_accelerator_count(context);
+    uint32_t noted = 0;
+    found *list = calloc(count, sizeof *list);
+    for (uint32_t i = 0; i < count && list != NULL; i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        if (hr_accelerator_describe(context, i, &info) == HR_OK) {
+            note_accelerator(&info, list, &noted);
+        }
+    }
+    const bool good = list != NULL && make_lists(x, list, noted);
+    free(list);
+    return good ? CLI_OK : cli_fail("too many accelerators");
+}
+
+static int find_lists(sizes *x)
+{
+    benchmark *bench = x->t.bench;
+    x->all = (bench_setting){.memory_limit = bench->o.memory_limit};
+    snprintf(x->all.name, sizeof x->all.name, "auto");
+    if (bench->o.accelerators == NULL) {
+        hr_context *context = NULL;
+        HRI_TRY(bench_context(&x->all, &context));
+        const int status = describe_all(x, context);
+        hr_context_destroy(context);
+        HRI_TRY(status);
+        bench->o.accelerators = x->lists;
+    }
+    return bench_settings(bench, NULL);
+}
+
+/* All contexts must be created before the CBLAS is looked for: it is the one
+ * that they load. bench_settings has done so. */
+static bool add_contestants(sizes *x)
+{
+    contest *t = &x->t;
+    if (add_contestant(t, BENCH_AUTO, "auto", &x->all) == NULL ||
+        !add_lists(t)) {
+        return false;
+    }
+    const bool cblas =
+        wants_peer(t, BENCH_WITH_CBLAS) && bench_cblas_find(&t->cblas);
+    return (!cblas ||
+            add_contestant(t, BENCH_CBLAS, t->cblas.name, NULL) != NULL) &&
+           add_cublas(t);
+}
+
+static int64_t one_product(const contest *t)
+{
+    (void)t;
+    return 1;
+}
+
+/* ---- sizes */
+
+/* The time of auto over the best of the lists, or of all but auto. */
+static double auto_over(const contest *t, bool lists)
+{
+    const unsigned all = ~(1u << BENCH_AUTO);
+    return t->contestants[0].times[t->problem].best /
+           best_of(t, lists ? 1u << BENCH_LIST : all);
+}
+
+static void add_auto_line(const contest *t, const contestant *c)
+{
+    bench_rows *rows = &t->bench->rows;
+    if (c->kind == BENCH_AUTO) {
+        bench_value(rows, "over_best_list", NULL, BENCH_RATIO,
+                    auto_over(t, true));
+        bench_value(rows, "over_best", NULL, BENCH_RATIO, auto_over(t, false));
+    }
+}
+
+static void add_auto_cells(const contest *t)
+{
+    bench_rows *rows = &t->bench->rows;
+    bench_value(rows, NULL, "over lists", BENCH_RATIO, auto_over(t, true));
+    bench_value(rows, NULL, "over all", BENCH_RATIO, auto_over(t, false));
+}
+
+static int measure_sizes(sizes *x)
+{
+    HRI_TRY(find_lists(x));
+    return add_contestants(x) ? measure_types(&x->t)
+                              : cli_fail("out of memory");
+}
+
+int bench_sizes(benchmark *bench)
+{
+    sizes *x = calloc(1, sizeof *x);
+    if (x == NULL) {
+        return cli_fail("out of memory");
+    }
+    x->t = (contest){.bench = bench,
+                     .subject = "sizes",
+                     .products = one_product,
+                     .add_line = add_auto_line,
+                     .add_cells = add_auto_cells,
+                     .pinning_setting = &x->all};
+    const int status = measure_sizes(x);
+    close_turns(&x->t);
+    free(x);
+    return status;
+}
+
+/* ---- batches */
+
+/* As many products as take 96 MiB, if their number is not given. */
+static int64_t products_of_batch(const contest *t)
+{
+    const int64_t *e = t->bench->problems.list[t->problem].extents;
+    const double m = (double)e[0], k = (double)e[1], n = (double)e[2];
+    const double bytes =
+        (double)hr_type_size(t->number.type) * (m * k + k * n) +
+        (double)hr_type_size(t->number.c_type) * m * n;
+    const double all = 96.0 * (1 << 20);
+    return t->bench->o.batch > 0 ? t->bench->o.batch
+                                 : hri_max((int64_t)(all / bytes), 1);
+}
+
+/* One loop over the CBLAS with all of its threads, and one on each thread. */
+static bool add_loops(contest *t, hri_pool **pool)
+{
+    if (!wants_peer(t, BENCH_WITH_CBLAS) || !bench_cblas_find(&t->cblas)) {
+        return true;
+    }
+    if (add_contestant(t, BENCH_CBLAS, "cblas, one by one", NULL) == NULL) {
+        return false;
+    }
+    if (t->cblas.set_threads == NULL ||
+        hri_pool_hold(hri_thread_count(), pool) != HR_OK) {
+        return true;
+    }
+    contestant *c = add_contestant(t, BENCH_CBLAS, "cblas, one a thread", NULL);
+    if (c != NULL) {
+        c->pool = *pool;
+    }
+    return c != NULL;
+}
+
+/* `seconds` over the best time of the loops, or of cuBLAS. NAN: none. */
+static double over(const contest *t, double seconds, contestant_kind kind)
+{
+    return seconds / best_of(t, 1u << kind);
+}
+
+static void add_batch_line(const contest *t, const contestant *c)
+{
+    bench_rows *rows = &t->bench->rows;
+    const double best = c->times[t->problem].best;
+    const bench_operands *o = &t->operands;
+    const double flops =
+        hri_product_flops(t->number.type, o->c.rows, o->c.cols, o->a.cols) *
+        (double)o->count;
+    bench_value(rows, "count", NULL, BENCH_COUNT, (double)o->count);
+    bench_value(rows, "gflops", NULL, BENCH_GFLOPS, flops / best);
+    if (c->kind == BENCH_LIST) {
+        bench_value(rows, "over_loops", NULL, BENCH_RATIO,
+                    over(t, best, BENCH_CBLAS));
+        bench_value(rows, "over_cublas", NULL, BENCH_RATIO,
+                    over(t, best, BENCH_CUBLAS));
+    }
+}
+
+static void add_batch_cells(const contest *t)
+{
+    bench_rows *rows = &t->bench->rows;
+    const double best = best_of(t, 1u << BENCH_LIST);
+    bench_value(rows, NULL, "products", BENCH_COUNT,
+                (double)products_of_batch(t));
+    bench_value(rows, NULL, "over loops", BENCH_RATIO,
+                over(t, best, BENCH_CBLAS));
+    bench_value(rows, NULL, "over cuBLAS", BENCH_RATIO,
+                over(t, best, BENCH_CUBLAS));
+}
+
+int bench_batch(benchmark *bench)
+{
+    hri_pool *pool = NULL;
+    contest *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        return cli_fail("out of memory");
+    }
+    *t = (contest){.bench = bench,
+                   .subject = "batch",
+                   .batch = true,
+                   .products = products_of_batch,
+                   .add_line = add_batch_line,
+                   .add_cells = add_batch_cells,
+                   .pinning_setting = &bench->settings[0]};
+    const bool added = add_loops(t, &pool) && add_lists(t) && add_cublas(t);
+    const int status = added ? measure_types(t) : cli_fail("out of memory");
+    close_turns(t);
+    if (pool != NULL) {
+        hri_pool_drop(pool);
+    }
+    free(t);
+    return status;
 }

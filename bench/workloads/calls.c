@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bench/bench.h"
 #include "bench/peers/openmp.h"
 #include "bench/peers/peer.h"
@@ -37,102 +38,70 @@ typedef struct calling {
     cub_times cub;
 } calling;
 
-static hr_view view(const calling *c, int array)
+static hr_view view_of(const calling *c, int array)
 {
     return hr_view_of(c->arrays[array]);
 }
 
 /* ---- the calls */
 
-static hr_status reduce(calling *c, hr_reduction reduction)
-{
-    const hr_view y = view(c, Y);
-    return hr_reduce(c->context, reduction, c->type, view(c, X),
-                     reduction == HR_REDUCE_DOT ? &y : NULL, NULL, &c->reduced);
-}
-
-static hr_status sum(calling *c)
-{
-    return reduce(c, HR_REDUCE_SUM);
-}
-
-static hr_status dot(calling *c)
-{
-    return reduce(c, HR_REDUCE_DOT);
-}
-
-static hr_status norm(calling *c)
-{
-    return reduce(c, HR_REDUCE_NORM);
-}
-
-static hr_status most(calling *c)
-{
-    return reduce(c, HR_REDUCE_MAX);
-}
-
-static hr_status argmin(calling *c)
-{
-    return reduce(c, HR_REDUCE_ARGMIN);
-}
-
 /* Wait for what was enqueued; the values stay where they are. */
-static hr_status wait(calling *c, hr_status status)
+static hr_status wait_for(calling *c, hr_status enqueued)
 {
-    for (uint32_t i = 0;
-         i < hr_accelerator_count(c->context) && status == HR_OK; i++) {
+    HRI_TRY(enqueued);
+    for (uint32_t i = 0; i < hr_accelerator_count(c->context); i++) {
         hr_queue *queue = NULL;
-        status = hr_queue_default(c->context, i, &queue);
-        if (status == HR_OK) {
-            status = hr_queue_finish(queue);
-        }
+        HRI_TRY(hr_queue_default(c->context, i, &queue));
+        HRI_TRY(hr_queue_finish(queue));
     }
-    return status;
+    return HR_OK;
+}
+
+static hr_status run_reduce(calling *c, int reduction)
+{
+    const hr_view y = view_of(c, Y);
+    return hr_reduce(c->context, (hr_reduction)reduction, c->type,
+                     view_of(c, X), reduction == HR_REDUCE_DOT ? &y : NULL,
+                     NULL, &c->reduced);
 }
 
 enum { SEED = 42 }; /* of what is measured */
 
-static hr_status draw(calling *c, hr_distribution distribution)
+static hr_status run_random(calling *c, int distribution)
 {
-    const hr_random random = {distribution, .seed = SEED};
-    return wait(
-        c, hr_random_fill(c->context, view(c, OUT), c->type, random, NULL));
+    const hr_random random = {(hr_distribution)distribution, .seed = SEED};
+    return wait_for(
+        c, hr_random_fill(c->context, view_of(c, OUT), c->type, random, NULL));
 }
 
-static hr_status uniform(calling *c)
+static hr_status run_scan(calling *c, int reduction)
 {
-    return draw(c, HR_RANDOM_UNIFORM);
+    return wait_for(c, hr_scan(c->context, (hr_reduction)reduction,
+                               HR_SCAN_INCLUSIVE, c->type, view_of(c, X),
+                               view_of(c, OUT), NULL));
 }
 
-static hr_status normal(calling *c)
-{
-    return draw(c, HR_RANDOM_NORMAL);
-}
-
-static hr_status scan(calling *c)
-{
-    return wait(c, hr_scan(c->context, HR_REDUCE_SUM, HR_SCAN_INCLUSIVE,
-                           c->type, view(c, X), view(c, OUT), NULL));
-}
-
-static hr_status fill(calling *c)
+static hr_status run_fill(calling *c, int unused)
 {
     const float narrow = 1.5F;
     const double wide = 1.5;
     const void *value = c->type == HR_F64 ? (const void *)&wide : &narrow;
-    return wait(c, hr_fill(c->context, view(c, OUT), c->type, value, NULL));
+    (void)unused;
+    return wait_for(c,
+                    hr_fill(c->context, view_of(c, OUT), c->type, value, NULL));
 }
 
-static hr_status histogram(calling *c)
+static hr_status run_histogram(calling *c, int unused)
 {
-    return wait(c, hr_histogram(c->context, c->type, view(c, X), 0, 1,
-                                hr_view_of(c->counts), NULL));
+    (void)unused;
+    return wait_for(c, hr_histogram(c->context, c->type, view_of(c, X), 0, 1,
+                                    hr_view_of(c->counts), NULL));
 }
 
-static hr_status sort(calling *c)
+static hr_status run_sort(calling *c, int order)
 {
-    return wait(c, hr_sort(c->context, HR_SORT_ASCENDING, c->type, view(c, X),
-                           view(c, OUT), NULL));
+    return wait_for(c, hr_sort(c->context, (hr_sort_order)order, c->type,
+                               view_of(c, X), view_of(c, OUT), NULL));
 }
 
 /* Keys and values to sort in place, where they are sorted. */
@@ -140,17 +109,15 @@ static hr_status draw_pairs(calling *c)
 {
     const hr_random keys = {HR_RANDOM_UNIFORM, .seed = 1};
     const hr_random values = {HR_RANDOM_BITS, .seed = 2};
-    const hr_status status =
-        hr_random_fill(c->context, view(c, OUT), c->type, keys, NULL);
-    return status == HR_OK ? hr_random_fill(c->context, view(c, VALUES), HR_I32,
-                                            values, NULL)
-                           : status;
+    HRI_TRY(hr_random_fill(c->context, view_of(c, OUT), c->type, keys, NULL));
+    return hr_random_fill(c->context, view_of(c, VALUES), HR_I32, values, NULL);
 }
 
-static hr_status sort_by_key(calling *c)
+static hr_status run_sort_by_key(calling *c, int order)
 {
-    return wait(c, hr_sort_by_key(c->context, HR_SORT_ASCENDING, c->type,
-                                  view(c, OUT), HR_I32, view(c, VALUES), NULL));
+    return wait_for(c, hr_sort_by_key(c->context, (hr_sort_order)order, c->type,
+                                      view_of(c, OUT), HR_I32,
+                                      view_of(c, VALUES), NULL));
 }
 
 /* What is measured, what comes before it, and what it must read and write: so
@@ -158,21 +125,22 @@ static hr_status sort_by_key(calling *c)
 static const struct {
     const char *name;
     double moved, others;
-    hr_status (*run)(calling *c);
+    hr_status (*run)(calling *c, int which);
+    int which;                        /* what of its kind */
     hr_status (*prepare)(calling *c); /* NULL: nothing */
 } calls[] = {
-    {"sum", 1, 0, sum, NULL},
-    {"dot", 2, 0, dot, NULL},
-    {"norm", 1, 0, norm, NULL},
-    {"max", 1, 0, most, NULL},
-    {"argmin", 1, 0, argmin, NULL},
-    {"uniform", 1, 0, uniform, NULL},
-    {"normal", 1, 0, normal, NULL},
-    {"scan", 2, 0, scan, NULL},
-    {"sort", 2, 0, sort, NULL},
-    {"sort_by_key", 2, 8, sort_by_key, draw_pairs},
-    {"fill", 1, 0, fill, NULL},
-    {"histogram", 1, 0, histogram, NULL},
+    {"sum", 1, 0, run_reduce, HR_REDUCE_SUM, NULL},
+    {"dot", 2, 0, run_reduce, HR_REDUCE_DOT, NULL},
+    {"norm", 1, 0, run_reduce, HR_REDUCE_NORM, NULL},
+    {"max", 1, 0, run_reduce, HR_REDUCE_MAX, NULL},
+    {"argmin", 1, 0, run_reduce, HR_REDUCE_ARGMIN, NULL},
+    {"uniform", 1, 0, run_random, HR_RANDOM_UNIFORM, NULL},
+    {"normal", 1, 0, run_random, HR_RANDOM_NORMAL, NULL},
+    {"scan", 2, 0, run_scan, HR_REDUCE_SUM, NULL},
+    {"sort", 2, 0, run_sort, HR_SORT_ASCENDING, NULL},
+    {"sort_by_key", 2, 8, run_sort_by_key, HR_SORT_ASCENDING, draw_pairs},
+    {"fill", 1, 0, run_fill, 0, NULL},
+    {"histogram", 1, 0, run_histogram, 0, NULL},
 };
 
 enum { CALLS = sizeof calls / sizeof calls[0] };
@@ -214,7 +182,7 @@ static double cub_seconds(const calling *c, const char *name)
 }
 
 /* Run a loop on the same memory. */
-static double loop_once(calling *c, bench_loop loop)
+static double time_loop(calling *c, bench_loop loop)
 {
     bench_loops_data d = {.count = c->count,
                           .f64 = c->type == HR_F64,
@@ -255,26 +223,26 @@ static void add_row(calling *c, int call, double first, double best,
 }
 
 /* A call and the loop in turns. */
-static int measure(calling *c, int call)
+static int measure_call(calling *c, int call)
 {
     const bench_loop loop =
         c->setting->host_only ? bench_loop_find(calls[call].name) : NULL;
     double first = 0, best = 0, peer_first = 0, peer = NAN;
     for (int64_t i = 0; i <= c->bench->o.repeat; i++) {
         if (calls[call].prepare != NULL &&
-            wait(c, calls[call].prepare(c)) != HR_OK) {
+            wait_for(c, calls[call].prepare(c)) != HR_OK) {
             return cli_failed_call();
         }
         if (loop != NULL) {
             bench_rest(BENCH_LOOP_REST);
         }
         const double start = cli_clock();
-        if (calls[call].run(c) != HR_OK) {
+        if (calls[call].run(c, calls[call].which) != HR_OK) {
             return cli_failed_call();
         }
         bench_note(i, cli_clock() - start, &first, &best);
         if (loop != NULL) {
-            bench_note(i, loop_once(c, loop), &peer_first, &peer);
+            bench_note(i, time_loop(c, loop), &peer_first, &peer);
         }
     }
     const double cub = cub_seconds(c, calls[call].name);
@@ -285,28 +253,34 @@ static int measure(calling *c, int call)
     return CLI_OK;
 }
 
-/* Random numbers from 0 to 1, and keys. */
-static bool fill_memory(calling *c)
+/* Make an array over ordinary memory: random numbers from 0 to 1, or keys. */
+static hr_status fill_array(calling *c, int i)
 {
-    const size_t bytes = (size_t)c->count * hr_type_size(c->type);
-    const hr_random random = {HR_RANDOM_UNIFORM, .seed = 1};
-    const hr_random bits = {HR_RANDOM_BITS, .seed = 2};
-    bool good =
-        hr_array_create_anywhere(c->context, sizeof *c->bins,
-                                 hr_extent1(BENCH_BINS), &c->counts) == HR_OK;
-    for (int i = 0; i < ARRAYS && good; i++) {
+    const bool keys = i == KEYS || i == VALUES;
+    const hr_type type = keys ? HR_I32 : c->type;
+    const hr_random random = {keys ? HR_RANDOM_BITS : HR_RANDOM_UNIFORM,
+                              .seed = keys ? 2 : 1};
+    HRI_TRY(hr_array_wrap(c->context, c->memory[i], hr_type_size(type),
+                          hr_extent1(c->count), 0, &c->arrays[i]));
+    HRI_TRY(hr_random_fill(c->context, view_of(c, i), type, random, NULL));
+    return hr_synchronize(view_of(c, i));
+}
+
+static int fill_memory(calling *c)
+{
+    HRI_TRY(cli_called(hr_array_create_anywhere(
+        c->context, sizeof *c->bins, hr_extent1(BENCH_BINS), &c->counts)));
+    for (int i = 0; i < ARRAYS; i++) {
         const bool keys = i == KEYS || i == VALUES;
-        const size_t each = keys ? 4 : hr_type_size(c->type);
-        c->memory[i] =
-            bench_allocate(NULL, keys ? 4 * (size_t)c->count : bytes);
-        good = c->memory[i] != NULL &&
-               hr_array_wrap(c->context, c->memory[i], each,
-                             hr_extent1(c->count), 0, &c->arrays[i]) == HR_OK &&
-               hr_random_fill(c->context, view(c, i), keys ? HR_I32 : c->type,
-                              keys ? bits : random, NULL) == HR_OK &&
-               hr_synchronize(view(c, i)) == HR_OK;
+        const size_t each = hr_type_size(keys ? HR_I32 : c->type);
+        c->memory[i] = bench_allocate(NULL, (size_t)c->count * each);
+        if (c->memory[i] == NULL) {
+            return cli_fail("no memory for %d views of %lld elements", ARRAYS,
+                            (long long)c->count);
+        }
+        HRI_TRY(cli_called(fill_array(c, i)));
     }
-    return good;
+    return CLI_OK;
 }
 
 static void free_memory(calling *c)
@@ -321,49 +295,52 @@ static void free_memory(calling *c)
     }
 }
 
-static int measure_type(calling *c)
+static int measure_calls(calling *c)
 {
-    int status = fill_memory(c) ? CLI_OK : cli_failed_call();
-    for (int i = 0; i < CALLS && status == CLI_OK; i++) {
-        status = measure(c, i);
+    HRI_TRY(fill_memory(c));
+    for (int i = 0; i < CALLS; i++) {
+        HRI_TRY(measure_call(c, i));
     }
-    free_memory(c);
-    return status;
+    return CLI_OK;
 }
 
-static int measure_list(calling *c)
+static int measure_types(calling *c)
 {
-    int status = bench_context(c->setting, &c->context);
-    if (status != CLI_OK) {
-        return status;
-    }
     ask_cub(c);
-    for (int i = 0; i < c->bench->o.numbers.count && status == CLI_OK; i++) {
+    for (int i = 0; i < c->bench->o.numbers.count; i++) {
         c->type = c->bench->o.numbers.list[i].type;
-        status = measure_type(c);
+        const int status = measure_calls(c);
+        free_memory(c);
+        HRI_TRY(status);
     }
-    if (status == CLI_OK && !c->bench->o.json) {
+    if (!c->bench->o.json) {
         printf("%s, %s:\n", c->setting->name, c->setting->device);
-        status = bench_rows_print(&c->bench->rows);
+        HRI_TRY(bench_rows_print(&c->bench->rows));
     }
-    hr_context_destroy(c->context);
-    return status;
+    return cli_flush();
+}
+
+static int measure_lists(calling *c)
+{
+    for (int i = 0; i < c->bench->setting_count; i++) {
+        c->setting = &c->bench->settings[i];
+        HRI_TRY(bench_context(c->setting, &c->context));
+        const int status = measure_types(c);
+        hr_context_destroy(c->context);
+        HRI_TRY(status);
+    }
+    return CLI_OK;
 }
 
 int bench_calls(benchmark *bench)
 {
-    int status = CLI_OK;
-    for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
-        calling *c = calloc(1, sizeof *c);
-        if (c == NULL) {
-            return cli_fail("out of memory");
-        }
-        c->bench = bench;
-        c->setting = &bench->settings[i];
-        c->count = bench->o.elements > 0 ? bench->o.elements : 10000000;
-        status = measure_list(c);
-        free(c);
-        status = status == CLI_OK ? cli_flush() : status;
+    calling *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        return cli_fail("out of memory");
     }
+    c->bench = bench;
+    c->count = bench->o.elements > 0 ? bench->o.elements : 10000000;
+    const int status = measure_lists(c);
+    free(c);
     return status;
 }

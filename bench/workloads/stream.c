@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/status.h"
 #include "bench/bench.h"
 #include "bench/peers/peer.h"
 #include "console/context.h"
@@ -42,25 +43,23 @@ typedef struct streaming {
 /* Choose the sides, and arrays that fit into a part of their memory. */
 static hr_status find_sides(streaming *s, uint32_t *index)
 {
-    const uint32_t all = hr_accelerator_count(s->context);
     const uint64_t most = (uint64_t)64 << 20;
     uint64_t bytes = (uint64_t)s->count * sizeof(float);
-    hr_status status = HR_OK;
+    bytes = bytes < most ? bytes : most;
     s->side_count = 0;
-    for (uint32_t i = 0; i < all && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < hr_accelerator_count(s->context); i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-        status = hr_accelerator_describe(s->context, i, &info);
+        HRI_TRY(hr_accelerator_describe(s->context, i, &info));
         s->in_place[i] = info.in_place;
-        if (status == HR_OK && !info.in_place) {
+        if (!info.in_place) {
             index[s->side_count++] = i;
-            bytes =
-                bytes < info.memory_limit / 4 ? bytes : info.memory_limit / 4;
+            const uint64_t fits = info.memory_limit / 4;
+            bytes = bytes < fits ? bytes : fits;
         }
     }
-    bytes = bytes < most ? bytes : most;
     bytes /= s->side_count > 0 ? s->side_count : 1;
     s->link_bytes = bytes > 0 ? bytes : 1;
-    return status;
+    return HR_OK;
 }
 
 static hr_status open_side(streaming *s, uint32_t i, uint32_t index)
@@ -69,17 +68,10 @@ static hr_status open_side(streaming *s, uint32_t i, uint32_t index)
     const hr_extent extent = hr_extent1((int64_t)s->link_bytes);
     char *from = (char *)s->memory[A] + i * s->link_bytes;
     char *to = (char *)s->memory[C] + i * s->link_bytes;
-    hr_status status = hr_queue_create(s->context, index, &x->queue);
-    if (status == HR_OK) {
-        status = hr_array_create(x->queue, 1, extent, &x->there);
-    }
-    if (status == HR_OK) {
-        status = hr_array_wrap(s->context, from, 1, extent, 0, &x->from);
-    }
-    if (status == HR_OK) {
-        status = hr_array_wrap(s->context, to, 1, extent, 0, &x->to);
-    }
-    return status;
+    HRI_TRY(hr_array_wrap(s->context, from, 1, extent, 0, &x->from));
+    HRI_TRY(hr_queue_create(s->context, index, &x->queue));
+    HRI_TRY(hr_array_create(x->queue, 1, extent, &x->there));
+    return hr_array_wrap(s->context, to, 1, extent, 0, &x->to);
 }
 
 static void close_sides(streaming *s)
@@ -95,54 +87,49 @@ static void close_sides(streaming *s)
 }
 
 /* Copy on all links at once. */
-static hr_status copy_once(streaming *s, bool up)
+static hr_status copy_and_wait(streaming *s, bool up)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < s->side_count && status == HR_OK; i++) {
-        side *x = &s->sides[i];
-        const hr_view there = hr_view_of(x->there);
-        status = up ? hr_copy_async(hr_view_of(x->from), there, &x->event)
-                    : hr_copy_async(there, hr_view_of(x->to), &x->event);
-    }
     for (uint32_t i = 0; i < s->side_count; i++) {
         side *x = &s->sides[i];
-        if (x->event != NULL && status == HR_OK) {
-            status = hr_event_wait(x->event);
-        }
-        hr_event_destroy(x->event);
-        x->event = NULL;
+        const hr_view there = hr_view_of(x->there);
+        HRI_TRY(up ? hr_copy_async(hr_view_of(x->from), there, &x->event)
+                   : hr_copy_async(there, hr_view_of(x->to), &x->event));
     }
-    return status;
+    for (uint32_t i = 0; i < s->side_count; i++) {
+        HRI_TRY(hr_event_wait(s->sides[i].event));
+    }
+    return HR_OK;
 }
 
 static hr_status measure_way(streaming *s, bool up, double *rate)
 {
     double first = 0, best = 0;
-    hr_status status = HR_OK;
-    for (int i = 0; i <= TIMES && status == HR_OK; i++) {
+    for (int i = 0; i <= TIMES; i++) {
         const double start = cli_clock();
-        status = copy_once(s, up);
+        const hr_status status = copy_and_wait(s, up);
+        for (uint32_t k = 0; k < s->side_count; k++) {
+            hr_event_destroy(s->sides[k].event);
+            s->sides[k].event = NULL;
+        }
+        HRI_TRY(status);
         bench_note(i, cli_clock() - start, &first, &best);
     }
     *rate = (double)s->link_bytes * (double)s->side_count / best;
-    return status;
+    return HR_OK;
 }
 
 static hr_status measure_links(streaming *s)
 {
     uint32_t index[MAX_ACCELERATORS];
-    hr_status status = find_sides(s, index);
-    for (uint32_t i = 0; i < s->side_count && status == HR_OK; i++) {
-        status = open_side(s, i, index[i]);
+    HRI_TRY(find_sides(s, index));
+    if (s->side_count == 0) {
+        return HR_OK;
     }
-    if (status == HR_OK && s->side_count > 0) {
-        status = measure_way(s, true, &s->up);
+    for (uint32_t i = 0; i < s->side_count; i++) {
+        HRI_TRY(open_side(s, i, index[i]));
     }
-    if (status == HR_OK && s->side_count > 0) {
-        status = measure_way(s, false, &s->down);
-    }
-    close_sides(s);
-    return status;
+    HRI_TRY(measure_way(s, true, &s->up));
+    return measure_way(s, false, &s->down);
 }
 
 /* ---- by hand */
@@ -169,13 +156,14 @@ static double ask_by_hand(const streaming *s)
 
 /* ---- the kernel */
 
-static bool fill(streaming *s)
+static int fill_views(streaming *s)
 {
     const size_t bytes = (size_t)s->count * sizeof(float);
     for (int i = 0; i < VIEWS; i++) {
         s->memory[i] = bench_allocate(s->pinned ? s->context : NULL, bytes);
         if (s->memory[i] == NULL) {
-            return false;
+            return cli_fail("no memory for %d views of %lld elements", VIEWS,
+                            (long long)s->count);
         }
     }
     for (int64_t i = 0; i < s->count; i++) {
@@ -183,20 +171,21 @@ static bool fill(streaming *s)
         s->memory[B][i] = (float)(i % 77);
         s->memory[C][i] = -1;
     }
-    return true;
+    return CLI_OK;
 }
 
 static bool is_right(const streaming *s)
 {
-    bool right = true;
-    for (int64_t i = 0; i < s->count && right; i++) {
-        right = s->memory[C][i] == (float)(i % 1000 + i % 77);
+    for (int64_t i = 0; i < s->count; i++) {
+        if (s->memory[C][i] != (float)(i % 1000 + i % 77)) {
+            return false;
+        }
     }
-    return right;
+    return true;
 }
 
 /* The same rows for every accelerator: the links of all are busy. */
-static hr_status run_once(streaming *s)
+static hr_status run_kernel(streaming *s)
 {
     double weights[MAX_ACCELERATORS];
     hr_band bands[MAX_ACCELERATORS];
@@ -209,17 +198,16 @@ static hr_status run_once(streaming *s)
         weights[i] = 1;
     }
     options.weights = weights;
-    hr_status status =
-        hr_run(s->context, &bench_add, hr_extent1(s->count),
-               HR_ARGUMENTS(hr_near(hr_in(s->memory[A], s->count), 0, 0),
-                            hr_near(hr_in(s->memory[B], s->count), 0, 0),
-                            hr_out(s->memory[C], s->count)),
-               &options);
+    HRI_TRY(hr_run(s->context, &bench_add, hr_extent1(s->count),
+                   HR_ARGUMENTS(hr_near(hr_in(s->memory[A], s->count), 0, 0),
+                                hr_near(hr_in(s->memory[B], s->count), 0, 0),
+                                hr_out(s->memory[C], s->count)),
+                   &options));
     s->rows = 0;
-    for (uint32_t i = 0; i < report.share_count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < report.share_count; i++) {
         s->rows += s->in_place[bands[i].accelerator] ? 0 : bands[i].count;
     }
-    return status;
+    return HR_OK;
 }
 
 static void add_row(streaming *s, double moved, double by_hand)
@@ -249,85 +237,88 @@ static void add_row(streaming *s, double moved, double by_hand)
     bench_row_end(rows);
 }
 
+/* Seconds of all runs after the first, and the bytes that the last one moved.
+ */
+static hr_status time_runs(streaming *s, double *seconds, double *moved)
+{
+    for (int64_t i = 0; i <= s->bench->o.repeat; i++) {
+        const hr_traffic before = hr_context_traffic(s->context);
+        const double start = cli_clock();
+        HRI_TRY(run_kernel(s));
+        *(i == 0 ? &s->first : &seconds[i - 1]) = cli_clock() - start;
+        const hr_traffic after = hr_context_traffic(s->context);
+        *moved = (double)(after.up - before.up + after.down - before.down +
+                          after.peer - before.peer);
+    }
+    return HR_OK;
+}
+
 static int measure_runs(streaming *s)
 {
     double *seconds = calloc((size_t)s->bench->o.repeat, sizeof *seconds);
-    hr_traffic before = {0};
-    hr_status status = HR_OK;
+    double moved = 0;
     if (seconds == NULL) {
         return cli_fail("out of memory");
     }
-    for (int64_t i = 0; i <= s->bench->o.repeat && status == HR_OK; i++) {
-        before = hr_context_traffic(s->context);
-        const double start = cli_clock();
-        status = run_once(s);
-        *(i == 0 ? &s->first : &seconds[i - 1]) = cli_clock() - start;
-    }
+    const hr_status status = time_runs(s, seconds, &moved);
     if (status == HR_OK) {
-        const hr_traffic after = hr_context_traffic(s->context);
         bench_sum_up(seconds, s->bench->o.repeat, &s->best, &s->half);
-        add_row(s,
-                (double)(after.up - before.up + after.down - before.down +
-                         after.peer - before.peer),
-                ask_by_hand(s));
+        add_row(s, moved, ask_by_hand(s));
     }
     free(seconds);
-    if (status != HR_OK) {
-        return cli_failed_call();
-    }
+    HRI_TRY(cli_called(status));
     return is_right(s) ? CLI_OK : cli_fail("%s: wrong sums", s->setting->name);
 }
 
 static int measure_memory(streaming *s)
 {
-    int status = CLI_OK;
     s->up = s->down = NAN;
-    if (!fill(s)) {
-        status = cli_fail("no memory for %d views of %lld elements", VIEWS,
-                          (long long)s->count);
-    }
-    if (status == CLI_OK && measure_links(s) != HR_OK) {
-        status = cli_failed_call();
-    }
-    if (status == CLI_OK) {
-        status = measure_runs(s);
-    }
-    for (int i = 0; i < VIEWS; i++) {
-        bench_release(s->pinned ? s->context : NULL, s->memory[i]);
-        s->memory[i] = NULL;
-    }
-    return status;
+    HRI_TRY(fill_views(s));
+    const hr_status status = measure_links(s);
+    close_sides(s);
+    HRI_TRY(cli_called(status));
+    return measure_runs(s);
 }
 
-static int measure_list(streaming *s)
+static int measure_memories(streaming *s)
 {
     const bench_memories *memories = &s->bench->o.memories;
-    int status = s->setting->count <= MAX_ACCELERATORS
-                     ? bench_context(s->setting, &s->context)
-                     : cli_fail("more than %d accelerators", MAX_ACCELERATORS);
-    for (int i = 0; i < memories->count && status == CLI_OK; i++) {
+    for (int i = 0; i < memories->count; i++) {
         s->pinned = memories->pinned[i];
-        status = measure_memory(s);
+        const int status = measure_memory(s);
+        for (int v = 0; v < VIEWS; v++) {
+            bench_release(s->pinned ? s->context : NULL, s->memory[v]);
+            s->memory[v] = NULL;
+        }
+        HRI_TRY(status);
     }
-    hr_context_destroy(s->context);
-    s->context = NULL;
-    return status;
+    return CLI_OK;
+}
+
+static int measure_lists(streaming *s)
+{
+    for (int i = 0; i < s->bench->setting_count; i++) {
+        s->setting = &s->bench->settings[i];
+        if (s->setting->count > MAX_ACCELERATORS) {
+            return cli_fail("more than %d accelerators", MAX_ACCELERATORS);
+        }
+        HRI_TRY(bench_context(s->setting, &s->context));
+        const int status = measure_memories(s);
+        hr_context_destroy(s->context);
+        HRI_TRY(status);
+    }
+    return s->bench->o.json ? CLI_OK : bench_rows_print(&s->bench->rows);
 }
 
 int bench_stream(benchmark *bench)
 {
     streaming *s = calloc(1, sizeof *s);
-    int status = CLI_OK;
     if (s == NULL) {
         return cli_fail("out of memory");
     }
     s->bench = bench;
     s->count = bench->o.elements > 0 ? bench->o.elements : 50000000;
-    for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
-        s->setting = &bench->settings[i];
-        status = measure_list(s);
-    }
+    const int status = measure_lists(s);
     free(s);
-    return status == CLI_OK && !bench->o.json ? bench_rows_print(&bench->rows)
-                                              : status;
+    return status;
 }

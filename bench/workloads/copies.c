@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bench/bench.h"
 #include "console/context.h"
 #include "console/text.h"
@@ -23,8 +24,8 @@ typedef struct bench {
     size_t bytes;
     bool pinned;
     pair pairs[MAX_ACCELERATORS];
-    uint32_t first, last; /* the accelerators that take part now */
-    int printed; /* CLI_OK, or a row could not be printed, as was told */
+    pair *first; /* `count` of them take part now */
+    uint32_t count;
 } bench;
 
 /* ---- one direction, one accelerator */
@@ -39,13 +40,13 @@ static hr_status copy_down(pair *p)
     return hr_copy_async(hr_view_of(p->there), hr_view_of(p->host), &p->event);
 }
 
-static hr_status prefetch(pair *p)
+static hr_status prefetch_host(pair *p)
 {
-    hr_status status = hr_prefetch(hr_view_of(p->host), p->queue);
-    return status == HR_OK ? hr_queue_record(p->queue, &p->event) : status;
+    HRI_TRY(hr_prefetch(hr_view_of(p->host), p->queue));
+    return hr_queue_record(p->queue, &p->event);
 }
 
-static hr_status synchronize(pair *p)
+static hr_status synchronize_host(pair *p)
 {
     return hr_synchronize_async(hr_view_of(p->anywhere), &p->event);
 }
@@ -70,84 +71,90 @@ static const struct {
 } ways[] = {
     {"hr_copy up", NULL, copy_up, true},
     {"hr_copy down", NULL, copy_down, true},
-    {"hr_prefetch", write_host, prefetch, true},
-    {"hr_synchronize", write_there, synchronize, false},
+    {"hr_prefetch", write_host, prefetch_host, true},
+    {"hr_synchronize", write_there, synchronize_host, false},
 };
 
 /* ---- measuring */
 
-static bool run_once(bench *b, size_t way, double *call, double *all)
+static hr_status run_once(bench *b, size_t way, double *call, double *all)
 {
-    bool good = true;
-    for (uint32_t i = b->first; i <= b->last && good; i++) {
-        good =
-            ways[way].before == NULL || ways[way].before(&b->pairs[i]) == HR_OK;
+    pair *end = b->first + b->count;
+    for (pair *p = b->first; p < end && ways[way].before != NULL; p++) {
+        HRI_TRY(ways[way].before(p));
     }
-    double start = cli_clock();
-    for (uint32_t i = b->first; i <= b->last && good; i++) {
-        good = ways[way].run(&b->pairs[i]) == HR_OK;
+    const double start = cli_clock();
+    for (pair *p = b->first; p < end; p++) {
+        HRI_TRY(ways[way].run(p));
     }
     *call = cli_clock() - start;
-    for (uint32_t i = b->first; i <= b->last && good; i++) {
-        good = hr_event_wait(b->pairs[i].event) == HR_OK;
+    for (pair *p = b->first; p < end; p++) {
+        HRI_TRY(hr_event_wait(p->event));
     }
     *all = cli_clock() - start;
-    for (uint32_t i = b->first; i <= b->last; i++) {
-        hr_event_destroy(b->pairs[i].event);
-        b->pairs[i].event = NULL;
-    }
-    return good;
+    return HR_OK;
 }
 
-static bool measure(bench *b, const char *name, size_t way)
+static int measure_way(bench *b, const char *name, size_t way)
 {
     double best = 0.0, best_call = 0.0;
     for (int i = 0; i <= TIMES; i++) {
         double call = 0.0, all = 0.0;
-        if (!run_once(b, way, &call, &all)) {
-            return false;
+        const hr_status status = run_once(b, way, &call, &all);
+        for (uint32_t k = 0; k < b->count; k++) {
+            hr_event_destroy(b->first[k].event);
+            b->first[k].event = NULL;
         }
+        HRI_TRY(cli_called(status));
         if (i == 1 || (i > 1 && all < best)) { /* the first time is not
                                                   typical */
             best = all;
             best_call = call;
         }
     }
-    double bytes = (double)b->bytes * (double)(b->last - b->first + 1);
+    const double bytes = (double)b->bytes * (double)b->count;
     printf("%-12s %-9s %-15s %8.2f GB/s, call %3.0f %%\n", name,
            b->pinned ? "pinned" : "ordinary", ways[way].name,
            bytes / best * 1e-9, best_call / best * 100.0);
-    b->printed = cli_flush();
-    return b->printed == CLI_OK;
+    return cli_flush();
 }
 
-static bool measure_ways(bench *b, const char *name)
+/* Measure `count` pairs at once, from this one on. */
+static int measure_pairs(bench *b, const char *name, pair *first,
+                         uint32_t count)
 {
-    bool good = true;
-    for (size_t w = 0; w < sizeof ways / sizeof ways[0] && good; w++) {
-        good = (b->pinned && !ways[w].pinned_too) || measure(b, name, w);
+    b->first = first;
+    b->count = count;
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        if (!b->pinned || ways[w].pinned_too) {
+            HRI_TRY(measure_way(b, name, w));
+        }
     }
-    return good;
+    return CLI_OK;
 }
 
 /* ---- arrays */
 
-static bool open_pair(bench *b, uint32_t i)
+static hr_status make_arrays(bench *b, uint32_t i)
 {
     pair *p = &b->pairs[i];
     const hr_extent extent = hr_extent1((int64_t)b->bytes);
-    p->memory = bench_allocate(b->pinned ? b->context : NULL, b->bytes);
-    if (p->memory == NULL) {
-        return false;
+    HRI_TRY(hr_array_wrap(b->context, p->memory, 1, extent, 0, &p->host));
+    HRI_TRY(hr_queue_create(b->context, i, &p->queue));
+    HRI_TRY(hr_array_create(p->queue, 1, extent, &p->there));
+    HRI_TRY(hr_array_create_anywhere(b->context, 1, extent, &p->anywhere));
+    return hr_copy(hr_view_of(p->host), hr_view_of(p->there));
+}
+
+static int open_pair(bench *b, uint32_t i)
+{
+    void *memory = bench_allocate(b->pinned ? b->context : NULL, b->bytes);
+    if (memory == NULL) {
+        return cli_fail("no memory for %zu bytes", b->bytes);
     }
-    memset(p->memory, 1, b->bytes); /* so that the pages exist */
-    return hr_queue_create(b->context, i, &p->queue) == HR_OK &&
-           hr_array_wrap(b->context, p->memory, 1, extent, 0, &p->host) ==
-               HR_OK &&
-           hr_array_create(p->queue, 1, extent, &p->there) == HR_OK &&
-           hr_array_create_anywhere(b->context, 1, extent, &p->anywhere) ==
-               HR_OK &&
-           hr_copy(hr_view_of(p->host), hr_view_of(p->there)) == HR_OK;
+    memset(memory, 1, b->bytes); /* so that the pages exist */
+    b->pairs[i].memory = memory;
+    return cli_called(make_arrays(b, i));
 }
 
 static void close_pair(bench *b, pair *p)
@@ -160,41 +167,40 @@ static void close_pair(bench *b, pair *p)
     *p = (pair){0};
 }
 
-static bool measure_memory(bench *b, bool pinned)
+static int measure_memory(bench *b, uint32_t count)
 {
-    const uint32_t count = hr_accelerator_count(b->context);
-    bool good = true;
-    b->pinned = pinned;
-    for (uint32_t i = 0; i < count && good; i++) {
-        good = open_pair(b, i);
-    }
-    for (uint32_t i = 0; i < count && good; i++) {
-        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-        b->first = b->last = i;
-        good = hr_accelerator_describe(b->context, i, &info) == HR_OK &&
-               measure_ways(b, info.path);
-    }
-    b->first = 0;
-    good = good && (count == 1 || measure_ways(b, "all at once"));
     for (uint32_t i = 0; i < count; i++) {
-        close_pair(b, &b->pairs[i]);
+        HRI_TRY(open_pair(b, i));
     }
-    return good;
+    for (uint32_t i = 0; i < count; i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        HRI_TRY(cli_called(hr_accelerator_describe(b->context, i, &info)));
+        HRI_TRY(measure_pairs(b, info.path, &b->pairs[i], 1));
+    }
+    return count > 1 ? measure_pairs(b, "all at once", b->pairs, count)
+                     : CLI_OK;
 }
 
 /* ---- the command */
 
-static int measure_all(bench *b)
+static int measure_memories(bench *b)
 {
-    if (hr_accelerator_count(b->context) > MAX_ACCELERATORS) {
+    const uint32_t count = hr_accelerator_count(b->context);
+    if (count > MAX_ACCELERATORS) {
         return cli_fail("more than %d accelerators", MAX_ACCELERATORS);
     }
-    return measure_memory(b, false) && measure_memory(b, true) ? CLI_OK
-           : b->printed != CLI_OK                              ? b->printed
-                                  : cli_failed_call();
+    for (int pinned = 0; pinned < 2; pinned++) {
+        b->pinned = pinned == 1;
+        const int status = measure_memory(b, count);
+        for (uint32_t i = 0; i < count; i++) {
+            close_pair(b, &b->pairs[i]);
+        }
+        HRI_TRY(status);
+    }
+    return CLI_OK;
 }
 
-static int run(int argc, char **argv)
+static int run_copies(int argc, char **argv)
 {
     bench b = {0};
     const char *list = argc > 0 ? argv[0] : NULL;
@@ -207,13 +213,9 @@ static int run(int argc, char **argv)
     }
     b.bytes = (size_t)mib << 20;
     const cli_machine machine = {.accelerators = list};
-    int status = bench_timeline_begin();
-    if (status == CLI_OK) {
-        status = cli_context(&bench_copies, &machine, false, &b.context);
-    }
-    if (status == CLI_OK) {
-        status = measure_all(&b);
-    }
+    HRI_TRY(bench_timeline_begin());
+    HRI_TRY(cli_context(&bench_copies, &machine, false, &b.context));
+    const int status = measure_memories(&b);
     hr_context_destroy(b.context);
     return status;
 }
@@ -232,5 +234,5 @@ const cli_command bench_copies = {
     .examples = "  headrace bench copies\n"
                 "  headrace bench copies cuda 256\n",
     .options = table,
-    .run = run,
+    .run = run_copies,
 };

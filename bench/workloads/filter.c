@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bench/bench.h"
 #include "console/context.h"
 #include "console/filter_check.h"
@@ -131,48 +132,46 @@ static void add_row(const contest *c, int method, form how)
 
 /* Run one row once. Round 0 is the first run. After the last run the result is
  * checked. */
-static int run_pack(contest *c, int method, form how, int64_t round)
+static int run_row(contest *c, int method, form how, int64_t round)
 {
     row *r = &c->rows[method][how];
-    hr_status status = r->absent ? HR_OK : run_once(c, methods[method], how, r);
-    r->absent = r->absent || status == HR_ERROR_UNSUPPORTED;
     if (r->absent) {
         return CLI_OK;
     }
-    if (status != HR_OK) {
-        return cli_failed_call();
+    const hr_status status = run_once(c, methods[method], how, r);
+    r->absent = status == HR_ERROR_UNSUPPORTED;
+    if (r->absent) {
+        return CLI_OK;
     }
+    HRI_TRY(cli_called(status));
     bench_note(round, fmax(r->report.seconds, 1e-9), &r->first, &r->best);
-    if (round == c->bench->o.repeat && how == THERE &&
-        hr_synchronize(hr_view_of(c->arrays[1])) != HR_OK) {
-        return cli_failed_call();
+    if (round < c->bench->o.repeat) {
+        return CLI_OK;
     }
-    if (round == c->bench->o.repeat) {
-        cli_filter_error e;
-        if (cli_filter_check(&c->filtered, &r->report, &e) != CLI_OK) {
-            return CLI_FAILED;
-        }
-        r->error = e.error;
-        r->done = true;
+    if (how == THERE) {
+        HRI_TRY(cli_called(hr_synchronize(hr_view_of(c->arrays[1]))));
     }
+    cli_filter_error e;
+    HRI_TRY(cli_filter_check(&c->filtered, &r->report, &e));
+    r->error = e.error;
+    r->done = true;
     return CLI_OK;
 }
 
 /* Run forms [first, end), by turns. */
 static int run_forms(contest *c, int first, int end)
 {
-    int status = CLI_OK;
     for (int64_t round = 0; round <= c->bench->o.repeat; round++) {
         for (int m = 0; m < METHODS; m++) {
-            for (int f = first; f < end && status == CLI_OK; f++) {
-                status = run_pack(c, m, (form)f, round);
+            for (int f = first; f < end; f++) {
+                HRI_TRY(run_row(c, m, (form)f, round));
             }
         }
     }
-    return status;
+    return CLI_OK;
 }
 
-static hr_status wrap(contest *c, const hr_matrix *m, hr_array **array)
+static hr_status wrap_matrix(contest *c, const hr_matrix *m, hr_array **array)
 {
     return hr_array_wrap(c->context, m->data, hr_type_size(m->type),
                          hr_extent2(m->rows, m->cols), 0, array);
@@ -181,36 +180,27 @@ static hr_status wrap(contest *c, const hr_matrix *m, hr_array **array)
 /* Where all accelerators work in place, the data is always there. */
 static bool is_in_place(const hr_context *context)
 {
-    bool all = true;
     for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-        all = all && hr_accelerator_describe(context, i, &info) == HR_OK &&
-              info.in_place;
+        if (hr_accelerator_describe(context, i, &info) != HR_OK ||
+            !info.in_place) {
+            return false;
+        }
     }
-    return all;
+    return true;
 }
 
-static int run_there(contest *c)
-{
-    int status = CLI_OK;
-    if (wrap(c, &c->filtered.in, &c->arrays[0]) != HR_OK ||
-        wrap(c, &c->filtered.out, &c->arrays[1]) != HR_OK) {
-        status = cli_failed_call();
-    } else {
-        status = run_forms(c, THERE, THERE + 1);
-    }
-    hr_array_destroy(c->arrays[0]);
-    hr_array_destroy(c->arrays[1]);
-    c->arrays[0] = c->arrays[1] = NULL;
-    return status;
-}
-
-static int run_all(contest *c)
+static int run_all_forms(contest *c)
 {
     memset(c->rows, 0, sizeof c->rows);
-    int status = run_forms(
-        c, ONE, hr_accelerator_count(c->context) > 1 ? THERE : ONE + 1);
-    return status == CLI_OK && !is_in_place(c->context) ? run_there(c) : status;
+    HRI_TRY(run_forms(c, ONE,
+                      hr_accelerator_count(c->context) > 1 ? THERE : ONE + 1));
+    if (is_in_place(c->context)) {
+        return CLI_OK;
+    }
+    HRI_TRY(cli_called(wrap_matrix(c, &c->filtered.in, &c->arrays[0])));
+    HRI_TRY(cli_called(wrap_matrix(c, &c->filtered.out, &c->arrays[1])));
+    return run_forms(c, THERE, THERE + 1);
 }
 
 /* Print the rows, unless the list has failed. */
@@ -226,25 +216,25 @@ static int print_rows(contest *c)
 
 static int measure_list(contest *c)
 {
-    int status = bench_context(c->setting, &c->context);
-    if (status != CLI_OK) {
-        return status;
-    }
+    const hr_matrix *in = &c->filtered.in;
     const long long n = 2 * (long long)hr_window_reach(c->filtered.window) + 1;
+    HRI_TRY(bench_context(c->setting, &c->context));
     if (!c->bench->o.json) {
         printf("%s, %s: %s, %lldx%lld, window %lldx%lld\n", c->setting->name,
-               c->setting->device, hr_type_name(c->filtered.in.type),
-               (long long)c->filtered.in.rows, (long long)c->filtered.in.cols,
-               n, n);
+               c->setting->device, hr_type_name(in->type), (long long)in->rows,
+               (long long)in->cols, n, n);
     }
-    status = run_all(c);
+    const int status = run_all_forms(c);
     const int printed = print_rows(c);
+    hr_array_destroy(c->arrays[0]);
+    hr_array_destroy(c->arrays[1]);
+    c->arrays[0] = c->arrays[1] = NULL;
     hr_context_destroy(c->context);
     return status == CLI_OK ? printed : status;
 }
 
 /* Numbers in [0, 1], as a picture has. */
-static bool fill(hr_matrix m)
+static bool fill_picture(hr_matrix m)
 {
     if (!cli_random_fill(m, 1, NULL)) {
         return false;
@@ -259,30 +249,36 @@ static bool fill(hr_matrix m)
     return true;
 }
 
-/* Measure one list. If it fails, the others are still measured. */
+/* Measure all lists. If one fails, the others are still measured. */
+static int measure_lists(contest *c)
+{
+    if (!fill_picture(c->filtered.in)) {
+        return cli_fail("cancelled");
+    }
+    for (int i = 0; i < c->bench->setting_count; i++) {
+        c->setting = &c->bench->settings[i];
+        if (measure_list(c) != CLI_OK) {
+            c->bench->failed = true;
+        }
+        HRI_TRY(cli_cancelled() ? CLI_FAILED : cli_flush());
+    }
+    return CLI_OK;
+}
+
 static int measure_picture(benchmark *bench, hr_window *window, hr_type type,
                            int64_t rows, int64_t cols)
 {
     const size_t bytes = (size_t)rows * (size_t)cols * hr_type_size(type);
     const double n = 2.0 * (double)hr_window_reach(window) + 1.0;
     void *in = malloc(bytes), *out = calloc(1, bytes);
-    int status = in != NULL && out != NULL ? CLI_OK : cli_fail("out of memory");
     contest c = {
         .bench = bench,
         .filtered = {.window = window,
                      .scale = 1.0 / (n * n),
                      .in = hr_matrix_row_major(in, type, rows, cols, 0),
                      .out = hr_matrix_row_major(out, type, rows, cols, 0)}};
-    if (status == CLI_OK && !fill(c.filtered.in)) {
-        status = cli_fail("cancelled");
-    }
-    for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
-        c.setting = &bench->settings[i];
-        if (measure_list(&c) != CLI_OK) {
-            bench->failed = true;
-        }
-        status = cli_cancelled() ? CLI_FAILED : cli_flush();
-    }
+    const int status = in != NULL && out != NULL ? measure_lists(&c)
+                                                 : cli_fail("out of memory");
     free(in);
     free(out);
     return status;
@@ -306,25 +302,26 @@ static int check_sizes(const benchmark *bench, int64_t reach)
     return CLI_OK;
 }
 
+static int measure_pictures(benchmark *bench, hr_window *window)
+{
+    for (int p = 0; p < bench->problems.count; p++) {
+        const int64_t *extents = bench->problems.list[p].extents;
+        for (int t = 0; t < bench->o.numbers.count; t++) {
+            HRI_TRY(measure_picture(bench, window,
+                                    bench->o.numbers.list[t].type, extents[0],
+                                    extents[2]));
+        }
+    }
+    return CLI_OK;
+}
+
 int bench_filter(benchmark *bench)
 {
     hr_window *window = NULL;
     const int64_t reach = bench->o.reach >= 0 ? bench->o.reach : 60;
-    int status = check_sizes(bench, reach);
-    if (status != CLI_OK) {
-        return status;
-    }
-    if (hr_window_radial(reach, &window) != HR_OK) {
-        return cli_failed_call();
-    }
-    for (int p = 0; p < bench->problems.count; p++) {
-        const int64_t *extents = bench->problems.list[p].extents;
-        for (int t = 0; t < bench->o.numbers.count && status == CLI_OK; t++) {
-            status =
-                measure_picture(bench, window, bench->o.numbers.list[t].type,
-                                extents[0], extents[2]);
-        }
-    }
+    HRI_TRY(check_sizes(bench, reach));
+    HRI_TRY(cli_called(hr_window_radial(reach, &window)));
+    const int status = measure_pictures(bench, window);
     hr_window_destroy(window);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/status.h"
 #include "bench/bench.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -54,6 +55,7 @@ typedef struct contest {
     uint32_t index;           /* of the accelerator */
     double seconds[VARIANTS]; /* 0: not run */
     int width;                /* of sub-groups */
+    hr_array *width_array;    /* over it */
 } contest;
 
 static double flops(const contest *c)
@@ -73,7 +75,7 @@ static int64_t items(int64_t extent, const variant *v, int d)
 
 /* Run once. Seconds are by the accelerator's clock, from the kernel's
  * profile. */
-static bool run_once(contest *c, const variant *v, double *seconds)
+static hr_status run_once(contest *c, const variant *v, double *seconds)
 {
     const hr_extent tile = hr_extent2(v->tile[0], v->tile[1]);
     const hr_extent domain = hr_extent2(items(c->m, v, 0), items(c->n, v, 1));
@@ -81,31 +83,31 @@ static bool run_once(contest *c, const variant *v, double *seconds)
         hr_in(hr_view_of(c->arrays[0])), hr_in(hr_view_of(c->arrays[1])),
         hr_out(hr_view_of(c->arrays[2])), hr_tile_bytes(v->memory)};
     hr_profile profile = HR_PROFILE_INIT;
-    const bool good =
-        hr_profile_kernel(c->context, v->kernel, 0) == HR_OK &&
-        hr_launch(c->queue, v->kernel, domain, v->tile[0] > 0 ? &tile : NULL,
-                  arguments, v->memory > 0 ? 4 : 3) == HR_OK &&
-        hr_queue_finish(c->queue) == HR_OK &&
-        hr_profile_read(c->context, v->kernel, c->index, &profile) == HR_OK;
+    HRI_TRY(hr_profile_kernel(c->context, v->kernel, 0));
+    HRI_TRY(hr_launch(c->queue, v->kernel, domain,
+                      v->tile[0] > 0 ? &tile : NULL, arguments,
+                      v->memory > 0 ? 4 : 3));
+    HRI_TRY(hr_queue_finish(c->queue));
+    HRI_TRY(hr_profile_read(c->context, v->kernel, c->index, &profile));
     *seconds = profile.seconds;
-    return good;
+    return HR_OK;
 }
 
 /* The best of several runs after a first one, whose result is verified. */
-static bool measure(contest *c, const variant *v, double *best)
+static hr_status measure_variant(contest *c, const variant *v, double *best)
 {
     const bench_operands *o = &c->operands;
     double seconds = 0.0, first = 0.0;
-    bool good = run_once(c, v, &seconds) &&
-                hr_synchronize(hr_view_of(c->arrays[2])) == HR_OK &&
-                hr_gemm_verify(c->context, hr_real(1), o->a, o->b, hr_real(0),
-                               o->c, o->c, NULL) == HR_OK;
-    for (int64_t i = 1; i <= c->bench->o.repeat && good; i++) {
-        good = run_once(c, v, &seconds);
+    HRI_TRY(run_once(c, v, &seconds));
+    HRI_TRY(hr_synchronize(hr_view_of(c->arrays[2])));
+    HRI_TRY(hr_gemm_verify(c->context, hr_real(1), o->a, o->b, hr_real(0), o->c,
+                           o->c, NULL));
+    for (int64_t i = 1; i <= c->bench->o.repeat; i++) {
+        HRI_TRY(run_once(c, v, &seconds));
         bench_note(i, seconds, &first, best);
     }
     *best = fmax(*best, 1e-9); /* the clock's step */
-    return good;
+    return HR_OK;
 }
 
 /* Bytes that items read and write. Caches may serve some of them. */
@@ -140,21 +142,14 @@ static void add_row(const contest *c, const variant *v, double seconds)
     bench_row_end(rows);
 }
 
-static bool find_width(contest *c)
+static hr_status find_width(contest *c)
 {
     const hr_extent one = hr_extent2(1, 1), tile = hr_extent2(8, 32);
-    hr_array *array = NULL;
-    const hr_status status =
-        hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array);
-    if (status != HR_OK) {
-        return false;
-    }
-    const hr_argument argument = hr_out(hr_view_of(array));
-    const bool good = hr_launch(c->queue, &subgroup_width, one, &tile,
-                                &argument, 1) == HR_OK &&
-                      hr_synchronize(hr_view_of(array)) == HR_OK;
-    hr_array_destroy(array);
-    return good;
+    HRI_TRY(hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0,
+                          &c->width_array));
+    const hr_argument argument = hr_out(hr_view_of(c->width_array));
+    HRI_TRY(hr_launch(c->queue, &subgroup_width, one, &tile, &argument, 1));
+    return hr_synchronize(hr_view_of(c->width_array));
 }
 
 /* Whether to run a variant. One item alone is for CPUs, and for problems that
@@ -166,92 +161,95 @@ static bool is_run(const contest *c, const variant *v)
            (strncmp(c->info.path, "host", 4) == 0 && flops(c) <= most);
 }
 
-static bool contend(contest *c)
+/* Make a queue, and arrays over the operands. */
+static hr_status open_contest(contest *c)
 {
-    bool good = find_width(c);
-    for (size_t i = 0; i < VARIANTS && good; i++) {
-        good = !is_run(c, &variants[i]) ||
-               measure(c, &variants[i], &c->seconds[i]);
+    const hr_matrix *matrices[] = {&c->operands.a, &c->operands.b,
+                                   &c->operands.c};
+    HRI_TRY(hr_accelerator_describe(c->context, c->index, &c->info));
+    HRI_TRY(hr_queue_create(c->context, c->index, &c->queue));
+    for (int i = 0; i < 3; i++) {
+        const hr_matrix *m = matrices[i];
+        HRI_TRY(hr_array_wrap(c->context, m->data, sizeof(float),
+                              hr_extent2(m->rows, m->cols), 0, &c->arrays[i]));
     }
-    for (size_t i = 0; i < VARIANTS && good; i++) {
+    return HR_OK;
+}
+
+static hr_status measure_variants(contest *c)
+{
+    HRI_TRY(open_contest(c));
+    HRI_TRY(find_width(c));
+    for (size_t i = 0; i < VARIANTS; i++) {
+        if (is_run(c, &variants[i])) {
+            HRI_TRY(measure_variant(c, &variants[i], &c->seconds[i]));
+        }
+    }
+    for (size_t i = 0; i < VARIANTS; i++) {
         if (c->seconds[i] > 0.0) {
             add_row(c, &variants[i], c->seconds[i]);
         }
     }
-    return good;
+    return HR_OK;
 }
 
-/* Make the arrays of the operands, and a queue. */
-static bool open_contest(contest *c, uint32_t index)
-{
-    const hr_matrix *matrices[] = {&c->operands.a, &c->operands.b,
-                                   &c->operands.c};
-    bool good = hr_accelerator_describe(c->context, index, &c->info) == HR_OK &&
-                hr_queue_create(c->context, index, &c->queue) == HR_OK;
-    for (int i = 0; i < 3 && good; i++) {
-        good = hr_array_wrap(c->context, matrices[i]->data, sizeof(float),
-                             hr_extent2(matrices[i]->rows, matrices[i]->cols),
-                             0, &c->arrays[i]) == HR_OK;
-    }
-    return good;
-}
-
-static int measure_one(const contest *all, uint32_t index)
+static int measure_accelerator(const contest *all, uint32_t index)
 {
     contest c = *all;
     c.info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
     c.index = index;
-    const bool good = open_contest(&c, index) && contend(&c);
-    int status = good ? CLI_OK : cli_failed_call();
-    if (good && !c.bench->o.json) {
-        printf("%s, %s: f32, %lldx%lld times %lldx%lld\n", c.info.path,
-               c.info.name, (long long)c.m, (long long)c.k, (long long)c.k,
-               (long long)c.n);
-        status = bench_rows_print(&c.bench->rows);
-    }
+    const int status = cli_called(measure_variants(&c));
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(c.arrays[i]);
     }
+    hr_array_destroy(c.width_array);
     hr_queue_destroy(c.queue);
-    return status;
-}
-
-static int measure_list(contest *c, const bench_setting *setting)
-{
-    hr_gemm_limits limits = HR_GEMM_LIMITS_INIT;
-    int status = bench_context(setting, &c->context);
-    if (status != CLI_OK) {
+    if (status != CLI_OK || c.bench->o.json) {
         return status;
     }
+    printf("%s, %s: f32, %lldx%lld times %lldx%lld\n", c.info.path, c.info.name,
+           (long long)c.m, (long long)c.k, (long long)c.k, (long long)c.n);
+    return bench_rows_print(&c.bench->rows);
+}
+
+static int measure_accelerators(contest *c)
+{
+    hr_gemm_limits limits = HR_GEMM_LIMITS_INIT;
     c->library = hr_gemm_measure_limits(c->context, HR_F32, HR_F32,
                                         HR_COMPUTE_NATIVE, &limits) == HR_OK
                      ? limits.flops / limits.devices
                      : 0.0;
-    for (uint32_t i = 0;
-         i < hr_accelerator_count(c->context) && status == CLI_OK; i++) {
-        status = measure_one(c, i);
+    for (uint32_t i = 0; i < hr_accelerator_count(c->context); i++) {
+        HRI_TRY(measure_accelerator(c, i));
     }
-    hr_context_destroy(c->context);
-    return status;
+    return cli_flush();
+}
+
+static int measure_lists(contest *c)
+{
+    const bench_operands_wish wish = {
+        .type = HR_F32, .c_type = HR_F32, .m = c->m, .n = c->n, .k = c->k};
+    if (!bench_operands_make(&c->operands, &wish)) {
+        return cli_fail("out of memory");
+    }
+    for (int i = 0; i < c->bench->setting_count; i++) {
+        HRI_TRY(bench_context(&c->bench->settings[i], &c->context));
+        const int status = measure_accelerators(c);
+        hr_context_destroy(c->context);
+        HRI_TRY(status);
+    }
+    return CLI_OK;
 }
 
 int bench_kernels(benchmark *bench)
 {
-    int status = CLI_OK;
-    for (int p = 0; p < bench->problems.count && status == CLI_OK; p++) {
+    for (int p = 0; p < bench->problems.count; p++) {
         const int64_t *extents = bench->problems.list[p].extents;
         contest c = {
             .bench = bench, .m = extents[0], .k = extents[1], .n = extents[2]};
-        const bench_operands_wish wish = {
-            .type = HR_F32, .c_type = HR_F32, .m = c.m, .n = c.n, .k = c.k};
-        if (!bench_operands_make(&c.operands, &wish)) {
-            return cli_fail("out of memory");
-        }
-        for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
-            status = measure_list(&c, &bench->settings[i]);
-            status = status == CLI_OK ? cli_flush() : status;
-        }
+        const int status = measure_lists(&c);
         bench_operands_free(&c.operands);
+        HRI_TRY(status);
     }
-    return status;
+    return CLI_OK;
 }

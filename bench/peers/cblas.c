@@ -23,7 +23,7 @@ static const hri_symbol symbols[] = {
     {"openblas_get_num_procs", offsetof(bench_cblas, get_processors), OPT},
 };
 
-static bool fill(bench_cblas *cblas, void *library, const char *name)
+static bool fill_table(bench_cblas *cblas, void *library, const char *name)
 {
     const size_t count = sizeof symbols / sizeof symbols[0];
     *cblas = (bench_cblas){.core = NULL};
@@ -39,12 +39,12 @@ static bool fill(bench_cblas *cblas, void *library, const char *name)
 }
 
 /* Open the first of names that dlopen finds. Some may be absent. */
-static bool find(bench_cblas *cblas, const char *const *names, size_t count,
-                 int mode)
+static bool find_library(bench_cblas *cblas, const char *const *names,
+                         size_t count, int mode)
 {
     for (size_t i = 0; i < count; i++) {
         if (names[i] != NULL && names[i][0] != '\0' &&
-            fill(cblas, dlopen(names[i], mode), names[i])) {
+            fill_table(cblas, dlopen(names[i], mode), names[i])) {
             return true;
         }
     }
@@ -54,7 +54,7 @@ static bool find(bench_cblas *cblas, const char *const *names, size_t count,
 static bool load_openblas(bench_cblas *cblas)
 {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
-    return find(cblas, names, sizeof names / sizeof names[0], RTLD_NOW);
+    return find_library(cblas, names, sizeof names / sizeof names[0], RTLD_NOW);
 }
 
 bool bench_cblas_find(bench_cblas *cblas)
@@ -64,8 +64,8 @@ bool bench_cblas_find(bench_cblas *cblas)
                            "libblis.so.4",           "libblis.so.3",
                            "libmkl_rt.so.2",         "libmkl_rt.so.1",
                            "libcblas.so.3",          "libblas.so.3"};
-    return find(cblas, names, sizeof names / sizeof names[0],
-                RTLD_NOW | RTLD_NOLOAD) ||
+    return find_library(cblas, names, sizeof names / sizeof names[0],
+                        RTLD_NOW | RTLD_NOLOAD) ||
            load_openblas(cblas);
 }
 
@@ -136,7 +136,7 @@ static const struct {
     {"Zen", false},       {"Haswell", false},
 };
 
-static bool start(bench_peer *peer, const char *core)
+static bool start_core(bench_peer *peer, const char *core)
 {
     if (!bench_peer_start(peer, NULL, "openblas", core)) {
         return false;
@@ -156,7 +156,7 @@ int bench_openblas_start(bench_peer peers[BENCH_PEERS_MAX])
         bool known = count > 0 && cores[i].core != NULL &&
                      strcasecmp(cores[i].core, peers[0].name) == 0;
         if (!known && (avx512 || !cores[i].avx512) &&
-            start(&peers[count], cores[i].core)) {
+            start_core(&peers[count], cores[i].core)) {
             count++;
         }
     }

@@ -16,8 +16,8 @@ extern char **environ;
 /* ---- asking a peer */
 
 /* Start it with the given pipe ends as its input and output. */
-static bool spawn(bench_peer *peer, const char *file, char *const arguments[],
-                  const int ends[2])
+static bool spawn_process(bench_peer *peer, const char *file,
+                          char *const arguments[], const int ends[2])
 {
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0) {
@@ -90,7 +90,8 @@ bool bench_peer_spawn(bench_peer *peer, const char *file,
         close(down[1]);
         return false;
     }
-    bool started = spawn(peer, file, arguments, (int[]){down[0], up[1]});
+    bool started =
+        spawn_process(peer, file, arguments, (int[]){down[0], up[1]});
     close(down[0]);
     close(up[1]);
     peer->to = fdopen(down[1], "w");
@@ -267,13 +268,15 @@ bool bench_peer_is_right(const bench_operands *all)
 {
     enum { SAMPLES = 8 };
     const bool wide = all->a.type == HR_F64 || all->a.type == HR_C64;
-    bool right = true;
-    for (int i = 0; i < 2 && right; i++) {
+    const double most =
+        (double)(2 * all->a.cols + 4) * (wide ? 0x1p-52 : 0x1p-23);
+    for (int i = 0; i < 2; i++) {
         const bench_operands o = bench_operands_at(all, i * (all->count - 1));
-        right = bench_product_error(o.a, o.b, o.c, SAMPLES) <=
-                (double)(2 * o.a.cols + 4) * (wide ? 0x1p-52 : 0x1p-23);
+        if (!(bench_product_error(o.a, o.b, o.c, SAMPLES) <= most)) {
+            return false;
+        }
     }
-    return right;
+    return true;
 }
 
 int bench_be_peer(const char *which, const char *core)

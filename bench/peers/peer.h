@@ -139,15 +139,10 @@ bool bench_cblas_gemm(const bench_cblas *cblas, hr_matrix a, hr_matrix b,
  * own choice first. Returns how many: 0 when there is no OpenBLAS. */
 int bench_openblas_start(bench_peer peers[BENCH_PEERS_MAX]);
 
-/* ---- cublasxt.c: HEADRACE_CUBLASXT may name another program */
+/* ---- cublas.c: cuBLASXt, for which HEADRACE_CUBLASXT may name another
+ * program, and cuBLAS as a program would use it by hand */
 
 bool bench_xt_start(bench_peer *peer);
-
-/* ---- cublas.c: cuBLAS as a program would use it by hand */
-
 bool bench_cublas_start(bench_peer *peer);
-
-/* Fill a table with functions of libcublas, which HEADRACE_CUBLAS may name. */
-hr_status bench_cublas_load(const hri_symbol *symbols, size_t count, void *api);
 
 #endif

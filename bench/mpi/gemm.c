@@ -17,15 +17,7 @@
 #include <headrace/headrace.h>
 #include <headrace/mpi.h>
 
-static int rank, process_count;
-
-static void check(hr_status status)
-{
-    if (status != HR_OK) {
-        fprintf(stderr, "bench_gemm: process %d: %s\n", rank, hr_last_error());
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
+#include "processes.h"
 
 /* ---- matrices of values that depend on their place alone */
 
@@ -45,13 +37,12 @@ static float value_at(int seed, int64_t row, int64_t col)
     return (float)(int64_t)(x >> 40) / (float)(1 << 23) - 1.0f;
 }
 
-static float *fill(int seed, int64_t row, int64_t col, int64_t high,
-                   int64_t wide)
+static float *make_values(int seed, int64_t row, int64_t col, int64_t high,
+                          int64_t wide)
 {
     float *data = malloc((size_t)(high * wide + 1) * sizeof *data);
     if (data == NULL) {
-        fprintf(stderr, "bench_gemm: no memory\n");
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        fail("no memory");
     }
     for (int64_t j = 0; j < wide; j++) {
         for (int64_t i = 0; i < high; i++) {
@@ -66,13 +57,9 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static matrix make(int64_t rows, int64_t cols, int seed)
+static matrix make_matrix(int64_t rows, int64_t cols, int seed)
 {
-    int high = (int)sqrt((double)process_count);
-    while (process_count % high != 0) {
-        high--;
-    }
-    const int wide = process_count / high;
+    const int high = process_rows(), wide = process_count / high;
     const int64_t height = (rows + high - 1) / high,
                   width = (cols + wide - 1) / wide;
     matrix m = {.rows = rows, .cols = cols, .seed = seed};
@@ -80,7 +67,7 @@ static matrix make(int64_t rows, int64_t cols, int seed)
     m.col = least(rank % wide * width, cols);
     m.high = least(height, rows - m.row);
     m.wide = least(width, cols - m.col);
-    m.data = fill(seed, m.row, m.col, m.high, m.wide);
+    m.data = make_values(seed, m.row, m.col, m.high, m.wide);
     m.blocks = (hr_mpi_cyclic){.row_block = height,
                                .col_block = width,
                                .process_rows = high,
@@ -90,29 +77,15 @@ static matrix make(int64_t rows, int64_t cols, int seed)
     return m;
 }
 
-static hr_mpi_matrix spread(const matrix *m)
+static hr_mpi_matrix matrix_of(const matrix *m)
 {
     return hr_mpi_matrix_cyclic(HR_F32, m->rows, m->cols, &m->blocks);
 }
 
 /* ---- times */
 
-typedef struct times {
-    double first, best;
-} times;
-
-/* Seconds of the slowest process. */
-static void note(times *t, double begin)
-{
-    const double own = MPI_Wtime() - begin;
-    double seconds = own;
-    MPI_Allreduce(&own, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    t->first = t->first > 0 ? t->first : seconds;
-    t->best = t->best > 0 && t->best < seconds ? t->best : seconds;
-}
-
 /* Wait for all, without work for the CPU, which another process may need. */
-static void meet(void)
+static void meet_all(void)
 {
     const struct timespec moment = {.tv_nsec = 200000};
     MPI_Request request;
@@ -138,8 +111,8 @@ typedef struct bench {
 
 static hr_matrix random_matrix(int64_t rows, int64_t cols, int seed)
 {
-    return hr_matrix_column_major(fill(seed, 0, 0, rows, cols), HR_F32, rows,
-                                  cols, 0);
+    return hr_matrix_column_major(make_values(seed, 0, 0, rows, cols), HR_F32,
+                                  rows, cols, 0);
 }
 
 /* As many panels as this process multiplies. */
@@ -155,8 +128,8 @@ static void multiply_parts(const bench *b)
         a[i] = b->part[0];
         of_b[i] = b->part[1];
     }
-    check(hr_gemm_sum(hr_mpi_context_local(b->context), hr_real(1), r->panels,
-                      a, of_b, hr_real(0), b->part[2], NULL));
+    require_ok(hr_gemm_sum(hr_mpi_context_local(b->context), hr_real(1),
+                           r->panels, a, of_b, hr_real(0), b->part[2], NULL));
     free(a);
     free(of_b);
 }
@@ -175,43 +148,45 @@ static void send_bytes(const bench *b)
     }
 }
 
-static void measure(bench *b)
+static void measure_once(bench *b)
 {
     hr_mpi_gemm_options options = HR_MPI_GEMM_OPTIONS_INIT;
     options.report = &b->report;
-    meet();
+    meet_all();
     double begin = MPI_Wtime();
-    check(hr_mpi_gemm(b->context, hr_real(1), spread(&b->a), spread(&b->b),
-                      hr_real(0), spread(&b->c), &options));
-    note(&b->of_whole, begin);
+    require_ok(hr_mpi_gemm(b->context, hr_real(1), matrix_of(&b->a),
+                           matrix_of(&b->b), hr_real(0), matrix_of(&b->c),
+                           &options));
+    note_time(&b->of_whole, begin);
     const double seconds = b->report.seconds;
-    meet();
+    meet_all();
     begin = MPI_Wtime();
     multiply_parts(b);
-    note(&b->of_parts, begin);
-    meet();
+    note_time(&b->of_parts, begin);
+    meet_all();
     begin = MPI_Wtime();
     send_bytes(b);
-    note(&b->of_messages, begin);
-    meet();
+    note_time(&b->of_messages, begin);
+    meet_all();
     begin = MPI_Wtime();
     if (b->all != NULL) {
-        check(hr_gemm(b->all, hr_real(1), b->whole[0], b->whole[1], hr_real(0),
-                      b->whole[2], NULL));
+        require_ok(hr_gemm(b->all, hr_real(1), b->whole[0], b->whole[1],
+                           hr_real(0), b->whole[2], NULL));
     }
-    meet();
-    note(&b->of_one, begin);
+    meet_all();
+    note_time(&b->of_one, begin);
     b->report.seconds = seconds;
 }
 
-static void prepare(bench *b, bool alone)
+static void prepare_matrices(bench *b, bool alone)
 {
     const hr_mpi_gemm_report *r = &b->report;
-    b->a = make(b->m, b->k, 1);
-    b->b = make(b->k, b->n, 2);
-    b->c = make(b->m, b->n, 3);
-    check(hr_mpi_gemm_plan(b->context, hr_real(1), spread(&b->a), spread(&b->b),
-                           hr_real(0), spread(&b->c), NULL, &b->report));
+    b->a = make_matrix(b->m, b->k, 1);
+    b->b = make_matrix(b->k, b->n, 2);
+    b->c = make_matrix(b->m, b->n, 3);
+    require_ok(hr_mpi_gemm_plan(b->context, hr_real(1), matrix_of(&b->a),
+                                matrix_of(&b->b), hr_real(0), matrix_of(&b->c),
+                                NULL, &b->report));
     const int64_t high = (b->m + r->rows - 1) / r->rows;
     const int64_t wide = (b->n + r->cols - 1) / r->cols;
     b->part[0] = random_matrix(high, r->panel, 1);
@@ -219,7 +194,7 @@ static void prepare(bench *b, bool alone)
     b->part[2] = random_matrix(high, wide, 3);
     b->bytes = calloc(2, 1 << 24);
     if (alone && rank == 0) {
-        check(hr_context_create(NULL, &b->all));
+        require_ok(hr_context_create(NULL, &b->all));
         b->whole[0] = random_matrix(b->m, b->k, 1);
         b->whole[1] = random_matrix(b->k, b->n, 2);
         b->whole[2] = random_matrix(b->m, b->n, 3);
@@ -228,7 +203,7 @@ static void prepare(bench *b, bool alone)
 
 /* The largest error of some elements of this process, as a part of what sums of
  * floats may have. */
-static double compare(const bench *b)
+static double compare_samples(const bench *b)
 {
     enum { SAMPLES = 64 };
     double worst = 0, all = 0;
@@ -246,7 +221,7 @@ static double compare(const bench *b)
     return all;
 }
 
-static void print(const bench *b, double worst)
+static void print_times(const bench *b, double worst)
 {
     const hr_mpi_gemm_report *r = &b->report;
     const struct {
@@ -291,14 +266,14 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
-    check(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &b.context));
-    prepare(&b, argc > 5 && strcmp(argv[5], "alone") == 0);
+    require_ok(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &b.context));
+    prepare_matrices(&b, argc > 5 && strcmp(argv[5], "alone") == 0);
     for (int64_t i = 0; i < numbers[3]; i++) {
-        measure(&b);
+        measure_once(&b);
     }
-    const double worst = compare(&b);
+    const double worst = compare_samples(&b);
     if (rank == 0) {
-        print(&b, worst);
+        print_times(&b, worst);
     }
     hr_context_destroy(b.all);
     for (int i = 0; i < 3; i++) {

@@ -21,18 +21,11 @@
 #include <headrace/headrace.h>
 #include <headrace/mpi.h>
 
+#include "processes.h"
+
 extern const hr_kernel jacobi;
 
-static int rank, process_count;
 static bool ring, in_columns;
-
-static void check(hr_status status)
-{
-    if (status != HR_OK) {
-        fprintf(stderr, "bench_grid: %s\n", hr_last_error());
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
 
 /* ---- the loop: rows with one more on each side, and a column */
 
@@ -42,7 +35,7 @@ typedef struct plain {
     int up, down;
 } plain;
 
-static int neighbour(int other)
+static int neighbour_at(int other)
 {
     const bool inside = other >= 0 && other < process_count;
     return inside || ring ? (other + process_count) % process_count
@@ -56,19 +49,18 @@ static plain make_plain(int64_t rows, int64_t cols, const float *values)
     p.now = calloc(count, sizeof *p.now);
     p.next = calloc(count, sizeof *p.next);
     if (p.now == NULL || p.next == NULL) {
-        fprintf(stderr, "bench_grid: no memory\n");
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        fail("no memory");
     }
     for (int64_t i = 0; i < rows; i++) {
         memcpy(p.now + (i + 1) * p.pitch + 1, values + i * cols,
                (size_t)cols * sizeof *values);
     }
-    p.up = neighbour(rank - 1);
-    p.down = neighbour(rank + 1);
+    p.up = neighbour_at(rank - 1);
+    p.down = neighbour_at(rank + 1);
     return p;
 }
 
-static void sweep(const plain *p, int64_t first, int64_t end)
+static void sweep_rows(const plain *p, int64_t first, int64_t end)
 {
     for (int64_t i = first; i < end; i++) {
         const float *restrict x = p->now + (i + 1) * p->pitch + 1;
@@ -93,10 +85,10 @@ static void step_plain(plain *p)
               &r[1]);
     MPI_Isend(first, count, MPI_FLOAT, p->up, 1, MPI_COMM_WORLD, &r[2]);
     MPI_Isend(last, count, MPI_FLOAT, p->down, 0, MPI_COMM_WORLD, &r[3]);
-    sweep(p, 1, p->rows - 1);
+    sweep_rows(p, 1, p->rows - 1);
     MPI_Waitall(4, r, of);
-    sweep(p, 0, 1);
-    sweep(p, p->rows - 1, p->rows);
+    sweep_rows(p, 0, 1);
+    sweep_rows(p, p->rows - 1, p->rows);
     float *old = p->now;
     p->now = p->next;
     p->next = old;
@@ -105,7 +97,7 @@ static void step_plain(plain *p)
 /* ---- grids */
 
 /* Items go down columns but on the host, as in `headrace bench grid`. */
-static hr_status step_grid(hr_grid *grid, int64_t steps)
+static void step_grid(hr_grid *grid, int64_t steps)
 {
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1)};
     hr_phase phases[] = {hr_phase_of(&jacobi, arguments, 2),
@@ -115,30 +107,11 @@ static hr_status step_grid(hr_grid *grid, int64_t steps)
         phases[0].step[0] = 32;
         phases[0].step[1] = 1;
     }
-    const hr_status status = hr_grid_step(grid, phases, 2, steps);
-    return status == HR_OK ? hr_grid_finish(grid) : status;
+    require_ok(hr_grid_step(grid, phases, 2, steps));
+    require_ok(hr_grid_finish(grid));
 }
 
-/* Seconds of the slowest process. */
-static double slowest(double begin)
-{
-    const double own = MPI_Wtime() - begin;
-    double seconds = own;
-    MPI_Allreduce(&own, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return seconds;
-}
-
-typedef struct times {
-    double first, best;
-} times;
-
-static void note(times *t, double seconds)
-{
-    t->first = t->first > 0 ? t->first : seconds;
-    t->best = t->best > 0 && t->best < seconds ? t->best : seconds;
-}
-
-static int64_t number(int argc, char **argv, int i, int64_t otherwise)
+static int64_t number_at(int argc, char **argv, int i, int64_t otherwise)
 {
     return argc > i ? strtoll(argv[i], NULL, 10) : otherwise;
 }
@@ -152,7 +125,7 @@ typedef struct bench {
     times of_grid, of_loop, of_one;
 } bench;
 
-static void create(bench *b)
+static void create_grids(bench *b)
 {
     hr_field field = hr_field_of(sizeof(float), 1, HR_BOUNDARY_CONSTANT, NULL);
     if (ring) {
@@ -165,43 +138,43 @@ static void create(bench *b)
     for (int64_t i = 0; i < b->rows * b->cols; i++) {
         b->values[i] = (float)rand() / (float)RAND_MAX;
     }
-    check(hr_mpi_grid_create(b->context,
-                             hr_extent2(b->rows * process_count, b->cols),
-                             fields, 2, NULL, processes, &b->grid));
-    check(hr_grid_scatter(b->grid, 0, b->values));
+    require_ok(hr_mpi_grid_create(b->context,
+                                  hr_extent2(b->rows * process_count, b->cols),
+                                  fields, 2, NULL, processes, &b->grid));
+    require_ok(hr_grid_scatter(b->grid, 0, b->values));
     b->loop = make_plain(b->rows, b->cols, b->values);
     if (rank == 0) {
-        check(hr_grid_create(hr_mpi_context_local(b->context),
-                             hr_extent2(b->rows, b->cols), fields, 2, NULL,
-                             &b->alone));
-        check(hr_grid_scatter(b->alone, 0, b->values));
+        require_ok(hr_grid_create(hr_mpi_context_local(b->context),
+                                  hr_extent2(b->rows, b->cols), fields, 2, NULL,
+                                  &b->alone));
+        require_ok(hr_grid_scatter(b->alone, 0, b->values));
     }
 }
 
-static void measure(bench *b)
+static void measure_once(bench *b)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = MPI_Wtime();
-    check(step_grid(b->grid, b->steps));
-    note(&b->of_grid, slowest(begin));
+    step_grid(b->grid, b->steps);
+    note_time(&b->of_grid, begin);
     begin = MPI_Wtime();
     for (int64_t i = 0; i < b->steps; i++) {
         step_plain(&b->loop);
     }
-    note(&b->of_loop, slowest(begin));
+    note_time(&b->of_loop, begin);
     begin = MPI_Wtime();
     if (rank == 0) { /* the others wait */
-        check(step_grid(b->alone, b->steps));
+        step_grid(b->alone, b->steps);
     }
-    note(&b->of_one, slowest(begin));
+    note_time(&b->of_one, begin);
 }
 
 /* The largest difference between the grid and the loop. */
-static double compare(bench *b)
+static double compare_cells(bench *b)
 {
     const plain *p = &b->loop;
     double error = 0, worst = 0;
-    check(hr_grid_gather(b->grid, 0, b->values));
+    require_ok(hr_grid_gather(b->grid, 0, b->values));
     for (int64_t i = 0; i < b->rows; i++) {
         for (int64_t j = 0; j < b->cols; j++) {
             error =
@@ -213,7 +186,7 @@ static double compare(bench *b)
     return worst;
 }
 
-static void print(const bench *b, double worst)
+static void print_times(const bench *b, double worst)
 {
     const double cells =
         (double)b->rows * (double)b->cols * (double)b->steps / 1e6;
@@ -234,25 +207,26 @@ static void print(const bench *b, double worst)
 
 int main(int argc, char **argv)
 {
-    bench b = {.rows = number(argc, argv, 1, 4096),
-               .cols = number(argc, argv, 2, 4096),
-               .steps = number(argc, argv, 3, 20),
-               .turns = number(argc, argv, 4, 9)};
+    bench b = {.rows = number_at(argc, argv, 1, 4096),
+               .cols = number_at(argc, argv, 2, 4096),
+               .steps = number_at(argc, argv, 3, 20),
+               .turns = number_at(argc, argv, 4, 9)};
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     ring = argc > 5 && strcmp(argv[5], "ring") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &process_count);
-    check(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &b.context));
-    check(hr_accelerator_describe(hr_mpi_context_local(b.context), 0, &info));
+    require_ok(hr_mpi_context_create(MPI_COMM_WORLD, NULL, &b.context));
+    require_ok(
+        hr_accelerator_describe(hr_mpi_context_local(b.context), 0, &info));
     in_columns = strncmp(info.path, "host", 4) != 0;
-    create(&b);
+    create_grids(&b);
     for (int64_t n = 0; n < b.turns; n++) {
-        measure(&b);
+        measure_once(&b);
     }
-    const double worst = compare(&b);
+    const double worst = compare_cells(&b);
     if (rank == 0) {
-        print(&b, worst);
+        print_times(&b, worst);
     }
     hr_grid_destroy(b.alone);
     hr_grid_destroy(b.grid);

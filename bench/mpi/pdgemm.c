@@ -14,7 +14,7 @@
  *
  * What Headrace sends depends on that. Processes that share CPUs have slow
  * messages, so the row "planned" is Headrace with the grid of processes that it
- * chooses for machines of a cluster, given by the numbers in `plan`. */
+ * chooses for machines of a cluster, given by the numbers in plan_cluster. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <math.h>
@@ -26,6 +26,7 @@
 #include <headrace/processes.h>
 
 #include "blacs.h"
+#include "processes.h"
 #include "sent.h"
 
 typedef struct matrix {
@@ -34,15 +35,7 @@ typedef struct matrix {
     size_t count;
 } matrix;
 
-static int rank, process_count;
-
-static void fail(const char *why)
-{
-    fprintf(stderr, "bench_pdgemm: %s\n", why);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static matrix make(int context, int rows, int cols, int block)
+static matrix make_matrix(int context, int rows, int cols, int block)
 {
     const int zero = 0;
     int p, q, i, j;
@@ -63,34 +56,30 @@ static matrix make(int context, int rows, int cols, int block)
     return m;
 }
 
-/* Seconds of the slowest process, and bytes that all sent in the last call. */
+/* The times, and bytes that all sent in the last call. */
 typedef struct result {
-    double first, best;
+    times of;
     uint64_t sent;
 } result;
 
-static void run(gemm *function, const int size[3], matrix *a, matrix *b,
-                matrix *c, result *r)
+static void time_call(gemm *function, const int size[3], matrix *a, matrix *b,
+                      matrix *c, result *r)
 {
     const int one = 1;
     const double alpha = 1.0, beta = 0.0;
-    double seconds, slowest;
     MPI_Barrier(MPI_COMM_WORLD);
     const uint64_t before = sent_bytes();
     const double start = MPI_Wtime();
     function("N", "N", &size[0], &size[1], &size[2], &alpha, a->data, &one,
              &one, a->descriptor, b->data, &one, &one, b->descriptor, &beta,
              c->data, &one, &one, c->descriptor);
-    seconds = MPI_Wtime() - start;
     const uint64_t sent = sent_bytes() - before;
-    MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    note_time(&r->of, start);
     MPI_Allreduce(&sent, &r->sent, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    r->first = r->first > 0.0 ? r->first : slowest;
-    r->best = r->best > 0.0 ? fmin(r->best, slowest) : slowest;
 }
 
 /* The greatest difference of two results. */
-static double compare(const matrix *one, const matrix *other)
+static double compare_results(const matrix *one, const matrix *other)
 {
     double most = 0.0, all;
     for (size_t e = 0; e < one->count; e++) {
@@ -145,15 +134,9 @@ static gemm *find_cosma(void)
 static hr_mpi_context *own;
 static hr_mpi_gemm_options as_planned = HR_MPI_GEMM_OPTIONS_INIT;
 
-static void check(hr_status status)
-{
-    if (status != HR_OK) {
-        fail(hr_last_error());
-    }
-}
-
 /* *blocks is what it borrows. data NULL: for a plan. */
-static hr_mpi_matrix view(const int d[9], void *data, hr_mpi_cyclic *blocks)
+static hr_mpi_matrix matrix_of(const int d[9], void *data,
+                               hr_mpi_cyclic *blocks)
 {
     int p, q, i, j;
     Cblacs_gridinfo(d[1], &p, &q, &i, &j);
@@ -173,16 +156,16 @@ static hr_mpi_gemm_report plan_with(hr_mpi_context *context,
 {
     hr_mpi_cyclic blocks[3];
     hr_mpi_gemm_report report = HR_MPI_GEMM_REPORT_INIT;
-    check(hr_mpi_gemm_plan(
-        context, hr_real(1), view(a->descriptor, NULL, &blocks[0]),
-        view(b->descriptor, NULL, &blocks[1]), hr_real(0),
-        view(c->descriptor, NULL, &blocks[2]), options, &report));
+    require_ok(hr_mpi_gemm_plan(
+        context, hr_real(1), matrix_of(a->descriptor, NULL, &blocks[0]),
+        matrix_of(b->descriptor, NULL, &blocks[1]), hr_real(0),
+        matrix_of(c->descriptor, NULL, &blocks[2]), options, &report));
     return report;
 }
 
 /* Plan for a cluster. Returns the fewest bytes that any schedule needs, which
  * do not depend on its numbers. */
-static uint64_t plan(const matrix *a, const matrix *b, const matrix *c)
+static uint64_t plan_cluster(const matrix *a, const matrix *b, const matrix *c)
 {
     const hr_mpi_cluster cluster = {.size = sizeof cluster,
                                     .count = process_count,
@@ -191,7 +174,7 @@ static uint64_t plan(const matrix *a, const matrix *b, const matrix *c)
                                     .latency_seconds = 2e-6,
                                     .bytes_per_second = 1.25e9};
     hr_mpi_context *context = NULL;
-    check(hr_mpi_context_create_model(&cluster, &context));
+    require_ok(hr_mpi_context_create_model(&cluster, &context));
     const hr_mpi_gemm_report fastest = plan_with(context, &as_planned, a, b, c);
     /* The bound is one of the processes that multiply: here all do. */
     as_planned.rows = process_count;
@@ -216,9 +199,9 @@ static void planned(const char *op_a, const char *op_b, const int *m,
     hr_mpi_cyclic blocks[3];
     (void)op_a, (void)op_b, (void)m, (void)n, (void)k, (void)alpha, (void)beta;
     (void)ia, (void)ja, (void)ib, (void)jb, (void)ic, (void)jc;
-    check(hr_mpi_gemm(own, hr_real(1), view(desca, a, &blocks[0]),
-                      view(descb, b, &blocks[1]), hr_real(0),
-                      view(descc, c, &blocks[2]), &as_planned));
+    require_ok(hr_mpi_gemm(own, hr_real(1), matrix_of(desca, a, &blocks[0]),
+                           matrix_of(descb, b, &blocks[1]), hr_real(0),
+                           matrix_of(descc, c, &blocks[2]), &as_planned));
 }
 
 /* ---- all of them */
@@ -227,15 +210,15 @@ enum { HEADRACE, PLANNED, SCALAPACK, COSMA, LIBRARIES };
 static const char *const names[LIBRARIES] = {"Headrace", "planned", "ScaLAPACK",
                                              "COSMA"};
 
-static void print(const result r[LIBRARIES], const double difference[LIBRARIES],
-                  uint64_t bound)
+static void print_results(const result r[LIBRARIES],
+                          const double difference[LIBRARIES], uint64_t bound)
 {
     for (int f = 0; f < LIBRARIES; f++) {
-        if (r[f].best > 0.0) {
-            printf("%-9s first %8.3g best %8.3g s", names[f], r[f].first,
-                   r[f].best);
+        if (r[f].of.best > 0.0) {
+            printf("%-9s first %8.3g best %8.3g s", names[f], r[f].of.first,
+                   r[f].of.best);
             printf(", over ours %5.2f, difference %7.2g",
-                   r[f].best / r[HEADRACE].best, difference[f]);
+                   r[f].of.best / r[HEADRACE].of.best, difference[f]);
             printf(", sent %llu bytes", (unsigned long long)r[f].sent);
             if (bound > 0) {
                 printf(", %.3f of the bound",
@@ -247,40 +230,37 @@ static void print(const result r[LIBRARIES], const double difference[LIBRARIES],
     fflush(stdout);
 }
 
-static void measure(gemm *const functions[LIBRARIES], const int size[3],
-                    int block, int turns)
+static void measure_all(gemm *const functions[LIBRARIES], const int size[3],
+                        int block, int turns)
 {
-    int context, rows = (int)sqrt((double)process_count);
-    while (process_count % rows != 0) {
-        rows--;
-    }
-    const int cols = process_count / rows;
+    const int rows = process_rows(), cols = process_count / rows;
+    int context;
     Cblacs_get(-1, 0, &context);
     Cblacs_gridinit(&context, "Row", rows, cols);
-    matrix a = make(context, size[0], size[2], block);
-    matrix b = make(context, size[2], size[1], block);
+    matrix a = make_matrix(context, size[0], size[2], block);
+    matrix b = make_matrix(context, size[2], size[1], block);
     matrix c[LIBRARIES];
-    result r[LIBRARIES] = {{0}};
+    result r[LIBRARIES] = {{{0}, 0}};
     double difference[LIBRARIES] = {0.0};
     for (int f = 0; f < LIBRARIES; f++) {
-        c[f] = make(context, size[0], size[1], block);
+        c[f] = make_matrix(context, size[0], size[1], block);
     }
-    const uint64_t bound = plan(&a, &b, &c[0]);
+    const uint64_t bound = plan_cluster(&a, &b, &c[0]);
     for (int t = 0; t < turns; t++) {
         for (int f = 0; f < LIBRARIES; f++) {
             if (functions[f] != NULL) {
-                run(functions[f], size, &a, &b, &c[f], &r[f]);
+                time_call(functions[f], size, &a, &b, &c[f], &r[f]);
             }
         }
     }
     for (int f = 0; f < LIBRARIES; f++) {
         difference[f] =
-            functions[f] != NULL ? compare(&c[HEADRACE], &c[f]) : 0.0;
+            functions[f] != NULL ? compare_results(&c[HEADRACE], &c[f]) : 0.0;
     }
     if (rank == 0) {
         printf("%d x %d x %d, blocks of %d, %d x %d processes\n", size[0],
                size[1], size[2], block, rows, cols);
-        print(r, difference, bound);
+        print_results(r, difference, bound);
     }
     for (int f = 0; f < LIBRARIES; f++) {
         free(c[f].data);
@@ -304,8 +284,8 @@ int main(int argc, char **argv)
         argument[BLOCK] < 1 || argument[TURNS] < 1) {
         fail("M N K BLOCK TURNS must be 1 or more");
     }
-    check(hr_mpi_context_create_world(NULL, &own));
-    measure(functions, argument + 1, argument[BLOCK], argument[TURNS]);
+    require_ok(hr_mpi_context_create_world(NULL, &own));
+    measure_all(functions, argument + 1, argument[BLOCK], argument[TURNS]);
     hr_mpi_context_destroy(own);
     Cblacs_exit(0);
     return 0;

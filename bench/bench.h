@@ -163,7 +163,7 @@ typedef struct benchmark {
     int setting_count;
 } benchmark;
 
-/* main.c, dialect/command.c and workloads/copies.c */
+/* main.c, dialect/contest.c and workloads/copies.c */
 extern const cli_command bench_command, bench_dialect, bench_copies;
 
 /* Each function measures all problems on all settings, and returns an exit

@@ -17,7 +17,7 @@ void bench_cpu_name(char *name, size_t size)
     snprintf(name, size, "%ld x %.80s", sysconf(_SC_NPROCESSORS_ONLN), model);
 }
 
-static int compare(const void *one, const void *other)
+static int compare_doubles(const void *one, const void *other)
 {
     double a = *(const double *)one, b = *(const double *)other;
     return (a > b) - (a < b);
@@ -26,7 +26,7 @@ static int compare(const void *one, const void *other)
 void bench_sum_up(double *seconds, int64_t count, double *best, double *median)
 {
     int64_t half = count / 2;
-    qsort(seconds, (size_t)count, sizeof *seconds, compare);
+    qsort(seconds, (size_t)count, sizeof *seconds, compare_doubles);
     *best = seconds[0];
     *median = count % 2 == 1 ? seconds[half]
                              : 0.5 * (seconds[half - 1] + seconds[half]);

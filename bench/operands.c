@@ -37,8 +37,8 @@ static hr_matrix all_of(const bench_operands *o, hr_matrix m)
     return m;
 }
 
-static bool allocate(const bench_operands *o, hr_matrix *m, hr_type type,
-                     int64_t rows, int64_t cols, uint64_t seed)
+static bool make_matrix(const bench_operands *o, hr_matrix *m, hr_type type,
+                        int64_t rows, int64_t cols, uint64_t seed)
 {
     const size_t bytes =
         (size_t)(o->count * rows) * (size_t)cols * hr_type_size(type);
@@ -58,9 +58,9 @@ bool bench_operands_make(bench_operands *o, const bench_operands_wish *wish)
     bench_operands_free(o);
     o->pinned = wish->pinned;
     o->count = count;
-    if (!allocate(o, &o->a, wish->type, wish->m, wish->k, 1) ||
-        !allocate(o, &o->b, wish->type, wish->k, wish->n, 2) ||
-        !allocate(o, &o->c, wish->c_type, wish->m, wish->n, 3)) {
+    if (!make_matrix(o, &o->a, wish->type, wish->m, wish->k, 1) ||
+        !make_matrix(o, &o->b, wish->type, wish->k, wish->n, 2) ||
+        !make_matrix(o, &o->c, wish->c_type, wish->m, wish->n, 3)) {
         bench_operands_free(o);
         return false;
     }
@@ -99,7 +99,7 @@ void bench_operands_free(bench_operands *operands)
 /* ---- the error of a product */
 
 /* Number `part` (0: real) of an element. */
-static double number(const hr_matrix *m, int64_t at, int part)
+static double part_of(const hr_matrix *m, int64_t at, int part)
 {
     const bool complex = hri_is_complex(m->type);
     const bool wide = m->type == HR_F64 || m->type == HR_C64;
@@ -118,13 +118,13 @@ static double element_error(const hr_matrix *a, const hr_matrix *b,
     double re = 0.0, im = 0.0, size = 0.0;
     for (int64_t l = 0; l < a->cols; l++) {
         const int64_t i = row * a->cols + l, j = l * b->cols + col;
-        const double ar = number(a, i, 0), ai = number(a, i, 1);
-        const double br = number(b, j, 0), bi = number(b, j, 1);
+        const double ar = part_of(a, i, 0), ai = part_of(a, i, 1);
+        const double br = part_of(b, j, 0), bi = part_of(b, j, 1);
         re += ar * br - ai * bi;
         im += ar * bi + ai * br;
         size += hypot(ar, ai) * hypot(br, bi);
     }
-    const double off = hypot(number(c, at, 0) - re, number(c, at, 1) - im);
+    const double off = hypot(part_of(c, at, 0) - re, part_of(c, at, 1) - im);
     return off == 0.0 ? 0.0 : off / size;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/status.h"
 #include "console/output.h"
 
 extern const char bench_plot_text[]; /* plot.py, by the build */
@@ -20,17 +21,14 @@ const cli_kind bench_plot_file = {.take = take_path,
 
 int bench_plot_start(bench_plot *plot, const char *path, bench_rows *rows)
 {
-    int status = cli_output_check(&bench_command, "--plot", path, NULL, 0);
-    if (status == CLI_OK &&
-        !bench_python_start(&plot->process, bench_plot_text, "--serve")) {
-        status = cli_fail("--plot: no python3 with Matplotlib is in PATH or "
-                          "in /usr/bin");
+    HRI_TRY(cli_output_check(&bench_command, "--plot", path, NULL, 0));
+    if (!bench_python_start(&plot->process, bench_plot_text, "--serve")) {
+        return cli_fail("--plot: no python3 with Matplotlib is in PATH or "
+                        "in /usr/bin");
     }
-    if (status == CLI_OK) {
-        status = cli_whole_create(&plot->file, path);
-    }
-    rows->plot = status == CLI_OK ? plot->process.to : NULL;
-    return status;
+    HRI_TRY(cli_whole_create(&plot->file, path));
+    rows->plot = plot->process.to;
+    return CLI_OK;
 }
 
 /* Copy the process's answer into the file. */
@@ -63,8 +61,8 @@ int bench_plot_finish(bench_plot *plot, const bench_rows *rows)
     if (!sent || rows->failed) {
         return cli_fail("--plot: the rows cannot be written to python3");
     }
-    const int status = copy_answer(plot);
-    return status == CLI_OK ? cli_whole_commit(&plot->file) : status;
+    HRI_TRY(copy_answer(plot));
+    return cli_whole_commit(&plot->file);
 }
 
 void bench_plot_close(bench_plot *plot)

@@ -189,7 +189,7 @@ static int times_for(const contest *c, double seconds)
     return times < most ? (int)times : most;
 }
 
-static hr_status call(hr_status (*function)(void *data), void *data)
+static hr_status call_slot(hr_status (*function)(void *data), void *data)
 {
     return function != NULL ? function(data) : HR_OK;
 }
@@ -201,10 +201,10 @@ static hr_status time_by_clock(const dialect_side *side, bool first, int times,
 {
     const double start = cli_clock();
     if (first) {
-        HRI_TRY(call(side->make, side->data));
+        HRI_TRY(call_slot(side->make, side->data));
     }
     HRI_TRY(side->launch(side->data, times));
-    HRI_TRY(call(side->wait, side->data));
+    HRI_TRY(call_slot(side->wait, side->data));
     *seconds = (cli_clock() - start) / times;
     return HR_OK;
 }
@@ -226,7 +226,7 @@ static hr_status run_first(contest *c, int i)
     dialect_spoil(&c->problem);
     let_threads_sleep(c);
     HRI_TRY(time_by_clock(side, true, 1, &c->first[i]));
-    HRI_TRY(call(side->fetch, side->data));
+    HRI_TRY(call_slot(side->fetch, side->data));
     if (!dialect_is_right(&c->problem)) {
         return hri_fail(HR_ERROR_BACKEND, "%s, %s: %s is wrong", c->section,
                         c->problem.work->name,

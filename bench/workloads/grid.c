@@ -208,14 +208,14 @@ static int compare_with_first(grid_row *r, grid_row *first, bool weak)
 
 /* Bytes a second if each value is read and written once in a time step. Other
  * reads must come from caches. */
-static double effective(const grid_row *r)
+static double effective_rate(const grid_row *r)
 {
     return 2.0 * sizeof(float) * r->work->unknown * (double)r->work->parts *
            cells_per_second(r);
 }
 
 /* The part of the exchange that is hidden behind other work. */
-static double hidden(const grid_row *r)
+static double hidden_part(const grid_row *r)
 {
     return r->exchange > 0.0
                ? fmax(0.0, fmin(1.0, 1.0 - (r->best - r->alone) / r->exchange))
@@ -256,15 +256,15 @@ static void add_times(bench_rows *rows, const grid_row *r)
     bench_value(rows, "cells_per_second", "cells/s", BENCH_CELLS,
                 cells_per_second(r));
     bench_value(rows, "effective_bytes_per_second", "T_eff", BENCH_LINK,
-                effective(r));
+                effective_rate(r));
     bench_value(rows, "copy_bytes_per_second", NULL, BENCH_LINK, r->copy);
     bench_value(rows, "of_copy", "of copy", BENCH_PER_CENT,
-                r->copy > 0.0 ? effective(r) / r->copy : NAN);
+                r->copy > 0.0 ? effective_rate(r) / r->copy : NAN);
     bench_value(rows, "alone_seconds", NULL, BENCH_SECONDS,
                 several ? r->alone : NAN);
     bench_value(rows, "exchange_seconds", NULL, BENCH_SECONDS,
                 several ? r->exchange : NAN);
-    bench_value(rows, "hidden", "hidden", BENCH_PER_CENT, hidden(r));
+    bench_value(rows, "hidden", "hidden", BENCH_PER_CENT, hidden_part(r));
     bench_value(rows, "speed_up", "speed-up", BENCH_RATIO, r->speed_up);
     bench_value(rows, "efficiency", "efficiency", BENCH_PER_CENT,
                 r->efficiency);

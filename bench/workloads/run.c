@@ -66,7 +66,7 @@ static float fraction(uint32_t x)
     return (float)(mixed(x) >> 20) / 4096.0f;
 }
 
-static int64_t root(int64_t n)
+static int64_t floor_root(int64_t n)
 {
     int64_t r = (int64_t)sqrt((double)n);
     while (r * r > n) {
@@ -101,7 +101,7 @@ static bool allocate_data(run_data *d)
 static bool make_data(run_data *d, int64_t n)
 {
     d->n = n;
-    d->edge = root(n);
+    d->edge = floor_root(n);
     d->pixels = d->edge / 4 > 0 ? d->edge / 4 : 1;
     if (!allocate_data(d)) {
         return false;
@@ -231,7 +231,7 @@ static double element_of(const void *out, run_kind kind, int64_t index)
 }
 
 /* The sum of the sizes of all forces on a body. */
-static double pull(const run_data *d, int64_t index)
+static double force_size(const run_data *d, int64_t index)
 {
     const bench_body b = d->bodies[index];
     double sum = 0;
@@ -271,7 +271,7 @@ static double tolerance(const run_data *d, run_kind kind, int64_t index)
     case RUN_SUMS:
         return 2 * edge * unit * element_of(d->expected, kind, index);
     case RUN_FORCES:
-        return 2 * (edge + 32) * unit * pull(d, index / 3);
+        return 2 * (edge + 32) * unit * force_size(d, index / 3);
     case RUN_PICTURE:
         return is_at_border(d, index) ? RUN_STEPS : 0;
     default:
@@ -419,7 +419,7 @@ static bool run_numpy(running *r, const subject *s, double *seconds,
 /* What a checksum may differ from NumPy's, of all of it. The real axis may be a
  * row of the picture. Its points leave the Mandelbrot set where a product and
  * a sum are rounded once instead of twice. */
-static double blunder(run_kind kind)
+static double checksum_tolerance(run_kind kind)
 {
     return kind == RUN_PICTURE ? 1e-2 : 1e-3;
 }
@@ -445,7 +445,7 @@ static int compare_first(running *r, const subject *s, times all[3])
     }
     const double sum = checksum_of(d, s->kind, count);
     if (run_numpy(r, s, &all[2].first, &checksum) &&
-        !(fabs(sum - checksum) <= blunder(s->kind) * sum)) {
+        !(fabs(sum - checksum) <= checksum_tolerance(s->kind) * sum)) {
         return cli_fail("%s: the checksum is %g, but %g with NumPy", s->name,
                         sum, checksum);
     }

@@ -731,7 +731,7 @@ static bool add_loops(contest *t, hri_pool **pool)
 }
 
 /* `seconds` over the best time of the loops, or of cuBLAS. NAN: none. */
-static double over(const contest *t, double seconds, contestant_kind kind)
+static double time_over(const contest *t, double seconds, contestant_kind kind)
 {
     return seconds / best_of(t, 1u << kind);
 }
@@ -748,9 +748,9 @@ static void add_batch_line(const contest *t, const contestant *c)
     bench_value(rows, "gflops", NULL, BENCH_GFLOPS, flops / best);
     if (c->kind == BENCH_LIST) {
         bench_value(rows, "over_loops", NULL, BENCH_RATIO,
-                    over(t, best, BENCH_CBLAS));
+                    time_over(t, best, BENCH_CBLAS));
         bench_value(rows, "over_cublas", NULL, BENCH_RATIO,
-                    over(t, best, BENCH_CUBLAS));
+                    time_over(t, best, BENCH_CUBLAS));
     }
 }
 
@@ -761,9 +761,9 @@ static void add_batch_cells(const contest *t)
     bench_value(rows, NULL, "products", BENCH_COUNT,
                 (double)products_of_batch(t));
     bench_value(rows, NULL, "over loops", BENCH_RATIO,
-                over(t, best, BENCH_CBLAS));
+                time_over(t, best, BENCH_CBLAS));
     bench_value(rows, NULL, "over cuBLAS", BENCH_RATIO,
-                over(t, best, BENCH_CUBLAS));
+                time_over(t, best, BENCH_CUBLAS));
 }
 
 int bench_batch(benchmark *bench)

@@ -8,10 +8,11 @@
 #include "base/status.h"
 #include "bench/bench.h"
 #include "bench/peers/peer.h"
-#include "bench/plot.h"
 #include "bench/workloads/grid.h"
 #include "console/context.h"
+#include "console/output.h"
 #include "console/signals.h"
+#include "console/whole.h"
 #include "trace/trace.h"
 
 /* ---- options: values that are lists, and all of them */
@@ -107,6 +108,17 @@ static const cli_kind counts = {
 static const cli_kind period = {
     .wants = "a whole number up to 10^9", .least = 0, .most = 1000000000};
 
+static bool take_path(const char *text, void *field)
+{
+    static const char end[] = ".svg";
+    const size_t length = strlen(text), least = sizeof end;
+    *(const char **)field = text;
+    return length >= least && strcmp(text + length - least + 1, end) == 0;
+}
+
+static const cli_kind plot_file = {.take = take_path,
+                                   .wants = "a file name that ends in .svg"};
+
 static const cli_option table[] = {
     {"--size", "LIST", &size_list, offsetof(bench_options, sizes),
      "square matrices of these sizes (6144; sizes: powers\n"
@@ -164,7 +176,7 @@ static const cli_option table[] = {
      "from memory, in a new folder in TMPDIR (/var/tmp)"},
     {"--json", NULL, &cli_flag, offsetof(bench_options, json),
      "print one JSON object a line, for each row"},
-    {"--plot", "FILE.svg", &bench_plot_file, offsetof(bench_options, plot),
+    {"--plot", "FILE.svg", &plot_file, offsetof(bench_options, plot),
      "also draw the rows, by a python3 with Matplotlib;\n"
      "the file appears whole or not at all"},
     {NULL, NULL, NULL, 0, NULL},
@@ -187,6 +199,74 @@ int bench_timeline_end(int status)
     const bool written = hri_trace_drop(timeline) == HR_OK;
     timeline = NULL;
     return status == CLI_OK && !written ? cli_failed_call() : status;
+}
+
+/* ---- the picture */
+
+extern const char bench_plot_text[]; /* plot.py, by the build */
+
+/* A picture of the rows. plot.py draws it, in a process that starts before
+ * anything is measured. A zeroed struct has none. */
+typedef struct picture {
+    bench_peer process;
+    cli_whole file;
+} picture;
+
+/* Start the process, create the file under a temporary name, and have the rows
+ * written to the process from now on. */
+static int start_plot(picture *plot, const char *path, bench_rows *rows)
+{
+    HRI_TRY(cli_output_check(&bench_command, "--plot", path, NULL, 0));
+    if (!bench_python_start(&plot->process, bench_plot_text, "--serve")) {
+        return cli_fail("--plot: no python3 with Matplotlib is in PATH or "
+                        "in /usr/bin");
+    }
+    HRI_TRY(cli_whole_create(&plot->file, path));
+    rows->plot = plot->process.to;
+    return CLI_OK;
+}
+
+/* Copy the process's answer into the file. */
+static int copy_answer(const picture *plot)
+{
+    FILE *from = plot->process.from;
+    char text[4096];
+    if (fgets(text, sizeof text, from) == NULL) {
+        return cli_fail("--plot: the process that draws has ended");
+    }
+    if (strncmp(text, "error ", 6) == 0) {
+        text[strcspn(text, "\n")] = '\0';
+        return cli_fail("--plot: %s", text + 6);
+    }
+    /* lines of text, of which the last one is the end of the picture */
+    bool whole = false;
+    do {
+        whole = strcmp(text, "</svg>\n") == 0;
+        fputs(text, plot->file.out);
+    } while (fgets(text, sizeof text, from) != NULL);
+    return whole && !ferror(from)
+               ? CLI_OK
+               : cli_fail("--plot: the process that draws ended in the middle");
+}
+
+/* Have the rows drawn, and give the file its name. */
+static int finish_plot(picture *plot, const bench_rows *rows)
+{
+    const bool sent = fclose(plot->process.to) == 0;
+    plot->process.to = NULL;
+    if (!sent || rows->failed) {
+        return cli_fail("--plot: the rows cannot be written to python3");
+    }
+    HRI_TRY(copy_answer(plot));
+    return cli_whole_commit(&plot->file);
+}
+
+/* End the process. Removes the file unless it is finished. Accepts a zeroed
+ * struct. */
+static void close_plot(picture *plot)
+{
+    bench_peer_stop(&plot->process);
+    cli_whole_close(&plot->file);
 }
 
 /* ---- the subjects */
@@ -292,17 +372,17 @@ static const subject *find_subject(const char *name)
 }
 
 /* Measure all rows, and draw them if there is a picture. */
-static int measure_rows(benchmark *bench, const subject *s, bench_plot *plot)
+static int measure_rows(benchmark *bench, const subject *s, picture *plot)
 {
-    const char *picture = bench->o.plot;
-    if (picture != NULL) {
-        HRI_TRY(bench_plot_start(plot, picture, &bench->rows));
+    const bool drawn = bench->o.plot != NULL;
+    if (drawn) {
+        HRI_TRY(start_plot(plot, bench->o.plot, &bench->rows));
     }
     if (s->lists != NULL) {
         HRI_TRY(bench_settings(bench, s->lists));
     }
     HRI_TRY(s->run(bench));
-    return picture != NULL ? bench_plot_finish(plot, &bench->rows) : CLI_OK;
+    return drawn ? finish_plot(plot, &bench->rows) : CLI_OK;
 }
 
 static int measure_subject(benchmark *bench, const char *name)
@@ -322,9 +402,9 @@ static int measure_subject(benchmark *bench, const char *name)
         cli_take(&number_list, s->usual, &bench->o.numbers);
     }
     bench->rows.json = bench->o.json;
-    bench_plot plot = {.file = {.path = NULL}};
+    picture plot = {.file = {.path = NULL}};
     const int status = measure_rows(bench, s, &plot);
-    bench_plot_close(&plot);
+    close_plot(&plot);
     cli_table_free(&bench->rows.table);
     return status == CLI_OK && bench->failed ? CLI_FAILED : status;
 }

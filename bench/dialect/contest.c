@@ -209,11 +209,11 @@ static hr_status time_by_clock(const dialect_side *side, bool first, int times,
     return HR_OK;
 }
 
-/* The same by the device's clock. Can also time copies. */
-static hr_status time_by_events(const dialect_side *side, bool copies,
-                                int times, double *seconds)
+/* The same by the device's clock. */
+static hr_status time_by_events(const dialect_side *side, int times,
+                                double *seconds)
 {
-    HRI_TRY(side->time(side->data, times, copies, seconds));
+    HRI_TRY(side->time(side->data, times, seconds));
     *seconds /= times;
     return HR_OK;
 }
@@ -248,7 +248,7 @@ static hr_status measure_problem(contest *c, int times)
     if (times == 0) {
         const dialect_side *side = &c->sides[DIALECT];
         HRI_TRY(by_clock ? time_by_clock(side, false, 1, &seconds)
-                         : time_by_events(side, false, 1, &seconds));
+                         : time_by_events(side, 1, &seconds));
         times = times_for(c, seconds);
     }
     for (int64_t n = 0; n < c->o->repeat * c->count; n++) {
@@ -256,7 +256,7 @@ static hr_status measure_problem(contest *c, int times)
         const dialect_side *side = &c->sides[i];
         let_threads_sleep(c);
         HRI_TRY(by_clock ? time_by_clock(side, false, times, &seconds)
-                         : time_by_events(side, false, times, &seconds));
+                         : time_by_events(side, times, &seconds));
         if (n < c->count || seconds < c->best[i]) {
             c->best[i] = seconds;
         }
@@ -295,12 +295,14 @@ static contest_row row_of(const contest *c)
 /* Measure the dialect's transposition beside a copy of as many bytes. */
 static hr_status measure_copy(contest *c)
 {
+    const dialect_side *hand = &c->sides[HAND];
     const int times = times_for(c, c->best[DIALECT]);
     double best = 0.0, seconds = 0.0;
     for (int64_t i = 0; i < c->o->repeat; i++) {
-        HRI_TRY(time_by_events(&c->sides[HAND], true, times, &seconds));
+        HRI_TRY(hand->time_copies(hand->data, times, &seconds));
         best = i == 0 || seconds < best ? seconds : best;
     }
+    best /= times;
     contest_row row = row_of(c);
     row.kernel = "transpose beside a copy";
     row.hand_first = row.dialect_first = 0.0;
@@ -317,7 +319,7 @@ static hr_status measure_entry(contest *c, const entry *e)
     contest_row row = row_of(c);
     row.target = e->target;
     add_row(c->rows, &row);
-    return e->kind == DIALECT_TRANSPOSE && c->sides[HAND].copies
+    return e->kind == DIALECT_TRANSPOSE && c->sides[HAND].time_copies != NULL
                ? measure_copy(c)
                : HR_OK;
 }

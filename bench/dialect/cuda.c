@@ -93,8 +93,9 @@ static hr_status launch_kernel(void *data, int times)
     return HR_OK;
 }
 
-static hr_status copy_first(const cuda_side *s, int times)
+static hr_status copy_first(void *data, int times)
 {
+    const cuda_side *s = data;
     const int last = s->problem->count - 1;
     for (int i = 0; i < times; i++) {
         const cu_result error = hri_cuda.cuMemcpyDtoDAsync_v2(
@@ -110,13 +111,13 @@ static hr_status record_event(const cuda_side *s, int i)
                      "cuEventRecord");
 }
 
-static hr_status time_launches(void *data, int times, bool copies,
+static hr_status time_enqueued(cuda_side *s, int times,
+                               hr_status (*enqueue)(void *data, int times),
                                double *seconds)
 {
-    cuda_side *s = data;
     float ms = 0.0f;
     HRI_TRY(record_event(s, 0));
-    HRI_TRY(copies ? copy_first(s, times) : launch_kernel(s, times));
+    HRI_TRY(enqueue(s, times));
     HRI_TRY(record_event(s, 1));
     HRI_TRY(wait_for_launches(s));
     HRI_TRY(status_of(
@@ -124,6 +125,16 @@ static hr_status time_launches(void *data, int times, bool copies,
         "cuEventElapsedTime"));
     *seconds = (double)ms * 1e-3;
     return HR_OK;
+}
+
+static hr_status time_launches(void *data, int times, double *seconds)
+{
+    return time_enqueued(data, times, launch_kernel, seconds);
+}
+
+static hr_status time_copies(void *data, int times, double *seconds)
+{
+    return time_enqueued(data, times, copy_first, seconds);
 }
 
 static hr_status fetch_result(void *data)
@@ -224,7 +235,7 @@ hr_status dialect_cuda_open(const hr_accelerator_info *info, dialect_side *side)
                            .launch = launch_kernel,
                            .wait = wait_for_launches,
                            .time = time_launches,
-                           .copies = true,
+                           .time_copies = time_copies,
                            .fetch = fetch_result,
                            .finish = free_problem,
                            .close = close_side,

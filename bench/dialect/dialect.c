@@ -71,11 +71,9 @@ static hr_status time_between(own_side *s, int times, hr_event *events[2],
     return hr_event_elapsed(events[0], events[1], seconds);
 }
 
-static hr_status time_launches(void *data, int times, bool copies,
-                               double *seconds)
+static hr_status time_launches(void *data, int times, double *seconds)
 {
     hr_event *events[2] = {NULL, NULL};
-    (void)copies;
     const hr_status status = time_between(data, times, events, seconds);
     hr_event_destroy(events[0]);
     hr_event_destroy(events[1]);

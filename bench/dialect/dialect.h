@@ -60,15 +60,14 @@ typedef struct dialect_side {
     hr_status (*make)(void *data);              /* the kernel; may be NULL */
     hr_status (*launch)(void *data, int times); /* enqueue it so many times */
     hr_status (*wait)(void *data);              /* for all of it; may be NULL */
-    /* Time launches by the device's clock. If `copies`, time copies of the
-     * first array to the last instead; only sides with `copies` are asked for
-     * this. */
-    hr_status (*time)(void *data, int times, bool copies, double *seconds);
+    /* Time launches, or copies of the first array to the last, by the device's
+     * clock. time_copies may be NULL. */
+    hr_status (*time)(void *data, int times, double *seconds);
+    hr_status (*time_copies)(void *data, int times, double *seconds);
     hr_status (*fetch)(void *data); /* copy the result home; may be NULL */
     void (*finish)(void *data); /* accepts a problem that is half prepared; may
                                    be NULL */
     void (*close)(void *data);  /* accepts NULL */
-    bool copies;
     void *data;
 } dialect_side;
 

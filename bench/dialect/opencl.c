@@ -110,11 +110,9 @@ static hr_status time_between(opencl_side *s, int times, cl_event events[2],
     return HR_OK;
 }
 
-static hr_status time_launches(void *data, int times, bool copies,
-                               double *seconds)
+static hr_status time_launches(void *data, int times, double *seconds)
 {
     cl_event events[2] = {NULL, NULL};
-    (void)copies;
     const hr_status status = time_between(data, times, events, seconds);
     for (int i = 0; i < 2; i++) {
         if (events[i] != NULL) {

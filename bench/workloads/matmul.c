@@ -55,7 +55,7 @@ typedef struct matmul_entry {
     bool verified;
 } matmul_entry;
 
-enum { MATMUL_ENTRIES_MAX = 2 + 4 * BENCH_SETTINGS_MAX, MATMUL_FILES = 3 };
+enum { ENTRIES_MAX = 2 + 4 * BENCH_SETTINGS_MAX, FILES = 3 };
 
 typedef struct matmul {
     benchmark *bench;
@@ -71,13 +71,13 @@ typedef struct matmul {
                                    holds none of a GPU's; NULL: not needed */
     const bench_setting *owner; /* of that context */
     char folder[512];           /* with from_files: */
-    char paths[MATMUL_FILES][600];
+    char paths[FILES][600];
     /* the case being measured */
     int64_t m, n, k;
     bench_number number;
     bool pinned;
     bench_operands operands;
-    matmul_entry entries[MATMUL_ENTRIES_MAX];
+    matmul_entry entries[ENTRIES_MAX];
     int entry_count;
 } matmul;
 
@@ -260,7 +260,7 @@ static void release_case(matmul *x)
 /* ---- files, in a folder of their own below TMPDIR, or in /var/tmp, which
  * unlike /tmp is on a disk */
 
-static const char *const file_names[MATMUL_FILES] = {"A.npy", "B.npy", "C.npy"};
+static const char *const file_names[FILES] = {"A.npy", "B.npy", "C.npy"};
 
 static int write_random(const char *path, hr_matrix like, uint64_t seed)
 {
@@ -283,7 +283,7 @@ static int create_files(matmul *x)
         return status;
     }
     cli_remember(x->folder);
-    for (int i = 0; i < MATMUL_FILES; i++) {
+    for (int i = 0; i < FILES; i++) {
         snprintf(x->paths[i], sizeof x->paths[i], "%s/%s", x->folder,
                  file_names[i]);
         cli_remember(x->paths[i]);
@@ -298,7 +298,7 @@ static void remove_files(matmul *x)
     if (x->folder[0] == '\0') {
         return;
     }
-    for (int i = 0; i < MATMUL_FILES; i++) {
+    for (int i = 0; i < FILES; i++) {
         unlink(x->paths[i]);
         cli_forget();
     }

@@ -23,12 +23,7 @@
 #include "console/context.h"
 #include "console/signals.h"
 
-typedef enum contestant_kind {
-    BENCH_AUTO,
-    BENCH_LIST,
-    BENCH_CBLAS,
-    BENCH_CUBLAS
-} contestant_kind;
+typedef enum contestant_kind { AUTO, LIST, CBLAS, CUBLAS } contestant_kind;
 
 /* The times of a contestant in one case. */
 typedef struct case_times {
@@ -47,7 +42,7 @@ typedef struct contestant {
     case_times times[BENCH_PROBLEMS_MAX];
 } contestant;
 
-enum { BENCH_CONTESTANTS_MAX = BENCH_SETTINGS_MAX + 4 };
+enum { CONTESTANTS_MAX = BENCH_SETTINGS_MAX + 4 };
 
 typedef struct contest contest;
 
@@ -66,7 +61,7 @@ struct contest {
     bench_cblas cblas;
     bench_peer cublas;
     char gpu[16]; /* for cuBLAS: the first one of the lists; "": none */
-    contestant contestants[BENCH_CONTESTANTS_MAX];
+    contestant contestants[CONTESTANTS_MAX];
     int count;
     /* the case */
     int problem;
@@ -81,10 +76,10 @@ enum {
 };
 
 static const char *const kinds[] = {
-    [BENCH_AUTO] = "auto",
-    [BENCH_LIST] = "list",
-    [BENCH_CBLAS] = "cblas",
-    [BENCH_CUBLAS] = "cublas",
+    [AUTO] = "auto",
+    [LIST] = "list",
+    [CBLAS] = "cblas",
+    [CUBLAS] = "cublas",
 };
 
 /* ---- the contestants */
@@ -110,7 +105,7 @@ static bool add_lists(contest *t)
 {
     for (int i = 0; i < t->bench->setting_count; i++) {
         const bench_setting *setting = &t->bench->settings[i];
-        if (add_contestant(t, BENCH_LIST, setting->name, setting) == NULL) {
+        if (add_contestant(t, LIST, setting->name, setting) == NULL) {
             return false;
         }
         if (t->gpu[0] == '\0') {
@@ -133,7 +128,7 @@ static bool add_cublas(contest *t)
 {
     return !wants_peer(t, BENCH_WITH_CUBLAS) || t->gpu[0] == '\0' ||
            !bench_cublas_start(&t->cublas) ||
-           add_contestant(t, BENCH_CUBLAS, t->cublas.name, NULL) != NULL;
+           add_contestant(t, CUBLAS, t->cublas.name, NULL) != NULL;
 }
 
 static void close_contexts(contest *t)
@@ -195,7 +190,7 @@ static bool time_here(const contest *t, const contestant *c, bool first,
                       double *seconds)
 {
     timed x = {.t = t, .c = c};
-    const bool cblas = c->kind == BENCH_CBLAS;
+    const bool cblas = c->kind == CBLAS;
     bool (*const call)(void *) = cblas ? call_cblas : call_headrace;
     const int before = cblas ? bench_cblas_begin(&t->cblas) : 0;
     if (c->pool != NULL) {
@@ -252,7 +247,7 @@ static int verify_first(const contest *t, const contestant *c)
  * stop. Returns an exit status. */
 static int note_failure(contest *t, const contestant *c, case_times *r)
 {
-    if (c->kind <= BENCH_LIST) {
+    if (c->kind <= LIST) {
         snprintf(r->note, sizeof r->note, "%.190s", hr_last_error());
         t->bench->failed = true;
         const int failed = cli_failed_call();
@@ -279,8 +274,8 @@ static int run_once(contest *t, contestant *c, int64_t round)
     if (o->count * o->c.rows >= THREADED_SIZE) {
         bench_rest(0.2);
     }
-    if (!(c->kind == BENCH_CUBLAS ? ask_cublas(t, round == 0, &seconds, r)
-                                  : time_here(t, c, round == 0, &seconds))) {
+    if (!(c->kind == CUBLAS ? ask_cublas(t, round == 0, &seconds, r)
+                            : time_here(t, c, round == 0, &seconds))) {
         return note_failure(t, c, r);
     }
     if (round == 0) {
@@ -318,7 +313,7 @@ static int run_rounds(contest *t, contestant *list, int count)
 
 /* ---- rows */
 
-/* The best time that the contestants of some kinds (1 << BENCH_LIST | ..) had
+/* The best time that the contestants of some kinds (1 << LIST | ..) had
  * in the case. NAN: none. */
 static double best_of(const contest *t, unsigned wanted)
 {
@@ -345,7 +340,7 @@ static void write_line(const contest *t, const contestant *c)
     bench_value(rows, "k", NULL, BENCH_COUNT, (double)o->a.cols);
     bench_text(rows, "name", NULL, c->name);
     bench_text(rows, "kind", NULL, kinds[c->kind]);
-    if (c->kind == BENCH_LIST) {
+    if (c->kind == LIST) {
         bench_list(rows, c->setting);
     }
     if (r->note[0] != '\0') {
@@ -626,14 +621,12 @@ static int find_lists(sizes *x)
 static bool add_contestants(sizes *x)
 {
     contest *t = &x->t;
-    if (add_contestant(t, BENCH_AUTO, "auto", &x->all) == NULL ||
-        !add_lists(t)) {
+    if (add_contestant(t, AUTO, "auto", &x->all) == NULL || !add_lists(t)) {
         return false;
     }
     const bool cblas =
         wants_peer(t, BENCH_WITH_CBLAS) && bench_cblas_find(&t->cblas);
-    return (!cblas ||
-            add_contestant(t, BENCH_CBLAS, t->cblas.name, NULL) != NULL) &&
+    return (!cblas || add_contestant(t, CBLAS, t->cblas.name, NULL) != NULL) &&
            add_cublas(t);
 }
 
@@ -648,15 +641,15 @@ static int64_t one_product(const contest *t)
 /* The time of auto over the best of the lists, or of all but auto. */
 static double auto_over(const contest *t, bool lists)
 {
-    const unsigned all = ~(1u << BENCH_AUTO);
+    const unsigned all = ~(1u << AUTO);
     return t->contestants[0].times[t->problem].best /
-           best_of(t, lists ? 1u << BENCH_LIST : all);
+           best_of(t, lists ? 1u << LIST : all);
 }
 
 static void add_auto_line(const contest *t, const contestant *c)
 {
     bench_rows *rows = &t->bench->rows;
-    if (c->kind == BENCH_AUTO) {
+    if (c->kind == AUTO) {
         bench_value(rows, "over_best_list", NULL, BENCH_RATIO,
                     auto_over(t, true));
         bench_value(rows, "over_best", NULL, BENCH_RATIO, auto_over(t, false));
@@ -716,14 +709,14 @@ static bool add_loops(contest *t, hri_pool **pool)
     if (!wants_peer(t, BENCH_WITH_CBLAS) || !bench_cblas_find(&t->cblas)) {
         return true;
     }
-    if (add_contestant(t, BENCH_CBLAS, "cblas, one by one", NULL) == NULL) {
+    if (add_contestant(t, CBLAS, "cblas, one by one", NULL) == NULL) {
         return false;
     }
     if (t->cblas.set_threads == NULL ||
         hri_pool_hold(hri_thread_count(), pool) != HR_OK) {
         return true;
     }
-    contestant *c = add_contestant(t, BENCH_CBLAS, "cblas, one a thread", NULL);
+    contestant *c = add_contestant(t, CBLAS, "cblas, one a thread", NULL);
     if (c != NULL) {
         c->pool = *pool;
     }
@@ -746,24 +739,24 @@ static void add_batch_line(const contest *t, const contestant *c)
         (double)o->count;
     bench_value(rows, "count", NULL, BENCH_COUNT, (double)o->count);
     bench_value(rows, "gflops", NULL, BENCH_GFLOPS, flops / best);
-    if (c->kind == BENCH_LIST) {
+    if (c->kind == LIST) {
         bench_value(rows, "over_loops", NULL, BENCH_RATIO,
-                    time_over(t, best, BENCH_CBLAS));
+                    time_over(t, best, CBLAS));
         bench_value(rows, "over_cublas", NULL, BENCH_RATIO,
-                    time_over(t, best, BENCH_CUBLAS));
+                    time_over(t, best, CUBLAS));
     }
 }
 
 static void add_batch_cells(const contest *t)
 {
     bench_rows *rows = &t->bench->rows;
-    const double best = best_of(t, 1u << BENCH_LIST);
+    const double best = best_of(t, 1u << LIST);
     bench_value(rows, NULL, "products", BENCH_COUNT,
                 (double)products_of_batch(t));
     bench_value(rows, NULL, "over loops", BENCH_RATIO,
-                time_over(t, best, BENCH_CBLAS));
+                time_over(t, best, CBLAS));
     bench_value(rows, NULL, "over cuBLAS", BENCH_RATIO,
-                time_over(t, best, BENCH_CUBLAS));
+                time_over(t, best, CUBLAS));
 }
 
 int bench_batch(benchmark *bench)

@@ -33,7 +33,7 @@ static hr_status check_weights(const hri_distribution *d)
 {
     bool any = false;
     for (uint32_t i = 0; i < d->count; i++) {
-        const double w = d->portions[i].weight;
+        const double w = d->shares[i].weight;
         if (!(w >= 0) || isinf(w)) {
             return hri_fail(HR_ERROR_INVALID,
                             "%s: weight %u is %g, not finite and 0 or more",
@@ -46,20 +46,20 @@ static hr_status check_weights(const hri_distribution *d)
                           d->caller, d->count);
 }
 
-static bool is_open(const hri_portion *p)
+static bool is_open(const hri_share *p)
 {
     return p->weight > 0 && !p->full;
 }
 
-/* Find the power of two that turns the weights of open portions into integers.
- * False: no portion is open. */
+/* Find the power of two that turns the weights of open shares into integers.
+ * False: no share is open. */
 static bool find_scale(const hri_distribution *d, int *scale)
 {
     double largest = 0;
     int exponent, spare;
     for (uint32_t i = 0; i < d->count; i++) {
-        if (is_open(&d->portions[i])) {
-            largest = fmax(largest, d->portions[i].weight);
+        if (is_open(&d->shares[i])) {
+            largest = fmax(largest, d->shares[i].weight);
         }
     }
     (void)frexp(largest, &exponent);
@@ -68,7 +68,7 @@ static bool find_scale(const hri_distribution *d, int *scale)
     return largest > 0;
 }
 
-static int64_t weight_of(const hri_portion *p, int scale)
+static int64_t weight_of(const hri_share *p, int scale)
 {
     return is_open(p) ? (int64_t)ldexp(p->weight, scale) : 0;
 }
@@ -92,8 +92,8 @@ static int64_t share_of(int64_t grains, int64_t weight, int64_t whole,
     return share;
 }
 
-/* Set the shares of the open portions, rounded down. Their rests are in units
- * of 1 / *whole grains. A portion whose share exceeds its limit becomes full,
+/* Set the shares of the open shares, rounded down. Their rests are in units
+ * of 1 / *whole grains. A share whose share exceeds its limit becomes full,
  * and *left is reduced. False: some became full. */
 static bool share_out(const hri_distribution *d, int scale, int64_t *left,
                       int64_t *whole)
@@ -102,10 +102,10 @@ static bool share_out(const hri_distribution *d, int scale, int64_t *left,
     bool good = true;
     *whole = 0;
     for (uint32_t i = 0; i < d->count; i++) {
-        *whole += weight_of(&d->portions[i], scale);
+        *whole += weight_of(&d->shares[i], scale);
     }
     for (uint32_t i = 0; i < d->count; i++) {
-        hri_portion *p = &d->portions[i];
+        hri_share *p = &d->shares[i];
         if (!is_open(p)) {
             continue;
         }
@@ -127,13 +127,13 @@ typedef struct ranking {
     int64_t grains;
 } ranking;
 
-/* Whether at least `grains` portions have a rest of `rest` or more. */
+/* Whether at least `grains` shares have a rest of `rest` or more. */
 static hr_status has_rests(void *data, int64_t rest, bool *holds)
 {
     const ranking *r = data;
     int64_t count = 0;
     for (uint32_t i = 0; i < r->d->count; i++) {
-        count += r->d->portions[i].rest >= rest;
+        count += r->d->shares[i].rest >= rest;
     }
     *holds = count >= r->grains;
     return HR_OK;
@@ -150,34 +150,34 @@ static void give_rest(const hri_distribution *d, int64_t grains, int64_t whole)
     }
     (void)hri_bisect(0, whole, has_rests, &r, &least);
     for (uint32_t i = 0; i < d->count; i++) {
-        hri_portion *p = &d->portions[i];
+        hri_share *p = &d->shares[i];
         p->count += p->rest > least;
         grains -= p->rest > least;
     }
     for (uint32_t i = 0; i < d->count && grains > 0; i++) {
-        hri_portion *p = &d->portions[i];
+        hri_share *p = &d->shares[i];
         p->count += p->rest == least;
         grains -= p->rest == least;
     }
 }
 
-/* Distribute all grains within `most`. False: the portions do not hold all.
- * Once no share exceeds its portion's limit, rounding up does not either. */
+/* Distribute all grains within `most`. False: the shares do not hold all.
+ * Once no share exceeds its share's limit, rounding up does not either. */
 static bool fill(const hri_distribution *d)
 {
     int64_t left = hri_ceil_div(d->units, d->grain), whole = 0;
     int scale = 0;
     bool good = false, open = true;
     for (uint32_t i = 0; i < d->count; i++) {
-        d->portions[i].full = false;
-        d->portions[i].count = d->portions[i].rest = 0;
+        d->shares[i].full = false;
+        d->shares[i].count = d->shares[i].rest = 0;
     }
     while (!good && open) {
         open = find_scale(d, &scale);
         good = open && share_out(d, scale, &left, &whole);
     }
     for (uint32_t i = 0; i < d->count && open; i++) {
-        left -= is_open(&d->portions[i]) ? d->portions[i].count : 0;
+        left -= is_open(&d->shares[i]) ? d->shares[i].count : 0;
     }
     if (open) {
         give_rest(d, left, whole);
@@ -185,12 +185,12 @@ static bool fill(const hri_distribution *d)
     return open || left == 0;
 }
 
-/* Turn grains into units, one portion after the other. */
+/* Turn grains into units, one share after the other. */
 static void place(const hri_distribution *d)
 {
     int64_t first = 0;
     for (uint32_t i = 0; i < d->count; i++) {
-        hri_portion *p = &d->portions[i];
+        hri_share *p = &d->shares[i];
         const int64_t left = d->units - first;
         p->first = first;
         p->count = p->count > left / d->grain ? left : p->count * d->grain;
@@ -198,7 +198,7 @@ static void place(const hri_distribution *d)
     }
 }
 
-/* ---- limits that depend on where a portion lies */
+/* ---- limits that depend on where a share lies */
 
 typedef struct question {
     const hri_distribution *d;
@@ -209,16 +209,16 @@ static hr_status ask(void *data, int64_t grains, bool *holds)
 {
     const question *q = data;
     const hri_distribution *d = q->d;
-    return d->fits(d->data, q->index, d->portions[q->index].first,
+    return d->fits(d->data, q->index, d->shares[q->index].first,
                    grains * d->grain, holds);
 }
 
-/* Lower `most` of portions that do not fit. *fit: all do. */
+/* Lower `most` of shares that do not fit. *fit: all do. */
 static hr_status lower(const hri_distribution *d, bool *fit)
 {
     *fit = true;
     for (uint32_t i = 0; i < d->count; i++) {
-        hri_portion *p = &d->portions[i];
+        hri_share *p = &d->shares[i];
         question q = {d, i};
         bool fits = true;
         if (p->count > 0) {
@@ -238,7 +238,7 @@ static hr_status lower(const hri_distribution *d, bool *fit)
 hr_status hri_distribute(const hri_distribution *d, bool *held)
 {
     hri_distribution x = *d;
-    /* Portions move when others get less, so a portion may turn out too large
+    /* Shares move when others get less, so a share may turn out too large
      * again. */
     int64_t rounds = 4 * (int64_t)d->count;
     HRI_TRY(check_weights(d));

@@ -12,7 +12,7 @@
 /* ---- shares of units */
 
 /* The part of one accelerator: units first to before first + count. */
-typedef struct hri_portion {
+typedef struct hri_share {
     double weight;        /* speed in any unit; 0: gets nothing */
     int64_t most;         /* the most units its memory holds; INT64_MAX: no
                              limit */
@@ -20,9 +20,9 @@ typedef struct hri_portion {
     int64_t rest;         /* what rounding down left; used by distribute.c
                              only */
     bool full;            /* has its limit; used by distribute.c only */
-} hri_portion;
+} hri_share;
 
-/* Whether portion `index` can hold these units. If it cannot hold some number,
+/* Whether share `index` can hold these units. If it cannot hold some number,
  * it can hold no larger number. */
 typedef hr_status hri_fits(void *data, uint32_t index, int64_t first,
                            int64_t count, bool *fits);
@@ -30,27 +30,27 @@ typedef hr_status hri_fits(void *data, uint32_t index, int64_t first,
 typedef struct hri_distribution {
     const char *caller; /* begins messages */
     int64_t units;      /* 1 or more */
-    int64_t grain; /* portions are whole grains; the last grain may be short,
-                      and counts as whole against `most` */
-    hri_portion *portions;
+    int64_t grain;      /* shares are whole grains; the last grain may be short,
+                           and counts as whole against `most` */
+    hri_share *shares;
     uint32_t count;
     hri_fits *fits; /* NULL: `most` is the only limit */
     void *data;     /* for fits */
 } hri_distribution;
 
-/* Give all units to the portions, in order.
+/* Give all units to the shares, in order.
  *
- * Shares are in proportion to the weights. A portion that would get more than
+ * Shares are in proportion to the weights. A share that would get more than
  * it holds is full. The others share the rest, in proportion again. Shares are
- * rounded down to grains. What is left goes grain by grain to the portions that
+ * rounded down to grains. What is left goes grain by grain to the shares that
  * lost most by rounding, the first of equal ones. The arithmetic is in
- * integers, so the same arguments give the same portions everywhere. More
+ * integers, so the same arguments give the same shares everywhere. More
  * weight never gives fewer units, as long as `fits` is NULL.
  *
- * `fits` is asked about the portions that result. Where one does not fit, its
+ * `fits` is asked about the shares that result. Where one does not fit, its
  * `most` is lowered and all units are distributed again.
  *
- * *held is false when the portions together do not hold the units. The portions
+ * *held is false when the shares together do not hold the units. The shares
  * are undefined then. HR_ERROR_INVALID when a weight is negative or not finite,
  * or all are 0. Otherwise the only errors are those
  * of `fits`. */

@@ -515,7 +515,7 @@ typedef struct choice {
     hri_filter_band *bands;
     hri_link_use *uses;        /* [bands] */
     hri_candidate *candidates; /* [bands] */
-    hri_portion *portions;     /* [bands] */
+    hri_share *shares;         /* [bands] */
 } choice;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -559,17 +559,17 @@ static hr_status cut_bands(const choice *c, const hri_filter_plan *plan)
     const hri_distribution d = {.caller = "filter",
                                 .units = c->job->out.rows,
                                 .grain = hri_filter_block(c->job),
-                                .portions = c->portions,
+                                .shares = c->shares,
                                 .count = plan->count};
     for (uint32_t i = 0; i < plan->count; i++) {
-        d.portions[i].weight = 1.0 / c->bands[i].row;
-        d.portions[i].most = INT64_MAX;
+        d.shares[i].weight = 1.0 / c->bands[i].row;
+        d.shares[i].most = INT64_MAX;
     }
     HRI_TRY(hri_distribute(&d, &held));
     for (uint32_t i = 0; i < plan->count; i++) {
         hri_filter_band *b = &c->bands[i];
-        b->first = d.portions[i].first;
-        b->last = b->first + d.portions[i].count;
+        b->first = d.shares[i].first;
+        b->last = b->first + d.shares[i].count;
         if (b->last > b->first) {
             HRI_TRY(set_height(c->job, b));
         }
@@ -580,7 +580,7 @@ static hr_status cut_bands(const choice *c, const hri_filter_plan *plan)
 static hr_status make_plan(choice *c, hri_accelerator *const *accelerators,
                            uint32_t count, hri_filter_plan *plan)
 {
-    if (c->uses == NULL || c->candidates == NULL || c->portions == NULL) {
+    if (c->uses == NULL || c->candidates == NULL || c->shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
     }
     HRI_TRY(list_bands(c->job, accelerators, count, plan, &count));
@@ -596,10 +596,10 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
                 .bands = plan->bands,
                 .uses = calloc(count, sizeof *c.uses),
                 .candidates = calloc(count, sizeof *c.candidates),
-                .portions = calloc(count, sizeof *c.portions)};
+                .shares = calloc(count, sizeof *c.shares)};
     const hr_status status = make_plan(&c, accelerators, count, plan);
     free(c.uses);
     free(c.candidates);
-    free(c.portions);
+    free(c.shares);
     return status;
 }

@@ -64,7 +64,7 @@ typedef struct planning {
     int64_t first, count;
     hri_candidate *candidates;
     hri_link_use *links;    /* of a set */
-    hri_portion *portions;  /* of a set */
+    hri_share *shares;      /* of a set */
     double *seconds;        /* of a set: for a product */
     double *fill;           /* of a set: to bring a product there and home */
     hri_accelerator **list; /* of a set */
@@ -236,13 +236,13 @@ static hr_status distribute(planning *p, const hri_candidate *set,
     bool held;
     predict_products(p, set, count);
     for (uint32_t i = 0; i < count; i++) {
-        p->portions[i] =
-            (hri_portion){.weight = 1.0 / p->seconds[i], .most = INT64_MAX};
+        p->shares[i] =
+            (hri_share){.weight = 1.0 / p->seconds[i], .most = INT64_MAX};
     }
     const hri_distribution d = {.caller = "gemm batch",
                                 .units = p->count,
                                 .grain = 1,
-                                .portions = p->portions,
+                                .shares = p->shares,
                                 .count = count};
     return hri_distribute(&d, &held);
 }
@@ -254,7 +254,7 @@ static int64_t least_group(const planning *p, const hri_candidate *set,
 {
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < count; i++) {
-        const int64_t products = p->portions[i].count;
+        const int64_t products = p->shares[i].count;
         if (products > 0 && !accelerator_of(p, set[i].index)->in_place) {
             least = hri_min(least, group_of(p, set[i].index, products));
         }
@@ -287,7 +287,7 @@ static hr_status predict_set(void *data, const hri_candidate *set,
     for (uint32_t i = 0; i < count; i++) {
         const hri_accelerator *a = accelerator_of(p, set[i].index);
         const int64_t threads = a->in_place ? (int64_t)threads_of(a) : 1;
-        const int64_t products = p->portions[i].count;
+        const int64_t products = p->shares[i].count;
         if (products > 0) { /* the last ones leave threads without work */
             *seconds = fmax(
                 *seconds,
@@ -337,14 +337,14 @@ static hri_batch_part part_of(const planning *p, uint32_t i)
 {
     const uint32_t index = p->candidates[i].index;
     const hri_accelerator *a = accelerator_of(p, index);
-    const hri_portion *portion = &p->portions[i];
+    const hri_share *share = &p->shares[i];
     const double tenth = 0.1 / p->seconds[i];
     hri_batch_part part = {.accelerator = index,
-                           .first = p->first + portion->first,
-                           .count = portion->count,
-                           .group = portion->count,
+                           .first = p->first + share->first,
+                           .count = share->count,
+                           .group = share->count,
                            .slots = 1,
-                           .seconds = p->seconds[i] * (double)portion->count};
+                           .seconds = p->seconds[i] * (double)share->count};
     if (a->in_place && tenth < (double)part.group) {
         part.group = hri_max((int64_t)tenth, 2 * (int64_t)threads_of(a));
     }
@@ -378,7 +378,7 @@ static hr_status fill_plan(planning *p, uint32_t count, hri_batch_plan *plan)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (p->portions[i].count > 0) {
+        if (p->shares[i].count > 0) {
             plan->parts[plan->count++] = part_of(p, i);
         }
     }
@@ -447,20 +447,20 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
                   .count = count,
                   .candidates = calloc(most, sizeof *p.candidates),
                   .links = calloc(most, sizeof *p.links),
-                  .portions = calloc(most, sizeof *p.portions),
+                  .shares = calloc(most, sizeof *p.shares),
                   .seconds = calloc(most, sizeof *p.seconds),
                   .fill = calloc(most, sizeof *p.fill),
                   .list = calloc(most, sizeof *p.list)};
     *plan = (hri_batch_plan){.seconds =
                                  planned->plan->flow.seconds * (double)count};
     hr_status status =
-        p.candidates != NULL && p.links != NULL && p.portions != NULL &&
+        p.candidates != NULL && p.links != NULL && p.shares != NULL &&
                 p.seconds != NULL && p.fill != NULL && p.list != NULL
             ? choose_parts(&p, plan)
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
     free(p.candidates);
     free(p.links);
-    free(p.portions);
+    free(p.shares);
     free(p.seconds);
     free(p.fill);
     free(p.list);

@@ -259,18 +259,18 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
     const hri_distribution d = {.caller = "grid",
                                 .units = grid->extent.size[0],
                                 .grain = hri_grid_grain(grid),
-                                .portions = calloc(count, sizeof(hri_portion)),
+                                .shares = calloc(count, sizeof(hri_share)),
                                 .count = count};
     bool held = true;
-    if (d.portions == NULL) {
+    if (d.shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
     for (uint32_t b = 0; b < count; b++) {
         const hri_band *band = &grid->bands[b];
         const int64_t has = stay ? band->end - band->first : 0;
-        d.portions[b].weight = weights != NULL ? weights[b] : 1;
-        d.portions[b].most = hri_max(rows_that_fit(capacity_of(grid, b), &w),
-                                     hri_round_up(has, d.grain));
+        d.shares[b].weight = weights != NULL ? weights[b] : 1;
+        d.shares[b].most = hri_max(rows_that_fit(capacity_of(grid, b), &w),
+                                   hri_round_up(has, d.grain));
     }
     hr_status status = hri_distribute(&d, &held);
     if (status != HR_OK) {
@@ -281,10 +281,10 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
         goto done;
     }
     for (uint32_t b = 0; b < count; b++) {
-        bands[b].first = d.portions[b].first;
-        bands[b].end = bands[b].first + d.portions[b].count;
+        bands[b].first = d.shares[b].first;
+        bands[b].end = bands[b].first + d.shares[b].count;
     }
 done:
-    free(d.portions);
+    free(d.shares);
     return status;
 }

@@ -59,7 +59,7 @@ hr_status hri_bands_cut(const hri_distribution *d, const double *weights,
                         int64_t before, int64_t after, hr_band *bands,
                         bool *held)
 {
-    hri_portion *p = d->portions;
+    hri_share *p = d->shares;
     for (uint32_t i = 0; i < d->count; i++) {
         p[i].weight = weights != NULL ? weights[i] : 1;
         p[i].most = INT64_MAX;
@@ -82,15 +82,15 @@ hr_status hr_split(int64_t size, const double *weights, uint32_t count,
     const hri_distribution d = {.caller = "split",
                                 .units = size,
                                 .grain = 1,
-                                .portions = calloc(count, sizeof(hri_portion)),
+                                .shares = calloc(count, sizeof(hri_share)),
                                 .count = count};
-    if (d.portions == NULL) {
+    if (d.shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "split: no memory for %u bands",
                         count);
     }
     const hr_status status =
         hri_bands_cut(&d, weights, before, after, bands, &held);
-    free(d.portions);
+    free(d.shares);
     return status;
 }
 

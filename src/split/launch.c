@@ -360,10 +360,10 @@ static hr_status allocate(hri_splitting *s)
 {
     s->count = s->accelerators.count;
     s->bands = calloc(s->count, sizeof *s->bands);
-    s->portions = calloc(s->count, sizeof *s->portions);
+    s->shares = calloc(s->count, sizeof *s->shares);
     s->participants = calloc(s->count, sizeof *s->participants);
     s->flows = calloc(s->count, sizeof *s->flows);
-    if (s->bands == NULL || s->portions == NULL || s->participants == NULL ||
+    if (s->bands == NULL || s->shares == NULL || s->participants == NULL ||
         s->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
                         hri_split_name(s), s->count);
@@ -411,7 +411,7 @@ hr_status hri_split_run(hri_splitting *s, size_t count,
         hri_split_trace(s, start_ns);
     }
     free(s->bands);
-    free(s->portions);
+    free(s->shares);
     free(s->participants);
     free(s->flows);
     if (!s->waits) {

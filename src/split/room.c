@@ -501,7 +501,7 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, hri_hold hold,
     const hri_distribution d = {.caller = hri_split_name(s),
                                 .units = s->domain.size[0],
                                 .grain = hri_split_grain(s),
-                                .portions = s->portions,
+                                .shares = s->shares,
                                 .count = s->count,
                                 .fits = rules[hold],
                                 .data = s};

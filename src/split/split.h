@@ -103,7 +103,7 @@ typedef struct hri_splitting {
     hri_indices accelerators;      /* that the caller allows */
     uint32_t count;                /* of accelerators that may take part */
     hr_band *bands;                /* [count] in their order */
-    hri_portion *portions;         /* [count]: for making bands */
+    hri_share *shares;             /* [count]: for making bands */
     hri_participant *participants; /* [count] */
     hri_link_use *flows;           /* [count] */
 } hri_splitting;

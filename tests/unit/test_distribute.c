@@ -10,28 +10,28 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MAX_PORTIONS = 12, MANY = 1000, COSTS = 4000 };
+enum { MAX_SHARES = 12, MANY = 1000, COSTS = 4000 };
 
 /* ---- what must hold of every distribution */
 
 static hri_distribution distribution_of(int64_t units, int64_t grain,
-                                        hri_portion *p, uint32_t count)
+                                        hri_share *p, uint32_t count)
 {
     return (hri_distribution){.caller = "test",
                               .units = units,
                               .grain = grain,
-                              .portions = p,
+                              .shares = p,
                               .count = count};
 }
 
-/* All units are given out once, in order and in whole grains. A portion that
+/* All units are given out once, in order and in whole grains. A share that
  * takes no part gets none. */
 static bool is_whole(const hri_distribution *d)
 {
     int64_t next = 0;
     bool good = true;
     for (uint32_t i = 0; i < d->count; i++) {
-        const hri_portion *p = &d->portions[i];
+        const hri_share *p = &d->shares[i];
         good = good && p->first == next && p->count >= 0;
         next += p->count;
         good = good && (p->count % d->grain == 0 || next == d->units);
@@ -40,13 +40,13 @@ static bool is_whole(const hri_distribution *d)
     return good && next == d->units;
 }
 
-/* No portion has more whole grains than it holds. */
+/* No share has more whole grains than it holds. */
 static bool is_held(const hri_distribution *d, const int64_t *most)
 {
     bool good = true;
     for (uint32_t i = 0; i < d->count; i++) {
         const int64_t grains = most[i] / d->grain;
-        const int64_t count = d->portions[i].count;
+        const int64_t count = d->shares[i].count;
         good = good && (count == 0 || (count - 1) / d->grain < grains);
     }
     return good;
@@ -62,12 +62,12 @@ static bool distribute_units(const hri_distribution *d)
 /* ---- the model: whole weights, and products that 64 bits hold */
 
 typedef struct model {
-    int64_t weight[MAX_PORTIONS], most[MAX_PORTIONS]; /* in grains */
-    int64_t want[MAX_PORTIONS];
+    int64_t weight[MAX_SHARES], most[MAX_SHARES]; /* in grains */
+    int64_t want[MAX_SHARES];
     uint32_t count;
 } model;
 
-/* The portion that is full first when all grow by their weights. */
+/* The share that is full first when all grow by their weights. */
 static int find_soonest(const model *m, const bool *full)
 {
     int found = -1;
@@ -99,8 +99,8 @@ static uint32_t find_neediest(const model *m, const bool *full,
 /* False: together they do not hold so many grains. */
 static bool solve_model(model *m, int64_t grains)
 {
-    bool full[MAX_PORTIONS] = {false};
-    int64_t sum = 0, rest[MAX_PORTIONS] = {0};
+    bool full[MAX_SHARES] = {false};
+    int64_t sum = 0, rest[MAX_SHARES] = {0};
     for (uint32_t i = 0; i < m->count; i++) {
         sum += m->weight[i];
         full[i] = m->weight[i] == 0;
@@ -133,14 +133,14 @@ static bool solve_model(model *m, int64_t grains)
 
 typedef struct random_case {
     model m;
-    int64_t units, grain, most[MAX_PORTIONS]; /* in units */
-    hri_portion portions[MAX_PORTIONS];
+    int64_t units, grain, most[MAX_SHARES]; /* in units */
+    hri_share shares[MAX_SHARES];
 } random_case;
 
 /* Limits matter in most cases, and in some there is too little memory. */
 static random_case draw_case(random_source *r)
 {
-    random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX_PORTIONS)};
+    random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX_SHARES)};
     const int64_t sizes = random_between(r, 1, 40);
     c.grain = random_between(r, 0, 1) != 0 ? 1 : random_between(r, 2, 70);
     c.units = random_between(r, 1, 60 * sizes);
@@ -160,8 +160,8 @@ static random_case draw_case(random_source *r)
         c.m.weight[0] = 7;
     }
     for (uint32_t i = 0; i < c.m.count; i++) {
-        c.portions[i] =
-            (hri_portion){.weight = (double)c.m.weight[i], .most = c.most[i]};
+        c.shares[i] =
+            (hri_share){.weight = (double)c.m.weight[i], .most = c.most[i]};
     }
     return c;
 }
@@ -180,7 +180,7 @@ static bool is_wanted(const random_case *c)
     for (uint32_t i = 0; i < c->m.count; i++) {
         int64_t count = c->m.want[i] * c->grain;
         count = count < c->units - first ? count : c->units - first;
-        good = good && c->portions[i].count == count;
+        good = good && c->shares[i].count == count;
         first += count;
     }
     return good;
@@ -195,7 +195,7 @@ static void distribute_random_limits(int count)
         random_case c = draw_case(&r);
         const int64_t grains = (c.units + c.grain - 1) / c.grain;
         const hri_distribution d =
-            distribution_of(c.units, c.grain, c.portions, c.m.count);
+            distribution_of(c.units, c.grain, c.shares, c.m.count);
         const bool held = distribute_units(&d);
         CHECK(held == solve_model(&c.m, grains));
         if (held) {
@@ -210,7 +210,7 @@ static void distribute_random_limits(int count)
     CHECK(refused > count / 20 && refused < count / 2 && limited > count / 2);
 }
 
-/* A portion that gets more weight never has fewer units than before. */
+/* A share that gets more weight never has fewer units than before. */
 static void add_weight(int count)
 {
     random_source r = {2};
@@ -218,8 +218,8 @@ static void add_weight(int count)
     for (int i = 0; i < count && test_state.failures == 0; i++) {
         random_case c = draw_case(&r);
         const hri_distribution d =
-            distribution_of(c.units, c.grain, c.portions, c.m.count);
-        hri_portion *p = &c.portions[random_between(&r, 0, c.m.count - 1)];
+            distribution_of(c.units, c.grain, c.shares, c.m.count);
+        hri_share *p = &c.shares[random_between(&r, 0, c.m.count - 1)];
         if (!distribute_units(&d)) {
             continue;
         }
@@ -255,7 +255,7 @@ static hr_status fits_memory(void *data, uint32_t index, int64_t first,
     return HR_OK;
 }
 
-/* A question whose answer does not depend on where a portion lies is refused by
+/* A question whose answer does not depend on where a share lies is refused by
  * numbers. A short grain may still fit where it lies. */
 static void ask_for_limits(int count)
 {
@@ -266,9 +266,9 @@ static void ask_for_limits(int count)
         random_case c = draw_case(&r);
         memory m = {.most = c.most, .units = c.units};
         hri_distribution d =
-            distribution_of(c.units, c.grain, c.portions, c.m.count);
+            distribution_of(c.units, c.grain, c.shares, c.m.count);
         for (uint32_t k = 0; k < c.m.count; k++) {
-            c.portions[k].most = INT64_MAX;
+            c.shares[k].most = INT64_MAX;
         }
         d.fits = fits_memory;
         d.data = &m;
@@ -277,7 +277,7 @@ static void ask_for_limits(int count)
         CHECK(held || !could);
         CHECK(could || !held || c.units % c.grain != 0);
         for (uint32_t k = 0; k < c.m.count && held; k++) {
-            CHECK(c.portions[k].count <= c.most[k]);
+            CHECK(c.shares[k].count <= c.most[k]);
         }
         CHECK(!held || is_whole(&d));
         refused += !held;
@@ -301,18 +301,18 @@ static void ask_for_places(int count)
         }
         for (uint32_t k = 0; k < c.m.count; k++) {
             c.most[k] = random_between(&r, 0, 4 * all / c.m.count + 50);
-            c.portions[k].most = INT64_MAX;
+            c.shares[k].most = INT64_MAX;
         }
         memory m = {.most = c.most, .cost = cost, .units = c.units};
         hri_distribution d =
-            distribution_of(c.units, c.grain, c.portions, c.m.count);
+            distribution_of(c.units, c.grain, c.shares, c.m.count);
         d.fits = fits_memory;
         d.data = &m;
         const bool held = distribute_units(&d);
         refused += !held;
         CHECK(!held || is_whole(&d));
         for (uint32_t k = 0; k < c.m.count && held; k++) {
-            const hri_portion *p = &c.portions[k];
+            const hri_share *p = &c.shares[k];
             bool fits = true;
             if (p->count > 0) {
                 CHECK(fits_memory(&m, k, p->first, p->count, &fits) == HR_OK);
@@ -335,9 +335,9 @@ static hr_status cannot_tell(void *data, uint32_t index, int64_t first,
 
 static void forward_errors(void)
 {
-    hri_portion p[3] = {{.weight = 1, .most = INT64_MAX},
-                        {.weight = 1, .most = INT64_MAX},
-                        {.weight = 1, .most = INT64_MAX}};
+    hri_share p[3] = {{.weight = 1, .most = INT64_MAX},
+                      {.weight = 1, .most = INT64_MAX},
+                      {.weight = 1, .most = INT64_MAX}};
     hri_distribution d = distribution_of(9, 1, p, 3);
     uint32_t good = 2;
     bool held;
@@ -372,13 +372,13 @@ static bool is_fair(const hri_distribution *d)
     double level = 0;
     bool good = true;
     for (uint32_t i = 0; i < d->count; i++) {
-        const hri_portion *p = &d->portions[i];
+        const hri_share *p = &d->shares[i];
         if (p->weight > 0 && !p->full) {
             level = fmax(level, ((double)p->count - off) / p->weight);
         }
     }
     for (uint32_t i = 0; i < d->count; i++) {
-        const hri_portion *p = &d->portions[i];
+        const hri_share *p = &d->shares[i];
         if (p->weight > 0 && !p->full) {
             good = good && (double)p->count + off >= level * p->weight;
         }
@@ -388,7 +388,7 @@ static bool is_fair(const hri_distribution *d)
 
 static void distribute_extremes(int count)
 {
-    static hri_portion p[MANY];
+    static hri_share p[MANY];
     static int64_t most[MANY];
     random_source r = {5};
     int held = 0;
@@ -409,8 +409,8 @@ static void distribute_extremes(int count)
             most[k] = limits && random_between(&r, 0, 9) > 0
                           ? random_between(&r, 0, 2) * (share / 2)
                           : INT64_MAX;
-            p[k] = (hri_portion){.weight = extreme_weight(&r, kind),
-                                 .most = most[k]};
+            p[k] = (hri_share){.weight = extreme_weight(&r, kind),
+                               .most = most[k]};
         }
         p[random_between(&r, 0, n - 1)].weight = 3;
         if (distribute_units(&d)) {
@@ -425,9 +425,9 @@ static void distribute_extremes(int count)
 /* A grain that is larger than all units is all of them. */
 static void distribute_known(void)
 {
-    hri_portion p[3] = {{.weight = 1, .most = 100},
-                        {.weight = 2, .most = 100},
-                        {.weight = 1, .most = 100}};
+    hri_share p[3] = {{.weight = 1, .most = 100},
+                      {.weight = 2, .most = 100},
+                      {.weight = 1, .most = 100}};
     hri_distribution d = distribution_of(100, 64, p, 3);
     TEST_CASE("known ones");
     const hri_distribution more = distribution_of(300, 1, p, 2);
@@ -477,11 +477,11 @@ enum { SIDE = 48 };
 
 static void check_rectangles(random_source *r)
 {
-    double speeds[MAX_PORTIONS];
-    hri_rect rects[MAX_PORTIONS];
+    double speeds[MAX_SHARES];
+    hri_rect rects[MAX_SHARES];
     int painted[SIDE][SIDE] = {{0}};
     hri_partition *p = NULL;
-    const uint32_t n = (uint32_t)random_between(r, 1, MAX_PORTIONS);
+    const uint32_t n = (uint32_t)random_between(r, 1, MAX_SHARES);
     const int64_t rows = random_between(r, 1, SIDE);
     const int64_t cols = random_between(r, 1, SIDE);
     for (uint32_t i = 0; i < n; i++) {

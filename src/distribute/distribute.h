@@ -124,9 +124,9 @@ typedef struct hri_partition {
 } hri_partition;
 
 /* Tiles [row0, row1) x [col0, col1). */
-typedef struct hri_rect {
+typedef struct hri_tile_box {
     int32_t row0, row1, col0, col1;
-} hri_rect;
+} hri_tile_box;
 
 /* Cut a rectangle of height : width for accelerators of these speeds (all
  * positive). HR_ERROR_OUT_OF_MEMORY. */
@@ -141,10 +141,10 @@ void hri_partition_destroy(hri_partition *partition); /* accepts NULL */
 int64_t hri_partition_tiles(const hri_partition *partition, bool rows,
                             int64_t least, int64_t most, double *balance);
 
-/* The tiles of every piece when there are rows x cols of them. rects is indexed
+/* The tiles of every piece when there are rows x cols of them. boxes is indexed
  * by accelerator. Together the pieces hold each tile once. Some may be
  * empty. */
-void hri_partition_rects(const hri_partition *partition, int64_t rows,
-                         int64_t cols, hri_rect *rects);
+void hri_partition_boxes(const hri_partition *partition, int64_t rows,
+                         int64_t cols, hri_tile_box *boxes);
 
 #endif

@@ -198,14 +198,14 @@ int64_t hri_partition_tiles(const hri_partition *p, bool rows, int64_t least,
     return best;
 }
 
-void hri_partition_rects(const hri_partition *p, int64_t rows, int64_t cols,
-                         hri_rect *rects)
+void hri_partition_boxes(const hri_partition *p, int64_t rows, int64_t cols,
+                         hri_tile_box *boxes)
 {
     for (uint32_t c = 0; c < p->columns; c++) {
         const double *edges = p->edges + p->first[c] + c;
         for (uint32_t i = p->first[c]; i < p->first[c + 1]; i++) {
             uint32_t r = i - p->first[c];
-            rects[p->order[i]] = (hri_rect){
+            boxes[p->order[i]] = (hri_tile_box){
                 .row0 = (int32_t)snap(edges[r], rows),
                 .row1 = (int32_t)snap(edges[r + 1], rows),
                 .col0 = (int32_t)snap(p->col_edges[c], cols),

@@ -92,7 +92,7 @@ typedef struct search {
     const hri_plan_accelerator *accelerators;
     uint32_t count;
     const hri_partition *partition;
-    hri_rect *rects;
+    hri_tile_box *boxes;
     hri_totals totals;
     double products; /* multiply-adds of the largest task */
     int64_t whole_edge, cut_edge;
@@ -112,9 +112,9 @@ static bool blocking_fits(search *x, const hri_blocking *b)
 {
     uint64_t bytes[3];
     hri_blocking_slot_bytes(x->shape, b, bytes);
-    hri_partition_rects(x->partition, b->rows, b->cols, x->rects);
+    hri_partition_boxes(x->partition, b->rows, b->cols, x->boxes);
     for (uint32_t i = 0; i < x->count; i++) {
-        hri_rect r = x->rects[i];
+        hri_tile_box r = x->boxes[i];
         int64_t slots[3];
         hri_blocking_slots(b, r.row1 - r.row0, r.col1 - r.col0, slots);
         double need = (double)slots[0] * (double)bytes[0] +
@@ -485,14 +485,14 @@ static hr_status too_many(const search *found)
 hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
-                              hri_rect *rects, hri_blockings *list)
+                              hri_tile_box *boxes, hri_blockings *list)
 {
     search x = {
         .shape = shape,
         .accelerators = accelerators,
         .count = count,
         .partition = partition,
-        .rects = rects,
+        .boxes = boxes,
         .worthwhile = count <= HRI_FORECAST_PARTS ? 1.3 : 1.0,
         .most_bytes = HUGE_VAL,
     };

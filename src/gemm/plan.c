@@ -26,7 +26,7 @@ void hri_plan_destroy(hri_plan *plan)
         return;
     }
     hri_flow_finish(&plan->flow);
-    free(plan->rects);
+    free(plan->boxes);
     free(plan->bounds);
     free(plan);
 }
@@ -44,7 +44,7 @@ typedef struct candidate_set {
     uint32_t *members;                  /* indices among all accelerators */
     hri_plan_accelerator *accelerators; /* of the members */
     double *speeds;
-    hri_rect *rects;
+    hri_tile_box *boxes;
     hri_partition *partition;
     hri_blockings blockings;
 } candidate_set;
@@ -59,7 +59,7 @@ static void candidate_set_finish(candidate_set *set)
     free(set->members);
     free(set->accelerators);
     free(set->speeds);
-    free(set->rects);
+    free(set->boxes);
     hri_partition_destroy(set->partition);
     *set = (candidate_set){0};
 }
@@ -71,9 +71,9 @@ static hr_status candidate_set_init(candidate_set *set, uint32_t count)
     set->members = calloc(count, sizeof *set->members);
     set->accelerators = calloc(count, sizeof *set->accelerators);
     set->speeds = calloc(count, sizeof *set->speeds);
-    set->rects = calloc(count, sizeof *set->rects);
+    set->boxes = calloc(count, sizeof *set->boxes);
     if (set->members == NULL || set->accelerators == NULL ||
-        set->speeds == NULL || set->rects == NULL) {
+        set->speeds == NULL || set->boxes == NULL) {
         candidate_set_finish(set);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: no memory to plan for %u accelerator%s", count,
@@ -95,7 +95,7 @@ static hr_status candidate_set_choose(candidate_set *set,
     HRI_TRY(hri_partition_create(set->speeds, set->count, (double)shape->m,
                                  (double)shape->n, &set->partition));
     return hri_blocking_choose(shape, set->accelerators, set->count,
-                               set->partition, set->rects, &set->blockings);
+                               set->partition, set->boxes, &set->blockings);
 }
 
 bool hri_plan_fits(const hri_plan_accelerator *a, uint64_t least)
@@ -264,7 +264,7 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
 /* Whether the part is wide enough to pack A: packing a panel takes as long as
  * it saves on some 3,000 columns of C (2 per cent of 51 TFLOP/s in float,
  * at 3.5 TB/s). */
-static bool is_wide(const hri_plan *plan, hri_rect r)
+static bool is_wide(const hri_plan *plan, hri_tile_box r)
 {
     enum { WIDE = 4096 };
     return hri_plan_col(plan, r.col1) - hri_plan_col(plan, r.col0) >= WIDE;
@@ -288,7 +288,7 @@ static void add_tiles(const hri_plan *plan, uint64_t memory, int64_t tiles,
 static void fill_part(const hri_plan *plan, const candidate_set *set,
                       uint32_t i, hri_flow_part *part)
 {
-    const hri_rect r = set->rects[i];
+    const hri_tile_box r = set->boxes[i];
     const int64_t rows = r.row1 - r.row0, cols = r.col1 - r.col0;
     int64_t slots[3];
     hri_blocking_slots(&plan->blocking, rows, cols, slots);
@@ -315,16 +315,16 @@ static void fill_part(const hri_plan *plan, const candidate_set *set,
 static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
 {
     plan->flow.parts = calloc(set->count, sizeof *plan->flow.parts);
-    plan->rects = calloc(set->count, sizeof *plan->rects);
-    if (plan->flow.parts == NULL || plan->rects == NULL) {
+    plan->boxes = calloc(set->count, sizeof *plan->boxes);
+    if (plan->flow.parts == NULL || plan->boxes == NULL) {
         return no_memory();
     }
-    hri_partition_rects(set->partition, plan->blocking.rows,
-                        plan->blocking.cols, set->rects);
+    hri_partition_boxes(set->partition, plan->blocking.rows,
+                        plan->blocking.cols, set->boxes);
     for (uint32_t i = 0; i < set->count; i++) {
-        hri_rect r = set->rects[i];
+        hri_tile_box r = set->boxes[i];
         if (r.row1 > r.row0 && r.col1 > r.col0) {
-            plan->rects[plan->flow.part_count] = r;
+            plan->boxes[plan->flow.part_count] = r;
             fill_part(plan, set, i, &plan->flow.parts[plan->flow.part_count++]);
         }
     }

@@ -109,8 +109,8 @@ typedef struct hri_plan {
     hri_plan_shape shape;
     hri_blocking blocking;
     int64_t tile_rows, tile_cols; /* of all of C */
-    hri_rect *rects; /* [parts] their tiles, the same in every block */
-    int64_t *bounds; /* those of its shape and blocking; NULL: none */
+    hri_tile_box *boxes; /* [parts] their tiles, the same in every block */
+    int64_t *bounds;     /* those of its shape and blocking; NULL: none */
     uint64_t compulsory, up, down, peer; /* bytes */
     bool link_bound;
     atomic_int holders; /* beside the first; the last one frees the plan */
@@ -172,12 +172,12 @@ uint64_t hri_plan_min_memory(const hri_plan_shape *shape);
 bool hri_plan_fits(const hri_plan_accelerator *accelerator, uint64_t least);
 
 /* blocking.c: choose cuts of C and k for accelerators that all take part in a
- * given partition. rects is scratch for count rectangles.
+ * given partition. boxes is scratch for count rectangles.
  * HR_ERROR_OUT_OF_MEMORY when their memory is too small. */
 hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
-                              hri_rect *rects, hri_blockings *blockings);
+                              hri_tile_box *boxes, hri_blockings *blockings);
 /* How many tasks a blocking leads to. */
 double hri_blocking_tasks(const hri_blocking *blocking);
 /* The slots that a rectangle of rows x cols tiles needs. */

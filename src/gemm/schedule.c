@@ -72,7 +72,7 @@ static int first_to_grow(const void *x, const void *y)
 static int32_t place_of(const hri_plan *plan, uint32_t part, int side,
                         int32_t index)
 {
-    const hri_rect *r = &plan->rects[part];
+    const hri_tile_box *r = &plan->boxes[part];
     int32_t from = side == HRI_A ? r->row0 : r->col0;
     int32_t to = side == HRI_A ? r->row1 : r->col1;
     return !plan->flow.parts[part].in_place && index < to ? index - from : -1;
@@ -108,7 +108,7 @@ static hr_status allocate_part(builder *b, uint32_t i)
 {
     const hri_blocking *k = &b->plan->blocking;
     hri_flow_part *part = &b->plan->flow.parts[i];
-    const hri_rect *r = &b->plan->rects[i];
+    const hri_tile_box *r = &b->plan->boxes[i];
     uint64_t rows = (uint64_t)(r->row1 - r->row0);
     uint64_t cols = (uint64_t)(r->col1 - r->col0);
     uint64_t phases = (uint64_t)(k->block_rows * k->block_cols * k->chunks);
@@ -317,7 +317,7 @@ static int64_t use_panel(builder *b, uint32_t part, int side, int32_t index,
 static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
 {
     hri_flow_part *part = &b->plan->flow.parts[part_index];
-    const hri_rect *r = &b->plan->rects[part_index];
+    const hri_tile_box *r = &b->plan->boxes[part_index];
     const int64_t chunks = b->plan->blocking.chunks;
     int32_t cols = r->col1 - r->col0;
     int32_t row = global_index(b, HRI_A, r->row0 + i);
@@ -338,7 +338,7 @@ static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
 /* Add the tasks of a part's rectangle, as a growing square. */
 static void add_tasks(builder *b, uint32_t part_index)
 {
-    const hri_rect *r = &b->plan->rects[part_index];
+    const hri_tile_box *r = &b->plan->boxes[part_index];
     int32_t rows = r->row1 - r->row0, cols = r->col1 - r->col0;
     for (int32_t t = 0; t < rows || t < cols; t++) {
         for (int32_t j = 0; t < rows && j < t && j < cols; j++) {

@@ -478,7 +478,7 @@ enum { SIDE = 48 };
 static void check_rectangles(random_source *r)
 {
     double speeds[MAX_SHARES];
-    hri_rect rects[MAX_SHARES];
+    hri_tile_box boxes[MAX_SHARES];
     int painted[SIDE][SIDE] = {{0}};
     hri_partition *p = NULL;
     const uint32_t n = (uint32_t)random_between(r, 1, MAX_SHARES);
@@ -492,10 +492,10 @@ static void check_rectangles(random_source *r)
     if (p == NULL) {
         return;
     }
-    hri_partition_rects(p, rows, cols, rects);
+    hri_partition_boxes(p, rows, cols, boxes);
     for (uint32_t i = 0; i < n; i++) {
-        for (int32_t y = rects[i].row0; y < rects[i].row1; y++) {
-            for (int32_t x = rects[i].col0; x < rects[i].col1; x++) {
+        for (int32_t y = boxes[i].row0; y < boxes[i].row1; y++) {
+            for (int32_t x = boxes[i].col0; x < boxes[i].col1; x++) {
                 painted[y][x]++;
             }
         }

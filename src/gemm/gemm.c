@@ -95,12 +95,12 @@ static void add_shares(hri_gemm_call *c, const hri_run_outcome *outcome)
 }
 
 /* A part of C, in tiles of the plan. */
-typedef struct region {
+typedef struct tile_box {
     int64_t row, col, rows, cols;
-} region;
+} tile_box;
 
 /* Multiply that part with the accelerators that are left. */
-static hr_status multiply_region(hri_gemm_call *c, const region *r)
+static hr_status multiply_box(hri_gemm_call *c, const tile_box *r)
 {
     const int64_t row = hri_plan_row(c->plan, r->row);
     const int64_t col = hri_plan_col(c->plan, r->col);
@@ -131,12 +131,12 @@ static hr_status multiply_region(hri_gemm_call *c, const region *r)
     return status;
 }
 
-/* The largest region from a missing tile on: along its row, then down. It is
+/* The largest tile_box from a missing tile on: along its row, then down. It is
  * marked as complete. */
-static region take_region(const hri_plan *plan, uint8_t *home, int64_t tile)
+static tile_box take_box(const hri_plan *plan, uint8_t *home, int64_t tile)
 {
     const int64_t cols = plan->tile_cols;
-    region r = {tile / cols, tile % cols, 1, 1};
+    tile_box r = {tile / cols, tile % cols, 1, 1};
     while (r.col + r.cols < cols && !home[tile + r.cols]) {
         r.cols++;
     }
@@ -156,9 +156,9 @@ static hr_status multiply_rest(hri_gemm_call *c, uint8_t *home)
     const int64_t tiles = c->plan->tile_rows * c->plan->tile_cols;
     for (int64_t i = 0; i < tiles; i++) {
         if (!home[i]) {
-            const region r = take_region(c->plan, home, i);
+            const tile_box r = take_box(c->plan, home, i);
             c->recomputed += (uint64_t)(r.rows * r.cols);
-            HRI_TRY(multiply_region(c, &r));
+            HRI_TRY(multiply_box(c, &r));
         }
     }
     return HR_OK;

@@ -31,23 +31,23 @@ static bool is_first(const hri_splitting *s, uint32_t k)
 static hr_status add_region(const hri_splitting *s, uint32_t j,
                             const hr_band *band, hri_boxes *region)
 {
-    hri_boxes boxes = {0};
+    hri_boxes added = {0};
     hr_view view;
     int64_t first;
     HRI_TRY(hri_split_view_rows(s, j, band, &view, &first));
-    hr_status status = hri_view_region(&view, &boxes);
+    hr_status status = hri_view_region(&view, &added);
     if (status != HR_OK) {
         goto done;
     }
-    boxes.linear = region->linear || boxes.linear;
+    added.linear = region->linear || added.linear;
     if (region->count == 0) {
-        *region = boxes; /* there may be very many */
+        *region = added; /* there may be very many */
         return HR_OK;
     }
-    status = hri_boxes_add_all(region, &boxes);
-    region->linear = boxes.linear;
+    status = hri_boxes_add_all(region, &added);
+    region->linear = added.linear;
 done:
-    hri_boxes_finish(&boxes);
+    hri_boxes_finish(&added);
     return status;
 }
 

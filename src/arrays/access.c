@@ -6,7 +6,7 @@
 /* A view, its boxes, and the context, which is locked. */
 typedef struct work {
     hr_array *array;
-    hri_boxes region;
+    hri_boxes boxes;
     hri_fences fences; /* to wait for */
 } work;
 
@@ -18,39 +18,39 @@ static hr_status work_begin(work *w, const hr_view *view, const char *what)
                         what);
     }
     pthread_mutex_lock(&view->array->context->lock);
-    return hri_view_region(view, &w->region);
+    return hri_view_boxes(view, &w->boxes);
 }
 
 static void work_end(work *w)
 {
     if (w->array != NULL) {
         hri_fences_finish(&w->fences);
-        hri_boxes_finish(&w->region);
+        hri_boxes_finish(&w->boxes);
         pthread_mutex_unlock(&w->array->context->lock);
     }
 }
 
 static hr_status collect(work *w, int place, bool writes_alone)
 {
-    return hri_uses_collect(w->array, place, &w->region, writes_alone,
+    return hri_uses_collect(w->array, place, &w->boxes, writes_alone,
                             &w->fences);
 }
 
 /* ---- home */
 
-/* Enqueue the copies that bring the region home, and collect what the caller
+/* Enqueue the copies that bring the boxes home, and collect what the caller
  * has to wait for. These are the writes, since errors are found there, and all
  * work on the home, reads included. */
 static hr_status bring_home(work *w)
 {
     const int home = w->array->home == HRI_NOWHERE ? HRI_HOST : w->array->home;
     HRI_TRY(collect(w, HRI_NOWHERE, true));
-    HRI_TRY(hri_array_fetch(w->array, home, &w->region, NULL));
+    HRI_TRY(hri_array_fetch(w->array, home, &w->boxes, NULL));
     return collect(w, home, false);
 }
 
-static hr_status synchronize_region(work *w, const hr_view *view, bool wait,
-                                    hr_event **event)
+static hr_status synchronize_boxes(work *w, const hr_view *view, bool wait,
+                                   hr_event **event)
 {
     HRI_TRY(work_begin(w, view, "synchronize"));
     if (wait) {
@@ -60,7 +60,7 @@ static hr_status synchronize_region(work *w, const hr_view *view, bool wait,
     if (wait || w->array->strided.data != NULL) {
         HRI_TRY(hri_array_wait(w->array, NULL, &w->fences));
     }
-    hri_strided_scatter(w->array, &w->region);
+    hri_strided_scatter(w->array, &w->boxes);
     return event != NULL
                ? hri_fences_to_event(w->array->context, &w->fences, event)
                : HR_OK;
@@ -69,7 +69,7 @@ static hr_status synchronize_region(work *w, const hr_view *view, bool wait,
 static hr_status synchronize(const hr_view *view, bool wait, hr_event **event)
 {
     work w;
-    const hr_status status = synchronize_region(&w, view, wait, event);
+    const hr_status status = synchronize_boxes(&w, view, wait, event);
     work_end(&w);
     return status;
 }
@@ -86,7 +86,7 @@ hr_status hr_synchronize_async(hr_view view, hr_event **event)
     return synchronize(&view, false, event);
 }
 
-static hr_status invalidate_region(work *w, const hr_view *view)
+static hr_status invalidate_boxes(work *w, const hr_view *view)
 {
     HRI_TRY(work_begin(w, view, "invalidate"));
     if (w->array->stores[HRI_HOST].host == NULL) {
@@ -96,14 +96,14 @@ static hr_status invalidate_region(work *w, const hr_view *view)
     HRI_TRY(collect(w, HRI_NOWHERE, false));
     /* an error of work on the old elements does not matter */
     (void)hri_array_wait(w->array, NULL, &w->fences);
-    hri_strided_gather(w->array, &w->region);
-    return hri_array_end_use(w->array, HRI_HOST, &w->region, HR_OUT, NULL);
+    hri_strided_gather(w->array, &w->boxes);
+    return hri_array_end_use(w->array, HRI_HOST, &w->boxes, HR_OUT, NULL);
 }
 
 hr_status hr_invalidate(hr_view view)
 {
     work w;
-    const hr_status status = invalidate_region(&w, &view);
+    const hr_status status = invalidate_boxes(&w, &view);
     work_end(&w);
     return status;
 }
@@ -113,13 +113,13 @@ hr_status hr_discard(hr_view view)
     work w;
     hr_status status = work_begin(&w, &view, "discard");
     if (status == HR_OK) {
-        status = hri_array_forget(w.array, &w.region);
+        status = hri_array_forget(w.array, &w.boxes);
     }
     work_end(&w);
     return status;
 }
 
-static hr_status prefetch_region(work *w, const hr_view *view, hr_queue *queue)
+static hr_status prefetch_boxes(work *w, const hr_view *view, hr_queue *queue)
 {
     HRI_TRY(work_begin(w, view, "prefetch"));
     if (queue->context != w->array->context) {
@@ -128,7 +128,7 @@ static hr_status prefetch_region(work *w, const hr_view *view, hr_queue *queue)
     }
     HRI_TRY(hri_queue_enter(queue, true));
     const int place = hri_place_of(queue->context, queue->accelerator);
-    return hri_array_begin_use(w->array, place, &w->region, HR_IN, queue);
+    return hri_array_begin_use(w->array, place, &w->boxes, HR_IN, queue);
 }
 
 hr_status hr_prefetch(hr_view view, hr_queue *queue)
@@ -138,7 +138,7 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
     if (queue == NULL) {
         return hri_fail(HR_ERROR_INVALID, "prefetch: the queue is NULL");
     }
-    const hr_status status = prefetch_region(&w, &view, queue);
+    const hr_status status = prefetch_boxes(&w, &view, queue);
     work_end(&w);
     return status;
 }
@@ -153,7 +153,7 @@ static hr_mapping mapping_of(const work *w, const hr_view *view, int place,
     hr_mapping mapping = {
         .view = *view, .access = access, .place = (uint32_t)place};
     hri_place first =
-        hri_view_at(view, w->region.linear, place, mapping.stride_bytes);
+        hri_view_at(view, w->boxes.linear, place, mapping.stride_bytes);
     mapping.data = (void *)((uintptr_t)first.host + first.offset);
     return mapping;
 }
@@ -180,7 +180,7 @@ static hr_status check_lends(const hr_context *context, int place)
     return HR_OK;
 }
 
-/* Make the region ready at a place, and wait for other work on it. */
+/* Make the boxes ready at a place, and wait for other work on it. */
 static hr_status prepare(work *w, int place, hr_access access)
 {
     const hri_box all = hri_array_box(w->array);
@@ -190,7 +190,7 @@ static hr_status prepare(work *w, int place, hr_access access)
         HRI_TRY(check_lends(w->array->context, place));
         HRI_TRY(hri_store_hold(w->array, place, &whole));
     }
-    HRI_TRY(hri_array_begin_use(w->array, place, &w->region, access, NULL));
+    HRI_TRY(hri_array_begin_use(w->array, place, &w->boxes, access, NULL));
     HRI_TRY(collect(w, HRI_NOWHERE, true));
     if (access != HR_IN) { /* wait for those that read it, too */
         HRI_TRY(collect(w, place, false));
@@ -302,7 +302,7 @@ hr_status hr_unmap(hr_mapping *mapping)
         status = w.array->context->checker->unmap(mapping, &home);
     }
     if (status == HR_OK) {
-        status = hri_array_end_use(w.array, (int)mapping->place, &w.region,
+        status = hri_array_end_use(w.array, (int)mapping->place, &w.boxes,
                                    mapping->access, NULL);
     }
     work_end(&w);

@@ -209,20 +209,20 @@ bool hri_view_flatten(hr_view *view, uint32_t from, uint32_t rank);
 /* Rank 2 becomes rank 3. */
 hr_view hri_view_in_space(hr_view view);
 
-/* strided.c: copy elements of a region from the caller's memory to the host's
+/* strided.c: copy elements of a boxes from the caller's memory to the host's
  * memory, or back. An array without such memory stays as it is. */
-void hri_strided_gather(const hr_array *array, const hri_boxes *region);
-void hri_strided_scatter(const hr_array *array, const hri_boxes *region);
+void hri_strided_gather(const hr_array *array, const hri_boxes *boxes);
+void hri_strided_scatter(const hr_array *array, const hri_boxes *boxes);
 
 /* view.c: the boxes of a view. */
-hr_status hri_view_region(const hr_view *view, hri_boxes *region);
+hr_status hri_view_boxes(const hr_view *view, hri_boxes *boxes);
 
 /* store.c: give a place the memory for all of these boxes. */
-hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region);
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *boxes);
 /* The bytes of the buffer that hri_store_hold would allocate, and of the one
  * that it would free afterwards. 0: none. */
 uint64_t hri_store_lack(const hr_array *array, int place,
-                        const hri_boxes *region, uint64_t *freed);
+                        const hri_boxes *boxes, uint64_t *freed);
 void hri_store_release(hr_array *array, int place);
 /* The copy of a box of what one place holds to a box of what another place
  * holds. Both boxes have the same size. The other place may belong to another
@@ -234,21 +234,21 @@ hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
                       int64_t stride[HR_MAX_RANK]);
 
-/* uses.c: make a stream wait for everything that a read or write of the region
+/* uses.c: make a stream wait for everything that a read or write of the boxes
  * must not overtake; note a use that ends at a fence; and collect the fences of
- * work in the region. That is of writes only or of all uses, at one place or at
+ * work in the boxes. That is of writes only or of all uses, at one place or at
  * all places (HRI_NOWHERE). */
-hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *boxes,
                          bool writes, hri_stream *stream);
-hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *boxes,
                        hri_fence *fence, bool writes);
 /* How many of the uses that end at fence become superfluous when the same queue
- * uses the region again. */
+ * uses the boxes again. */
 uint32_t hri_uses_covered(const hr_array *array, int place,
-                          const hri_boxes *region, bool writes,
+                          const hri_boxes *boxes, bool writes,
                           const hri_fence *fence);
 hr_status hri_uses_collect(const hr_array *array, int place,
-                           const hri_boxes *region, bool writes_alone,
+                           const hri_boxes *boxes, bool writes_alone,
                            hri_fences *fences);
 /* Forget work that has ended. If it failed, the array keeps the error until the
  * program waits for the array or reads it. */
@@ -257,29 +257,29 @@ void hri_uses_drop(hr_array *array, int place);
 /* Forget work that is known to have failed, once its error has been told. */
 void hri_uses_forget_failed(hr_array *array);
 
-/* coherence.c: prepare work on region at a place: get memory for it, fetch what
+/* coherence.c: prepare work on boxes at a place: get memory for it, fetch what
  * it reads and is missing, and wait for other work. The work will be enqueued
  * on queue, of the place's accelerator. NULL: the program itself works on the
  * host. */
 hr_status hri_array_begin_use(hr_array *array, int place,
-                              const hri_boxes *region, hr_access access,
+                              const hri_boxes *boxes, hr_access access,
                               hr_queue *queue);
 /* Note the work afterwards. It is under way until fence (NULL: it is done).
  * What it wrote is valid at this place alone. */
-hr_status hri_array_end_use(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_array_end_use(hr_array *array, int place, const hri_boxes *boxes,
                             hr_access access, hri_fence *fence);
 /* Wait for the fences, and let other threads use the context meanwhile. Returns
  * their error, or one of earlier work on the array that nothing has waited for.
  * What failed is forgotten then, also for `other` (NULL: none). */
 hr_status hri_array_wait(hr_array *array, hr_array *other,
                          const hri_fences *fences);
-/* Make region valid at a place. The source may be any place that has it. */
-hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
+/* Make boxes valid at a place. The source may be any place that has it. */
+hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *boxes,
                           hr_queue *queue);
-/* A region has no values anywhere from now on. */
-hr_status hri_array_forget(hr_array *array, const hri_boxes *region);
+/* A boxes has no values anywhere from now on. */
+hr_status hri_array_forget(hr_array *array, const hri_boxes *boxes);
 /* Add the bytes that hri_array_fetch would move. */
-hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *boxes,
                             hr_traffic *traffic);
 /* Add the bytes that move when so many of an array go from one place to
  * another. */

@@ -275,10 +275,10 @@ static hr_status move_nearest(const moving *m, hri_boxes *wanted)
     return HR_OK;
 }
 
-static hr_status move_missing(const moving *m, const hri_boxes *region)
+static hr_status move_missing(const moving *m, const hri_boxes *boxes)
 {
     hri_boxes missing = {0};
-    hr_status status = hri_boxes_add_all(&missing, region);
+    hr_status status = hri_boxes_add_all(&missing, boxes);
     if (status != HR_OK) {
         goto done;
     }
@@ -292,27 +292,27 @@ done:
     return status;
 }
 
-hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *boxes,
                           hr_queue *queue)
 {
     const moving m = {array, array, place, .queue = queue};
-    HRI_TRY(hri_store_hold(array, place, region));
-    return move_missing(&m, region);
+    HRI_TRY(hri_store_hold(array, place, boxes));
+    return move_missing(&m, boxes);
 }
 
-hr_status hri_array_forget(hr_array *array, const hri_boxes *region)
+hr_status hri_array_forget(hr_array *array, const hri_boxes *boxes)
 {
     for (int p = 0; p < place_count(array); p++) {
-        HRI_TRY(hri_boxes_remove_all(&array->stores[p].valid, region));
+        HRI_TRY(hri_boxes_remove_all(&array->stores[p].valid, boxes));
     }
     return HR_OK;
 }
 
-hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *boxes,
                             hr_traffic *traffic)
 {
     const moving m = {array, array, place, .predicted = traffic};
-    return move_missing(&m, region);
+    return move_missing(&m, boxes);
 }
 
 hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
@@ -359,37 +359,37 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
 }
 
 hr_status hri_array_begin_use(hr_array *array, int place,
-                              const hri_boxes *region, hr_access access,
+                              const hri_boxes *boxes, hr_access access,
                               hr_queue *queue)
 {
-    HRI_TRY(hri_store_hold(array, place, region));
+    HRI_TRY(hri_store_hold(array, place, boxes));
     if ((access & HR_IN) != 0) {
-        HRI_TRY(hri_array_fetch(array, place, region, queue));
+        HRI_TRY(hri_array_fetch(array, place, boxes, queue));
         if (queue != NULL) { /* first, since errors of these writes are errors
                                 of this work, too */
-            HRI_TRY(hri_uses_order(array, place, region, false, queue->stream));
+            HRI_TRY(hri_uses_order(array, place, boxes, false, queue->stream));
         }
         HRI_TRY(tell_error(array));
     }
     return queue != NULL && (access & HR_OUT) != 0
-               ? hri_uses_order(array, place, region, true, queue->stream)
+               ? hri_uses_order(array, place, boxes, true, queue->stream)
                : HR_OK;
 }
 
-hr_status hri_array_end_use(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_array_end_use(hr_array *array, int place, const hri_boxes *boxes,
                             hr_access access, hri_fence *fence)
 {
     const bool writes = (access & HR_OUT) != 0;
     if (fence != NULL) {
-        HRI_TRY(hri_uses_add(array, place, region, fence, writes));
+        HRI_TRY(hri_uses_add(array, place, boxes, fence, writes));
     }
     if (!writes) {
         return HR_OK;
     }
     for (int p = 0; p < place_count(array); p++) {
         if (p != place) {
-            HRI_TRY(hri_boxes_remove_all(&array->stores[p].valid, region));
+            HRI_TRY(hri_boxes_remove_all(&array->stores[p].valid, boxes));
         }
     }
-    return hri_boxes_add_all(&array->stores[place].valid, region);
+    return hri_boxes_add_all(&array->stores[place].valid, boxes);
 }

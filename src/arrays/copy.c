@@ -5,7 +5,7 @@
 
 typedef struct side {
     hr_view view;
-    hri_boxes region;
+    hri_boxes boxes;
 } side;
 
 typedef struct copying {
@@ -59,9 +59,9 @@ static int busiest_place(const side *from)
     for (int p = 0; p <= (int)a->context->accelerator_count; p++) {
         int64_t there = 0;
         for (size_t i = 0; i < a->stores[p].valid.count; i++) {
-            for (size_t j = 0; j < from->region.count; j++) {
-                hri_box both = hri_box_meet(&a->stores[p].valid.of[i],
-                                            &from->region.of[j]);
+            for (size_t j = 0; j < from->boxes.count; j++) {
+                hri_box both =
+                    hri_box_meet(&a->stores[p].valid.of[i], &from->boxes.of[j]);
                 there += hri_box_volume(&both);
             }
         }
@@ -78,9 +78,9 @@ static int busiest_place(const side *from)
 /* Whether both views are one box, and of the same size. */
 static bool are_same_kind(const copying *c)
 {
-    const hri_box *f = &c->from.region.of[0], *t = &c->to.region.of[0];
-    bool same = !c->from.region.linear && !c->to.region.linear &&
-                c->from.region.count == 1 && c->to.region.count == 1;
+    const hri_box *f = &c->from.boxes.of[0], *t = &c->to.boxes.of[0];
+    bool same = !c->from.boxes.linear && !c->to.boxes.linear &&
+                c->from.boxes.count == 1 && c->to.boxes.count == 1;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
         same = same && f->hi[i] - f->lo[i] == t->hi[i] - t->lo[i];
     }
@@ -93,8 +93,8 @@ static hri_copy local_copy(const copying *c)
     int64_t from[HR_MAX_RANK], to[HR_MAX_RANK];
     const uint32_t rank = v->extent.rank;
     hri_copy copy = {
-        .to = hri_view_at(&c->to.view, c->to.region.linear, c->place, to),
-        .from = hri_view_at(v, c->from.region.linear, c->source, from),
+        .to = hri_view_at(&c->to.view, c->to.boxes.linear, c->place, to),
+        .from = hri_view_at(v, c->from.boxes.linear, c->source, from),
         .width = (size_t)v->extent.size[rank - 1] * v->element_bytes,
         .height = rank > 1 ? (size_t)v->extent.size[rank - 2] : 1,
         .depth = rank > 2 ? (size_t)v->extent.size[0] : 1,
@@ -115,33 +115,33 @@ static hri_copy local_copy(const copying *c)
 static hr_status copy_unlike(const copying *c, hr_queue *queue)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    HRI_TRY(hri_array_begin_use(from, c->source, &c->from.region, HR_IN, NULL));
+    HRI_TRY(hri_array_begin_use(from, c->source, &c->from.boxes, HR_IN, NULL));
     const hri_copy copy = local_copy(c);
-    HRI_TRY(hri_transfer(from, c->source, &c->from.region, to, c->place,
-                         &c->to.region, &copy, queue));
-    return hri_array_end_use(to, c->place, &c->to.region, HR_OUT, NULL);
+    HRI_TRY(hri_transfer(from, c->source, &c->from.boxes, to, c->place,
+                         &c->to.boxes, &copy, queue));
+    return hri_array_end_use(to, c->place, &c->to.boxes, HR_OUT, NULL);
 }
 
-static hr_status find_regions(copying *c)
+static hr_status find_boxes(copying *c)
 {
-    HRI_TRY(hri_view_region(&c->from.view, &c->from.region));
-    return hri_view_region(&c->to.view, &c->to.region);
+    HRI_TRY(hri_view_boxes(&c->from.view, &c->from.boxes));
+    return hri_view_boxes(&c->to.view, &c->to.boxes);
 }
 
-static void finish_regions(copying *c)
+static void finish_boxes(copying *c)
 {
-    hri_boxes_finish(&c->from.region);
-    hri_boxes_finish(&c->to.region);
+    hri_boxes_finish(&c->from.boxes);
+    hri_boxes_finish(&c->to.boxes);
 }
 
 /* Copy the elements to a place, which gets memory for them. */
 static hr_status copy_elements(const copying *c, hr_queue *queue)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    HRI_TRY(hri_store_hold(to, c->place, &c->to.region));
+    HRI_TRY(hri_store_hold(to, c->place, &c->to.boxes));
     return are_same_kind(c)
-               ? hri_array_copy(from, &c->from.region.of[0], to, c->place,
-                                &c->to.region.of[0], queue)
+               ? hri_array_copy(from, &c->from.boxes.of[0], to, c->place,
+                                &c->to.boxes.of[0], queue)
                : copy_unlike(c, queue);
 }
 
@@ -166,24 +166,24 @@ hr_status hri_view_copy(const hr_view *from, int source, const hr_view *to,
     if (from->extent.rank > HRI_DIMENSIONS) {
         return copy_projections(from, source, to, place, queue);
     }
-    hr_status status = find_regions(&c);
+    hr_status status = find_boxes(&c);
     if (status == HR_OK) {
         status = copy_elements(&c, queue);
     }
-    finish_regions(&c);
+    finish_boxes(&c);
     return status;
 }
 
 /* ---- the calls */
 
-/* Copy between views of rank 3 or less, whose regions are known. */
+/* Copy between views of rank 3 or less, whose boxes are known. */
 static hr_status copy_space(const copying *c, hri_fences *fences)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
     /* an error of the work that wrote the elements is the copy's error */
-    HRI_TRY(hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences));
+    HRI_TRY(hri_uses_collect(from, HRI_NOWHERE, &c->from.boxes, true, fences));
     HRI_TRY(copy_elements(c, NULL));
-    return hri_uses_collect(to, c->place, &c->to.region, true, fences);
+    return hri_uses_collect(to, c->place, &c->to.boxes, true, fences);
 }
 
 /* Copy between views of any rank. A higher rank is copied in parts of three
@@ -202,11 +202,11 @@ static hr_status copy_parts(const copying *all, hri_fences *fences)
         c.to.view = to;
     }
     if (c.from.view.extent.rank <= HRI_DIMENSIONS) {
-        hr_status status = find_regions(&c);
+        hr_status status = find_boxes(&c);
         if (status == HR_OK) {
             status = copy_space(&c, fences);
         }
-        finish_regions(&c);
+        finish_boxes(&c);
         return status;
     }
     from = c.from.view;
@@ -223,9 +223,9 @@ static hr_status enqueue_copies(copying *c, hri_fences *fences)
 {
     const hr_array *to = c->to.view.array;
     hri_box box;
-    HRI_TRY(find_regions(c));
+    HRI_TRY(find_boxes(c));
     if (c->from.view.array == to &&
-        hri_boxes_meet(&c->from.region, &c->to.region, &box)) {
+        hri_boxes_meet(&c->from.boxes, &c->to.boxes, &box)) {
         return hri_fail(HR_ERROR_INVALID, "copy: the views overlap");
     }
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
@@ -255,7 +255,7 @@ static hr_status copy_view(const hr_view *from, const hr_view *to, bool wait,
     hr_context *context = from->array->context;
     pthread_mutex_lock(&context->lock);
     hr_status status = enqueue_copies(&c, &fences);
-    finish_regions(&c);
+    finish_boxes(&c);
     if (status == HR_OK) {
         status = end_copies(&c, wait, &fences, event);
     }

@@ -51,7 +51,7 @@ typedef struct launching {
     const hr_kernel *kernel;
     const hr_parameter *parameters;
     const hr_argument *arguments;
-    hri_boxes regions[HR_MAX_PARAMETERS];
+    hri_boxes boxes[HR_MAX_PARAMETERS];
     hri_kernel_argument passed[HR_MAX_PARAMETERS];
     hri_launch launch;
     const hri_part *part;
@@ -230,18 +230,18 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
         return HR_OK;
     }
     hri_box box;
-    if (hri_boxes_meet(&l->regions[i], &l->regions[j], &box)) {
+    if (hri_boxes_meet(&l->boxes[i], &l->boxes[j], &box)) {
         return hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s", l->kernel->name,
                         l->parameters[i].name, l->parameters[j].name);
     }
     return HR_OK;
 }
 
-static hr_status find_regions(launching *l)
+static hr_status find_boxes(launching *l)
 {
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
-            HRI_TRY(hri_view_region(&l->arguments[i].view, &l->regions[i]));
+            HRI_TRY(hri_view_boxes(&l->arguments[i].view, &l->boxes[i]));
         }
         for (uint32_t j = 0; j < i; j++) {
             HRI_TRY(check_overlap(l, i, j));
@@ -320,7 +320,7 @@ static hr_status check_launch(launching *l, size_t count, bool host)
     for (uint32_t i = 0; i < indexings->count; i++) {
         HRI_TRY(check_indexing(l, &indexings->list[i]));
     }
-    return find_regions(l);
+    return find_boxes(l);
 }
 
 /* ---- arguments */
@@ -342,7 +342,7 @@ static bool pass_view(launching *l, uint32_t i)
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
     int64_t stride[HR_MAX_RANK] = {0};
-    x->place = hri_view_at(v, l->regions[i].linear, place_of(l, i), stride);
+    x->place = hri_view_at(v, l->boxes[i].linear, place_of(l, i), stride);
     x->shape = (hr_list_shape){.start = 0};
     bool whole =
         (int64_t)x->place.offset % bytes == 0 || x->place.buffer == NULL;
@@ -371,7 +371,7 @@ static hr_status begin_views(launching *l)
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
             HRI_TRY(hri_array_begin_use(a->view.array, place_of(l, i),
-                                        &l->regions[i], a->access, l->queue));
+                                        &l->boxes[i], a->access, l->queue));
         }
     }
     return HR_OK;
@@ -422,7 +422,7 @@ static hr_status record_before(launching *l)
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW && is_first(l, i)) {
             covered +=
-                hri_uses_covered(a->view.array, place_of(l, i), &l->regions[i],
+                hri_uses_covered(a->view.array, place_of(l, i), &l->boxes[i],
                                  (a->access & HR_OUT) != 0, fence);
         }
     }
@@ -437,7 +437,7 @@ static hr_status note_uses(const launching *l, hri_fence *fence)
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
             HRI_TRY(hri_array_end_use(a->view.array, place_of(l, i),
-                                      &l->regions[i], a->access, fence));
+                                      &l->boxes[i], a->access, fence));
         }
     }
     return HR_OK;
@@ -557,7 +557,7 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
         status = enqueue(&l);
     }
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
-        hri_boxes_finish(&l.regions[i]);
+        hri_boxes_finish(&l.boxes[i]);
     }
     return status;
 }

@@ -134,17 +134,17 @@ static hr_status hold_on_host(hr_array *array)
     return HR_OK;
 }
 
-/* The box to hold: around the region and around what is held already. */
-static hri_box widen(const hr_array *array, int place, const hri_boxes *region)
+/* The box to hold: around the boxes and around what is held already. */
+static hri_box widen(const hr_array *array, int place, const hri_boxes *boxes)
 {
     hri_box around = array->stores[place].held;
-    for (size_t i = 0; i < region->count; i++) {
-        around = hri_box_around(&around, &region->of[i]);
+    for (size_t i = 0; i < boxes->count; i++) {
+        around = hri_box_around(&around, &boxes->of[i]);
     }
     const int64_t grain = grain_of(array);
     around.lo[2] -= around.lo[2] % grain;
     around.hi[2] = hri_min(hri_round_up(around.hi[2], grain), array->size[2]);
-    if (region->linear) {
+    if (boxes->linear) {
         around.lo[1] = around.lo[2] = 0;
         around.hi[1] = array->size[1];
         around.hi[2] = array->size[2];
@@ -152,19 +152,19 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *region)
     return around;
 }
 
-/* Whether a place other than the host holds the whole region. A linear region
+/* Whether a place other than the host holds the whole boxes. A linear boxes
  * also needs rows that follow each other as in the array. */
-static bool is_held(const hr_array *array, int place, const hri_boxes *region)
+static bool is_held(const hr_array *array, int place, const hri_boxes *boxes)
 {
     const hri_store *s = &array->stores[place];
     bool all = s->buffer != NULL;
-    for (size_t i = 0; i < region->count && all; i++) {
-        all = hri_box_contains(&s->held, &region->of[i]);
+    for (size_t i = 0; i < boxes->count && all; i++) {
+        all = hri_box_contains(&s->held, &boxes->of[i]);
     }
     const bool whole_rows = s->held.lo[1] == 0 && s->held.lo[2] == 0 &&
                             s->held.hi[1] == array->size[1] &&
                             s->held.hi[2] == array->size[2];
-    return all && (whole_rows || !region->linear);
+    return all && (whole_rows || !boxes->linear);
 }
 
 /* Wait for all work at a place. What failed leaves no values, and the array
@@ -255,26 +255,26 @@ static hr_status move_store(hr_array *array, int place, hri_box held)
 }
 
 uint64_t hri_store_lack(const hr_array *array, int place,
-                        const hri_boxes *region, uint64_t *freed)
+                        const hri_boxes *boxes, uint64_t *freed)
 {
     const hri_store *s = &array->stores[place];
     *freed = 0;
-    if (place == HRI_HOST || is_held(array, place, region)) {
+    if (place == HRI_HOST || is_held(array, place, boxes)) {
         return 0;
     }
-    const hri_box held = widen(array, place, region);
+    const hri_box held = widen(array, place, boxes);
     *freed = s->buffer != NULL ? bytes_of(&s->held, s->pitch) : 0;
     return bytes_of(&held, pitch_of(array, &held));
 }
 
-hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region)
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *boxes)
 {
     if (place == HRI_HOST) {
         return hold_on_host(array);
     }
-    return is_held(array, place, region)
+    return is_held(array, place, boxes)
                ? HR_OK
-               : move_store(array, place, widen(array, place, region));
+               : move_store(array, place, widen(array, place, boxes));
 }
 
 void hri_store_release(hr_array *array, int place)

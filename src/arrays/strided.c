@@ -42,10 +42,10 @@ static void copy_row(const hr_array *a, int64_t row, int64_t lo, int64_t hi,
     }
 }
 
-static void copy_region(const hr_array *a, const hri_boxes *region, bool home)
+static void copy_boxes(const hr_array *a, const hri_boxes *boxes, bool home)
 {
-    for (size_t i = 0; i < region->count && a->strided.data != NULL; i++) {
-        const hri_box *box = &region->of[i];
+    for (size_t i = 0; i < boxes->count && a->strided.data != NULL; i++) {
+        const hri_box *box = &boxes->of[i];
         for (int64_t z = box->lo[0]; z < box->hi[0]; z++) {
             for (int64_t y = box->lo[1]; y < box->hi[1]; y++) {
                 copy_row(a, (z * a->size[1] + y) * a->size[2], box->lo[2],
@@ -55,14 +55,14 @@ static void copy_region(const hr_array *a, const hri_boxes *region, bool home)
     }
 }
 
-void hri_strided_gather(const hr_array *array, const hri_boxes *region)
+void hri_strided_gather(const hr_array *array, const hri_boxes *boxes)
 {
-    copy_region(array, region, false);
+    copy_boxes(array, boxes, false);
 }
 
-void hri_strided_scatter(const hr_array *array, const hri_boxes *region)
+void hri_strided_scatter(const hr_array *array, const hri_boxes *boxes)
 {
-    copy_region(array, region, true);
+    copy_boxes(array, boxes, true);
 }
 
 /* ---- making them */

@@ -55,7 +55,7 @@ void hri_uses_forget_failed(hr_array *array)
  * have failed makes a read fail. It does not matter to a write that replaces
  * all of it. If the earlier work is still under way, the stream waits for it
  * and takes over its error. */
-hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *boxes,
                          bool writes, hri_stream *stream)
 {
     hri_store *s = &array->stores[place];
@@ -63,7 +63,7 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
         const hri_use *use = &s->uses[i];
         bool done;
         if (use->fence->serial == stream->serial || (!writes && !use->writes) ||
-            !hri_boxes_touch_any(region, &use->box)) {
+            !hri_boxes_touch_any(boxes, &use->box)) {
             continue;
         }
         const hr_status past = hri_fence_query(use->fence, &done);
@@ -73,7 +73,7 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
         if (past == HR_OK) {
             continue;
         }
-        if (writes && use->writes && !hri_boxes_contain(region, &use->box)) {
+        if (writes && use->writes && !hri_boxes_contain(boxes, &use->box)) {
             hri_error_keep(&array->error, past);
         }
         drop_failed(s, i);
@@ -95,16 +95,16 @@ static bool covers(const hri_box *box, uint64_t serial, bool writes,
 }
 
 uint32_t hri_uses_covered(const hr_array *array, int place,
-                          const hri_boxes *region, bool writes,
+                          const hri_boxes *boxes, bool writes,
                           const hri_fence *fence)
 {
     const hri_store *s = &array->stores[place];
     uint32_t count = 0;
     for (size_t i = 0; i < s->use_count; i++) {
         bool any = false;
-        for (size_t j = 0; j < region->count && !any; j++) {
+        for (size_t j = 0; j < boxes->count && !any; j++) {
             any = s->uses[i].fence == fence &&
-                  covers(&region->of[j], fence->serial, writes, &s->uses[i]);
+                  covers(&boxes->of[j], fence->serial, writes, &s->uses[i]);
         }
         count += any;
     }
@@ -149,17 +149,17 @@ static hr_status add_use(hr_array *array, int place, const hri_box *box,
     return HR_OK;
 }
 
-hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *boxes,
                        hri_fence *fence, bool writes)
 {
-    for (size_t i = 0; i < region->count; i++) {
-        HRI_TRY(add_use(array, place, &region->of[i], fence, writes));
+    for (size_t i = 0; i < boxes->count; i++) {
+        HRI_TRY(add_use(array, place, &boxes->of[i], fence, writes));
     }
     return HR_OK;
 }
 
 hr_status hri_uses_collect(const hr_array *array, int place,
-                           const hri_boxes *region, bool writes_alone,
+                           const hri_boxes *boxes, bool writes_alone,
                            hri_fences *fences)
 {
     for (int p = 0; p <= (int)array->context->accelerator_count; p++) {
@@ -167,7 +167,7 @@ hr_status hri_uses_collect(const hr_array *array, int place,
         const bool meant = place == p || place == HRI_NOWHERE;
         for (size_t i = 0; meant && i < s->use_count; i++) {
             if ((!writes_alone || s->uses[i].writes) &&
-                hri_boxes_touch_any(region, &s->uses[i].box)) {
+                hri_boxes_touch_any(boxes, &s->uses[i].box)) {
                 HRI_TRY(hri_fences_add(fences, s->uses[i].fence));
             }
         }

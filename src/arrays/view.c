@@ -359,7 +359,7 @@ static bool find_axes(const hr_view *v, axis *slices, axis *rows, hri_box *row)
 
 /* Add the boxes of all runs of slices and rows. */
 static hr_status add_boxes(const axis *slices, const axis *rows, hri_box box,
-                           hri_boxes *region)
+                           hri_boxes *boxes)
 {
     const int64_t outer = count_runs(slices), inner = count_runs(rows);
     for (int64_t i = 0; i < outer; i++) {
@@ -368,7 +368,7 @@ static hr_status add_boxes(const axis *slices, const axis *rows, hri_box box,
         for (int64_t j = 0; j < inner; j++) {
             box.lo[1] = start_of(rows, j);
             box.hi[1] = box.lo[1] + rows->run;
-            HRI_TRY(hri_boxes_append(region, &box));
+            HRI_TRY(hri_boxes_append(boxes, &box));
         }
     }
     return HR_OK;
@@ -380,7 +380,7 @@ static hr_status add_boxes(const axis *slices, const axis *rows, hri_box box,
  * rest of a row, whole rows, whole slices, then whole rows and a part of
  * one. */
 static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
-                         hri_boxes *region)
+                         hri_boxes *boxes)
 {
     const int64_t rows = a->size[1], bytes = a->size[2];
     while (start < end) {
@@ -398,13 +398,13 @@ static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
         }
         start += (box.hi[0] - box.lo[0]) * (box.hi[1] - box.lo[1]) *
                  (box.hi[2] - box.lo[2]);
-        HRI_TRY(hri_boxes_append(region, &box));
+        HRI_TRY(hri_boxes_append(boxes, &box));
     }
     return HR_OK;
 }
 
 /* Dimensions without gaps between their elements count as one run. */
-static hr_status add_runs(const hr_view *v, hri_boxes *region)
+static hr_status add_runs(const hr_view *v, hri_boxes *boxes)
 {
     axis runs = {.start = v->offset_bytes, .run = (int64_t)v->element_bytes};
     for (uint32_t i = v->extent.rank; i-- > 0;) {
@@ -415,16 +415,16 @@ static hr_status add_runs(const hr_view *v, hri_boxes *region)
     const int64_t count = count_runs(&runs);
     for (int64_t i = 0; i < count; i++) {
         const int64_t start = start_of(&runs, i);
-        HRI_TRY(add_run(v->array, start, start + runs.run, region));
+        HRI_TRY(add_run(v->array, start, start + runs.run, boxes));
     }
     return HR_OK;
 }
 
-hr_status hri_view_region(const hr_view *view, hri_boxes *region)
+hr_status hri_view_boxes(const hr_view *view, hri_boxes *boxes)
 {
     axis slices, rows;
     hri_box row;
-    region->linear = !find_axes(view, &slices, &rows, &row);
-    return region->linear ? add_runs(view, region)
-                          : add_boxes(&slices, &rows, row, region);
+    boxes->linear = !find_axes(view, &slices, &rows, &row);
+    return boxes->linear ? add_runs(view, boxes)
+                         : add_boxes(&slices, &rows, row, boxes);
 }

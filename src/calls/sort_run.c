@@ -435,15 +435,14 @@ static int64_t rows_of_longest(const hri_splitting *split)
 static hr_status hold_view(hri_accelerator *a, const hr_view *view)
 {
     hr_array *array = view->array;
-    hri_boxes region = {0};
-    hr_status status = hri_view_region(view, &region);
+    hri_boxes boxes = {0};
+    hr_status status = hri_view_boxes(view, &boxes);
     if (status == HR_OK) {
         pthread_mutex_lock(&array->context->lock);
-        status =
-            hri_store_hold(array, hri_place_of(array->context, a), &region);
+        status = hri_store_hold(array, hri_place_of(array->context, a), &boxes);
         pthread_mutex_unlock(&array->context->lock);
     }
-    hri_boxes_finish(&region);
+    hri_boxes_finish(&boxes);
     return status;
 }
 

@@ -67,11 +67,11 @@ hr_status hri_views_check_apart(const hr_view *a, const char *a_name,
     if (a->array != b->array) {
         return HR_OK;
     }
-    hr_status status = hri_view_region(a, &x);
+    hr_status status = hri_view_boxes(a, &x);
     if (status != HR_OK) {
         goto done;
     }
-    status = hri_view_region(b, &y);
+    status = hri_view_boxes(b, &y);
     if (status == HR_OK && hri_boxes_meet(&x, &y, &both)) {
         status = hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s", call, a_name,
                           b_name);

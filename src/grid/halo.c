@@ -15,11 +15,11 @@ hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
     target.hi[0] += shift;
     const hr_view here = hri_storage_list(from, cells, 0, components);
     const hr_view there = hri_storage_list(to, &target, 0, components);
-    hr_status status = hri_view_region(&here, &source);
+    hr_status status = hri_view_boxes(&here, &source);
     if (status != HR_OK) {
         goto done;
     }
-    status = hri_view_region(&there, &destination);
+    status = hri_view_boxes(&there, &destination);
     if (status != HR_OK) {
         goto done;
     }

@@ -111,10 +111,10 @@ static hr_status use_storage(const hr_grid *grid, hri_fence *fence)
                 continue;
             }
             const hri_box all = hri_array_box(a);
-            const hri_boxes region = hri_boxes_of(&all);
+            const hri_boxes boxes = hri_boxes_of(&all);
             HRI_TRY(fence != NULL
-                        ? hri_array_end_use(a, a->home, &region, HR_OUT, fence)
-                        : hri_uses_order(a, a->home, &region, true,
+                        ? hri_array_end_use(a, a->home, &boxes, HR_OUT, fence)
+                        : hri_uses_order(a, a->home, &boxes, true,
                                          hri_grid_first_queue(grid)->stream));
         }
     }

@@ -132,9 +132,9 @@ static hr_status finish_storage(const hri_storage *storage)
         return HR_OK;
     }
     const hri_box all = hri_array_box(storage->array);
-    const hri_boxes region = hri_boxes_of(&all);
+    const hri_boxes boxes = hri_boxes_of(&all);
     hr_status status =
-        hri_uses_collect(storage->array, HRI_NOWHERE, &region, false, &fences);
+        hri_uses_collect(storage->array, HRI_NOWHERE, &boxes, false, &fences);
     if (status == HR_OK) {
         status = hri_array_wait(storage->array, NULL, &fences);
     }

@@ -218,14 +218,14 @@ hr_status hri_split_launch_rows(const hri_splitting *s, uint32_t i,
 hr_status hri_split_forget(const hri_splitting *s, uint32_t k,
                            const hr_band *rows)
 {
-    hri_boxes region = {0};
+    hri_boxes boxes = {0};
     hr_view view;
     int64_t first;
     HRI_TRY(hri_split_view_rows(s, k, rows, &view, &first));
-    hr_status status = hri_view_region(&view, &region);
+    hr_status status = hri_view_boxes(&view, &boxes);
     if (status == HR_OK) {
-        status = hri_array_forget(s->arguments[k].view.array, &region);
+        status = hri_array_forget(s->arguments[k].view.array, &boxes);
     }
-    hri_boxes_finish(&region);
+    hri_boxes_finish(&boxes);
     return status;
 }

@@ -161,20 +161,20 @@ static hr_status launch_own(const hri_splitting *s, uint32_t i,
  * threads may use the context meanwhile. */
 static hr_status wait_for_view(const hr_view *view)
 {
-    hri_boxes region = {0};
+    hri_boxes boxes = {0};
     hri_fences fences = {0};
-    hr_status status = hri_view_region(view, &region);
+    hr_status status = hri_view_boxes(view, &boxes);
     if (status != HR_OK) {
         goto done;
     }
-    status = hri_uses_collect(view->array, HRI_NOWHERE, &region, true, &fences);
+    status = hri_uses_collect(view->array, HRI_NOWHERE, &boxes, true, &fences);
     if (status != HR_OK) {
         goto done;
     }
     status = hri_array_wait(view->array, NULL, &fences);
 done:
     hri_fences_finish(&fences);
-    hri_boxes_finish(&region);
+    hri_boxes_finish(&boxes);
     return status;
 }
 

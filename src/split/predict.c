@@ -128,12 +128,12 @@ static hr_status goes_home(const hri_splitting *s, const hri_participant *p,
 /* What the accelerator at a place lacks of a view. */
 static hr_status predict_view(const hr_view *view, int place, hr_traffic *t)
 {
-    hri_boxes region = {0};
-    hr_status status = hri_view_region(view, &region);
+    hri_boxes boxes = {0};
+    hr_status status = hri_view_boxes(view, &boxes);
     if (status == HR_OK) {
-        status = hri_array_predict(view->array, place, &region, t);
+        status = hri_array_predict(view->array, place, &boxes, t);
     }
-    hri_boxes_finish(&region);
+    hri_boxes_finish(&boxes);
     return status;
 }
 

@@ -27,25 +27,25 @@ static bool is_first(const hri_splitting *s, uint32_t k)
     return j == k;
 }
 
-/* Add the elements of argument j that a band needs to a region. */
-static hr_status add_region(const hri_splitting *s, uint32_t j,
-                            const hr_band *band, hri_boxes *region)
+/* Add the elements of argument j that a band needs to a boxes. */
+static hr_status add_boxes(const hri_splitting *s, uint32_t j,
+                           const hr_band *band, hri_boxes *boxes)
 {
     hri_boxes added = {0};
     hr_view view;
     int64_t first;
     HRI_TRY(hri_split_view_rows(s, j, band, &view, &first));
-    hr_status status = hri_view_region(&view, &added);
+    hr_status status = hri_view_boxes(&view, &added);
     if (status != HR_OK) {
         goto done;
     }
-    added.linear = region->linear || added.linear;
-    if (region->count == 0) {
-        *region = added; /* there may be very many */
+    added.linear = boxes->linear || added.linear;
+    if (boxes->count == 0) {
+        *boxes = added; /* there may be very many */
         return HR_OK;
     }
-    status = hri_boxes_add_all(region, &added);
-    region->linear = added.linear;
+    status = hri_boxes_add_all(boxes, &added);
+    boxes->linear = added.linear;
 done:
     hri_boxes_finish(&added);
     return status;
@@ -53,13 +53,13 @@ done:
 
 /* The part of the array of view k that a band needs, for all views of that
  * array or for those that are given whole. */
-static hr_status find_region(const hri_splitting *s, uint32_t k,
-                             const hr_band *band, bool whole_alone,
-                             hri_boxes *region)
+static hr_status find_boxes(const hri_splitting *s, uint32_t k,
+                            const hr_band *band, bool whole_alone,
+                            hri_boxes *boxes)
 {
     for (uint32_t j = 0; j < s->kernel->parameter_count; j++) {
         if (is_same(s, j, k) && (!whole_alone || hri_split_is_whole(s, j))) {
-            HRI_TRY(add_region(s, j, band, region));
+            HRI_TRY(add_boxes(s, j, band, boxes));
         }
     }
     return HR_OK;
@@ -74,14 +74,14 @@ typedef struct lack {
 static hr_status find_lack_of(const hri_splitting *s, uint32_t k, int place,
                               const hr_band *band, bool whole_alone, lack *l)
 {
-    hri_boxes region = {0};
-    hr_status status = find_region(s, k, band, whole_alone, &region);
+    hri_boxes boxes = {0};
+    hr_status status = find_boxes(s, k, band, whole_alone, &boxes);
     *l = (lack){0, 0};
-    if (status == HR_OK && region.count > 0) {
-        l->bytes = hri_store_lack(s->arguments[k].view.array, place, &region,
+    if (status == HR_OK && boxes.count > 0) {
+        l->bytes = hri_store_lack(s->arguments[k].view.array, place, &boxes,
                                   &l->freed);
     }
-    hri_boxes_finish(&region);
+    hri_boxes_finish(&boxes);
     return status;
 }
 
@@ -114,12 +114,12 @@ hr_status hri_split_streams(const hri_splitting *s, uint32_t i,
 static hr_status hold_array(const hri_splitting *s, uint32_t k, int place,
                             const hr_band *band)
 {
-    hri_boxes region = {0};
-    hr_status status = find_region(s, k, band, false, &region);
-    if (status == HR_OK && region.count > 0) {
-        status = hri_store_hold(s->arguments[k].view.array, place, &region);
+    hri_boxes boxes = {0};
+    hr_status status = find_boxes(s, k, band, false, &boxes);
+    if (status == HR_OK && boxes.count > 0) {
+        status = hri_store_hold(s->arguments[k].view.array, place, &boxes);
     }
-    hri_boxes_finish(&region);
+    hri_boxes_finish(&boxes);
     return status;
 }
 

@@ -266,25 +266,24 @@ static void work_on_device(world *w, model *m, hr_view v, hr_access access)
     uint8_t bytes[MAX_BYTES];
     int place = (int)between(w, 1, FAKE_DEVICES);
     hr_queue *queue = w->queues[place - 1];
-    hri_boxes region = {0};
+    hri_boxes boxes = {0};
     hri_fence *fence = NULL;
-    CHECK(hri_view_region(&v, &region) == HR_OK);
-    CHECK(hri_array_begin_use(m->array, place, &region, access, queue) ==
-          HR_OK);
+    CHECK(hri_view_boxes(&v, &boxes) == HR_OK);
+    CHECK(hri_array_begin_use(m->array, place, &boxes, access, queue) == HR_OK);
     expect_reading(w, m, &v, place, access);
     if ((access & HR_IN) != 0) {
-        touch_view(w, &v, region.linear, place, bytes, false);
+        touch_view(w, &v, boxes.linear, place, bytes, false);
         compare_bytes(m, &v, bytes);
     }
     if ((access & HR_OUT) != 0) {
         random_fill_bytes(&w->random, bytes, (size_t)bytes_of(&v));
-        touch_view(w, &v, region.linear, place, bytes, true);
+        touch_view(w, &v, boxes.linear, place, bytes, true);
     }
     CHECK(hri_fence_create_recorded(queue->stream, &fence) == HR_OK);
-    CHECK(hri_array_end_use(m->array, place, &region, access, fence) == HR_OK);
+    CHECK(hri_array_end_use(m->array, place, &boxes, access, fence) == HR_OK);
     hri_fence_drop(fence);
     expect_writing(m, &v, place, bytes, access);
-    hri_boxes_finish(&region);
+    hri_boxes_finish(&boxes);
 }
 
 /* The caller works on host memory. */
@@ -348,18 +347,18 @@ static void discard_view(model *m, hr_view v)
  * where they are to where they belong. */
 static bool are_same_kind(const hr_view *a, const hr_view *b)
 {
-    hri_boxes regions[2] = {{0}};
+    hri_boxes boxes[2] = {{0}};
     bool equal;
-    CHECK(hri_view_region(a, &regions[0]) == HR_OK);
-    CHECK(hri_view_region(b, &regions[1]) == HR_OK);
-    equal = !regions[0].linear && !regions[1].linear && regions[0].count == 1 &&
-            regions[1].count == 1;
+    CHECK(hri_view_boxes(a, &boxes[0]) == HR_OK);
+    CHECK(hri_view_boxes(b, &boxes[1]) == HR_OK);
+    equal = !boxes[0].linear && !boxes[1].linear && boxes[0].count == 1 &&
+            boxes[1].count == 1;
     for (int i = 0; i < HRI_DIMENSIONS && equal; i++) {
-        equal = regions[0].of[0].hi[i] - regions[0].of[0].lo[i] ==
-                regions[1].of[0].hi[i] - regions[1].of[0].lo[i];
+        equal = boxes[0].of[0].hi[i] - boxes[0].of[0].lo[i] ==
+                boxes[1].of[0].hi[i] - boxes[1].of[0].lo[i];
     }
-    hri_boxes_finish(&regions[0]);
-    hri_boxes_finish(&regions[1]);
+    hri_boxes_finish(&boxes[0]);
+    hri_boxes_finish(&boxes[1]);
     return equal;
 }
 

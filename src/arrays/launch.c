@@ -54,7 +54,7 @@ typedef struct launching {
     hri_boxes boxes[HR_MAX_PARAMETERS];
     hri_kernel_argument passed[HR_MAX_PARAMETERS];
     hri_launch launch;
-    const hri_part *part;
+    const hri_launch_box *box;
     hri_profile *profile; /* NULL: the launch is not timed */
     hri_fence *start;     /* right before the kernel; NULL: nobody wants it */
 } launching;
@@ -260,10 +260,9 @@ static hr_status check_indexing(const launching *l, const hri_indexing *x)
             .size[x->dimension + lead_of(&l->parameters[x->parameter])];
     const int64_t step = domain->step[x->index];
     const int64_t first = domain->first[x->index];
-    const int64_t held =
-        l->part->windows != NULL
-            ? l->part->windows[x->parameter].first[x->dimension]
-            : 0;
+    const int64_t held = l->box->windows != NULL
+                             ? l->box->windows[x->parameter].first[x->dimension]
+                             : 0;
     int64_t items = hri_ceil_div(domain->end[x->index] - first, step);
     if (a->field != 0) { /* a grid has made its fields large enough */
         return HR_OK;
@@ -275,7 +274,7 @@ static hr_status check_indexing(const launching *l, const hri_indexing *x)
                         l->kernel->file, x->line, l->kernel->name, x->rank,
                         l->launch.rank);
     }
-    const bool beyond = x->whole_tiles && l->part->tile != NULL && step == 1 &&
+    const bool beyond = x->whole_tiles && l->box->tile != NULL && step == 1 &&
                         items <= INT64_MAX - HR_MAX_ITEMS;
     items = beyond ? domain->tiles[x->index] * domain->tile[x->index] : items;
     const int64_t last = first + (items - 1) * step;
@@ -311,7 +310,7 @@ static hr_status check_launch(launching *l, size_t count, bool host)
             hri_plural(l->kernel->parameter_count), count,
             count == 1 ? " was" : "s were");
     }
-    HRI_TRY(hri_tile_choose(&l->launch, l->part, host));
+    HRI_TRY(hri_tile_choose(&l->launch, l->box, host));
     HRI_TRY(hri_kernel_check_context(l->kernel, l->context));
     for (uint32_t i = 0; i < count; i++) {
         HRI_TRY(check_argument(l, i));
@@ -336,8 +335,7 @@ static int place_of(const launching *l, uint32_t i)
 static bool pass_view(launching *l, uint32_t i)
 {
     const hr_view *v = &l->arguments[i].view;
-    const hri_window *w =
-        l->part->windows != NULL ? &l->part->windows[i] : NULL;
+    const hri_window *w = l->box->windows != NULL ? &l->box->windows[i] : NULL;
     const uint32_t lead = lead_of(&l->parameters[i]);
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
@@ -415,7 +413,7 @@ static hr_status record_before(launching *l)
     hri_stream *stream = l->queue->stream;
     hri_fence *fence = stream->pending;
     uint32_t covered = 0;
-    if (l->profile != NULL || l->part->start != NULL) {
+    if (l->profile != NULL || l->box->start != NULL) {
         return hri_fence_create_recorded(stream, &l->start);
     }
     for (uint32_t i = 0; i < l->kernel->parameter_count && fence != NULL; i++) {
@@ -492,16 +490,16 @@ static hr_status find_module(launching *l)
  * when all have run. */
 static hr_status tell_findings(const launching *l)
 {
-    return l->part->pieces == NULL ? hri_check_tell(l->context) : HR_OK;
+    return l->box->pieces == NULL ? hri_check_tell(l->context) : HR_OK;
 }
 
 static hr_status enqueue_kernel(launching *l)
 {
-    const bool kept = l->part->kept;
+    const bool kept = l->box->kept;
     const hri_checker *checker = l->context->checker;
     HRI_TRY(tell_findings(l));
     HRI_TRY(find_module(l));
-    HRI_TRY(hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments));
+    HRI_TRY(hri_tile_fit(&l->launch, l->box->tile == NULL, l->arguments));
     if (!kept) {
         HRI_TRY(begin_views(l));
     }
@@ -511,12 +509,12 @@ static hr_status enqueue_kernel(launching *l)
     }
     HRI_TRY(checker == NULL ? hri_stream_launch(l->queue->stream, &l->launch)
                             : checker->launch(l->context, l->queue->stream,
-                                              &l->launch, l->part->pieces));
+                                              &l->launch, l->box->pieces));
     if (!kept) {
         HRI_TRY(end_views(l));
     }
     return l->profile != NULL
-               ? hri_profile_launched(l->profile, l->queue, l->start, l->part,
+               ? hri_profile_launched(l->profile, l->queue, l->start, l->box,
                                       l->arguments)
                : HR_OK;
 }
@@ -524,17 +522,17 @@ static hr_status enqueue_kernel(launching *l)
 static hr_status enqueue(launching *l)
 {
     const hr_status status = enqueue_kernel(l);
-    if (l->part->start != NULL && l->start != NULL) {
-        *l->part->start = l->start;
+    if (l->box->start != NULL && l->start != NULL) {
+        *l->box->start = l->start;
     } else {
         hri_fence_drop(l->start);
     }
     return status == HR_OK ? tell_findings(l) : status;
 }
 
-hr_status hri_launch_part(hr_context *context, hr_queue *queue,
-                          const hr_kernel *kernel, const hri_part *part,
-                          const hr_argument *arguments, size_t count)
+hr_status hri_launch_in_box(hr_context *context, hr_queue *queue,
+                            const hr_kernel *kernel, const hri_launch_box *box,
+                            const hr_argument *arguments, size_t count)
 {
     launching l = {.context = context,
                    .queue = queue,
@@ -543,17 +541,17 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
                    .arguments = arguments,
                    .launch = {.kernel = kernel,
                               .arguments = l.passed,
-                              .epilogue = part->epilogue},
-                   .part = part};
+                              .epilogue = box->epilogue},
+                   .box = box};
     hr_argument flat[HR_MAX_PARAMETERS];
-    if (count == kernel->parameter_count && part->windows == NULL) {
+    if (count == kernel->parameter_count && box->windows == NULL) {
         l.arguments = flatten_all(kernel, arguments, flat);
     }
     hri_accelerator *a = queue != NULL ? queue->accelerator : NULL;
     hr_status status =
         check_launch(&l, count, a == NULL || a->device->info.host);
     if (status == HR_OK && a != NULL) {
-        l.profile = part->kept ? NULL : hri_profile_find(context, kernel);
+        l.profile = box->kept ? NULL : hri_profile_find(context, kernel);
         status = enqueue(&l);
     }
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
@@ -573,13 +571,13 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
                         : kernel == NULL ? "the kernel"
                                          : "the list of arguments");
     }
-    hri_part part = hri_part_of(domain);
-    part.tile = tile;
+    hri_launch_box box = hri_launch_box_of(domain);
+    box.tile = tile;
     pthread_mutex_lock(&queue->context->lock);
     hr_status status = hri_queue_enter(queue, true);
     if (status == HR_OK) {
-        status = hri_launch_part(queue->context, queue, kernel, &part,
-                                 arguments, count);
+        status = hri_launch_in_box(queue->context, queue, kernel, &box,
+                                   arguments, count);
     }
     pthread_mutex_unlock(&queue->context->lock);
     return status;

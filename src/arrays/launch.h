@@ -20,7 +20,7 @@ typedef struct hri_window {
 
 /* The points of a domain from first on and before end. They may lie outside of
  * extent. All three have the same rank. */
-typedef struct hri_part {
+typedef struct hri_launch_box {
     hr_extent domain;
     int64_t first[HR_MAX_KERNEL_RANK], end[HR_MAX_KERNEL_RANK];
     int64_t step[HR_MAX_KERNEL_RANK]; /* points of an item; 1 in the last
@@ -35,14 +35,15 @@ typedef struct hri_part {
                                      NULL: there is none */
     bool kept; /* part of a graph: the views are in place already, and uses are
                   noted when the graph is run */
-} hri_part;
+} hri_launch_box;
 
 /* The part that is the whole domain. */
-hri_part hri_part_of(hr_extent domain);
+hri_launch_box hri_launch_box_of(hr_extent domain);
 
 /* tile.c: set rank and domain of a launch to those of a part. The launch's
  * kernel is set. A part without a tile gets one of the usual extent. */
-hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host);
+hr_status hri_tile_choose(hri_launch *launch, const hri_launch_box *box,
+                          bool host);
 
 /* Whether the launch's module can run its tiles and has the memory for them.
  * Tiles that Headrace has chosen (`ours`) are made smaller until it can. The
@@ -58,8 +59,8 @@ void hri_argument_flatten(const hr_parameter *parameter, hr_argument *argument);
  * parameters' rank. Kernel and list are not NULL. If queue is NULL, the launch
  * is only checked against the rules that need no accelerator. The caller holds
  * the context's lock. */
-hr_status hri_launch_part(hr_context *context, hr_queue *queue,
-                          const hr_kernel *kernel, const hri_part *part,
-                          const hr_argument *arguments, size_t count);
+hr_status hri_launch_in_box(hr_context *context, hr_queue *queue,
+                            const hr_kernel *kernel, const hri_launch_box *box,
+                            const hr_argument *arguments, size_t count);
 
 #endif

@@ -111,7 +111,7 @@ static double bytes_of(const hr_kernel *kernel, const hr_argument *arguments)
 }
 
 hr_status hri_profile_launched(hri_profile *profile, const hr_queue *queue,
-                               hri_fence *start, const hri_part *part,
+                               hri_fence *start, const hri_launch_box *box,
                                const hr_argument *arguments)
 {
     launches *x =
@@ -130,8 +130,8 @@ hr_status hri_profile_launched(hri_profile *profile, const hr_queue *queue,
     hri_fence_hold(start);
     t->start = start;
     t->points = 1;
-    for (uint32_t d = 0; d < part->domain.rank; d++) {
-        t->points *= (double)(part->end[d] - part->first[d]);
+    for (uint32_t d = 0; d < box->domain.rank; d++) {
+        t->points *= (double)(box->end[d] - box->first[d]);
     }
     t->bytes = bytes_of(profile->kernel, arguments);
     *x->last = t;

@@ -15,7 +15,7 @@ hri_profile *hri_profile_find(const hr_context *context,
                               const hr_kernel *kernel);
 /* A launch has been enqueued behind a fence, which is held from now on. */
 hr_status hri_profile_launched(hri_profile *profile, const hr_queue *queue,
-                               hri_fence *start, const hri_part *part,
+                               hri_fence *start, const hri_launch_box *box,
                                const hr_argument *arguments);
 
 /* Destroy the profiles of a context whose accelerators are still there. */

@@ -70,20 +70,21 @@ static hr_status refuse_domain(const char *name, const hr_extent *domain)
                     "%s: the domain has more than 2^63 - 1 points", name);
 }
 
-hri_part hri_part_of(hr_extent domain)
+hri_launch_box hri_launch_box_of(hr_extent domain)
 {
-    hri_part part = {.domain = domain, .step = {1, 1, 1}};
+    hri_launch_box box = {.domain = domain, .step = {1, 1, 1}};
     for (uint32_t d = 0; d < domain.rank && d < HR_MAX_KERNEL_RANK; d++) {
-        part.end[d] = domain.size[d];
+        box.end[d] = domain.size[d];
     }
-    return part;
+    return box;
 }
 
-hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
+hr_status hri_tile_choose(hri_launch *launch, const hri_launch_box *box,
+                          bool host)
 {
     hr_domain *x = &launch->domain;
     const char *name = launch->kernel->name;
-    const hr_extent *domain = &part->domain, *tile = part->tile;
+    const hr_extent *domain = &box->domain, *tile = box->tile;
     int64_t items = 1, most[HR_MAX_KERNEL_RANK];
     if (hr_extent_count(*domain) == 0) {
         return refuse_domain(name, domain);
@@ -97,9 +98,9 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
     for (uint32_t d = 0; d < HR_MAX_KERNEL_RANK; d++) {
         bool there = d < domain->rank;
         x->extent[d] = there ? domain->size[d] : 1;
-        x->first[d] = there ? part->first[d] : 0;
-        x->end[d] = there ? part->end[d] : 1;
-        x->step[d] = there ? part->step[d] : 1;
+        x->first[d] = there ? box->first[d] : 0;
+        x->end[d] = there ? box->end[d] : 1;
+        x->step[d] = there ? box->step[d] : 1;
         most[d] = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
     }
     for (uint32_t d = 0; d < HR_MAX_KERNEL_RANK; d++) {

@@ -159,7 +159,7 @@ hr_status hri_task_launch(const hri_flow_task *task, const hr_kernel *kernel,
                           hri_module *module, hr_extent domain,
                           const hri_kernel_argument *arguments)
 {
-    const hri_part whole = hri_part_of(domain);
+    const hri_launch_box whole = hri_launch_box_of(domain);
     hri_launch launch = {.kernel = module != NULL && module->kernel != NULL
                                        ? module->kernel
                                        : kernel,

@@ -131,19 +131,19 @@ static hr_status fill_shell(const hr_grid *grid, const hri_field *f,
     }
     s->units = (int64_t)(f->element_bytes >> unit);
     const hr_extent tile = hr_extent1(ROWS);
-    hri_part part =
-        hri_part_of(hr_extent1(by_rows ? hri_shell_rows(s, &whole) : count));
-    part.tile = by_rows ? &tile : NULL;
-    part.windows = windows;
-    part.kept = grid->keeping;
+    hri_launch_box box = hri_launch_box_of(
+        hr_extent1(by_rows ? hri_shell_rows(s, &whole) : count));
+    box.tile = by_rows ? &tile : NULL;
+    box.windows = windows;
+    box.kept = grid->keeping;
     for (uint32_t q = 0; q < f->components; q++) {
         const hr_argument arguments[] = {
             hr_inout(view_units(grid, &f->storage[band], &cells, q, unit,
                                 &windows[0])),
             hr_value(s, sizeof *s)};
-        HRI_TRY(hri_launch_part(grid->context, queue,
-                                by_rows ? &hri_halo_rows : kernels[unit], &part,
-                                arguments, 2));
+        HRI_TRY(hri_launch_in_box(grid->context, queue,
+                                  by_rows ? &hri_halo_rows : kernels[unit],
+                                  &box, arguments, 2));
     }
     return HR_OK;
 }
@@ -457,16 +457,16 @@ static hr_status set_cells(const hr_grid *grid, const hri_field *field,
     HRI_TRY(hr_array_wrap(grid->context, value, (size_t)1 << unit,
                           hr_extent1((int64_t)units), 0, &array));
     const hr_argument arguments[] = {hr_out(to), hr_in(hr_view_of(array))};
-    hri_part part = hri_part_of(to.extent);
+    hri_launch_box box = hri_launch_box_of(to.extent);
     for (uint32_t a = 0; a < HR_MAX_KERNEL_RANK; a++) {
-        part.domain.size[a] = windows[0].extent[a];
-        part.first[a] = windows[0].first[a];
-        part.end[a] = part.first[a] + to.extent.size[a];
+        box.domain.size[a] = windows[0].extent[a];
+        box.first[a] = windows[0].first[a];
+        box.end[a] = box.first[a] + to.extent.size[a];
     }
-    part.windows = windows;
+    box.windows = windows;
     pthread_mutex_lock(&grid->context->lock);
-    const hr_status status = hri_launch_part(
-        grid->context, queue, kernels[unit], &part, arguments, 2);
+    const hr_status status = hri_launch_in_box(
+        grid->context, queue, kernels[unit], &box, arguments, 2);
     pthread_mutex_unlock(&grid->context->lock);
     hr_array_destroy(array);
     return status;

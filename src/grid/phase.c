@@ -203,15 +203,15 @@ static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
     const hr_parameter *p = phase->kernel->parameters(phase->kernel);
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {0};
-    hri_part part = hri_part_of(grid->part.whole);
-    part.windows = windows;
-    part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
+    hri_launch_box box = hri_launch_box_of(grid->part.whole);
+    box.windows = windows;
+    box.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         if (phase->extent.rank > 0) {
-            part.first[d] = phase->origin[d];
-            part.end[d] = part.first[d] + phase->extent.size[d];
+            box.first[d] = phase->origin[d];
+            box.end[d] = box.first[d] + phase->extent.size[d];
         }
-        part.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
+        box.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
     }
     for (size_t i = 0; i < phase->argument_count; i++) {
         const hr_argument *a = &phase->arguments[i];
@@ -225,8 +225,8 @@ static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
                 hri_storage_argument(f, storage, &storage->cells, &p[i], a);
         }
     }
-    return hri_launch_part(grid->context, NULL, phase->kernel, &part, arguments,
-                           phase->argument_count);
+    return hri_launch_in_box(grid->context, NULL, phase->kernel, &box,
+                             arguments, phase->argument_count);
 }
 
 static hr_status check_phase(const hr_grid *grid, const hr_phase *phase)

@@ -152,15 +152,16 @@ static hr_status reduce_band(const hr_reducing *r, hr_type type, uint32_t a,
     windows[n] = (hri_window){{first, 0}, {r->count, pieces}};
     arguments[n++] = hr_out(out);
     arguments[n++] = hr_value(&units, sizeof units);
-    hri_part part = hri_part_of(hr_extent2(r->count, items * pieces));
-    part.first[0] = first;
-    part.end[0] = end;
-    part.tile = &tile;
-    part.windows = windows;
-    return hri_launch_part(
+    hri_launch_box box =
+        hri_launch_box_of(hr_extent2(r->count, items * pieces));
+    box.first[0] = first;
+    box.end[0] = end;
+    box.tile = &tile;
+    box.windows = windows;
+    return hri_launch_in_box(
         grid->context, x->inner,
-        hri_reduction_kernel(r->reduction, type, false, cells), &part,
-        arguments, n);
+        hri_reduction_kernel(r->reduction, type, false, cells), &box, arguments,
+        n);
 }
 
 /* The context's lock is held. */

@@ -174,16 +174,16 @@ static hr_status launch_cells(const running *s, uint32_t band, hr_queue *queue,
     const hr_parameter *p = phase->kernel->parameters(phase->kernel);
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {{{0}, {0}}};
-    hri_part part = hri_part_of(grid->part.whole);
-    part.windows = windows;
-    part.start = start;
-    part.epilogue = ends != NULL ? &epilogue : NULL;
-    part.kept = grid->keeping;
-    part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
+    hri_launch_box box = hri_launch_box_of(grid->part.whole);
+    box.windows = windows;
+    box.start = start;
+    box.epilogue = ends != NULL ? &epilogue : NULL;
+    box.kept = grid->keeping;
+    box.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        part.first[d] = origin[d] + cells->lo[d];
-        part.end[d] = origin[d] + cells->hi[d];
-        part.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
+        box.first[d] = origin[d] + cells->lo[d];
+        box.end[d] = origin[d] + cells->hi[d];
+        box.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
     }
     for (uint32_t i = 0; i < phase->argument_count; i++) {
         const hr_argument *a = &phase->arguments[i];
@@ -207,8 +207,8 @@ static hr_status launch_cells(const running *s, uint32_t band, hr_queue *queue,
     if (ends != NULL) {
         hri_boundary_shift_ends(ends, origin);
     }
-    return hri_launch_part(queue->context, queue, phase->kernel, &part,
-                           arguments, phase->argument_count);
+    return hri_launch_in_box(queue->context, queue, phase->kernel, &box,
+                             arguments, phase->argument_count);
 }
 
 /* Run rows lo to before hi of the phase on a band, then fill the cells that

@@ -188,21 +188,21 @@ hr_status hri_split_launch_rows(const hri_splitting *s, uint32_t i,
         .context = s->context, .accelerator = a, .stream = stream};
     const double shared = (double)rows->count * hri_split_count_siblings(s, i);
     const bool is_piece = rows->count < s->domain.size[0] || s->pieces != NULL;
-    hri_part part = hri_part_of(s->domain);
-    part.first[0] = rows->first;
-    part.end[0] = rows->first + rows->count;
-    part.tile =
+    hri_launch_box box = hri_launch_box_of(s->domain);
+    box.first[0] = rows->first;
+    box.end[0] = rows->first + rows->count;
+    box.tile =
         s->band_tile.rank > 0 && is_piece ? &s->band_tile : s->options.tile;
-    part.pieces = s->pieces;
-    part.windows = windows;
+    box.pieces = s->pieces;
+    box.windows = windows;
     if (s->count > 1 || s->options.report != NULL ||
         hri_model_is_curious(a, s->kernel, hri_split_row_points(s))) {
-        part.start = hri_model_time_kernel(a, s->kernel,
-                                           hri_split_row_points(s), shared);
+        box.start = hri_model_time_kernel(a, s->kernel, hri_split_row_points(s),
+                                          shared);
     }
-    hr_status status = hri_launch_part(s->context, &queue, s->kernel, &part,
-                                       arguments, s->kernel->parameter_count);
-    if (part.start == NULL) {
+    hr_status status = hri_launch_in_box(s->context, &queue, s->kernel, &box,
+                                         arguments, s->kernel->parameter_count);
+    if (box.start == NULL) {
         return status;
     }
     if (status == HR_OK) { /* a profiled launch has recorded its fence */

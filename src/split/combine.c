@@ -149,12 +149,13 @@ static hr_status launch_own(const hri_splitting *s, uint32_t i,
                             const hr_argument *arguments, size_t count)
 {
     hri_accelerator *a = s->participants[i].accelerator;
-    const hri_part part = hri_part_of(*domain);
+    const hri_launch_box box = hri_launch_box_of(*domain);
     hr_queue queue = {.context = s->context, .accelerator = a};
     HRI_TRY(hri_accelerator_default_queue(a, &queue.stream));
     (void)hri_model_kernel(a, s->kernel, hri_split_row_points(s));
     a->default_queue.kernel = NULL;
-    return hri_launch_part(s->context, &queue, kernel, &part, arguments, count);
+    return hri_launch_in_box(s->context, &queue, kernel, &box, arguments,
+                             count);
 }
 
 /* Wait for what has written to a view. The context's lock is held, but other

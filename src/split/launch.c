@@ -110,10 +110,10 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
 /* Check that kernel, domain and `count` arguments go together. */
 static hr_status check_launch(const hri_splitting *s, size_t count)
 {
-    hri_part part = hri_part_of(s->domain);
-    part.tile = s->options.tile;
-    HRI_TRY(hri_launch_part(s->context, NULL, s->kernel, &part, s->arguments,
-                            count));
+    hri_launch_box box = hri_launch_box_of(s->domain);
+    box.tile = s->options.tile;
+    HRI_TRY(hri_launch_in_box(s->context, NULL, s->kernel, &box, s->arguments,
+                              count));
     for (uint32_t i = 0; i < count; i++) {
         if (hri_split_is_view(s, i)) {
             HRI_TRY(check_argument(s, i));

@@ -10,7 +10,7 @@
 /* An interval that begins somewhere. */
 typedef struct cut {
     int64_t end, local;
-    int64_t part;
+    int64_t tile;
     int class_;
 } cut;
 
@@ -28,7 +28,7 @@ int hri_blocks_find(const hri_blocks *b, int64_t element)
     return low;
 }
 
-/* The part that has an element, of `count` parts of nearly equal length. */
+/* The tile that has an element, of `count` tiles of nearly equal length. */
 static int64_t find_even(int64_t length, int64_t count, int64_t element)
 {
     int64_t number = element / (length / count + 1);
@@ -91,106 +91,106 @@ int64_t hri_blocks_longest(const hri_blocks *b, int64_t start, int64_t length)
     return most;
 }
 
-static void cut_parts(const hri_mpi_parts *p, int64_t length, int64_t at,
+static void cut_tiles(const hri_mpi_tiling *p, int64_t length, int64_t at,
                       cut *c)
 {
     int64_t end;
     if (p->like != NULL) {
-        c->part = class_at(p->like, p->start + at, &end);
+        c->tile = class_at(p->like, p->start + at, &end);
         end -= p->start;
     } else {
         const int64_t outer = find_even(length, p->outer, at);
         const int64_t begin = hri_even(length, p->outer, outer);
         const int64_t wide = hri_even(length, p->outer, outer + 1) - begin;
         const int64_t inner = find_even(wide, p->inner, at - begin);
-        c->part = outer * p->inner + inner;
+        c->tile = outer * p->inner + inner;
         end = begin + hri_even(wide, p->inner, inner + 1);
     }
     c->end = hri_min(c->end, end);
 }
 
-static cut cut_at(const hri_blocks *b, const hri_mpi_parts *p, int64_t start,
+static cut cut_at(const hri_blocks *b, const hri_mpi_tiling *p, int64_t start,
                   int64_t length, int64_t at)
 {
     cut c;
     c.class_ = class_at(b, start + at, &c.end);
     c.local = local_of(b, c.class_, start + at);
     c.end = hri_min(c.end - start, length);
-    cut_parts(p, length, at, &c);
+    cut_tiles(p, length, at, &c);
     return c;
 }
 
-/* Count the intervals of each part and class, and their lengths. first[i + 1]
+/* Count the intervals of each tile and class, and their lengths. first[i + 1]
  * is the count of i. */
 static int64_t count_intervals(hri_axis *axis, const hri_blocks *b,
-                               const hri_mpi_parts *p, int64_t start,
+                               const hri_mpi_tiling *p, int64_t start,
                                int64_t length)
 {
     int64_t all = 0;
     for (int64_t at = 0; at < length; all++) {
         const cut c = cut_at(b, p, start, length, at);
-        const int64_t kind = c.part * axis->classes + c.class_;
+        const int64_t kind = c.tile * axis->classes + c.class_;
         axis->first[kind + 1]++;
         axis->length[kind] += c.end - at;
-        axis->part_length[c.part] += c.end - at;
+        axis->tile_length[c.tile] += c.end - at;
         at = c.end;
     }
-    for (int64_t i = 0; i < axis->parts * axis->classes; i++) {
+    for (int64_t i = 0; i < axis->tiles * axis->classes; i++) {
         axis->first[i + 1] += axis->first[i];
     }
     return all;
 }
 
-/* Put each interval to those of its part and class. `next` has a place for each
- * of these, `place` for each part. */
+/* Put each interval to those of its tile and class. `next` has a place for each
+ * of these, `place` for each tile. */
 static void fill_intervals(hri_axis *axis, const hri_blocks *b,
-                           const hri_mpi_parts *p, int64_t start,
+                           const hri_mpi_tiling *p, int64_t start,
                            int64_t length, int64_t *next, int64_t *place)
 {
     for (int64_t at = 0; at < length;) {
         const cut c = cut_at(b, p, start, length, at);
-        const int64_t kind = c.part * axis->classes + c.class_;
+        const int64_t kind = c.tile * axis->classes + c.class_;
         axis->intervals[axis->first[kind] + next[kind]++] =
             (hri_interval){.start = at,
                            .length = c.end - at,
-                           .place = place[c.part],
+                           .place = place[c.tile],
                            .local = c.local};
-        place[c.part] += c.end - at;
+        place[c.tile] += c.end - at;
         at = c.end;
     }
 }
 
 hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
-                        int64_t length, const hri_mpi_parts *parts)
+                        int64_t length, const hri_mpi_tiling *tiles)
 {
     *axis =
         (hri_axis){.classes = blocks->classes,
-                   .parts = parts->like != NULL ? parts->like->classes
-                                                : parts->outer * parts->inner};
-    const size_t kinds = (size_t)(axis->parts * axis->classes);
+                   .tiles = tiles->like != NULL ? tiles->like->classes
+                                                : tiles->outer * tiles->inner};
+    const size_t kinds = (size_t)(axis->tiles * axis->classes);
     axis->first = calloc(kinds + 1, sizeof *axis->first);
     axis->length = calloc(kinds, sizeof *axis->length);
-    axis->part_length = calloc((size_t)axis->parts, sizeof *axis->part_length);
+    axis->tile_length = calloc((size_t)axis->tiles, sizeof *axis->tile_length);
     int64_t *next = calloc(kinds, sizeof *next);
-    int64_t *place = calloc((size_t)axis->parts, sizeof *place);
+    int64_t *place = calloc((size_t)axis->tiles, sizeof *place);
     bool there = axis->first != NULL && axis->length != NULL &&
-                 axis->part_length != NULL && next != NULL && place != NULL;
+                 axis->tile_length != NULL && next != NULL && place != NULL;
     if (there) {
-        const int64_t all = count_intervals(axis, blocks, parts, start, length);
+        const int64_t all = count_intervals(axis, blocks, tiles, start, length);
         axis->intervals =
             malloc((size_t)(all > 0 ? all : 1) * sizeof *axis->intervals);
         there = axis->intervals != NULL;
     }
     if (there) {
-        fill_intervals(axis, blocks, parts, start, length, next, place);
+        fill_intervals(axis, blocks, tiles, start, length, next, place);
     }
     free(next);
     free(place);
     return there ? HR_OK
                  : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "mpi: no memory for %lld parts of %d kinds of "
+                            "mpi: no memory for %lld tiles of %d kinds of "
                             "blocks",
-                            (long long)axis->parts, blocks->classes);
+                            (long long)axis->tiles, blocks->classes);
 }
 
 void hri_axis_finish(hri_axis *axis)
@@ -198,6 +198,6 @@ void hri_axis_finish(hri_axis *axis)
     free(axis->intervals);
     free(axis->first);
     free(axis->length);
-    free(axis->part_length);
+    free(axis->tile_length);
     *axis = (hri_axis){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One direction of a distributed matrix. It is cut twice: by its blocks, which
- * processes have, and into parts, which processes need. What lies between two
+ * processes have, and into tiles, which processes need. What lies between two
  * cuts is an interval. Both sides of a message list the same intervals, so a
  * message needs no description.
  *
@@ -22,15 +22,15 @@ typedef struct hri_blocks {
                               and the length */
 } hri_blocks;
 
-/* How a section is cut into parts. If `like` is given, a part is what lies in
+/* How a section is cut into tiles. If `like` is given, a tile is what lies in
  * one class of its blocks, in a section of the same length that begins at
- * `start`. Else there are `outer` parts of nearly equal length, and each is cut
- * into `inner`: part o * inner + i. */
-typedef struct hri_mpi_parts {
+ * `start`. Else there are `outer` tiles of nearly equal length, and each is cut
+ * into `inner`: tile o * inner + i. */
+typedef struct hri_mpi_tiling {
     const hri_blocks *like; /* NULL: none */
     int64_t start;
     int64_t outer, inner;
-} hri_mpi_parts;
+} hri_mpi_tiling;
 
 /* The block of a list that has the element. */
 int hri_blocks_find(const hri_blocks *blocks, int64_t element);
@@ -41,31 +41,31 @@ int64_t hri_blocks_longest(const hri_blocks *blocks, int64_t start,
 
 typedef struct hri_interval {
     int64_t start, length; /* along the section */
-    int64_t place;         /* from the beginning of its part */
+    int64_t place;         /* from the beginning of its tile */
     int64_t local; /* where its owner keeps it if blocks go around, else where
                       it is in the whole axis */
 } hri_interval;
 
 typedef struct hri_axis {
     int classes;
-    int64_t parts;
-    hri_interval *intervals; /* by part, class, start */
-    int64_t *first;          /* [parts * classes + 1]: of a part and class */
-    int64_t *length;         /* [parts * classes]: all its intervals together */
-    int64_t *part_length;    /* [parts] */
+    int64_t tiles;
+    hri_interval *intervals; /* by tile, class, start */
+    int64_t *first;          /* [tiles * classes + 1]: of a tile and class */
+    int64_t *length;         /* [tiles * classes]: all its intervals together */
+    int64_t *tile_length;    /* [tiles] */
 } hri_axis;
 
 /* The axis of the section [start, start + length). HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
-                        int64_t length, const hri_mpi_parts *parts);
+                        int64_t length, const hri_mpi_tiling *tiles);
 void hri_axis_finish(hri_axis *axis);
 
-/* The intervals of a part and class. */
+/* The intervals of a tile and class. */
 static inline const hri_interval *hri_axis_intervals(const hri_axis *axis,
-                                                     int64_t part, int class_,
+                                                     int64_t tile, int class_,
                                                      int64_t *count)
 {
-    const int64_t at = part * axis->classes + class_;
+    const int64_t at = tile * axis->classes + class_;
     *count = axis->first[at + 1] - axis->first[at];
     return axis->intervals + axis->first[at];
 }

@@ -11,14 +11,14 @@ typedef struct hri_mpi_place {
     int64_t row_stride, col_stride;
 } hri_mpi_place;
 
-/* The place of a box in a part that lies at `part`. */
-static inline hri_mpi_place hri_mpi_place_of(hri_mpi_place part,
+/* The place of a box in a tile that lies at `tile`. */
+static inline hri_mpi_place hri_mpi_place_of(hri_mpi_place tile,
                                              const hri_mpi_box *box,
                                              size_t element_bytes)
 {
-    part.data += (box->row * part.row_stride + box->col * part.col_stride) *
+    tile.data += (box->row * tile.row_stride + box->col * tile.col_stride) *
                  (int64_t)element_bytes;
-    return part;
+    return tile;
 }
 
 /* The place of a box in the memory of its owner. */

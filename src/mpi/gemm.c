@@ -18,16 +18,16 @@ enum { MESSAGE_A = 1, MESSAGE_B = 2, MESSAGE_C = 3 };
 
 /* ---- where panels lie */
 
-/* Whether the process, or every one, has all of a part as one box. */
-static bool is_one_box(const hri_mpi_operand *o, hri_mpi_part part, int owner,
+/* Whether the process, or every one, has all of a tile as one box. */
+static bool is_one_box(const hri_mpi_operand *o, hri_mpi_tile tile, int owner,
                        hri_mpi_place *at)
 {
     hri_mpi_boxes boxes;
     hri_mpi_box box;
-    hri_mpi_boxes_begin(&boxes, o, part, owner);
+    hri_mpi_boxes_begin(&boxes, o, tile, owner);
     if (!hri_mpi_boxes_next(&boxes, &box) ||
-        box.rows != hri_mpi_part_rows(o, part) ||
-        box.cols != hri_mpi_part_cols(o, part)) {
+        box.rows != hri_mpi_tile_rows(o, tile) ||
+        box.cols != hri_mpi_tile_cols(o, tile)) {
         return false;
     }
     *at = hri_mpi_place_owned(&box);
@@ -35,15 +35,15 @@ static bool is_one_box(const hri_mpi_operand *o, hri_mpi_part part, int owner,
 }
 
 static bool is_here(const hri_mpi_run *r, const hri_mpi_operand *o,
-                    hri_mpi_part part, hri_mpi_place *at)
+                    hri_mpi_tile tile, hri_mpi_place *at)
 {
-    return is_one_box(o, part, r->context->rank, at) ||
-           is_one_box(o, part, r->context->count, at);
+    return is_one_box(o, tile, r->context->rank, at) ||
+           is_one_box(o, tile, r->context->count, at);
 }
 
-static size_t bytes_of(const hri_mpi_operand *o, hri_mpi_part part)
+static size_t bytes_of(const hri_mpi_operand *o, hri_mpi_tile tile)
 {
-    return (size_t)(hri_mpi_part_rows(o, part) * hri_mpi_part_cols(o, part)) *
+    return (size_t)(hri_mpi_tile_rows(o, tile) * hri_mpi_tile_cols(o, tile)) *
            o->element_bytes;
 }
 
@@ -57,8 +57,8 @@ static hr_status place_panel(hri_mpi_run *r, int64_t number)
 {
     hri_mpi_panel *p = panel_of(r, number);
     const hri_mpi_product *x = &r->product;
-    const hri_mpi_part a = hri_mpi_part_of_a(&r->plan, r->place, number);
-    const hri_mpi_part b = hri_mpi_part_of_b(&r->plan, r->place, number);
+    const hri_mpi_tile a = hri_mpi_tile_of_a(&r->plan, r->place, number);
+    const hri_mpi_tile b = hri_mpi_tile_of_b(&r->plan, r->place, number);
     const bool a_here = is_here(r, &x->a, a, &p->a);
     const bool b_here = is_here(r, &x->b, b, &p->b);
     const size_t a_bytes =
@@ -75,11 +75,11 @@ static hr_status place_panel(hri_mpi_run *r, int64_t number)
     }
     if (!a_here) {
         p->a = (hri_mpi_place){p->memory, 1,
-                               hri_max(1, hri_mpi_part_rows(&x->a, a))};
+                               hri_max(1, hri_mpi_tile_rows(&x->a, a))};
     }
     if (!b_here) {
         p->b = (hri_mpi_place){p->memory + a_bytes, 1,
-                               hri_max(1, hri_mpi_part_rows(&x->b, b))};
+                               hri_max(1, hri_mpi_tile_rows(&x->b, b))};
     }
     return HR_OK;
 }
@@ -108,9 +108,9 @@ static hr_status list_factor(const hri_mpi_run *r, hri_messages *m, int kind,
     const bool a = kind == MESSAGE_A;
     const int own = r->context->rank, needs = r->plan.rank[place];
     hri_message message = {.operand = a ? &r->product.a : &r->product.b,
-                           .part =
-                               a ? hri_mpi_part_of_a(&r->plan, place, number)
-                                 : hri_mpi_part_of_b(&r->plan, place, number),
+                           .tile =
+                               a ? hri_mpi_tile_of_a(&r->plan, place, number)
+                                 : hri_mpi_tile_of_b(&r->plan, place, number),
                            .kind = kind,
                            .place = place};
     if (needs != own) {
@@ -144,15 +144,15 @@ static hr_status list_panel(hri_mpi_run *r, int64_t number)
     return hri_messages_place(m);
 }
 
-/* Bring what this process has of its own part there, unless it lies there. */
+/* Bring what this process has of its own tile there, unless it lies there. */
 static void bring_own(const hri_mpi_run *r, const hri_mpi_operand *o,
-                      hri_mpi_part part, hri_mpi_place at)
+                      hri_mpi_tile tile, hri_mpi_place at)
 {
     hri_mpi_place here;
-    if (!is_here(r, o, part, &here)) {
+    if (!is_here(r, o, tile, &here)) {
         const int everywhere = r->context->count; /* every process has it */
-        hri_mpi_part_bring(o, part, r->context->rank, NULL, at);
-        hri_mpi_part_bring(o, part, everywhere, NULL, at);
+        hri_mpi_tile_bring(o, tile, r->context->rank, NULL, at);
+        hri_mpi_tile_bring(o, tile, everywhere, NULL, at);
     }
 }
 
@@ -172,9 +172,9 @@ static hr_status post_panel(hri_mpi_run *r, int64_t number)
     }
     HRI_TRY(hri_messages_start(&p->messages, r->context));
     if (r->place >= 0) {
-        bring_own(r, &x->a, hri_mpi_part_of_a(&r->plan, r->place, number),
+        bring_own(r, &x->a, hri_mpi_tile_of_a(&r->plan, r->place, number),
                   p->a);
-        bring_own(r, &x->b, hri_mpi_part_of_b(&r->plan, r->place, number),
+        bring_own(r, &x->b, hri_mpi_tile_of_b(&r->plan, r->place, number),
                   p->b);
     }
     hri_mpi_memory *memory = &r->context->memory;
@@ -197,7 +197,7 @@ static hr_status complete_panel(hri_mpi_run *r, int64_t number, bool *stops)
     for (int i = 0; i < p->messages.in.count; i++) {
         const hri_message *m = &p->messages.in.of[i];
         if (!m->in_place) {
-            hri_mpi_part_bring(m->operand, m->part, m->owner, m->at.data,
+            hri_mpi_tile_bring(m->operand, m->tile, m->owner, m->at.data,
                                m->kind == MESSAGE_A ? p->a : p->b);
         }
     }
@@ -254,7 +254,7 @@ static hr_status list_chunk(hri_mpi_run *r, int64_t chunk)
     hri_messages_clear(m);
     for (int64_t i = 0; i < places; i++) {
         hri_message message = {.operand = &r->product.c,
-                               .part = hri_mpi_part_of_c(plan, i, chunk),
+                               .tile = hri_mpi_tile_of_c(plan, i, chunk),
                                .kind = MESSAGE_C,
                                .place = i,
                                .owner = own,
@@ -274,9 +274,9 @@ static hr_status list_chunk(hri_mpi_run *r, int64_t chunk)
 static int64_t cols_of_chunk(const hri_mpi_run *r, int64_t chunk)
 {
     const hri_mpi_operand *c = &r->product.c;
-    const hri_mpi_part part = hri_mpi_part_of_c(&r->plan, r->place, chunk);
-    return c->m.transposed ? hri_mpi_part_rows(c, part)
-                           : hri_mpi_part_cols(c, part);
+    const hri_mpi_tile tile = hri_mpi_tile_of_c(&r->plan, r->place, chunk);
+    return c->m.transposed ? hri_mpi_tile_rows(c, tile)
+                           : hri_mpi_tile_cols(c, tile);
 }
 
 /* Pack what owners get of this process's sum, and what it gets itself. */
@@ -324,7 +324,7 @@ static void add_up(const hri_mpi_run *r, int64_t face, int64_t chunk,
         }
     }
     sum.count = summed ? sum.count : 0;
-    hri_mpi_boxes_begin(&boxes, &x->c, hri_mpi_part_of_c(&r->plan, face, chunk),
+    hri_mpi_boxes_begin(&boxes, &x->c, hri_mpi_tile_of_c(&r->plan, face, chunk),
                         r->context->rank);
     while (hri_mpi_boxes_next(&boxes, &box)) {
         hri_mpi_sum_box(&sum, &box, terms);
@@ -381,15 +381,15 @@ static hr_status prepare_panels(hri_mpi_run *r)
     return HR_OK;
 }
 
-/* A part as a matrix that the product sees. */
-static hr_matrix view_of(const hri_mpi_operand *o, hri_mpi_part part,
+/* A tile as a matrix that the product sees. */
+static hr_matrix view_of(const hri_mpi_operand *o, hri_mpi_tile tile,
                          hri_mpi_place at)
 {
     const hr_matrix stored = {.data = at.data,
                               .type = o->m.type,
                               .conjugate = o->m.conjugate,
-                              .rows = hri_mpi_part_rows(o, part),
-                              .cols = hri_mpi_part_cols(o, part),
+                              .rows = hri_mpi_tile_rows(o, tile),
+                              .cols = hri_mpi_tile_cols(o, tile),
                               .row_stride = at.row_stride,
                               .col_stride = at.col_stride};
     return o->m.transposed ? hr_matrix_transpose(stored) : stored;
@@ -399,7 +399,7 @@ static hr_matrix view_of(const hri_mpi_operand *o, hri_mpi_part part,
 static hr_status place_c(hri_mpi_run *r)
 {
     const hri_mpi_operand *c = &r->product.c;
-    const hri_mpi_part first = hri_mpi_part_of_c(&r->plan, r->place, 0);
+    const hri_mpi_tile first = hri_mpi_tile_of_c(&r->plan, r->place, 0);
     if (r->plan.in_place) {
         hri_mpi_boxes boxes;
         hri_mpi_box box = {0};
@@ -408,8 +408,8 @@ static hr_status place_c(hri_mpi_run *r)
         r->c = view_of(c, first, hri_mpi_place_owned(&box));
         return HR_OK;
     }
-    const int64_t rows = c->m.transposed ? hri_mpi_part_cols(c, first)
-                                         : hri_mpi_part_rows(c, first);
+    const int64_t rows = c->m.transposed ? hri_mpi_tile_cols(c, first)
+                                         : hri_mpi_tile_rows(c, first);
     int64_t cols = 0;
     for (int64_t chunk = 0; chunk < r->plan.chunks; chunk++) {
         cols += cols_of_chunk(r, chunk);
@@ -437,9 +437,9 @@ static hr_status find_factors(hri_mpi_run *r)
         const hri_mpi_panel *p = panel_of(r, t);
         HRI_TRY(place_panel(r, t)); /* its memory is there */
         r->a[t] = view_of(&r->product.a,
-                          hri_mpi_part_of_a(&r->plan, r->place, t), p->a);
+                          hri_mpi_tile_of_a(&r->plan, r->place, t), p->a);
         r->b[t] = view_of(&r->product.b,
-                          hri_mpi_part_of_b(&r->plan, r->place, t), p->b);
+                          hri_mpi_tile_of_b(&r->plan, r->place, t), p->b);
     }
     return HR_OK;
 }

@@ -31,7 +31,7 @@ void hri_messages_clear(hri_messages *m)
 static bool is_box(const hri_message *m, size_t element_bytes, hri_mpi_box *box)
 {
     hri_mpi_boxes boxes;
-    hri_mpi_boxes_begin(&boxes, m->operand, m->part, m->owner);
+    hri_mpi_boxes_begin(&boxes, m->operand, m->tile, m->owner);
     return hri_mpi_boxes_next(&boxes, box) &&
            (size_t)(box->rows * box->cols) * element_bytes == m->bytes_count;
 }
@@ -40,7 +40,7 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
                            const hr_mpi_context *context, size_t element_bytes)
 {
     const int64_t elements =
-        hri_mpi_part_elements(message->operand, message->part, message->owner);
+        hri_mpi_tile_elements(message->operand, message->tile, message->owner);
     if (elements == 0) {
         return HR_OK;
     }
@@ -203,15 +203,15 @@ hr_status hri_messages_end(hri_messages *m, hr_mpi_context *context)
     return hri_mpi_wait(context, last - first, m->requests + first);
 }
 
-void hri_message_place(hri_message *m, const hri_mpi_place *part,
+void hri_message_place(hri_message *m, const hri_mpi_place *tile,
                        size_t element_bytes)
 {
     hri_mpi_box box;
     if (!is_box(m, element_bytes, &box)) {
         return;
     }
-    const hri_mpi_place at = part != NULL
-                                 ? hri_mpi_place_of(*part, &box, element_bytes)
+    const hri_mpi_place at = tile != NULL
+                                 ? hri_mpi_place_of(*tile, &box, element_bytes)
                                  : hri_mpi_place_owned(&box);
     const int64_t pitch =
         box.cols == 1 ? box.rows : at.col_stride; /* else it means nothing */
@@ -224,16 +224,16 @@ void hri_message_place(hri_message *m, const hri_mpi_place *part,
     }
 }
 
-void hri_message_pack(const hri_message *m, const hri_mpi_place *part,
+void hri_message_pack(const hri_message *m, const hri_mpi_place *tile,
                       size_t element_bytes)
 {
     hri_mpi_boxes boxes;
     hri_mpi_box box;
     char *to = m->at.data;
-    hri_mpi_boxes_begin(&boxes, m->operand, m->part, m->owner);
+    hri_mpi_boxes_begin(&boxes, m->operand, m->tile, m->owner);
     while (hri_mpi_boxes_next(&boxes, &box)) {
         const hri_mpi_place from =
-            part != NULL ? hri_mpi_place_of(*part, &box, element_bytes)
+            tile != NULL ? hri_mpi_place_of(*tile, &box, element_bytes)
                          : hri_mpi_place_owned(&box);
         hri_mpi_copy_box((hri_mpi_place){to, 1, box.rows}, from, box.rows,
                          box.cols, element_bytes);
@@ -241,12 +241,12 @@ void hri_message_pack(const hri_message *m, const hri_mpi_place *part,
     }
 }
 
-void hri_mpi_part_bring(const hri_mpi_operand *o, hri_mpi_part part, int owner,
+void hri_mpi_tile_bring(const hri_mpi_operand *o, hri_mpi_tile tile, int owner,
                         const char *bytes, hri_mpi_place at)
 {
     hri_mpi_boxes boxes;
     hri_mpi_box box;
-    hri_mpi_boxes_begin(&boxes, o, part, owner);
+    hri_mpi_boxes_begin(&boxes, o, tile, owner);
     while (hri_mpi_boxes_next(&boxes, &box)) {
         const hri_mpi_place from =
             bytes != NULL ? (hri_mpi_place){(char *)bytes, 1, box.rows}

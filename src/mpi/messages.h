@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of one step: elements of parts, packed box after box, each by
+/* The messages of one step: elements of tiles, packed box after box, each by
  * columns. Two processes exchange at most one of each kind in a step, in the
  * order of steps.
  *
@@ -14,7 +14,7 @@
 
 typedef struct hri_message {
     const hri_mpi_operand *operand;
-    hri_mpi_part part;
+    hri_mpi_tile tile;
     int owner; /* of the elements in the matrix */
     int peer;  /* that it comes from or goes to; this process: it stays here */
     int kind;  /* the tag */
@@ -53,9 +53,9 @@ hr_status hri_messages_add(hri_message_list *list, const hri_message *message,
                            const hr_mpi_context *context, size_t element_bytes);
 
 /* Let the message lie where the elements are, if they are one run of bytes, or
- * lines of a direct message. They are where the whole part lies, or, if that is
+ * lines of a direct message. They are where the whole tile lies, or, if that is
  * NULL, in the owner's memory. */
-void hri_message_place(hri_message *message, const hri_mpi_place *part,
+void hri_message_place(hri_message *message, const hri_mpi_place *tile,
                        size_t element_bytes);
 
 /* Give memory to all messages that are not in place. HR_ERROR_OUT_OF_MEMORY,
@@ -73,14 +73,14 @@ hr_status hri_messages_await(hri_messages *messages, hr_mpi_context *context,
 /* Wait until others have all that goes: then its memory is free. */
 hr_status hri_messages_end(hri_messages *messages, hr_mpi_context *context);
 
-/* Pack what the owner has of a part. It comes from where the whole part lies,
+/* Pack what the owner has of a tile. It comes from where the whole tile lies,
  * or, if that is NULL, from the owner's blocks. */
-void hri_message_pack(const hri_message *message, const hri_mpi_place *part,
+void hri_message_pack(const hri_message *message, const hri_mpi_place *tile,
                       size_t element_bytes);
 
-/* Bring what an owner has of a part to where the part lies. It comes from the
+/* Bring what an owner has of a tile to where the tile lies. It comes from the
  * bytes of a message, or, if these are NULL, from the owner's blocks. */
-void hri_mpi_part_bring(const hri_mpi_operand *operand, hri_mpi_part part,
+void hri_mpi_tile_bring(const hri_mpi_operand *operand, hri_mpi_tile tile,
                         int owner, const char *bytes, hri_mpi_place at);
 
 #endif

@@ -456,8 +456,8 @@ void hri_mpi_operand_finish(hri_mpi_operand *o)
     *o = (hri_mpi_operand){0};
 }
 
-hr_status hri_mpi_operand_cut(hri_mpi_operand *o, const hri_mpi_parts *rows,
-                              const hri_mpi_parts *cols)
+hr_status hri_mpi_operand_cut(hri_mpi_operand *o, const hri_mpi_tiling *rows,
+                              const hri_mpi_tiling *cols)
 {
     const bool t = o->m.transposed;
     hri_axis_finish(&o->rows);
@@ -468,27 +468,27 @@ hr_status hri_mpi_operand_cut(hri_mpi_operand *o, const hri_mpi_parts *rows,
                          t ? o->m.rows : o->m.cols, t ? rows : cols);
 }
 
-/* ---- parts */
+/* ---- tiles */
 
-static hri_mpi_part stored_part(const hri_mpi_operand *o, hri_mpi_part part)
+static hri_mpi_tile stored_tile(const hri_mpi_operand *o, hri_mpi_tile tile)
 {
-    return o->m.transposed ? (hri_mpi_part){part.col, part.row} : part;
+    return o->m.transposed ? (hri_mpi_tile){tile.col, tile.row} : tile;
 }
 
-int64_t hri_mpi_part_rows(const hri_mpi_operand *o, hri_mpi_part part)
+int64_t hri_mpi_tile_rows(const hri_mpi_operand *o, hri_mpi_tile tile)
 {
-    return o->rows.part_length[stored_part(o, part).row];
+    return o->rows.tile_length[stored_tile(o, tile).row];
 }
 
-int64_t hri_mpi_part_cols(const hri_mpi_operand *o, hri_mpi_part part)
+int64_t hri_mpi_tile_cols(const hri_mpi_operand *o, hri_mpi_tile tile)
 {
-    return o->cols.part_length[stored_part(o, part).col];
+    return o->cols.tile_length[stored_tile(o, tile).col];
 }
 
-int64_t hri_mpi_part_elements(const hri_mpi_operand *o, hri_mpi_part part,
+int64_t hri_mpi_tile_elements(const hri_mpi_operand *o, hri_mpi_tile tile,
                               int owner)
 {
-    const hri_mpi_part s = stored_part(o, part);
+    const hri_mpi_tile s = stored_tile(o, tile);
     const int64_t *rows = o->rows.length + s.row * o->rows.classes;
     const int64_t *cols = o->cols.length + s.col * o->cols.classes;
     int64_t all = 0;
@@ -500,12 +500,12 @@ int64_t hri_mpi_part_elements(const hri_mpi_operand *o, hri_mpi_part part,
 }
 
 void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *o,
-                         hri_mpi_part part, int owner)
+                         hri_mpi_tile tile, int owner)
 {
-    const hri_mpi_part s = stored_part(o, part);
+    const hri_mpi_tile s = stored_tile(o, tile);
     *boxes = (hri_mpi_boxes){.operand = o,
-                             .row_part = s.row,
-                             .col_part = s.col,
+                             .row_tile = s.row,
+                             .col_tile = s.col,
                              .cell = o->cells + o->cell_first[owner],
                              .end = o->cells + o->cell_first[owner + 1]};
 }
@@ -534,9 +534,9 @@ bool hri_mpi_boxes_next(hri_mpi_boxes *boxes, hri_mpi_box *box)
     for (; boxes->cell < boxes->end; boxes->cell++) {
         int64_t rows, cols;
         const hri_interval *row = hri_axis_intervals(
-            &o->rows, boxes->row_part, *boxes->cell / o->cols.classes, &rows);
+            &o->rows, boxes->row_tile, *boxes->cell / o->cols.classes, &rows);
         const hri_interval *col = hri_axis_intervals(
-            &o->cols, boxes->col_part, *boxes->cell % o->cols.classes, &cols);
+            &o->cols, boxes->col_tile, *boxes->cell % o->cols.classes, &cols);
         if (boxes->row == rows) {
             boxes->row = 0;
             boxes->col++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A distributed matrix of a product: who has which elements, and which parts
- * processes need. Parts are of rows and columns as the product sees them. In
- * memory a part lies as it is stored, by columns. */
+/* A distributed matrix of a product: who has which elements, and which tiles
+ * processes need. Tiles are of rows and columns as the product sees them. In
+ * memory a tile lies as it is stored, by columns. */
 #ifndef HRI_MPI_OPERAND_H
 #define HRI_MPI_OPERAND_H
 
@@ -32,42 +32,42 @@ hr_status hri_mpi_operand_init(hri_mpi_operand *operand,
                                hr_mpi_matrix m, bool read, uint64_t *hash);
 void hri_mpi_operand_finish(hri_mpi_operand *operand);
 
-/* Cut it into parts. */
+/* Cut it into tiles. */
 hr_status hri_mpi_operand_cut(hri_mpi_operand *operand,
-                              const hri_mpi_parts *rows,
-                              const hri_mpi_parts *cols);
+                              const hri_mpi_tiling *rows,
+                              const hri_mpi_tiling *cols);
 
-/* A part of the matrix. */
-typedef struct hri_mpi_part {
+/* A tile of the matrix. */
+typedef struct hri_mpi_tile {
     int64_t row, col;
-} hri_mpi_part;
+} hri_mpi_tile;
 
-/* The stored rows and columns of a part. */
-int64_t hri_mpi_part_rows(const hri_mpi_operand *operand, hri_mpi_part part);
-int64_t hri_mpi_part_cols(const hri_mpi_operand *operand, hri_mpi_part part);
+/* The stored rows and columns of a tile. */
+int64_t hri_mpi_tile_rows(const hri_mpi_operand *operand, hri_mpi_tile tile);
+int64_t hri_mpi_tile_cols(const hri_mpi_operand *operand, hri_mpi_tile tile);
 
-/* The elements of a part that a process has. */
-int64_t hri_mpi_part_elements(const hri_mpi_operand *operand, hri_mpi_part part,
+/* The elements of a tile that a process has. */
+int64_t hri_mpi_tile_elements(const hri_mpi_operand *operand, hri_mpi_tile tile,
                               int owner);
 
-/* A rectangle of a part that lies in one block. */
+/* A rectangle of a tile that lies in one block. */
 typedef struct hri_mpi_box {
     int64_t rows, cols; /* as stored */
     char *owned;        /* where its owner has it: means nothing elsewhere */
     int64_t row_stride, col_stride; /* there, in elements */
-    int64_t row, col;               /* where it begins in the part */
+    int64_t row, col;               /* where it begins in the tile */
 } hri_mpi_box;
 
-/* The boxes of a part that a process has, in one order everywhere. */
+/* The boxes of a tile that a process has, in one order everywhere. */
 typedef struct hri_mpi_boxes {
     const hri_mpi_operand *operand;
-    int64_t row_part, col_part; /* as stored */
+    int64_t row_tile, col_tile; /* as stored */
     const int *cell, *end;
     int64_t row, col; /* intervals of the cell */
 } hri_mpi_boxes;
 
 void hri_mpi_boxes_begin(hri_mpi_boxes *boxes, const hri_mpi_operand *operand,
-                         hri_mpi_part part, int owner);
+                         hri_mpi_tile tile, int owner);
 bool hri_mpi_boxes_next(hri_mpi_boxes *boxes, hri_mpi_box *box);
 
 #endif

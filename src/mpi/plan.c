@@ -31,18 +31,18 @@ static double foreign_width(const hri_mpi_operand *o)
     return (double)o->element_bytes * (1.0 - o->everywhere);
 }
 
-static int64_t size_of(const hri_mpi_operand *o, hri_mpi_part part)
+static int64_t size_of(const hri_mpi_operand *o, hri_mpi_tile tile)
 {
-    return hri_mpi_part_rows(o, part) * hri_mpi_part_cols(o, part);
+    return hri_mpi_tile_rows(o, tile) * hri_mpi_tile_cols(o, tile);
 }
 
-/* The bytes of a part that come from other processes, or go to them. */
+/* The bytes of a tile that come from other processes, or go to them. */
 static uint64_t foreign_bytes(const hri_mpi_plan *plan,
-                              const hri_mpi_operand *o, hri_mpi_part part,
+                              const hri_mpi_operand *o, hri_mpi_tile tile,
                               int rank, size_t element_bytes)
 {
-    return (uint64_t)(size_of(o, part) - hri_mpi_part_elements(o, part, rank) -
-                      hri_mpi_part_elements(o, part, plan->process_count)) *
+    return (uint64_t)(size_of(o, tile) - hri_mpi_tile_elements(o, tile, rank) -
+                      hri_mpi_tile_elements(o, tile, plan->process_count)) *
            element_bytes;
 }
 
@@ -51,9 +51,9 @@ static uint64_t count_panel(const hri_mpi_plan *plan, const hri_mpi_product *p,
                             int64_t place, int64_t n)
 {
     const int rank = plan->rank[place];
-    return foreign_bytes(plan, &p->a, hri_mpi_part_of_a(plan, place, n), rank,
+    return foreign_bytes(plan, &p->a, hri_mpi_tile_of_a(plan, place, n), rank,
                          p->a.element_bytes) +
-           foreign_bytes(plan, &p->b, hri_mpi_part_of_b(plan, place, n), rank,
+           foreign_bytes(plan, &p->b, hri_mpi_tile_of_b(plan, place, n), rank,
                          p->b.element_bytes);
 }
 
@@ -71,7 +71,7 @@ static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
             panels += count_panel(plan, p, i, n);
         }
         for (int64_t s = 0; s < chunks; s++) {
-            sums += foreign_bytes(plan, &p->c, hri_mpi_part_of_c(plan, i, s),
+            sums += foreign_bytes(plan, &p->c, hri_mpi_tile_of_c(plan, i, s),
                                   plan->rank[i], hr_type_size(p->sum_type));
         }
         sent += panels + sums;
@@ -84,48 +84,48 @@ static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
 
 /* ---- counting: messages */
 
-/* The messages that bring parts of an operand: each process gets one from every
- * other that has elements of a part. Processes at `count` places, `stride` from
- * each other, need the same parts. */
+/* The messages that bring tiles of an operand: each process gets one from every
+ * other that has elements of a tile. Processes at `count` places, `stride` from
+ * each other, need the same tiles. */
 static uint64_t messages_of(const hri_mpi_plan *plan, const hri_mpi_operand *o,
-                            hri_mpi_part (*part_of)(const hri_mpi_plan *plan,
+                            hri_mpi_tile (*tile_of)(const hri_mpi_plan *plan,
                                                     int64_t place,
                                                     int64_t number),
-                            int64_t parts, int count, int stride)
+                            int64_t tiles, int count, int stride)
 {
     const int places = plan->rows * plan->cols * plan->depth;
     uint64_t messages = 0;
     for (int i = 0; i < places; i++) {
         if (i / stride % count > 0) {
-            continue; /* its parts are those of an earlier place */
+            continue; /* its tiles are those of an earlier place */
         }
-        for (int64_t t = 0; t < parts; t++) {
-            const hri_mpi_part part = part_of(plan, i, t);
+        for (int64_t t = 0; t < tiles; t++) {
+            const hri_mpi_tile tile = tile_of(plan, i, t);
             int owners = 0;
             for (int rank = 0; rank < plan->process_count; rank++) {
-                owners += hri_mpi_part_elements(o, part, rank) > 0;
+                owners += hri_mpi_tile_elements(o, tile, rank) > 0;
             }
             for (int s = 0; s < count; s++) {
                 const int rank = plan->rank[i + s * stride];
                 messages +=
                     (uint64_t)(owners -
-                               (hri_mpi_part_elements(o, part, rank) > 0));
+                               (hri_mpi_tile_elements(o, tile, rank) > 0));
             }
         }
     }
     return messages;
 }
 
-/* All messages. Processes that need the same parts must have them in the same
+/* All messages. Processes that need the same tiles must have them in the same
  * order: all begin with the first panel. */
 static uint64_t count_messages(const hri_mpi_plan *plan,
                                const hri_mpi_product *p)
 {
-    return messages_of(plan, &p->a, hri_mpi_part_of_a, plan->panels, plan->cols,
+    return messages_of(plan, &p->a, hri_mpi_tile_of_a, plan->panels, plan->cols,
                        1) +
-           messages_of(plan, &p->b, hri_mpi_part_of_b, plan->panels, plan->rows,
+           messages_of(plan, &p->b, hri_mpi_tile_of_b, plan->panels, plan->rows,
                        plan->cols) +
-           messages_of(plan, &p->c, hri_mpi_part_of_c,
+           messages_of(plan, &p->c, hri_mpi_tile_of_c,
                        plan->in_place ? 0 : plan->chunks, plan->depth,
                        plan->rows * plan->cols);
 }
@@ -184,9 +184,9 @@ static uint64_t least_sent(const hri_mpi_product *p, int count)
 /* ---- counting: memory */
 
 /* What every process has stays where it is. */
-static uint64_t memory_of_part(const hri_mpi_operand *o, hri_mpi_part part)
+static uint64_t memory_of_tile(const hri_mpi_operand *o, hri_mpi_tile tile)
 {
-    return operand_stays(o) ? 0 : (uint64_t)size_of(o, part) * o->element_bytes;
+    return operand_stays(o) ? 0 : (uint64_t)size_of(o, tile) * o->element_bytes;
 }
 
 /* Whatever the process at a place has in memory at one time: what comes, goes
@@ -200,13 +200,13 @@ static uint64_t count_memory(const hri_mpi_plan *plan, const hri_mpi_product *p,
     }
     for (int64_t t = 0; t < plan->panels; t++) {
         const uint64_t bytes =
-            memory_of_part(&p->a, hri_mpi_part_of_a(plan, place, t)) +
-            memory_of_part(&p->b, hri_mpi_part_of_b(plan, place, t));
+            memory_of_tile(&p->a, hri_mpi_tile_of_a(plan, place, t)) +
+            memory_of_tile(&p->b, hri_mpi_tile_of_b(plan, place, t));
         panel = bytes > panel ? bytes : panel;
     }
     for (int64_t s = 0; !plan->in_place && s < plan->chunks; s++) {
         const uint64_t bytes =
-            (uint64_t)size_of(&p->c, hri_mpi_part_of_c(plan, place, s)) *
+            (uint64_t)size_of(&p->c, hri_mpi_tile_of_c(plan, place, s)) *
             hr_type_size(p->sum_type);
         sum += bytes;
         chunk = bytes > chunk ? bytes : chunk;
@@ -486,7 +486,7 @@ static void find_places(hri_mpi_plan *plan, const hr_mpi_context *context)
 
 /* The panel with which the process at a place begins: one that it has all of,
  * so that others come while it multiplies. If there is none, the processes that
- * need the same parts begin with different ones. If they began with the same
+ * need the same tiles begin with different ones. If they began with the same
  * one, its owner would send to all at once, and all would wait: products would
  * be 0.80 of the time of 8 x 8 processes, not 0.96 (tests/simulation). */
 static int64_t first_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
@@ -509,9 +509,9 @@ static hr_status cut_operands(const hri_mpi_plan *plan, hri_mpi_product *p)
 {
     const hri_mpi_operand *c = &p->c;
     const bool t = c->m.transposed;
-    hri_mpi_parts rows = {NULL, 0, plan->rows, 1};
-    hri_mpi_parts cols = {NULL, 0, plan->cols, 1};
-    const hri_mpi_parts depth = {NULL, 0, plan->depth, plan->panels};
+    hri_mpi_tiling rows = {NULL, 0, plan->rows, 1};
+    hri_mpi_tiling cols = {NULL, 0, plan->cols, 1};
+    const hri_mpi_tiling depth = {NULL, 0, plan->depth, plan->panels};
     if (plan->in_place) {
         rows.like = t ? &c->col_blocks : &c->row_blocks;
         rows.start = t ? c->m.col : c->m.row;

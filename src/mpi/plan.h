@@ -26,7 +26,7 @@ static inline bool hri_mpi_is_empty(const hri_mpi_product *p)
  * and columns j of B, and adds up over an l-th of k, panel by panel. */
 typedef struct hri_mpi_plan {
     int rows, cols, depth;
-    bool in_place; /* each process has exactly the part of C that it computes */
+    bool in_place; /* each process has exactly the tile of C that it computes */
     int64_t panels;    /* of each process */
     int64_t buffers;   /* panels that are in memory at once, at most */
     int64_t chunks;    /* of columns, in which tiles of C go home */
@@ -56,25 +56,25 @@ static inline int64_t hri_mpi_panel_at(const hri_mpi_plan *p, int64_t place,
     return l * p->panels + (p->first[place] + n) % p->panels;
 }
 
-/* The parts of process `place`: of A and B for its n-th panel, of C for a
+/* The tiles of process `place`: of A and B for its n-th panel, of C for a
  * chunk. */
-static inline hri_mpi_part hri_mpi_part_of_a(const hri_mpi_plan *p,
+static inline hri_mpi_tile hri_mpi_tile_of_a(const hri_mpi_plan *p,
                                              int64_t place, int64_t n)
 {
-    return (hri_mpi_part){place / p->cols % p->rows,
+    return (hri_mpi_tile){place / p->cols % p->rows,
                           hri_mpi_panel_at(p, place, n)};
 }
 
-static inline hri_mpi_part hri_mpi_part_of_b(const hri_mpi_plan *p,
+static inline hri_mpi_tile hri_mpi_tile_of_b(const hri_mpi_plan *p,
                                              int64_t place, int64_t n)
 {
-    return (hri_mpi_part){hri_mpi_panel_at(p, place, n), place % p->cols};
+    return (hri_mpi_tile){hri_mpi_panel_at(p, place, n), place % p->cols};
 }
 
-static inline hri_mpi_part hri_mpi_part_of_c(const hri_mpi_plan *p,
+static inline hri_mpi_tile hri_mpi_tile_of_c(const hri_mpi_plan *p,
                                              int64_t place, int64_t chunk)
 {
-    return (hri_mpi_part){place / p->cols % p->rows,
+    return (hri_mpi_tile){place / p->cols % p->rows,
                           place % p->cols * p->chunks + chunk};
 }
 

@@ -57,8 +57,8 @@ static hr_status place_panel(hri_mpi_run *r, int64_t number)
 {
     hri_mpi_panel *p = panel_of(r, number);
     const hri_mpi_product *x = &r->product;
-    const hri_mpi_tile a = hri_mpi_tile_of_a(&r->plan, r->place, number);
-    const hri_mpi_tile b = hri_mpi_tile_of_b(&r->plan, r->place, number);
+    const hri_mpi_tile a = hri_mpi_tile_of_a(&r->plan, r->grid_rank, number);
+    const hri_mpi_tile b = hri_mpi_tile_of_b(&r->plan, r->grid_rank, number);
     const bool a_here = is_here(r, &x->a, a, &p->a);
     const bool b_here = is_here(r, &x->b, b, &p->b);
     const size_t a_bytes =
@@ -98,21 +98,21 @@ static hr_status add_message(const hri_mpi_run *r, hri_message_list *list,
     return HR_OK;
 }
 
-/* The messages of the panel of A or of B that the process at `place` needs:
+/* The messages of the panel of A or of B that the process at `grid_rank` needs:
  * what this process receives for its own one, which lies at `at`, or what it
  * sends. */
 static hr_status list_factor(const hri_mpi_run *r, hri_messages *m, int kind,
-                             int64_t place, int64_t number,
+                             int64_t grid_rank, int64_t number,
                              const hri_mpi_place *at)
 {
     const bool a = kind == MESSAGE_A;
-    const int own = r->context->rank, needs = r->plan.rank[place];
-    hri_message message = {.operand = a ? &r->product.a : &r->product.b,
-                           .tile =
-                               a ? hri_mpi_tile_of_a(&r->plan, place, number)
-                                 : hri_mpi_tile_of_b(&r->plan, place, number),
-                           .kind = kind,
-                           .place = place};
+    const int own = r->context->rank, needs = r->plan.rank[grid_rank];
+    hri_message message = {
+        .operand = a ? &r->product.a : &r->product.b,
+        .tile = a ? hri_mpi_tile_of_a(&r->plan, grid_rank, number)
+                  : hri_mpi_tile_of_b(&r->plan, grid_rank, number),
+        .kind = kind,
+        .grid_rank = grid_rank};
     if (needs != own) {
         message.owner = own;
         message.peer = needs;
@@ -132,12 +132,13 @@ static hr_status list_panel(hri_mpi_run *r, int64_t number)
 {
     hri_mpi_panel *p = panel_of(r, number);
     hri_messages *m = &p->messages;
-    const int64_t places = (int64_t)r->plan.rows * r->plan.cols * r->plan.depth;
+    const int64_t grid_size =
+        (int64_t)r->plan.rows * r->plan.cols * r->plan.depth;
     hri_messages_clear(m);
-    if (r->place >= 0) {
+    if (r->grid_rank >= 0) {
         HRI_TRY(place_panel(r, number));
     }
-    for (int64_t i = 0; i < places; i++) {
+    for (int64_t i = 0; i < grid_size; i++) {
         HRI_TRY(list_factor(r, m, MESSAGE_A, i, number, &p->a));
         HRI_TRY(list_factor(r, m, MESSAGE_B, i, number, &p->b));
     }
@@ -171,10 +172,10 @@ static hr_status post_panel(hri_mpi_run *r, int64_t number)
         }
     }
     HRI_TRY(hri_messages_start(&p->messages, r->context));
-    if (r->place >= 0) {
-        bring_own(r, &x->a, hri_mpi_tile_of_a(&r->plan, r->place, number),
+    if (r->grid_rank >= 0) {
+        bring_own(r, &x->a, hri_mpi_tile_of_a(&r->plan, r->grid_rank, number),
                   p->a);
-        bring_own(r, &x->b, hri_mpi_tile_of_b(&r->plan, r->place, number),
+        bring_own(r, &x->b, hri_mpi_tile_of_b(&r->plan, r->grid_rank, number),
                   p->b);
     }
     hri_mpi_memory *memory = &r->context->memory;
@@ -248,19 +249,20 @@ static hr_status list_chunk(hri_mpi_run *r, int64_t chunk)
 {
     const hri_mpi_plan *plan = &r->plan;
     const size_t width = hr_type_size(r->product.sum_type);
-    const int64_t places = (int64_t)plan->rows * plan->cols * plan->depth;
+    const int64_t grid_size = (int64_t)plan->rows * plan->cols * plan->depth;
     const int own = r->context->rank;
     hri_messages *m = &r->home;
     hri_messages_clear(m);
-    for (int64_t i = 0; i < places; i++) {
+    for (int64_t i = 0; i < grid_size; i++) {
         hri_message message = {.operand = &r->product.c,
                                .tile = hri_mpi_tile_of_c(plan, i, chunk),
                                .kind = MESSAGE_C,
-                               .place = i,
+                               .grid_rank = i,
                                .owner = own,
                                .peer = plan->rank[i]};
         HRI_TRY(hri_messages_add(&m->in, &message, r->context, width));
-        for (int rank = 0; i == r->place && rank < r->context->count; rank++) {
+        for (int rank = 0; i == r->grid_rank && rank < r->context->count;
+             rank++) {
             message.owner = message.peer = rank;
             if (rank != own) {
                 HRI_TRY(hri_messages_add(&m->out, &message, r->context, width));
@@ -274,7 +276,7 @@ static hr_status list_chunk(hri_mpi_run *r, int64_t chunk)
 static int64_t cols_of_chunk(const hri_mpi_run *r, int64_t chunk)
 {
     const hri_mpi_operand *c = &r->product.c;
-    const hri_mpi_tile tile = hri_mpi_tile_of_c(&r->plan, r->place, chunk);
+    const hri_mpi_tile tile = hri_mpi_tile_of_c(&r->plan, r->grid_rank, chunk);
     return c->m.transposed ? hri_mpi_tile_rows(c, tile)
                            : hri_mpi_tile_cols(c, tile);
 }
@@ -283,7 +285,7 @@ static int64_t cols_of_chunk(const hri_mpi_run *r, int64_t chunk)
 static void pack_sums(const hri_mpi_run *r, int64_t chunk)
 {
     const size_t width = hr_type_size(r->product.sum_type);
-    if (r->place < 0) {
+    if (r->grid_rank < 0) {
         return;
     }
     int64_t before = 0;
@@ -319,7 +321,7 @@ static void add_up(const hri_mpi_run *r, int64_t face, int64_t chunk,
     hri_mpi_box box;
     for (int i = 0; i < r->home.in.count; i++) { /* in the order of depth */
         const hri_message *m = &r->home.in.of[i];
-        if (m->place % ((int64_t)r->plan.rows * r->plan.cols) == face) {
+        if (m->grid_rank % ((int64_t)r->plan.rows * r->plan.cols) == face) {
             terms[sum.count++] = m->at.data;
         }
     }
@@ -399,7 +401,7 @@ static hr_matrix view_of(const hri_mpi_operand *o, hri_mpi_tile tile,
 static hr_status place_c(hri_mpi_run *r)
 {
     const hri_mpi_operand *c = &r->product.c;
-    const hri_mpi_tile first = hri_mpi_tile_of_c(&r->plan, r->place, 0);
+    const hri_mpi_tile first = hri_mpi_tile_of_c(&r->plan, r->grid_rank, 0);
     if (r->plan.in_place) {
         hri_mpi_boxes boxes;
         hri_mpi_box box = {0};
@@ -437,9 +439,9 @@ static hr_status find_factors(hri_mpi_run *r)
         const hri_mpi_panel *p = panel_of(r, t);
         HRI_TRY(place_panel(r, t)); /* its memory is there */
         r->a[t] = view_of(&r->product.a,
-                          hri_mpi_tile_of_a(&r->plan, r->place, t), p->a);
+                          hri_mpi_tile_of_a(&r->plan, r->grid_rank, t), p->a);
         r->b[t] = view_of(&r->product.b,
-                          hri_mpi_tile_of_b(&r->plan, r->place, t), p->b);
+                          hri_mpi_tile_of_b(&r->plan, r->grid_rank, t), p->b);
     }
     return HR_OK;
 }
@@ -447,7 +449,7 @@ static hr_status find_factors(hri_mpi_run *r)
 static hr_status allocate_all(hri_mpi_run *r)
 {
     const bool empty = hri_mpi_is_empty(&r->product);
-    r->place = r->plan.place[r->context->rank];
+    r->grid_rank = r->plan.grid_rank[r->context->rank];
     if (!empty) {
         HRI_TRY(prepare_panels(r));
     }
@@ -458,7 +460,7 @@ static hr_status allocate_all(hri_mpi_run *r)
     for (int64_t chunk = 0; chunk < r->plan.chunks; chunk++) {
         HRI_TRY(list_chunk(r, chunk));
     }
-    if (r->place < 0 || empty) {
+    if (r->grid_rank < 0 || empty) {
         return HR_OK;
     }
     HRI_TRY(place_c(r));
@@ -651,7 +653,7 @@ static hri_mpi_run new_run(hr_mpi_context *context, hr_scalar alpha,
                          .product = {.alpha = alpha, .beta = beta},
                          .options = HR_MPI_GEMM_OPTIONS_INIT,
                          .hash = HRI_HASH_INIT,
-                         .place = -1};
+                         .grid_rank = -1};
 }
 
 hr_status hr_mpi_gemm(hr_mpi_context *context, hr_scalar alpha, hr_mpi_matrix a,

@@ -18,7 +18,7 @@ typedef struct hri_message {
     int owner; /* of the elements in the matrix */
     int peer;  /* that it comes from or goes to; this process: it stays here */
     int kind;  /* the tag */
-    int64_t place; /* for the caller */
+    int64_t grid_rank; /* for the caller */
     size_t bytes_count;
     hri_lines at;     /* its bytes: packed, in lines without gaps, unless they
                          are in place */

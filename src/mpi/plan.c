@@ -46,15 +46,15 @@ static uint64_t foreign_bytes(const hri_mpi_plan *plan,
            element_bytes;
 }
 
-/* The bytes of its n-th panel that the process at a place receives. */
+/* The bytes of its n-th panel that the process of a grid rank receives. */
 static uint64_t count_panel(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                            int64_t place, int64_t n)
+                            int64_t grid_rank, int64_t n)
 {
-    const int rank = plan->rank[place];
-    return foreign_bytes(plan, &p->a, hri_mpi_tile_of_a(plan, place, n), rank,
-                         p->a.element_bytes) +
-           foreign_bytes(plan, &p->b, hri_mpi_tile_of_b(plan, place, n), rank,
-                         p->b.element_bytes);
+    const int rank = plan->rank[grid_rank];
+    return foreign_bytes(plan, &p->a, hri_mpi_tile_of_a(plan, grid_rank, n),
+                         rank, p->a.element_bytes) +
+           foreign_bytes(plan, &p->b, hri_mpi_tile_of_b(plan, grid_rank, n),
+                         rank, p->b.element_bytes);
 }
 
 /* All bytes that are sent, and *most: those of the process that receives most
@@ -85,19 +85,19 @@ static uint64_t count_sent(const hri_mpi_plan *plan, const hri_mpi_product *p,
 /* ---- counting: messages */
 
 /* The messages that bring tiles of an operand: each process gets one from every
- * other that has elements of a tile. Processes at `count` places, `stride` from
- * each other, need the same tiles. */
+ * other that has elements of a tile. Processes of `count` grid ranks, `stride`
+ * from each other, need the same tiles. */
 static uint64_t messages_of(const hri_mpi_plan *plan, const hri_mpi_operand *o,
                             hri_mpi_tile (*tile_of)(const hri_mpi_plan *plan,
-                                                    int64_t place,
+                                                    int64_t grid_rank,
                                                     int64_t number),
                             int64_t tiles, int count, int stride)
 {
-    const int places = plan->rows * plan->cols * plan->depth;
+    const int grid_size = plan->rows * plan->cols * plan->depth;
     uint64_t messages = 0;
-    for (int i = 0; i < places; i++) {
+    for (int i = 0; i < grid_size; i++) {
         if (i / stride % count > 0) {
-            continue; /* its tiles are those of an earlier place */
+            continue; /* its tiles are those of an earlier grid rank */
         }
         for (int64_t t = 0; t < tiles; t++) {
             const hri_mpi_tile tile = tile_of(plan, i, t);
@@ -189,24 +189,24 @@ static uint64_t memory_of_tile(const hri_mpi_operand *o, hri_mpi_tile tile)
     return operand_stays(o) ? 0 : (uint64_t)size_of(o, tile) * o->element_bytes;
 }
 
-/* Whatever the process at a place has in memory at one time: what comes, goes
- * and is multiplied of panels, and the sum. */
+/* Whatever the process of a grid rank has in memory at one time: what comes,
+ * goes and is multiplied of panels, and the sum. */
 static uint64_t count_memory(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                             int64_t place)
+                             int64_t grid_rank)
 {
     uint64_t panel = 0, sum = 0, chunk = 0;
-    if (place < 0) {
+    if (grid_rank < 0) {
         return 0;
     }
     for (int64_t t = 0; t < plan->panels; t++) {
         const uint64_t bytes =
-            memory_of_tile(&p->a, hri_mpi_tile_of_a(plan, place, t)) +
-            memory_of_tile(&p->b, hri_mpi_tile_of_b(plan, place, t));
+            memory_of_tile(&p->a, hri_mpi_tile_of_a(plan, grid_rank, t)) +
+            memory_of_tile(&p->b, hri_mpi_tile_of_b(plan, grid_rank, t));
         panel = bytes > panel ? bytes : panel;
     }
     for (int64_t s = 0; !plan->in_place && s < plan->chunks; s++) {
         const uint64_t bytes =
-            (uint64_t)size_of(&p->c, hri_mpi_tile_of_c(plan, place, s)) *
+            (uint64_t)size_of(&p->c, hri_mpi_tile_of_c(plan, grid_rank, s)) *
             hr_type_size(p->sum_type);
         sum += bytes;
         chunk = bytes > chunk ? bytes : chunk;
@@ -447,22 +447,23 @@ static void compare_grids(const hr_mpi_context *context,
     }
 }
 
-/* ---- places */
+/* ---- grid ranks */
 
-/* Give processes places in the order of ranks, by rows or by columns of C. */
+/* Give processes grid ranks in the order of ranks, by rows or by columns of C.
+ */
 static void place_in_order(hri_mpi_plan *plan, bool by_cols)
 {
     const int face = plan->rows * plan->cols;
     for (int rank = 0; rank < face * plan->depth; rank++) {
         const int l = rank / face, at = rank % face;
-        const int place =
+        const int grid_rank =
             by_cols ? l * face + at % plan->rows * plan->cols + at / plan->rows
                     : rank;
-        plan->rank[place] = rank;
+        plan->rank[grid_rank] = rank;
     }
 }
 
-/* Give the owners of C their places: C is computed in place. */
+/* Give the owners of C their grid ranks: C is computed in place. */
 static void place_owners(hri_mpi_plan *plan, const hri_mpi_operand *c)
 {
     for (int i = 0; i < plan->rows; i++) {
@@ -474,31 +475,32 @@ static void place_owners(hri_mpi_plan *plan, const hri_mpi_operand *c)
     }
 }
 
-static void find_places(hri_mpi_plan *plan, const hr_mpi_context *context)
+static void find_grid_ranks(hri_mpi_plan *plan, const hr_mpi_context *context)
 {
     for (int rank = 0; rank < context->count; rank++) {
-        plan->place[rank] = -1;
+        plan->grid_rank[rank] = -1;
     }
     for (int i = 0; i < plan->rows * plan->cols * plan->depth; i++) {
-        plan->place[plan->rank[i]] = i;
+        plan->grid_rank[plan->rank[i]] = i;
     }
 }
 
-/* The panel with which the process at a place begins: one that it has all of,
- * so that others come while it multiplies. If there is none, the processes that
- * need the same tiles begin with different ones. If they began with the same
- * one, its owner would send to all at once, and all would wait: products would
- * be 0.80 of the time of 8 x 8 processes, not 0.96 (tests/simulation). */
+/* The panel with which the process of a grid rank begins: one that it has all
+ * of, so that others come while it multiplies. If there is none, the processes
+ * that need the same tiles begin with different ones. If they began with the
+ * same one, its owner would send to all at once, and all would wait: products
+ * would be 0.80 of the time of 8 x 8 processes, not 0.96 (tests/simulation). */
 static int64_t first_of(const hri_mpi_plan *plan, const hri_mpi_product *p,
-                        int64_t place)
+                        int64_t grid_rank)
 {
     const int64_t panels = plan->panels;
     for (int64_t t = 0; t < panels; t++) {
-        if (count_panel(plan, p, place, t) == 0) {
+        if (count_panel(plan, p, grid_rank, t) == 0) {
             return t;
         }
     }
-    const int64_t i = place / plan->cols % plan->rows, j = place % plan->cols;
+    const int64_t i = grid_rank / plan->cols % plan->rows,
+                  j = grid_rank % plan->cols;
     return (hri_even(panels, plan->rows, i) + hri_even(panels, plan->cols, j)) %
            panels;
 }
@@ -557,7 +559,7 @@ static void find_order(hri_mpi_plan *plan, const hr_mpi_context *context,
         plan->sent = sent[by_cols];
         *most = mosts[by_cols];
     }
-    find_places(plan, context);
+    find_grid_ranks(plan, context);
 }
 
 /* Make the plan that of a grid, and count the most bytes that a process
@@ -621,9 +623,9 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
     HRI_TRY(check_options(options, context->count));
     compare_grids(context, p, options, memory, &all);
     plan->rank = malloc(count * sizeof *plan->rank);
-    plan->place = malloc(count * sizeof *plan->place);
+    plan->grid_rank = malloc(count * sizeof *plan->grid_rank);
     plan->first = calloc(count, sizeof *plan->first);
-    if (plan->rank == NULL || plan->place == NULL || plan->first == NULL) {
+    if (plan->rank == NULL || plan->grid_rank == NULL || plan->first == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "mpi: no memory for a plan of %d processes",
                         context->count);
@@ -639,14 +641,14 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
         plan->first[i] = first_of(plan, p, i); /* from here on orders differ */
     }
     plan->bound = least_sent(p, plan->rows * plan->cols * plan->depth);
-    plan->memory_bytes = count_memory(plan, p, plan->place[context->rank]);
+    plan->memory_bytes = count_memory(plan, p, plan->grid_rank[context->rank]);
     return HR_OK;
 }
 
 void hri_mpi_plan_finish(hri_mpi_plan *plan)
 {
     free(plan->rank);
-    free(plan->place);
+    free(plan->grid_rank);
     free(plan->first);
     *plan = (hri_mpi_plan){0};
 }

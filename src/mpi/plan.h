@@ -33,9 +33,9 @@ typedef struct hri_mpi_plan {
     int process_count; /* as an owner: all of them */
     int *rank; /* [rows * cols * depth] of process (i, j, l) at (l * rows + i) *
                   cols + j */
-    int64_t *place; /* [processes] where it is in the above; -1: nowhere */
-    int64_t *first; /* [rows * cols * depth] the panel with which a process
-                       begins, and goes around */
+    int64_t *grid_rank; /* [processes] where it is in the above; -1: nowhere */
+    int64_t *first;     /* [rows * cols * depth] the panel with which a process
+                           begins, and goes around */
     double compute_seconds, message_seconds, seconds;
     uint64_t sent, bound, messages;
     uint64_t memory_bytes; /* of this process */
@@ -49,33 +49,34 @@ hr_status hri_mpi_plan_init(hri_mpi_plan *plan, const hr_mpi_context *context,
 void hri_mpi_plan_finish(hri_mpi_plan *plan);
 
 /* The place in k of a process's n-th panel. */
-static inline int64_t hri_mpi_panel_at(const hri_mpi_plan *p, int64_t place,
+static inline int64_t hri_mpi_panel_at(const hri_mpi_plan *p, int64_t grid_rank,
                                        int64_t n)
 {
-    const int64_t l = place / (p->rows * p->cols);
-    return l * p->panels + (p->first[place] + n) % p->panels;
+    const int64_t l = grid_rank / (p->rows * p->cols);
+    return l * p->panels + (p->first[grid_rank] + n) % p->panels;
 }
 
-/* The tiles of process `place`: of A and B for its n-th panel, of C for a
+/* The tiles of process `grid_rank`: of A and B for its n-th panel, of C for a
  * chunk. */
 static inline hri_mpi_tile hri_mpi_tile_of_a(const hri_mpi_plan *p,
-                                             int64_t place, int64_t n)
+                                             int64_t grid_rank, int64_t n)
 {
-    return (hri_mpi_tile){place / p->cols % p->rows,
-                          hri_mpi_panel_at(p, place, n)};
+    return (hri_mpi_tile){grid_rank / p->cols % p->rows,
+                          hri_mpi_panel_at(p, grid_rank, n)};
 }
 
 static inline hri_mpi_tile hri_mpi_tile_of_b(const hri_mpi_plan *p,
-                                             int64_t place, int64_t n)
+                                             int64_t grid_rank, int64_t n)
 {
-    return (hri_mpi_tile){hri_mpi_panel_at(p, place, n), place % p->cols};
+    return (hri_mpi_tile){hri_mpi_panel_at(p, grid_rank, n),
+                          grid_rank % p->cols};
 }
 
 static inline hri_mpi_tile hri_mpi_tile_of_c(const hri_mpi_plan *p,
-                                             int64_t place, int64_t chunk)
+                                             int64_t grid_rank, int64_t chunk)
 {
-    return (hri_mpi_tile){place / p->cols % p->rows,
-                          place % p->cols * p->chunks + chunk};
+    return (hri_mpi_tile){grid_rank / p->cols % p->rows,
+                          grid_rank % p->cols * p->chunks + chunk};
 }
 
 #endif

@@ -52,7 +52,7 @@ typedef struct hri_mpi_run {
     hri_mpi_plan plan;
     hr_mpi_gemm_options options;
     uint64_t hash; /* of the arguments that must be the same in all processes */
-    int64_t place; /* -1: nothing is computed here */
+    int64_t grid_rank;                    /* -1: nothing is computed here */
     hri_mpi_panel panels[HRI_MPI_PANELS]; /* [plan.buffers] are used */
     hr_matrix *a, *b; /* [plan.panels] where this process's panels will be;
                          NULL: it multiplies nothing */

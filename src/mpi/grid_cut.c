@@ -21,18 +21,18 @@ static int64_t blocks_of(const hr_extent *whole, uint32_t d)
     return hri_ceil_div(whole->size[d], grain_of(whole, d));
 }
 
-static void find_place(const hri_mpi_cut *cut, int rank, int *place)
+static void find_coords(const hri_mpi_cut *cut, int rank, int *coords)
 {
     for (uint32_t d = HRI_MPI_RANK; d-- > 0;) {
-        place[d] = rank % cut->processes[d];
+        coords[d] = rank % cut->processes[d];
         rank /= cut->processes[d];
     }
 }
 
-static int64_t first_of(const hri_mpi_cut *cut, uint32_t d, int place)
+static int64_t first_of(const hri_mpi_cut *cut, uint32_t d, int coord)
 {
     const int64_t cell =
-        hri_even(blocks_of(&cut->whole, d), cut->processes[d], place) *
+        hri_even(blocks_of(&cut->whole, d), cut->processes[d], coord) *
         grain_of(&cut->whole, d);
     return hri_min(cell, cut->whole.size[d]);
 }
@@ -40,31 +40,31 @@ static int64_t first_of(const hri_mpi_cut *cut, uint32_t d, int place)
 hri_section hri_mpi_cut_part(const hri_mpi_cut *cut, int rank)
 {
     hri_section part = {{0, 0, 0}, {1, 1, 1}};
-    int place[HRI_MPI_RANK];
-    find_place(cut, rank, place);
+    int coords[HRI_MPI_RANK];
+    find_coords(cut, rank, coords);
     for (uint32_t d = 0; d < cut->whole.rank; d++) {
-        part.lo[d] = first_of(cut, d, place[d]);
-        part.hi[d] = first_of(cut, d, place[d] + 1);
+        part.lo[d] = first_of(cut, d, coords[d]);
+        part.hi[d] = first_of(cut, d, coords[d] + 1);
     }
     return part;
 }
 
 int hri_mpi_cut_beside(const hri_mpi_cut *cut, int rank, const int *direction)
 {
-    int place[HRI_MPI_RANK], beside = 0;
-    find_place(cut, rank, place);
+    int coords[HRI_MPI_RANK], beside = 0;
+    find_coords(cut, rank, coords);
     for (uint32_t d = 0; d < HRI_MPI_RANK; d++) {
         const int count = cut->processes[d];
-        beside = beside * count + (place[d] + direction[d] + count) % count;
+        beside = beside * count + (coords[d] + direction[d] + count) % count;
     }
     return beside;
 }
 
 bool hri_mpi_cut_ends(const hri_mpi_cut *cut, int rank, uint32_t d, bool last)
 {
-    int place[HRI_MPI_RANK];
-    find_place(cut, rank, place);
-    return place[d] == (last ? cut->processes[d] - 1 : 0);
+    int coords[HRI_MPI_RANK];
+    find_coords(cut, rank, coords);
+    return coords[d] == (last ? cut->processes[d] - 1 : 0);
 }
 
 /* ---- choosing */

@@ -20,9 +20,9 @@ enum {
 
 /* ---- accelerators */
 
-/* The processes of this machine, and the place of this one among them. */
+/* The processes of this machine, and the local rank of this one among them. */
 typedef struct neighbours {
-    int place, count;
+    int local_rank, count;
     int64_t threads; /* of all together, if each used all that it may */
 } neighbours;
 
@@ -37,7 +37,7 @@ static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
         "MPI_Comm_split_type"));
     memory->threads = hr_thread_count(NULL);
     (void)MPI_Comm_set_errhandler(machine, MPI_ERRORS_RETURN);
-    (void)MPI_Comm_rank(machine, &n->place);
+    (void)MPI_Comm_rank(machine, &n->local_rank);
     (void)MPI_Comm_size(machine, &n->count);
     HRI_TRY(hri_mpi_reduce(context, machine,
                            &(hri_mpi_reduction){&memory->threads,
@@ -48,8 +48,8 @@ static hr_status find_neighbours(hr_mpi_context *context, neighbours *n)
     return hri_mpi_check(context, MPI_Comm_free(&machine), "MPI_Comm_free");
 }
 
-/* Accelerators place, place + count ... of those chosen, or one that others
- * use, too. *users: how many do. */
+/* Accelerators local_rank, local_rank + count ... of those chosen, or one that
+ * others use, too. *users: how many do. */
 static hr_status list_accelerators(const hr_context *all, const neighbours *n,
                                    char *list, int *users)
 {
@@ -58,7 +58,7 @@ static hr_status list_accelerators(const hr_context *all, const neighbours *n,
     size_t used = 0;
     list[0] = '\0';
     *users = (n->count + found - 1) / found;
-    for (int i = n->place % found; i < found; i += step) {
+    for (int i = n->local_rank % found; i < found; i += step) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
         HRI_TRY(hr_accelerator_describe(all, (uint32_t)i, &info));
         const size_t end = strcspn(info.path, "#"); /* behind it, which of */
@@ -99,7 +99,7 @@ static hr_status limit_options(hr_mpi_context *context, const hr_context *all,
     int users = 1;
     HRI_TRY(list_accelerators(all, n, list, &users));
     HRI_TRY(hr_accelerator_describe(
-        all, (uint32_t)n->place % hr_accelerator_count(all), &first));
+        all, (uint32_t)n->local_rank % hr_accelerator_count(all), &first));
     context->sharers = users;
     options->accelerators = list;
     if (users > 1) {

@@ -142,10 +142,10 @@ static int64_t count_intervals(hri_axis *axis, const hri_blocks *b,
 }
 
 /* Put each interval to those of its tile and class. `next` has a place for each
- * of these, `place` for each tile. */
+ * of these, `offset` for each tile. */
 static void fill_intervals(hri_axis *axis, const hri_blocks *b,
                            const hri_mpi_tiling *p, int64_t start,
-                           int64_t length, int64_t *next, int64_t *place)
+                           int64_t length, int64_t *next, int64_t *offset)
 {
     for (int64_t at = 0; at < length;) {
         const cut c = cut_at(b, p, start, length, at);
@@ -153,9 +153,9 @@ static void fill_intervals(hri_axis *axis, const hri_blocks *b,
         axis->intervals[axis->first[kind] + next[kind]++] =
             (hri_interval){.start = at,
                            .length = c.end - at,
-                           .place = place[c.tile],
+                           .offset = offset[c.tile],
                            .local = c.local};
-        place[c.tile] += c.end - at;
+        offset[c.tile] += c.end - at;
         at = c.end;
     }
 }
@@ -172,9 +172,9 @@ hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
     axis->length = calloc(kinds, sizeof *axis->length);
     axis->tile_length = calloc((size_t)axis->tiles, sizeof *axis->tile_length);
     int64_t *next = calloc(kinds, sizeof *next);
-    int64_t *place = calloc((size_t)axis->tiles, sizeof *place);
+    int64_t *offset = calloc((size_t)axis->tiles, sizeof *offset);
     bool there = axis->first != NULL && axis->length != NULL &&
-                 axis->tile_length != NULL && next != NULL && place != NULL;
+                 axis->tile_length != NULL && next != NULL && offset != NULL;
     if (there) {
         const int64_t all = count_intervals(axis, blocks, tiles, start, length);
         axis->intervals =
@@ -182,10 +182,10 @@ hr_status hri_axis_init(hri_axis *axis, const hri_blocks *blocks, int64_t start,
         there = axis->intervals != NULL;
     }
     if (there) {
-        fill_intervals(axis, blocks, tiles, start, length, next, place);
+        fill_intervals(axis, blocks, tiles, start, length, next, offset);
     }
     free(next);
-    free(place);
+    free(offset);
     return there ? HR_OK
                  : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                             "mpi: no memory for %lld tiles of %d kinds of "

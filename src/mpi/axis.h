@@ -41,7 +41,7 @@ int64_t hri_blocks_longest(const hri_blocks *blocks, int64_t start,
 
 typedef struct hri_interval {
     int64_t start, length; /* along the section */
-    int64_t place;         /* from the beginning of its tile */
+    int64_t offset;        /* from the beginning of its tile */
     int64_t local; /* where its owner keeps it if blocks go around, else where
                       it is in the whole axis */
 } hri_interval;

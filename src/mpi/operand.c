@@ -546,8 +546,8 @@ bool hri_mpi_boxes_next(hri_mpi_boxes *boxes, hri_mpi_box *box)
             col += boxes->col;
             *box = (hri_mpi_box){.rows = row->length,
                                  .cols = col->length,
-                                 .row = row->place,
-                                 .col = col->place};
+                                 .row = row->offset,
+                                 .col = col->offset};
             locate_box(o, *boxes->cell, row, col, box);
             return true;
         }

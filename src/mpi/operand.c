@@ -64,11 +64,12 @@ static int64_t count_of_class(const hri_blocks *b, int class_)
     const int64_t number = (class_ - b->first + b->classes) % b->classes;
     const int64_t first = hri_min(b->length, b->first_block);
     const int64_t rest = b->length - first, full = rest / b->block;
-    const int64_t place =
+    const int64_t after_first =
         (number + b->classes - 1) % b->classes; /* after that */
-    const int64_t blocks = full / b->classes + (full % b->classes > place);
+    const int64_t blocks =
+        full / b->classes + (full % b->classes > after_first);
     return (number == 0 ? first : 0) + blocks * b->block +
-           (full % b->classes == place ? rest % b->block : 0);
+           (full % b->classes == after_first ? rest % b->block : 0);
 }
 
 static hr_status check_cyclic(const hr_mpi_cyclic *c, const char *name,

@@ -201,9 +201,9 @@ static hr_status allocate_memory(hri_executor *executor)
         buffers += (size_t)part->slots[side];
     }
     executor->buffers = calloc(buffers, sizeof(hri_buffer *));
-    executor->arrivals =
-        calloc((size_t)part->delivery_count + 1, sizeof *executor->arrivals);
-    if (executor->buffers == NULL || executor->arrivals == NULL) {
+    executor->delivery_states = calloc((size_t)part->delivery_count + 1,
+                                       sizeof *executor->delivery_states);
+    if (executor->buffers == NULL || executor->delivery_states == NULL) {
         return no_memory(executor);
     }
     HRI_TRY(allocate_pinned(executor));
@@ -513,7 +513,7 @@ void hri_executor_finish(hri_executor *executor)
     free(executor->packed_of);
     free(executor->buffers);
     free(executor->tiles);
-    free(executor->arrivals);
+    free(executor->delivery_states);
     pthread_mutex_destroy(&executor->queues);
     pthread_mutex_destroy(&executor->down_queue);
 }

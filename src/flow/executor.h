@@ -43,12 +43,12 @@ typedef struct hri_executor hri_executor;
 
 /* A delivery at run time. Its events are recycled when its slot is given to the
  * next one. By then every command that waits for them has been enqueued. */
-typedef struct hri_arrival {
+typedef struct hri_delivery_state {
     hri_event *ready;  /* the panel is in its slot */
     hri_event *pulled; /* the slot that it was copied from has been read */
     atomic_bool issued;
     int32_t pulls; /* by other executors, that are not enqueued yet */
-} hri_arrival;
+} hri_delivery_state;
 
 /* A slot for a tile of C. */
 typedef struct hri_tile_slot {
@@ -176,7 +176,7 @@ struct hri_executor {
     int64_t *held[3]; /* [slot] the delivery it holds; -1: none, as always for
                          HRI_C */
 
-    hri_arrival *arrivals; /* [delivery_count] */
+    hri_delivery_state *delivery_states; /* [delivery_count] */
 
     int64_t next, end; /* own tasks not yet issued or stolen */
     int64_t issued;    /* tasks issued; the last HRI_WINDOW of them have
@@ -288,8 +288,9 @@ hr_status hri_executor_gather(hri_executor *executor,
 static inline bool hri_panel_can_come(const hri_executor *executor,
                                       const hri_delivery *d)
 {
-    return d->source < 0 ||
-           executor->run->executors[d->source].arrivals[d->origin].issued;
+    return d->source < 0 || executor->run->executors[d->source]
+                                .delivery_states[d->origin]
+                                .issued;
 }
 
 /* Bring the executor's panels: enqueue their copies, or put them to the up copy

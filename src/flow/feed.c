@@ -13,7 +13,7 @@ static bool is_free(const hri_executor *executor, const hri_delivery *d)
 {
     const int64_t old = executor->held[d->side][d->slot];
     return executor->run->come > d->chunk && executor->issued > d->after &&
-           (old < 0 || executor->arrivals[old].pulls == 0);
+           (old < 0 || executor->delivery_states[old].pulls == 0);
 }
 
 /* The i-th executor that pulls a delivery, and its arrival there. */
@@ -23,10 +23,11 @@ static const hri_puller *puller_of(const hri_executor *executor,
     return &executor->run->flow->pullers[d->pullers + i];
 }
 
-static hri_arrival *pulled_by(const hri_executor *executor,
-                              const hri_puller *puller)
+static hri_delivery_state *pulled_by(const hri_executor *executor,
+                                     const hri_puller *puller)
 {
-    return &executor->run->executors[puller->part].arrivals[puller->delivery];
+    return &executor->run->executors[puller->part]
+                .delivery_states[puller->delivery];
 }
 
 /* ---- slots */
@@ -63,18 +64,18 @@ static bool take_slot(hri_executor *executor, int64_t number)
     if (held >= 0) {
         const hri_delivery *old = &executor->part->deliveries[held];
         hri_accelerator_recycle_event(executor->accelerator,
-                                      executor->arrivals[held].ready);
-        executor->arrivals[held].ready = NULL;
+                                      executor->delivery_states[held].ready);
+        executor->delivery_states[held].ready = NULL;
         for (int32_t i = 0; i < old->puller_count; i++) {
             const hri_puller *puller = puller_of(executor, old, i);
-            hri_arrival *there = pulled_by(executor, puller);
+            hri_delivery_state *there = pulled_by(executor, puller);
             hri_accelerator_recycle_event(
                 run->executors[puller->part].accelerator, there->pulled);
             there->pulled = NULL;
         }
     }
     executor->held[d->side][d->slot] = number;
-    executor->arrivals[number].pulls = d->puller_count;
+    executor->delivery_states[number].pulls = d->puller_count;
     return true;
 }
 
@@ -128,7 +129,7 @@ static hr_status free_slot(hri_executor *executor, int64_t number,
     return status;
 }
 
-/* ---- arrivals */
+/* ---- delivery_states */
 
 /* Record `count` new events of the executor on queue. *left: the run was left,
  * and no event is ours. */
@@ -157,7 +158,7 @@ static hr_status note_enqueued(hri_executor *executor, int64_t number,
     enum { READY, PULLED, EVENTS };
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
-    hri_arrival *a = &executor->arrivals[number];
+    hri_delivery_state *a = &executor->delivery_states[number];
     hri_executor *from = d->source >= 0 ? &run->executors[d->source] : NULL;
     hri_event *events[EVENTS] = {NULL, NULL};
     bool left = false, read = false;
@@ -172,7 +173,7 @@ static hr_status note_enqueued(hri_executor *executor, int64_t number,
     if (from != NULL) {
         executor->share.peer += hri_copy_bytes(copy);
         a->pulled = events[PULLED];
-        read = --from->arrivals[d->origin].pulls == 0;
+        read = --from->delivery_states[d->origin].pulls == 0;
     } else {
         executor->share.up += hri_copy_bytes(copy);
     }
@@ -316,7 +317,7 @@ static hr_status pull_panel(hri_executor *executor, int64_t number)
                                     executor->places[d->side][d->slot]);
     copy.from = from->places[d->side][from->part->deliveries[d->origin].slot];
     copy.from_pitch = copy.to_pitch;
-    HRI_TRY(q->ops->wait(q, from->arrivals[d->origin].ready));
+    HRI_TRY(q->ops->wait(q, from->delivery_states[d->origin].ready));
     HRI_TRY(q->ops->copy(q, &copy));
     return note_enqueued(executor, number, q, &copy);
 }

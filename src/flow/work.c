@@ -317,7 +317,7 @@ static void await_panel(hri_executor *executor, hri_executor *owner, int side,
     if (number < 0) {
         return;
     }
-    const hri_arrival *a = &owner->arrivals[number];
+    const hri_delivery_state *a = &owner->delivery_states[number];
     hri_wait_awake(&a->issued, executor->brief ? hri_brief_moment : 0.0);
     pthread_mutex_lock(&run->lock);
     const hri_delivery *d = &owner->part->deliveries[number];

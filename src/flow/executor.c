@@ -307,7 +307,7 @@ static void place_result(hri_executor *executor)
 {
     const hri_flow *flow = executor->run->flow;
     if (executor->alone && executor->staged.of[HRI_C] && !flow->reads_result &&
-        flow->slot_bytes[HRI_C] <= HRI_PIECE_BYTES &&
+        flow->slot_bytes[HRI_C] <= HRI_CHUNK_BYTES &&
         executor->accelerator->device->info.reaches) {
         executor->places[HRI_C][0] = hri_copy_pool_pinned(&executor->down_pool);
     }

@@ -209,7 +209,7 @@ static void load_done(void *data)
 }
 
 /* Let the copy pool bring a panel. Its queue must not wait for the slot, since
- * pieces of earlier panels may come after this. */
+ * chunks of earlier panels may come after this. */
 static hr_status load_staged(hri_executor *executor, int64_t number,
                              const hri_passage *passage)
 {

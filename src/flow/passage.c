@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How operands of tasks travel between the caller's memory and slots: as boxes,
- * in pieces that a copy pool gathers, or gathered at once into pinned memory
+ * in chunks that a copy pool gathers, or gathered at once into pinned memory
  * beside the slot. */
 #include "flow/executor.h"
 #include "trace/traced.h"
@@ -27,9 +27,9 @@ void hri_passage_find(const hri_executor *executor, hri_passage *p)
         return;
     }
     const size_t bytes = (size_t)hri_copy_bytes(&box);
-    const bool pieces = executor->staged.of[p->side] &&
+    const bool chunks = executor->staged.of[p->side] &&
                         (box.width < bytes || box.from.host == NULL);
-    if (p->pinned == NULL && !pieces) {
+    if (p->pinned == NULL && !chunks) {
         return;
     }
     const hri_place host = hri_at_host(p->pinned, 0);

@@ -4,7 +4,7 @@
  * calls no device, so nothing that a device does can hold it up.
  *
  * An executor is late when its task takes far longer than planned and the
- * others have waited for it, at once or, where pieces of k keep all in step, a
+ * others have waited for it, at once or, where chunks of k keep all in step, a
  * moment for each task.
  *
  * When an accelerator is lost:
@@ -277,7 +277,7 @@ static void lose_executor(const watcher *w, hri_executor *e, bool late)
 }
 
 /* Whether an executor for which the others wait is late: they have waited long
- * enough, at once or, where pieces of k keep all in step, a moment for each of
+ * enough, at once or, where chunks of k keep all in step, a moment for each of
  * its tasks. waited: seconds as above. */
 static bool is_late(const watcher *w, const hri_executor *e, double waited,
                     double enough)

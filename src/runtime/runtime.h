@@ -50,9 +50,9 @@ typedef enum hri_event_list {
 } hri_event_list;
 
 enum {
-    HRI_THREAD_PIECES = 2, /* pieces of a copy thread: one is copied while
+    HRI_THREAD_CHUNKS = 2, /* chunks of a copy thread: one is copied while
                               another is on the link */
-    HRI_STREAM_PIECES = 3, /* the same where an array's copy goes up: one is
+    HRI_STREAM_CHUNKS = 3, /* the same where an array's copy goes up: one is
                               copied, and two wait for the link */
     HRI_COPIES = 4, /* copies of pinned memory on the link in one direction */
     HRI_MAX_COPY_THREADS = 8,   /* copy threads for products, one way */
@@ -62,16 +62,16 @@ enum {
 };
 
 /* The pinned memory of copy pools (staging.h) for one direction. The copies of
- * each piece end in an event. One copy pool has it at a time. */
+ * each chunk end in an event. One copy pool has it at a time. */
 typedef struct hri_staging {
     uint32_t threads;     /* of a copy pool for copies of arrays */
-    uint32_t pieces;      /* of pinned memory */
+    uint32_t chunks;      /* of pinned memory */
     pthread_mutex_t lock; /* guards taken and wanted */
     pthread_cond_t changed;
     uint32_t taken;  /* copy pools that use the memory: 0 or 1 */
     uint32_t wanted; /* copy pools that wait for it */
     void *pinned;
-    hri_event *events[HRI_MAX_STREAM_THREADS * HRI_STREAM_PIECES];
+    hri_event *events[HRI_MAX_STREAM_THREADS * HRI_STREAM_CHUNKS];
     /* fields of the pool that has it: */
     uint64_t owner; /* the stream whose uploads may still be on their way from
                        it; 0: none are */

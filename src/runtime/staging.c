@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads of copy pools (staging.h), which hri_copy_pool_start starts. A
- * job of hri_copy_pool_put is taken piece by piece (take_piece). To the
+ * job of hri_copy_pool_put is taken chunk by chunk (take_chunk). To the
  * accelerator a thread fills pinned memory and enqueues the copy (carry_up); to
  * the host it enqueues the copy, waits for it, and empties pinned memory
  * (carry_down). */
@@ -16,16 +16,16 @@
 #include "trace/nvtx.h"
 #include "trace/traced.h"
 
-/* ---- pieces: a box (depth 1) goes through pinned memory in them. There the
- * rows of a piece lie without gaps */
+/* ---- chunks: a box (depth 1) goes through pinned memory in them. There the
+ * rows of a chunk lie without gaps */
 
-/* Move on to the next piece of a box, of at most `bytes` bytes. The box has one
- * more. When rows is 0, go to the first piece. */
-static void next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
+/* Move on to the next chunk of a box, of at most `bytes` bytes. The box has one
+ * more. When rows is 0, go to the first chunk. */
+static void next_chunk(const hri_copy *box, size_t bytes, hri_chunk *p)
 {
     size_t width = box->width < bytes ? box->width : bytes;
     if (p->rows == 0) {
-        *p = (hri_piece){.width = width};
+        *p = (hri_chunk){.width = width};
     } else if (p->start + p->width < box->width) {
         p->start += p->width;
     } else {
@@ -40,30 +40,30 @@ static void next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
     }
 }
 
-static bool is_last_piece(const hri_copy *box, const hri_piece *p)
+static bool is_last_chunk(const hri_copy *box, const hri_chunk *p)
 {
     return p->row + p->rows == box->height && p->start + p->width == box->width;
 }
 
-static hri_copy piece_of(const hri_copy *box, const hri_piece *p)
+static hri_copy chunk_of(const hri_copy *box, const hri_chunk *p)
 {
-    hri_copy piece = *box;
-    piece.to.offset += p->row * box->to_pitch + p->start;
-    piece.from.offset += p->row * box->from_pitch + p->start;
-    piece.width = p->width;
-    piece.height = p->rows;
-    return piece;
+    hri_copy chunk = *box;
+    chunk.to.offset += p->row * box->to_pitch + p->start;
+    chunk.from.offset += p->row * box->from_pitch + p->start;
+    chunk.width = p->width;
+    chunk.height = p->rows;
+    return chunk;
 }
 
-/* The copy of the piece with pinned memory as its source, if `from`, or its
+/* The copy of the chunk with pinned memory as its source, if `from`, or its
  * destination. */
-static hri_copy pinned_piece(const hri_copy *box, const hri_piece *p,
+static hri_copy pinned_chunk(const hri_copy *box, const hri_chunk *p,
                              void *pinned, bool from)
 {
-    hri_copy piece = piece_of(box, p);
-    *(from ? &piece.from : &piece.to) = hri_at_host(pinned, 0);
-    *(from ? &piece.from_pitch : &piece.to_pitch) = p->width;
-    return piece;
+    hri_copy chunk = chunk_of(box, p);
+    *(from ? &chunk.from : &chunk.to) = hri_at_host(pinned, 0);
+    *(from ? &chunk.from_pitch : &chunk.to_pitch) = p->width;
+    return chunk;
 }
 
 /* memcpy past the caches. What arrives at home is not read again soon, and
@@ -98,20 +98,20 @@ static void copy_past_caches(char *to, const char *from, size_t bytes)
  * 2026). */
 enum { PAST_CACHES = 4 << 20 };
 
-/* Copy the piece from pinned memory to host memory. */
-static void copy_piece_down(const hri_copy *box, const hri_piece *p,
+/* Copy the chunk from pinned memory to host memory. */
+static void copy_chunk_down(const hri_copy *box, const hri_chunk *p,
                             const void *pinned)
 {
-    hri_copy piece = piece_of(box, p);
-    char *to = (char *)piece.to.host + piece.to.offset;
+    hri_copy chunk = chunk_of(box, p);
+    char *to = (char *)chunk.to.host + chunk.to.offset;
     if (box->width * box->height < PAST_CACHES) {
-        piece.from = hri_at_host(pinned, 0);
-        piece.from_pitch = p->width;
-        hri_copy_rows(&piece);
+        chunk.from = hri_at_host(pinned, 0);
+        chunk.from_pitch = p->width;
+        hri_copy_rows(&chunk);
         return;
     }
     for (size_t r = 0; r < p->rows; r++) {
-        copy_past_caches(to + r * piece.to_pitch,
+        copy_past_caches(to + r * chunk.to_pitch,
                          (const char *)pinned + r * p->width, p->width);
     }
 #if defined(__SSE2__)
@@ -121,15 +121,15 @@ static void copy_piece_down(const hri_copy *box, const hri_piece *p,
 
 /* ---- the list of jobs */
 
-/* A piece that a thread works on. job is NULL when there is none. */
+/* A chunk that a thread works on. job is NULL when there is none. */
 typedef struct work {
     hri_job *job;
-    hri_piece piece;
+    hri_chunk chunk;
 } work;
 
-/* Take the next piece. If there is none, wait for one if `patient`. job is NULL
+/* Take the next chunk. If there is none, wait for one if `patient`. job is NULL
  * when no more will come. */
-static work take_piece(hri_copy_pool *pool, bool patient)
+static work take_chunk(hri_copy_pool *pool, bool patient)
 {
     work w = {0};
     hri_lock_soon(&pool->lock);
@@ -142,10 +142,10 @@ static work take_piece(hri_copy_pool *pool, bool patient)
         job = NULL;
     }
     if (job != NULL) {
-        next_piece(&job->copy, job->piece_bytes, &job->cursor);
+        next_chunk(&job->copy, job->chunk_bytes, &job->cursor);
         job->out++;
         w = (work){job, job->cursor};
-        if (is_last_piece(&job->copy, &job->cursor)) {
+        if (is_last_chunk(&job->copy, &job->cursor)) {
             pool->first = job->next;
         }
     }
@@ -178,15 +178,15 @@ static void touch_ends(hri_copy_pool *pool, uint32_t *threads)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* A piece is done or has failed. The job may be gone when this returns. */
-static void finish_piece(hri_copy_pool *pool, hri_job *job, bool well)
+/* A chunk is done or has failed. The job may be gone when this returns. */
+static void finish_chunk(hri_copy_pool *pool, hri_job *job, bool well)
 {
     void (*done)(void *) = job->done;
     void *data = job->data;
     hri_lock_soon(&pool->lock);
     job->failed = job->failed || !well;
     const bool finished = --job->out == 0 && !job->failed &&
-                          is_last_piece(&job->copy, &job->cursor);
+                          is_last_chunk(&job->copy, &job->cursor);
     job->finished = finished;
     const bool torn = finished && job->torn;
     if (job->out == 0) {
@@ -210,25 +210,25 @@ static bool has_landed(const hri_copy_pool *pool, const hri_job *job)
     return !pool->up && job->copy.from.buffer == NULL;
 }
 
-/* The size of pieces: enough pieces for half of the copy pool's threads. The
+/* The size of chunks: enough chunks for half of the copy pool's threads. The
  * other half works on the boxes before and after. */
-static size_t choose_piece(const hri_copy_pool *pool, const hri_job *job)
+static size_t choose_chunk(const hri_copy_pool *pool, const hri_job *job)
 {
     const hri_copy *box = &job->copy;
     size_t even = 2 * box->width * box->height / pool->thread_count;
     if (pool->direct || has_landed(pool, job)) {
         return SIZE_MAX;
     }
-    return even < HRI_MIN_PIECE_BYTES ? HRI_MIN_PIECE_BYTES
-           : even < HRI_PIECE_BYTES   ? even - even % HRI_PAGE_BYTES
-                                      : HRI_PIECE_BYTES;
+    return even < HRI_MIN_CHUNK_BYTES ? HRI_MIN_CHUNK_BYTES
+           : even < HRI_CHUNK_BYTES   ? even - even % HRI_PAGE_BYTES
+                                      : HRI_CHUNK_BYTES;
 }
 
 void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent)
 {
     job->next = NULL;
-    job->piece_bytes = choose_piece(pool, job);
-    job->cursor = (hri_piece){0};
+    job->chunk_bytes = choose_chunk(pool, job);
+    job->cursor = (hri_chunk){0};
     job->out = 0;
     job->failed = job->torn = job->waited = false;
     job->finished = job->copy.width == 0 || job->copy.height == 0;
@@ -311,7 +311,7 @@ hr_status hri_gather_all(hri_accelerator *accelerator, const hri_gather *gather,
                          size_t bytes, bool home)
 {
     share all[HRI_MAX_COPY_THREADS];
-    size_t threads = bytes / HRI_MIN_PIECE_BYTES + 1;
+    size_t threads = bytes / HRI_MIN_CHUNK_BYTES + 1;
     if (threads > accelerator->copy_threads) {
         threads = accelerator->copy_threads > 0 ? accelerator->copy_threads : 1;
     }
@@ -345,21 +345,21 @@ static hr_status enqueue_copy(const hri_copy_pool *pool, hri_job *job,
     return queue->ops->record(queue, event);
 }
 
-/* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
-static hr_status enqueue_piece(const hri_copy_pool *pool, hri_job *job,
-                               const hri_piece *p, void *pinned,
+/* Enqueue the copy of the chunk. A direct copy pool enqueues the whole box. */
+static hr_status enqueue_chunk(const hri_copy_pool *pool, hri_job *job,
+                               const hri_chunk *p, void *pinned,
                                hri_event *event)
 {
     const hri_copy copy = pool->direct
                               ? job->copy
-                              : pinned_piece(&job->copy, p, pinned, pool->up);
+                              : pinned_chunk(&job->copy, p, pinned, pool->up);
     hri_lock_soon(pool->queues);
     const hr_status status = enqueue_copy(pool, job, &copy, event);
     pthread_mutex_unlock(pool->queues);
     return status;
 }
 
-/* Whether the second piece lies right behind the first one, in the accelerator
+/* Whether the second chunk lies right behind the first one, in the accelerator
  * and in pinned memory, so that both travel as one. */
 static bool continues(const work *first, const work *second)
 {
@@ -368,12 +368,12 @@ static bool continues(const work *first, const work *second)
         return false;
     }
     const hri_copy *a = &first->job->copy, *b = &second->job->copy;
-    const size_t rows = first->piece.rows + second->piece.rows;
-    return first->piece.rows == a->height && second->piece.rows == b->height &&
-           first->piece.width == a->width && a->width == b->width &&
+    const size_t rows = first->chunk.rows + second->chunk.rows;
+    return first->chunk.rows == a->height && second->chunk.rows == b->height &&
+           first->chunk.width == a->width && a->width == b->width &&
            a->to_pitch == b->to_pitch && a->to.buffer == b->to.buffer &&
            b->to.offset == a->to.offset + a->height * a->to_pitch &&
-           rows * a->width <= HRI_PIECE_BYTES;
+           rows * a->width <= HRI_CHUNK_BYTES;
 }
 
 static void copy_to_pinned(const hri_copy_pool *pool, const work *w,
@@ -384,35 +384,35 @@ static void copy_to_pinned(const hri_copy_pool *pool, const work *w,
     hri_range_begin("to pinned");
     const hri_gather *g = &w->job->gather;
     if (g->copy != NULL) {
-        g->copy(g->data, g->side, g->item, pinned, w->piece.start,
-                w->piece.width, false);
+        g->copy(g->data, g->side, g->item, pinned, w->chunk.start,
+                w->chunk.width, false);
     } else {
-        const hri_copy piece =
-            pinned_piece(&w->job->copy, &w->piece, pinned, false);
-        hri_copy_rows(&piece);
+        const hri_copy chunk =
+            pinned_chunk(&w->job->copy, &w->chunk, pinned, false);
+        hri_copy_rows(&chunk);
     }
     hri_range_end();
     hri_traced_write_here(device, HRI_TRACE_PACK, "to pinned", begin_ns,
-                          w->piece.rows * w->piece.width);
+                          w->chunk.rows * w->chunk.width);
 }
 
-/* Copy the piece to pinned memory, and one that continues it. *next is the
- * piece taken after it, which may be none. Returns whether it went along. */
+/* Copy the chunk to pinned memory, and one that continues it. *next is the
+ * chunk taken after it, which may be none. Returns whether it went along. */
 static bool pack(hri_copy_thread *copy_thread, const work *w, void *pinned,
                  work *next)
 {
     hri_copy_pool *pool = copy_thread->pool;
     copy_to_pinned(pool, w, pinned);
-    *next = pool->alone ? take_piece(pool, false) : (work){0};
+    *next = pool->alone ? take_chunk(pool, false) : (work){0};
     if (!continues(w, next)) {
         return false;
     }
-    copy_to_pinned(pool, next, (char *)pinned + w->piece.rows * w->piece.width);
+    copy_to_pinned(pool, next, (char *)pinned + w->chunk.rows * w->chunk.width);
     return true;
 }
 
-/* Carry a piece. *w becomes the next one that was taken, if any. */
-static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
+/* Carry a chunk. *w becomes the next one that was taken, if any. */
+static hr_status carry_chunk(hri_copy_thread *copy_thread, work *w)
 {
     hri_copy_pool *pool = copy_thread->pool;
     const uint64_t at = copy_thread->sent % pool->depth;
@@ -425,21 +425,21 @@ static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
         status = event->ops->wait(event);
     }
     if (status != HR_OK || !touch(pool, this.job, &pool->touching)) {
-        finish_piece(pool, this.job, false);
+        finish_chunk(pool, this.job, false);
         return status;
     }
     const bool both = pack(copy_thread, &this, pinned, w);
     touch_ends(pool, &pool->touching);
-    hri_piece piece = this.piece;
-    piece.rows += both ? w->piece.rows : 0;
+    hri_chunk chunk = this.chunk;
+    chunk.rows += both ? w->chunk.rows : 0;
     const bool may = wait_while_held(pool, this.job);
     if (may) {
-        status = enqueue_piece(pool, this.job, &piece, pinned, event);
+        status = enqueue_chunk(pool, this.job, &chunk, pinned, event);
     }
     const bool sent = may && status == HR_OK;
-    finish_piece(pool, this.job, sent);
+    finish_chunk(pool, this.job, sent);
     if (w->job != NULL && (both || !sent)) {
-        finish_piece(pool, w->job, sent);
+        finish_chunk(pool, w->job, sent);
         *w = (work){0};
     }
     return status;
@@ -448,11 +448,11 @@ static hr_status carry_piece(hri_copy_thread *copy_thread, work *w)
 static hr_status carry_up(hri_copy_thread *copy_thread, bool patient)
 {
     hri_copy_pool *pool = copy_thread->pool;
-    work w = take_piece(pool, patient);
+    work w = take_chunk(pool, patient);
     while (w.job != NULL) {
-        HRI_TRY(carry_piece(copy_thread, &w));
+        HRI_TRY(carry_chunk(copy_thread, &w));
         if (w.job == NULL) {
-            w = take_piece(pool, patient);
+            w = take_chunk(pool, patient);
         }
     }
     return HR_OK;
@@ -477,7 +477,7 @@ static bool goes_home(const hri_copy_pool *pool, const hri_job *job)
 }
 
 static hr_status land(const hri_copy_pool *pool, const hri_job *job,
-                      const hri_piece *piece, void *pinned)
+                      const hri_chunk *chunk, void *pinned)
 {
     const hri_gather *g = &job->gather;
     const bool landed = has_landed(pool, job);
@@ -487,12 +487,12 @@ static hr_status land(const hri_copy_pool *pool, const hri_job *job,
     if (g->copy != NULL) {
         const hri_place *from = &job->copy.from;
         void *bytes = landed ? (char *)from->host + from->offset : pinned;
-        g->copy(g->data, g->side, g->item, bytes, piece->start, piece->width,
+        g->copy(g->data, g->side, g->item, bytes, chunk->start, chunk->width,
                 true);
     } else if (landed) {
         hri_copy_rows(&job->copy);
     } else {
-        copy_piece_down(&job->copy, piece, pinned);
+        copy_chunk_down(&job->copy, chunk, pinned);
     }
     return HR_OK;
 }
@@ -504,22 +504,22 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_copy_pool *pool = copy_thread->pool;
     const uint32_t at = way->arrived++ % pool->depth;
     hri_job *job = way->of[at].job;
-    const hri_piece *piece = &way->of[at].piece;
+    const hri_chunk *chunk = &way->of[at].chunk;
     const hri_device *device = pool->accelerator->device;
     uint32_t *threads = pool->direct ? &pool->landing : &pool->touching;
     hr_status status = wait_for(pool, copy_thread->events[at]);
     const bool home = goes_home(pool, job);
     if (status != HR_OK || home || !touch(pool, job, threads)) {
-        finish_piece(pool, job, status == HR_OK && home);
+        finish_chunk(pool, job, status == HR_OK && home);
         return status;
     }
     const uint64_t begin_ns = hri_trace_now(hri_is_traced(device));
     hri_range_begin("from pinned");
-    status = land(pool, job, piece, copy_thread->pinned[at]);
+    status = land(pool, job, chunk, copy_thread->pinned[at]);
     hri_range_end();
     hri_traced_write_here(device, HRI_TRACE_PACK, "from pinned", begin_ns,
-                          piece->rows * piece->width);
-    finish_piece(pool, job, status == HR_OK);
+                          chunk->rows * chunk->width);
+    finish_chunk(pool, job, status == HR_OK);
     touch_ends(pool, threads);
     return status;
 }
@@ -548,12 +548,12 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
         pool->direct ? wait_to_send(copy_thread, w->job, way) : HR_OK;
     const bool goes = goes_home(pool, w->job);
     if (status != HR_OK || (goes && !touch(pool, w->job, &pool->touching))) {
-        finish_piece(pool, w->job, false);
+        finish_chunk(pool, w->job, false);
         return status;
     }
     const uint32_t at = way->sent++ % pool->depth;
     way->of[at] = *w;
-    status = enqueue_piece(pool, w->job, &w->piece, copy_thread->pinned[at],
+    status = enqueue_chunk(pool, w->job, &w->chunk, copy_thread->pinned[at],
                            copy_thread->events[at]);
     if (goes) {
         touch_ends(pool, &pool->touching);
@@ -561,7 +561,7 @@ static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
     return status;
 }
 
-/* Bring pieces home until none is left. */
+/* Bring chunks home until none is left. */
 static hr_status bring_home(hri_copy_thread *copy_thread, bool patient,
                             way_home *way)
 {
@@ -569,7 +569,7 @@ static hr_status bring_home(hri_copy_thread *copy_thread, bool patient,
     for (;;) {
         work w = {0};
         if (way->sent - way->arrived < pool->depth) {
-            w = take_piece(pool, patient && way->sent == way->arrived);
+            w = take_chunk(pool, patient && way->sent == way->arrived);
         }
         if (w.job != NULL) {
             HRI_TRY(send_home(copy_thread, &w, way));
@@ -587,7 +587,7 @@ static hr_status carry_down(hri_copy_thread *copy_thread, bool patient)
     way_home way = {0};
     const hr_status status = bring_home(copy_thread, patient, &way);
     while (way.arrived < way.sent) { /* after an error */
-        finish_piece(pool, way.of[way.arrived++ % pool->depth].job, false);
+        finish_chunk(pool, way.of[way.arrived++ % pool->depth].job, false);
     }
     return status;
 }
@@ -617,18 +617,18 @@ void hri_copy_pool_help(hri_copy_pool *pool)
 
 /* ---- the copy pool */
 
-/* No more threads than pieces: waking one takes as long as copying some. */
+/* No more threads than chunks: waking one takes as long as copying some. */
 static uint32_t useful_threads(const hri_copy_pool *pool)
 {
     const hri_accelerator *a = pool->accelerator;
     const uint32_t all = pool->stream == 0
                              ? a->copy_threads
                              : a->staging[pool->up ? HRI_UP : HRI_DOWN].threads;
-    const uint64_t pieces = pool->bytes / HRI_MIN_PIECE_BYTES + 1;
+    const uint64_t chunks = pool->bytes / HRI_MIN_CHUNK_BYTES + 1;
     if (pool->alone) {
         return 1;
     }
-    return pool->bytes == 0 || pieces > all ? all : (uint32_t)pieces;
+    return pool->bytes == 0 || chunks > all ? all : (uint32_t)chunks;
 }
 
 hr_status hri_copy_pool_init(hri_copy_pool *pool)
@@ -636,8 +636,8 @@ hr_status hri_copy_pool_init(hri_copy_pool *pool)
     hri_accelerator *a = pool->accelerator;
     pool->thread_count = pool->direct ? 1 : useful_threads(pool);
     pool->depth = pool->direct                    ? HRI_COPIES
-                  : pool->stream != 0 && pool->up ? HRI_STREAM_PIECES
-                                                  : HRI_THREAD_PIECES;
+                  : pool->stream != 0 && pool->up ? HRI_STREAM_CHUNKS
+                                                  : HRI_THREAD_CHUNKS;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->changed, NULL);
     for (uint32_t i = 0; i < pool->thread_count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies by copy pools of threads. Accelerators copy ordinary memory slowly, so
- * it goes through pinned pieces: threads copy some pieces while others are on
- * the link. Pinned memory needs no pieces. A copy pool of one thread then
+ * it goes through pinned chunks: threads copy some chunks while others are on
+ * the link. Pinned memory needs no chunks. A copy pool of one thread then
  * limits how many copies are under way, since drivers block every caller when
  * there are too many. */
 #ifndef HRI_RUNTIME_STAGING_H
@@ -10,13 +10,13 @@
 #include "runtime/runtime.h"
 
 enum {
-    HRI_PIECE_BYTES = 2 << 20,
-    HRI_MIN_PIECE_BYTES = 512 << 10,
-    HRI_PAGE_BYTES = 4 << 10 /* pieces are whole pages */
+    HRI_CHUNK_BYTES = 2 << 20,
+    HRI_MIN_CHUNK_BYTES = 512 << 10,
+    HRI_PAGE_BYTES = 4 << 10 /* chunks are whole pages */
 };
 
-_Static_assert((int)HRI_THREAD_PIECES <= (int)HRI_COPIES &&
-                   (int)HRI_STREAM_PIECES <= (int)HRI_COPIES,
+_Static_assert((int)HRI_THREAD_CHUNKS <= (int)HRI_COPIES &&
+                   (int)HRI_STREAM_CHUNKS <= (int)HRI_COPIES,
                "copy threads have too few events");
 
 /* Whether copies between memory of the caller's and a device are staged. */
@@ -36,14 +36,14 @@ typedef struct hri_gather {
     const void *data;
     int side;
     int64_t item;
-    void *pinned; /* where all of it is gathered at once; NULL: in pieces */
+    void *pinned; /* where all of it is gathered at once; NULL: in chunks */
 } hri_gather;
 
-/* The start of a piece in its box, and its size. */
-typedef struct hri_piece {
+/* The start of a chunk in its box, and its size. */
+typedef struct hri_chunk {
     size_t row, rows;    /* of the box */
     size_t start, width; /* bytes of each row */
-} hri_piece;
+} hri_chunk;
 
 /* A box (depth 1) to copy between host memory and a buffer. The caller keeps
  * the struct until the job is finished or its copy pool has been joined. */
@@ -61,9 +61,9 @@ typedef struct hri_job {
     void *data;
     /* the copy pool's own fields */
     struct hri_job *next;
-    hri_piece cursor;
-    size_t piece_bytes; /* the largest piece */
-    uint32_t out;       /* pieces that threads work on */
+    hri_chunk cursor;
+    size_t chunk_bytes; /* the largest chunk */
+    uint32_t out;       /* chunks that threads work on */
     bool failed, finished;
     bool torn;   /* part of it has come to host memory, or may have */
     bool waited; /* its queue waits for `after`: once is enough */
@@ -72,14 +72,14 @@ typedef struct hri_job {
 typedef struct hri_copy_pool hri_copy_pool;
 
 /* One thread of a copy pool, its pinned memory, and the last copy of each
- * piece. */
+ * chunk. */
 typedef struct hri_copy_thread {
     hri_copy_pool *pool;
     hri_thread *thread;
     void *pinned[HRI_COPIES];      /* `depth` of the pool, or none */
     hri_event *events[HRI_COPIES]; /* as many as the copies that it may have
                                       under way */
-    uint64_t sent;                 /* pieces to the accelerator so far */
+    uint64_t sent;                 /* chunks to the accelerator so far */
 } hri_copy_thread;
 
 /* A copy pool serves one direction of one accelerator. Jobs to the accelerator
@@ -90,7 +90,7 @@ struct hri_copy_pool {
     hri_accelerator *accelerator; /* NULL: there is no copy pool */
     bool up;                      /* to the accelerator */
     bool direct;                  /* jobs from the accelerator go into memory
-                                     that needs no pieces, as that where all is
+                                     that needs no chunks, as that where all is
                                      gathered; jobs to it from such memory need
                                      no copy pool */
     bool helped;                  /* its first thread is the one that calls
@@ -115,7 +115,7 @@ struct hri_copy_pool {
     pthread_mutex_t
         lock; /* guards what follows, and the copy pool's part of jobs */
     pthread_cond_t changed;
-    hri_job *first, *last; /* jobs with pieces left; urgent ones are first */
+    hri_job *first, *last; /* jobs with chunks left; urgent ones are first */
     uint32_t touching;     /* threads that copy memory of the caller's; of a
                               direct pool, those that enqueue such copies */
     uint32_t landing;      /* threads of a direct pool that bring home what is
@@ -136,7 +136,7 @@ void hri_copy_pool_finish(hri_copy_pool *pool);
 /* HR_ERROR_OUT_OF_MEMORY when the system refuses a thread. */
 hr_status hri_copy_pool_start(hri_copy_pool *pool);
 
-/* Pinned memory of HRI_PIECE_BYTES for the box of the only job of a pool that
+/* Pinned memory of HRI_CHUNK_BYTES for the box of the only job of a pool that
  * is alone. A product may write it there: the job copies from there. */
 static inline hri_place hri_copy_pool_pinned(const hri_copy_pool *pool)
 {
@@ -191,7 +191,7 @@ bool hri_stager_wait(hri_stager *stager, const hri_slices *slices);
 hr_status hri_stager_end(hri_stager *stager, bool drop);
 
 /* Work on the jobs that were put so far, as the first thread of a pool that is
- * helped. Returns when no piece is left to begin, and pieces that this thread
+ * helped. Returns when no chunk is left to begin, and chunks that this thread
  * has begun are done as far as jobs are. Accepts a copy pool that is all
  * zero. */
 void hri_copy_pool_help(hri_copy_pool *pool);

@@ -36,13 +36,13 @@ void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
         (uint32_t)hri_min(hri_max(count, 1), HRI_MAX_COPY_THREADS);
     for (int way = 0; way < HRI_WAYS; way++) {
         hri_staging *staging = &accelerator->staging[way];
-        const int64_t least = accelerator->copy_threads * HRI_THREAD_PIECES;
+        const int64_t least = accelerator->copy_threads * HRI_THREAD_CHUNKS;
         const int64_t most = way == HRI_UP ? share * 9 / 16 : share / 4;
         staging->threads =
             (uint32_t)hri_min(hri_max(most, 1), HRI_MAX_STREAM_THREADS);
-        staging->pieces = (uint32_t)hri_max(
+        staging->chunks = (uint32_t)hri_max(
             least, (int64_t)staging->threads *
-                       (way == HRI_UP ? HRI_STREAM_PIECES : HRI_THREAD_PIECES));
+                       (way == HRI_UP ? HRI_STREAM_CHUNKS : HRI_THREAD_CHUNKS));
         pthread_mutex_init(&staging->lock, NULL);
         pthread_cond_init(&staging->changed, NULL);
     }
@@ -51,7 +51,7 @@ void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
 
 static size_t staging_bytes(const hri_staging *staging)
 {
-    return (size_t)staging->pieces * HRI_PIECE_BYTES;
+    return (size_t)staging->chunks * HRI_CHUNK_BYTES;
 }
 
 hr_status hri_staging_open(hri_accelerator *a)
@@ -62,7 +62,7 @@ hr_status hri_staging_open(hri_accelerator *a)
         const size_t bytes = staging_bytes(staging);
         HRI_TRY(device->ops->allocate_pinned(device, bytes, &staging->pinned));
         a->pinned_used += bytes;
-        for (uint32_t i = 0; i < staging->pieces; i++) {
+        for (uint32_t i = 0; i < staging->chunks; i++) {
             HRI_TRY(
                 device->ops->create_event(device, false, &staging->events[i]));
         }
@@ -74,7 +74,7 @@ void hri_staging_close(hri_accelerator *a)
 {
     for (int way = 0; way < HRI_WAYS && a->copy_threads > 0; way++) {
         hri_staging *staging = &a->staging[way];
-        for (uint32_t i = 0; i < staging->pieces; i++) {
+        for (uint32_t i = 0; i < staging->chunks; i++) {
             if (staging->events[i] != NULL) {
                 staging->events[i]->ops->destroy(staging->events[i]);
             }
@@ -116,7 +116,7 @@ void hri_staging_take(hri_copy_pool *pool)
     if (staging->owner != 0 && staging->owner != pool->stream) {
         /* wait for the uploads of another stream, whose fences tell their
          * errors */
-        for (uint32_t i = 0; i < staging->pieces; i++) {
+        for (uint32_t i = 0; i < staging->chunks; i++) {
             (void)staging->events[i]->ops->wait(staging->events[i]);
         }
     }
@@ -131,7 +131,7 @@ void hri_staging_take(hri_copy_pool *pool)
     for (uint32_t i = 0; i < pool->thread_count * pool->depth; i++) {
         hri_copy_thread *copy_thread = &pool->threads[i / pool->depth];
         copy_thread->pinned[i % pool->depth] =
-            (char *)staging->pinned + (size_t)i * HRI_PIECE_BYTES;
+            (char *)staging->pinned + (size_t)i * HRI_CHUNK_BYTES;
         copy_thread->events[i % pool->depth] = staging->events[i];
     }
 }

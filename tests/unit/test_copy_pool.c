@@ -54,7 +54,7 @@ static hri_buffer *put_there(hri_accelerator *a, void *bytes, size_t count,
     return buffer;
 }
 
-/* Many small boxes come home through the few pieces of pinned memory that one
+/* Many small boxes come home through the few chunks of pinned memory that one
  * thread has. */
 static void bring_many_boxes(void)
 {
@@ -73,7 +73,7 @@ static void bring_many_boxes(void)
     hri_queue *queue = NULL;
     hri_buffer *buffer = put_there(a, there, BOXES * BOX_BYTES, &queue);
     CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
-    CHECK(copy_pool.thread_count == 1 && copy_pool.depth == HRI_THREAD_PIECES);
+    CHECK(copy_pool.thread_count == 1 && copy_pool.depth == HRI_THREAD_CHUNKS);
     for (size_t i = 0; i < BOXES; i++) {
         jobs[i] = (hri_job){
             .copy = hri_flat_copy(hri_at_host(here, i * BOX_BYTES),
@@ -144,7 +144,7 @@ static void hold_copies(bool drop)
  * left torn. */
 static bool hang_on_way_home(uint64_t call)
 {
-    enum { BYTES = 4 * HRI_PIECE_BYTES };
+    enum { BYTES = 4 * HRI_CHUNK_BYTES };
     machine m = open_machine();
     hri_accelerator *a = &m.context->accelerators[0];
     pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;

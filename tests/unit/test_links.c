@@ -40,9 +40,9 @@ static void close_staged(hr_context *context)
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         const hri_accelerator *a = &context->accelerators[i];
         CHECK(a->memory_used == 0);
-        CHECK(a->pinned_used == (uint64_t)(a->staging[HRI_UP].pieces +
-                                           a->staging[HRI_DOWN].pieces) *
-                                    HRI_PIECE_BYTES);
+        CHECK(a->pinned_used == (uint64_t)(a->staging[HRI_UP].chunks +
+                                           a->staging[HRI_DOWN].chunks) *
+                                    HRI_CHUNK_BYTES);
         CHECK(a->memory_peak <= a->memory_limit || a->in_place);
     }
     hr_context_destroy(context);

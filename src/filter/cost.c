@@ -11,8 +11,8 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "distribute/distribute.h"
+#include "filter/chunk.h"
 #include "filter/fft.h"
-#include "filter/piece.h"
 #include "model/model.h"
 
 /* ---- rates: how fast accelerators filter */
@@ -33,7 +33,7 @@ typedef struct pictures {
     hr_queue *queue;
     void *in, *out;
     hri_filter_tables tables;
-    hri_filter_piece piece;
+    hri_filter_chunk chunk;
 } pictures;
 
 /* Open what all sizes need. */
@@ -65,13 +65,13 @@ static hr_status prepare_pictures(void *data, int64_t rows)
 {
     pictures *p = data;
     p->tables = (hri_filter_tables){0};
-    p->piece = (hri_filter_piece){0};
+    p->chunk = (hri_filter_chunk){0};
     if (p->queue == NULL) {
         HRI_TRY(open_pictures(p));
     }
     p->job.in.rows = p->job.out.rows = rows;
     HRI_TRY(hri_filter_tables_init(&p->tables, &p->job));
-    return hri_filter_piece_init(&p->piece, &p->job, p->accelerator, 0, rows);
+    return hri_filter_chunk_init(&p->chunk, &p->job, p->accelerator, 0, rows);
 }
 
 /* Filter once. The first time also copies the data. */
@@ -79,14 +79,14 @@ static hr_status filter_pictures(void *data, double *seconds)
 {
     pictures *p = data;
     (void)seconds; /* the time that callers see is what counts */
-    HRI_TRY(hri_filter_piece_launch(&p->piece, &p->job, &p->tables, p->queue));
+    HRI_TRY(hri_filter_chunk_launch(&p->chunk, &p->job, &p->tables, p->queue));
     return hr_queue_finish(p->queue);
 }
 
 static hr_status finish_pictures(void *data)
 {
     pictures *p = data;
-    hr_status status = hri_filter_piece_finish(&p->piece);
+    hr_status status = hri_filter_chunk_finish(&p->chunk);
     hri_filter_tables_finish(&p->tables);
     return status;
 }
@@ -156,7 +156,7 @@ hr_status hri_filter_rate(const hri_filter_job *job,
 
 /* ---- bands */
 
-enum { PIECES = 4 }; /* of a band, beside its two ends */
+enum { CHUNKS = 4 }; /* of a band, beside its two ends */
 
 /* Rows of an end. Few rows are best, but with too few of them most of what an
  * end reads is read by its neighbour, too. */
@@ -311,7 +311,7 @@ static double seconds_of(const hri_filter_job *job, hri_filter_band *bands,
         const hri_overheads *o = &b->overheads;
         double own = rows / speed + o->launch + 2.0 * o->copy + o->wait;
         if (!b->accelerator->in_place) {
-            /* the first piece comes, and the last goes, while nothing is worked
+            /* the first chunk comes, and the last goes, while nothing is worked
              * on */
             const double band = rows / speed / b->row;
             const double ends = hri_in_host_memory(b->accelerator)
@@ -325,28 +325,28 @@ static double seconds_of(const hri_filter_job *job, hri_filter_band *bands,
            setup_seconds(job, &bands[0]);
 }
 
-/* For holds_blocks: a job, and an accelerator's memory for pieces. */
-typedef struct piece_room {
+/* For holds_blocks: a job, and an accelerator's memory for chunks. */
+typedef struct chunk_room {
     const hri_filter_job *job;
     const hri_accelerator *accelerator;
     uint64_t bytes;
-} piece_room;
+} chunk_room;
 
 static hr_status holds_blocks(void *data, int64_t blocks, bool *holds)
 {
-    const piece_room *r = data;
+    const chunk_room *r = data;
     const int64_t rows = blocks * hri_filter_block(r->job);
-    *holds = hri_filter_piece_bytes(r->job, r->accelerator, rows) <= r->bytes;
+    *holds = hri_filter_chunk_bytes(r->job, r->accelerator, rows) <= r->bytes;
     return HR_OK;
 }
 
-/* The most rows, in whole blocks, with pieces that fit into `room` bytes. 0:
+/* The most rows, in whole blocks, with chunks that fit into `room` bytes. 0:
  * none. */
 static int64_t rows_that_fit(const hri_filter_job *job,
                              const hri_accelerator *a, int64_t rows,
                              uint64_t room)
 {
-    piece_room r = {job, a, room};
+    chunk_room r = {job, a, room};
     const int64_t block = hri_filter_block(job);
     int64_t most = 0;
     (void)hri_bisect(0, hri_ceil_div(rows, block) + 1, holds_blocks, &r, &most);
@@ -387,23 +387,23 @@ static uint64_t bytes_that_stay(const hri_filter_job *job,
     return bytes;
 }
 
-/* Set the rows of a band's ends, and return the height of the pieces in
+/* Set the rows of a band's ends, and return the height of the chunks in
  * between. These are equal, and none of them is lower than an end. */
-static int64_t cut_into_pieces(const hri_filter_job *job, hri_filter_band *b)
+static int64_t cut_into_chunks(const hri_filter_job *job, hri_filter_band *b)
 {
     const int64_t block = hri_filter_block(job);
     const int64_t rows = b->last - b->first, least = end_rows(job);
     const int64_t between = rows - 2 * least;
-    if (between < least) { /* one piece, or two halves */
+    if (between < least) { /* one chunk, or two halves */
         b->ends = between < 0 ? rows : hri_ceil_div(rows, 2 * block) * block;
         return b->ends;
     }
     b->ends = least;
-    return hri_ceil_div(between, hri_min(between / least, PIECES));
+    return hri_ceil_div(between, hri_min(between / least, CHUNKS));
 }
 
-/* Make pieces brief in a call that tells its progress. Separable filters
- * compute `reach` rows on either side of a piece twice. So their pieces stay
+/* Make chunks brief in a call that tells its progress. Separable filters
+ * compute `reach` rows on either side of a chunk twice. So their chunks stay
  * high enough that this does not take most of the time. */
 static void keep_brief(const hri_filter_job *job, hri_filter_band *b)
 {
@@ -417,7 +417,7 @@ static void keep_brief(const hri_filter_job *job, hri_filter_band *b)
     }
 }
 
-/* Set the height of pieces. There are a few, so that some are copied while
+/* Set the height of chunks. There are a few, so that some are copied while
  * others are worked on. */
 static hr_status set_height(const hri_filter_job *job, hri_filter_band *b)
 {
@@ -430,7 +430,7 @@ static hr_status set_height(const hri_filter_job *job, hri_filter_band *b)
     const uint64_t stay = bytes_that_stay(job, b);
     int64_t wanted = rows;
     if (job->views[0].array == NULL) { /* else nothing is copied */
-        wanted = cut_into_pieces(job, b);
+        wanted = cut_into_chunks(job, b);
     }
     b->height = rows_that_fit(job, b->accelerator, wanted,
                               b->room > stay ? b->room - stay : 0);
@@ -441,7 +441,7 @@ static hr_status set_height(const hri_filter_job *job, hri_filter_band *b)
     }
     const uint64_t needed =
         stay +
-        hri_filter_piece_bytes(job, b->accelerator, hri_filter_block(job));
+        hri_filter_chunk_bytes(job, b->accelerator, hri_filter_block(job));
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                     "filter: %lld rows of pictures in arrays, with working "
                     "memory, need %llu bytes, but %s may hold %llu bytes more",
@@ -454,7 +454,7 @@ static hr_status set_height(const hri_filter_job *job, hri_filter_band *b)
 static hr_status check_room(const hri_filter_job *job, hri_filter_band *b)
 {
     const hri_accelerator *a = b->accelerator;
-    const uint64_t scratch = hri_filter_piece_scratch(job, a);
+    const uint64_t scratch = hri_filter_chunk_scratch(job, a);
     if (scratch > HRI_MAX_TILE_BYTES) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "filter: %lld separable filters of %lld weights need "
@@ -467,7 +467,7 @@ static hr_status check_room(const hri_filter_job *job, hri_filter_band *b)
         return HR_OK;
     }
     const uint64_t least =
-        hri_filter_piece_bytes(job, a, hri_filter_block(job));
+        hri_filter_chunk_bytes(job, a, hri_filter_block(job));
     pthread_mutex_lock(&job->context->lock);
     b->room = hri_accelerator_room(b->accelerator);
     pthread_mutex_unlock(&job->context->lock);
@@ -551,7 +551,7 @@ static hr_status choose_bands(choice *c, uint32_t count, hri_filter_plan *plan)
 }
 
 /* Give the first `count` bands their rows, in whole blocks. Rows that do not
- * fit into memory at once are done in lower pieces, so memory does not limit
+ * fit into memory at once are done in lower chunks, so memory does not limit
  * them. */
 static hr_status cut_bands(const choice *c, const hri_filter_plan *plan)
 {

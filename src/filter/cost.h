@@ -18,7 +18,7 @@ hr_status hri_filter_rate(const hri_filter_job *job,
 double hri_filter_work(const hri_filter_job *job);
 
 /* An accelerator's rows of out. It does `height` of them at a time. The first
- * and last piece have `ends` rows, since they are copied while nothing is
+ * and last chunk have `ends` rows, since they are copied while nothing is
  * worked on. */
 typedef struct hri_filter_band {
     hri_accelerator *accelerator;

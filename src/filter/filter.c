@@ -13,9 +13,9 @@
 #include "base/format.h"
 #include "base/size.h"
 #include "base/structs.h"
+#include "filter/chunk.h"
 #include "filter/cost.h"
 #include "filter/fft.h"
-#include "filter/piece.h"
 #include "trace/nvtx.h"
 #include "trace/trace.h"
 
@@ -187,7 +187,7 @@ static hr_status make_plan(call *c, const hr_filter_options *options)
 
 /* A number for work whose plans are wrong in the same way: pictures and windows
  * of about the same size, on the same accelerators. Plans do not count how long
- * pieces wait for each other. */
+ * chunks wait for each other. */
 static uint64_t likeness(const call *c)
 {
     const hri_filter_job *job = &c->job;
@@ -228,15 +228,15 @@ static hr_filter_report report_of(const call *c)
     for (uint32_t i = 0; i < c->plan.count; i++) {
         const hri_filter_band *b = &c->plan.bands[i];
         const int64_t rows = b->last - b->first;
-        int64_t pieces = 0;
-        for (int64_t at = b->first; at < b->last; pieces++) {
-            at = hri_filter_piece_end(job, b, at);
+        int64_t chunks = 0;
+        for (int64_t at = b->first; at < b->last; chunks++) {
+            at = hri_filter_chunk_end(job, b, at);
         }
-        r.pieces += pieces;
+        r.pieces += chunks;
         r.accelerators += rows > 0;
         if (!b->accelerator->in_place) {
             r.host_to_device +=
-                (uint64_t)((rows + 2 * pieces * reach) * job->in.cols) *
+                (uint64_t)((rows + 2 * chunks * reach) * job->in.cols) *
                 element;
             r.device_to_host += (uint64_t)(rows * job->out.cols) * element;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "filter/piece.h"
+#include "filter/chunk.h"
 
 #include <stdlib.h>
 
@@ -38,11 +38,11 @@ static void find_rows(const hri_filter_job *job, int64_t first, int64_t last,
 }
 
 /* Make a view of rows [first, last) of in (0) or out (1). */
-static hr_status view_rows(hri_filter_piece *piece, const hri_filter_job *job,
+static hr_status view_rows(hri_filter_chunk *chunk, const hri_filter_job *job,
                            int which, int64_t first, int64_t last)
 {
     const hr_matrix *m = which == 0 ? &job->in : &job->out;
-    hr_view *view = which == 0 ? &piece->in : &piece->out;
+    hr_view *view = which == 0 ? &chunk->in : &chunk->out;
     if (job->views[which].array != NULL) {
         *view = hri_filter_view_rows(job, which, first, last - first);
         return HR_OK;
@@ -51,21 +51,21 @@ static hr_status view_rows(hri_filter_piece *piece, const hri_filter_job *job,
     const size_t row = (size_t)m->row_stride * element;
     HRI_TRY(hr_array_wrap(job->context, (char *)m->data + (size_t)first * row,
                           element, hr_extent2(last - first, m->cols),
-                          last - first > 1 ? row : 0, &piece->own[which]));
-    *view = hr_view_of(piece->own[which]);
+                          last - first > 1 ? row : 0, &chunk->own[which]));
+    *view = hr_view_of(chunk->own[which]);
     return HR_OK;
 }
 
-hr_status hri_filter_piece_init(hri_filter_piece *piece,
+hr_status hri_filter_chunk_init(hri_filter_chunk *chunk,
                                 const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t first, int64_t last)
 {
     int64_t from, to;
     find_rows(job, first, last, &from, &to);
-    *piece = (hri_filter_piece){.first = first, .last = last};
-    HRI_TRY(view_rows(piece, job, 0, from, to));
-    HRI_TRY(view_rows(piece, job, 1, first, last));
+    *chunk = (hri_filter_chunk){.first = first, .last = last};
+    HRI_TRY(view_rows(chunk, job, 0, from, to));
+    HRI_TRY(view_rows(chunk, job, 1, first, last));
     if (hri_filter_rank(job) == 0 ||
         hri_filter_strips(job->context, accelerator)) {
         return HR_OK;
@@ -74,10 +74,10 @@ hr_status hri_filter_piece_init(hri_filter_piece *piece,
         job->context, hr_type_size(job->in.type),
         hr_extent3(job->factors.rank, last - first + 2 * job->window->reach,
                    job->out.cols),
-        &piece->planes);
+        &chunk->planes);
 }
 
-uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
+uint64_t hri_filter_chunk_scratch(const hri_filter_job *job,
                                   const hri_accelerator *accelerator)
 {
     int64_t elements = 0;
@@ -89,7 +89,7 @@ uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
     return (uint64_t)elements * hr_type_size(job->in.type);
 }
 
-/* A piece on its way to a queue, and the arguments of its kernels. */
+/* A chunk on its way to a queue, and the arguments of its kernels. */
 typedef struct work {
     const hri_filter_job *job;
     const hri_filter_tables *tables;
@@ -193,7 +193,7 @@ static hr_status launch_separable(const work *w, hr_view planes)
         hr_extent2(hri_ceil_div(w->rows, OWN), cols), &tall, down, 4);
 }
 
-hr_status hri_filter_piece_launch(hri_filter_piece *piece,
+hr_status hri_filter_chunk_launch(hri_filter_chunk *chunk,
                                   const hri_filter_job *job,
                                   const hri_filter_tables *tables,
                                   hr_queue *queue)
@@ -204,26 +204,26 @@ hr_status hri_filter_piece_launch(hri_filter_piece *piece,
     work w = {.job = job,
               .tables = tables,
               .queue = queue,
-              .rows = piece->last - piece->first,
+              .rows = chunk->last - chunk->first,
               .single = single,
               .shape = {.reach = job->window->reach,
                         .rank = hri_filter_rank(job),
                         .rows = job->in.rows,
                         .cols = job->in.cols,
-                        .top = job->top + piece->first,
+                        .top = job->top + chunk->first,
                         .left = job->left,
                         .edges = job->options.edges,
                         .folded = tables->folded},
-              .in = hr_in(piece->in),
+              .in = hr_in(chunk->in),
               .apron = table_of(&tables->apron),
-              .out = hr_out(piece->out),
+              .out = hr_out(chunk->out),
               .constant = single ? hr_value(&narrow, sizeof narrow)
                                  : hr_value(&wide, sizeof wide),
               .scratch = hr_tile_bytes(
-                  (size_t)hri_filter_piece_scratch(job, queue->accelerator))};
+                  (size_t)hri_filter_chunk_scratch(job, queue->accelerator))};
     int64_t to;
-    find_rows(job, piece->first, piece->last, &w.shape.first, &to);
-    piece->queue = queue;
+    find_rows(job, chunk->first, chunk->last, &w.shape.first, &to);
+    chunk->queue = queue;
     if (job->method == HR_FILTER_FFT) {
         return launch_fft(&w);
     }
@@ -232,25 +232,25 @@ hr_status hri_filter_piece_launch(hri_filter_piece *piece,
     }
     return job->method == HR_FILTER_DIRECT
                ? launch_direct(&w)
-               : launch_separable(&w, hr_view_of(piece->planes));
+               : launch_separable(&w, hr_view_of(chunk->planes));
 }
 
-hr_status hri_filter_piece_finish(hri_filter_piece *piece)
+hr_status hri_filter_chunk_finish(hri_filter_chunk *chunk)
 {
     hr_status status = HR_OK;
-    if (piece->own[1] != NULL) {
-        status = hr_synchronize(piece->out);
-    } else if (piece->queue != NULL) {
-        status = hr_queue_finish(piece->queue);
+    if (chunk->own[1] != NULL) {
+        status = hr_synchronize(chunk->out);
+    } else if (chunk->queue != NULL) {
+        status = hr_queue_finish(chunk->queue);
     }
-    hr_array_destroy(piece->planes);
-    hr_array_destroy(piece->own[1]);
-    hr_array_destroy(piece->own[0]);
-    *piece = (hri_filter_piece){0};
+    hr_array_destroy(chunk->planes);
+    hr_array_destroy(chunk->own[1]);
+    hr_array_destroy(chunk->own[0]);
+    *chunk = (hri_filter_chunk){0};
     return status;
 }
 
-uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
+uint64_t hri_filter_chunk_bytes(const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t rows)
 {
@@ -261,20 +261,20 @@ uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
     rows = hri_min(rows, job->out.rows);
     const int64_t between = rows + n - 1;
     const int64_t seen = hri_min(between, job->in.rows);
-    uint64_t piece = 0;
+    uint64_t chunk = 0;
     if (job->views[0].array == NULL) { /* else it is there already */
-        piece = (uint64_t)seen * in_row + (uint64_t)rows * out_row;
+        chunk = (uint64_t)seen * in_row + (uint64_t)rows * out_row;
     }
     if (!hri_filter_strips(job->context, accelerator)) {
-        piece += (uint64_t)(rank * between) * out_row;
+        chunk += (uint64_t)(rank * between) * out_row;
     }
     const uint64_t weights =
         (uint64_t)(n * (rank > 0 ? 2 * rank : n)) * element;
-    return 2 * piece + (uint64_t)n * in_row + weights +
+    return 2 * chunk + (uint64_t)n * in_row + weights +
            8 * (uint64_t)SPARE_BYTES;
 }
 
-int64_t hri_filter_piece_end(const hri_filter_job *job,
+int64_t hri_filter_chunk_end(const hri_filter_job *job,
                              const hri_filter_band *b, int64_t next)
 {
     const int64_t block = hri_filter_block(job);
@@ -289,7 +289,7 @@ int64_t hri_filter_piece_end(const hri_filter_job *job,
 /* ---- executors: accelerators that work on their bands of rows */
 
 /* An accelerator that works on its band of out, from row `next` on. It has two
- * queues, so that one piece is copied while the other is worked on. */
+ * queues, so that one chunk is copied while the other is worked on. */
 typedef struct executor {
     hri_call call;
     const hri_filter_job *job;
@@ -297,35 +297,35 @@ typedef struct executor {
     const hri_filter_tables *tables;
     const hri_filter_band *band;
     hr_queue *queues[2];
-    hri_filter_piece pieces[2];
+    hri_filter_chunk chunks[2];
     int64_t next;
-    uint64_t count; /* pieces begun so far */
+    uint64_t count; /* chunks begun so far */
 } executor;
 
-/* Wait for a piece, if there is one. */
-static hr_status finish_piece(executor *e, hri_filter_piece *piece)
+/* Wait for a chunk, if there is one. */
+static hr_status finish_chunk(executor *e, hri_filter_chunk *chunk)
 {
-    const int64_t elements = (piece->last - piece->first) * e->job->out.cols;
-    HRI_TRY(hri_filter_piece_finish(piece));
+    const int64_t elements = (chunk->last - chunk->first) * e->job->out.cols;
+    HRI_TRY(hri_filter_chunk_finish(chunk));
     hri_progress_add(e->progress, (uint64_t)elements);
     return HR_OK;
 }
 
-static hr_status begin_piece(executor *e, hri_filter_piece *piece,
+static hr_status begin_chunk(executor *e, hri_filter_chunk *chunk,
                              hr_queue *queue)
 {
     const int64_t first = e->next;
-    e->next = hri_filter_piece_end(e->job, e->band, first);
-    HRI_TRY(finish_piece(e, piece));
-    HRI_TRY(hri_filter_piece_init(piece, e->job, e->band->accelerator, first,
+    e->next = hri_filter_chunk_end(e->job, e->band, first);
+    HRI_TRY(finish_chunk(e, chunk));
+    HRI_TRY(hri_filter_chunk_init(chunk, e->job, e->band->accelerator, first,
                                   e->next));
-    HRI_TRY(hri_filter_piece_launch(piece, e->job, e->tables, queue));
+    HRI_TRY(hri_filter_chunk_launch(chunk, e->job, e->tables, queue));
     /* it goes home as soon as it is done */
-    return piece->own[1] != NULL ? hr_synchronize_async(piece->out, NULL)
+    return chunk->own[1] != NULL ? hr_synchronize_async(chunk->out, NULL)
                                  : HR_OK;
 }
 
-/* Begin the next piece once the last but one is done. False when nothing is
+/* Begin the next chunk once the last but one is done. False when nothing is
  * left, something failed, or the program cancelled. */
 static bool begin_next(executor *e)
 {
@@ -336,16 +336,16 @@ static bool begin_next(executor *e)
     const int half = (int)(e->count % 2);
     e->count++;
     hri_error_keep(&e->call.error,
-                   begin_piece(e, &e->pieces[half], e->queues[half]));
+                   begin_chunk(e, &e->chunks[half], e->queues[half]));
     return true;
 }
 
-/* Wait for the last pieces, and free what the executor has. */
+/* Wait for the last chunks, and free what the executor has. */
 static void finish_executor(executor *e)
 {
-    for (uint64_t i = 0; i < 2; i++) { /* the older piece first */
+    for (uint64_t i = 0; i < 2; i++) { /* the older chunk first */
         hri_error_keep(&e->call.error,
-                       finish_piece(e, &e->pieces[(e->count + i) % 2]));
+                       finish_chunk(e, &e->chunks[(e->count + i) % 2]));
     }
     for (int i = 0; i < 2; i++) {
         hr_queue_destroy(e->queues[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces: rows that an accelerator works on at a time. */
-#ifndef HRI_FILTER_PIECE_H
-#define HRI_FILTER_PIECE_H
+/* Chunks: rows that an accelerator works on at a time. */
+#ifndef HRI_FILTER_CHUNK_H
+#define HRI_FILTER_CHUNK_H
 
 #include <headrace/queue.h>
 
@@ -9,14 +9,14 @@
 #include "filter/cost.h"
 #include "runtime/runtime.h"
 
-/* A piece: rows [first, last) of out, the rows of in that they need, and what
- * is in between. Arrays over the caller's matrices belong to the piece. */
-typedef struct hri_filter_piece {
+/* A chunk: rows [first, last) of out, the rows of in that they need, and what
+ * is in between. Arrays over the caller's matrices belong to the chunk. */
+typedef struct hri_filter_chunk {
     int64_t first, last;
     hr_view in, out;
     hr_array *own[2], *planes;
     hr_queue *queue; /* that its kernels run on; NULL: none yet */
-} hri_filter_piece;
+} hri_filter_chunk;
 
 /* Whether the accelerator filters in strips (kernels.h). Otherwise it uses the
  * kernels of kernels/dialect/filter.inc. Only these can be checked. */
@@ -24,29 +24,29 @@ bool hri_filter_strips(const hr_context *context,
                        const hri_accelerator *accelerator);
 
 /* Make the arrays of rows [first, last), enqueue the kernels, and wait and
- * free. finish accepts a piece that is made in part or not at all. */
-hr_status hri_filter_piece_init(hri_filter_piece *piece,
+ * free. finish accepts a chunk that is made in part or not at all. */
+hr_status hri_filter_chunk_init(hri_filter_chunk *chunk,
                                 const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t first, int64_t last);
-hr_status hri_filter_piece_launch(hri_filter_piece *piece,
+hr_status hri_filter_chunk_launch(hri_filter_chunk *chunk,
                                   const hri_filter_job *job,
                                   const hri_filter_tables *tables,
                                   hr_queue *queue);
-hr_status hri_filter_piece_finish(hri_filter_piece *piece);
+hr_status hri_filter_chunk_finish(hri_filter_chunk *chunk);
 
 /* Bytes of scratch memory for each thread. 0: none is needed. */
-uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
+uint64_t hri_filter_chunk_scratch(const hri_filter_job *job,
                                   const hri_accelerator *accelerator);
 
-/* Bytes that an accelerator with memory of its own needs for two pieces of
+/* Bytes that an accelerator with memory of its own needs for two chunks of
  * `rows` rows, and for the tables. */
-uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
+uint64_t hri_filter_chunk_bytes(const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t rows);
 
-/* The end of the piece of a band that begins at row `next`. */
-int64_t hri_filter_piece_end(const hri_filter_job *job,
+/* The end of the chunk of a band that begins at row `next`. */
+int64_t hri_filter_chunk_end(const hri_filter_job *job,
                              const hri_filter_band *band, int64_t next);
 
 /* Do the job as planned, and wait for it. */

@@ -145,23 +145,22 @@ static void put_box(hri_boxes *set, hri_box box)
     set->of[set->count++] = box;
 }
 
-enum { MAX_PIECES = 2 * HRI_DIMENSIONS };
+enum { MAX_REST = 2 * HRI_DIMENSIONS };
 
 /* What is left of a box without a hole that it overlaps: the parts below and
  * above the hole, along each dimension in turn. */
-static size_t cut_out(hri_box box, const hri_box *hole,
-                      hri_box pieces[MAX_PIECES])
+static size_t cut_out(hri_box box, const hri_box *hole, hri_box rest[MAX_REST])
 {
     size_t count = 0;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
         if (box.lo[i] < hole->lo[i]) {
-            pieces[count] = box;
-            pieces[count++].hi[i] = hole->lo[i];
+            rest[count] = box;
+            rest[count++].hi[i] = hole->lo[i];
             box.lo[i] = hole->lo[i];
         }
         if (hole->hi[i] < box.hi[i]) {
-            pieces[count] = box;
-            pieces[count++].lo[i] = hole->hi[i];
+            rest[count] = box;
+            rest[count++].lo[i] = hole->hi[i];
             box.hi[i] = hole->hi[i];
         }
     }
@@ -174,18 +173,18 @@ hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
     for (size_t i = 0; i < set->count; i++) {
         cut += hri_boxes_touch(&set->of[i], box);
     }
-    HRI_TRY(reserve_boxes(set, cut * (MAX_PIECES - 1)));
-    hri_box pieces[MAX_PIECES];
-    /* the pieces go to the end, and do not touch the hole */
+    HRI_TRY(reserve_boxes(set, cut * (MAX_REST - 1)));
+    hri_box rest[MAX_REST];
+    /* the rest go to the end, and do not touch the hole */
     for (size_t i = set->count; i-- > 0;) {
         hri_box old = set->of[i];
         if (!hri_boxes_touch(&old, box)) {
             continue;
         }
-        size_t count = cut_out(old, box, pieces);
+        size_t count = cut_out(old, box, rest);
         set->of[i] = set->of[--set->count];
         for (size_t p = 0; p < count; p++) {
-            set->of[set->count++] = pieces[p];
+            set->of[set->count++] = rest[p];
         }
     }
     return HR_OK;
@@ -196,9 +195,9 @@ hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
     if (hri_box_is_empty(box) || hri_boxes_contain(set, box)) {
         return HR_OK;
     }
-    /* reserve room for all pieces and the box first, so that a failure loses
+    /* reserve room for all rest and the box first, so that a failure loses
      * nothing */
-    HRI_TRY(reserve_boxes(set, set->count * (MAX_PIECES - 1) + 1));
+    HRI_TRY(reserve_boxes(set, set->count * (MAX_REST - 1) + 1));
     HRI_TRY(hri_boxes_remove(set, box));
     put_box(set, *box);
     return HR_OK;

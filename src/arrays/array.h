@@ -8,7 +8,7 @@
  * memory of its own (1 + its index). Plain "host" is the host. The caller of
  * each function holds the context's lock, unless the function says otherwise.
  *
- * Reading fetches what is missing, piece by piece, from the nearest place that
+ * Reading fetches what is missing, box by box, from the nearest place that
  * has it: another accelerator on the same device, a peer, the host. What lies
  * with an accelerator that is no peer comes to the host first, and stays valid
  * there. Writing makes the boxes valid there and invalid everywhere else.
@@ -137,13 +137,13 @@ typedef struct hri_reach {
     int64_t rows;          /* of the view for each row of the domain */
 } hri_reach;
 
-/* What the checker has to know of a call that launches a kernel in pieces of
+/* What the checker has to know of a call that launches a kernel in chunks of
  * rows. */
-typedef struct hri_pieces {
-    int64_t grain; /* pieces are so many rows, or a multiple */
+typedef struct hri_chunks {
+    int64_t grain; /* chunks are so many rows, or a multiple */
     hri_reach reach[HR_MAX_PARAMETERS];
-    struct hri_kept *kept; /* of the pieces so far; NULL: nothing */
-} hri_pieces;
+    struct hri_kept *kept; /* of the chunks so far; NULL: nothing */
+} hri_chunks;
 
 /* The hooks of HEADRACE_CHECK=1 between the caller and the work
  * (src/checker). */
@@ -152,12 +152,12 @@ typedef struct hri_checker {
     hr_status (*tell)(hr_context *context);
     /* Run a launch on the host now, instead of enqueueing it. It first waits
      * until the queue has done its work. The views lie where the arguments say.
-     * It is one of these pieces (NULL: points may use all of the views). HR_OK
+     * It is one of these chunks (NULL: points may use all of the views). HR_OK
      * also when something is found. */
     hr_status (*launch)(hr_context *context, hri_stream *stream,
-                        const hri_launch *launch, hri_pieces *pieces);
-    /* Free what is kept of the pieces. */
-    void (*forget)(hri_pieces *pieces);
+                        const hri_launch *launch, hri_chunks *chunks);
+    /* Free what is kept of the chunks. */
+    void (*forget)(hri_chunks *chunks);
     /* Make a mapping of host memory point to a copy of it. */
     hr_status (*map)(hr_mapping *mapping, const char *file, int line);
     /* Copy what was written back to `home`, which is the mapping of the memory

@@ -486,11 +486,11 @@ static hr_status find_module(launching *l)
     return status;
 }
 
-/* Tell what the checker has found. A call of several pieces does that itself,
+/* Tell what the checker has found. A call of several chunks does that itself,
  * when all have run. */
 static hr_status tell_findings(const launching *l)
 {
-    return l->box->pieces == NULL ? hri_check_tell(l->context) : HR_OK;
+    return l->box->chunks == NULL ? hri_check_tell(l->context) : HR_OK;
 }
 
 static hr_status enqueue_kernel(launching *l)
@@ -509,7 +509,7 @@ static hr_status enqueue_kernel(launching *l)
     }
     HRI_TRY(checker == NULL ? hri_stream_launch(l->queue->stream, &l->launch)
                             : checker->launch(l->context, l->queue->stream,
-                                              &l->launch, l->box->pieces));
+                                              &l->launch, l->box->chunks));
     if (!kept) {
         HRI_TRY(end_views(l));
     }

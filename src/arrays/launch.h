@@ -30,7 +30,7 @@ typedef struct hri_launch_box {
     hri_fence **start; /* out: a fence right before the kernel, held by the
                           caller; NULL: not wanted */
     const hri_epilogue *epilogue; /* NULL: none; for the host alone */
-    struct hri_pieces *pieces;    /* the call whose piece this part is, for the
+    struct hri_chunks *chunks;    /* the call whose chunk this part is, for the
                                      checker; the caller tells what is found;
                                      NULL: there is none */
     bool kept; /* part of a graph: the views are in place already, and uses are

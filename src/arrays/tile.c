@@ -2,7 +2,7 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 
-/* A tile that suits GPUs. Its rows are read in one piece. In rank 3, short rows
+/* A tile that suits GPUs. Its rows are read in one chunk. In rank 3, short rows
  * make it more rows, and few rows make it more slices. */
 static int64_t device_tile(uint32_t rank, uint32_t d, const int64_t *items)
 {

@@ -211,10 +211,10 @@ static hr_status make_view(checking *c, uint32_t i)
     const hr_parameter *p =
         &c->launch->kernel->parameters(c->launch->kernel)[i];
     const hri_kernel_argument *a = &c->launch->arguments[i];
-    const hri_pieces *pieces = c->watch.pieces;
+    const hri_chunks *chunks = c->watch.chunks;
     v->parameter = p;
     v->reach =
-        pieces != NULL && !pieces->reach[i].any ? &pieces->reach[i] : NULL;
+        chunks != NULL && !chunks->reach[i].any ? &chunks->reach[i] : NULL;
     lay_out(v, a);
     const size_t count = (size_t)v->count;
     const size_t bytes = hri_round_up_bytes(bytes_of(v), ALIGNMENT);
@@ -225,8 +225,8 @@ static hr_status make_view(checking *c, uint32_t i)
         v->seen = calloc(count, sizeof *v->seen);
         made = made && v->seen != NULL;
     } else {
-        v->kept = pieces != NULL && pieces->reach[i].any;
-        v->elements = v->kept ? hri_kept_elements(pieces->kept, i, count)
+        v->kept = chunks != NULL && chunks->reach[i].any;
+        v->elements = v->kept ? hri_kept_elements(chunks->kept, i, count)
                               : calloc(count, sizeof *v->elements);
         v->first = aligned_alloc(ALIGNMENT, bytes);
         made = made && v->elements != NULL && v->first != NULL;
@@ -464,14 +464,14 @@ static hr_status check_views(checking *c)
 }
 
 static hr_status check_launch(hr_context *context, hri_stream *stream,
-                              const hri_launch *launch, hri_pieces *pieces)
+                              const hri_launch *launch, hri_chunks *chunks)
 {
     const int64_t *tiles = launch->domain.tiles;
     checking c = {.watch = {.findings = hri_findings_of(context),
                             .kernel = launch->kernel,
                             .rank = launch->rank,
                             .domain = launch->domain,
-                            .pieces = pieces,
+                            .chunks = chunks,
                             .widest = 1},
                   .stream = stream,
                   .launch = launch,
@@ -490,8 +490,8 @@ static hr_status check_launch(hr_context *context, hri_stream *stream,
             launch->kernel->name);
     }
     HRI_TRY(hri_stream_finish(stream));
-    if (pieces != NULL) {
-        HRI_TRY(hri_kept_begin(pieces, &launch->domain, &c.watch.first_tile));
+    if (chunks != NULL) {
+        HRI_TRY(hri_kept_begin(chunks, &launch->domain, &c.watch.first_tile));
     }
     const hr_status status = check_views(&c);
     finish_checking(&c);

@@ -7,7 +7,7 @@
  * kernel's checked form runs there twice, with different bits in OUT views.
  * watch.c
  * keeps for each element what wrote and what used it, and kept.c does so from
- * one piece of a call to the next. hr_map gives copies, in pages that are taken
+ * one chunk of a call to the next. hr_map gives copies, in pages that are taken
  * away on hr_unmap (mapped.c). report.c makes sentences of what is found. */
 #ifndef HRI_CHECKER_CHECK_H
 #define HRI_CHECKER_CHECK_H

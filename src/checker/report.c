@@ -57,12 +57,12 @@ static void say_numbers(sentence *s, const int64_t *numbers, uint32_t count,
 
 static void say_item(sentence *s, const hri_watch *w, const hri_seen *use)
 {
-    uint32_t tile_of_piece = use->tile;
-    const hr_domain *d = w->pieces != NULL
-                             ? hri_kept_domain(w->pieces->kept, &tile_of_piece)
+    uint32_t tile_of_chunk = use->tile;
+    const hr_domain *d = w->chunks != NULL
+                             ? hri_kept_domain(w->chunks->kept, &tile_of_chunk)
                              : &w->domain;
     const bool item = use->item >= 0;
-    int64_t tile = tile_of_piece, local = item ? use->item : 0;
+    int64_t tile = tile_of_chunk, local = item ? use->item : 0;
     int64_t at[HR_MAX_KERNEL_RANK];
     for (int i = HR_MAX_KERNEL_RANK - 1; i >= 0; i--) {
         int64_t number = tile % d->tiles[i];
@@ -111,7 +111,7 @@ static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
     say_element(s, r);
 }
 
-/* Write which part of the extent is there, when that is not all of it. Pieces
+/* Write which part of the extent is there, when that is not all of it. Chunks
  * of a call do not count. */
 static void say_part(sentence *s, const hri_watch *w, const hri_watched *v)
 {
@@ -120,7 +120,7 @@ static void say_part(sentence *s, const hri_watch *w, const hri_watched *v)
     for (uint32_t d = 0; d < rank; d++) {
         whole = whole && v->held_first[d] == 0 && v->held[d] == v->extent[d];
     }
-    if (!whole && w->pieces == NULL) {
+    if (!whole && w->chunks == NULL) {
         say(s, ", of which this part holds ");
         say_numbers(s, v->held, rank, " x ");
         say(s, " from (");
@@ -132,7 +132,7 @@ static void say_part(sentence *s, const hri_watch *w, const hri_watched *v)
 static void say_reach(sentence *s, const hri_watch *w, const hri_report *r)
 {
     const hri_reach *reach = r->view->reach;
-    const bool one = w->pieces->grain == 1;
+    const bool one = w->chunks->grain == 1;
     const char *own = one ? "its own row" : "the rows of its tile";
     if (r->view->parameter->access != HR_IN) {
         say(s, ", but a point uses %s alone of what is written", own);

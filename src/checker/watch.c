@@ -243,7 +243,7 @@ static bool suits(const hri_watched *v, const hr_checked_access *a)
     return a->list == v->parameter->list && a->rank == v->parameter->rank;
 }
 
-/* Whether the access is to an element that there is, maybe in another piece of
+/* Whether the access is to an element that there is, maybe in another chunk of
  * the call. */
 static bool is_in_extent(const hri_watched *v, const hr_checked_access *a)
 {
@@ -375,14 +375,14 @@ void *hr_checked_at(const hr_checked_access *access)
     return memory;
 }
 
-/* Find the rows with which the running item may be in one piece. */
+/* Find the rows with which the running item may be in one chunk. */
 static void find_rows(hri_watch *w)
 {
     const hr_domain *d = &w->domain;
-    if (w->pieces == NULL) {
+    if (w->chunks == NULL) {
         return;
     }
-    const int64_t grain = w->pieces->grain;
+    const int64_t grain = w->chunks->grain;
     int64_t first = d->first[0] + d->number[0] * d->tile[0];
     int64_t count = d->tile[0];
     if (w->here.item >= 0) {

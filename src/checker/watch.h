@@ -61,7 +61,7 @@ typedef struct hri_watched {
     unsigned char *poison[HRI_RUNS]; /* of an OUT view, in each run */
     hri_seen *seen;                  /* for each element of an IN view */
     hri_element *elements;           /* for each element of other views */
-    bool kept;                       /* these are for all pieces of a call */
+    bool kept;                       /* these are for all chunks of a call */
     int64_t *touched; /* those that have been accessed in any run */
     size_t touched_count, touched_capacity;
 } hri_watched;
@@ -107,10 +107,10 @@ typedef struct hri_watch {
     const hr_kernel *kernel;
     uint32_t rank;
     hr_domain domain;
-    hri_pieces *pieces;         /* NULL: the launch is no piece of a call */
-    uint32_t first_tile;        /* of the call, in this piece */
+    hri_chunks *chunks;         /* NULL: the launch is no chunk of a call */
+    uint32_t first_tile;        /* of the call, in this chunk */
     int64_t row_first, row_end; /* of the domain: those with which the running
-                                   item may be in one piece */
+                                   item may be in one chunk */
     hri_watched views[HR_MAX_PARAMETERS];
     size_t widest;    /* bytes of an element of any view */
     int run;          /* from 0 on */
@@ -127,18 +127,18 @@ typedef struct hri_watch {
     uint32_t stray_count;
 } hri_watch;
 
-/* kept.c: the accesses to some views in the pieces of a call. */
+/* kept.c: the accesses to some views in the chunks of a call. */
 typedef struct hri_kept hri_kept;
-/* Begin a piece of this domain, whose tiles are numbered from *first on. */
-hr_status hri_kept_begin(hri_pieces *pieces, const hr_domain *domain,
+/* Begin a chunk of this domain, whose tiles are numbered from *first on. */
+hr_status hri_kept_begin(hri_chunks *chunks, const hr_domain *domain,
                          uint32_t *first);
-/* The elements of a view, for all pieces. NULL: no memory. */
+/* The elements of a view, for all chunks. NULL: no memory. */
 hri_element *hri_kept_elements(hri_kept *kept, uint32_t parameter,
                                size_t count);
-/* The domain of the piece that a tile is in. *tile becomes its number there. */
+/* The domain of the chunk that a tile is in. *tile becomes its number there. */
 const hr_domain *hri_kept_domain(const hri_kept *kept, uint32_t *tile);
-/* Free what is kept of the pieces. */
-void hri_kept_forget(hri_pieces *pieces);
+/* Free what is kept of the chunks. */
+void hri_kept_forget(hri_chunks *chunks);
 
 /* Run the kernel once, tile after tile. Its views have their memory. What was
  * seen before is forgotten, but for accesses that found no value. */

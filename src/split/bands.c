@@ -163,14 +163,14 @@ hr_status hri_split_make_arguments(const hri_splitting *s, uint32_t i,
     return HR_OK;
 }
 
-void hri_split_describe_pieces(const hri_splitting *s, hri_pieces *pieces)
+void hri_split_describe_chunks(const hri_splitting *s, hri_chunks *chunks)
 {
-    *pieces = (hri_pieces){.grain = hri_split_grain(s)};
+    *chunks = (hri_chunks){.grain = hri_split_grain(s)};
     for (uint32_t k = 0; k < s->kernel->parameter_count; k++) {
         const hr_argument *a = &s->arguments[k];
         if (hri_split_is_view(s, k)) {
             const int64_t size = a->view.extent.size[hri_split_dimension(s, k)];
-            pieces->reach[k] = (hri_reach){.any = hri_split_is_whole(s, k),
+            chunks->reach[k] = (hri_reach){.any = hri_split_is_whole(s, k),
                                            .before = hri_min(a->before, size),
                                            .after = hri_min(a->after, size),
                                            .rows = hri_split_rows(s, k)};
@@ -187,13 +187,13 @@ hr_status hri_split_launch_rows(const hri_splitting *s, uint32_t i,
     hr_queue queue = {
         .context = s->context, .accelerator = a, .stream = stream};
     const double shared = (double)rows->count * hri_split_count_siblings(s, i);
-    const bool is_piece = rows->count < s->domain.size[0] || s->pieces != NULL;
+    const bool is_chunk = rows->count < s->domain.size[0] || s->chunks != NULL;
     hri_launch_box box = hri_launch_box_of(s->domain);
     box.first[0] = rows->first;
     box.end[0] = rows->first + rows->count;
     box.tile =
-        s->band_tile.rank > 0 && is_piece ? &s->band_tile : s->options.tile;
-    box.pieces = s->pieces;
+        s->band_tile.rank > 0 && is_chunk ? &s->band_tile : s->options.tile;
+    box.chunks = s->chunks;
     box.windows = windows;
     if (s->count > 1 || s->options.report != NULL ||
         hri_model_is_curious(a, s->kernel, hri_split_row_points(s))) {

@@ -338,21 +338,21 @@ static hr_status tell_findings(hr_context *context)
     return status;
 }
 
-/* The same. The checker gets to know the pieces, and tells what it has found
+/* The same. The checker gets to know the chunks, and tells what it has found
  * when all have run. */
 static hr_status run_checked(hri_splitting *s)
 {
     const hri_checker *checker = s->context->checker;
-    hri_pieces pieces;
+    hri_chunks chunks;
     if (checker == NULL) {
         return run_with_progress(s);
     }
     HRI_TRY(tell_findings(s->context));
-    hri_split_describe_pieces(s, &pieces);
-    s->pieces = &pieces;
+    hri_split_describe_chunks(s, &chunks);
+    s->chunks = &chunks;
     const hr_status status = run_with_progress(s);
-    s->pieces = NULL;
-    checker->forget(&pieces);
+    s->chunks = NULL;
+    checker->forget(&chunks);
     return status == HR_OK ? tell_findings(s->context) : status;
 }
 

@@ -93,7 +93,7 @@ typedef struct hri_splitting {
      * tells its own. */
     hri_progress *progress;
     const hr_parameter *parameters;
-    hri_pieces *pieces;            /* for the checker; NULL: there is none */
+    hri_chunks *chunks;            /* for the checker; NULL: there is none */
     hr_split_options options;      /* read */
     hr_extent band_tile;           /* of a launch in several bands or chunks;
                                       rank 0: the default */
@@ -140,7 +140,7 @@ static inline int64_t hri_split_rows(const hri_splitting *s, uint32_t i)
     return s->rows != NULL ? s->rows[i] : 1;
 }
 
-/* Bands, chunks and pieces are so many rows, or a multiple. */
+/* Bands and chunks are so many rows, or a multiple. */
 static inline int64_t hri_split_grain(const hri_splitting *s)
 {
     return s->band_tile.rank > 0 ? s->band_tile.size[0] : 1;
@@ -206,7 +206,7 @@ hr_status hri_split_view_rows(const hri_splitting *s, uint32_t i,
 
 /* ---- room.c: memory for bands */
 
-/* Give accelerator i memory for a band that it holds, before pieces of the band
+/* Give accelerator i memory for a band that it holds, before chunks of the band
  * ask for theirs one by one. */
 hr_status hri_split_hold(const hri_splitting *s, uint32_t i,
                          const hr_band *band);
@@ -255,8 +255,8 @@ hr_status hri_split_require_chunks(const hri_splitting *s);
 hr_status hri_split_make_arguments(const hri_splitting *s, uint32_t i,
                                    const hr_band *rows, hr_argument *arguments,
                                    hri_window *windows);
-/* Say what the checker has to know of the pieces of a launch. */
-void hri_split_describe_pieces(const hri_splitting *s, hri_pieces *pieces);
+/* Say what the checker has to know of the chunks of a launch. */
+void hri_split_describe_chunks(const hri_splitting *s, hri_chunks *chunks);
 /* Launch them on the accelerator's default queue, and time the kernel. */
 hr_status hri_split_launch_rows(const hri_splitting *s, uint32_t i,
                                 const hr_band *rows, hri_stream *stream,
@@ -281,7 +281,7 @@ hr_status hri_split_begin_combined(const hri_splitting *s);
 hr_status hri_split_end_combined(const hri_splitting *s, hr_status launched);
 
 /* stream.c: run band i in chunks, and wait for the last one. A band that its
- * accelerator holds runs in pieces where it is, since its progress is told. The
+ * accelerator holds runs in chunks where it is, since its progress is told. The
  * caller does not hold the context's lock. After a failure, the rows that may
  * not have been written have no values. */
 hr_status hri_split_stream(const hri_splitting *s, uint32_t i);

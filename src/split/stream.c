@@ -14,9 +14,9 @@ enum {
     MAX_SLOTS = 3,
     UNDER_WAY = 4, /* chunks: one goes up, one is computed, one goes home, and
                       one is enqueued */
-    PIECES = 2,    /* of a band that does not stream: one is computed while the
-                      next one is enqueued */
-    QUEUES = 3     /* up, kernels, home */
+    UNDER_WAY_HELD = 2, /* of a band that does not stream: one is computed while
+                   the next one is enqueued */
+    QUEUES = 3          /* up, kernels, home */
 };
 
 /* The slots of an argument. */
@@ -37,10 +37,10 @@ typedef struct streaming {
     const hri_splitting *split;
     uint32_t index; /* of the participant */
     const hr_band *band;
-    int64_t chunk;     /* rows at a time; 0: the band runs in pieces where it
+    int64_t chunk;     /* rows at a time; 0: the band runs in chunks where it
                           lies */
-    hri_rounds rounds; /* how many grains a piece has */
-    uint64_t lag;      /* chunks or pieces that are under way */
+    hri_rounds rounds; /* how many grains a chunk has */
+    uint64_t lag;      /* chunks that are under way */
     hri_accelerator *accelerator;
     int place;
     hr_queue *up, *home; /* NULL: nothing streams */
@@ -213,7 +213,7 @@ static hr_status enqueue_chunk(streaming *st, hri_stream *kernels, chunk *c)
     return HR_OK;
 }
 
-/* The rows of the next chunk, or of the next piece, which is of whole grains.
+/* The rows of the next chunk, or of the next chunk, which is of whole grains.
  */
 static int64_t next_rows(streaming *st)
 {
@@ -316,7 +316,7 @@ hr_status hri_split_stream(const hri_splitting *s, uint32_t i)
                     .index = i,
                     .band = band,
                     .chunk = chunk_rows,
-                    .lag = chunk_rows > 0 ? UNDER_WAY : PIECES,
+                    .lag = chunk_rows > 0 ? UNDER_WAY : UNDER_WAY_HELD,
                     .accelerator = a,
                     .place = hri_place_of(s->context, a),
                     .next = band->first,

@@ -48,7 +48,7 @@
 
 enum {
     MAX_EDGE = 4096,
-    MIN_GROWING = 5, /* growing pieces are tried from as many least depths of k
+    MIN_GROWING = 5, /* growing chunks are tried from as many least depths of k
                         on */
     SHALLOW = 512,   /* the depth for which the largest tiles are tried */
     GRAIN = 32,      /* the largest edges are multiples of it */
@@ -83,9 +83,9 @@ void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
 }
 
 /* The kind of a blocking is the size of its tiles, in powers of two, whether
- * they are much wider than high, and its pieces of k: 1, 2, 3, more, or growing
+ * they are much wider than high, and its chunks of k: 1, 2, 3, more, or growing
  * ones. */
-enum { EDGES = 7, PIECES = 5, KINDS = 2 * EDGES * PIECES };
+enum { EDGES = 7, CHUNKS = 5, KINDS = 2 * EDGES * CHUNKS };
 
 typedef struct search {
     const hri_plan_shape *shape;
@@ -136,9 +136,9 @@ static hri_blocking *kind_of(search *x, const hri_blocking *b)
     double width = (double)hri_cut_max(x->shape->n, b->block_cols * b->cols);
     int edge = (int)log2(sqrt(height * width) / HRI_MIN_EDGE);
     edge = edge < 0 ? 0 : edge < EDGES ? edge : EDGES - 1;
-    int pieces = b->growing ? PIECES : (int)hri_min(b->chunks, PIECES - 1);
+    int chunks = b->growing ? CHUNKS : (int)hri_min(b->chunks, CHUNKS - 1);
     int wide = width > 2 * MAX_FLAT * MAX_FLAT * height;
-    return &x->kinds[(wide * EDGES + edge) * PIECES + pieces - 1];
+    return &x->kinds[(wide * EDGES + edge) * CHUNKS + chunks - 1];
 }
 
 static void consider_blocking(search *x, hri_blocking b)
@@ -185,14 +185,14 @@ static void consider_whole(search *x, hri_blocking b)
     }
 }
 
-/* The next number of pieces: 2, 3, 4, 8, 16, ..., most. */
+/* The next number of chunks: 2, 3, 4, 8, 16, ..., most. */
 static int64_t next_chunks(int64_t chunks, int64_t most)
 {
     int64_t next = chunks == 2 ? 3 : chunks == 3 ? 4 : chunks * 2;
     return chunks < most ? hri_min(next, most) : most + 1;
 }
 
-/* Try pieces of k that keep tasks short. */
+/* Try chunks of k that keep tasks short. */
 static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
     const int64_t least = hri_min_depth(x->shape);
@@ -215,7 +215,7 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
     }
 }
 
-/* Try the pieces of k that are asked for. */
+/* Try the chunks of k that are asked for. */
 static void consider_terms(search *x, hri_blocking b, int64_t edge)
 {
     b.panel_sets = x->panel_sets;
@@ -296,7 +296,7 @@ static void consider_tiles(search *x, int64_t height, int64_t width)
 }
 
 /* Set the work of the longest task, and the largest tile edges when k is whole
- * and when it is in pieces. */
+ * and when it is in chunks. */
 static void set_edges(search *x)
 {
     const hri_plan_shape *s = x->shape;
@@ -370,7 +370,7 @@ static void scan_tiles(search *x)
     }
 }
 
-/* A product in place: one block, cut into tiles and pieces of k so that tasks
+/* A product in place: one block, cut into tiles and chunks of k so that tasks
  * stay short. */
 static void choose_in_place(const hri_plan_shape *s,
                             const hri_plan_accelerator *a, hri_blocking *best)
@@ -387,7 +387,7 @@ static void choose_in_place(const hri_plan_shape *s,
         for (int64_t c = 1; c <= cols_end; c = next_count(c, cols_end)) {
             double height = (double)hri_cut_max(s->m, r);
             double width = (double)hri_cut_max(s->n, c), tile = height * width;
-            /* the fewest pieces that are short enough */
+            /* the fewest chunks that are short enough */
             int64_t chunks =
                 (int64_t)fmin(fmax(ceil((double)s->k * tile / products), 1.0),
                               (double)chunks_end);

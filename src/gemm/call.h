@@ -7,7 +7,7 @@
 #include "gemm/plan.h"
 #include "model/model.h"
 
-/* The terms of a sum of products: pieces of k that have matrices of their own,
+/* The terms of a sum of products: chunks of k that have matrices of their own,
  * and that come one after another. */
 typedef struct hri_terms {
     hri_run_terms come;

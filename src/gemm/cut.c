@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The cuts of an extent, and the slots that hold the pieces. */
+/* The cuts of an extent, and the slots that hold the chunks. */
 #include "base/size.h"
 #include "gemm/plan.h"
 
 enum {
     PAD = 16,       /* elements; lines in slots start at multiples of it */
-    GRAIN = 32,     /* elements; cuts fall on multiples of it, and larger pieces
+    GRAIN = 32,     /* elements; cuts fall on multiples of it, and larger chunks
                        on */
     MAX_GRAIN = 256 /* those of larger powers of two, like the tiles of
                        kernels */
 };
 
-static int64_t grain(int64_t extent, int64_t pieces)
+static int64_t grain(int64_t extent, int64_t count)
 {
-    int64_t size = extent / pieces / 8;
+    int64_t size = extent / count / 8;
     int64_t g = MAX_GRAIN;
     while (g > size && g > GRAIN) {
         g /= 2;
@@ -22,16 +22,16 @@ static int64_t grain(int64_t extent, int64_t pieces)
 }
 
 /* Cuts at multiples of g. */
-static int64_t cut(int64_t extent, int64_t g, int64_t pieces, int64_t i)
+static int64_t cut(int64_t extent, int64_t g, int64_t count, int64_t i)
 {
     int64_t units = hri_ceil_div(extent, g);
-    int64_t start = units / pieces * i + hri_min(i, units % pieces);
+    int64_t start = units / count * i + hri_min(i, units % count);
     return hri_min(start * g, extent);
 }
 
-static int64_t cut_max(int64_t extent, int64_t g, int64_t pieces)
+static int64_t cut_max(int64_t extent, int64_t g, int64_t count)
 {
-    return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
+    return hri_min(hri_ceil_div(hri_ceil_div(extent, g), count) * g, extent);
 }
 
 static int64_t grain_of(const hri_blocking *b, int64_t k)
@@ -39,10 +39,10 @@ static int64_t grain_of(const hri_blocking *b, int64_t k)
     return b->grain > 0 ? b->grain : grain(k, b->growing ? 10 : b->chunks);
 }
 
-/* Where piece i of nearly equal pieces of an extent starts. */
-static int64_t cut_evenly(int64_t extent, int64_t pieces, int64_t i)
+/* Where chunk i of nearly equal chunks of an extent starts. */
+static int64_t cut_evenly(int64_t extent, int64_t count, int64_t i)
 {
-    return cut(extent, grain(extent, pieces), pieces, i);
+    return cut(extent, grain(extent, count), count, i);
 }
 
 int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
@@ -58,9 +58,9 @@ int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
     return hri_min(hri_ceil_div(k, g) * tenths[i] / 10 * g, k);
 }
 
-int64_t hri_cut_max(int64_t extent, int64_t pieces)
+int64_t hri_cut_max(int64_t extent, int64_t count)
 {
-    return cut_max(extent, grain(extent, pieces), pieces);
+    return cut_max(extent, grain(extent, count), count);
 }
 
 int64_t hri_cut_depth_max(const hri_blocking *b, int64_t k)

@@ -8,9 +8,9 @@
  * been computed. Tiles that go home are delayed by panels alike. If panels
  * are many and square, take T seconds to arrive and allow U seconds of work, T
  * < 2U, that is T^2 / 4U later than without waiting. If tiles are as wide as
- * C it is the time of B and one panel of A. With k in p pieces it is a p-th of
- * that, and tiles go home only during the last piece. Hence k is often cut even
- * where all of it fits: in two, or in three growing pieces of a fifth, three
+ * C it is the time of B and one panel of A. With k in p chunks it is a p-th of
+ * that, and tiles go home only during the last chunk. Hence k is often cut even
+ * where all of it fits: in two, or in three growing chunks of a fifth, three
  * tenths and a half. */
 #include "gemm/plan.h"
 
@@ -139,7 +139,7 @@ static double carry_panels(const hri_totals *x, const hri_way *w,
 }
 
 /* Seconds of copies to the accelerators: panels, again for each block when k is
- * in pieces, and old C. */
+ * in chunks, and old C. */
 static double copies_up(const hri_totals *x, const hri_blocking *b,
                         const tiling *t)
 {
@@ -226,7 +226,7 @@ static double delay(const block_seconds *s, double part, double seconds)
     return longest;
 }
 
-/* Seconds from a block's first panel to its last tile at home. Pieces of k
+/* Seconds from a block's first panel to its last tile at home. Chunks of k
  * follow each other, and tiles go home during the last. */
 static double block_end(const hri_totals *x, const hri_blocking *b,
                         const block_seconds *s)
@@ -236,7 +236,7 @@ static double block_end(const hri_totals *x, const hri_blocking *b,
     const double last = (double)hri_cut_depth(b, depth, b->chunks - 1) / k;
     const double tile = s->home / (s->rows * s->cols) * s->count;
     double late = 0.0;
-    /* of equal pieces the first or the last delays most */
+    /* of equal chunks the first or the last delays most */
     const int64_t step = b->growing ? 1 : hri_max(b->chunks - 1, 1);
     for (int64_t i = 0; i < b->chunks; i += step) {
         const double from = (double)hri_cut_depth(b, depth, i) / k;

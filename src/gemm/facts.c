@@ -259,7 +259,7 @@ static void gather_links(hri_gemm_call *c)
         f->up.rate = link->beside.up;
         f->down.rate = link->beside.down;
         f->both.rate = link->beside.both;
-        if (f->both.rate > 0.0) { /* copy pools pack rows into pieces */
+        if (f->both.rate > 0.0) { /* copy pools pack rows into chunks */
             const double copy_pools = hri_model_staged_copy;
             const double slow = hri_model_one_thread;
             f->up.start = link->staged_up ? copy_pools : f->up.start;

@@ -41,7 +41,7 @@ typedef struct executor {
 
 typedef struct forecast {
     const hri_plan *plan;
-    double *heights, *widths, *depths; /* of tiles, and of pieces of k */
+    double *heights, *widths, *depths; /* of tiles, and of chunks of k */
     executor *executors;
     double host; /* when the next on the host may compute or copy */
 } forecast;

@@ -394,7 +394,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
     return hri_schedule(plan, all);
 }
 
-/* The seconds to compare plans by. With k in pieces the last tiles cannot be
+/* The seconds to compare plans by. With k in chunks the last tiles cannot be
  * stolen, which adds a risk, and so do flat tiles. */
 static double seconds_with_risk(const candidate_set *set, const hri_plan *plan)
 {

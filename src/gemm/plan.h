@@ -69,21 +69,21 @@ typedef struct hri_plan_shape {
     bool by_columns[2]; /* HRI_A, HRI_B: its lines are columns; else rows, which
                            those of C always are */
     bool tf32;          /* has kernels of its own */
-    int64_t terms;      /* k comes in so many pieces, one after another, and
+    int64_t terms;      /* k comes in so many chunks, one after another, and
                            C stays from the first to the last; 0: at once */
-    const int64_t *bounds; /* [terms + 1] where these pieces begin, and k */
+    const int64_t *bounds; /* [terms + 1] where these chunks begin, and k */
 } hri_plan_shape;
 
 /* How C and k are cut. */
 typedef struct hri_blocking {
     int64_t block_rows, block_cols; /* blocks down and across C */
     int64_t rows, cols;             /* tiles down and across a block */
-    int64_t chunks;                 /* pieces of k; 1: whole k */
+    int64_t chunks;                 /* chunks of k; 1: whole k */
     int64_t grain;                  /* as in the shape */
-    const int64_t *bounds;          /* of the pieces; NULL: they are cut */
-    bool growing; /* three pieces, of a fifth, three tenths and a half of k:
+    const int64_t *bounds;          /* of the chunks; NULL: they are cut */
+    bool growing; /* three chunks, of a fifth, three tenths and a half of k:
                      the first product starts early, and tiles have time to
-                     go home at the end; false: pieces are equal */
+                     go home at the end; false: chunks are equal */
     int32_t panel_sets; /* sets of streamed panels: 2 overlap with work, 1 does
                       not */
     bool by_columns; /* blocks are walked down columns instead of along rows */
@@ -143,21 +143,21 @@ static inline bool hri_is_few(const hri_plan_shape *s)
 }
 
 /* The start of tile row i of C, 0 <= i <= tile_rows. The same for tile columns
- * and pieces of k. */
+ * and chunks of k. */
 int64_t hri_plan_row(const hri_plan *plan, int64_t i);
 int64_t hri_plan_col(const hri_plan *plan, int64_t i);
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
 
-/* One of these functions, and the length of piece i by it. */
+/* One of these functions, and the length of chunk i by it. */
 typedef int64_t hri_plan_start(const hri_plan *plan, int64_t i);
 int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i);
 
-/* cut.c: the length of the longest of nearly equal pieces of an extent. */
-int64_t hri_cut_max(int64_t extent, int64_t pieces);
-/* Where a blocking's piece of k starts, and the length of the longest. */
+/* cut.c: the length of the longest of nearly equal chunks of an extent. */
+int64_t hri_cut_max(int64_t extent, int64_t count);
+/* Where a blocking's chunk of k starts, and the length of the longest. */
 int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
 int64_t hri_cut_depth_max(const hri_blocking *blocking, int64_t k);
-/* The least depth of pieces of k that is tried. */
+/* The least depth of chunks of k that is tried. */
 int64_t hri_min_depth(const hri_plan_shape *shape);
 /* The bytes of each kind of slot for a blocking. */
 void hri_blocking_slot_bytes(const hri_plan_shape *shape,

@@ -19,7 +19,7 @@ enum {
                          each digit */
     UNITS = 1024,     /* at most of a device; a row is not divided further */
     HOST_UNITS = 128, /* at most of the host */
-    PIECE = 1 << 18 /* elements of rows between which a sort may be cancelled */
+    CHUNK = 1 << 18 /* elements of rows between which a sort may be cancelled */
 };
 
 /* ---- sweeps */
@@ -408,7 +408,7 @@ static hr_status sort_and_join(hri_sorting *s)
 
 /* Sort each band's rows from `done` on, at most so many. *spoiled: it failed
  * when these rows were no longer what they had been. */
-static hr_status sort_piece(hri_sorting *s, const hri_splitting *split,
+static hr_status sort_chunk(hri_sorting *s, const hri_splitting *split,
                             int64_t done, int64_t most, bool *spoiled)
 {
     hri_error error = {0};
@@ -458,7 +458,7 @@ static hr_status hold_rows(hri_accelerator *a, const hri_sort_data *data,
     return rows.values.array != NULL ? hold_view(a, &rows.values) : HR_OK;
 }
 
-/* Make accelerators hold all rows that they sort, so that no piece makes what
+/* Make accelerators hold all rows that they sort, so that no chunk makes what
  * they hold grow. */
 static hr_status hold_all(const hri_sorting *s, const hri_splitting *split)
 {
@@ -473,13 +473,13 @@ static hr_status hold_all(const hri_sorting *s, const hri_splitting *split)
     return HR_OK;
 }
 
-/* Sort everything at once; in pieces of rows if the program is told of it. */
-static hr_status sort_pieces(hri_sorting *s, const hri_splitting *split,
+/* Sort everything at once; in chunks of rows if the program is told of it. */
+static hr_status sort_chunks(hri_sorting *s, const hri_splitting *split,
                              bool *spoiled)
 {
     const hr_extent all = s->to.keys.extent;
     const bool told = all.size[0] > 1 && hri_progress_is_told(split->progress);
-    const int64_t grain = hri_max(PIECE / all.size[1], 1);
+    const int64_t grain = hri_max(CHUNK / all.size[1], 1);
     const int64_t rows = rows_of_longest(split);
     hri_rounds rounds = {0};
     if (told) {
@@ -487,7 +487,7 @@ static hr_status sort_pieces(hri_sorting *s, const hri_splitting *split,
     }
     for (int64_t done = 0, most; done < rows; done += most) {
         most = told ? grain * hri_rounds_next(&rounds, rows) : rows;
-        HRI_TRY(sort_piece(s, split, done, most, spoiled));
+        HRI_TRY(sort_chunk(s, split, done, most, spoiled));
         if (told) {
             for (uint32_t i = 0; i < s->count; i++) { /* in points */
                 hri_progress_add(split->progress,
@@ -509,7 +509,7 @@ hr_status hri_sort_run(void *sorting, const hri_splitting *split)
                         split->count);
     }
     hri_error error = {0};
-    hri_error_keep(&error, sort_pieces(s, split, &spoiled));
+    hri_error_keep(&error, sort_chunks(s, split, &spoiled));
     if (spoiled) {
         hri_error_keep(&error, forget_results(s));
     }

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "loop.h"
 
-enum { PIECE = 1 << 17 /* elements that a thread fills at a time */ };
+enum { CHUNK = 1 << 17 /* elements that a thread fills at a time */ };
 
 uint64_t cli_random_draw(uint64_t key, uint64_t n)
 {
@@ -73,17 +73,17 @@ typedef struct fill {
     uint64_t key;
 } fill;
 
-/* Fill one piece of memory. In a column-major matrix the elements are numbered
+/* Fill one chunk of memory. In a column-major matrix the elements are numbered
  * differently from their order in memory. */
-static void fill_piece(void *data, int64_t index)
+static void fill_chunk(void *data, int64_t index)
 {
     const fill *f = data;
     bool by_rows = f->m.col_stride == 1;
     int64_t length = by_rows ? f->m.cols : f->m.rows; /* of a line in memory */
     int64_t next = by_rows ? 1 : f->m.cols;           /* along a line */
     int64_t next_line = by_rows ? f->m.cols : 1;
-    int64_t at = index * PIECE;
-    int64_t end = hri_min(f->m.rows * f->m.cols, at + PIECE);
+    int64_t at = index * CHUNK;
+    int64_t end = hri_min(f->m.rows * f->m.cols, at + CHUNK);
     int64_t line = at / length, along = at % length;
     for (; at < end; at++) {
         put(&f->m, f->key, at, (uint64_t)(line * next_line + along * next));
@@ -99,6 +99,6 @@ bool cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress)
     /* mix the seed first, so that neighbouring seeds do not give shifted
      * streams */
     fill f = {m, cli_random_draw(seed, 0)};
-    return cli_loop(hri_ceil_div(m.rows * m.cols, PIECE), fill_piece, &f,
-                    progress, (double)PIECE * (double)hr_type_size(m.type));
+    return cli_loop(hri_ceil_div(m.rows * m.cols, CHUNK), fill_chunk, &f,
+                    progress, (double)CHUNK * (double)hr_type_size(m.type));
 }

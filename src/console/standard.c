@@ -64,17 +64,17 @@ static bool write_all(int to, const char *bytes, size_t count)
     return true;
 }
 
-static copied copy_with(char *piece, size_t bytes, int from, int to)
+static copied copy_with(char *chunk, size_t bytes, int from, int to)
 {
     for (;;) {
-        const ssize_t count = read(from, piece, bytes);
+        const ssize_t count = read(from, chunk, bytes);
         if (count == 0) {
             return COPIED;
         }
         if (count < 0 && !once_more(from, POLLIN)) {
             return NOT_READ;
         }
-        if (count > 0 && !write_all(to, piece, (size_t)count)) {
+        if (count > 0 && !write_all(to, chunk, (size_t)count)) {
             return NOT_WRITTEN;
         }
     }
@@ -83,14 +83,14 @@ static copied copy_with(char *piece, size_t bytes, int from, int to)
 /* Copy to the end. */
 static copied copy(int from, int to)
 {
-    enum { PIECE = 1 << 18 };
-    char *piece = malloc(PIECE);
-    if (piece == NULL) {
+    enum { CHUNK = 1 << 18 };
+    char *chunk = malloc(CHUNK);
+    if (chunk == NULL) {
         return NOT_READ;
     }
-    const copied end = copy_with(piece, PIECE, from, to);
+    const copied end = copy_with(chunk, CHUNK, from, to);
     const int error = errno;
-    free(piece);
+    free(chunk);
     errno = error;
     return end;
 }

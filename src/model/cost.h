@@ -16,7 +16,7 @@ enum { HRI_TILE_RATES = 3 };
 static const double hri_tile_edges[HRI_TILE_RATES] = {512, 1024, 2048};
 
 /* The part of its speed that arithmetic keeps on tiles of height x width, with
- * pieces of k of `depth`. parts[i] is what it keeps on square tiles with the
+ * chunks of k of `depth`. parts[i] is what it keeps on square tiles with the
  * edge hri_tile_edges[i]. All are 0 for the host. */
 double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
                            double width, double depth);

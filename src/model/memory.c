@@ -10,7 +10,7 @@
 
 enum {
     MAX_BYTES = 32 << 20, /* more than caches hold, mostly */
-    PIECE_BYTES = 1 << 20 /* of the host's copy, for each thread of the pool */
+    CHUNK_BYTES = 1 << 20 /* of the host's copy, for each thread of the pool */
 };
 
 /* ---- copies within the host's memory */
@@ -21,18 +21,18 @@ typedef struct copies {
     hri_probed found;
 } copies;
 
-static void copy_piece(void *data, int64_t index)
+static void copy_chunk(void *data, int64_t index)
 {
     const copies *c = data;
-    const size_t at = (size_t)index * PIECE_BYTES;
-    memcpy(c->host[0] + at, c->host[1] + at, PIECE_BYTES);
+    const size_t at = (size_t)index * CHUNK_BYTES;
+    memcpy(c->host[0] + at, c->host[1] + at, CHUNK_BYTES);
 }
 
 static hr_status run_host(void *data, double *seconds)
 {
     const copies *c = data;
     (void)seconds;
-    hri_pool_run(c->pool, MAX_BYTES / PIECE_BYTES, copy_piece, data);
+    hri_pool_run(c->pool, MAX_BYTES / CHUNK_BYTES, copy_chunk, data);
     return HR_OK;
 }
 

@@ -65,7 +65,7 @@ static const double hri_long_for_launches = 1e-2;
  * other errors are returned. */
 hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found);
 
-/* The copy of so many bytes in one piece. */
+/* The copy of so many bytes in one chunk. */
 static inline hri_copy hri_flat_copy(hri_place to, hri_place from, size_t bytes)
 {
     return (hri_copy){.to = to,

@@ -88,7 +88,7 @@ static hr_status multiply_one(hri_pool *pool, uint32_t threads,
 
 typedef struct batch {
     const hri_gemm *gemm;
-    int64_t piece; /* products that a thread takes at once */
+    int64_t chunk; /* products that a thread takes at once */
     pthread_mutex_t lock;
     hri_error error; /* guarded by lock */
 } batch;
@@ -103,13 +103,13 @@ static hr_status multiply_products(const hri_gemm *gemm, int64_t first,
     return HR_OK;
 }
 
-static void multiply_piece(void *data, int64_t index)
+static void multiply_chunk(void *data, int64_t index)
 {
     batch *b = data;
-    const int64_t end = hri_min((index + 1) * b->piece, b->gemm->batch.count);
+    const int64_t end = hri_min((index + 1) * b->chunk, b->gemm->batch.count);
     const bool asks = asks_cblas(b->gemm);
     const int before = asks ? hri_cblas_enter(&chosen.cblas, b->gemm) : 0;
-    hr_status status = multiply_products(b->gemm, index * b->piece, end);
+    hr_status status = multiply_products(b->gemm, index * b->chunk, end);
     if (asks) {
         hri_cblas_leave(&chosen.cblas, before);
     }
@@ -120,14 +120,14 @@ static void multiply_piece(void *data, int64_t index)
     }
 }
 
-/* Pieces are as long as taking them is cheap, but so many that they balance. */
-static int64_t piece_of(const hri_pool *pool, const hri_gemm *g)
+/* Chunks are as long as taking them is cheap, but so many that they balance. */
+static int64_t chunk_of(const hri_pool *pool, const hri_gemm *g)
 {
-    enum { PIECES = 8 };       /* for each thread */
+    enum { CHUNKS = 8 };       /* for each thread */
     const double enough = 1e6; /* flops: some 20 microseconds */
     const double flops = hri_product_flops(g->type, g->m, g->n, g->k) + 1.0;
     const int64_t even =
-        hri_ceil_div(g->batch.count, PIECES * (int64_t)hri_pool_threads(pool));
+        hri_ceil_div(g->batch.count, CHUNKS * (int64_t)hri_pool_threads(pool));
     return flops * (double)even > enough
                ? hri_min(even, (int64_t)(enough / flops) + 1)
                : even;
@@ -136,11 +136,11 @@ static int64_t piece_of(const hri_pool *pool, const hri_gemm *g)
 static hr_status multiply_batch(hri_pool *pool, const hri_gemm *gemm)
 {
     batch b = {.gemm = gemm,
-               .piece = piece_of(pool, gemm),
+               .chunk = chunk_of(pool, gemm),
                .lock = PTHREAD_MUTEX_INITIALIZER};
     const bool asks = asks_cblas(gemm);
     const int before = asks ? hri_cblas_share(&chosen.cblas) : 0;
-    hri_pool_run(pool, hri_ceil_div(gemm->batch.count, b.piece), multiply_piece,
+    hri_pool_run(pool, hri_ceil_div(gemm->batch.count, b.chunk), multiply_chunk,
                  &b);
     if (asks) {
         hri_cblas_unshare(&chosen.cblas, before);

@@ -6,11 +6,11 @@
 #include "base/matrix.h"
 #include "base/size.h"
 
-/* A box in pieces: some bytes of one row, some rows, or some slices. */
-typedef struct pieces {
+/* A box in chunks: some bytes of one row, some rows, or some slices. */
+typedef struct chunks {
     hri_copy box;
     size_t each;
-} pieces;
+} chunks;
 
 /* The extent along which a box is cut, and the bytes from one cut to the
  * next. */
@@ -26,26 +26,26 @@ static size_t step_of(const hri_copy *box, size_t pitch, size_t slice)
     return box->depth > 1 ? slice : box->height > 1 ? pitch : 1;
 }
 
-static void copy_piece(void *data, int64_t index)
+static void copy_chunk(void *data, int64_t index)
 {
-    const pieces *all = data;
+    const chunks *all = data;
     const hri_copy *box = &all->box;
     const size_t first = (size_t)index * all->each;
-    hri_copy piece = *box;
-    size_t *extent = extent_of(&piece);
-    piece.to.offset += first * step_of(box, box->to_pitch, box->to_slice);
-    piece.from.offset += first * step_of(box, box->from_pitch, box->from_slice);
+    hri_copy chunk = *box;
+    size_t *extent = extent_of(&chunk);
+    chunk.to.offset += first * step_of(box, box->to_pitch, box->to_slice);
+    chunk.from.offset += first * step_of(box, box->from_pitch, box->from_slice);
     *extent -= first;
     *extent = *extent < all->each ? *extent : all->each;
-    hri_copy_rows(&piece);
+    hri_copy_rows(&chunk);
 }
 
-/* Bytes of a piece of a long copy. */
-enum { PIECE = 1 << 18 };
+/* Bytes of a chunk of a long copy. */
+enum { CHUNK = 1 << 18 };
 
 bool hri_host_copy_is_long(const hri_copy *copy)
 {
-    return copy->width * copy->height * copy->depth >= PIECE;
+    return copy->width * copy->height * copy->depth >= CHUNK;
 }
 
 void hri_host_copy(hri_pool *pool, const hri_copy *copy)
@@ -56,16 +56,16 @@ void hri_host_copy(hri_pool *pool, const hri_copy *copy)
     hri_copy box = *copy;
     box.to = hri_at_host(hri_host_address(&copy->to), 0);
     box.from = hri_at_host(hri_host_address(&copy->from), 0);
-    pieces all = {.box = hri_copy_flatten(&box)};
+    chunks all = {.box = hri_copy_flatten(&box)};
     const size_t extent = *extent_of(&all.box);
     const size_t bytes = all.box.width * all.box.height * all.box.depth;
-    const size_t least = (size_t)PIECE * extent / bytes;
+    const size_t least = (size_t)CHUNK * extent / bytes;
     all.each = least > 0 ? least : 1;
     const int64_t count = hri_ceil_div((int64_t)extent, (int64_t)all.each);
-    /* waking threads takes longer than copying a few pieces, and a kernel that
+    /* waking threads takes longer than copying a few chunks, and a kernel that
      * has them may take long */
     if (count < hri_pool_threads(pool) ||
-        !hri_pool_try(pool, count, copy_piece, &all)) {
+        !hri_pool_try(pool, count, copy_chunk, &all)) {
         hri_copy_rows(&box);
     }
 }

@@ -69,7 +69,7 @@ void hri_host_line_leave(void);
 void hri_host_line_watch_forks(void);
 
 /* copy.c: copy or transpose now. For a long copy the caller has its turn, and
- * the pool's threads share it where each gets a piece. */
+ * the pool's threads share it where each gets a chunk. */
 bool hri_host_copy_is_long(const hri_copy *copy);
 void hri_host_copy(hri_pool *pool, const hri_copy *copy);
 void hri_host_pack(const hri_pack *pack);

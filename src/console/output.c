@@ -298,15 +298,15 @@ int cli_output_random(const char *path, hr_matrix like, hr_order order,
     return status;
 }
 
-enum { COPY_ROWS = 64, COPY_COLS = 512 /* of a piece; fits a cache */ };
+enum { COPY_ROWS = 64, COPY_COLS = 512 /* of a block; fits a cache */ };
 
 typedef struct copy {
     hr_matrix from, to;
-    int64_t across; /* number of pieces side by side */
+    int64_t across; /* number of blocks side by side */
 } copy;
 
-/* Copy one piece. `to` is row-major, `from` has any layout. */
-static void copy_piece(void *data, int64_t index)
+/* Copy one block. `to` is row-major, `from` has any layout. */
+static void copy_block(void *data, int64_t index)
 {
     const copy *c = data;
     size_t size = hr_type_size(c->to.type);
@@ -334,7 +334,7 @@ static void copy_piece(void *data, int64_t index)
 int cli_copy(hr_matrix from, hr_matrix to, cli_progress *progress)
 {
     copy c = {from, to, hri_ceil_div(to.cols, COPY_COLS)};
-    cli_loop(hri_ceil_div(to.rows, COPY_ROWS) * c.across, copy_piece, &c,
+    cli_loop(hri_ceil_div(to.rows, COPY_ROWS) * c.across, copy_block, &c,
              progress,
              (double)COPY_ROWS * COPY_COLS * (double)hr_type_size(to.type));
     cli_progress_end(progress);

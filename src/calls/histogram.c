@@ -225,7 +225,7 @@ static hr_status count_bins(counting *c, hr_view counts,
                    wide ? sizeof b : sizeof narrow)};
     hri_splitting s = {.context = c->context,
                        .kernel = kernel_for(c->type, a.extent.rank == 1),
-                       .domain = hr_extent2(l->rows, l->pieces * ITEMS),
+                       .domain = hr_extent2(l->rows, l->row_units * ITEMS),
                        .arguments = arguments,
                        .call = call,
                        .rows = rows,

@@ -38,9 +38,9 @@ typedef struct reducing {
     hr_type type; /* of the elements that kernels see */
     hri_layout layout;
     double scale;
-    hr_array *out;   /* rows x pieces */
-    hr_array *found; /* rows x pieces: numbers of elements in their units; NULL:
-                        not wanted */
+    hr_array *out;   /* rows x row_units */
+    hr_array *found; /* rows x row_units: numbers of elements in their units;
+                        NULL: not wanted */
     bool dry;        /* nothing was computed */
 } reducing;
 
@@ -116,7 +116,7 @@ static hr_extent domain_of(const reducing *r)
 {
     const int64_t items =
         has_cells(r) ? HRI_REDUCE_CELL_ITEMS : HRI_REDUCE_ITEMS;
-    return hr_extent2(r->layout.rows, r->layout.pieces * items);
+    return hr_extent2(r->layout.rows, r->layout.row_units * items);
 }
 
 static hr_status launch_units(reducing *r, hr_reduction kind, bool exact)
@@ -185,7 +185,7 @@ static joined join(hr_reduction kind, bool exact, const void *numbers,
 
 static hr_status create_results(reducing *r, bool finds)
 {
-    const hr_extent extent = hr_extent2(r->layout.rows, r->layout.pieces);
+    const hr_extent extent = hr_extent2(r->layout.rows, r->layout.row_units);
     HRI_TRY(
         hri_array_create_results(r->context, sizeof(double), extent, &r->out));
     return finds ? hri_array_create_results(r->context, sizeof(int32_t), extent,
@@ -200,7 +200,7 @@ static hr_status read_results(const reducing *r, hr_reduction kind, bool exact,
     hr_mapping mapping = {0};
     HRI_TRY(hr_map(hr_view_of(r->out), HR_IN, &mapping));
     *result =
-        join(kind, exact, mapping.data, r->layout.rows * r->layout.pieces);
+        join(kind, exact, mapping.data, r->layout.rows * r->layout.row_units);
     HRI_TRY(hr_unmap(&mapping));
     if (r->found == NULL) {
         return HR_OK;
@@ -263,12 +263,12 @@ static int64_t first_of(const hri_layout *l, int64_t unit)
     if (all->rank == 1) {
         return unit * u->cols;
     }
-    const int64_t pieces = hri_ceil_div(all->size[2], u->cols);
-    const int64_t piece = unit % l->pieces;
-    const int64_t row = unit / l->pieces * u->rows;
-    const int64_t line = piece / pieces * u->lines;
+    const int64_t across = hri_ceil_div(all->size[2], u->cols);
+    const int64_t in_row = unit % l->row_units;
+    const int64_t row = unit / l->row_units * u->rows;
+    const int64_t line = in_row / across * u->lines;
     return (row * all->size[1] + line) * all->size[2] +
-           piece % pieces * u->cols;
+           in_row % across * u->cols;
 }
 
 static hr_status find_result(reducing *r, hr_reduction kind, hr_reduced *result)
@@ -396,7 +396,7 @@ static hr_status launch_round(reducing_with *r, hr_array *out,
     hri_splitting s = {.context = r->context,
                        .kernel = r->kernels[l->views[0].extent.rank == 1],
                        .domain =
-                           hr_extent2(l->rows, l->pieces * HRI_REDUCE_ITEMS),
+                           hr_extent2(l->rows, l->row_units * HRI_REDUCE_ITEMS),
                        .arguments = arguments,
                        .call = call,
                        .rows = rows,
@@ -423,7 +423,7 @@ static hr_status run_round(reducing_with *r, hr_view view,
     HRI_TRY(hri_layout_choose(&r->layout, call, elements, elements));
     HRI_TRY(hr_array_create_anywhere(
         r->context, view.element_bytes,
-        hr_extent2(r->layout.rows, r->layout.pieces), &out));
+        hr_extent2(r->layout.rows, r->layout.row_units), &out));
     const hr_status status = launch_round(r, out, options);
     hr_array_destroy(r->out);
     r->out = out;
@@ -435,7 +435,7 @@ static hr_status run_rounds(reducing_with *r, const hr_view *view,
 {
     hr_mapping mapping = {0};
     HRI_TRY(run_round(r, *view, options));
-    while (!r->dry && r->layout.rows * r->layout.pieces > 1) {
+    while (!r->dry && r->layout.rows * r->layout.row_units > 1) {
         HRI_TRY(run_round(r, hr_view_of(r->out), &r->options));
     }
     if (r->dry) {

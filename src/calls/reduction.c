@@ -116,7 +116,7 @@ hr_status hri_layout_choose(hri_layout *l, const char *call, int64_t of_cells,
         }
         l->unit = (hri_unit){.rows = of_cells, .lines = 1, .cols = of_cells};
         l->rows = hri_ceil_div(all, of_cells);
-        l->pieces = 1;
+        l->row_units = 1;
         return HR_OK;
     }
     for (uint32_t i = 0; i < l->count; i++) {
@@ -127,7 +127,7 @@ hr_status hri_layout_choose(hri_layout *l, const char *call, int64_t of_cells,
     l->unit.lines = hri_min(hri_max(of_lines / n[2], 1), n[1]);
     l->unit.rows = hri_min(hri_max(of_lines / n[2] / n[1], 1), n[0]);
     l->rows = hri_ceil_div(n[0], l->unit.rows);
-    l->pieces =
+    l->row_units =
         hri_ceil_div(n[1], l->unit.lines) * hri_ceil_div(n[2], l->unit.cols);
     return HR_OK;
 }

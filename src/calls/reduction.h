@@ -22,7 +22,7 @@ typedef struct hri_layout {
     uint32_t count;   /* of views, of one extent: 1 or 2 */
     hr_view views[2]; /* as kernels take them: of rank 1 (cells) or 3 */
     hri_unit unit;
-    int64_t rows, pieces; /* results: for so many units of rows, this many */
+    int64_t rows, row_units; /* results: for so many units of rows, this many */
 } hri_layout;
 
 /* How many elements a unit of a reduction has, about, of so many in

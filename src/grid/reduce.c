@@ -17,9 +17,9 @@
 
 struct hr_reducing {
     hr_grid *grid;
-    hr_array *rows; /* count x pieces: a number for each block of each row, in
-                       rank 1 for each block */
-    int64_t count, pieces;
+    hr_array *rows; /* count x row_units: a number for each block of each row,
+                       in rank 1 for each block */
+    int64_t count, row_units;
     hr_reduction reduction;
 };
 
@@ -107,19 +107,19 @@ static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
 
 /* The block of a grid, in the kernel's three dimensions, and how many blocks a
  * row has. */
-static hri_unit unit_of(const hr_grid *grid, int64_t *pieces)
+static hri_unit unit_of(const hr_grid *grid, int64_t *row_units)
 {
     const int64_t *size = grid->extent.size;
     hri_unit unit = {1, 1, HR_GRID_BLOCK1};
-    *pieces = 1;
+    *row_units = 1;
     if (grid->extent.rank == 2) {
         unit.cols = HR_GRID_BLOCK2;
-        *pieces = hri_ceil_div(size[1], unit.cols);
+        *row_units = hri_ceil_div(size[1], unit.cols);
     } else if (grid->extent.rank == 3) {
         unit.lines = HR_GRID_BLOCK3_LINES;
         unit.cols = HR_GRID_BLOCK3;
-        *pieces = hri_ceil_div(size[1], unit.lines) *
-                  hri_ceil_div(size[2], unit.cols);
+        *row_units = hri_ceil_div(size[1], unit.lines) *
+                     hri_ceil_div(size[2], unit.cols);
     }
     return unit;
 }
@@ -138,22 +138,22 @@ static hr_status reduce_band(const hr_reducing *r, hr_type type, uint32_t a,
     hri_window windows[4] = {{{0}, {0}}};
     hr_view out;
     HRI_TRY(hr_view_section(hr_view_of(r->rows), origin,
-                            hr_extent2(end - first, r->pieces), &out));
+                            hr_extent2(end - first, r->row_units), &out));
     hr_argument arguments[4];
     size_t n = 0;
     for (; n < 1U + hri_reduction_takes_two(r->reduction); n++) {
         arguments[n] = hr_in(view_rows(grid, n == 0 ? a : b, band, x->first,
                                        x->end, &windows[n]));
     }
-    int64_t pieces;
+    int64_t row_units;
     const hri_units units = {.kind = (int64_t)r->reduction,
-                             .unit = unit_of(grid, &pieces),
+                             .unit = unit_of(grid, &row_units),
                              .scale = 1};
-    windows[n] = (hri_window){{first, 0}, {r->count, pieces}};
+    windows[n] = (hri_window){{first, 0}, {r->count, row_units}};
     arguments[n++] = hr_out(out);
     arguments[n++] = hr_value(&units, sizeof units);
     hri_launch_box box =
-        hri_launch_box_of(hr_extent2(r->count, items * pieces));
+        hri_launch_box_of(hr_extent2(r->count, items * row_units));
     box.first[0] = first;
     box.end[0] = end;
     box.tile = &tile;
@@ -196,11 +196,12 @@ static hr_status enqueue_reduction(hr_grid *grid, hr_reduction reduction,
         .grid = grid,
         .count = hri_ceil_div(grid->extent.size[0], hri_grid_grain(grid)),
         .reduction = reduction};
-    (void)unit_of(grid, &r->pieces);
+    (void)unit_of(grid, &r->row_units);
     /* in memory that the first accelerator copies to without blocking the
      * caller */
     HRI_TRY(hr_array_create_staging(hri_grid_first_queue(grid), sizeof(double),
-                                    hr_extent2(r->count, r->pieces), &r->rows));
+                                    hr_extent2(r->count, r->row_units),
+                                    &r->rows));
     pthread_mutex_lock(&grid->context->lock);
     const hr_status status =
         reduce_bands(r, type, a, hri_reduction_takes_two(reduction) ? b : a);
@@ -267,7 +268,7 @@ static hr_status join_extreme(const hr_reducing *r, const double *x,
     const double sign = r->reduction == HR_REDUCE_MIN ? -1 : 1;
     const hr_grid_part *part = &r->grid->part;
     int64_t key = key_of(
-        sign * hri_reduction_join(r->reduction, x, r->count * r->pieces));
+        sign * hri_reduction_join(r->reduction, x, r->count * r->row_units));
     if (hri_grid_is_part(r->grid)) {
         HRI_TRY(part->join(part->data, &key, 1, true));
     }
@@ -280,7 +281,7 @@ static hr_status join_sum(const hr_reducing *r, const double *x, double *value)
 {
     hri_exact sum = {{0}};
     const hr_grid_part *part = &r->grid->part;
-    hri_exact_add(&sum, x, r->count * r->pieces);
+    hri_exact_add(&sum, x, r->count * r->row_units);
     if (hri_grid_is_part(r->grid)) {
         HRI_TRY(part->join(part->data, sum.numbers, HRI_EXACT_NUMBERS, false));
     }
@@ -298,7 +299,7 @@ static hr_status join_numbers(const hr_reducing *r, const double *x,
     case HR_REDUCE_DISTANCE:
         return join_sum(r, x, value);
     case HR_REDUCE_PRODUCT:
-        *value = hri_reduction_join(r->reduction, x, r->count * r->pieces);
+        *value = hri_reduction_join(r->reduction, x, r->count * r->row_units);
         return HR_OK;
     default:
         return join_extreme(r, x, value);

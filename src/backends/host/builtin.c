@@ -78,19 +78,19 @@ static hri_operand columns_of_b(const hri_gemm *g)
     return oriented(g->b, g->b.col_stride, g->b.row_stride, g->k);
 }
 
-/* The length of pieces when extent is cut into pieces of at most `longest`.
+/* The length of cuts when extent is cut into some of at most `longest`.
  * They are as equal as multiples of unit can be. */
-static int64_t equal_piece(int64_t extent, int64_t longest, int64_t unit)
+static int64_t equal_length(int64_t extent, int64_t longest, int64_t unit)
 {
-    int64_t pieces = hri_ceil_div(extent, longest);
-    int64_t piece = hri_ceil_div(extent, hri_max(pieces, 1));
-    return hri_round_up(hri_max(piece, 1), unit);
+    int64_t count = hri_ceil_div(extent, longest);
+    int64_t length = hri_ceil_div(extent, hri_max(count, 1));
+    return hri_round_up(hri_max(length, 1), unit);
 }
 
 /* Elements of k in a slice. */
 static int64_t slice_of(const hri_gemm *g)
 {
-    return equal_piece(g->k, SLICE_BYTES / real_bytes(g->type), 1);
+    return equal_length(g->k, SLICE_BYTES / real_bytes(g->type), 1);
 }
 
 /* The pool, or NULL when the product is too small for several threads. */
@@ -135,9 +135,9 @@ static void store_tile(const hri_builtin_variant *variant,
 /* ---- products in blocks */
 
 enum {
-    STRIP_BYTES = 256 * 1024, /* packed B that one task runs over: in L2 */
-    BLOCK_SIDE = 2048,        /* of a square block of C, in elements */
-    BLOCK_SIDE_MAX = 16384    /* of a block that is not square */
+    TASK_BYTES = 256 * 1024, /* packed B that one task runs over: in L2 */
+    BLOCK_SIDE = 2048,       /* of a square block of C, in elements */
+    BLOCK_SIDE_MAX = 16384   /* of a block that is not square */
 };
 
 /* A range of elements along m or n, and its packed panels. */
@@ -159,10 +159,10 @@ typedef struct blocked {
     hri_pool *pool; /* NULL: too small for several threads */
     void (*multiply)(int64_t depth, const void *a, const void *b, void *tile);
     side a, b;
-    int64_t depth_block;            /* of k */
-    int64_t depth_start, depth;     /* the slice worked on now */
-    int64_t deep;                   /* depths of panels for one of k */
-    int64_t strip_rows, strip_cols; /* panels that one task runs over */
+    int64_t depth_block;          /* of k */
+    int64_t depth_start, depth;   /* the slice worked on now */
+    int64_t deep;                 /* depths of panels for one of k */
+    int64_t task_rows, task_cols; /* panels that one task runs over */
     float *sums;  /* of a block over k, when C is f16 or bf16, and k has several
                      slices or the product is reproducible; else NULL */
     bool ordered; /* reproducible: sums begin as beta C, and have alpha */
@@ -241,16 +241,16 @@ static void aim_tile(const blocked *w, int64_t row, int64_t col,
               element * (int64_t)hr_type_size(g->c_type);
 }
 
-/* The tiles of a strip. Its panels of B stay in L2 while the panels of A pass
+/* The tiles of a task. Its panels of B stay in L2 while the panels of A pass
  * over them, one at a time in L1. */
-static void strip_task(void *data, int64_t index)
+static void tiles_task(void *data, int64_t index)
 {
     const blocked *w = data;
-    int64_t strips = hri_ceil_div(w->b.panels, w->strip_cols);
-    int64_t row = index / strips * w->strip_rows;
-    int64_t col = index % strips * w->strip_cols;
-    int64_t row_end = hri_min(row + w->strip_rows, w->a.panels);
-    int64_t col_end = hri_min(col + w->strip_cols, w->b.panels);
+    int64_t across = hri_ceil_div(w->b.panels, w->task_cols);
+    int64_t row = index / across * w->task_rows;
+    int64_t col = index % across * w->task_cols;
+    int64_t row_end = hri_min(row + w->task_rows, w->a.panels);
+    int64_t col_end = hri_min(col + w->task_cols, w->b.panels);
     _Alignas(64) char values[HRI_BUILTIN_TILE_BYTES];
     hri_builtin_tile tile = block_tile(w, values);
     for (int64_t i = row; i < row_end; i++) {
@@ -313,8 +313,8 @@ static void multiply_block(blocked *w)
 {
     w->a.panels = hri_ceil_div(w->a.size, w->a.panel);
     w->b.panels = hri_ceil_div(w->b.size, w->b.panel);
-    int64_t strips = hri_ceil_div(w->b.panels, w->strip_cols);
-    int64_t tasks = hri_ceil_div(w->a.panels, w->strip_rows) * strips;
+    int64_t across = hri_ceil_div(w->b.panels, w->task_cols);
+    int64_t tasks = hri_ceil_div(w->a.panels, w->task_rows) * across;
     if (w->sums != NULL && w->ordered) {
         hri_pool_run(w->pool, w->a.panels, begin_task, w);
     }
@@ -322,7 +322,7 @@ static void multiply_block(blocked *w)
          w->depth_start += w->depth_block) {
         w->depth = hri_min(w->depth_block, w->gemm->k - w->depth_start);
         hri_pool_run(w->pool, w->a.panels + w->b.panels, pack_task, w);
-        hri_pool_run(w->pool, tasks, strip_task, w);
+        hri_pool_run(w->pool, tasks, tiles_task, w);
     }
     if (w->sums != NULL) {
         hri_pool_run(w->pool, w->a.panels, finish_task, w);
@@ -349,16 +349,16 @@ static int64_t block_side(int64_t other)
     return hri_min(hri_max(length, BLOCK_SIDE), BLOCK_SIDE_MAX);
 }
 
-static void plan_strips(blocked *w)
+static void plan_tasks(blocked *w)
 {
     int64_t threads = hri_pool_threads(w->pool);
     int64_t panel_bytes = w->b.panel * w->b.row_bytes * w->depth_block;
     int64_t cols = hri_ceil_div(hri_min(w->b.block, w->b.extent), w->b.panel);
     int64_t rows = hri_ceil_div(hri_min(w->a.block, w->a.extent), w->a.panel);
-    w->strip_cols = hri_max(STRIP_BYTES / panel_bytes, 1);
-    int64_t strips = hri_ceil_div(cols, w->strip_cols);
-    int64_t cuts = hri_ceil_div(TASKS_PER_THREAD * threads, strips);
-    w->strip_rows = hri_ceil_div(rows, hri_min(cuts, rows));
+    w->task_cols = hri_max(TASK_BYTES / panel_bytes, 1);
+    int64_t across = hri_ceil_div(cols, w->task_cols);
+    int64_t cuts = hri_ceil_div(TASKS_PER_THREAD * threads, across);
+    w->task_rows = hri_ceil_div(rows, hri_min(cuts, rows));
 }
 
 /* Make the work reproducible: slices of k and panels are those of hal.h. */
@@ -395,9 +395,9 @@ static blocked plan_blocked(const hri_builtin_variant *variant, hri_pool *pool,
     if (g->compute == HR_COMPUTE_REPRODUCIBLE) {
         put_in_order(&w, real);
     }
-    w.a.block = equal_piece(g->m, block_side(g->n), w.a.panel);
-    w.b.block = equal_piece(g->n, block_side(g->m), w.b.panel);
-    plan_strips(&w);
+    w.a.block = equal_length(g->m, block_side(g->n), w.a.panel);
+    w.b.block = equal_length(g->n, block_side(g->m), w.b.panel);
+    plan_tasks(&w);
     return w;
 }
 
@@ -856,7 +856,7 @@ static hr_status multiply_dots(thin *w)
     const int64_t k = w->gemm->k;
     const int64_t x_bytes = w->x.col_stride == 1 ? 0 : w->lanes * k;
     const int64_t y_bytes = w->y.col_stride == 1 ? 0 : w->rows * k;
-    w->slice = equal_piece(k, DOTS_SLICE, DOTS_UNIT);
+    w->slice = equal_length(k, DOTS_SLICE, DOTS_UNIT);
     w->slices = hri_ceil_div(k, w->slice);
     if (x_bytes + y_bytes > 0) {
         w->packed = allocate_lines(x_bytes + y_bytes);

@@ -17,8 +17,8 @@ enum {
     GROUP = 4 * COLS,  /* columns of a task that weighs them */
     DIFFERENCE = 1000, /* the largest exponent between two scales */
     DEPTH = 4096,      /* the least piece of k: 1.5 MiB of B X */
-    STRIP = 16384      /* the rows at a time where k is not cut: 6 MiB of
-                          A (B X) */
+    ROW_CHUNK = 16384  /* the rows at a time where k is not cut: 6 MiB of
+                      A (B X) */
 };
 
 /* ---- signs and lanes */
@@ -468,18 +468,18 @@ done:
 static const double noise_factor = 4.0;
 
 /* What is kept between the steps. Either all of B X is kept and rows come in
- * strips, or all rows are kept and k comes in chunks. So this needs less memory
- * than A, or a few MiB. */
+ * chunks of rows, or all rows are kept and k comes in chunks. So this needs
+ * less memory than A, or a few MiB. */
 typedef struct pass {
     const hri_verify *v;
-    int64_t chunk_start, chunk; /* of k */
-    int64_t strip_start, strip; /* of rows */
-    hri_lanes *bx[2];           /* chunk x trials: B X, real and imaginary */
-    hri_lanes *abx[2];          /* strip x trials: A (B X) */
-    double *b_sums;             /* chunk: sum_j |b_pj| scale_j */
-    double *a_sums;             /* strip: sum_p |a_ip| */
-    double *product_sums;       /* strip: sum_j (|A||B|)_ij scale_j */
-    double b_sum;               /* sum of all b_sums */
+    int64_t chunk_start, chunk;         /* of k */
+    int64_t row_chunk_start, row_chunk; /* of rows */
+    hri_lanes *bx[2];     /* chunk x trials: B X, real and imaginary */
+    hri_lanes *abx[2];    /* row_chunk x trials: A (B X) */
+    double *b_sums;       /* chunk: sum_j |b_pj| scale_j */
+    double *a_sums;       /* row_chunk: sum_p |a_ip| */
+    double *product_sums; /* row_chunk: sum_j (|A||B|)_ij scale_j */
+    double b_sum;         /* sum of all b_sums */
     double *ratios;
 } pass;
 
@@ -575,9 +575,9 @@ static void a_task(void *data, int64_t index)
     const hri_verify *v = p->v;
     hri_verify_block block = {.re = {0}};
     const int64_t first = index * ROWS, end = p->chunk_start + p->chunk;
-    hri_verify_window w = {.row = p->strip_start + first,
+    hri_verify_window w = {.row = p->row_chunk_start + first,
                            .col = p->chunk_start,
-                           .rows = hri_min(ROWS, p->strip - first)};
+                           .rows = hri_min(ROWS, p->row_chunk - first)};
     hri_lanes *out[2] = {p->abx[0] + first * GROUPS,
                          v->complex ? p->abx[1] + first * GROUPS : NULL};
     for (; w.col < end; w.col += COLS) {
@@ -697,8 +697,8 @@ static void residuals_task(void *data, int64_t index)
     const hri_verify *v = p->v;
     signed_sums x;
     const int64_t first = index * ROWS;
-    hri_verify_window w = {.row = p->strip_start + first,
-                           .rows = hri_min(ROWS, p->strip - first)};
+    hri_verify_window w = {.row = p->row_chunk_start + first,
+                           .rows = hri_min(ROWS, p->row_chunk - first)};
     memset(&x, 0, sizeof x);
     add_signed_rows(v, &v->c, w, (hri_lanes *const[2]){x.c[0], x.c[1]},
                     x.c_sums, x.c_squares);
@@ -729,20 +729,20 @@ static bool allocate_rows(const hri_verify *v, int64_t rows,
     return *sums != NULL;
 }
 
-static void clear_strip(pass *p)
+static void clear_row_chunk(pass *p)
 {
-    const size_t rows = (size_t)hri_round_up(p->strip, ROWS);
+    const size_t rows = (size_t)hri_round_up(p->row_chunk, ROWS);
     for (int i = 0; i < (p->v->complex ? 2 : 1); i++) {
         memset(p->abx[i], 0, rows * GROUPS * sizeof(hri_lanes));
     }
-    memset(p->a_sums, 0, (size_t)p->strip * sizeof(double));
-    memset(p->product_sums, 0, (size_t)p->strip * sizeof(double));
+    memset(p->a_sums, 0, (size_t)p->row_chunk * sizeof(double));
+    memset(p->product_sums, 0, (size_t)p->row_chunk * sizeof(double));
 }
 
 /* Compute B X for the chunk, unless it is there already. */
 static void form_bx(pass *p)
 {
-    if (p->strip_start > 0) {
+    if (p->row_chunk_start > 0) {
         return; /* then k is one chunk */
     }
     hri_verify_run(p->v, hri_ceil_div(p->chunk, ROWS), b_task, p,
@@ -752,14 +752,14 @@ static void form_bx(pass *p)
     }
 }
 
-static void run_strips(pass *p)
+static void run_row_chunks(pass *p)
 {
     const hri_verify *v = p->v;
-    const int64_t chunk = p->chunk, strip = p->strip;
-    for (; p->strip_start < v->m; p->strip_start += strip) {
-        p->strip = hri_min(strip, v->m - p->strip_start);
-        const int64_t tasks = hri_ceil_div(p->strip, ROWS);
-        clear_strip(p);
+    const int64_t chunk = p->chunk, row_chunk = p->row_chunk;
+    for (; p->row_chunk_start < v->m; p->row_chunk_start += row_chunk) {
+        p->row_chunk = hri_min(row_chunk, v->m - p->row_chunk_start);
+        const int64_t tasks = hri_ceil_div(p->row_chunk, ROWS);
+        clear_row_chunk(p);
         for (p->chunk_start = 0; p->chunk_start < v->k;
              p->chunk_start += chunk) {
             p->chunk = hri_min(chunk, v->k - p->chunk_start);
@@ -778,17 +778,18 @@ hr_status hri_verify_residuals(hri_verify *v, double *ratios)
     hr_status status = HR_OK;
     make_signs(v);
     HRI_TRY(choose_scales(v));
-    p.strip = v->k <= chunk ? hri_min(v->m, STRIP) : v->m;
-    p.product_sums = calloc((size_t)p.strip, sizeof(double));
+    p.row_chunk = v->k <= chunk ? hri_min(v->m, ROW_CHUNK) : v->m;
+    p.product_sums = calloc((size_t)p.row_chunk, sizeof(double));
     if (allocate_rows(v, p.chunk, p.bx, &p.b_sums) &&
-        allocate_rows(v, p.strip, p.abx, &p.a_sums) && p.product_sums != NULL) {
-        run_strips(&p);
+        allocate_rows(v, p.row_chunk, p.abx, &p.a_sums) &&
+        p.product_sums != NULL) {
+        run_row_chunks(&p);
     } else {
-        status =
-            hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                     "verify: no memory for %d random products of %lld "
-                     "and of %lld rows",
-                     HRI_VERIFY_TRIALS, (long long)p.chunk, (long long)p.strip);
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "verify: no memory for %d random products of %lld "
+                          "and of %lld rows",
+                          HRI_VERIFY_TRIALS, (long long)p.chunk,
+                          (long long)p.row_chunk);
     }
     for (int i = 0; i < 2; i++) {
         free(p.bx[i]);

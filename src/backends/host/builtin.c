@@ -243,7 +243,7 @@ static void aim_tile(const blocked *w, int64_t row, int64_t col,
 
 /* The tiles of a task. Its panels of B stay in L2 while the panels of A pass
  * over them, one at a time in L1. */
-static void tiles_task(void *data, int64_t index)
+static void multiply_task(void *data, int64_t index)
 {
     const blocked *w = data;
     int64_t across = hri_ceil_div(w->b.panels, w->task_cols);
@@ -322,7 +322,7 @@ static void multiply_block(blocked *w)
          w->depth_start += w->depth_block) {
         w->depth = hri_min(w->depth_block, w->gemm->k - w->depth_start);
         hri_pool_run(w->pool, w->a.panels + w->b.panels, pack_task, w);
-        hri_pool_run(w->pool, tasks, tiles_task, w);
+        hri_pool_run(w->pool, tasks, multiply_task, w);
     }
     if (w->sums != NULL) {
         hri_pool_run(w->pool, w->a.panels, finish_task, w);

@@ -148,8 +148,8 @@ hr_matrix hri_matrix_tidy(hr_matrix m)
     return has_lines(&t) ? t : m;
 }
 
-hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
-                          int64_t cols)
+hr_matrix hri_matrix_section(hr_matrix m, int64_t row, int64_t col,
+                             int64_t rows, int64_t cols)
 {
     const int64_t first = row * m.row_stride + col * m.col_stride;
     m.data = (char *)m.data + first * (int64_t)hr_type_size(m.type);

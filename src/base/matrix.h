@@ -16,8 +16,8 @@
 hr_matrix hri_matrix_tidy(hr_matrix m);
 
 /* rows x cols elements of a matrix, from element (row, col) on. */
-hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
-                          int64_t cols);
+hr_matrix hri_matrix_section(hr_matrix m, int64_t row, int64_t col,
+                             int64_t rows, int64_t cols);
 
 /* HR_ERROR_UNSUPPORTED for a value that is no type. `call` begins the error
  * message. name: whose type it is, NULL where the call has only one. */

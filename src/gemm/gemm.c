@@ -114,9 +114,9 @@ static hr_status multiply_box(hri_gemm_call *c, const tile_box *r)
     hri_product *p = &part.product;
     p->m = hri_plan_row(c->plan, r->row + r->rows) - row;
     p->n = hri_plan_col(c->plan, r->col + r->cols) - col;
-    p->a = hri_matrix_part(p->a, row, 0, p->m, p->k);
-    p->b = hri_matrix_part(p->b, 0, col, p->k, p->n);
-    p->c = hri_matrix_part(p->c, row, col, p->m, p->n);
+    p->a = hri_matrix_section(p->a, row, 0, p->m, p->k);
+    p->b = hri_matrix_section(p->b, 0, col, p->k, p->n);
+    p->c = hri_matrix_section(p->c, row, col, p->m, p->n);
     hr_status status = hri_call_plan(&part);
     if (status == HR_OK) {
         status = hri_call_multiply(&part);

@@ -305,29 +305,29 @@ static hr_status add_sums(hri_cuda_queue *queue, const hri_gemm *g,
                           "cuLaunchKernel");
 }
 
-/* A part of a product or a batch: rows, columns and products from some on. */
-static hri_gemm part_of(const hri_gemm *g, int64_t row, int64_t col,
-                        int64_t product)
+/* A block of a product or a batch: rows, columns and products from some on. */
+static hri_gemm block_of(const hri_gemm *g, int64_t row, int64_t col,
+                         int64_t product)
 {
     const size_t size = hr_type_size(g->type), c_size = hr_type_size(g->c_type);
     const int64_t *steps = g->batch.steps;
-    hri_gemm part = *g;
-    part.a.place.offset +=
+    hri_gemm block = *g;
+    block.a.place.offset +=
         (size_t)(row * g->a.row_stride) * size + (size_t)(product * steps[0]);
-    part.b.place.offset +=
+    block.b.place.offset +=
         (size_t)(col * g->b.col_stride) * size + (size_t)(product * steps[1]);
-    part.c.place.offset += (size_t)(row * g->c.row_stride + col) * c_size +
-                           (size_t)(product * steps[2]);
-    return part;
+    block.c.place.offset += (size_t)(row * g->c.row_stride + col) * c_size +
+                            (size_t)(product * steps[2]);
+    return block;
 }
 
 static hr_status multiply_one(void *data, const hri_gemm *g);
 
-/* A part whose sums there is room for. */
-static hr_status add_part(hri_cuda_queue *queue, const hri_gemm *part,
-                          cu_address sums)
+/* A block whose sums there is room for. */
+static hr_status add_block(hri_cuda_queue *queue, const hri_gemm *block,
+                           cu_address sums)
 {
-    hri_gemm g = *part;
+    hri_gemm g = *block;
     bool done;
     g.c_type = HR_F32;
     g.beta = hr_real(0);
@@ -337,30 +337,30 @@ static hr_status add_part(hri_cuda_queue *queue, const hri_gemm *part,
     g.batch.steps[2] = g.m * g.n * (int64_t)sizeof(float);
     HRI_TRY(hri_cublas_gemm(queue, &g, &done));
     if (done) {
-        return add_sums(queue, part, sums);
+        return add_sums(queue, block, sums);
     }
-    return part->batch.count > 1 ? hri_gemm_each(queue, part, multiply_one)
-                                 : run_kernel(queue, part);
+    return block->batch.count > 1 ? hri_gemm_each(queue, block, multiply_one)
+                                  : run_kernel(queue, block);
 }
 
-/* The length of equal parts of at most `most`, a multiple of GRAIN: whole tiles
- * of kernels, whose operands begin where those of the product might. */
-static int64_t part_length(int64_t all, int64_t most)
+/* The length of equal blocks of at most `most`, a multiple of GRAIN: whole
+ * tiles of kernels, whose operands begin where those of the product might. */
+static int64_t block_length(int64_t all, int64_t most)
 {
     enum { GRAIN = 128 };
-    const int64_t parts = hri_ceil_div(all, most / GRAIN * GRAIN);
+    const int64_t count = hri_ceil_div(all, most / GRAIN * GRAIN);
     return all <= most ? all
-                       : hri_ceil_div(hri_ceil_div(all, parts), GRAIN) * GRAIN;
+                       : hri_ceil_div(hri_ceil_div(all, count), GRAIN) * GRAIN;
 }
 
 /* C := alpha A B + beta C for halves, each rounded once: sums of floats come
  * first. */
 static hr_status add_product(hri_cuda_queue *queue, const hri_gemm *g)
 {
-    enum { WIDE = 4096 }; /* then parts are 1024 high, or higher */
+    enum { WIDE = 4096 }; /* then blocks are 1024 high, or higher */
     const int64_t count = hri_max(g->batch.count, 1);
-    const int64_t cols = part_length(g->n, WIDE);
-    const int64_t rows = part_length(g->m, HRI_CUBLAS_SUMS / cols);
+    const int64_t cols = block_length(g->n, WIDE);
+    const int64_t rows = block_length(g->m, HRI_CUBLAS_SUMS / cols);
     const bool whole = rows == g->m && cols == g->n;
     const int64_t products =
         whole ? hri_min(count, HRI_CUBLAS_SUMS / (rows * cols)) : 1;
@@ -369,11 +369,11 @@ static hr_status add_product(hri_cuda_queue *queue, const hri_gemm *g)
     for (int64_t p = 0; p < count; p += products) {
         for (int64_t r = 0; r < g->m; r += rows) {
             for (int64_t c = 0; c < g->n; c += cols) {
-                hri_gemm part = part_of(g, r, c, p);
-                part.m = hri_min(rows, g->m - r);
-                part.n = hri_min(cols, g->n - c);
-                part.batch.count = hri_min(products, count - p);
-                HRI_TRY(add_part(queue, &part, sums));
+                hri_gemm block = block_of(g, r, c, p);
+                block.m = hri_min(rows, g->m - r);
+                block.n = hri_min(cols, g->n - c);
+                block.batch.count = hri_min(products, count - p);
+                HRI_TRY(add_block(queue, &block, sums));
             }
         }
     }

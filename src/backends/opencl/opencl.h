@@ -27,16 +27,16 @@ enum { HRI_CL_TYPES = HR_I8 + 1 }; /* types of A and B; index: hr_type */
 typedef struct hri_cl_pinned hri_cl_pinned;
 
 typedef struct hri_cl_unit {
-    struct hri_cl_unit *next; /* of the list `parts` */
+    struct hri_cl_unit *next; /* of the list `sub_devices` */
     cl_device_id id;
     char path[32];        /* "opencl:0:1" */
     hri_cl_layout layout; /* constant; tests set it between queues */
     bool nvidia;          /* has NVIDIA's compiler */
     _Atomic uint32_t variants[HRI_CL_TYPES]; /* of gemm that are in use; 0:
                                                 that of the layout */
-    pthread_mutex_t lock;      /* guards what follows; context is constant while
-                                  open */
-    struct hri_cl_unit *parts; /* list of those made of it so far */
+    pthread_mutex_t lock; /* guards what follows; context is constant while
+                             open */
+    struct hri_cl_unit *sub_devices; /* list of those made of it so far */
     uint32_t opens;
     cl_context context;    /* NULL when opens is 0 */
     hri_cl_pinned *pinned; /* list of what allocate_pinned gave */
@@ -105,9 +105,9 @@ bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 hr_status hri_cl_unit_count(uint32_t *count);
 /* The unit `index`, which is below the count. */
 hri_cl_unit *hri_cl_unit_at(uint32_t index);
-/* The part of the unit that has `threads` CPUs, if the device is the host's
- * CPUs and has more of them. Else, and where the driver cannot divide it, it is
- * the unit itself. Parts exist for the life of the process. */
+/* The sub-device of the unit that has `threads` CPUs, if the device is the
+ * host's CPUs and has more of them. Else, and where the driver cannot divide
+ * it, it is the unit itself. Parts exist for the life of the process. */
 hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads);
 /* Hold the unit's context. The first hold makes it. Each acquire needs a
  * release. */

@@ -294,16 +294,16 @@ static cl_int fill_window(hri_cl_queue *queue, hri_buffer *buffer,
     const cl_buffer_region window = {
         .origin = start, .size = left < FILL_WINDOW ? left : FILL_WINDOW};
     cl_int error;
-    cl_mem part =
+    cl_mem sub_buffer =
         hri_cl.clCreateSubBuffer(hri_cl_memory(buffer), CL_MEM_READ_WRITE,
                                  CL_BUFFER_CREATE_TYPE_REGION, &window, &error);
     if (error != CL_SUCCESS) {
         return error;
     }
-    error = hri_cl.clEnqueueFillBuffer(queue->queue, part, &value, 1,
+    error = hri_cl.clEnqueueFillBuffer(queue->queue, sub_buffer, &value, 1,
                                        fill.origin - start, fill.size, 0, NULL,
                                        NULL);
-    hri_cl.clReleaseMemObject(part); /* it lives until the fill has run */
+    hri_cl.clReleaseMemObject(sub_buffer); /* it lives until the fill has run */
     return error;
 }
 

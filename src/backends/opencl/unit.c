@@ -102,21 +102,21 @@ hri_cl_unit *hri_cl_unit_at(uint32_t index)
 }
 
 /* NULL: the driver cannot divide the device, or there is no memory. */
-static hri_cl_unit *make_part(const hri_cl_unit *unit, uint32_t threads)
+static hri_cl_unit *make_sub_device(const hri_cl_unit *unit, uint32_t threads)
 {
     const intptr_t counts[] = {CL_DEVICE_PARTITION_BY_COUNTS, (intptr_t)threads,
                                0, 0};
-    hri_cl_unit *part = calloc(1, sizeof *part);
-    if (part == NULL ||
-        hri_cl.clCreateSubDevices(unit->id, counts, 1, &part->id, NULL) !=
+    hri_cl_unit *sub_device = calloc(1, sizeof *sub_device);
+    if (sub_device == NULL ||
+        hri_cl.clCreateSubDevices(unit->id, counts, 1, &sub_device->id, NULL) !=
             CL_SUCCESS) {
-        free(part);
+        free(sub_device);
         return NULL;
     }
-    memcpy(part->path, unit->path, sizeof part->path);
-    part->layout = unit->layout;
-    pthread_mutex_init(&part->lock, NULL);
-    return part;
+    memcpy(sub_device->path, unit->path, sizeof sub_device->path);
+    sub_device->layout = unit->layout;
+    pthread_mutex_init(&sub_device->lock, NULL);
+    return sub_device;
 }
 
 static uint64_t compute_units(const hri_cl_unit *unit)
@@ -131,16 +131,17 @@ hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads)
         return unit;
     }
     pthread_mutex_lock(&unit->lock);
-    hri_cl_unit *part = unit->parts;
-    while (part != NULL && compute_units(part) != threads) {
-        part = part->next;
+    hri_cl_unit *sub_device = unit->sub_devices;
+    while (sub_device != NULL && compute_units(sub_device) != threads) {
+        sub_device = sub_device->next;
     }
-    if (part == NULL && (part = make_part(unit, threads)) != NULL) {
-        part->next = unit->parts;
-        unit->parts = part;
+    if (sub_device == NULL &&
+        (sub_device = make_sub_device(unit, threads)) != NULL) {
+        sub_device->next = unit->sub_devices;
+        unit->sub_devices = sub_device;
     }
     pthread_mutex_unlock(&unit->lock);
-    return part != NULL ? part : unit;
+    return sub_device != NULL ? sub_device : unit;
 }
 
 hr_status hri_cl_unit_acquire(hri_cl_unit *unit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One sorted row of several sorted runs, one of each accelerator. Each gets the
  * part of the result that its band is: from each run what belongs there. Then
- * it merges these parts, two at a time. */
+ * it merges these shares, two at a time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum {
     DIGITS = HRI_SORT_DIGITS
 };
 
-/* ---- parts of data */
+/* ---- columns of data */
 
 hr_status hri_sort_section(const hri_sort_data *data, const int64_t *origin,
                            hr_extent extent, hri_sort_data *out)
@@ -103,7 +103,7 @@ typedef struct joining {
     hri_sorting *sort;
     uint32_t runs;  /* at least 2 */
     cut *cuts;      /* [runs - 1] */
-    int64_t *begin; /* [runs + 1][runs]: where each part of each run begins */
+    int64_t *begin; /* [runs + 1][runs]: where each share of each run begins */
     int64_t *end;   /* [runs - 1][runs]: elements up to the prefix of a cut */
     int64_t *found; /* [runs][runs - 1][DIGITS] */
 } joining;
@@ -231,15 +231,15 @@ static hr_status cut_runs(const joining *j)
     return HR_OK;
 }
 
-/* ---- bringing parts together */
+/* ---- bringing shares together */
 
-static int64_t part_of(const joining *j, uint32_t band, uint32_t run)
+static int64_t share_of(const joining *j, uint32_t band, uint32_t run)
 {
     return begin_at(j, band + 1)[run] - begin_at(j, band)[run];
 }
 
-static hr_status copy_part(const hri_sort_data *from, const hri_sort_data *to,
-                           hr_event **events)
+static hr_status copy_share(const hri_sort_data *from, const hri_sort_data *to,
+                            hr_event **events)
 {
     HRI_TRY(hr_copy_async(from->keys, to->keys, &events[0]));
     return to->values.array != NULL
@@ -247,21 +247,21 @@ static hr_status copy_part(const hri_sort_data *from, const hri_sort_data *to,
                : HR_OK;
 }
 
-/* Start copies of all parts of a band into its temporary memory. */
+/* Start copies of all shares of a band into its temporary memory. */
 static hr_status gather_band(const joining *j, uint32_t band, hr_event **events)
 {
     const hri_sort_data *to = &j->sort->bands[band].sides[HRI_SORT_TEMPORARY];
     int64_t at = 0;
     for (uint32_t i = 0; i < j->runs; i++) {
-        const int64_t count = part_of(j, band, i);
-        hri_sort_data from, part;
+        const int64_t count = share_of(j, band, i);
+        hri_sort_data from, share;
         if (count == 0) {
             continue;
         }
         HRI_TRY(take_columns(&j->sort->bands[i].sides[HRI_SORT_RESULT],
                              begin_at(j, band)[i], count, &from));
-        HRI_TRY(take_columns(to, at, count, &part));
-        HRI_TRY(copy_part(&from, &part, &events[2 * (size_t)i]));
+        HRI_TRY(take_columns(to, at, count, &share));
+        HRI_TRY(copy_share(&from, &share, &events[2 * (size_t)i]));
         at += count;
     }
     return HR_OK;
@@ -293,9 +293,9 @@ static hr_status gather_all(const joining *j)
     return hri_error_raise(&error);
 }
 
-/* ---- merging the parts of a band */
+/* ---- merging the shares of a band */
 
-/* Merge neighbours among `count` parts that begin at at[0 .. count]. */
+/* Merge neighbours among `count` shares that begin at at[0 .. count]. */
 static hr_status merge_pairs(const joining *j, const hri_sort_band *b, int side,
                              int64_t *at, uint32_t count)
 {
@@ -317,7 +317,7 @@ static hr_status merge_pairs(const joining *j, const hri_sort_band *b, int side,
     return HR_OK;
 }
 
-/* Merge pairs of `count` parts until there is one, on the result's side. */
+/* Merge pairs of `count` shares until there is one, on the result's side. */
 static hr_status merge_rounds(const joining *j, const hri_sort_band *b,
                               int64_t *at, uint32_t count)
 {
@@ -330,20 +330,20 @@ static hr_status merge_rounds(const joining *j, const hri_sort_band *b,
     return HR_OK;
 }
 
-/* Merge the parts that were gathered. */
-static hr_status merge_parts(const joining *j, uint32_t band)
+/* Merge the shares that were gathered. */
+static hr_status merge_shares(const joining *j, uint32_t band)
 {
     const hri_sort_band *b = &j->sort->bands[band];
     int64_t *at = calloc((size_t)j->runs + 1, sizeof *at);
     uint32_t count = 0;
     if (at == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u parts",
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u shares",
                         j->runs);
     }
     for (uint32_t i = 0; i < j->runs; i++) {
-        const int64_t part = part_of(j, band, i);
-        if (part > 0) {
-            at[count + 1] = at[count] + part;
+        const int64_t share = share_of(j, band, i);
+        if (share > 0) {
+            at[count + 1] = at[count] + share;
             count++;
         }
     }
@@ -359,7 +359,7 @@ static hr_status join_runs(const joining *j)
     HRI_TRY(cut_runs(j));
     HRI_TRY(gather_all(j));
     for (uint32_t i = 0; i < j->runs; i++) {
-        HRI_TRY(merge_parts(j, i));
+        HRI_TRY(merge_shares(j, i));
     }
     return HR_OK;
 }

@@ -235,14 +235,14 @@ static hr_status move_box(const moving *m, int from, const hri_box *box)
 {
     const hr_context *c = m->from->context;
     const bool far = distance_of(c, from, m->place) == FAR;
-    const hri_boxes part = hri_boxes_of(box);
+    const hri_boxes boxes = hri_boxes_of(box);
     if (m->predicted != NULL) {
         hri_traffic_predict(c, from, m->place, (uint64_t)hri_box_volume(box),
                             m->predicted);
         return HR_OK;
     }
     if (far) {
-        HRI_TRY(hri_array_fetch(m->from, HRI_HOST, &part, NULL));
+        HRI_TRY(hri_array_fetch(m->from, HRI_HOST, &boxes, NULL));
     }
     return copy_box(m, far ? HRI_HOST : from, box);
 }

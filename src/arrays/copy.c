@@ -188,7 +188,7 @@ static hr_status copy_space(const copying *c, hri_fences *fences)
 
 /* Copy between views of any rank. A higher rank is copied in parts of three
  * dimensions. Dimensions that can be joined in both views make fewer parts. */
-static hr_status copy_parts(const copying *all, hri_fences *fences)
+static hr_status copy_spaces(const copying *all, hri_fences *fences)
 {
     copying c = {.from = {.view = all->from.view},
                  .to = {.view = all->to.view},
@@ -214,7 +214,7 @@ static hr_status copy_parts(const copying *all, hri_fences *fences)
     for (int64_t i = 0; i < from.extent.size[0]; i++) {
         HRI_TRY(hr_view_project(from, i, &c.from.view));
         HRI_TRY(hr_view_project(to, i, &c.to.view));
-        HRI_TRY(copy_parts(&c, fences));
+        HRI_TRY(copy_spaces(&c, fences));
     }
     return HR_OK;
 }
@@ -231,7 +231,7 @@ static hr_status enqueue_copies(copying *c, hri_fences *fences)
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
     c->source = c->place;
     return c->from.view.extent.rank <= HRI_DIMENSIONS ? copy_space(c, fences)
-                                                      : copy_parts(c, fences);
+                                                      : copy_spaces(c, fences);
 }
 
 /* Wait for the copies, or make an event of them if one is wanted. */

@@ -153,11 +153,12 @@ hr_view hri_storage_argument(const hri_field *field, const hri_storage *storage,
                              const hr_parameter *parameter,
                              const hr_argument *argument)
 {
-    const int64_t part = hri_component_index(argument->field - 1);
-    const bool all = part == HRI_ALL_COMPONENTS;
-    return !parameter->list ? hri_storage_view(storage, cells, all ? 0 : part)
-                            : hri_storage_list(storage, cells, all ? 0 : part,
-                                               all ? field->components : 1);
+    const int64_t component = hri_component_index(argument->field - 1);
+    const bool all = component == HRI_ALL_COMPONENTS;
+    return !parameter->list
+               ? hri_storage_view(storage, cells, all ? 0 : component)
+               : hri_storage_list(storage, cells, all ? 0 : component,
+                                  all ? field->components : 1);
 }
 
 /* ---- rows */

@@ -94,10 +94,10 @@ static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
     for (uint32_t d = 1; d < grid->extent.rank; d++) {
         cells.hi[d] = grid->extent.size[d];
     }
-    const int64_t part = hri_component_index(field);
-    const hr_view v = hri_view_in_space(
-        hri_storage_view(&grid->fields[hri_field_index(field)].storage[band],
-                         &cells, part == HRI_ALL_COMPONENTS ? 0 : part));
+    const int64_t component = hri_component_index(field);
+    const hr_view v = hri_view_in_space(hri_storage_view(
+        &grid->fields[hri_field_index(field)].storage[band], &cells,
+        component == HRI_ALL_COMPONENTS ? 0 : component));
     for (uint32_t d = 0; d < v.extent.rank; d++) {
         window->extent[d] = v.extent.size[d];
     }

@@ -13,11 +13,12 @@ static hr_status check_field(const hr_grid *grid, uint32_t field)
 }
 
 /* How many components a field's name stands for, and the first of them. */
-static uint32_t parts_of(const hr_grid *grid, uint32_t field, uint32_t *first)
+static uint32_t components_of(const hr_grid *grid, uint32_t field,
+                              uint32_t *first)
 {
-    const int64_t part = hri_component_index(field);
-    const bool all = part == HRI_ALL_COMPONENTS;
-    *first = all ? 0 : (uint32_t)part;
+    const int64_t component = hri_component_index(field);
+    const bool all = component == HRI_ALL_COMPONENTS;
+    *first = all ? 0 : (uint32_t)component;
     return all ? grid->fields[hri_field_index(field)].components : 1;
 }
 
@@ -34,7 +35,7 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
 {
     uint32_t first;
     const uint32_t index = hri_field_index(field);
-    const uint32_t count = parts_of(grid, field, &first);
+    const uint32_t count = components_of(grid, field, &first);
     const uint32_t lead = count > 1 ? 1 : 0, rank = grid->extent.rank;
     const size_t bytes = grid->fields[index].element_bytes;
     if (view->extent.rank != rank + lead || view->element_bytes != bytes) {
@@ -95,10 +96,10 @@ static hri_cells meet_rows(const hr_grid *grid, uint32_t band, int64_t first,
 }
 
 /* Copy between a view and a band's part of the section, of one component. */
-static hr_status copy_part(const hr_grid *grid, const hri_field *f,
-                           uint32_t band, int64_t component,
-                           const int64_t *origin, const hr_view *view,
-                           bool write)
+static hr_status copy_component(const hr_grid *grid, const hri_field *f,
+                                uint32_t band, int64_t component,
+                                const int64_t *origin, const hr_view *view,
+                                bool write)
 {
     int64_t at[HR_MAX_KERNEL_RANK] = {0};
     hr_extent extent = view->extent;
@@ -159,20 +160,20 @@ static hr_status renew_sides(hr_grid *grid, hri_field *f, const int64_t *origin,
 }
 
 /* Copy all components that a field's name stands for. */
-static hr_status copy_parts(const hr_grid *grid, uint32_t field,
-                            const int64_t *origin, const hr_view *view,
-                            bool write)
+static hr_status copy_components(const hr_grid *grid, uint32_t field,
+                                 const int64_t *origin, const hr_view *view,
+                                 bool write)
 {
     const hri_field *f = &grid->fields[hri_field_index(field)];
     uint32_t first;
-    const uint32_t count = parts_of(grid, field, &first);
+    const uint32_t count = components_of(grid, field, &first);
     for (uint32_t q = 0; q < count; q++) {
-        hr_view part = *view;
+        hr_view one = *view;
         if (count > 1) {
-            HRI_TRY(hr_view_project(*view, q, &part));
+            HRI_TRY(hr_view_project(*view, q, &one));
         }
         for (uint32_t b = 0; b < grid->band_count; b++) {
-            HRI_TRY(copy_part(grid, f, b, first + q, origin, &part, write));
+            HRI_TRY(copy_component(grid, f, b, first + q, origin, &one, write));
         }
     }
     return HR_OK;
@@ -189,7 +190,7 @@ static hr_status copy_section(hr_grid *grid, uint32_t field,
     }
     HRI_TRY(hri_error_raise(&grid->error));
     HRI_TRY(check_section(grid, field, origin, view));
-    hr_status status = copy_parts(grid, field, origin, view, write);
+    hr_status status = copy_components(grid, field, origin, view, write);
     if (status == HR_OK && write) {
         status = renew_sides(grid, &grid->fields[hri_field_index(field)],
                              origin, view);
@@ -220,7 +221,7 @@ hr_status hr_grid_read(hr_grid *grid, uint32_t field, const int64_t *origin,
 static hr_extent whole_of(const hr_grid *grid, uint32_t field)
 {
     uint32_t first;
-    const uint32_t count = parts_of(grid, field, &first);
+    const uint32_t count = components_of(grid, field, &first);
     hr_extent extent = grid->extent;
     if (count > 1) {
         extent.rank++;

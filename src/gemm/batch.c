@@ -107,7 +107,8 @@ static void scale_all(hri_batch_call *b)
 
 /* ---- runs */
 
-static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count);
+static hr_status multiply_products(hri_batch_call *b, int64_t first,
+                                   int64_t count);
 
 /* Add what a part did to the report's figures. */
 static void add_share(hri_batch_call *b, const hri_gemm_call *planned,
@@ -145,7 +146,7 @@ static hr_status do_rest(hri_batch_call *b, const hri_batch_done *done)
         hri_log(b->one.context, "%s; others compute its products",
                 done->lost.message);
         b->recomputed += (uint64_t)count;
-        const hr_status status = do_range(b, first, count);
+        const hr_status status = multiply_products(b, first, count);
         if (status == HR_ERROR_OUT_OF_MEMORY && done->lost.status != HR_OK) {
             return hri_error_raise(&done->lost);
         }
@@ -235,19 +236,21 @@ static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
 }
 
 /* Plan one product, and the range. */
-static hr_status plan_range(hri_batch_call *b, hri_gemm_call *planned,
-                            int64_t first, int64_t count, hri_batch_plan *plan)
+static hr_status plan_products(hri_batch_call *b, hri_gemm_call *planned,
+                               int64_t first, int64_t count,
+                               hri_batch_plan *plan)
 {
     HRI_TRY(hri_call_plan(planned));
     return hri_batch_plan_make(b, planned, first, count, plan);
 }
 
-static hr_status do_range(hri_batch_call *b, int64_t first, int64_t count)
+static hr_status multiply_products(hri_batch_call *b, int64_t first,
+                                   int64_t count)
 {
     hri_gemm_call planned = b->one;
     hri_batch_plan plan = {0};
     planned.shares = b->shares; /* tells which accelerators were lost */
-    hr_status status = plan_range(b, &planned, first, count, &plan);
+    hr_status status = plan_products(b, &planned, first, count, &plan);
     if (status == HR_OK) {
         b->seconds = b->seconds > 0.0 ? b->seconds : plan.seconds;
         status = plan.count > 0 ? do_together(b, &planned, &plan)
@@ -310,7 +313,7 @@ static hr_status make_plan(hri_batch_call *b)
     HRI_TRY(allocate_shares(b));
     hri_gemm_call planned = b->one;
     hri_batch_plan plan = {0};
-    hr_status status = plan_range(b, &planned, 0, b->count, &plan);
+    hr_status status = plan_products(b, &planned, 0, b->count, &plan);
     if (status == HR_OK) {
         b->seconds = plan.seconds;
         status = note_plan(b, &planned, &plan);
@@ -400,7 +403,7 @@ static hr_status run_batch(hri_batch_call *b)
     HRI_TRY(allocate_shares(b));
     hri_progress_init(b->one.progress, "gemm batch", b->one.options.progress,
                       b->one.options.progress_data, b->one.flops);
-    return hri_progress_end(b->one.progress, do_range(b, 0, b->count));
+    return hri_progress_end(b->one.progress, multiply_products(b, 0, b->count));
 }
 
 /* Read and check all arguments; the data, too, unless only a plan is wanted. */

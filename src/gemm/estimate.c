@@ -202,15 +202,15 @@ static block_seconds block_of(const hri_totals *x, const hri_blocking *b,
 }
 
 /* Seconds by which panels delay work on all tiles: the work of `seconds`
- * seconds takes so much longer. The panels span `part` of k. They come as
+ * seconds takes so much longer. The panels span `fraction` of k. They come as
  * schedule.c orders them: A0, B0, A1, B1, and so on, and then what the longer
  * side has more. Before each, only tiles of earlier ones can be worked on. */
-static double delay(const block_seconds *s, double part, double seconds)
+static double delay(const block_seconds *s, double fraction, double seconds)
 {
     const double pairs = fmin(s->rows, s->cols);
     const double more = fmax(s->rows, s->cols) - pairs;
-    const double pair = part * (s->panels[HRI_A] + s->panels[HRI_B]);
-    const double one = part * s->panels[s->rows > s->cols ? HRI_A : HRI_B];
+    const double pair = fraction * (s->panels[HRI_A] + s->panels[HRI_B]);
+    const double one = fraction * s->panels[s->rows > s->cols ? HRI_A : HRI_B];
     const double tile = seconds / (s->rows * s->cols);
     /* the i-th pair is there after i pairs, and (i - 1)^2 tiles were before */
     const double i =
@@ -240,9 +240,10 @@ static double block_end(const hri_totals *x, const hri_blocking *b,
     const int64_t step = b->growing ? 1 : hri_max(b->chunks - 1, 1);
     for (int64_t i = 0; i < b->chunks; i += step) {
         const double from = (double)hri_cut_depth(b, depth, i) / k;
-        const double part = (double)hri_cut_depth(b, depth, i + 1) / k - from;
+        const double fraction =
+            (double)hri_cut_depth(b, depth, i + 1) / k - from;
         late = fmax(late, from * (s->load - s->compute) +
-                              delay(s, part, part * s->compute));
+                              delay(s, fraction, fraction * s->compute));
     }
     return fmax(s->compute + late + tile, last * fmax(s->load, s->compute) +
                                               delay(s, 1.0 - last, s->home) +

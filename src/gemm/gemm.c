@@ -104,27 +104,27 @@ static hr_status multiply_box(hri_gemm_call *c, const tile_box *r)
 {
     const int64_t row = hri_plan_row(c->plan, r->row);
     const int64_t col = hri_plan_col(c->plan, r->col);
-    hri_gemm_call part = *c;
-    part.accelerators = NULL;
-    part.inputs = NULL;
-    part.links = NULL;
-    part.staged = NULL;
-    part.plan = NULL;
-    part.count = 0;
-    hri_product *p = &part.product;
+    hri_gemm_call call = *c;
+    call.accelerators = NULL;
+    call.inputs = NULL;
+    call.links = NULL;
+    call.staged = NULL;
+    call.plan = NULL;
+    call.count = 0;
+    hri_product *p = &call.product;
     p->m = hri_plan_row(c->plan, r->row + r->rows) - row;
     p->n = hri_plan_col(c->plan, r->col + r->cols) - col;
     p->a = hri_matrix_section(p->a, row, 0, p->m, p->k);
     p->b = hri_matrix_section(p->b, 0, col, p->k, p->n);
     p->c = hri_matrix_section(p->c, row, col, p->m, p->n);
-    hr_status status = hri_call_plan(&part);
+    hr_status status = hri_call_plan(&call);
     if (status == HR_OK) {
-        status = hri_call_multiply(&part);
+        status = hri_call_multiply(&call);
     }
-    c->lost = part.lost;
-    c->flops_done = part.flops_done;
-    c->recomputed = part.recomputed;
-    hri_call_close(&part);
+    c->lost = call.lost;
+    c->flops_done = call.flops_done;
+    c->recomputed = call.recomputed;
+    hri_call_close(&call);
     if (status == HR_ERROR_OUT_OF_MEMORY) { /* lost accelerators keep memory */
         return hri_error_raise(&c->lost);
     }

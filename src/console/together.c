@@ -68,13 +68,14 @@ static int64_t count_products(const together *t)
 /* Rows of a matrix that lie in it. */
 static hr_matrix rows_of(hr_matrix m, int64_t row, int64_t rows)
 {
-    hr_matrix part = m;
-    return hr_matrix_section(m, row, 0, rows, m.cols, &part) == HR_OK ? part
-                                                                      : m;
+    hr_matrix section = m;
+    return hr_matrix_section(m, row, 0, rows, m.cols, &section) == HR_OK
+               ? section
+               : m;
 }
 
 /* A, or C0, of product `index`. */
-static hr_matrix part_of(const together *t, int64_t index, hr_matrix whole)
+static hr_matrix section_of(const together *t, int64_t index, hr_matrix whole)
 {
     const hr_mpi_matrix all = t->p.file_matrix(t->file);
     return is_column(t, all) && t->work.batch.single
@@ -85,7 +86,7 @@ static hr_matrix part_of(const together *t, int64_t index, hr_matrix whole)
 static hr_matrix factor_a(const together *t, int64_t index)
 {
     const cli_batch *x = &t->work.batch;
-    return part_of(t, index, cli_batch_factor(&x->a, x->single ? 0 : index));
+    return section_of(t, index, cli_batch_factor(&x->a, x->single ? 0 : index));
 }
 
 static hr_matrix factor_b(const together *t, int64_t index)
@@ -97,9 +98,9 @@ static hr_matrix factor_b(const together *t, int64_t index)
 static hr_matrix added(const together *t, int64_t index)
 {
     const cli_work *w = &t->work;
-    return part_of(t, index,
-                   cli_batch_result(&w->batch, &w->files.in[C0].array,
-                                    w->batch.single ? 0 : index));
+    return section_of(t, index,
+                      cli_batch_result(&w->batch, &w->files.in[C0].array,
+                                       w->batch.single ? 0 : index));
 }
 
 /* C of the only product. */

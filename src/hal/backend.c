@@ -198,15 +198,15 @@ int32_t hri_copy_enqueue(const hri_copy_commands *commands, void *queue,
     }
     const bool slices = c.depth > 1;
     const size_t count = slices ? c.depth : c.height;
-    hri_copy part = c;
-    *(slices ? &part.depth : &part.height) = 1;
+    hri_copy one = c;
+    *(slices ? &one.depth : &one.height) = 1;
     for (size_t i = 0; i < count; i++) {
-        const int32_t error = hri_copy_enqueue(commands, queue, &part);
+        const int32_t error = hri_copy_enqueue(commands, queue, &one);
         if (error != 0) {
             return error;
         }
-        part.to.offset += slices ? c.to_slice : c.to_pitch;
-        part.from.offset += slices ? c.from_slice : c.from_pitch;
+        one.to.offset += slices ? c.to_slice : c.to_pitch;
+        one.from.offset += slices ? c.from_slice : c.from_pitch;
     }
     return 0;
 }

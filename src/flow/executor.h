@@ -123,7 +123,7 @@ struct hri_executor {
                                             run goes or stops */
     const hri_flow_part *part;
     hri_accelerator *accelerator;
-    hri_run_share share;
+    hri_run_report report;
     hri_thread *compute_thread, *feeder; /* NULL: not started */
     hri_executor_state state;
     hri_executor_state left_at; /* its state when hri_flow_run returned */

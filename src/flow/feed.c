@@ -171,11 +171,11 @@ static hr_status note_enqueued(hri_executor *executor, int64_t number,
     }
     pthread_mutex_lock(&run->lock);
     if (from != NULL) {
-        executor->share.peer += hri_copy_bytes(copy);
+        executor->report.peer += hri_copy_bytes(copy);
         a->pulled = events[PULLED];
         read = --from->delivery_states[d->origin].pulls == 0;
     } else {
-        executor->share.up += hri_copy_bytes(copy);
+        executor->report.up += hri_copy_bytes(copy);
     }
     a->ready = events[READY];
     a->issued = true;

@@ -224,14 +224,14 @@ typedef struct hri_staged {
 } hri_staged;
 
 /* What one part did. */
-typedef struct hri_run_share {
+typedef struct hri_run_report {
     double seconds_busy, flops;
     uint64_t tiles, tiles_stolen;
     uint64_t up, down, peer, stolen; /* bytes; stolen: those of them for tiles
                                         stolen from other executors */
     bool lost; /* the accelerator failed, or took too long */
     bool late; /* it took too long */
-} hri_run_share;
+} hri_run_report;
 
 /* Chunks that come one after another: the terms of a sum of products. */
 typedef struct hri_run_terms {
@@ -257,8 +257,8 @@ typedef struct hri_run_call {
 
 /* What came of it. */
 typedef struct hri_run_outcome {
-    hri_run_share
-        *shares;     /* the caller's, one for each part; NULL: not wanted */
+    hri_run_report
+        *reports;    /* the caller's, one for each part; NULL: not wanted */
     uint8_t *home;   /* [unit_count] the caller's: 1: the result is complete in
                         the caller's memory, 0: it is as it was. NULL: results
                         that are missing are an error */

@@ -310,10 +310,11 @@ static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
 {
     const hri_flow *flow = run->flow;
     const size_t units = (size_t)flow->unit_count;
-    for (uint32_t i = 0; i < flow->part_count && outcome->shares != NULL; i++) {
-        outcome->shares[i] = run->executors[i].share;
-        outcome->shares[i].lost = run->executors[i].lost;
-        outcome->shares[i].late = run->executors[i].late;
+    for (uint32_t i = 0; i < flow->part_count && outcome->reports != NULL;
+         i++) {
+        outcome->reports[i] = run->executors[i].report;
+        outcome->reports[i].lost = run->executors[i].lost;
+        outcome->reports[i].late = run->executors[i].late;
     }
     if (run->error.status != HR_OK) {
         return run->error;

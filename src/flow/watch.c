@@ -124,7 +124,7 @@ static double slowness_of(const hri_executor *e)
 {
     const double planned = e->part->seconds * (double)e->collected /
                            (double)hri_max(e->part->task_count, 1);
-    return e->collected > 0 ? e->share.seconds_busy / planned : 0.0;
+    return e->collected > 0 ? e->report.seconds_busy / planned : 0.0;
 }
 
 /* How much longer tasks take than planned, by executors that have ended

@@ -46,13 +46,13 @@ static hr_status collect_task(hri_executor *executor)
         HRI_TRY(hri_event_elapsed(begun, done, &ns));
     }
     pthread_mutex_lock(&run->lock);
-    executor->share.seconds_busy += (double)ns * 1e-9;
-    executor->share.flops += task->flops;
+    executor->report.seconds_busy += (double)ns * 1e-9;
+    executor->report.flops += task->flops;
     executor->collected++;
     run->flops_done += task->flops;
     if (executor->part->in_place && task->last) {
         run->home[task->unit] = 1;
-        executor->share.tiles += (uint64_t)task->count;
+        executor->report.tiles += (uint64_t)task->count;
     }
     hri_executor_note_work(executor);
     hri_terms_release(run);
@@ -124,7 +124,7 @@ static hr_status fetch_copy(hri_executor *executor, const hri_passage *passage,
         status = q->ops->record(q, event);
     }
     pthread_mutex_unlock(&executor->queues);
-    count_bytes(executor, &executor->share.up, copy);
+    count_bytes(executor, &executor->report.up, copy);
     return status;
 }
 
@@ -185,7 +185,7 @@ static void tile_is_home(void *data)
     pthread_mutex_lock(&run->lock);
     tile->draining = false;
     run->home[tile->unit] = 1;
-    executor->share.tiles += (uint64_t)tile->count;
+    executor->report.tiles += (uint64_t)tile->count;
     hri_executor_note_work(executor);
     pthread_mutex_unlock(&run->lock);
     pthread_cond_broadcast(&executor->changed[HRI_ENQUEUED]);
@@ -208,7 +208,7 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
     if (!follows) {
         HRI_TRY(q->ops->record(q, tile->ready));
     }
-    count_bytes(executor, &executor->share.down, &home.copy);
+    count_bytes(executor, &executor->report.down, &home.copy);
     tile->draining = true;
     tile->unit = task->unit;
     tile->count = products_of(executor, task);
@@ -414,7 +414,7 @@ static double task_seconds(const hri_executor *executor, uint64_t now_ns)
     const double silent = hri_executor_silence(executor, now_ns);
     const double usual =
         executor->collected > 0
-            ? executor->share.seconds_busy / (double)executor->collected
+            ? executor->report.seconds_busy / (double)executor->collected
             : executor->part->seconds / (double)executor->part->task_count;
     return executor->issued > executor->collected ? fmax(usual, silent) : usual;
 }
@@ -525,8 +525,8 @@ static hr_status copy_from_victim(hri_executor *executor, hri_executor *victim,
     HRI_TRY(q->ops->wait(q, there.ready[side]));
     HRI_TRY(q->ops->copy(q, &copy));
     HRI_TRY(q->ops->record(q, executor->spare_ready[side]));
-    count_bytes(executor, &executor->share.peer, &copy);
-    count_bytes(executor, &executor->share.stolen, &copy);
+    count_bytes(executor, &executor->report.peer, &copy);
+    count_bytes(executor, &executor->report.stolen, &copy);
     return HR_OK;
 }
 
@@ -551,7 +551,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
     hri_passage_find(executor, &passage);
     hri_device *device = executor->accelerator->device;
     bool gathered;
-    if (passage.pinned != NULL && executor->share.tiles_stolen > 0) {
+    if (passage.pinned != NULL && executor->report.tiles_stolen > 0) {
         HRI_TRY(ready->ops->wait(ready));
     }
     HRI_TRY(hri_executor_gather(executor, &passage, &gathered));
@@ -569,7 +569,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
         HRI_TRY(copy_from_victim(executor, victim, side, number, passage.copy));
     } else {
         HRI_TRY(fetch_copy(executor, &passage, ready));
-        count_bytes(executor, &executor->share.stolen, &passage.copy);
+        count_bytes(executor, &executor->report.stolen, &passage.copy);
     }
     from->place[side] = &executor->spare[side];
     from->ready[side] = ready;
@@ -582,7 +582,7 @@ static bool begin_stolen(hri_executor *executor, const hri_task *task)
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     const bool may = !hri_is_stopped(executor);
-    executor->share.tiles_stolen +=
+    executor->report.tiles_stolen +=
         may ? (uint64_t)products_of(executor, task) : 0;
     pthread_mutex_unlock(&run->lock);
     return may;

@@ -75,16 +75,16 @@ static hr_status open_call(hri_batch_call *b, hr_context *context,
 static hr_status allocate_shares(hri_batch_call *b)
 {
     const uint32_t accelerators = b->one.context->accelerator_count;
-    b->shares = calloc(accelerators, sizeof *b->shares);
+    b->reports = calloc(accelerators, sizeof *b->reports);
     b->memory = calloc(accelerators, sizeof *b->memory);
-    return b->shares != NULL && b->memory != NULL
+    return b->reports != NULL && b->memory != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
 }
 
 static void free_shares(const hri_batch_call *b)
 {
-    free(b->shares);
+    free(b->reports);
     free(b->memory);
 }
 
@@ -116,8 +116,8 @@ static void add_share(hri_batch_call *b, const hri_gemm_call *planned,
 {
     const hri_accelerator *a = planned->accelerators[part->accelerator];
     const size_t index = (size_t)(a - b->one.context->accelerators);
-    const hri_run_share *s = &part->share;
-    hri_share_add(&b->shares[index], s);
+    const hri_run_report *s = &part->report;
+    hri_report_sum(&b->reports[index], s);
     if (s->tiles > 0) { /* what it did had to travel once */
         hri_batch_part own = *part;
         uint64_t up, down;
@@ -183,7 +183,7 @@ static uint64_t moved_by(const hri_gemm_call *c)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        const hri_run_share *s = hri_call_share(c, i);
+        const hri_run_report *s = hri_call_report(c, i);
         bytes += s->up + s->down;
     }
     return bytes;
@@ -227,7 +227,7 @@ static hr_status do_products(hri_batch_call *b, hri_gemm_call *planned,
 static hr_status do_each(hri_batch_call *b, hri_gemm_call *planned,
                          int64_t first, int64_t count)
 {
-    planned->shares = b->shares;
+    planned->reports = b->reports;
     const hr_status status = do_products(b, planned, first, count);
     b->recomputed += planned->recomputed;
     b->one.lost = planned->lost;
@@ -249,7 +249,7 @@ static hr_status multiply_products(hri_batch_call *b, int64_t first,
 {
     hri_gemm_call planned = b->one;
     hri_batch_plan plan = {0};
-    planned.shares = b->shares; /* tells which accelerators were lost */
+    planned.reports = b->reports; /* tells which accelerators were lost */
     hr_status status = plan_products(b, &planned, first, count, &plan);
     if (status == HR_OK) {
         b->seconds = b->seconds > 0.0 ? b->seconds : plan.seconds;
@@ -273,7 +273,7 @@ static void note_each(hri_batch_call *b, const hri_gemm_call *planned)
         const hri_flow_part *part = &plan->flow.parts[i];
         const hri_accelerator *a = planned->accelerators[part->accelerator];
         const size_t index = (size_t)(a - b->one.context->accelerators);
-        hri_run_share *s = &b->shares[index];
+        hri_run_report *s = &b->reports[index];
         b->memory[index] =
             a->in_place ? 0
                         : part->memory + planned->inputs[part->accelerator].own;
@@ -299,10 +299,10 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
     for (uint32_t i = 0; i < plan->count; i++) {
         hri_batch_part *part = &plan->parts[i];
         const hri_accelerator *a = planned->accelerators[part->accelerator];
-        part->share.seconds_busy = part->seconds;
-        part->share.tiles = (uint64_t)part->count;
-        part->share.flops = flops * (double)part->count;
-        hri_batch_traffic(b, part, a, &part->share.up, &part->share.down);
+        part->report.seconds_busy = part->seconds;
+        part->report.tiles = (uint64_t)part->count;
+        part->report.flops = flops * (double)part->count;
+        hri_batch_traffic(b, part, a, &part->report.up, &part->report.down);
         add_share(b, planned, part);
     }
     return HR_OK;
@@ -328,7 +328,7 @@ static hr_status make_plan(hri_batch_call *b)
 static void report_share(const hri_batch_call *b, uint32_t index,
                          hr_gemm_report *report)
 {
-    const hri_run_share *s = &b->shares[index];
+    const hri_run_report *s = &b->reports[index];
     const hri_accelerator *a = &b->one.context->accelerators[index];
     const uint64_t limit = b->one.options.memory_limit;
     report->lost += s->lost;
@@ -367,12 +367,12 @@ static void fill_report(const hri_batch_call *b, hr_gemm_report *report)
                                .shares = report->shares,
                                .ratio = 1.0,
                                .seconds = hri_seconds_since(b->one.start_ns)};
-    if (b->shares == NULL) {
+    if (b->reports == NULL) {
         return;
     }
     for (uint32_t i = 0; i < b->one.context->accelerator_count; i++) {
         report_share(b, i, report);
-        busy = fmax(busy, b->shares[i].seconds_busy);
+        busy = fmax(busy, b->reports[i].seconds_busy);
     }
     const uint64_t moved = report->host_to_device + report->device_to_host;
     report->flops = b->one.flops;

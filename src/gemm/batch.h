@@ -19,7 +19,7 @@ typedef struct hri_batch_call {
         one; /* its product is the first one; flops are those of all */
     int64_t count;
     hri_matrices operands[3]; /* A, B and C; of all products */
-    hri_run_share *shares;    /* [accelerators of the context] for the report */
+    hri_run_report *reports;  /* [accelerators of the context] for the report */
     uint64_t *memory;         /* [accelerators of the context] bytes held */
     double seconds;           /* predicted */
     uint64_t compulsory;      /* as in hr_gemm_report */
@@ -62,11 +62,11 @@ hr_status hri_batch_check_data(int64_t count, hr_scalar alpha,
 typedef struct hri_batch_part {
     uint32_t accelerator; /* of call->accelerators */
     int64_t first, count;
-    uint32_t slots;      /* groups under way; 1 in place */
-    int64_t group;       /* products that travel or run together */
-    double seconds;      /* predicted, of arithmetic and copies */
-    hri_run_share share; /* set by the run: what was done */
-    uint64_t memory;     /* and bytes that it held */
+    uint32_t slots;        /* groups under way; 1 in place */
+    int64_t group;         /* products that travel or run together */
+    double seconds;        /* predicted, of arithmetic and copies */
+    hri_run_report report; /* set by the run: what was done */
+    uint64_t memory;       /* and bytes that it held */
 } hri_batch_part;
 
 typedef struct hri_batch_plan {

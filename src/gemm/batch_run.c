@@ -389,10 +389,10 @@ static hr_status run_groups(hri_batch_call *call, const hri_gemm_call *planned,
                             hri_batch_plan *batch, const hri_staged *staged,
                             groups *g, hri_batch_done *done)
 {
-    hri_run_outcome outcome = {.shares =
-                                   calloc(batch->count, sizeof *outcome.shares),
-                               .home = done->home};
-    if (outcome.shares == NULL) {
+    hri_run_outcome outcome = {
+        .reports = calloc(batch->count, sizeof *outcome.reports),
+        .home = done->home};
+    if (outcome.reports == NULL) {
         drop_groups(g);
         return no_memory();
     }
@@ -408,10 +408,10 @@ static hr_status run_groups(hri_batch_call *call, const hri_gemm_call *planned,
         hri_flow_run(call->one.context, &g->flow, &engine,
                      planned->accelerators, &wanted, &outcome);
     for (uint32_t i = 0; i < batch->count; i++) {
-        batch->parts[i].share = outcome.shares[i];
+        batch->parts[i].report = outcome.reports[i];
     }
     done->lost = outcome.lost;
-    free(outcome.shares);
+    free(outcome.reports);
     return status;
 }
 
@@ -458,10 +458,10 @@ static hr_status run_directly(hri_batch_call *call,
     done->starts[1] = part->first + part->count;
     done->home[0] = status == HR_OK;
     if (status == HR_OK) {
-        part->share.seconds_busy = hri_seconds_since(start_ns);
-        part->share.flops =
+        part->report.seconds_busy = hri_seconds_since(start_ns);
+        part->report.flops =
             hri_flops_of(&call->one.product) * (double)part->count;
-        part->share.tiles = (uint64_t)part->count;
+        part->report.tiles = (uint64_t)part->count;
     }
     return status;
 }

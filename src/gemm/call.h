@@ -27,9 +27,9 @@ typedef struct hri_gemm_call {
     hri_link_use *links;            /* [count] */
     hri_staged *staged;             /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
-    hri_run_share *shares; /* [accelerators of the context] what they did; NULL
-                              before the first run */
-    hri_error lost;        /* why the first accelerator was lost */
+    hri_run_report *reports;  /* [accelerators of the context] what they did;
+                               NULL  before the first run */
+    hri_error lost;           /* why the first accelerator was lost */
     double flops, flops_done; /* of the whole product, or batch of products, and
                                  of what is home */
     uint64_t recomputed;      /* tiles that were computed by others */
@@ -61,16 +61,16 @@ static inline bool hri_has_product(const hri_product *p)
 }
 
 /* What an accelerator of the call did. */
-static inline hri_run_share *hri_call_share(const hri_gemm_call *c,
-                                            uint32_t index)
+static inline hri_run_report *hri_call_report(const hri_gemm_call *c,
+                                              uint32_t index)
 {
-    return &c->shares[c->accelerators[index] - c->context->accelerators];
+    return &c->reports[c->accelerators[index] - c->context->accelerators];
 }
 
 /* ---- gemm.c */
 
 /* Add what a part of a run did. */
-void hri_share_add(hri_run_share *sum, const hri_run_share *share);
+void hri_report_sum(hri_run_report *sum, const hri_run_report *report);
 
 /* Read the caller's options, which may be NULL. */
 hr_status hri_call_options(hri_gemm_call *call, const hr_gemm_options *options);
@@ -85,7 +85,7 @@ void hri_call_unlimit(const hri_gemm_call *call);
 /* Carry out the call's plan, and fill the report. The caller holds the
  * context's lock. */
 hr_status hri_call_run(hri_gemm_call *call, hr_gemm_report *report);
-/* Carry out the call's plan, and add to `shares`. When an accelerator is lost,
+/* Carry out the call's plan, and add to `reports`. When an accelerator is lost,
  * others complete C. The caller holds the context's lock. */
 hr_status hri_call_multiply(hri_gemm_call *call);
 

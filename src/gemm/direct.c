@@ -139,10 +139,10 @@ hr_status hri_plan_directly(const hri_gemm_call *c, hri_run_outcome *outcome)
 {
     const uint64_t start_ns = hri_clock_ns();
     hr_status status = multiply_now(only_device(c), &c->product);
-    outcome->shares[0] =
-        (hri_run_share){.seconds_busy = hri_seconds_since(start_ns),
-                        .flops = hri_flops_of(&c->product),
-                        .tiles = 1};
+    outcome->reports[0] =
+        (hri_run_report){.seconds_busy = hri_seconds_since(start_ns),
+                         .flops = hri_flops_of(&c->product),
+                         .tiles = 1};
     outcome->home[0] = 1;
     return status;
 }

@@ -20,7 +20,7 @@ static bool can_use(const hri_gemm_call *c, hri_accelerator *a,
 {
     const uint32_t index = (uint32_t)(a - c->context->accelerators);
     hr_status status = HR_OK;
-    if (c->shares != NULL && c->shares[index].lost) {
+    if (c->reports != NULL && c->reports[index].lost) {
         status = hri_error_raise(&c->lost);
     } else if (hri_runs_hold(c->context, a)) {
         status = hri_fail(HR_ERROR_LOST,

@@ -68,7 +68,7 @@ void hri_call_unlimit(const hri_gemm_call *c)
     }
 }
 
-void hri_share_add(hri_run_share *sum, const hri_run_share *s)
+void hri_report_sum(hri_run_report *sum, const hri_run_report *s)
 {
     sum->seconds_busy += s->seconds_busy;
     sum->flops += s->flops;
@@ -83,11 +83,11 @@ void hri_share_add(hri_run_share *sum, const hri_run_share *s)
 }
 
 /* Add what the run of a plan did to the call. */
-static void add_shares(hri_gemm_call *c, const hri_run_outcome *outcome)
+static void add_reports(hri_gemm_call *c, const hri_run_outcome *outcome)
 {
     for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
         const uint32_t index = c->plan->flow.parts[i].accelerator;
-        hri_share_add(hri_call_share(c, index), &outcome->shares[i]);
+        hri_report_sum(hri_call_report(c, index), &outcome->reports[i]);
     }
     if (c->lost.status == HR_OK) {
         c->lost = outcome->lost;
@@ -216,7 +216,7 @@ static hr_status run_plan(hri_gemm_call *c, hri_run_outcome *outcome)
  * outcome has room for shares and tiles. */
 static hr_status multiply_all(hri_gemm_call *c, hri_run_outcome *outcome)
 {
-    if (outcome->shares == NULL || outcome->home == NULL) {
+    if (outcome->reports == NULL || outcome->home == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     if (hri_plan_is_direct(c)) {
@@ -226,7 +226,7 @@ static hr_status multiply_all(hri_gemm_call *c, hri_run_outcome *outcome)
     } else {
         HRI_TRY(run_plan(c, outcome));
     }
-    add_shares(c, outcome);
+    add_reports(c, outcome);
     c->flops_done += outcome->unfinished ? flops_of_home(c, outcome->home)
                                          : hri_flops_of(&c->product);
     if (!outcome->unfinished) {
@@ -244,10 +244,10 @@ hr_status hri_call_multiply(hri_gemm_call *c)
     const size_t tiles =
         (size_t)c->plan->tile_rows * (size_t)c->plan->tile_cols;
     hri_run_outcome outcome = {
-        .shares = calloc(c->plan->flow.part_count, sizeof *outcome.shares),
+        .reports = calloc(c->plan->flow.part_count, sizeof *outcome.reports),
         .home = calloc(tiles, 1)};
     const hr_status status = multiply_all(c, &outcome);
-    free(outcome.shares);
+    free(outcome.reports);
     free(outcome.home);
     return status;
 }
@@ -262,8 +262,8 @@ hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
         report->seconds = hri_seconds_since(c->start_ns);
         return HR_OK;
     }
-    c->shares = calloc(c->context->accelerator_count, sizeof *c->shares);
-    if (c->shares == NULL) {
+    c->reports = calloc(c->context->accelerator_count, sizeof *c->reports);
+    if (c->reports == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     const uint64_t run_ns = hri_clock_ns();
@@ -278,7 +278,7 @@ hr_status hri_call_run(hri_gemm_call *c, hr_gemm_report *report)
         hri_report_plan(c, report);
         hri_report_run(c, hri_seconds_since(c->start_ns), report);
     }
-    free(c->shares);
+    free(c->reports);
     return status;
 }
 

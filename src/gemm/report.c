@@ -126,7 +126,7 @@ void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
 /* Correct the rate of an accelerator in place after a run that had the device
  * to itself. A rate measured while others were busy would stay too low. */
 static void learn_rate(const hri_gemm_call *c, uint32_t index,
-                       const hri_run_share *done)
+                       const hri_run_report *done)
 {
     hri_accelerator *a = c->accelerators[index];
     if (a->in_place &&
@@ -151,7 +151,7 @@ static bool is_planned(const hri_gemm_call *c, uint32_t index)
 static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t share,
                         hr_gemm_report *report)
 {
-    const hri_run_share *s = hri_call_share(c, index);
+    const hri_run_report *s = hri_call_report(c, index);
     report->host_to_device += s->up;
     report->device_to_host += s->down;
     report->peer += s->peer;
@@ -182,7 +182,7 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
     report->recomputed = c->recomputed;
     report->host_to_device = report->device_to_host = report->peer = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        const hri_run_share *s = hri_call_share(c, i);
+        const hri_run_report *s = hri_call_report(c, i);
         const hri_plan_accelerator *f = &c->inputs[i];
         report->lost += s->lost;
         report->late += s->late;
@@ -196,7 +196,7 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
     }
     /* those that only took over tiles of a lost one */
     for (uint32_t i = 0; i < c->count; i++) {
-        if (!is_planned(c, i) && hri_call_share(c, i)->tiles > 0) {
+        if (!is_planned(c, i) && hri_call_report(c, i)->tiles > 0) {
             const hri_accelerator *a = c->accelerators[i];
             const hr_gemm_share share = {
                 .accelerator = (uint32_t)(a - c->context->accelerators),

@@ -336,7 +336,7 @@ static void report_share(const hri_batch_call *b, uint32_t index,
     if (s->tiles == 0 && s->up == 0) {
         return;
     }
-    const hr_gemm_share share = {.accelerator = index,
+    const hr_gemm_share entry = {.accelerator = index,
                                  .seconds_busy = s->seconds_busy,
                                  .flops = s->flops,
                                  .tiles = s->tiles,
@@ -350,7 +350,7 @@ static void report_share(const hri_batch_call *b, uint32_t index,
                                      : limit > 0 && limit < a->memory_limit
                                          ? limit
                                          : a->memory_limit};
-    hri_report_add(report, &share);
+    hri_report_add(report, &entry);
     report->host_to_device += s->up;
     report->device_to_host += s->down;
     report->peer += s->peer;

@@ -131,7 +131,7 @@ hr_status hri_report_read(const hr_gemm_report *from, hr_gemm_report *report);
 void hri_report_write(const hr_gemm_report *from, hr_gemm_report *report);
 
 /* Add an entry to the caller's array of shares, if it has room. */
-void hri_report_add(hr_gemm_report *report, const hr_gemm_share *share);
+void hri_report_add(hr_gemm_report *report, const hr_gemm_share *entry);
 /* Write the plan into the report. The caller's array of shares stays. */
 void hri_report_plan(const hri_gemm_call *call, hr_gemm_report *report);
 /* Rows and columns of a block and of a tile of c, as the caller has C. */

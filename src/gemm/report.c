@@ -44,11 +44,11 @@ const char *hr_bound_name(hr_bound bound)
 
 /* ---- what was planned */
 
-void hri_report_add(hr_gemm_report *report, const hr_gemm_share *share)
+void hri_report_add(hr_gemm_report *report, const hr_gemm_share *entry)
 {
     if (report->shares != NULL &&
         report->share_count < report->share_capacity) {
-        report->shares[report->share_count] = *share;
+        report->shares[report->share_count] = *entry;
     }
     report->share_count++;
 }
@@ -59,7 +59,7 @@ static void report_part(const hri_gemm_call *c, const hri_flow_part *part,
     const hri_accelerator *a = c->accelerators[part->accelerator];
     const hri_plan_accelerator *f = &c->inputs[part->accelerator];
     const int64_t chunks = c->plan->blocking.chunks;
-    const hr_gemm_share share = {
+    const hr_gemm_share entry = {
         .accelerator = (uint32_t)(a - c->context->accelerators),
         .seconds_busy = part->seconds,
         .flops = part->flops,
@@ -70,7 +70,7 @@ static void report_part(const hri_gemm_call *c, const hri_flow_part *part,
         .memory_bytes = part->memory + (a->in_place ? 0 : f->own),
         .memory_limit = a->in_place ? 0 : f->memory,
     };
-    hri_report_add(report, &share);
+    hri_report_add(report, &entry);
     report->pinned_bytes += a->pinned_used;
 }
 
@@ -148,7 +148,7 @@ static bool is_planned(const hri_gemm_call *c, uint32_t index)
 }
 
 /* Replace what was planned for an accelerator by what it did. */
-static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t share,
+static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t entry,
                         hr_gemm_report *report)
 {
     const hri_run_report *s = hri_call_report(c, index);
@@ -156,8 +156,8 @@ static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t share,
     report->device_to_host += s->down;
     report->peer += s->peer;
     report->stolen += s->stolen;
-    if (report->shares != NULL && share < report->share_capacity) {
-        hr_gemm_share *out = &report->shares[share];
+    if (report->shares != NULL && entry < report->share_capacity) {
+        hr_gemm_share *out = &report->shares[entry];
         out->seconds_busy = s->seconds_busy;
         out->flops = s->flops;
         out->tiles = s->tiles;
@@ -198,10 +198,10 @@ void hri_report_run(const hri_gemm_call *c, double seconds,
     for (uint32_t i = 0; i < c->count; i++) {
         if (!is_planned(c, i) && hri_call_report(c, i)->tiles > 0) {
             const hri_accelerator *a = c->accelerators[i];
-            const hr_gemm_share share = {
+            const hr_gemm_share entry = {
                 .accelerator = (uint32_t)(a - c->context->accelerators),
                 .memory_limit = a->in_place ? 0 : c->inputs[i].memory};
-            hri_report_add(report, &share);
+            hri_report_add(report, &entry);
             report_done(c, i, next++, report);
         }
     }

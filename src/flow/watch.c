@@ -249,13 +249,13 @@ static void share_cpu(watcher *w)
  * busy machine the CPU may be with others. */
 static bool had_time(const watcher *w, const hri_executor *e)
 {
-    uint32_t parts = 0;
+    uint32_t running = 0;
     for (uint32_t i = 0; i < executors(w->run); i++) {
-        parts += is_on_cpu(&w->run->executors[i]);
+        running += is_on_cpu(&w->run->executors[i]);
     }
     const double cpus =
         fmax(1.0, (double)e->accelerator->device->info.compute_units /
-                      (double)parts);
+                      (double)running);
     return !is_on_cpu(e) || (double)e->cpu_ns * 1e-9 > far_slower *
                                                            planned_task(e) *
                                                            w->slowness * cpus;

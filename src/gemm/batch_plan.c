@@ -337,14 +337,14 @@ static hri_batch_part part_of(const planning *p, uint32_t i)
 {
     const uint32_t index = p->candidates[i].index;
     const hri_accelerator *a = accelerator_of(p, index);
-    const hri_share *share = &p->shares[i];
+    const hri_share *given = &p->shares[i];
     const double tenth = 0.1 / p->seconds[i];
     hri_batch_part part = {.accelerator = index,
-                           .first = p->first + share->first,
-                           .count = share->count,
-                           .group = share->count,
+                           .first = p->first + given->first,
+                           .count = given->count,
+                           .group = given->count,
                            .slots = 1,
-                           .seconds = p->seconds[i] * (double)share->count};
+                           .seconds = p->seconds[i] * (double)given->count};
     if (a->in_place && tenth < (double)part.group) {
         part.group = hri_max((int64_t)tenth, 2 * (int64_t)threads_of(a));
     }

@@ -54,7 +54,7 @@ enum {
     GRAIN = 32,      /* the largest edges are multiples of it */
     MAX_FLAT = 2,    /* the ratios of edge to height and of width to edge of
                         flat tiles */
-    MAX_PARTS = 4,   /* how many of the widest tiles there are across C */
+    MAX_ACROSS = 4,  /* how many of the widest tiles there are across C */
     RING = 4,        /* tiles that go home at a time when k is whole */
     MAX_TASKS = 1 << 22, /* a plan lists all tasks, with their panels */
     SOME_TASKS =
@@ -343,8 +343,8 @@ static void consider_wide(search *x, int64_t edge)
     if (edge % MAX_FLAT == 0) {
         consider_tiles(x, edge / MAX_FLAT, edge * MAX_FLAT);
     }
-    for (int64_t parts = 1; parts <= MAX_PARTS; parts *= 2) {
-        const int64_t width = hri_ceil_div(s->n, parts);
+    for (int64_t across = 1; across <= MAX_ACROSS; across *= 2) {
+        const int64_t width = hri_ceil_div(s->n, across);
         const double products = (double)edge * (double)width * (double)depth;
         if (width > edge * MAX_FLAT * MAX_FLAT && products <= x->products &&
             edge >= hri_cost_lowest(s->tf32, width)) {
